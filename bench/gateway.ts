@@ -1,0 +1,119 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { SettingsSchema } from '../src/config/schema.ts'
+import { generateSecret } from '../src/config/secrets.ts'
+import { generateSm2PrivateKey } from '../src/login/sm2.ts'
+import { GATEWAY_CORE } from './machine.ts'
+import { freePort, isListening, type Scene, type Started, start } from './process.ts'
+
+/** The gateway's program. */
+export const MAIN = resolve(import.meta.dirname, '../dist/main.js')
+
+/** How long the store may take: a machine that is busy with something else is to make a run longer, not to end it. */
+const PATIENCE = '20s'
+
+/** One set of secrets for all gateways and rivals of a run, so that they take each other's tokens. */
+export const SECRETS = { jwt: generateSecret(), internal: generateSecret(), sm2: generateSm2PrivateKey() }
+
+export interface BenchGateway extends Started {
+  url: string
+  internal: string
+  /** Folder of its embedded store. */
+  data: string
+  /** What it was started with, for commands that concern it. */
+  environment: Record<string, string>
+}
+
+export interface GatewayOptions {
+  upstream?: string
+  /** Address of Redis; without it the store is the embedded one. */
+  redis?: string | undefined
+  accessLog?: boolean
+  /** Folder of the embedded store, when it is not to be a new one. */
+  data?: string
+  /** Any further keys of the configuration. */
+  settings?: Record<string, unknown>
+  /** Options of Node, to profile with. */
+  nodeOptions?: readonly string[]
+}
+
+/** Whether today's configuration knows a key. */
+export const knows = (key: string): boolean => Object.hasOwn(SettingsSchema.properties, key)
+
+/** Starts the gateway of dist/ on one core as operators do: one worker, a configuration file, secrets from the environment. */
+export async function startGateway(scene: Scene, name: string, options: GatewayOptions = {}): Promise<BenchGateway> {
+  const folder = join(scene.folder, name)
+  mkdirSync(folder, { recursive: true })
+  const [port, internalPort] = [await freePort(), await freePort()]
+  const data = options.data ?? join(folder, 'data')
+  writeFileSync(join(folder, 'permissions.yaml'), 'roles: {}\n')
+  writeFileSync(
+    join(folder, 'gateway.yaml'),
+    JSON.stringify(settingsOf(options, { port, internalPort, data }), null, 2),
+  )
+  const environment = {
+    NODE_ENV: 'production',
+    JWT__SECRET_KEY: SECRETS.jwt,
+    LOGIN__SM2__PRIVATE_KEY: SECRETS.sm2,
+    INTERNAL__SECRET: SECRETS.internal,
+  }
+  const started = await start(name, {
+    core: GATEWAY_CORE,
+    command: [process.execPath, ...(options.nodeOptions ?? []), MAIN, 'start', '--config', 'gateway.yaml'],
+    folder: scene.folder,
+    cwd: folder,
+    environment,
+    port,
+  })
+  // The last to open.
+  while (!(await isListening(internalPort))) await new Promise(resolve => setTimeout(resolve, 5))
+  const [url, internal] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${internalPort}`]
+  return scene.keep({ ...started, url, internal, data, environment })
+}
+
+function settingsOf(
+  { upstream, redis, accessLog = false, settings = {} }: GatewayOptions,
+  { port, internalPort, data }: { port: number; internalPort: number; data: string },
+): Record<string, unknown> {
+  return {
+    listen: { host: '127.0.0.1', port },
+    internal: { host: '127.0.0.1', port: internalPort },
+    ...(knows('workers') && { workers: 1 }),
+    data,
+    store: {
+      ...(redis === undefined ? { kind: 'embedded' } : { kind: 'redis', redis: { url: redis } }),
+      timeout: PATIENCE,
+    },
+    upstreams: upstream === undefined ? [] : [{ name: 'upstream', match: '/api/v1', target: upstream }],
+    log: { level: 'info', access: accessLog },
+    ...settings,
+  }
+}
+
+/** One of the gateway's operations over its internal listener; answers `data`. */
+export async function operate(
+  gateway: Pick<BenchGateway, 'internal'>,
+  operation: string,
+  body: Record<string, unknown>,
+): Promise<Record<string, string>> {
+  const response = await fetch(`${gateway.internal}/operations/v1/${operation}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${SECRETS.internal}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const answer = (await response.json()) as { success: boolean; data: Record<string, string>; message: string }
+  if (!answer.success) throw new Error(`${operation}: ${answer.message}`)
+  return answer.data
+}
+
+/** So many sessions of consumers; their tokens. */
+export async function logIn(gateway: Pick<BenchGateway, 'internal'>, users: number): Promise<string[]> {
+  const tokens: string[] = []
+  const one = async (i: number): Promise<string> =>
+    (await operate(gateway, 'consumer/login', { user_id: `${1900000000 + i}`, extra: { nickname: `User ${i}` } }))
+      .token!
+  for (let i = 0; i < users; i += 50) {
+    tokens.push(...(await Promise.all(Array.from({ length: Math.min(50, users - i) }, (_, j) => one(i + j)))))
+  }
+  return tokens
+}

@@ -1,0 +1,38 @@
+import { LOGIN_HELP, login } from './login.ts'
+import { describeMachine } from './machine.ts'
+import { PROFILE_HELP, profile } from './profile.ts'
+import { PROXY_HELP, proxy } from './proxy.ts'
+import { RESOURCES_HELP, resources } from './resources.ts'
+import { SESSIONS_HELP, sessions } from './sessions.ts'
+import { TIMES_HELP, times } from './times.ts'
+import { UPHEAVAL_HELP, upheaval } from './upheaval.ts'
+
+const HELP = `Usage: npm run bench -- WHAT [options]
+
+  ${PROXY_HELP}
+  ${SESSIONS_HELP}
+  ${LOGIN_HELP}
+  ${TIMES_HELP}
+  ${RESOURCES_HELP}
+  ${UPHEAVAL_HELP}
+  ${PROFILE_HELP}`
+
+const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
+  proxy,
+  sessions,
+  login,
+  times,
+  resources,
+  upheaval,
+  profile,
+}
+
+const [what = '', ...words] = process.argv.slice(2)
+const run = RUNS[what]
+if (run === undefined) {
+  console.error(HELP)
+  process.exitCode = 1
+} else {
+  console.log(`${describeMachine()}\n`)
+  await run(words)
+}

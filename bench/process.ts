@@ -1,0 +1,137 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pinned } from './machine.ts'
+
+/** Longest wait for a process to take connections or to end, in milliseconds. */
+const START_LIMIT = 30_000
+const END_LIMIT = 30_000
+
+export interface Started {
+  name: string
+  /** Of the process itself: taskset replaces itself with what it starts. */
+  pid: number
+  child: ChildProcess
+  end(): Promise<void>
+}
+
+export interface StartOptions {
+  core: number
+  command: readonly string[]
+  /** Where its output goes. */
+  folder: string
+  environment?: Record<string, string>
+  cwd?: string
+  /** It has started when this port takes connections. */
+  port: number
+}
+
+/** Starts a process on a core, its output in a file, and waits until it takes connections. */
+export async function start(name: string, options: StartOptions): Promise<Started> {
+  const { core, command, folder, environment, cwd = folder, port } = options
+  const log = join(folder, `${name}.log`)
+  const output = openSync(log, 'a')
+  const [program, ...words] = pinned(core, command)
+  const child = spawn(program!, words, {
+    cwd,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', output, output],
+  })
+  const until = performance.now() + START_LIMIT
+  while (!(await isListening(port))) {
+    if (child.exitCode !== null || performance.now() > until) {
+      child.kill('SIGKILL')
+      throw new Error(`${name} did not start:\n${readFileSync(log, 'utf8').slice(-2000)}`)
+    }
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  return { name, pid: child.pid!, child, end: () => end(child) }
+}
+
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGTERM')
+  const limit = setTimeout(() => child.kill('SIGKILL'), END_LIMIT)
+  await exit
+  clearTimeout(limit)
+}
+
+export function isListening(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Resident memory of a process and all its children in bytes, as Linux tells it. */
+export function residentBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const own = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) * 1024
+  return childrenOf(pid).reduce((sum, child) => sum + residentBytes(child), own)
+}
+
+/** Ticks per second in which Linux counts processor time for programs, on every machine of ours. */
+const TICKS = 100
+
+/** Processor time of a process, all its threads and children, in seconds. */
+export function processorSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // After the name, which may hold anything: fields 14 and 15 of proc(5).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const own = (Number(fields[11]) + Number(fields[12])) / TICKS
+  return childrenOf(pid).reduce((sum, child) => sum + processorSeconds(child), own)
+}
+
+/** The processes that a process has started. */
+export function childrenOf(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+  return children === '' ? [] : children.split(' ').map(Number)
+}
+
+/** What a run starts and makes: all of it is gone when the run ends, however it ends. */
+export class Scene {
+  readonly folder = mkdtempSync(join(tmpdir(), 'dualgate-bench-'))
+  readonly #endings: (() => Promise<void> | void)[] = []
+
+  /** Keeps what has to be ended, the last first. */
+  keep<T extends { end(): Promise<void> | void }>(thing: T): T {
+    this.#endings.push(() => thing.end())
+    return thing
+  }
+
+  async end(): Promise<void> {
+    for (const ending of this.#endings.splice(0).reverse()) await ending()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs on a scene, and clears it away; also when it is interrupted. */
+export async function onScene(run: (scene: Scene) => Promise<void>): Promise<void> {
+  const scene = new Scene()
+  // Nothing of ours has to be ended in order any more, and an open session file would hold up an orderly exit.
+  const interrupted = (): void => void scene.end().finally(() => process.kill(process.pid, 'SIGKILL'))
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  try {
+    await run(scene)
+  } finally {
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
+    await scene.end()
+  }
+}

@@ -1,0 +1,18 @@
+import { OTHER_CORE, programNamed } from './machine.ts'
+import { freePort, type Scene, type Started, start } from './process.ts'
+
+export interface BenchRedis extends Started {
+  url: string
+  port: number
+}
+
+/** A Redis of the run's own, which keeps nothing on disk; `null` on a machine without one. */
+export async function startRedis(scene: Scene, name = 'redis'): Promise<BenchRedis | null> {
+  const program = programNamed('redis-server')
+  if (program === null) return null
+  const port = await freePort()
+  const quiet = ['--save', '', '--appendonly', 'no', '--loglevel', 'warning']
+  const command = [program, '--port', String(port), '--bind', '127.0.0.1', '--dir', scene.folder, ...quiet]
+  const started = await start(name, { core: OTHER_CORE, command, folder: scene.folder, port })
+  return scene.keep({ ...started, url: `redis://127.0.0.1:${port}`, port })
+}

@@ -1,0 +1,9 @@
+import httpProxy from '@fastify/http-proxy'
+import { fastify } from 'fastify'
+
+/* The proxy plugin as it comes: no authentication, no log. This is what all ratios are to. */
+const [port, upstream] = process.argv.slice(2) as [string, string]
+const app = fastify()
+app.register(httpProxy, { upstream })
+await app.listen({ host: '127.0.0.1', port: Number(port), backlog: 8192 })
+process.once('SIGTERM', () => process.exit(0))

@@ -1,0 +1,119 @@
+import { createHmac } from 'node:crypto'
+import { createLog } from '../src/log.ts'
+import { createMomentFormat } from '../src/side/moment.ts'
+import { openStore } from '../src/store/open.ts'
+import type { Store } from '../src/store/store.ts'
+import { createJwt } from '../src/token/jwt.ts'
+import { SECRETS } from './gateway.ts'
+import { note, whole } from './statistics.ts'
+
+const DAY = 86_400_000
+/** The logins lie in the last seven days, and sessions live for thirty. */
+const HISTORY = 7 * DAY
+const LIFETIME = 30 * DAY
+/** Five of six logins are a user's first: a million users have 1.2 million tokens. */
+const LOGINS_PER_USER = 1.2
+/** Milliseconds for one change among very many at once. */
+const PATIENCE = 120_000
+
+const FIRST = [
+  'Ann',
+  'Bo',
+  'Chen',
+  'Dora',
+  'Emil',
+  'Fatima',
+  'Grace',
+  'Hiro',
+  'Ines',
+  'Jun',
+  'Kim',
+  'Li',
+  'Mei',
+  'Nora',
+]
+const LAST = ['Berg', 'Costa', 'Dahl', 'Evans', 'Fischer', 'Gupta', 'Huang', 'Ito', 'Jensen', 'Klein', 'Lopez', 'Wang']
+
+/** Where a population is put: the settings of a store, and the folder of the embedded one. */
+export interface Ground {
+  redis?: string | undefined
+  data: string
+  /** Changes under way at a time. */
+  together: number
+}
+
+/** The id of a seeded user, in the form of the ids in use: 19 digits, in no order. */
+export const seededUser = (i: number): string =>
+  `19${((i * 7_368_787) % 99_999_989).toString().padStart(8, '0')}${'0'.repeat(9)}`
+
+/** Fills a store with consumers through its own verbs, as a week of logins would have. Answers how many tokens there are. */
+export async function seed({ redis, data, together }: Ground, users: number): Promise<number> {
+  const logins = Math.round(users * LOGINS_PER_USER)
+  const began = Date.now() - HISTORY
+  let now = began
+  const clock = { now: () => now }
+  const kind = redis === undefined ? { kind: 'embedded' as const } : { kind: 'redis' as const, redis: { url: redis } }
+  const store = await openStore({ ...kind, prefix: 'svc:auth', timeout: PATIENCE }, data, clock, createLog('error'))
+  const moments = createMomentFormat('UTC')
+  const jwt = createJwt(SIGNER, 'HS256', clock, 2)
+
+  const one = async (login: number): Promise<void> => {
+    const user = userOf(login, users, logins)
+    const record = {
+      user_id: seededUser(user),
+      type: 'CONSUMER' as const,
+      created_at: moments.write(now),
+      extra: extraOf(user),
+    }
+    const admission = await store.sessions.add('CONSUMER', jwt.issue(), record, now + LIFETIME)
+    if (!admission.admitted) throw new Error('a seeded login was refused')
+  }
+  const start = performance.now()
+  for (let login = 0; login < logins; login += together) {
+    now = began + Math.floor((login / logins) * HISTORY)
+    await Promise.all(Array.from({ length: Math.min(together, logins - login) }, (_, i) => one(login + i)))
+    if (login % 100_000 < together)
+      note(`${whole(login)} of ${whole(logins)} logins, ${whole((login / (performance.now() - start)) * 1000)}/s`)
+  }
+  now = began + HISTORY
+  await settle(store, logins)
+  await store.close()
+  return logins
+}
+
+/** The first logins of all users in turn, and in between second ones of users who came before. */
+function userOf(login: number, users: number, logins: number): number {
+  const before = Math.floor((login * users) / logins)
+  const isFirst = Math.floor(((login + 1) * users) / logins) > before
+  return isFirst ? before : Math.floor((before * ((login * 31) % 997)) / 997)
+}
+
+const extraOf = (user: number): Record<string, string> => ({
+  username: `user${user}`,
+  nickname: `${FIRST[user % FIRST.length]} ${LAST[user % LAST.length]}`,
+  avatar: `https://img.example/${user}.png`,
+  status: 'ACTIVE',
+  device_type: 'Chrome',
+  device_id: 'WEB_PC',
+  login_ip: `10.${(user >> 16) & 255}.${(user >> 8) & 255}.${user & 255}`,
+})
+
+const SIGNER = {
+  sign(claims: object): string {
+    const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const text = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
+    return `${text}.${createHmac('sha256', SECRETS.jwt).update(text).digest('base64url')}`
+  },
+  verify: (): never => {
+    throw new Error('seeding reads no tokens')
+  },
+}
+
+/** What a store does after its answers is done when the view counts every login. */
+async function settle({ population }: Pick<Store, 'population'>, logins: number): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    if ((await population.tally('CONSUMER')).tokens === logins) return
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  throw new Error(`the view counts ${(await population.tally('CONSUMER')).tokens} tokens, not ${logins}`)
+}

@@ -1,0 +1,107 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Redis } from 'ioredis'
+import { startGateway } from './gateway.ts'
+import { onScene, residentBytes, type Scene } from './process.ts'
+import { startRedis } from './redis.ts'
+import { seed } from './seed.ts'
+import { askInTurn, Office } from './sessions-office.ts'
+import { fixed, medianOf, note, printTable, quantile, whole } from './statistics.ts'
+
+export const SESSIONS_HELP = `sessions  session administration, login and kickout with few and with very many users online
+            --users 1000,1000000        how many users are online; 1.2 tokens each
+            --store redis,embedded
+            --times 200                 how often each is asked`
+
+type StoreName = 'redis' | 'embedded'
+
+/**
+ * Logins under way at a time while seeding. The embedded store commits them together; were it thousands, the file would be
+ * left with free pages in larger pieces than any day's logins leave, and every later change would pay for that.
+ */
+const TOGETHER: Readonly<Record<StoreName, number>> = { redis: 500, embedded: 200 }
+
+export async function sessions(words: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      users: { type: 'string', default: '1000,1000000' },
+      store: { type: 'string', default: 'redis,embedded' },
+      times: { type: 'string', default: '200' },
+    },
+  })
+  const scales = values.users.split(',').map(Number)
+  for (const store of values.store.split(',') as StoreName[]) {
+    await onScene(scene => compare(scene, store, scales, Number(values.times)))
+  }
+}
+
+/** A store with so many users online and its gateway. */
+interface Populated {
+  users: number
+  tokens: number
+  /** Bytes that a session takes, in Redis' memory or in the file. */
+  perSession: number
+  /** Memory of the gateway. */
+  resident(): number
+  office: Office
+}
+
+/** The scales take turns, request by request, so that both meet the same machine. */
+async function compare(scene: Scene, store: StoreName, scales: readonly number[], times: number): Promise<void> {
+  const populated: Populated[] = []
+  for (const users of scales) populated.push(await populate(scene, store, users))
+  const taken = await askInTurn(
+    populated.map(({ office }) => office),
+    times,
+  )
+  print(store, populated, taken)
+  for (const { office } of populated) await office.close()
+}
+
+async function populate(scene: Scene, store: StoreName, users: number): Promise<Populated> {
+  const redis = store === 'redis' ? await startRedis(scene, `redis-${users}`) : null
+  if (store === 'redis' && redis === null) throw new Error('there is no redis-server on this machine')
+  const data = join(scene.folder, `seeded-${users}`)
+  const empty = await bytesOf(redis?.url, data)
+  note(`${store}: seeding ${whole(users)} users`)
+  const began = performance.now()
+  const tokens = await seed({ redis: redis?.url, data, together: TOGETHER[store] }, users)
+  note(`seeded in ${whole((performance.now() - began) / 1000)} s`)
+  const perSession = ((await bytesOf(redis?.url, data)) - empty) / tokens
+  const gateway = await startGateway(scene, `gateway-${users}`, { redis: redis?.url, data })
+  const office = await Office.open(gateway, users)
+  return { users, tokens, perSession, resident: () => residentBytes(gateway.pid), office }
+}
+
+/** Memory of Redis, or the file of the embedded store. */
+async function bytesOf(redis: string | undefined, data: string): Promise<number> {
+  if (redis === undefined) return statSync(join(data, 'sessions.mdb'), { throwIfNoEntry: false })?.size ?? 0
+  const client = new Redis(redis, { protocol: 2 })
+  const info = await client.info('memory')
+  await client.quit()
+  return Number(/used_memory:(\d+)/.exec(info)![1])
+}
+
+function print(store: StoreName, populated: readonly Populated[], taken: ReadonlyMap<string, number[][]>): void {
+  console.log(`${store}: milliseconds through HTTP, median (99th percentile) of requests one after another:\n`)
+  const rows = Array.from(taken, ([name, times]) => {
+    const medians = times.map(medianOf)
+    const last = times.map(one =>
+      quantile(
+        one.toSorted((a, b) => a - b),
+        0.99,
+      ),
+    )
+    const cells = medians.map((median, i) => `${fixed(median)} (${fixed(last[i]!, 1)})`)
+    return [name, ...cells, fixed(medians.at(-1)! / medians[0]!)]
+  })
+  printTable(['what', ...populated.map(({ users }) => `${whole(users)} users`), 'ratio'], rows)
+  const where = store === 'redis' ? 'memory of Redis' : 'file'
+  for (const { tokens, perSession, resident } of populated) {
+    const memory = whole(resident() / 2 ** 20)
+    console.log(`${whole(tokens)} tokens: ${whole(perSession)} bytes each (${where}); gateway ${memory} MiB resident.`)
+  }
+  console.log()
+}

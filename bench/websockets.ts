@@ -1,0 +1,108 @@
+import { connect, type Socket } from 'node:net'
+import { type BenchGateway, type GatewayOptions, logIn, operate, startGateway } from './gateway.ts'
+import { residentBytes, type Scene } from './process.ts'
+import { startRedis } from './redis.ts'
+import { fixed, note, quantile, whole } from './statistics.ts'
+import { startUpstream } from './upstream.ts'
+
+const PER_USER = 20
+/** Handshakes under way at the same time. */
+const AT_ONCE = 100
+
+/** Memory of WebSockets that say nothing, of one gateway process with both ends of each. */
+export async function idleWebSockets(scene: Scene, count: number): Promise<string[]> {
+  const gateway = await startWithWebSockets(scene, 'gateway-websockets', { settings: { workers: 1 } })
+  const [warmUp, ...tokens] = await logIn(gateway, 1 + Math.ceil(count / PER_USER))
+  const before = await openAll(gateway, [warmUp!], PER_USER)
+  await rest()
+  const bytes = residentBytes(gateway.pid)
+  const sockets = await openAll(gateway, tokens, count)
+  await rest()
+  const held = sockets.filter(({ socket }) => !socket.destroyed).length
+  const each = (residentBytes(gateway.pid) - bytes) / held
+  for (const { socket } of [...before, ...sockets]) socket.destroy()
+  return [`${whole(held)} WebSockets that say nothing`, `${fixed(each / 1024, 1)} KiB each`]
+}
+
+/**
+ * Milliseconds from the moment a kickout is sent to the close frame of each WebSocket of its user, on two workers, one
+ * user after another; `null` without the store's server.
+ */
+export async function kickoutToClose(
+  scene: Scene,
+  store: 'embedded' | 'redis',
+  count: number,
+): Promise<string[] | null> {
+  const redis = store === 'redis' ? await startRedis(scene, 'redis-websockets') : null
+  if (store === 'redis' && redis === null) return null
+  const settings = { workers: 2 }
+  const gateway = await startWithWebSockets(scene, `gateway-kickout-${store}`, { settings, redis: redis?.url })
+  const users = Math.ceil(count / PER_USER)
+  const sockets = await openAll(gateway, await logIn(gateway, users), count)
+  const taken: number[] = []
+  for (let i = 0; i < users; i++) {
+    const ofUser = sockets.filter(({ user }) => user === i)
+    const began = performance.now()
+    const closed = Promise.all(ofUser.map(({ ended }) => ended))
+    await operate(gateway, 'consumer/kickout', { user_id: `${1900000000 + i}` })
+    for (const end of await closed) taken.push(end - began)
+  }
+  const sorted = taken.toSorted((a, b) => a - b)
+  const [median, p99, worst] = [quantile(sorted, 0.5), quantile(sorted, 0.99), sorted.at(-1) ?? Number.NaN]
+  const name = store === 'embedded' ? 'embedded store' : 'Redis'
+  return [
+    `kickout to closed WebSocket, ${whole(taken.length)} on 2 workers, ${name}`,
+    `${fixed(median, 1)} ms, p99 ${fixed(p99, 1)} ms, worst ${fixed(worst, 1)} ms`,
+  ]
+}
+
+async function startWithWebSockets(scene: Scene, name: string, options: GatewayOptions): Promise<BenchGateway> {
+  const target = await startUpstream(scene, true)
+  const live = { name: 'live', match: '/api/v1', target, websocket: { max_per_user: 10 * PER_USER } }
+  return startGateway(scene, name, { ...options, settings: { ...options.settings, upstreams: [live] } })
+}
+
+interface Opened {
+  user: number
+  socket: Socket
+  /** Resolves with the moment of its close frame. */
+  ended: Promise<number>
+}
+
+async function openAll(gateway: BenchGateway, tokens: readonly string[], count: number): Promise<Opened[]> {
+  note(`opening ${whole(count)} WebSockets`)
+  const opened: Opened[] = []
+  while (opened.length < count) {
+    const some = Array.from({ length: Math.min(AT_ONCE, count - opened.length) }, (_, i) => {
+      const user = (opened.length + i) % tokens.length
+      return open(gateway, user, tokens[user]!)
+    })
+    opened.push(...(await Promise.all(some)))
+  }
+  return opened
+}
+
+function open({ url }: BenchGateway, user: number, token: string): Promise<Opened> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const ended = new Promise<number>(resolve => {
+    // The first bytes are the answer to the handshake; of what follows, the first are the close frame.
+    socket.once('data', () => socket.once('data', () => resolve(performance.now())))
+    socket.once('close', () => resolve(performance.now()))
+  })
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject)
+    socket.once('data', answer => {
+      if (!answer.toString('latin1').startsWith('HTTP/1.1 101 ')) reject(new Error(`refused: ${answer}`))
+      else resolve({ user, socket, ended })
+    })
+    const key = 'dGhlIHNhbXBsZSBub25jZQ=='
+    const lines = ['Host: a', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']
+    socket.write(
+      `GET /api/v1/c/live?token=${token} HTTP/1.1\r\n${lines.join('\r\n')}\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
+    )
+  })
+}
+
+/** Two seconds in which nothing is asked: what is only collected late is not counted. */
+const rest = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 2000))

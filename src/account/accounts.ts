@@ -1,0 +1,21 @@
+import type { Extra } from '../side/record.ts'
+
+export type AccountStatus = 'ACTIVE' | 'INACTIVE' | 'LOCKED'
+
+/** A user account as every source answers it. */
+export interface Account {
+  /** The login id: what `user_id` of a session record and `X-Login-Id` become. */
+  id: string
+  username: string
+  /** A bcrypt hash: `$2a$`, `$2b$` or `$2y$`. */
+  passwordHash: string
+  status: AccountStatus
+  /** Goes into the record's `extra` at login: nickname, avatar, roles, permissions and whatever else the source holds. */
+  extra: Extra
+}
+
+/** Where accounts are looked up. Absence is `null`; a source that fails throws `Unavailable`, which is never "wrong password". */
+export interface AccountSource {
+  findByUsername(username: string): Promise<Account | null>
+  close(): Promise<void>
+}

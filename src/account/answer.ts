@@ -1,0 +1,95 @@
+import { type Extra, faultOfExtra, isLoginId } from '../side/record.ts'
+import type { Account, AccountStatus } from './accounts.ts'
+
+/**
+ * Reads what a database or a backend answered for a name. `id`, `username`, `password` and `status` have to be there, in
+ * whatever case; everything else that is not null goes into `extra` under its own name.
+ *
+ * An answer that leaves a doubt whose account it is lets nobody in: it throws, as a fault of the source. A password that
+ * is null or no bcrypt hash fits no password, so such an account exists and nobody can sign in to it.
+ */
+export function readAccount(fields: readonly (readonly [name: string, value: unknown])[]): Account {
+  const known = new Map<string, unknown>()
+  const extra: [string, unknown][] = []
+  const names = new Set<string>()
+  for (const [name, value] of fields) {
+    const lower = name.toLowerCase()
+    // Two columns of one name, as a join yields them: which of two ids is the user's cannot be known.
+    if (names.has(lower)) throw new Error(`two fields are named "${name}"`)
+    names.add(lower)
+    if (KNOWN.has(lower)) known.set(lower, value)
+    else if (value !== null && value !== undefined)
+      extra.push([name, LISTS.has(lower) ? listOf(name, value) : plain(name, value)])
+  }
+  for (const name of KNOWN) if (!known.has(name)) throw new Error(`there is no field "${name}"`)
+
+  const id = textOf('id', known.get('id'))
+  if (!isLoginId(id)) throw new Error('the field "id" is no login id: 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  const username = textOf('username', known.get('username'))
+  if (username === null || username === '') throw new Error('the field "username" is empty')
+  return {
+    id,
+    username,
+    passwordHash: textOf('password', known.get('password')) ?? '',
+    status: statusOf(known.get('status')),
+    extra: checkedExtra(extra),
+  }
+}
+
+const KNOWN: ReadonlySet<string> = new Set(['id', 'username', 'password', 'status'])
+/** Of JSON, so that what a login adds still fits into a record. */
+const MAX_BYTES = 6144
+const LISTS: ReadonlySet<string> = new Set(['roles', 'permissions'])
+
+/** `ACTIVE` and `LOCKED` are what they say; every other status is one that lets nobody in. */
+const statusOf = (value: unknown): AccountStatus => (value === 'ACTIVE' || value === 'LOCKED' ? value : 'INACTIVE')
+
+/** Numbers beyond 2^53 were rounded on their way and would be somebody else's id. */
+function textOf(name: string, value: unknown): string | null {
+  const read = plain(name, value)
+  if (read === null || read === undefined || typeof read === 'string') return read ?? null
+  if (Number.isSafeInteger(read)) return String(read)
+  throw new Error(`the field "${name}" is neither a text nor a whole number below 2^53`)
+}
+
+/** Binary columns as the UTF-8 text they hold; everything else as it is. */
+function plain(name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  if (!(value instanceof Uint8Array)) return value
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(value)
+  } catch {
+    throw new Error(`the field "${name}" is binary`)
+  }
+}
+
+/** A list, a list as JSON text, or a text with commas. */
+function listOf(name: string, value: unknown): string[] {
+  const read = plain(name, value)
+  const list = typeof read === 'string' ? listInText(name, read.trim()) : read
+  if (!Array.isArray(list)) throw new Error(`the field "${name}" is no list`)
+  return list.filter(item => typeof item === 'string')
+}
+
+function listInText(name: string, text: string): unknown {
+  if (!text.startsWith('[')) {
+    return text
+      .split(',')
+      .map(item => item.trim())
+      .filter(item => item !== '')
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error(`the field "${name}" begins like a JSON list and is none`)
+  }
+}
+
+function checkedExtra(entries: [string, unknown][]): Extra {
+  const extra: Extra = Object.fromEntries(entries)
+  const fault = faultOfExtra(extra)
+  if (fault !== null) throw new Error(`what goes into the session ${fault}`)
+  if (Buffer.byteLength(JSON.stringify(extra)) > MAX_BYTES)
+    throw new Error(`what goes into the session must be at most ${MAX_BYTES} bytes as JSON`)
+  return extra
+}

@@ -1,0 +1,86 @@
+import { createHmac } from 'node:crypto'
+import { Agent, type Dispatcher, request } from 'undici'
+import type { Clock } from '../clock.ts'
+import type { HttpAccountsSettings } from '../config/account-schema.ts'
+import { Refusal, Unavailable } from '../refusal.ts'
+import { isPlainObject } from '../side/record.ts'
+import type { AccountSource } from './accounts.ts'
+import { readAccount } from './answer.ts'
+import { createTurns } from './turns.ts'
+
+const MAX_ANSWER_BYTES = 65_536
+/** Connections to the backend, and questions that wait for one. */
+const CONNECTIONS = 8
+const WAITING = 64
+
+/** The header that proves a question to be ours. */
+export const SIGNATURE_HEADER = 'x-dualgate-signature'
+
+/**
+ * Accounts that a backend answers (design: B-side login). It is posted `{"username":"…"}` as JSON and answers 200 with
+ * `id`, `username`, `password` (the bcrypt hash), `status` and whatever else goes into the session, or 404 for a name
+ * that nobody has. Everything else is a failure of the source, a redirect too.
+ *
+ * The question is signed as `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.<body>`; a backend refuses a `t` that is
+ * minutes off, and compares in constant time.
+ */
+export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSettings, clock: Clock): AccountSource {
+  const agent = new Agent({
+    connections: CONNECTIONS,
+    connect: { timeout },
+    headersTimeout: timeout,
+    bodyTimeout: timeout,
+    maxResponseSize: MAX_ANSWER_BYTES,
+  })
+  const inTurn = createTurns(CONNECTIONS, WAITING)
+
+  function sign(body: string): string {
+    const seconds = Math.floor(clock.now() / 1000)
+    return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`
+  }
+
+  /** The time runs from the call on: for waiting, connecting and answering together. */
+  async function ask(username: string): Promise<Record<string, unknown> | null> {
+    const signal = AbortSignal.timeout(timeout)
+    return inTurn(async () => {
+      signal.throwIfAborted()
+      const body = JSON.stringify({ username })
+      const headers = { 'content-type': 'application/json', accept: 'application/json', [SIGNATURE_HEADER]: sign(body) }
+      return readAnswer(await request(url, { method: 'POST', headers, body, dispatcher: agent, signal }))
+    })
+  }
+
+  return {
+    async findByUsername(username) {
+      try {
+        const answer = await ask(username)
+        return answer === null ? null : readAccount(Object.entries(answer))
+      } catch (fault) {
+        if (fault instanceof Refusal) throw fault
+        throw new Unavailable('the backend of the accounts', fault)
+      }
+    },
+    close: () => agent.close(),
+  }
+}
+
+/** The fields of the answer; `null` for 404. */
+async function readAnswer({ statusCode, body }: Dispatcher.ResponseData): Promise<Record<string, unknown> | null> {
+  if (statusCode !== 200) {
+    await body.dump()
+    if (statusCode === 404) return null
+    throw new Error(`the backend answers with status ${statusCode}`)
+  }
+  const answer = jsonOf(new TextDecoder('utf-8', { fatal: true }).decode(await body.arrayBuffer()))
+  if (!isPlainObject(answer)) throw new Error('the answer is no JSON object')
+  return answer
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // What JSON.parse throws quotes the text, and that may hold a hash.
+    throw new Error('the answer is not JSON')
+  }
+}

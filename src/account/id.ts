@@ -1,0 +1,12 @@
+import { randomInt } from 'node:crypto'
+import { type Clock, systemClock } from '../clock.ts'
+
+/** Milliseconds: 2010-11-04, the epoch that most snowflake ids count from; ids of today have 19 digits. */
+const EPOCH = 1_288_834_974_657n
+const RANDOM_BITS = 22
+
+/** A snowflake-style id ("Session token record"): the time in milliseconds and 22 bits, here random ones. */
+export function generateAccountId(clock: Clock = systemClock): string {
+  const time = BigInt(clock.now()) - EPOCH
+  return String((time << BigInt(RANDOM_BITS)) | BigInt(randomInt(2 ** RANDOM_BITS)))
+}

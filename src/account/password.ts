@@ -1,0 +1,79 @@
+import bcrypt from 'bcrypt'
+import { invalid } from '../refusal.ts'
+import { createTurns } from './turns.ts'
+
+/** Passwords against stored hashes ("Authentication", rule 4). */
+export interface Passwords {
+  /**
+   * Whether a password fits a hash. No account (`null`), no password (`null`), a password that bcrypt would cut short and
+   * a hash that is none take the time of a real comparison. Refuses with `BUSY` when too many wait.
+   */
+  verifyPassword(hash: string | null, plain: string | null): Promise<boolean>
+}
+
+/** bcrypt reads no more bytes than this and stops at a NUL: what is beyond would not be part of the password. */
+const MAX_BYTES = 72
+const MIN_CHARACTERS = 8
+const COST = 10
+/** One comparison at this cost takes two seconds; a higher one is a mistake that would block every login. */
+const MAX_COST = 15
+
+const COMPARES_AT_ONCE = 2
+const COMPARES_WAITING = 64
+
+const HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
+
+/** The cost in a bcrypt hash; `null` when it is no hash that passwords are compared with. */
+function costOf(hash: string): number | null {
+  const cost = Number(HASH.exec(hash)?.[1] ?? 0)
+  return cost >= 4 && cost <= MAX_COST ? cost : null
+}
+
+export const isBcryptHash = (hash: string): boolean => costOf(hash) !== null
+
+/** No known password has this hash; comparing with it costs what its cost says. */
+const dummyHash = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(21)}O${'.'.repeat(31)}`
+
+/** Why bcrypt would read another password than this one, in words; `null` when it would not. */
+function faultOfPassword(plain: string): string | null {
+  if (plain === '') return 'must not be empty'
+  if (Buffer.byteLength(plain) > MAX_BYTES) return `must be at most ${MAX_BYTES} bytes as UTF-8`
+  if (plain.includes('\0')) return 'must not contain NUL'
+  if (!isWellFormed(plain)) return 'must be well-formed Unicode'
+  return null
+}
+
+/** UTF-8 cannot carry lone surrogates: writing it replaces them. */
+const isWellFormed = (text: string): boolean => Buffer.from(text).toString() === text
+
+/** `$2y$` is PHP's name of what others call `$2b$`; the library does not know it. */
+const readAsB = (hash: string): string => (hash.startsWith('$2y$') ? `$2b$${hash.slice(4)}` : hash)
+
+/** Whether a password fits a hash, in the calling thread. */
+export const matchesHash = (password: string, hash: string): boolean => bcrypt.compareSync(password, hash)
+
+/** `compare` is `matchesHash` in some other thread. */
+export function createPasswords(compare: (password: string, hash: string) => Promise<boolean>): Passwords {
+  const inTurn = createTurns(COMPARES_AT_ONCE, COMPARES_WAITING)
+  // Unknown names have to cost what known ones cost. Sources rarely mix costs, so the cost last seen is the source's.
+  let usualCost = COST
+
+  return {
+    async verifyPassword(hash, plain) {
+      const cost = hash === null ? null : costOf(hash)
+      const real = hash !== null && cost !== null && plain !== null && faultOfPassword(plain) === null
+      if (cost !== null) usualCost = cost
+      const against = real ? readAsB(hash) : dummyHash(cost ?? usualCost)
+      const matches = await inTurn(() => compare(real ? plain : 'no password', against))
+      return real && matches
+    },
+  }
+}
+
+/** The bcrypt hash of a new password. Refuses with `INVALID` what bcrypt would cut short, and what is shorter than 8 characters. */
+export async function hashPassword(plain: string): Promise<string> {
+  const fault = faultOfPassword(plain)
+  if (fault !== null) throw invalid('password', fault)
+  if ([...plain].length < MIN_CHARACTERS) throw invalid('password', `must have at least ${MIN_CHARACTERS} characters`)
+  return bcrypt.hash(plain, COST)
+}

@@ -1,0 +1,75 @@
+import type { SessionRecord } from '../side/record.ts'
+
+/** All of the required permissions, or at least one of them. */
+export type PermissionMode = 'all' | 'any'
+
+/**
+ * What a session may do (design: Session administration). A permission is a code of segments, `sys:session:page`. It is
+ * granted to a session by name or by a pattern: `*` stands for one segment, `**` for any number of them, none included;
+ * alone, either stands for everything. Grants are the texts in `extra.permissions` and what the roles in `extra.roles`
+ * grant; whatever else stands there grants nothing.
+ */
+export interface Permissions {
+  /** Whether the session holds what is required. Where nothing is required, nothing is allowed. */
+  allows(record: SessionRecord, required: readonly string[], mode: PermissionMode): boolean
+}
+
+/** The role that holds every permission. */
+export const SUPER_ADMIN = 'SUPER_ADMIN'
+
+/** `roles` are the permissions that each role grants. */
+export function createPermissions(roles: Readonly<Record<string, readonly string[]>>): Permissions {
+  const grantsOfRole = new Map(Object.entries(roles).map(([role, grants]) => [role, grants.map(segmentsOf)]))
+
+  return {
+    allows({ extra }, required, mode) {
+      if (required.length === 0) return false
+      const held = textsOf(extra, 'roles')
+      if (held.includes(SUPER_ADMIN)) return true
+      const grants = textsOf(extra, 'permissions').map(segmentsOf)
+      for (const role of held) grants.push(...(grantsOfRole.get(role) ?? []))
+      const isGranted = (code: string): boolean => {
+        const segments = segmentsOf(code)
+        return grants.some(pattern => covers(pattern, segments))
+      }
+      return mode === 'all' ? required.every(isGranted) : required.some(isGranted)
+    },
+  }
+}
+
+const segmentsOf = (text: string): readonly string[] => text.split(':')
+
+/** The texts of an own list in `extra`; empty where it is anything else. */
+function textsOf(extra: SessionRecord['extra'], name: string): string[] {
+  const value = Object.hasOwn(extra, name) ? extra[name] : undefined
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
+}
+
+/**
+ * Whether a pattern covers a code, in steps bounded by the product of their lengths: after a mismatch only the last
+ * `**` is asked to take one segment more.
+ */
+function covers(pattern: readonly string[], code: readonly string[]): boolean {
+  if (pattern.length === 1 && pattern[0] === '*') return true
+  let at = 0
+  let retryPattern = -1
+  let retryCode = 0
+  for (let i = 0; i < code.length; ) {
+    if (pattern[at] === '**') {
+      at += 1
+      retryPattern = at
+      retryCode = i
+    } else if (pattern[at] === '*' || (at < pattern.length && pattern[at] === code[i])) {
+      at += 1
+      i += 1
+    } else if (retryPattern >= 0) {
+      at = retryPattern
+      retryCode += 1
+      i = retryCode
+    } else {
+      return false
+    }
+  }
+  while (pattern[at] === '**') at += 1
+  return at === pattern.length
+}

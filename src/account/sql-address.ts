@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+
+/** A database, as its URL says. */
+export interface DatabaseAddress {
+  kind: 'postgres' | 'mysql'
+  host: string
+  /** The server's usual port where the URL names none. */
+  port: number
+  user: string
+  password: string
+  database: string
+  /** `verify: false` encrypts without knowing for whom; `ca` is the authority in PEM, the system's where it is absent. */
+  tls: { verify: boolean; ca?: string } | null
+}
+
+const KINDS: Readonly<Record<string, Pick<DatabaseAddress, 'kind' | 'port'>>> = {
+  'postgres:': { kind: 'postgres', port: 5432 },
+  'postgresql:': { kind: 'postgres', port: 5432 },
+  'mysql:': { kind: 'mysql', port: 3306 },
+  'mariadb:': { kind: 'mysql', port: 3306 },
+}
+
+/** Reads `accounts.url`. What is thrown never holds the URL: it holds a password. */
+export function readDatabaseAddress(text: string): DatabaseAddress {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const usual = KINDS[url?.protocol ?? '']
+  if (url === null || usual === undefined) throw new Error('accounts.url is no URL of a database')
+  try {
+    return {
+      kind: usual.kind,
+      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: url.port === '' ? usual.port : Number(url.port),
+      user: decodeURIComponent(url.username),
+      password: decodeURIComponent(url.password),
+      database: decodeURIComponent(url.pathname.slice(1)),
+      tls: tlsOf(url.searchParams),
+    }
+  } catch (error) {
+    // What decodeURIComponent throws does not say where.
+    if (error instanceof URIError) throw new Error('accounts.url holds a % that is no percent-encoding')
+    throw error
+  }
+}
+
+/** Stricter than PostgreSQL's own clients: who asks for TLS and does not say otherwise gets it verified. */
+function tlsOf(parameters: URLSearchParams): DatabaseAddress['tls'] {
+  const mode = parameters.get('sslmode') ?? 'disable'
+  const file = parameters.get('sslrootcert')
+  if (mode === 'disable' && file === null) return null
+  if (mode === 'no-verify') return { verify: false }
+  if (mode !== 'require' && mode !== 'verify-full') {
+    throw new Error('accounts.url: sslmode must be disable, require, verify-full or no-verify')
+  }
+  return file === null ? { verify: true } : { verify: true, ca: readFileSync(file, 'utf8') }
+}

@@ -1,0 +1,85 @@
+import type { SqlAccountsSettings } from '../config/account-schema.ts'
+import { Refusal, Unavailable } from '../refusal.ts'
+import type { AccountSource } from './accounts.ts'
+import { readAccount } from './answer.ts'
+import { readDatabaseAddress } from './sql-address.ts'
+import { openMysql } from './sql-mysql.ts'
+import { openPostgres } from './sql-postgres.ts'
+import { createTurns } from './turns.ts'
+
+/** What a query answered, column by column: two columns may have one name. */
+export interface Rows {
+  columns: readonly string[]
+  rows: readonly (readonly unknown[])[]
+}
+
+/** One kind of database. Nothing is connected before the first question. */
+export interface Database {
+  /** Puts the query for a name, read only. When `signal` aborts, its connection is given up and the question fails. */
+  ask(username: string, signal: AbortSignal): Promise<Rows>
+  /** Whether a fault of `ask` says that the database has no way of writing this name: then it has no such account. */
+  isUnwritable(fault: unknown): boolean
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  /** The operator's query; `:username` stands for the name, which is sent beside the text and never becomes part of it. */
+  query: string
+  connections: number
+  /** Milliseconds until the server itself is to give up, and for connecting. */
+  timeout: number
+}
+
+/** Questions that wait for a connection; beyond them, callers are told to come again. */
+const WAITING = 64
+
+/** Accounts in a table of the operator's (design: B-side login). */
+export function createSqlAccounts({ url, query, timeout, pool }: SqlAccountsSettings): AccountSource {
+  const address = readDatabaseAddress(url)
+  const open = address.kind === 'postgres' ? openPostgres : openMysql
+  const database = open(address, { query, connections: pool, timeout })
+  const inTurn = createTurns(pool, WAITING)
+
+  /**
+   * The time runs from the call on: for waiting, connecting and answering together. A turn ends in time whatever the
+   * driver does, and whoever waits for one came later, so nobody waits beyond the own time.
+   */
+  async function ask(username: string): Promise<Rows> {
+    const signal = AbortSignal.timeout(timeout)
+    return inTurn(async () => {
+      const late = () => new Error(`no answer within ${timeout} ms`)
+      if (signal.aborted) throw late()
+      const tooLate = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(late()), { once: true })
+      })
+      return Promise.race([database.ask(username, signal), tooLate])
+    })
+  }
+
+  return {
+    async findByUsername(username) {
+      try {
+        const { columns, rows } = await ask(username)
+        if (rows.length === 0) return null
+        if (rows.length > 1) throw new Error(`the query answers ${rows.length} rows for one name`)
+        return readAccount(columns.map((name, index) => [name, rows[0]![index]]))
+      } catch (fault) {
+        if (fault instanceof Refusal) throw fault
+        if (database.isUnwritable(fault)) return null
+        throw new Unavailable('the database of the accounts', withoutName(fault, username))
+      }
+    },
+    close: () => database.close(),
+  }
+}
+
+/** SQLSTATE class of faults in values, whose messages quote them. */
+const DATA_FAULT = '22'
+
+/** A fault without the name that was asked for: some people type their password there. Nor does the driver's own error go on. */
+function withoutName(fault: unknown, username: string): Error {
+  const { message, code, sqlState } = fault as { message: string; code?: unknown; sqlState?: unknown }
+  const quotes = [code, sqlState].some(state => String(state).startsWith(DATA_FAULT))
+  const told = quotes || message.includes(username.slice(0, 8)) ? 'a fault whose message quotes the name' : message
+  return new Error(typeof code === 'string' ? `${code}: ${told}` : told)
+}

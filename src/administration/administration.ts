@@ -1,0 +1,227 @@
+import type { Clock } from '../clock.ts'
+import { secondsUntil } from '../clock.ts'
+import type { Settings } from '../config/schema.ts'
+import { Refusal } from '../refusal.ts'
+import { NONE } from '../side/input.ts'
+import type { MomentFormat } from '../side/moment.ts'
+import { type Extra, LOGIN_TYPES, type LoginType } from '../side/record.ts'
+import type { Side } from '../side/side.ts'
+import type { Population } from '../store/population.ts'
+import type { SessionStore, StoredToken } from '../store/store.ts'
+import { asToken } from '../token/bearer.ts'
+import type { Jwt } from '../token/jwt.ts'
+import { remainingText } from './remaining.ts'
+
+const HOUR = 3_600_000
+const DAY = 86_400_000
+const CHART_DAYS = 7
+
+export interface Analysis {
+  /** Live tokens of both sides. */
+  total_count: number
+  /** The most live tokens of any one user of both sides. */
+  max_token_count: number
+  /** Logins of the last hour on both sides. */
+  one_hour_newly_added: number
+  /** Live tokens, `<B>/<C>`. */
+  proportion_of_b_and_c: string
+  /** Users of the asked side with a live token. */
+  online_user_count: number
+  /** Logins of the asked side today, in the configured time zone. */
+  today_login_count: number
+}
+
+export interface OnlineUser {
+  user_id: string
+  username: string | null
+  nickname: string | null
+  avatar: string | null
+  status: string | null
+  last_login_ip: string | null
+  last_login_address: string | null
+  last_login_time: string
+  session_create_time: string
+  session_timeout: string
+  session_timeout_seconds: number
+  token_count: number
+}
+
+export interface UserToken {
+  token: string
+  created_at: string
+  timeout: string
+  timeout_seconds: number
+  device_type: string | null
+  device_id: string | null
+}
+
+export interface Bar {
+  is_disable: boolean
+  /** Seconds for which the login id stays disabled; -1 when it is not. */
+  disable_time: number
+}
+
+export interface Page<T> {
+  records: T[]
+  total: number
+  page: number
+  size: number
+  pages: number
+}
+
+export interface Chart {
+  bar_chart: { days: string[]; series: { name: LoginType; data: number[] }[] }
+  pie_chart: { data: { category: LoginType; total: number }[] }
+}
+
+export interface AdministrationOptions {
+  sides: Readonly<Record<LoginType, Side>>
+  sessions: SessionStore
+  population: Population
+  jwt: Jwt
+  clock: Clock
+  moments: MomentFormat
+  locale: Settings['locale']
+}
+
+export type Administration = ReturnType<typeof createAdministration>
+
+/** What administrators see and do ("Session administration"); every question names the side it is about. */
+export function createAdministration(options: AdministrationOptions) {
+  const { sides, sessions, population, jwt, clock, moments, locale } = options
+
+  const secondsLeft = (expiresAt: number): number =>
+    expiresAt === Number.POSITIVE_INFINITY ? -1 : Math.max(secondsUntil(expiresAt, clock.now()), -1)
+  const today = (): string => moments.day(clock.now())
+  const tallies = () => Promise.all(LOGIN_TYPES.map(type => population.tally(type)))
+
+  async function analysis(type: LoginType): Promise<Analysis> {
+    const since = clock.now() - HOUR
+    const [[business, consumer], added, own, [todays]] = await Promise.all([
+      tallies(),
+      Promise.all(LOGIN_TYPES.map(side => population.loginsSince(side, since))),
+      population.tally(type),
+      population.loginsOn(type, [today()]),
+    ])
+    const [b, c] = [business!, consumer!]
+    return {
+      total_count: b.tokens + c.tokens,
+      max_token_count: Math.max(b.maxTokensPerUser, c.maxTokensPerUser),
+      one_hour_newly_added: added.reduce((sum, count) => sum + count, 0),
+      proportion_of_b_and_c: `${b.tokens}/${c.tokens}`,
+      online_user_count: own.users,
+      today_login_count: todays ?? 0,
+    }
+  }
+
+  /** One page of online users, the newest session first. A user whose last session just ended is left out of it. */
+  async function page(
+    type: LoginType,
+    query: { page: number; size: number; keyword: string },
+  ): Promise<Page<OnlineUser>> {
+    const { size, keyword } = query
+    const { total, userIds } = await population.page(type, { offset: (query.page - 1) * size, limit: size, keyword })
+    const users = await Promise.all(
+      userIds.map(async userId => onlineUser(userId, await sessions.tokens(type, userId))),
+    )
+    const records = users.filter(user => user !== null)
+    return { records, total, page: query.page, size, pages: Math.ceil(total / size) }
+  }
+
+  function onlineUser(userId: string, tokens: readonly StoredToken[]): OnlineUser | null {
+    const first = tokens[0]
+    const last = tokens.at(-1)
+    if (first === undefined || last === undefined) return null
+    const { extra } = last.record
+    const left = secondsLeft(Math.max(...tokens.map(({ expiresAt }) => expiresAt)))
+    return {
+      user_id: userId,
+      username: textOf(extra, 'username'),
+      nickname: textOf(extra, 'nickname'),
+      avatar: textOf(extra, 'avatar'),
+      status: textOf(extra, 'status'),
+      last_login_ip: textOf(extra, 'login_ip'),
+      last_login_address: textOf(extra, 'login_address'),
+      last_login_time: inZone(last.record.created_at),
+      session_create_time: inZone(first.record.created_at),
+      session_timeout: remainingText(left, locale),
+      session_timeout_seconds: left,
+      token_count: tokens.length,
+    }
+  }
+
+  /** Records of other programs may hold other forms of a time; people see one. */
+  function inZone(createdAt: string): string {
+    const moment = moments.read(createdAt)
+    return moment === null ? createdAt : moments.write(moment)
+  }
+
+  /** A user's live tokens, the newest first: the tokens themselves, or their `jti` as a handle. */
+  async function tokens(type: LoginType, userId: string, show: 'token' | 'handle'): Promise<UserToken[]> {
+    const live = await sessions.tokens(type, userId)
+    return live.toReversed().map(({ token, record, expiresAt }) => {
+      const left = secondsLeft(expiresAt)
+      return {
+        token: show === 'token' ? token : handleOf(token),
+        created_at: inZone(record.created_at),
+        timeout: remainingText(left, locale),
+        timeout_seconds: left,
+        device_type: textOf(record.extra, 'device_type'),
+        device_id: textOf(record.extra, 'device_id'),
+      }
+    })
+  }
+
+  /** A name for a token that is worth nothing as a token: its `jti`. */
+  function handleOf(text: string): string {
+    const token = asToken(text)
+    return (token === null ? null : jwt.read(token))?.jti ?? ''
+  }
+
+  const exit = (type: LoginType, userId: string): Promise<number> => sides[type].kickout(userId)
+
+  /** Ends one token of a user, given as itself or by its handle. */
+  async function exitToken(type: LoginType, userId: string, given: string): Promise<void> {
+    const token = asToken(given) ?? (await byHandle(type, userId, given))
+    if (token === null || !(await sides[type].kickoutToken(userId, token))) throw new Refusal('NO_SUCH_TOKEN')
+  }
+
+  async function byHandle(type: LoginType, userId: string, handle: string): Promise<string | null> {
+    if (handle === '') return null
+    const live = await sessions.tokens(type, userId)
+    return live.find(({ token }) => handleOf(token) === handle)?.token ?? null
+  }
+
+  const disable = (type: LoginType, userId: string, seconds: number): Promise<void> =>
+    sides[type].disable(userId, seconds)
+
+  const untieDisable = (type: LoginType, userId: string): Promise<boolean> => sides[type].untieDisable(userId)
+
+  async function disabled(type: LoginType, userId: string): Promise<Bar> {
+    const seconds = await sides[type].getDisableTime(userId)
+    return { is_disable: seconds !== NONE, disable_time: seconds }
+  }
+
+  /** Logins of the last seven days, today last, and the live tokens, of both sides. */
+  async function chart(): Promise<Chart> {
+    const now = clock.now()
+    // Noon of each day: no change of clocks moves it to another date.
+    const noon = moments.read(`${moments.day(now)} 12:00:00`) ?? now
+    const days = Array.from({ length: CHART_DAYS }, (_, i) => moments.day(noon - (CHART_DAYS - 1 - i) * DAY))
+    const [logins, live] = await Promise.all([
+      Promise.all(LOGIN_TYPES.map(type => population.loginsOn(type, days))),
+      tallies(),
+    ])
+    return {
+      bar_chart: { days, series: LOGIN_TYPES.map((name, i) => ({ name, data: logins[i] ?? [] })) },
+      pie_chart: { data: LOGIN_TYPES.map((category, i) => ({ category, total: live[i]?.tokens ?? 0 })) },
+    }
+  }
+
+  return { analysis, page, exit, tokens, exitToken, disable, untieDisable, disabled, chart }
+}
+
+function textOf(extra: Extra, name: string): string | null {
+  const value = Object.hasOwn(extra, name) ? extra[name] : undefined
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : null
+}

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import type { Command } from './cli/command.ts'
+import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
+import { ConfigurationError, suggest } from './config/fault.ts'
+import { Refusal } from './refusal.ts'
+
+/** Each is loaded when it is meant: a start needs nothing of the others. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  start: async () => (await import('./cli/start.ts')).start,
+  reload: async () => (await import('./cli/reload.ts')).reload,
+  check: async () => (await import('./cli/check.ts')).check,
+  explain: async () => (await import('./cli/explain.ts')).explain,
+  account: async () => (await import('./cli/account.ts')).account,
+  keys: async () => (await import('./cli/keys.ts')).keys,
+  reindex: async () => (await import('./cli/reindex.ts')).reindex,
+}
+
+/** Runs one command line and answers its exit code: 0, 1 when the work could not be done, 2 when it cannot be meant. */
+export async function runCommand(words: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    return await dispatch(words, terminal)
+  } catch (fault) {
+    return explainFault(fault, words[0], terminal)
+  }
+}
+
+async function dispatch([name, ...rest]: readonly string[], terminal: Terminal): Promise<number> {
+  if (name === undefined) throw new UsageError('a command is missing')
+  if (name === '--help' || name === '-h' || name === 'help') return printed(terminal, await overview())
+  if (name === '--version' || name === '-v') return printed(terminal, version())
+  const command = Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]!() : null
+  if (command === null) throw new UsageError(`${name} is no command${suggest(name, Object.keys(COMMANDS))}`)
+  const { values, positionals } = parse(rest, command)
+  if (values.help === true) return printed(terminal, helpOf(name, command))
+  return command.run({ values, words: positionals }, terminal)
+}
+
+function parse(args: string[], { options }: Command) {
+  try {
+    const all = { ...options, help: { type: 'boolean', short: 'h' } } as const
+    return parseArgs({ args, options: all, allowPositionals: true, strict: true })
+  } catch (fault) {
+    throw new UsageError((fault as Error).message)
+  }
+}
+
+function explainFault(fault: unknown, name: string | undefined, { errors }: Terminal): number {
+  if (fault instanceof UsageError) {
+    const command = name !== undefined && Object.hasOwn(COMMANDS, name) ? `dualgate ${name}` : 'dualgate'
+    say(errors, `${command}: ${fault.message}`, `Try: ${command} --help`)
+    return 2
+  }
+  if (fault instanceof ConfigurationError) {
+    const count = fault.faults.length
+    say(errors, fault.message, `${count} ${count === 1 ? 'fault' : 'faults'} in the configuration`)
+    return 1
+  }
+  if (fault instanceof CommandError) say(errors, `dualgate: ${fault.message}`)
+  else if (fault instanceof Refusal) say(errors, `dualgate: ${fault.params.field} ${fault.params.fault}`)
+  else if (isSystemFault(fault)) say(errors, `dualgate: ${fault.message}`)
+  else throw fault
+  return 1
+}
+
+/** What the operating system refused: a file, a folder, a disk. Its message names the path. */
+const isSystemFault = (fault: unknown): fault is Error => fault instanceof Error && 'syscall' in fault
+
+function printed({ output }: Terminal, text: string): number {
+  say(output, text)
+  return 0
+}
+
+async function overview(): Promise<string> {
+  const commands = Object.entries(COMMANDS).map(async ([name, load]) => `  ${name.padEnd(10)}${(await load()).summary}`)
+  return `dualgate: a gateway that signs users in, keeps their sessions and lets only live ones through to your backends
+
+Usage: dualgate COMMAND [options]
+
+${(await Promise.all(commands)).join('\n')}
+
+  dualgate COMMAND --help   what a command does and takes
+  dualgate --version        the version`
+}
+
+const helpOf = (name: string, { words, summary, help }: Command): string =>
+  `dualgate ${name}: ${summary}\n\nUsage: dualgate ${[name, words, '[options]'].filter(part => part !== '').join(' ')}\n\n${help}`
+
+function version(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+  return manifest.version
+}

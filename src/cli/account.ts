@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import { addAccount, listAccounts, removeAccount, setPassword } from '../account/file.ts'
+import { readConfiguration } from '../config/load.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, type Written } from './command.ts'
+import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
+
+type Verb = (path: string, written: Written, terminal: Terminal) => Promise<void>
+
+const VERBS: Record<string, Verb> = { add, passwd, remove, list }
+
+export const account: Command = {
+  words: 'add|passwd|remove NAME, or list',
+  summary: 'manage the accounts in the accounts file',
+  help: `  add NAME            add an account
+  passwd NAME         set the password of an account
+  remove NAME         remove an account; its sessions live on until they are ended
+  list                list the accounts
+
+A running gateway follows the file. Passwords are asked for on a terminal; elsewhere, and when nothing is typed, one is
+made and printed.
+
+  --password-stdin    read the password from standard input
+  --role ROLE         add: a role, such as SUPER_ADMIN; may be repeated
+  --nickname TEXT     add: the name that is shown
+  --id ID             add: the login id; a new one when not given
+  --consumer          the accounts of the C side (login.consumer) instead of those of the B side
+${CONFIG_HELP}
+
+Example:
+  dualgate account add jane --role operator`,
+  options: {
+    ...CONFIG_OPTION,
+    'password-stdin': { type: 'boolean' },
+    role: { type: 'string', multiple: true },
+    nickname: { type: 'string' },
+    id: { type: 'string' },
+    consumer: { type: 'boolean' },
+  },
+  async run(written, terminal) {
+    const [name = '', ...words] = written.words
+    const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
+    if (verb === undefined) throw new UsageError('account what? add NAME, passwd NAME, remove NAME or list')
+    const expected = verb === list ? 0 : 1
+    if (words.length !== expected)
+      throw new UsageError(`account ${name} takes ${expected === 0 ? 'no name' : 'one name'}`)
+    if (verb !== add) refuseOptions(written, name, ['role', 'nickname', 'id'])
+    if (verb !== add && verb !== passwd) refuseOptions(written, name, ['password-stdin'])
+    await verb(accountsFile(written, terminal), { ...written, words }, terminal)
+    return 0
+  },
+}
+
+function refuseOptions({ values }: Written, verb: string, names: string[]): void {
+  const found = names.find(name => values[name] !== undefined)
+  if (found !== undefined) throw new UsageError(`account ${verb} takes no --${found}`)
+}
+
+function accountsFile(written: Written, { environment, cwd }: Terminal): string {
+  const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
+  const isConsumer = written.values.consumer === true
+  const source = isConsumer ? settings.login.consumer : settings.accounts
+  if (source === 'off') throw new CommandError('login.consumer is off: the C side has no accounts here')
+  if (source.kind !== 'file') throw new CommandError(`these accounts come from ${source.kind}; they are managed there`)
+  return source.path
+}
+
+async function add(path: string, { words, values }: Written, terminal: Terminal): Promise<void> {
+  const username = words[0]!
+  const { password, isMade } = await passwordFor(username, values['password-stdin'] === true, terminal)
+  const { id } = await addAccount(path, {
+    username,
+    password,
+    roles: (values.role ?? []) as string[],
+    ...(typeof values.nickname === 'string' && { nickname: values.nickname }),
+    ...(typeof values.id === 'string' && { id: values.id }),
+  })
+  say(terminal.output, `added ${username} with id ${id}`)
+  if (isMade) say(terminal.output, `password: ${password}`)
+}
+
+async function passwd(path: string, { words, values }: Written, terminal: Terminal): Promise<void> {
+  const username = words[0]!
+  if (!(await listAccounts(path)).some(entry => entry.username.toLowerCase() === username.toLowerCase()))
+    throw absent(username)
+  const { password, isMade } = await passwordFor(username, values['password-stdin'] === true, terminal)
+  if (!(await setPassword(path, username, password))) throw absent(username)
+  say(terminal.output, `changed the password of ${username}; sessions that exist live on until they are ended`)
+  if (isMade) say(terminal.output, `password: ${password}`)
+}
+
+async function remove(path: string, { words }: Written, { output }: Terminal): Promise<void> {
+  const username = words[0]!
+  if (!(await removeAccount(path, username))) throw absent(username)
+  say(output, `removed ${username}; sessions that exist live on until they are ended`)
+}
+
+async function list(path: string, _written: Written, { output }: Terminal): Promise<void> {
+  const accounts = await listAccounts(path)
+  const rows = accounts.map(({ username, id, status, roles, nickname }) => [
+    username,
+    id,
+    status,
+    roles.join(','),
+    nickname,
+  ])
+  const table = [['USERNAME', 'ID', 'STATUS', 'ROLES', 'NICKNAME'], ...rows]
+  const widths = table[0]!.map((_, column) => Math.max(...table.map(row => row[column]!.length)))
+  for (const row of table)
+    say(
+      output,
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+}
+
+const absent = (username: string): CommandError => new CommandError(`there is no account ${username}`)
+
+async function passwordFor(username: string, fromInput: boolean, terminal: Terminal) {
+  if (fromInput) return { password: await readAll(terminal.input), isMade: false }
+  if (terminal.input.isTTY) {
+    const password = await askHidden(terminal, `password of ${username} (nothing to have one made): `)
+    if (password !== '') {
+      if ((await askHidden(terminal, 'the same again: ')) !== password) throw new CommandError('the two differ')
+      return { password, isMade: false }
+    }
+  }
+  return { password: randomBytes(18).toString('base64url'), isMade: true }
+}

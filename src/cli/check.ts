@@ -1,0 +1,42 @@
+import { editorSchema } from '../config/editor-schema.ts'
+import { type Configuration, readConfiguration } from '../config/load.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
+import { say, UsageError } from './terminal.ts'
+
+export const check: Command = {
+  words: '',
+  summary: 'check the configuration and say everything that is wrong with it',
+  help: `Reads the configuration as a start would, with the environment and .env, and starts and changes nothing.
+Prints "ok" and a summary, or every fault with its place and what to do about it; then the exit code is 1.
+
+${CONFIG_HELP}
+  --print-schema      print the JSON Schema of the configuration file instead`,
+  options: { ...CONFIG_OPTION, 'print-schema': { type: 'boolean' } },
+  async run(written, { output, environment, cwd }) {
+    if (written.words.length > 0) throw new UsageError(`check takes no words, but got ${written.words.join(' ')}`)
+    if (written.values['print-schema'] === true) {
+      say(output, JSON.stringify(editorSchema(), null, 2))
+      return 0
+    }
+    say(output, 'ok', ...summaryOf(readConfiguration(configOf(written), environment, cwd)))
+    return 0
+  },
+}
+
+function summaryOf({ settings, secrets }: Configuration): string[] {
+  const { profile, listen, internal, store, accounts, upstreams } = settings
+  const rows: [string, string][] = [
+    ['profile', String(profile)],
+    ['public', `${listen.host}:${listen.port}`],
+    ['internal', internal.socket ?? `${internal.host}:${internal.port}`],
+    ['store', store.kind === 'embedded' ? `embedded, in ${settings.data}` : `redis, prefix ${store.prefix}`],
+    ['accounts', accounts.kind === 'file' ? `file ${accounts.path}` : accounts.kind],
+    ...secrets.map(({ key, from, isSet }): [string, string] => [key, isSet ? `from ${from}` : `kept in ${from}`]),
+    ...upstreams.map(({ name, match, target, targets = [] }): [string, string] => [
+      'upstream',
+      `${name}: ${match} to ${target ?? targets.join(', ')}`,
+    ]),
+  ]
+  if (upstreams.length === 0) rows.push(['upstream', 'none: requests reach the gateway’s own routes only'])
+  return rows.map(([name, value]) => `  ${name.padEnd(24)}${value}`)
+}

@@ -1,0 +1,147 @@
+import { readConfiguration } from '../config/load.ts'
+import type { Settings } from '../config/schema.ts'
+import { pathRulesOf } from '../config/served.ts'
+import { type CanonicalPath, readTarget, type Target } from '../gate/path.ts'
+import { decide, isVersioned, type Need, type Verdict } from '../gate/rules.ts'
+import { PROFILES } from '../profile.ts'
+import { Refusal } from '../refusal.ts'
+import { asToken } from '../token/bearer.ts'
+import { createRequestHeaders } from '../upstream/headers.ts'
+import { createUpstreamTable, type Upstream } from '../upstream/table.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
+import { ownRoutes } from './own-routes.ts'
+import { say, UsageError } from './terminal.ts'
+
+type ReadSettings = Omit<Settings, 'jwt' | 'login' | 'internal'> & {
+  jwt: Pick<Settings['jwt'], 'token_name'>
+  login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
+}
+
+export const explain: Command = {
+  words: 'METHOD PATH',
+  summary: 'show what would become of a request',
+  help: `Shows the path as it is judged, the rule that speaks, the session that is needed, who answers, and what an upstream
+would get. Nothing is sent.
+
+${CONFIG_HELP}
+
+Example:
+  dualgate explain GET '/api/v1/c/orders/7?x=1'`,
+  options: CONFIG_OPTION,
+  async run(written, { output, environment, cwd }) {
+    const [method, target, ...more] = written.words
+    if (method === undefined || target === undefined || more.length > 0) {
+      throw new UsageError("explain takes a method and a path: explain GET '/api/v1/c/orders/7?x=1'")
+    }
+    const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
+    say(
+      output,
+      ...(await explainRequest(method.toUpperCase(), target, settings)).map(([name, value]) => name.padEnd(16) + value),
+    )
+    return 0
+  },
+}
+
+type Row = [name: string, value: string]
+
+const NEEDS: Record<Need, string> = {
+  none: 'no session',
+  BUSINESS: 'a live B-side session (BUSINESS)',
+  CONSUMER: 'a live C-side session (CONSUMER)',
+}
+
+async function explainRequest(method: string, text: string, settings: ReadSettings): Promise<Row[]> {
+  const target = judge(text)
+  if (target instanceof Refusal) return [['refused', `${target.reason}: ${target.params.fault ?? 'it is too long'}`]]
+  const rows: Row[] = [['path', target.path]]
+  if (target.query !== '') rows.push(['query', target.query])
+
+  const profile = PROFILES[settings.profile]
+  const verdict = decide(target.path, method, pathRulesOf(settings, profile))
+  if (verdict === null) return [...rows, ['rule', 'none speaks'], ['refused', 'NOT_FOUND']]
+  rows.push(['rule', `${verdict.rule} of profile ${profile.number}`], ['needs', NEEDS[verdict.need]])
+  if (ownRoutes(settings, profile).has(`${method} ${target.path}`))
+    return [...rows, ['answered by', 'the gateway itself']]
+
+  const table = createUpstreamTable(settings.upstreams)
+  try {
+    const upstream = isVersioned(target.path) ? table.find(target.path) : null
+    if (upstream === null) return [...rows, ['refused', 'NOT_FOUND: no upstream matches']]
+    return [...rows, ...explainUpstream(upstream, method, target, verdict, settings)]
+  } finally {
+    await table.close()
+  }
+}
+
+function judge(text: string): Target | Refusal {
+  try {
+    return readTarget(text)
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return refusal
+    throw refusal
+  }
+}
+
+function explainUpstream(
+  upstream: Upstream,
+  method: string,
+  target: Target,
+  verdict: Verdict,
+  settings: ReadSettings,
+): Row[] {
+  const rows: Row[] = [['answered by', `upstream ${upstream.name} (${upstream.match})`]]
+  const forwarded = judgeRewritten(upstream, target.path)
+  if (forwarded instanceof Refusal) return [...rows, ['refused', `${forwarded.reason} after the rewrite`]]
+  const { target: one, targets = one === undefined ? [] : [one] } =
+    settings.upstreams.find(({ name }) => name === upstream.name) ?? {}
+  return [
+    ...rows,
+    ['sent to', targets.join(' or ')],
+    ['as', `${method} ${forwarded}${target.query}`],
+    ...headersOf(upstream, method, verdict, settings).map((line, index): Row => [index === 0 ? 'headers' : '', line]),
+  ]
+}
+
+function judgeRewritten(upstream: Upstream, path: CanonicalPath): CanonicalPath | Refusal {
+  try {
+    return upstream.forwardedPath(path)
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return refusal
+    throw refusal
+  }
+}
+
+/** The headers of the very request that would be sent, for a caller who sends a token and nothing else. */
+function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }: ReadSettings): string[] {
+  const token = asToken('a.b.c')!
+  const session =
+    verdict.need === 'none'
+      ? null
+      : {
+          token,
+          claims: { jti: '', iat: 0 },
+          record: { user_id: '<user id>', type: verdict.need, created_at: '', extra: {} },
+        }
+  const host = '<host of the gateway>'
+  const headers = createRequestHeaders(jwt.token_name.toLowerCase())(
+    {
+      rawHeaders: ['Host', host, jwt.token_name, 'Bearer <token>'],
+      connection: undefined,
+      verdict,
+      session,
+      id: '<trace id>',
+      ip: '<address of the caller>',
+      protocol: 'http',
+      host,
+    },
+    {
+      host: upstream.host === 'preserve' ? host : (upstream.targets[0]?.authority ?? 'echo'),
+      passAuthorization: upstream.passAuthorization,
+    },
+  )
+  const asked = { method, path: '', session }
+  for (const name of upstream.identity?.headersFor(asked).filter((_, index) => index % 2 === 0) ?? []) {
+    headers.push(name, name === 'x-login-extra' ? '<base64url of JSON>' : 't=<seconds>,v1=<HMAC-SHA256 in hex>')
+  }
+  return Array.from({ length: headers.length / 2 }, (_, index) => `${headers[2 * index]}: ${headers[2 * index + 1]}`)
+}

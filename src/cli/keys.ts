@@ -1,0 +1,25 @@
+import { generateSecret } from '../config/secrets.ts'
+import { generateSm2PrivateKey, publicKeyOf } from '../login/sm2.ts'
+import type { Command } from './command.ts'
+import { say, UsageError } from './terminal.ts'
+
+export const keys: Command = {
+  words: 'jwt|sm2',
+  summary: 'make a secret',
+  help: `Prints a new secret and keeps it nowhere.
+
+  jwt   a key for signing tokens (JWT__SECRET_KEY); as good for INTERNAL__SECRET
+  sm2   a private key for the encryption of passwords (LOGIN__SM2__PRIVATE_KEY); its public key goes to standard error
+
+Example, for a file .env in the working directory:
+  echo "JWT__SECRET_KEY=$(dualgate keys jwt)" >> .env`,
+  options: {},
+  async run({ words }, { output, errors }) {
+    const [kind, ...more] = words
+    if (more.length > 0 || (kind !== 'jwt' && kind !== 'sm2')) throw new UsageError('keys of which kind? jwt or sm2')
+    const key = kind === 'jwt' ? generateSecret() : generateSm2PrivateKey()
+    say(output, key)
+    if (kind === 'sm2') say(errors, `public key: ${publicKeyOf(key)}`)
+    return 0
+  },
+}

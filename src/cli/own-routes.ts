@@ -1,0 +1,44 @@
+import type { Settings } from '../config/schema.ts'
+import { pathRulesOf, servesAdministration } from '../config/served.ts'
+import type { Profile } from '../profile.ts'
+
+type RouteSettings = Pick<Settings, 'api_versions' | 'session_administration' | 'console'> & {
+  login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
+}
+
+const ADMINISTRATION = [
+  'GET analysis',
+  'GET page',
+  'POST exit',
+  'GET tokens',
+  'POST exit-token',
+  'GET chart-data',
+  'POST disable',
+  'POST untie-disable',
+  'GET disabled',
+]
+
+/** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
+export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySet<string> {
+  const { login, api_versions } = settings
+  const sections = login.consumer === 'off' ? ['b'] : ['b', 'c']
+  const publicRoutes = sections.flatMap(section => [
+    `GET /public/${section}/captcha`,
+    `POST /public/${section}/login`,
+    ...profile.sm2PublicKeyPaths.map(path => `GET ${path.replace('/b/', `/${section}/`)}`),
+  ])
+  const logouts = login.logout_routes ? ['POST /b/logout', 'POST /c/logout'] : []
+  const administration = servesAdministration(settings, profile)
+    ? [
+        'GET /sys/session/current',
+        ...['/sys/session/', '/client/session/'].flatMap(base =>
+          ADMINISTRATION.map(route => route.replace(' ', ` ${base}`)),
+        ),
+      ]
+    : []
+  const routes = [...publicRoutes, ...logouts, ...administration]
+  return new Set([
+    ...[...pathRulesOf(settings, profile).open].flatMap(path => [`GET ${path}`, `HEAD ${path}`]),
+    ...api_versions.flatMap(version => routes.map(route => route.replace(' ', ` /api/v${version}`))),
+  ])
+}

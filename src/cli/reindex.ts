@@ -1,0 +1,60 @@
+import { systemClock } from '../clock.ts'
+import { readConfiguration } from '../config/load.ts'
+import { createLog } from '../log.ts'
+import { Unavailable } from '../refusal.ts'
+import { LOGIN_TYPES, type LoginType } from '../side/record.ts'
+import { openStore } from '../store/open.ts'
+import type { Store } from '../store/store.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
+import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
+
+const BAR_WIDTH = 30
+/** Milliseconds between two drawings of the bar. */
+const REDRAW = 100
+
+export const reindex: Command = {
+  words: '',
+  summary: 'build the view of who is online anew from the sessions',
+  help: `Looks at every session in the store and corrects what the session administration shows: users and tokens online, by
+name and in order. Safe while gateways serve; can be interrupted and run again. Needed only after other programs wrote
+or deleted many sessions; single ones are noticed when they are seen.
+
+${CONFIG_HELP}`,
+  options: CONFIG_OPTION,
+  async run(written, terminal) {
+    if (written.words.length > 0) throw new UsageError(`reindex takes no words, but got ${written.words.join(' ')}`)
+    const { environment, cwd } = terminal
+    const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
+    const store = await openStore(settings.store, settings.data, systemClock, createLog('silent'))
+    try {
+      for (const type of LOGIN_TYPES) await reindexSide(store, type, terminal)
+    } catch (fault) {
+      if (fault instanceof Unavailable) throw new CommandError('the store does not answer', { cause: fault })
+      throw fault
+    } finally {
+      await store.close()
+    }
+    return 0
+  },
+}
+
+async function reindexSide({ population }: Store, type: LoginType, { output, errors }: Terminal): Promise<void> {
+  const draw = progressBar(errors, type)
+  const live = await population.reindex(type, draw)
+  say(output, `${type}: ${live} live ${live === 1 ? 'token' : 'tokens'}`)
+}
+
+/** A bar that is drawn over itself, on a screen only. */
+function progressBar(screen: Terminal['errors'] & { isTTY?: boolean }, label: string) {
+  let drawn = 0
+  return (done: number, total: number): void => {
+    if (screen.isTTY !== true) return
+    const now = systemClock.now()
+    const finished = done >= total
+    if (!finished && now - drawn < REDRAW) return
+    drawn = now
+    const part = total === 0 ? 1 : Math.min(1, done / total)
+    const bar = '#'.repeat(Math.round(part * BAR_WIDTH)).padEnd(BAR_WIDTH, '.')
+    screen.write(`\r${label} [${bar}] ${done} of ${total}${finished ? '\n' : ''}`)
+  }
+}

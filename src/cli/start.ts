@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { firstAccount } from '../account/file.ts'
+import { systemClock } from '../clock.ts'
+import { ConfigurationError, loadSettings } from '../config/load.ts'
+import type { Settings } from '../config/schema.ts'
+import { servesConsole } from '../config/served.ts'
+import { createLog, type Logger } from '../log.ts'
+import { AddressError } from '../process/address.ts'
+import { type Outcome, openControl } from '../process/control.ts'
+import { messageOf } from '../process/message.ts'
+import { ReloadError, type Running } from '../process/running.ts'
+import { PROFILES } from '../profile.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
+import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
+
+/** Milliseconds for requests under way after SIGTERM; orchestrators kill after thirty seconds. */
+const CLOSE_LIMIT = 25_000
+
+export const start: Command = {
+  words: '',
+  summary: 'start the gateway',
+  help: `Starts the gateway and prints one line with its URLs when all its workers answer, and one with the address of the page
+for administrators. The first start creates the accounts file with an administrator and prints the password, once. Log
+lines go to standard output, one JSON object each.
+
+SIGHUP reloads the configuration, as \`dualgate reload\` does. SIGTERM and SIGINT stop the gateway: requests under way are
+finished, for up to ${CLOSE_LIMIT / 1000} seconds; a second signal stops it at once.
+
+${CONFIG_HELP}`,
+  options: CONFIG_OPTION,
+  async run(written, terminal) {
+    if (written.words.length > 0) throw new UsageError(`start takes no words, but got ${written.words.join(' ')}`)
+    const load = (): Settings => loadSettings(configOf(written), terminal.environment, terminal.cwd)
+    const settings = load()
+    await announceFirstAccount(settings, terminal)
+    const running = await open(settings, load)
+    const stopped = nextSignal()
+    const log = createLog(settings.log.level)
+    const reload = (): Promise<Outcome> => reloaded(running, log)
+    process.on('SIGHUP', () => (isTerminalGone() ? endBySignal('SIGHUP') : void reload()))
+    const control = await openControl(settings.data, reload, log)
+    say(terminal.output, ...whereToFindIt(settings, running))
+    await stopped
+    control.close()
+    return close(running, terminal)
+  },
+}
+
+function whereToFindIt(settings: Settings, { urls }: Running): string[] {
+  const lines = [`dualgate answers at ${urls.public}, internally at ${urls.internal}`]
+  if (servesConsole(settings, PROFILES[settings.profile]))
+    lines.push(`administrators sign in at ${urls.public}/console/`)
+  return lines
+}
+
+async function announceFirstAccount({ accounts }: Settings, { output }: Terminal): Promise<void> {
+  if (accounts.kind !== 'file') return
+  const first = await firstAccount(accounts.path)
+  if (first === null) return
+  say(output, `The first account was created in ${accounts.path}:`)
+  say(output, `  username: ${first.username}`, `  password: ${first.password}`)
+  say(output, '  It is shown only this once.')
+}
+
+/** Only one of the two is loaded: a primary has no use for what serves requests. */
+async function open(settings: Settings, load: () => Settings): Promise<Running> {
+  try {
+    if (settings.workers === 1) return await (await import('../process/alone.ts')).startAlone(settings)
+    const { Primary } = await import('../process/primary.ts')
+    return await Primary.start({ settings, load, clock: systemClock })
+  } catch (fault) {
+    if (fault instanceof AddressError) throw new CommandError(fault.message, { cause: fault })
+    throw new CommandError(`cannot start: ${messageOf(fault)}`, { cause: fault })
+  }
+}
+
+const nextSignal = async (): Promise<void> => {
+  const waiting = new AbortController()
+  const { signal } = waiting
+  await Promise.race([once(process, 'SIGTERM', { signal }), once(process, 'SIGINT', { signal })])
+  waiting.abort()
+}
+
+/** SIGHUP is also what a process gets whose terminal was closed; it has no terminal to open any more. */
+function isTerminalGone(): boolean {
+  if (!process.stdout.isTTY) return false
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** Ends as if nobody had listened for the signal: without a terminal Node cannot end in another way. */
+function endBySignal(signal: NodeJS.Signals): void {
+  process.removeAllListeners(signal)
+  process.kill(process.pid, signal)
+}
+
+/** Reloads, and tells the log why not. */
+async function reloaded(running: Running, log: Logger): Promise<Outcome> {
+  try {
+    await running.reload()
+    return { fault: null }
+  } catch (fault) {
+    const isFaulty = fault instanceof ConfigurationError
+    log.error(isFaulty ? { faults: fault.faults } : { err: fault }, 'not reloaded; the gateway runs on as it was')
+    return { fault: isFaulty || fault instanceof ReloadError ? fault.message : 'an internal fault; the log has it' }
+  }
+}
+
+/** Closes within the limit; a second signal or the end of the limit ends the process with what is still under way. */
+async function close(running: Running, { errors }: Terminal): Promise<number> {
+  const stopAtOnce = (why: string): void => {
+    say(errors, `dualgate: stopped at once: ${why}`)
+    running.kill()
+    process.exit(1)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopAtOnce('a second signal'))
+  if (!(await running.close(CLOSE_LIMIT)))
+    stopAtOnce(`requests were still under way after ${CLOSE_LIMIT / 1000} seconds`)
+  return 0
+}

@@ -1,0 +1,94 @@
+import type { Extra, LoginType, SessionRecord } from './side/record.ts'
+
+/*
+ * The operations of a running gateway, for the services behind it (`import { createClient } from 'dualgate/client'`). It
+ * needs nothing of the gateway but the address of its internal listener and its secret.
+ */
+
+export interface ClientOptions {
+  /** Base URL of the internal listener, such as http://127.0.0.1:8081. */
+  url: string
+  /** `internal.secret` of the gateway. */
+  secret: string
+  /** How long an answer may take, in milliseconds; 5000 when not given. */
+  timeout?: number
+}
+
+/** An operation that the gateway refused or could not do; `code` as in its envelope: 503 when its store fails. */
+export class OperationError extends Error {
+  readonly code: number
+  /** The id of the request in the gateway's log. */
+  readonly traceId: string
+
+  constructor({ code, message, trace_id }: { code: number; message: string; trace_id: string }) {
+    super(message)
+    this.name = 'OperationError'
+    this.code = code
+    this.traceId = trace_id
+  }
+}
+
+/** The operations of both sides. Those of profile 2 are refused with 404 by a gateway of profile 1. */
+export const createClient = (options: ClientOptions) => ({
+  business: operationsOf(options, 'business'),
+  consumer: operationsOf(options, 'consumer'),
+})
+
+export type Client = ReturnType<typeof createClient>
+
+/** Each operation under its name in the specification; absent things are `null`, absent times -1. */
+function operationsOf(options: ClientOptions, side: 'business' | 'consumer') {
+  const ask = <T>(operation: string, body: object = {}): Promise<T> => post<T>(options, `${side}/${operation}`, body)
+  return {
+    /** A new token of the user. Refused with 403 while the login id is disabled. */
+    login: async (userId: string, extra: Extra = {}) =>
+      (await ask<{ token: string }>('login', { user_id: userId, extra })).token,
+    logout: (token: string) => ask<null>('logout', { token }),
+    kickout: (userId: string) => ask<null>('kickout', { user_id: userId }),
+    kickoutToken: (userId: string, token: string) => ask<null>('kickout-token', { user_id: userId, token }),
+    isLogin: async (token: string) => (await ask<{ is_login: boolean }>('is-login', { token })).is_login,
+    /** `''` when the token is not live. */
+    getLoginId: async (token: string) => (await ask<{ user_id: string }>('get-login-id', { token })).user_id,
+    renewTimeout: (token: string, seconds?: number) => ask<null>('renew-timeout', { token, seconds }),
+    disable: (userId: string, seconds: number) => ask<null>('disable', { user_id: userId, seconds }),
+    isDisable: async (userId: string) =>
+      (await ask<{ is_disable: boolean }>('is-disable', { user_id: userId })).is_disable,
+    untieDisable: (userId: string) => ask<null>('untie-disable', { user_id: userId }),
+    getLoginType: async () => (await ask<{ login_type: LoginType }>('get-login-type')).login_type,
+
+    getLoginIdDefaultNull: async (token: string) =>
+      (await ask<{ user_id: string | null }>('get-login-id-default-null', { token })).user_id,
+    getTokenInfo: (token: string) => ask<SessionRecord | null>('get-token-info', { token }),
+    getSession: (token: string) => ask<SessionRecord | null>('get-session', { token }),
+    getExtra: async (token: string, name: string) =>
+      (await ask<{ value: unknown }>('get-extra', { token, name })).value,
+    /** Seconds. */
+    getTokenTimeout: async (token: string) => (await ask<{ timeout: number }>('get-token-timeout', { token })).timeout,
+    /** Seconds. */
+    getSessionTimeout: async (token: string) =>
+      (await ask<{ timeout: number }>('get-session-timeout', { token })).timeout,
+    getTokenValueByLoginId: async (userId: string) =>
+      (await ask<{ token: string | null }>('get-token-value-by-login-id', { user_id: userId })).token,
+    getTokenValuesByLoginId: async (userId: string) =>
+      (await ask<{ tokens: string[] }>('get-token-values-by-login-id', { user_id: userId })).tokens,
+    /** Refused with 403 while the login id is disabled. */
+    checkDisable: (userId: string) => ask<null>('check-disable', { user_id: userId }),
+    /** Seconds. */
+    getDisableTime: async (userId: string) =>
+      (await ask<{ disable_time: number }>('get-disable-time', { user_id: userId })).disable_time,
+  }
+}
+
+type Answer = { success: boolean; data: unknown; code: number; message: string; trace_id: string }
+
+async function post<T>({ url, secret, timeout = 5000 }: ClientOptions, operation: string, body: object): Promise<T> {
+  const response = await fetch(new URL(`/operations/v1/${operation}`, url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(timeout),
+  })
+  const answer = (await response.json()) as Answer
+  if (answer.success !== true) throw new OperationError(answer)
+  return answer.data as T
+}

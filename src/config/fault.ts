@@ -1,0 +1,48 @@
+/** One thing that is wrong with the configuration: where it is written, and what is wrong with it and what to do about it. */
+export interface Fault {
+  place: string
+  message: string
+}
+
+/** Everything that is wrong with the configuration. No text in it holds a secret. */
+export class ConfigurationError extends Error {
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    super(faults.map(({ place, message }) => `${place}: ${message}`).join('\n'))
+    this.name = 'ConfigurationError'
+    this.faults = faults.map(({ place, message }) => ({ place, message }))
+  }
+}
+
+/** The known word that was probably meant; `undefined` when none is near. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const limit = Math.max(1, Math.floor(word.length / 3))
+  const near = known
+    .map(candidate => ({ candidate, distance: distance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ distance }) => distance <= limit)
+  return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
+}
+
+/** `; did you mean …?`, or what there is to choose from. */
+export function suggest(word: string, known: readonly string[]): string {
+  const meant = nearest(word, known)
+  return meant === undefined ? `; known are ${known.join(', ')}` : `; did you mean ${meant}?`
+}
+
+/** Edit distance in which two neighbours changing places are one edit (optimal string alignment). */
+function distance(a: string, b: string): number {
+  const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)]
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1]
+      let least = Math.min(rows[i - 1]![j]! + 1, row[j - 1]! + 1, rows[i - 1]![j - 1]! + (same ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, rows[i - 2]![j - 2]! + 1)
+      row.push(least)
+    }
+    rows.push(row)
+  }
+  return rows[a.length]![b.length]!
+}

@@ -1,0 +1,121 @@
+import { dirname, join, resolve } from 'node:path'
+import { PROFILES } from '../profile.ts'
+import { checkSettings, type Decoded } from './check.ts'
+import { overlay, readVariables } from './environment.ts'
+import { ConfigurationError, type Fault } from './fault.ts'
+import { readRoles } from './permissions-file.ts'
+import { read } from './read.ts'
+import { type Settings, SettingsSchema } from './schema.ts'
+import { keepSecret, SECRETS, type SecretKind } from './secrets.ts'
+import { readUpstreams } from './upstreams-file.ts'
+import { emptySection, isSection, Written } from './written.ts'
+import { labelOf, readYamlFile } from './yaml.ts'
+
+export { ConfigurationError, type Fault } from './fault.ts'
+
+/** A configuration without faults, before secrets are generated. */
+export interface Configuration {
+  settings: Omit<Decoded, 'permissions' | 'upstreams'> & Pick<Settings, 'permissions' | 'upstreams'>
+  /** Where each secret comes from: the place where it is written, or the file in the data folder. */
+  secrets: { key: string; from: string; isSet: boolean }[]
+}
+
+/**
+ * The settings of a gateway: the file, the variables of the environment and of `.env` over it, the defaults below it,
+ * and the secrets, which are generated into the data folder when nobody set them.
+ * Throws `ConfigurationError` with every fault there is.
+ */
+export function loadSettings(file: string | undefined, environment: NodeJS.ProcessEnv, cwd: string): Settings {
+  const { settings } = readConfiguration(file, environment, cwd)
+  const { jwt, login, internal, data } = settings
+  return {
+    ...settings,
+    jwt: { ...jwt, secret_key: jwt.secret_key ?? keep(SECRETS.jwt, data) },
+    login: { ...login, sm2: { private_key: login.sm2.private_key ?? keep(SECRETS.sm2, data) } },
+    internal: { ...internal, secret: internal.secret ?? keep(SECRETS.internal, data) },
+  }
+}
+
+/**
+ * Reads and checks a configuration, and changes nothing. Throws `ConfigurationError` with every fault there is; what only
+ * looks at the configuration can do without secrets that a start would need.
+ */
+export function readConfiguration(
+  file: string | undefined,
+  environment: NodeJS.ProcessEnv,
+  cwd: string,
+  { secretsNeeded = true } = {},
+): Configuration {
+  const variables = readVariables(environment, cwd)
+  const written = readFile(file, cwd)
+  const jwtInFile = placeOfJwt(written)
+  overlay(SettingsSchema, written, variables)
+  const decoded = (written.legible ? read(SettingsSchema, written, cwd) : {}) as Decoded
+  if (!written.legible) throw new ConfigurationError(written.faults)
+
+  checkSettings(decoded, written)
+  const faults: Fault[] = []
+  if (jwtInFile !== null && decoded.profile !== undefined && !PROFILES[decoded.profile].jwtSettingsInFile) {
+    faults.push({ place: jwtInFile, message: NO_JWT_IN_FILE })
+  }
+  const { upstreams, faults: upstreamFaults } = readUpstreams(decoded, written, file, cwd)
+  const { roles: permissions, faults: permissionFaults } = readRoles(decoded, written, cwd)
+  const secrets = Object.values(SECRETS).map(kind => originOf(kind, written, decoded.data, cwd))
+  if (secretsNeeded && variables.get('NODE_ENV')?.text === 'production') {
+    faults.push(...secrets.flatMap(({ missing }) => missing))
+  }
+  const all = [...written.faults, ...faults, ...upstreamFaults, ...permissionFaults]
+  if (all.length > 0) throw new ConfigurationError(all)
+  return {
+    settings: { ...decoded, permissions, upstreams },
+    secrets: secrets.map(({ key, from, missing }) => ({ key, from, isSet: missing.length === 0 })),
+  }
+}
+
+const NO_JWT_IN_FILE =
+  'Profile 1 takes the JWT settings from the environment: set JWT__SECRET_KEY, JWT__EXPIRE_SECONDS, JWT__TOKEN_NAME and ' +
+  'JWT__ALGORITHM there or in .env, and remove this section (or choose profile: 2)'
+
+function readFile(file: string | undefined, cwd: string): Written {
+  if (file === undefined) return new Written(emptySection(), { label: 'configuration', folder: cwd })
+  const path = resolve(cwd, file)
+  const written = readYamlFile(path, cwd)
+  if (written !== null) return written
+  const missing = new Written(emptySection(), { label: labelOf(path, cwd), folder: dirname(path) })
+  missing.legible = false
+  missing.report([], 'no such file; name the configuration file with --config')
+  return missing
+}
+
+/** Where a `jwt` section that says something stands in the file. */
+function placeOfJwt(written: Written): string | null {
+  const section = written.get(['jwt'])
+  const isEmpty = section === undefined || section === null || (isSection(section) && Object.keys(section).length === 0)
+  return isEmpty ? null : `${written.placeOf(['jwt']).label} jwt`
+}
+
+interface SecretOrigin {
+  key: string
+  from: string
+  /** What to say when the secret must not be generated. */
+  missing: Fault[]
+}
+
+function originOf(kind: SecretKind, written: Written, data: string | undefined, cwd: string): SecretOrigin {
+  const { key, variable, file, command } = kind
+  const path = key.split('.')
+  const value = written.get(path)
+  if (value !== undefined && value !== null) return { key, from: written.placeOf(path).label, missing: [] }
+  const message = `is not set, and with NODE_ENV=production none is generated; set it to the output of \`${command}\``
+  const from = data === undefined ? file : labelOf(join(data, file), cwd)
+  return { key, from, missing: [{ place: `environment ${variable}`, message }] }
+}
+
+function keep(kind: SecretKind, folder: string): string {
+  try {
+    return keepSecret(kind, folder)
+  } catch (error) {
+    const place = join(folder, kind.file)
+    throw new ConfigurationError([{ place, message: `${(error as Error).message}; or set ${kind.variable}` }])
+  }
+}

@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { generateSm2PrivateKey, publicKeyOf } from '../login/sm2.ts'
+
+/** A new key for signing tokens, or any other shared secret: 48 random bytes as text. */
+export const generateSecret = (): string => randomBytes(48).toString('base64url')
+
+/** What in a normalised secret shows that it was copied from an example: letters and digits only, in lower case. */
+const WELL_KNOWN = [
+  'changeme',
+  'changethis',
+  'changeit',
+  'replaceme',
+  'yoursecret',
+  'yourjwtsecret',
+  'yoursupersecret',
+  'your256bitsecret',
+  'your384bitsecret',
+  'your512bitsecret',
+  'astringsecretatleast',
+  'mysecret',
+  'supersecret',
+  'topsecret',
+  'secretkey',
+  'insecure',
+  'abcdefghijkl',
+  '0123456789',
+  '1234567890',
+  'qwertyuiop',
+  'passwordpassword',
+]
+const MIN_KEY_BYTES = 32
+/** Random keys of 32 hex digits have 14 different ones; fewer than this is a pattern. */
+const MIN_DIFFERENT_CHARACTERS = 8
+
+const MAKE_ONE = 'make one with `dualgate keys jwt`'
+
+/** Why a text cannot sign tokens; `null` when it can. RFC 7518, 3.2: a key as long as the hash, here 32 bytes. */
+export function faultOfSigningKey(secret: string): string | null {
+  if (secret.includes('-----BEGIN')) return `is a key in PEM form, which is for other algorithms; ${MAKE_ONE}`
+  if (Buffer.byteLength(secret) < MIN_KEY_BYTES) return `is shorter than ${MIN_KEY_BYTES} bytes; ${MAKE_ONE}`
+  return faultOfSecret(secret)
+}
+
+/** Why a text is no secret: an example, or a pattern; `null` when it may be one. */
+export function faultOfSecret(secret: string): string | null {
+  const normal = secret.toLowerCase().replace(/[^a-z0-9]/g, '')
+  if (WELL_KNOWN.some(example => normal.includes(example))) return `contains a well-known example; ${MAKE_ONE}`
+  if (isRepetition(secret) || new Set(secret).size < MIN_DIFFERENT_CHARACTERS)
+    return `is a pattern that can be guessed; ${MAKE_ONE}`
+  return null
+}
+
+/** Whether a text is its own beginning over and over: it is no harder to guess than that beginning. */
+function isRepetition(text: string): boolean {
+  for (let length = 1; length <= text.length / 2; length++) {
+    if (text.startsWith(text.slice(length))) return true
+  }
+  return false
+}
+
+export function faultOfSm2PrivateKey(privateKey: string): string | null {
+  try {
+    publicKeyOf(privateKey)
+    return null
+  } catch {
+    return 'is outside the range of SM2 private keys; make one with `dualgate keys sm2`'
+  }
+}
+
+/** A secret that is generated once, unless it is configured, and kept in a file of the data folder. */
+export interface SecretKind {
+  key: string
+  variable: string
+  file: string
+  /** The command whose output is one. */
+  command: string
+  generate(): string
+  faultOf(secret: string): string | null
+}
+
+export const SECRETS = {
+  jwt: {
+    key: 'jwt.secret_key',
+    variable: 'JWT__SECRET_KEY',
+    file: 'jwt.secret',
+    command: 'dualgate keys jwt',
+    generate: generateSecret,
+    faultOf: faultOfSigningKey,
+  },
+  sm2: {
+    key: 'login.sm2.private_key',
+    variable: 'LOGIN__SM2__PRIVATE_KEY',
+    file: 'sm2.key',
+    command: 'dualgate keys sm2',
+    generate: generateSm2PrivateKey,
+    faultOf: faultOfSm2PrivateKey,
+  },
+  internal: {
+    key: 'internal.secret',
+    variable: 'INTERNAL__SECRET',
+    file: 'internal.secret',
+    command: 'dualgate keys jwt',
+    generate: generateSecret,
+    faultOf: faultOfSecret,
+  },
+} as const satisfies Record<string, SecretKind>
+
+/**
+ * The secret in the data folder, made when there is none. Of several processes that start at once all get the same one:
+ * it appears under its name complete, and only once.
+ */
+export function keepSecret(kind: SecretKind, folder: string): string {
+  const file = join(folder, kind.file)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const secret = readSecret(file) ?? createOnce(file, kind.generate())
+  if (kind.faultOf(secret) !== null) {
+    throw new Error('holds no secret of its kind; restore the file, or remove it and a new one is made')
+  }
+  return secret
+}
+
+function readSecret(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** Writes the file under another name and links it: a link is there or not, and never replaces one. */
+function createOnce(file: string, secret: string): string {
+  const draft = `${file}.${process.pid}.${randomBytes(6).toString('hex')}`
+  const descriptor = openSync(draft, 'wx', 0o600)
+  try {
+    writeSync(descriptor, `${secret}\n`)
+    fsyncSync(descriptor)
+    linkSync(draft, file)
+    return secret
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return readFileSync(file, 'utf8').trim()
+  } finally {
+    closeSync(descriptor)
+    unlinkSync(draft)
+  }
+}

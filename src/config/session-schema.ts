@@ -1,0 +1,59 @@
+import Type, { type StaticDecode, type TSchema } from 'typebox'
+import { Duration, Off, Section, Variant } from './notation.ts'
+
+const MaxTokens = (fallback: object) =>
+  Type.Integer({
+    minimum: 0,
+    maximum: 10_000,
+    ...fallback,
+    description: 'Live tokens of one user; with one more login the oldest ends. 0: as many as there are logins.',
+  })
+
+const OffOrDuration = (fallback: object, description: string) =>
+  Type.Union([Off, Duration('5m', description)], {
+    ...fallback,
+    description,
+    'x-form': 'off, or a duration such as 5m',
+  })
+
+const RENEW = 'A session in use gets its whole lifetime again, at most once in this time; or off.'
+const IDLE = 'A session that is not used for this long ends, before its lifetime does; or off.'
+
+const OneSide = (side: string): TSchema =>
+  Type.Optional(
+    Variant(
+      {
+        max_tokens_per_user: Type.Optional(MaxTokens({})),
+        auto_renew: Type.Optional(OffOrDuration({}, RENEW)),
+        idle_timeout: Type.Optional(OffOrDuration({}, IDLE)),
+      },
+      `What is different on the ${side} side.`,
+    ),
+  )
+
+export const Sessions = Section(
+  {
+    max_tokens_per_user: MaxTokens({ default: 0 }),
+    auto_renew: OffOrDuration({ default: 'off' }, RENEW),
+    idle_timeout: OffOrDuration({ default: 'off' }, IDLE),
+    business: OneSide('B'),
+    consumer: OneSide('C'),
+  },
+  'Policies of sessions, all off at first.',
+)
+
+/** The policy of one side: durations in milliseconds. */
+export interface SessionPolicy {
+  max_tokens_per_user: number
+  auto_renew: 'off' | number
+  idle_timeout: 'off' | number
+}
+
+type SessionsSettings = StaticDecode<typeof Sessions>
+
+/** What holds on one side: its own settings over those of both. */
+export function policyOf(sessions: SessionsSettings, side: 'business' | 'consumer'): SessionPolicy {
+  const { business, consumer, ...both } = sessions
+  const own = (side === 'business' ? business : consumer) as Partial<SessionPolicy> | undefined
+  return { ...both, ...own }
+}

@@ -1,0 +1,186 @@
+import { h, show, svg } from './dom.js'
+import { compact, count, dayLabel } from './format.js'
+import { t } from './language.js'
+
+/** @typedef {'BUSINESS' | 'CONSUMER'} SideName */
+/** @typedef {{ days: string[], series: { name: SideName, data: number[] }[] }} Bars */
+/** @typedef {{ data: { category: SideName, total: number }[] }} Shares */
+
+/** Pixels. */
+const HEIGHT = 190
+const LEFT = 44
+const TOP = 10
+const BOTTOM = 24
+const GAP = 3
+/** What the name of a day takes. */
+const LABEL = 48
+
+/**
+ * Logins per day of both sides, as bars. It is drawn to the width that there is, so that its texts keep their size; a
+ * table says the same to those who do not see it.
+ *
+ * @param {Bars} data
+ */
+export function barChart({ days, series }) {
+  const plot = h('div', { class: 'plot', 'aria-hidden': 'true' })
+  const legend = h('p', { class: 'legend', 'aria-hidden': 'true' })
+  const showDay = (/** @type {number} */ at) =>
+    show(
+      legend,
+      h('span', { class: 'quiet' }, dayLabel(days[at] ?? '')),
+      series.map(({ name, data }) => key(name, data[at] ?? 0)),
+    )
+  const today = days.length - 1
+  showDay(today)
+  const draw = () => {
+    // It has no width once it is off the page.
+    if (plot.clientWidth > LEFT) show(plot, drawBars(plot.clientWidth, days, series, showDay, today))
+  }
+  new ResizeObserver(draw).observe(plot)
+  return h('div', { class: 'chart' }, legend, plot, spoken(days, series))
+}
+
+/**
+ * @param {SideName} name
+ * @param {number} amount
+ */
+const key = (name, amount) =>
+  h('span', { class: 'key' }, h('i', { class: `swatch ${name}` }), `${t(name)} `, h('b', {}, count(amount)))
+
+/**
+ * @param {number} width
+ * @param {string[]} days
+ * @param {Bars['series']} series
+ * @param {(at: number) => void} showDay
+ * @param {number} today
+ */
+function drawBars(width, days, series, showDay, today) {
+  const most = Math.max(...series.flatMap(({ data }) => data))
+  const ticks = ticksUpTo(most)
+  const top = /** @type {number} */ (ticks.at(-1))
+  const plotHeight = HEIGHT - TOP - BOTTOM
+  const y = (/** @type {number} */ amount) => TOP + plotHeight * (1 - amount / top)
+  const slot = (width - LEFT) / days.length
+  const bar = Math.min(18, Math.max(4, (slot * 0.6 - GAP) / series.length))
+  const group = series.length * bar + (series.length - 1) * GAP
+  return svg(
+    'svg',
+    { width, height: HEIGHT, onpointerleave: () => showDay(today) },
+    ticks.flatMap(tick => [
+      svg('line', { class: tick === 0 ? 'axis' : 'grid', x1: LEFT, x2: width, y1: y(tick), y2: y(tick) }),
+      svg('text', { class: 'tick', x: LEFT - 8, y: y(tick) + 4, 'text-anchor': 'end' }, compact(tick)),
+    ]),
+    days.map((day, at) => {
+      const middle = LEFT + slot * (at + 0.5)
+      return svg(
+        'g',
+        { class: 'day', onpointerenter: () => showDay(at) },
+        svg('rect', { class: 'column', x: LEFT + slot * at, y: TOP, width: slot, height: plotHeight }),
+        series.map(({ name, data }, i) => {
+          const amount = data[at] ?? 0
+          const x = middle - group / 2 + i * (bar + GAP)
+          const height = amount === 0 ? 0 : Math.max(2, y(0) - y(amount))
+          return svg('rect', { class: `bar ${name}`, x, y: y(0) - height, width: bar, height, rx: Math.min(2, height) })
+        }),
+        // Where they would touch, every other day is named, and today always.
+        (slot > LABEL || (today - at) % 2 === 0) &&
+          svg('text', { class: 'tick', x: middle, y: HEIGHT - 6, 'text-anchor': 'middle' }, dayLabel(day)),
+      )
+    }),
+  )
+}
+
+/**
+ * Round numbers from 0 to at least `most`, four steps at most.
+ *
+ * @param {number} most
+ */
+export function ticksUpTo(most) {
+  const rough = Math.max(most, 1) / 4
+  const magnitude = 10 ** Math.floor(Math.log10(rough))
+  const step = Math.max(1, [1, 2, 5, 10].map(n => n * magnitude).find(n => n >= rough) ?? rough)
+  return Array.from({ length: Math.ceil(Math.max(most, 1) / step) + 1 }, (_, i) => i * step)
+}
+
+/**
+ * @param {string[]} days
+ * @param {Bars['series']} series
+ */
+const spoken = (days, series) =>
+  h(
+    'table',
+    { class: 'unseen' },
+    h('caption', {}, t('logins_per_day')),
+    h(
+      'thead',
+      {},
+      h(
+        'tr',
+        {},
+        h('th', {}, t('day')),
+        series.map(({ name }) => h('th', {}, t(name))),
+      ),
+    ),
+    h(
+      'tbody',
+      {},
+      days.map((day, at) =>
+        h(
+          'tr',
+          {},
+          h('th', {}, day),
+          series.map(({ data }) => h('td', {}, data[at] ?? 0)),
+        ),
+      ),
+    ),
+  )
+
+const RADIUS = 52
+const STROKE = 18
+
+/**
+ * Live tokens by side, as a ring.
+ *
+ * @param {Shares} shares
+ */
+export function ringChart({ data }) {
+  const sum = data.reduce((total, one) => total + one.total, 0)
+  const around = 2 * Math.PI * RADIUS
+  let begun = 0
+  const arcs = data.map(({ category, total }) => {
+    const length = sum === 0 ? 0 : (total / sum) * around
+    const arc = svg('circle', {
+      class: `arc ${category}`,
+      r: RADIUS,
+      'stroke-width': STROKE,
+      'stroke-dasharray': `${length} ${around - length}`,
+      'stroke-dashoffset': -begun,
+      transform: 'rotate(-90)',
+    })
+    begun += length
+    return arc
+  })
+  return h(
+    'div',
+    { class: 'ring' },
+    svg(
+      'svg',
+      { viewBox: '-64 -64 128 128', 'aria-hidden': 'true' },
+      svg('circle', { class: 'arc rest', r: RADIUS, 'stroke-width': STROKE }),
+      sum === 0 ? [] : arcs,
+      svg('text', { class: 'sum', 'text-anchor': 'middle', y: 3 }, compact(sum)),
+      svg('text', { class: 'tick', 'text-anchor': 'middle', y: 19 }, t('tokens')),
+    ),
+    h(
+      'ul',
+      { class: 'legend' },
+      data.map(({ category, total }) => h('li', {}, key(category, total), ' ', share(total, sum))),
+    ),
+  )
+}
+
+/**
+ * @param {number} part
+ * @param {number} sum
+ */
+const share = (part, sum) => h('span', { class: 'quiet' }, sum === 0 ? '' : `${Math.round((100 * part) / sum)} %`)

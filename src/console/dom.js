@@ -1,0 +1,94 @@
+/*
+ * Elements are made here and nowhere else. What comes from the gateway becomes a text node or an attribute's value,
+ * never markup.
+ */
+
+/** @typedef {Node | string | number | null | undefined | false} Child */
+/** @typedef {Record<string, string | number | boolean | null | undefined | ((event: any) => unknown)>} Attributes */
+
+/**
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Attributes} [attributes] `onclick` and the like are listeners; absent ones are `null`, `undefined` or `false`.
+ * @param {...(Child | Child[])} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function h(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children)
+}
+
+/**
+ * @template {keyof SVGElementTagNameMap} K
+ * @param {K} tag
+ * @param {Attributes} [attributes]
+ * @param {...(Child | Child[])} children
+ * @returns {SVGElementTagNameMap[K]}
+ */
+export function svg(tag, attributes, ...children) {
+  return fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children)
+}
+
+/**
+ * @template {Element} E
+ * @param {E} element
+ * @param {Attributes | undefined} attributes
+ * @param {(Child | Child[])[]} children
+ * @returns {E}
+ */
+function fill(element, attributes = {}, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue
+    if (typeof value === 'function') element.addEventListener(name.slice('on'.length), value)
+    else element.setAttribute(name, value === true ? '' : String(value))
+  }
+  element.append(...present(children))
+  return element
+}
+
+/** @param {(Child | Child[])[]} children */
+const present = children =>
+  children
+    .flat()
+    .filter(child => child !== null && child !== undefined && child !== false)
+    .map(child => (child instanceof Node ? child : String(child)))
+
+/**
+ * Shows other children in a place. Who had the focus there has it again, if the new children hold the same `data-key`;
+ * otherwise a page that refreshes itself could not be used by keyboard.
+ *
+ * @param {Element} place
+ * @param {...(Child | Child[])} children
+ */
+export function show(place, ...children) {
+  const focused = document.activeElement
+  const key = focused !== null && place.contains(focused) ? focused.getAttribute('data-key') : null
+  place.replaceChildren(...present(children))
+  if (key === null) return
+  const again = [...place.querySelectorAll('[data-key]')].find(element => element.getAttribute('data-key') === key)
+  if (again instanceof HTMLElement) again.focus({ preventScroll: true })
+}
+
+let timer = 0
+
+/**
+ * Says something once, for a while.
+ *
+ * @param {string} text
+ */
+export function notify(text) {
+  const place = /** @type {HTMLElement} */ (document.getElementById('notice'))
+  place.textContent = text
+  place.classList.add('shown')
+  clearTimeout(timer)
+  timer = window.setTimeout(() => place.classList.remove('shown'), 4000)
+}
+
+/** The mark: two gates, side by side. */
+export const mark = () =>
+  svg(
+    'svg',
+    { class: 'mark', viewBox: '0 0 32 32', 'aria-hidden': 'true' },
+    svg('rect', { class: 'mark-ground', width: 32, height: 32, rx: 7 }),
+    svg('path', { class: 'mark-b', d: 'M8 26V13a6 6 0 0 1 6-6h.5v19' }),
+    svg('path', { class: 'mark-c', d: 'M24 26V13a6 6 0 0 0-6-6h-.5v19' }),
+  )

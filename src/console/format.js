@@ -1,0 +1,65 @@
+import { t } from './language.js'
+import { preferences } from './preferences.js'
+
+/** @param {number} number */
+export const count = number => new Intl.NumberFormat(preferences.language).format(number)
+
+/**
+ * The same where there is little room: a million is 1M.
+ *
+ * @param {number} number
+ */
+export const compact = number =>
+  number < 100_000 ? count(number) : new Intl.NumberFormat(preferences.language, { notation: 'compact' }).format(number)
+
+const MINUTE = 60
+const HOUR = 3600
+const DAY = 86_400
+
+/**
+ * A time to come, in two units at most.
+ *
+ * @param {number} seconds Negative for no end.
+ */
+export function duration(seconds) {
+  if (seconds < 0) return t('endless')
+  if (seconds < MINUTE) return t('seconds', { n: seconds })
+  if (seconds < HOUR) return t('minutes', { n: Math.floor(seconds / MINUTE) })
+  if (seconds < DAY) {
+    return joined(t('hours', { n: Math.floor(seconds / HOUR) }), rest('minutes', (seconds % HOUR) / MINUTE))
+  }
+  return joined(t('days', { n: Math.floor(seconds / DAY) }), rest('hours', (seconds % DAY) / HOUR))
+}
+
+/**
+ * @param {'minutes' | 'hours'} unit
+ * @param {number} amount
+ */
+const rest = (unit, amount) => (amount < 1 ? '' : t(unit, { n: Math.floor(amount) }))
+
+/**
+ * @param {string} first
+ * @param {string} second
+ */
+const joined = (first, second) => (second === '' ? first : `${first} ${second}`)
+
+/** The time of the reader's own clock. */
+export const now = () => new Intl.DateTimeFormat(preferences.language, { timeStyle: 'medium' }).format(new Date())
+
+/**
+ * A date `YYYY-MM-DD` as a short label.
+ *
+ * @param {string} day
+ */
+export function dayLabel(day) {
+  const date = new Date(`${day}T12:00:00Z`)
+  const month = preferences.language === 'en' ? 'short' : 'numeric'
+  return new Intl.DateTimeFormat(preferences.language, { month, day: 'numeric', timeZone: 'UTC' }).format(date)
+}
+
+/**
+ * Ten characters of each end: enough to tell tokens apart, and to compare them with a log.
+ *
+ * @param {string} token
+ */
+export const shortened = token => (token.length <= 26 ? token : `${token.slice(0, 10)}…${token.slice(-10)}`)

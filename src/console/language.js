@@ -1,0 +1,55 @@
+import { CallError, settings } from './api.js'
+import { preferences } from './preferences.js'
+import { TEXTS } from './texts.js'
+
+/** @typedef {keyof typeof TEXTS.en} TextName */
+
+/**
+ * A text of the page in the chosen language; `{name}` is filled in.
+ *
+ * @param {TextName} name
+ * @param {Record<string, string | number>} [values]
+ */
+export function t(name, values = {}) {
+  return TEXTS[preferences.language][name].replace(/\{(\w+)\}/g, (_, value) => String(values[value] ?? ''))
+}
+
+/**
+ * What to say about a call that was not answered with a success: the gateway's own words, in the language of the page
+ * where the gateway speaks the other one.
+ *
+ * @param {unknown} fault
+ */
+export function faultText(fault) {
+  if (!(fault instanceof CallError)) throw fault
+  if (fault.code === 0) return t('offline')
+  if (fault.code === 503) return t('unavailable')
+  return translated(fault.message) || t('failed')
+}
+
+/** @param {string} message */
+function translated(message) {
+  for (const pair of settings.messages) {
+    for (const pattern of pair) {
+      const values = matched(pattern, message)
+      if (values === null) continue
+      const wanted = pair[preferences.language === 'en' ? 0 : 1]
+      return wanted.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
+    }
+  }
+  return message
+}
+
+/**
+ * The values that make a pattern with `{name}` in it this text; `null` when none do.
+ *
+ * @param {string} pattern
+ * @param {string} text
+ * @returns {Record<string, string> | null}
+ */
+function matched(pattern, text) {
+  const literal = pattern.split(/\{\w+\}/).map(part => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const names = [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name]) => /** @type {string} */ (name))
+  const found = new RegExp(`^${literal.join('(.+?)')}$`).exec(text)
+  return found === null ? null : Object.fromEntries(names.map((name, i) => [name, found[i + 1] ?? '']))
+}

@@ -1,0 +1,68 @@
+import { get } from './api.js'
+import { barChart, ringChart } from './charts.js'
+import { h, show } from './dom.js'
+import { count } from './format.js'
+import { t } from './language.js'
+
+/**
+ * @typedef {{ total_count: number, max_token_count: number, one_hour_newly_added: number, online_user_count: number,
+ *   today_login_count: number }} Analysis
+ */
+
+/**
+ * The numbers and charts above the list.
+ *
+ * @param {Element} place
+ */
+export function createOverview(place) {
+  /** @type {{ analysis: Analysis, chart: any } | null} */
+  let shown = null
+  let asked = ''
+
+  return {
+    /** @param {string} base The side's endpoints. */
+    async look(base) {
+      asked = base
+      const [analysis, chart] = await Promise.all([get(`${base}/analysis`), get(`${base}/chart-data`)])
+      // The other side was asked for meanwhile.
+      if (asked !== base) return
+      const isSame = JSON.stringify(shown) === JSON.stringify({ analysis, chart })
+      shown = { analysis, chart }
+      if (!isSame) this.draw()
+    },
+    draw() {
+      if (shown === null) return show(place, h('p', { class: 'quiet' }, t('loading')))
+      const { analysis, chart } = shown
+      show(
+        place,
+        h(
+          'dl',
+          { class: 'cards' },
+          card(t('online_users'), analysis.online_user_count),
+          card(t('logins_today'), analysis.today_login_count),
+          card(t('live_tokens'), analysis.total_count),
+          card(t('logins_hour'), analysis.one_hour_newly_added),
+          card(t('most_tokens'), analysis.max_token_count),
+        ),
+        h(
+          'div',
+          { class: 'charts' },
+          panel(t('logins_per_day'), barChart(chart.bar_chart)),
+          panel(t('tokens_by_side'), ringChart(chart.pie_chart)),
+        ),
+      )
+    },
+  }
+}
+
+/**
+ * @param {string} name
+ * @param {number} amount
+ */
+const card = (name, amount) => h('div', { class: 'card' }, h('dt', {}, name), h('dd', {}, count(amount)))
+
+/**
+ * @param {string} title
+ * @param {Node} content
+ */
+const panel = (title, content) => h('section', { class: 'panel' }, h('h2', {}, title), content)

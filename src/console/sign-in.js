@@ -1,0 +1,123 @@
+import { get, post, settings } from './api.js'
+import { h, mark, show } from './dom.js'
+import { faultText, t } from './language.js'
+import { begin } from './session.js'
+
+/**
+ * The form with which an administrator signs in.
+ *
+ * @param {Element} place
+ * @param {{ why: string | null, chrome: Node, done: () => void }} options `why` says why one has to sign in again;
+ *   `chrome` are the choices of language and colours.
+ */
+export function showSignIn(place, { why, chrome, done }) {
+  let captchaId = ''
+  let drawings = 0
+  const picture = h('img', { alt: '', width: 150, height: 57, hidden: true })
+  const reload = h(
+    'button',
+    {
+      type: 'button',
+      class: 'captcha',
+      title: t('captcha_another'),
+      'aria-label': t('captcha_another'),
+      onclick: draw,
+    },
+    picture,
+  )
+  const username = field('username', { autocomplete: 'username' })
+  const password = field('password', { type: 'password', autocomplete: 'current-password' })
+  const captcha = field('captcha', {
+    autocomplete: 'off',
+    autocapitalize: 'characters',
+    spellcheck: 'false',
+    maxlength: 8,
+  })
+  const fault = h('p', { class: 'fault', role: 'alert', hidden: why === null }, why)
+  const submit = h('button', { type: 'submit', class: 'primary' }, t('sign_in'))
+  const form = h(
+    'form',
+    { class: 'sign-in', onsubmit: send },
+    h('div', { class: 'sign-in-title' }, mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))),
+    fault,
+    labelled('username', username),
+    labelled('password', password),
+    h('div', { class: 'captcha-row' }, labelled('captcha', captcha), reload),
+    submit,
+  )
+  show(place, h('main', { class: 'sign-in-page' }, form, h('div', { class: 'sign-in-chrome' }, chrome)))
+  username.focus()
+  void draw()
+
+  async function draw() {
+    captchaId = ''
+    picture.hidden = true
+    const drawing = ++drawings
+    try {
+      const { captcha_id, captcha_base64 } = await get('public/b/captcha')
+      // Another one was asked for meanwhile.
+      if (drawing !== drawings) return
+      captchaId = captcha_id
+      picture.src = captcha_base64
+      picture.hidden = false
+    } catch (problem) {
+      say(faultText(problem))
+    }
+  }
+
+  /** @param {SubmitEvent} event */
+  async function send(event) {
+    event.preventDefault()
+    if (submit.disabled) return
+    submit.disabled = true
+    submit.textContent = t('signing_in')
+    try {
+      const { token } = await post('public/b/login', {
+        username: username.value.trim(),
+        password: await encrypted(password.value),
+        captcha_id: captchaId,
+        captcha_value: captcha.value,
+        device_id: 'dualgate console',
+      })
+      begin(token)
+      done()
+    } catch (problem) {
+      say(faultText(problem))
+      captcha.value = ''
+      captcha.focus()
+      void draw()
+    } finally {
+      submit.disabled = false
+      submit.textContent = t('sign_in')
+    }
+  }
+
+  /** @param {string} text */
+  function say(text) {
+    fault.textContent = text
+    fault.hidden = false
+  }
+}
+
+/**
+ * The password as the gateway takes it: SM2, cipher mode C1C3C2.
+ *
+ * @param {string} plain
+ * @returns {Promise<string>}
+ */
+async function encrypted(plain) {
+  const publicKey = await get(settings.sm2_public_key_path.slice(1))
+  return /** @type {any} */ (globalThis).sm2.doEncrypt(plain, publicKey, 1)
+}
+
+/**
+ * @param {string} name
+ * @param {import('./dom.js').Attributes} attributes
+ */
+const field = (name, attributes) => h('input', { id: name, name, required: true, ...attributes })
+
+/**
+ * @param {'username' | 'password' | 'captcha'} name
+ * @param {HTMLElement} input
+ */
+const labelled = (name, input) => h('div', { class: 'field' }, h('label', { for: name }, t(name)), input)

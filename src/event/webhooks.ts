@@ -1,0 +1,136 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import type { Clock } from '../clock.ts'
+import type { WebhookSettings } from '../config/event-schema.ts'
+import type { Logger } from '../log.ts'
+import type { Publish, SessionEvent } from './event.ts'
+
+/** Events that wait for one receiver; beyond it the oldest are given up, and the log says how many. */
+const MAX_WAITING = 10_000
+/** Pauses between attempts, in milliseconds; the last is repeated until `give_up_after`. */
+const BACK_OFF = [500, 1000, 2000, 5000, 15_000, 30_000, 60_000]
+
+export const WEBHOOK_SIGNATURE = 'x-dualgate-signature'
+
+export interface Webhooks {
+  publish: Publish
+  /** Sends what waits for up to `limit` milliseconds more, then gives up the rest. */
+  close(limit: number): Promise<void>
+}
+
+interface Delivery {
+  id: string
+  body: string
+  since: number
+}
+
+/**
+ * Tells every receiver of every event, in order, at least once while this process lives: an event is posted until it
+ * is answered with a 2xx, so one whose answer was lost arrives again under the same `id`. Signed as
+ * `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.<body>`.
+ */
+export function createWebhooks(receivers: readonly WebhookSettings[], clock: Clock, log: Logger): Webhooks {
+  const lines = receivers.map(receiver => new Line(receiver, clock, log))
+  return {
+    publish(event) {
+      for (const line of lines) line.add(event)
+    },
+    async close(limit) {
+      await Promise.all(lines.map(line => line.close(limit)))
+    },
+  }
+}
+
+/** The events that wait for one receiver. */
+class Line {
+  readonly #receiver: WebhookSettings
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #agent: Agent
+  readonly #closing = new AbortController()
+  #waiting: Delivery[] = []
+  #sending: Promise<void> | null = null
+  #lost = 0
+
+  constructor(receiver: WebhookSettings, clock: Clock, log: Logger) {
+    this.#receiver = receiver
+    this.#clock = clock
+    this.#log = log
+    const { timeout } = receiver
+    this.#agent = new Agent({ connections: 1, connect: { timeout }, headersTimeout: timeout, bodyTimeout: timeout })
+  }
+
+  add(event: SessionEvent): void {
+    if (this.#closing.signal.aborted) return
+    const id = randomUUID()
+    const now = this.#clock.now()
+    const body = JSON.stringify({ id, at: new Date(now).toISOString(), ...event })
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.#waiting.shift()
+      this.#lost++
+    }
+    this.#waiting.push({ id, body, since: now })
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = null
+    })
+  }
+
+  async #sendAll(): Promise<void> {
+    let failures = 0
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      const delivered = await this.#send(next)
+      if (this.#closing.signal.aborted) return
+      const givenUp = !delivered && this.#clock.now() - next.since > this.#receiver.give_up_after
+      if (givenUp) this.#lost++
+      if (delivered || givenUp) {
+        // While it was sent the line may have become too long and have lost its head.
+        if (this.#waiting[0] === next) this.#waiting.shift()
+        failures = 0
+        this.#reportLost()
+      } else {
+        failures++
+        await this.#pauseAfter(failures)
+      }
+    }
+  }
+
+  #pauseAfter(failures: number): Promise<unknown> {
+    const longest = BACK_OFF[Math.min(failures, BACK_OFF.length) - 1]!
+    const signal = this.#closing.signal
+    return pause(longest * (0.5 + Math.random() / 2), undefined, { signal, ref: false }).catch(() => undefined)
+  }
+
+  async #send({ id, body }: Delivery): Promise<boolean> {
+    const { url, secret } = this.#receiver
+    const seconds = Math.floor(this.#clock.now() / 1000)
+    const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')
+    const headers = { 'content-type': 'application/json', [WEBHOOK_SIGNATURE]: `t=${seconds},v1=${signature}` }
+    try {
+      const options = { method: 'POST' as const, headers, body, dispatcher: this.#agent, signal: this.#closing.signal }
+      const answer = await request(url, options)
+      await answer.body.dump()
+      if (answer.statusCode >= 200 && answer.statusCode < 300) return true
+      this.#log.warn({ webhook: new URL(url).host, event_id: id, status: answer.statusCode }, 'webhook not taken')
+    } catch (fault) {
+      if (this.#closing.signal.aborted) return false
+      this.#log.warn({ webhook: new URL(url).host, event_id: id, err: fault }, 'webhook not delivered')
+    }
+    return false
+  }
+
+  #reportLost(): void {
+    if (this.#lost === 0) return
+    this.#log.error({ webhook: new URL(this.#receiver.url).host, events: this.#lost }, 'webhook events given up')
+    this.#lost = 0
+  }
+
+  async close(limit: number): Promise<void> {
+    await Promise.race([this.#sending, pause(limit, undefined, { ref: false })])
+    this.#lost += this.#waiting.length
+    this.#closing.abort()
+    await this.#sending
+    this.#reportLost()
+    await this.#agent.destroy()
+  }
+}

@@ -1,0 +1,61 @@
+import type { PathRules } from './rules.ts'
+
+/*
+ * What the gateway's own pages are made of. Their files need no session, as rule 1 has it for the pages themselves; each
+ * stands here by its whole path, so that nothing beside them is open.
+ */
+
+/** The files of `/docs` and `/redoc`. */
+export const DOCUMENT_FILES = [
+  '/docs/docs.js',
+  '/docs/swagger-ui-bundle.js',
+  '/docs/swagger-ui.css',
+  '/redoc/redoc.css',
+  '/redoc/redoc.js',
+  '/redoc/redoc.standalone.js',
+] as const
+
+/** The files of the administration page, below `/console/`. */
+export const CONSOLE_FILES = [
+  'api.js',
+  'bars.js',
+  'charts.css',
+  'charts.js',
+  'dialogs.css',
+  'dialogs.js',
+  'dom.js',
+  'format.js',
+  'language.js',
+  'layout.css',
+  'main.js',
+  'overview.js',
+  'parts.css',
+  'preferences.js',
+  'refresh.js',
+  'session.js',
+  'sign-in.css',
+  'sign-in.js',
+  'sm2.js',
+  'tables.css',
+  'texts.js',
+  'theme.css',
+  'tokens.js',
+  'user-table.js',
+  'users.js',
+] as const
+
+/** What the administration page has to know of its gateway. */
+export const CONSOLE_SETTINGS = '/console/settings.json'
+
+export const CONSOLE_PATHS: readonly string[] = [
+  '/console',
+  '/console/',
+  CONSOLE_SETTINGS,
+  ...CONSOLE_FILES.map(file => `/console/${file}`),
+]
+
+/** The same rules, and the administration page open. */
+export const withConsole = (rules: PathRules): PathRules => ({
+  ...rules,
+  open: new Set([...rules.open, ...CONSOLE_PATHS]),
+})

@@ -1,0 +1,81 @@
+import { Refusal } from '../refusal.ts'
+
+declare const canonical: unique symbol
+
+/**
+ * The path of a request, judged once: no two components downstream can read it differently, because everything that
+ * could be read in two ways has been refused. Only `readTarget` and `checkRewritten` make one.
+ */
+export type CanonicalPath = string & { readonly [canonical]: true }
+
+export interface Target {
+  path: CanonicalPath
+  /** The query string as it arrived, with its `?`, or `''`. It decides nothing and is passed on byte for byte. */
+  query: string
+}
+
+export const MAX_PATH_BYTES = 2048
+export const MAX_TARGET_BYTES = 8192
+
+/** RFC 3986 pchar without `;` (parameters are stripped by some servers), plus `/`; percent signs are judged apart. */
+const PATH = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,=:@/]|%[0-9A-Fa-f]{2})*$/
+const VISIBLE_ASCII = /^[\x21-\x7e]*$/
+const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/
+/** What an escape must not hide: controls, what splits or ends a path somewhere, and what needs no escape (RFC 3986 2.3). */
+const HIDDEN = /[\x00-\x1f\x7f-\x9f./\\;?#%A-Za-z0-9\-_~]/
+
+const badPath = (fault: string): Refusal => new Refusal('BAD_PATH', { params: { fault } })
+
+/**
+ * Reads a request target in origin form.
+ * Throws the refusal `URI_TOO_LONG` or `BAD_PATH`; an ambiguous path is never repaired.
+ */
+export function readTarget(target: string): Target {
+  if (target.length > MAX_TARGET_BYTES) throw new Refusal('URI_TOO_LONG')
+  if (!VISIBLE_ASCII.test(target) || target.includes('#')) throw badPath('a character that no request target has')
+  const mark = target.indexOf('?')
+  const path = mark === -1 ? target : target.slice(0, mark)
+  if (path.length > MAX_PATH_BYTES) throw new Refusal('URI_TOO_LONG')
+  return { path: judge(path), query: mark === -1 ? '' : target.slice(mark) }
+}
+
+/** Judges a path again after an upstream's rewrite changed it. */
+export function checkRewritten(path: string): CanonicalPath {
+  if (path.length > MAX_PATH_BYTES) throw new Refusal('URI_TOO_LONG')
+  return judge(path)
+}
+
+function judge(path: string): CanonicalPath {
+  if (!PATH.test(path)) throw badPath('a character or escape that a path must not have')
+  if (path.includes('//')) throw badPath('an empty segment')
+  if (DOT_SEGMENT.test(path)) throw badPath('a dot segment')
+  if (path.includes('%')) judgeEscapes(path)
+  return path as CanonicalPath
+}
+
+function judgeEscapes(path: string): void {
+  for (const escaped of path.match(/(?:%[0-9A-Fa-f]{2})+/g) ?? []) {
+    let text: string
+    try {
+      text = decodeURIComponent(escaped)
+    } catch {
+      throw badPath('an escape that is not UTF-8')
+    }
+    if (HIDDEN.test(text)) throw badPath('an escape of a character that must not be escaped')
+  }
+  judgeLookAlikes(path)
+  // What the URL standard would still read otherwise, a client of an upstream would too.
+  if (new URL(path, 'http://h').pathname !== path) throw badPath('a path that URL parsers read otherwise')
+}
+
+/**
+ * Some servers map characters to what looks alike (Unicode's compatibility forms, "best fit" code pages) or drop spaces
+ * at the ends of segments. Where that made another slash, a backslash or a dot segment, they would see another path.
+ */
+function judgeLookAlikes(path: string): void {
+  const folded = decodeURIComponent(path).normalize('NFKC').replace(/\s/g, '')
+  const slashes = folded.split('/').length - path.split('/').length
+  if (slashes !== 0 || folded.includes('\\') || DOT_SEGMENT.test(folded)) {
+    throw badPath('an escape of what looks like a slash or a dot segment')
+  }
+}

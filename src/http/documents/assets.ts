@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+/** What a page of ours may load, run and call: its own files and its own gateway. Nothing inline runs. */
+export const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.ico': 'image/x-icon',
+}
+
+export interface Asset {
+  path: string
+  /** The file whose bytes are served, or the way to a text that is made. */
+  from: URL | (() => string)
+  /** Extension that says the type; the file's own when not given. */
+  extension?: string
+  policy?: string
+}
+
+/** Files that `npm run build` takes out of other packages. */
+export const vendored = (name: string): URL => new URL(`../../../dist/vendor/${name}`, import.meta.url)
+
+/** Serves something that is the same for every caller. Read when it is first asked for, and then kept. */
+export function serveAsset(app: FastifyInstance, { path, from, extension, policy = PAGE_POLICY }: Asset): void {
+  const type = TYPES[extension ?? extname(from instanceof URL ? from.pathname : path)] ?? 'application/octet-stream'
+  const read = onceItWorks(() => readContent(from))
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: path,
+    handler: async (request, reply) => answer(request, reply.type(type), await read(), policy),
+  })
+}
+
+interface Content {
+  plain: Buffer
+  zipped: Buffer
+  digest: string
+}
+
+/** Below it, a header more costs what compression saves. */
+const WORTH_ZIPPING = 1024
+const zip = promisify(gzip)
+
+async function readContent(from: Asset['from']): Promise<Content> {
+  const plain = from instanceof URL ? await readFile(from) : Buffer.from(from())
+  const zipped = plain.length < WORTH_ZIPPING ? plain : await zip(plain)
+  return { plain, zipped, digest: createHash('sha256').update(plain).digest('base64url').slice(0, 27) }
+}
+
+/** Answers by the entity tag: browsers ask every time, and are told that nothing changed. */
+function answer(request: FastifyRequest, reply: FastifyReply, { plain, zipped, digest }: Content, policy: string) {
+  const isZipped =
+    zipped !== plain && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(request.headers['accept-encoding']))
+  const tag = isZipped ? `"${digest}-gzip"` : `"${digest}"`
+  reply.headers({
+    etag: tag,
+    'cache-control': 'no-cache',
+    // CORS may have said already that it depends on the origin.
+    vary: [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '),
+    'content-security-policy': policy,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+  })
+  const known = (request.headers['if-none-match'] ?? '').split(',').map(known => known.trim().replace(/^W\//, ''))
+  if (known.includes(tag)) return reply.code(304).send()
+  if (isZipped) reply.header('content-encoding', 'gzip')
+  return reply.send(isZipped ? zipped : plain)
+}
+
+/** One reading for all who ask; one that fails is not remembered. */
+function onceItWorks<T>(read: () => Promise<T>): () => Promise<T> {
+  let reading: Promise<T> | null = null
+  return () => {
+    reading ??= read().catch(fault => {
+      reading = null
+      throw fault
+    })
+    return reading
+  }
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
+import type { Profile } from '../../profile.ts'
+import { PAGE_POLICY, serveAsset, vendored } from './assets.ts'
+import type { DescribedRoute } from './description.ts'
+import { createOpenApi, type OpenApiOptions } from './openapi.ts'
+
+/** What of a document the settings and the profile decide. */
+export type DocumentOptions = Pick<OpenApiOptions, 'locale' | 'style' | 'tokenName'>
+
+const ours = (name: string): URL => new URL(`../../documents/${name}`, import.meta.url)
+
+/**
+ * Redoc keeps its rules in a `<style>` element that stays empty, by the CSSOM, and brings one that is always the same.
+ * These two are let through, by their digests.
+ */
+const REDOC_STYLES = [
+  "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
+  "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
+]
+const REDOC_POLICY = PAGE_POLICY.replace("style-src 'self'", `style-src 'self' ${REDOC_STYLES.join(' ')}`)
+
+const PUBLIC = `What the gateway answers itself. Everything else below \`/api/v<n>/\` goes to the services behind it.
+
+Every answer is an envelope: \`code\`, \`message\`, \`data\`, \`success\`, \`trace_id\`. Where a refusal arrives with HTTP status
+200, \`code\` tells what it is.`
+
+const INTERNAL = `For the services behind the gateway: they sign users in and out, and ask about sessions.
+
+Whoever knows the secret of this listener can become any user.`
+
+/** `/openapi.json`, the pages that show it, and the icon, on the public listener (rule 1). */
+export function serveDocuments(
+  app: FastifyInstance,
+  routes: readonly DescribedRoute[],
+  profile: Profile,
+  options: DocumentOptions,
+): void {
+  const title = 'dualgate'
+  for (const path of profile.documentPaths)
+    serveDocument(app, path, routes, { title, introduction: PUBLIC, ...options })
+  serveAsset(app, { path: '/docs', from: ours('docs.html') })
+  serveAsset(app, { path: '/docs/docs.js', from: ours('docs.js') })
+  serveAsset(app, { path: '/docs/swagger-ui.css', from: vendored('swagger-ui.css') })
+  serveAsset(app, { path: '/docs/swagger-ui-bundle.js', from: vendored('swagger-ui-bundle.js') })
+  serveAsset(app, { path: '/redoc', from: ours('redoc.html'), policy: REDOC_POLICY })
+  serveAsset(app, { path: '/redoc/redoc.js', from: ours('redoc.js') })
+  serveAsset(app, { path: '/redoc/redoc.css', from: ours('redoc.css') })
+  serveAsset(app, { path: '/redoc/redoc.standalone.js', from: vendored('redoc.standalone.js') })
+  serveAsset(app, { path: '/favicon.ico', from: ours('favicon.ico') })
+}
+
+/** The internal listener's own document. */
+export function serveInternalDocument(
+  app: FastifyInstance,
+  routes: readonly DescribedRoute[],
+  options: DocumentOptions,
+): void {
+  const title = 'dualgate, internal listener'
+  serveDocument(app, '/openapi.json', routes, { title, introduction: INTERNAL, ...options })
+}
+
+function serveDocument(
+  app: FastifyInstance,
+  path: string,
+  routes: readonly DescribedRoute[],
+  options: Omit<OpenApiOptions, 'version'>,
+): void {
+  const from = (): string => JSON.stringify(createOpenApi(routes, { ...options, version: packageVersion() }))
+  serveAsset(app, { path, from, extension: '.json' })
+}
+
+function packageVersion(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return manifest.version
+}

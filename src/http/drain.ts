@@ -1,0 +1,46 @@
+import type { Server } from 'node:http'
+import { Server as NetServer, type Socket } from 'node:net'
+
+/** How often connections are looked at that can be ended, in milliseconds. */
+const SWEEP_INTERVAL = 100
+
+/**
+ * Lets a server end without failing a request. It stops accepting at once; every answer from then on says `Connection:
+ * close`; connections that stayed idle for `grace` milliseconds are ended, and with them those that never asked for
+ * anything. Resolves when no connection is left.
+ */
+export type Drain = (grace: number) => Promise<void>
+
+/** Prepares a server for its end, before it listens. */
+export function createDrain(server: Server): Drain {
+  const sockets = new Set<Socket>()
+  const isTls = 'setSecureContext' in server
+  server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+
+  return async grace => {
+    if (!server.listening) return
+    for (const event of ['request', 'checkContinue'] as const) {
+      server.prependListener(event, (_request, response) => {
+        response.shouldKeepAlive = false
+      })
+    }
+    let sweeper: NodeJS.Timeout | undefined
+    const patience = setTimeout(() => {
+      endIdle(server, sockets)
+      sweeper = setInterval(() => endIdle(server, sockets), SWEEP_INTERVAL)
+    }, grace)
+    // The `close` of an HTTP server would cut idle connections off at once, and with them the requests on their way.
+    await new Promise(closed => NetServer.prototype.close.call(server, closed))
+    clearTimeout(patience)
+    clearInterval(sweeper)
+  }
+}
+
+function endIdle(server: Server, sockets: ReadonlySet<Socket>): void {
+  server.closeIdleConnections()
+  // To the server one that has not sent a byte counts as busy with its first request.
+  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+}

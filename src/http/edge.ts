@@ -1,0 +1,81 @@
+import fastifyCors from '@fastify/cors'
+import type { FastifyInstance } from 'fastify'
+import type { Permissions } from '../account/permissions.ts'
+import type { Settings } from '../config/schema.ts'
+import { pathRulesOf, servesConsole } from '../config/served.ts'
+import type { Logger } from '../log.ts'
+import type { Login } from '../login/login.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import type { Profile } from '../profile.ts'
+import type { SessionWatch } from '../store/session-watch.ts'
+import type { UpstreamTable } from '../upstream/table.ts'
+import { createAccessLog } from './access-log.ts'
+import { createGate, createJudge, type Sides } from './authenticate.ts'
+import { serveConsole } from './documents/console.ts'
+import { collectDescriptions } from './documents/description.ts'
+import { serveDocuments } from './documents/documents.ts'
+import type { Envelopes } from './envelope.ts'
+import { registerForwarding } from './forward/forward.ts'
+import { serveLogin, serveLogout } from './login.ts'
+import { countAnswered } from './metrics.ts'
+import { type SessionRoutesOptions, serveSessions } from './sessions.ts'
+import { endUntakenAnswers, refuseStalledBodies } from './stalled-body.ts'
+import type { WebSockets } from './websocket/websockets.ts'
+
+export interface EdgeOptions {
+  settings: Settings
+  profile: Profile
+  envelopes: Envelopes
+  sides: Sides
+  /** The logins that the gateway itself serves. */
+  logins: { business: Login; consumer: Login | null }
+  upstreams: UpstreamTable
+  /** The session administration, where it is served. */
+  administration: Pick<SessionRoutesOptions, 'administration' | 'guards'> | null
+  permissions: Permissions
+  metrics: Metrics
+  /** Where one line for each request goes; `null` for nowhere. */
+  accessLog: Logger | null
+  /** `null` where no upstream has any. */
+  webSockets: WebSockets | null
+  watch: SessionWatch
+}
+
+/**
+ * The public listener, in the order of a request: judged, gated, then an own route or an upstream. The order of the
+ * hooks is the security property; CORS stands between the two, so that browsers can read a refusal.
+ */
+export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
+  const { settings, profile, envelopes, sides, logins, upstreams, administration, permissions, metrics, accessLog } =
+    options
+  const { webSockets, watch } = options
+  const tokenHeader = settings.jwt.token_name.toLowerCase()
+  app.decorateRequest('target')
+  app.decorateRequest('verdict', null)
+  app.decorateRequest('session', null)
+  app.decorateRequest('upstream', null)
+  app.addHook('onResponse', countAnswered(metrics))
+  if (accessLog !== null) app.addHook('onResponse', createAccessLog(accessLog))
+
+  app.addHook('onRequest', createJudge(pathRulesOf(settings, profile), tokenHeader))
+  if (settings.cors !== 'off') await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
+  app.addHook('onRequest', createGate(sides))
+  refuseStalledBodies(app, settings.listen.timeouts.body)
+  endUntakenAnswers(app, settings.listen.timeouts.body)
+
+  const described = collectDescriptions(app)
+  const loginRoutes = { settings, profile, envelopes }
+  serveLogin(app, 'b', logins.business, loginRoutes)
+  if (logins.consumer !== null) serveLogin(app, 'c', logins.consumer, loginRoutes)
+  if (settings.login.logout_routes) serveLogout(app, sides, loginRoutes)
+  if (administration !== null) {
+    serveSessions(app, { ...administration, permissions, versions: settings.api_versions, envelopes })
+  }
+  serveDocuments(app, described, profile, {
+    locale: settings.locale,
+    style: settings.errors.http_status,
+    tokenName: settings.jwt.token_name,
+  })
+  if (servesConsole(settings, profile)) serveConsole(app, settings, profile)
+  await registerForwarding(app, { table: upstreams, tokenHeader, log: app.log, permissions, webSockets, watch })
+}

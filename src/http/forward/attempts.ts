@@ -1,0 +1,85 @@
+import { Refusal } from '../../refusal.ts'
+import { TargetBusy } from '../../upstream/connections.ts'
+import type { Receiver, UpstreamRequest } from '../../upstream/receiver.ts'
+import { UnwritableRequest } from '../../upstream/request-head.ts'
+import type { Upstream } from '../../upstream/table.ts'
+import type { HttpTarget } from '../../upstream/targets.ts'
+import { CallerLeft } from './body.ts'
+
+/** RFC 9110 9.2.2, of the methods that are forwarded. */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/** The session that asked has ended, and with it its response. */
+export class SessionEnded extends Error {
+  constructor() {
+    super('the session ended')
+    this.name = 'SessionEnded'
+  }
+}
+
+/** Which target a request is at, what becomes of it there, and where it may go then. */
+export class Attempts {
+  target: HttpTarget
+  readonly #upstream: Upstream
+  readonly #outgoing: UpstreamRequest
+  #era = 0
+  #retriesLeft: number
+  #tried: HttpTarget[] | null = null
+
+  constructor(upstream: Upstream, target: HttpTarget, outgoing: UpstreamRequest) {
+    this.#upstream = upstream
+    this.target = target
+    this.#outgoing = outgoing
+    this.#retriesLeft = upstream.retries
+  }
+
+  /** It is being sent to the target. */
+  begin(): void {
+    this.#era = this.target.standing.era
+  }
+
+  dispatch(receiver: Receiver): void {
+    this.begin()
+    this.target.dispatch(this.#outgoing, receiver)
+  }
+
+  /** The target answered, wholly. */
+  succeeded(): void {
+    this.target.succeeded(this.#era)
+  }
+
+  /** It came to nothing, which may not be the target's fault. */
+  failed(error: Error): void {
+    if (!isOurs(error)) this.target.failed(this.#era, error)
+  }
+
+  /**
+   * Goes on to another target; answers whether there is one. What was never written to a connection cannot happen twice;
+   * what was may be sent again as often as the upstream's settings say, when it is idempotent and without a body.
+   */
+  moveOn(error: Error, wasSent: boolean): boolean {
+    if (error instanceof UnwritableRequest || error instanceof CallerLeft || error instanceof Refusal) return false
+    if (wasSent && !this.#mayRepeat()) return false
+    this.#tried ??= []
+    this.#tried.push(this.target)
+    const next = this.#upstream.another(this.#tried) ?? (wasSent ? this.#upstream.next() : null)
+    if (next === null) return false
+    this.target = next
+    // `host` stands first; where it is the caller's, it is the same for all targets.
+    if (this.#upstream.host === 'target') this.#outgoing.headers[1] = next.authority
+    return true
+  }
+
+  #mayRepeat(): boolean {
+    const { method, body } = this.#outgoing
+    return body === null && IDEMPOTENT.has(method) && this.#retriesLeft-- > 0
+  }
+}
+
+/** What ended a request without its target having failed. */
+const isOurs = (error: Error): boolean =>
+  error instanceof CallerLeft ||
+  error instanceof SessionEnded ||
+  error instanceof Refusal ||
+  error instanceof TargetBusy ||
+  error instanceof UnwritableRequest

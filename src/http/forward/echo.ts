@@ -1,0 +1,52 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { UpstreamRequest } from '../../upstream/receiver.ts'
+import { hasBody } from './body.ts'
+
+/** What of a body is shown; all of it is counted. */
+const SHOWN_BYTES = 65_536
+
+/** Answers with what a backend would have received. `outgoing` is the very request that would have been sent. */
+export function answerEcho(request: FastifyRequest, reply: FastifyReply, outgoing: UpstreamRequest): void {
+  const { raw } = request
+  const shown: Buffer[] = []
+  let bytes = 0
+
+  const answer = (): void => {
+    const body = Buffer.concat(shown).subarray(0, SHOWN_BYTES).toString()
+    reply
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify({ ...describe(outgoing), body, body_bytes: bytes }))
+  }
+
+  if (!hasBody(raw)) {
+    answer()
+    return
+  }
+  raw.on('data', (chunk: Buffer) => {
+    if (bytes < SHOWN_BYTES) shown.push(chunk)
+    bytes += chunk.length
+  })
+  raw.on('end', answer)
+}
+
+function describe({ method, path: url, headers }: UpstreamRequest): Record<string, unknown> {
+  const mark = url.indexOf('?')
+  return {
+    method,
+    url,
+    path: mark === -1 ? url : url.slice(0, mark),
+    query: mark === -1 ? '' : url.slice(mark + 1),
+    headers: byLowerCaseName(headers),
+  }
+}
+
+function byLowerCaseName(headers: readonly string[]): Record<string, string> {
+  // Callers choose names: `__proto__` is one like any other.
+  const byName = new Map<string, string>()
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase()
+    const earlier = byName.get(name)
+    byName.set(name, earlier === undefined ? headers[i + 1]! : `${earlier}, ${headers[i + 1]}`)
+  }
+  return Object.fromEntries(byName)
+}

@@ -1,0 +1,262 @@
+import type { ServerResponse } from 'node:http'
+import { TLSSocket } from 'node:tls'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '../../refusal.ts'
+import type { SessionWatch } from '../../store/session-watch.ts'
+import { isTimeout } from '../../upstream/connection.ts'
+import { TargetBusy } from '../../upstream/connections.ts'
+import type { Link, Receiver, UpstreamRequest } from '../../upstream/receiver.ts'
+import { responseHead, responseTrailers } from '../../upstream/response-headers.ts'
+import type { Upstream } from '../../upstream/table.ts'
+import type { HttpTarget } from '../../upstream/targets.ts'
+import { type Departure, departWithTurn } from '../../upstream/turn.ts'
+import { Attempts, SessionEnded } from './attempts.ts'
+import { CallerLeft } from './body.ts'
+
+/** A caller that takes nothing of its answer for this long is given up, in milliseconds. */
+const CALLER_STALL_LIMIT = 60_000
+
+/** Bodies up to this many bytes are written together with their head. */
+const SMALL_BODY = 16_384
+
+export interface ExchangeOptions {
+  request: FastifyRequest
+  reply: FastifyReply
+  upstream: Upstream
+  target: HttpTarget
+  outgoing: UpstreamRequest
+  log: FastifyBaseLogger
+  watch: Pick<SessionWatch, 'watch'>
+}
+
+/**
+ * One request at an upstream and its answer on the way to the caller. Until the upstream's head has arrived a failure
+ * is a refusal; after it, the caller's connection is broken off, so that half an answer never looks like a whole one.
+ */
+export class Exchange implements Receiver, Departure {
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
+  readonly #response: ServerResponse
+  readonly #upstream: Upstream
+  readonly #outgoing: UpstreamRequest
+  readonly #log: FastifyBaseLogger
+  readonly #watch: ExchangeOptions['watch']
+  readonly #attempts: Attempts
+  /** The connection that the request was written to; `null` before. */
+  #link: Link | null = null
+  /** Runs while the body is not all there; looked at anew with every part of it. */
+  #idle: NodeJS.Timeout | null = null
+  /** Ends the watch over the session, while the response is cut with it. */
+  #unwatch: (() => void) | null = null
+  /** Runs while the caller takes nothing. */
+  #stalled: NodeJS.Timeout | null = null
+  #hasLength = false
+  #delimitedByClose = false
+  #headWritten = false
+  /** The beginning of a body that may be all of it: held until the packet that brought it has been read. */
+  #first: Buffer | null = null
+  /** The whole of a short body. */
+  #whole: Buffer | null = null
+  #awaitsBody = false
+  #over = false
+
+  constructor({ request, reply, upstream, target, outgoing, log, watch }: ExchangeOptions) {
+    this.#request = request
+    this.#reply = reply
+    this.#response = reply.raw
+    this.#upstream = upstream
+    this.#outgoing = outgoing
+    this.#log = log
+    this.#watch = watch
+    this.#attempts = new Attempts(upstream, target, outgoing)
+  }
+
+  start(): void {
+    if (this.#response.destroyed) return
+    this.#response.on('close', this.#onCallerGone)
+    this.#attempts.dispatch(this)
+  }
+
+  onConnect(link: Link): void {
+    this.#link = link
+    if (this.#over) link.abort(this, new CallerLeft())
+  }
+
+  onHeaders(status: number, headers: string[]): void {
+    // Informational: nothing of it concerns a caller who was promised only a final answer.
+    if (status >= 200) this.#writeHead(status, headers)
+  }
+
+  #writeHead(status: number, headers: string[]): void {
+    const { method, httpVersionMinor } = this.#request.raw
+    const head = responseHead(headers, {
+      status,
+      ours: this.#reply.getHeaders(),
+      mayTrail: httpVersionMinor > 0 && method !== 'HEAD',
+    })
+    this.#hasLength = head.hasLength
+    this.#delimitedByClose = httpVersionMinor === 0 && !head.hasLength
+    this.#response.writeHead(status, head.headers)
+    this.#headWritten = true
+    this.#reply.hijack()
+  }
+
+  /** Most bodies came with their head and are over by now. Of the others (server-sent events) what is there goes on at once. */
+  onAwait(): void {
+    if (this.#over || this.#awaitsBody) return
+    this.#awaitsBody = true
+    this.#idle = setTimeout(() => this.#onIdle(), this.#upstream.idle)
+    if (this.#upstream.endWithSession) this.#endWithSession()
+    if (this.#first === null) this.#response.flushHeaders()
+    else this.#writeFirst()
+  }
+
+  #endWithSession(): void {
+    const { session } = this.#request
+    if (session === null) return
+    const { type, user_id: userId } = session.record
+    this.#unwatch = this.#watch.watch({ type, token: session.token, userId }, () =>
+      this.#link!.abort(this, new SessionEnded()),
+    )
+  }
+
+  #onIdle(): void {
+    if (this.#stalled === null) this.#link!.abort(this, new Error('the body of the response fell silent'))
+    else this.#idle!.refresh()
+  }
+
+  onData(chunk: Buffer): void {
+    // A destroyed response says so by its `close` in the next turn, and must not be written to or waited for.
+    if (this.#over || this.#response.destroyed) return
+    if (this.#awaitsBody) {
+      this.#idle!.refresh()
+      this.#write(chunk)
+    } else if (this.#first === null && chunk.length <= SMALL_BODY) {
+      this.#first = chunk
+    } else {
+      this.#writeFirst()
+      this.#write(chunk)
+    }
+  }
+
+  #writeFirst(): void {
+    const first = this.#first
+    this.#first = null
+    if (first !== null) this.#write(first)
+  }
+
+  #write(chunk: Buffer): void {
+    if (!this.#response.write(chunk) && this.#stalled === null) this.#awaitCaller()
+  }
+
+  #awaitCaller(): void {
+    this.#link!.hold()
+    this.#stalled = setTimeout(() => this.#response.destroy(), CALLER_STALL_LIMIT)
+    this.#response.once('drain', this.#onDrain)
+  }
+
+  #onDrain = (): void => {
+    clearTimeout(this.#stalled!)
+    this.#stalled = null
+    this.#link!.resume()
+  }
+
+  onComplete(trailers: string[]): void {
+    if (this.#over) return
+    this.#attempts.succeeded()
+    if (trailers.length > 0) this.#response.addTrailers(responseTrailers(trailers))
+    this.#finish()
+  }
+
+  #finish(): void {
+    const first = this.#first
+    this.#settle()
+    if (first === null) this.#response.end()
+    else if (this.#hasLength) this.#departWhole(first)
+    else this.#response.end(first)
+  }
+
+  #departWhole(body: Buffer): void {
+    this.#whole = body
+    departWithTurn(this)
+  }
+
+  /**
+   * Writes head and body in one string, by one call of the system. Left to itself, `end` would make a vector of them and
+   * the nothing that it adds at the end, which costs twice as much.
+   */
+  depart(): void {
+    const { socket, destroyed } = this.#response
+    if (destroyed) return
+    socket?.cork()
+    this.#response.write(this.#whole!.toString('latin1'), 'latin1')
+    socket?.uncork()
+    this.#response.end()
+  }
+
+  onError(error: Error): void {
+    if (this.#over) return
+    this.#attempts.failed(error)
+    if (this.#headWritten) this.#breakOff(error)
+    else this.#tryElsewhere(error)
+  }
+
+  #tryElsewhere(error: Error): void {
+    const fault = this.#fault(error)
+    if (!this.#attempts.moveOn(error, this.#link !== null)) {
+      this.#refuse(error, fault)
+      return
+    }
+    // A target that has enough to do is no news; there may be very many of these.
+    if (!(error instanceof TargetBusy)) {
+      this.#log.warn({ trace_id: this.#request.id, err: fault }, 'trying the next target')
+    }
+    this.#link = null
+    this.#attempts.dispatch(this)
+  }
+
+  #refuse(error: Error, cause: Error): void {
+    this.#settle()
+    if (this.#response.destroyed) return
+    this.#reply.send(error instanceof Refusal ? error : refusalOf(error, cause))
+  }
+
+  #breakOff(error: Error): void {
+    this.#settle()
+    if (error instanceof SessionEnded) this.#log.info({ trace_id: this.#request.id }, 'response ended with its session')
+    else this.#log.warn({ trace_id: this.#request.id, err: this.#fault(error) }, 'response broken off')
+    const { socket } = this.#response
+    // Where the end of the connection would be the end of the body, only a reset says that something is missing.
+    if (this.#delimitedByClose && socket !== null && !(socket instanceof TLSSocket)) socket.resetAndDestroy()
+    else this.#response.destroy()
+  }
+
+  #onCallerGone = (): void => {
+    if (this.#over) return
+    this.#settle()
+    if (this.#link === null) this.#attempts.target.takeBack(this)
+    else this.#link.abort(this, new CallerLeft())
+  }
+
+  /** From here on neither side waits for anything of the other. */
+  #settle(): void {
+    this.#over = true
+    this.#response.off('close', this.#onCallerGone)
+    if (this.#idle !== null) clearTimeout(this.#idle)
+    this.#unwatch?.()
+    if (this.#stalled !== null) {
+      clearTimeout(this.#stalled)
+      this.#response.off('drain', this.#onDrain)
+    }
+    this.#outgoing.body?.discard()
+  }
+
+  #fault(error: Error): Error {
+    return new Error(`upstream ${this.#upstream.name} at ${this.#attempts.target.url}`, { cause: error })
+  }
+}
+
+function refusalOf(error: Error, cause: Error): Refusal {
+  if (error instanceof TargetBusy) return new Refusal('UPSTREAM_BUSY', { cause, retryAfter: 1 })
+  return new Refusal(isTimeout(error) ? 'UPSTREAM_TIMEOUT' : 'BAD_GATEWAY', { cause })
+}

@@ -1,0 +1,58 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import fastifyRedis from '@fastify/redis'
+import type { FastifyInstance } from 'fastify'
+import type { Profile } from '../profile.ts'
+import { Refusal } from '../refusal.ts'
+import type { OpenedStore } from '../store/open.ts'
+import type { UpstreamTable } from '../upstream/table.ts'
+import type { Sides } from './authenticate.ts'
+import { collectDescriptions } from './documents/description.ts'
+import { serveInternalDocument } from './documents/documents.ts'
+import type { Envelopes } from './envelope.ts'
+import type { Locale } from './messages.ts'
+import { serveMetrics } from './metrics.ts'
+import { serveOperations } from './operations.ts'
+import { serveProbes } from './probes.ts'
+import { serveVerify, type VerifyOptions } from './verify.ts'
+
+export interface InternalOptions {
+  secret: string
+  sides: Sides
+  profile: Profile
+  envelopes: Envelopes
+  locale: Locale
+  store: OpenedStore
+  upstreams: UpstreamTable
+  /** By what `/verify` decides. */
+  verify: Pick<VerifyOptions, 'rules' | 'tokenHeader' | 'permissions'>
+  /** What `/metrics` answers. */
+  gatherMetrics: () => Promise<string>
+  /** Whether the public listener accepts nobody any more. */
+  isStopping(): boolean
+}
+
+/** The internal listener: probes for whoever runs the gateway, operations for the services behind it that know the secret. */
+export async function serveInternal(app: FastifyInstance, options: InternalOptions): Promise<void> {
+  const { secret, sides, profile, envelopes, locale, store, upstreams, gatherMetrics, isStopping } = options
+  const described = collectDescriptions(app)
+  // The plugin would hold up the start until Redis answers; the gateway starts without it, and is unavailable meanwhile.
+  if (store.redis?.status === 'ready') await app.register(fastifyRedis, { client: store.redis })
+  serveProbes(app, store, upstreams, isStopping)
+  serveMetrics(app, gatherMetrics)
+  serveVerify(app, { ...options.verify, sides, upstreams, envelopes })
+  serveInternalDocument(app, described, { locale, style: 'native', tokenName: 'Authorization' })
+  await app.register(async operations => {
+    operations.addHook('onRequest', async request => {
+      if (!isSecret(secret, request.headers.authorization)) throw new Refusal('NOT_LOGGED_IN')
+    })
+    serveOperations(operations, sides, profile, envelopes)
+  })
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** Digests are compared, so that neither content nor length of the secret shows in the time it takes. */
+function isSecret(secret: string, authorization: string | undefined): boolean {
+  const sent = /^bearer (.+)$/i.exec(authorization ?? '')?.[1] ?? ''
+  return timingSafeEqual(digest(sent), digest(secret))
+}

@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+
+const WELL_FORMED = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/
+/** W3C Trace Context: version, trace id, parent id, flags. An id of zeros is invalid. */
+const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** The id of a request in answers and log lines: the caller's own where it is well-formed, else 32 new hex digits. */
+export function traceIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  return (
+    wellFormed(headers.trace_id) ??
+    wellFormed(headers['x-request-id']) ??
+    traceparent(headers.traceparent) ??
+    newTraceId()
+  )
+}
+
+const ID_BYTES = 16
+/** Drawn at once for many ids: a draw costs the same for one as for all of them. */
+const POOL_BYTES = 256 * ID_BYTES
+let pool = Buffer.alloc(0)
+let used = 0
+
+export function newTraceId(): string {
+  if (used === pool.length) {
+    pool = randomBytes(POOL_BYTES)
+    used = 0
+  }
+  const start = used
+  used += ID_BYTES
+  return pool.toString('hex', start, used)
+}
+
+const wellFormed = (value: unknown): string | null =>
+  typeof value === 'string' && WELL_FORMED.test(value) ? value : null
+
+const traceparent = (value: unknown): string | null =>
+  typeof value === 'string' ? (TRACEPARENT.exec(value)?.[1] ?? null) : null

@@ -1,0 +1,122 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Permissions } from '../account/permissions.ts'
+import { readTarget } from '../gate/path.ts'
+import { decide, type PathRules } from '../gate/rules.ts'
+import { Refusal } from '../refusal.ts'
+import type { Session } from '../side/side.ts'
+import type { UpstreamTable } from '../upstream/table.ts'
+import { METHODS, refuseDoubled } from './ambiguous.ts'
+import type { Sides } from './authenticate.ts'
+import { describeVerify } from './documents/probes.ts'
+import type { Envelopes } from './envelope.ts'
+import { refuseUnpermitted } from './guards.ts'
+
+export interface VerifyOptions {
+  rules: PathRules
+  sides: Sides
+  /** Lower-case name of the header that carries the token. */
+  tokenHeader: string
+  upstreams: UpstreamTable
+  permissions: Permissions
+  envelopes: Envelopes
+}
+
+/** A request as the proxy that asks has received it. */
+interface Original {
+  method: string
+  target: string
+}
+
+const PATH = '/verify'
+
+/** How proxies tell the original request: nginx as its configuration says, Traefik and Caddy by themselves. */
+const CONVENTIONS = [
+  { target: 'x-original-uri', method: 'x-original-method' },
+  { target: 'x-forwarded-uri', method: 'x-forwarded-method' },
+] as const
+
+/**
+ * `/verify` (design: Internal listener): the gate's decision for proxies that forward themselves. 200 with the identity
+ * headers lets a request pass; 401 says that a session is missing, 403 that it is refused whatever the session, 503 that
+ * nobody can tell. Envoy puts the original path behind ours; the others name it in headers.
+ */
+export function serveVerify(app: FastifyInstance, options: VerifyOptions): void {
+  const { envelopes } = options
+  void app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    // A body is none of our business, and is not read.
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    scope.setErrorHandler((fault, request, reply) => refuse(envelopes, fault, request, reply))
+    const byHeaders = answer(options, originalFromHeaders)
+    scope.get(PATH, { config: { description: describeVerify } }, byHeaders)
+    // Some proxies ask with the method of the original request.
+    scope.route({ method: [...METHODS].filter(method => method !== 'GET'), url: PATH, handler: byHeaders })
+    scope.route({ method: [...METHODS], url: `${PATH}/*`, handler: answer(options, originalFromPath) })
+  })
+}
+
+const answer =
+  (options: VerifyOptions, originalOf: (request: FastifyRequest) => Original) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const session = await judge(request, originalOf(request), options)
+    if (session !== null) {
+      reply.headers({ 'x-login-id': session.record.user_id, 'x-login-type': session.record.type })
+    }
+    return reply.header('cache-control', 'no-store').send()
+  }
+
+/** Decides as the public listener does. */
+async function judge(
+  request: FastifyRequest,
+  { method, target }: Original,
+  { rules, sides, tokenHeader, upstreams, permissions }: VerifyOptions,
+): Promise<Session | null> {
+  const { path } = readTarget(target)
+  const verdict = decide(path, method, rules)
+  if (verdict === null) throw new Refusal('NOT_FOUND')
+  refuseDoubled(request.raw.rawHeaders, tokenHeader)
+  const permission = upstreams.find(path)?.permission ?? null
+  if (verdict.need === 'none' && permission === null) return null
+  if (verdict.need === 'none') throw new Refusal('NOT_LOGGED_IN')
+  const token = sides[verdict.need].getTokenValue(request)
+  const session = token === null ? null : await sides[verdict.need].authenticate(token)
+  if (session === null) throw new Refusal('NOT_LOGGED_IN')
+  if (permission !== null) refuseUnpermitted(permissions, session.record, permission.codes, permission.mode)
+  return session
+}
+
+const originalFromPath = ({ raw }: FastifyRequest): Original => ({
+  method: raw.method ?? '',
+  target: (raw.url ?? '').slice(PATH.length),
+})
+
+/**
+ * The headers of one convention, target and method both. A proxy replaces what a caller sent in those that it sets itself,
+ * and passes the others on: with the headers of two conventions, or with half of one, a caller may have chosen.
+ */
+function originalFromHeaders({ headers }: FastifyRequest): Original {
+  const told = CONVENTIONS.filter(
+    ({ target, method }) => headers[target] !== undefined || headers[method] !== undefined,
+  )
+  const [convention] = told
+  if (told.length !== 1 || convention === undefined) throw misconfigured()
+  const [target, method] = [headers[convention.target], headers[convention.method]]
+  if (typeof target !== 'string' || typeof method !== 'string' || !METHODS.has(method)) throw misconfigured()
+  return { method, target }
+}
+
+const misconfigured = (): Refusal =>
+  new Refusal('BAD_REQUEST', {
+    params: {
+      fault: 'the proxy has to name path and method, in X-Original-URI and -Method or X-Forwarded-Uri and -Method',
+    },
+  })
+
+/** Proxies know three answers; whatever is not for want of a session, and no failure of ours, is 403 to them. */
+function refuse(envelopes: Envelopes, fault: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, reason, headers, body } = envelopes.failure(request.id, fault)
+  request.refused = reason
+  if (reason === 'INTERNAL') request.log.error({ err: fault }, 'internal fault')
+  const told = status === 401 || status >= 500 ? status : 403
+  void reply.code(told).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
+}

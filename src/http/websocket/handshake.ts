@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../../refusal.ts'
+import { reservedForm } from '../../upstream/header-names.ts'
+import type { Upgrade } from './upgrade.ts'
+
+/* The opening handshake of RFC 6455, as a server reads it (4.2.1) and as a client checks its answer (4.1). */
+
+const badRequest = (fault: string): Refusal => new Refusal('BAD_REQUEST', { params: { fault } })
+
+/** 16 bytes in base64. */
+const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/
+const KEY_SALT = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+/** Refuses a handshake that is none, or that names its caller twice. `tokenHeader` carries the token of other requests. */
+export function refuseMalformed({ headers }: IncomingMessage, { tokens }: Upgrade, tokenHeader: string): void {
+  if (tokens.length + (headers[tokenHeader] === undefined ? 0 : 1) > 1) throw badRequest('more than one token')
+  if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0) {
+    throw badRequest('a handshake with a body')
+  }
+  if (headers['sec-websocket-version'] !== '13') throw badRequest('not version 13 of the WebSocket protocol')
+  if (!KEY.test(headers['sec-websocket-key'] ?? '')) throw badRequest('no Sec-WebSocket-Key')
+}
+
+/**
+ * Refuses pages of other origins: their visitors did not mean to call this gateway (RFC 6455 10.2). Callers that are no
+ * browser send no `Origin`. `host` is what the caller asked for.
+ */
+export function refuseForeignOrigin({ headers }: IncomingMessage, host: string, allowed?: readonly string[]): void {
+  const { origin } = headers
+  if (origin === undefined) return
+  const isAllowed = allowed === undefined ? hostOf(origin) === host.toLowerCase() : allowed.includes(origin)
+  if (!isAllowed) throw new Refusal('ORIGIN_NOT_ALLOWED')
+}
+
+const hostOf = (origin: string): string | null => /^https?:\/\/([^/]+)$/.exec(origin.toLowerCase())?.[1] ?? null
+
+/**
+ * The headers of the handshake with the upstream: those of any request, the caller's key and sub-protocols among them, and
+ * no extensions: compressed frames could not be told from others.
+ */
+export function handshakeHeaders(headers: readonly string[]): string[] {
+  const kept: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    if (reservedForm(headers[i]!) !== 'sec-websocket-extensions') kept.push(headers[i]!, headers[i + 1]!)
+  }
+  kept.push('connection', 'Upgrade', 'upgrade', 'websocket')
+  return kept
+}
+
+/** What is wrong with an upstream's 101; `null` for nothing. */
+export function faultOfAcceptance(asked: IncomingMessage, { statusCode, headers }: IncomingMessage): string | null {
+  if (statusCode !== 101) return 'a switch of protocols with another status'
+  if (headers.upgrade?.toLowerCase() !== 'websocket') return 'a switch to another protocol'
+  if (headers['sec-websocket-accept'] !== acceptOf(asked.headers['sec-websocket-key'] ?? '')) {
+    return 'not the answer to this handshake'
+  }
+  if (headers['sec-websocket-extensions'] !== undefined) return 'an extension that nobody asked for'
+  const chosen = headers['sec-websocket-protocol']
+  const offered = asked.headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
+  return chosen === undefined || offered.includes(chosen) ? null : 'a sub-protocol that nobody asked for'
+}
+
+const acceptOf = (key: string): string =>
+  createHash('sha1')
+    .update(key + KEY_SALT)
+    .digest('base64')

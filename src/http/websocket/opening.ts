@@ -1,0 +1,182 @@
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { pipeline } from 'node:stream'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '../../refusal.ts'
+import { isTimeout } from '../../upstream/connection.ts'
+import type { UpstreamRequest } from '../../upstream/receiver.ts'
+import { responseHead } from '../../upstream/response-headers.ts'
+import type { Upstream } from '../../upstream/table.ts'
+import type { HttpTarget } from '../../upstream/targets.ts'
+import { Attempts } from '../forward/attempts.ts'
+import { CallerLeft } from '../forward/body.ts'
+import { faultOfAcceptance, handshakeHeaders } from './handshake.ts'
+
+export interface OpeningOptions {
+  request: FastifyRequest
+  reply: FastifyReply
+  upstream: Upstream
+  target: HttpTarget
+  outgoing: UpstreamRequest
+  log: FastifyBaseLogger
+  /** Both have agreed, and the caller was told. `head` is what the upstream sent behind its answer. */
+  onOpen(upstream: Socket, head: Buffer): void
+  /** It came to nothing. */
+  onFailed(): void
+}
+
+/** Time ran out before the upstream answered. */
+class HandshakeTimeout extends Error {
+  readonly code = 'ETIMEDOUT'
+}
+
+/**
+ * The handshake of a caller, taken to an upstream. The caller hears 101 only when the upstream has said so; what else the
+ * upstream answers is its answer; and where there is none, the caller gets a refusal like that of any request.
+ */
+export class Opening {
+  readonly #options: OpeningOptions
+  readonly #response: ServerResponse
+  readonly #attempts: Attempts
+  #socket: Socket | null = null
+  #timer: NodeJS.Timeout | null = null
+  #isOver = false
+
+  constructor(options: OpeningOptions) {
+    const { reply, upstream, target, outgoing } = options
+    outgoing.headers = handshakeHeaders(outgoing.headers)
+    this.#options = options
+    this.#response = reply.raw
+    this.#attempts = new Attempts(upstream, target, outgoing)
+  }
+
+  start(): void {
+    this.#response.once('close', this.#onCallerGone)
+    this.#connect()
+  }
+
+  #connect(): void {
+    this.#attempts.begin()
+    this.#socket = this.#attempts.target.connect((error, socket) => {
+      if (this.#isOver) socket?.destroy()
+      else if (error === null) this.#ask(socket)
+      else this.#tryElsewhere(error)
+    })
+  }
+
+  #tryElsewhere(error: Error): void {
+    this.#attempts.failed(error)
+    if (this.#attempts.moveOn(error, false)) this.#connect()
+    else this.#refuse(error)
+  }
+
+  #ask(socket: Socket): void {
+    const limit = this.#options.upstream.response
+    this.#timer = setTimeout(() => this.#fail(new HandshakeTimeout(`no answer after ${limit} ms`)), limit)
+    const { method, path, headers } = this.#options.outgoing
+    try {
+      const asked = httpRequest({ method, path, headers, createConnection: () => socket })
+      asked.once('upgrade', (answer, _socket, head) => this.#onUpgrade(answer, socket, head))
+      asked.once('response', answer => this.#onAnswer(answer))
+      asked.on('error', error => this.#fail(error))
+      asked.end()
+    } catch (error) {
+      // No fault of the target's: the address of a caller who is gone, for one, cannot be written.
+      this.#refuse(error as Error)
+    }
+  }
+
+  #onUpgrade(answer: IncomingMessage, socket: Socket, head: Buffer): void {
+    const { request, onOpen } = this.#options
+    if (this.#isOver) {
+      socket.destroy()
+      return
+    }
+    const fault = faultOfAcceptance(request.raw, answer)
+    const headers = fault === null ? this.#headersOf(answer) : this.#fail(new Error(fault))
+    if (headers === null) return
+    this.#attempts.succeeded()
+    this.#settle()
+    this.#acceptCaller(headers)
+    onOpen(socket, head)
+  }
+
+  /** The caller's headers of an upstream's answer; `null` when they are such that there is none. */
+  #headersOf({ statusCode = 0, rawHeaders }: IncomingMessage): string[] | null {
+    try {
+      return responseHead(rawHeaders, { status: statusCode, ours: this.#options.reply.getHeaders(), mayTrail: false })
+        .headers
+    } catch (error) {
+      return this.#fail(error as Error)
+    }
+  }
+
+  /** Gives the caller the upstream's 101; from here on the connection is nobody's but the tunnel's. */
+  #acceptCaller(headers: readonly string[]): void {
+    const socket = this.#response.socket!
+    const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket']
+    for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
+    this.#options.reply.hijack()
+    this.#response.statusCode = 101
+    this.#response.detachSocket(socket)
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+  }
+
+  /** The upstream speaks HTTP: its answer is passed on, and ends the connection. */
+  #onAnswer(answer: IncomingMessage): void {
+    if (this.#isOver) return
+    // 101, that is, to no protocol; or what is no status.
+    const isFinal = (answer.statusCode ?? 0) >= 200
+    const headers = isFinal ? this.#headersOf(answer) : this.#fail(new Error('neither a WebSocket nor an answer'))
+    if (headers !== null) this.#passOn(answer, headers)
+  }
+
+  #passOn(answer: IncomingMessage, headers: string[]): void {
+    const { reply, upstream, onFailed } = this.#options
+    this.#attempts.succeeded()
+    this.#settle()
+    const response = this.#response
+    reply.hijack()
+    response.shouldKeepAlive = false
+    response.writeHead(answer.statusCode ?? 0, headers)
+    // Nobody tells the response that its connection takes more: Node has left the connection to us.
+    const { socket } = response
+    socket?.on('drain', () => response.emit('drain'))
+    const limit = setTimeout(() => response.destroy(), upstream.idle)
+    pipeline(answer, response, () => {
+      clearTimeout(limit)
+      onFailed()
+    })
+  }
+
+  /** Answers nothing, in the place of what there would have been. */
+  #fail(error: Error): null {
+    if (!this.#isOver) {
+      this.#attempts.failed(error)
+      this.#refuse(error)
+    }
+    return null
+  }
+
+  #refuse(error: Error): void {
+    const { reply, request, upstream, log, onFailed } = this.#options
+    this.#settle()
+    this.#socket?.destroy()
+    onFailed()
+    const cause = new Error(`upstream ${upstream.name} at ${this.#attempts.target.url}`, { cause: error })
+    log.debug({ trace_id: request.id, err: cause }, 'WebSocket not opened')
+    if (!this.#response.destroyed) {
+      reply.send(new Refusal(isTimeout(error) ? 'UPSTREAM_TIMEOUT' : 'BAD_GATEWAY', { cause }))
+    }
+  }
+
+  readonly #onCallerGone = (): void => {
+    if (!this.#isOver) this.#refuse(new CallerLeft())
+  }
+
+  #settle(): void {
+    this.#isOver = true
+    this.#response.off('close', this.#onCallerGone)
+    if (this.#timer !== null) clearTimeout(this.#timer)
+  }
+}

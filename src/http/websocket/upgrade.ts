@@ -1,0 +1,94 @@
+import { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { asToken, type Token } from '../../token/bearer.ts'
+
+/*
+ * How a request for a WebSocket becomes a request of the router, to be judged and gated as all are. The proxy plugin hands
+ * upgrades to the router; what it would do with them then is done elsewhere (handshake.ts): it says 101 to a
+ * caller before the upstream has, and holds messages without end for whoever takes them slowly.
+ */
+
+const ASKED = Symbol('asked')
+
+/**
+ * A request that is an upgrade only when it asks for a WebSocket. Every other `Upgrade` is ignored (RFC 9110 7.8), as it
+ * is by a server without upgrades: Node would take the connection away from HTTP for whatever protocol is named, and
+ * clients ask for h2c with ordinary requests.
+ */
+export class UpgradableMessage extends IncomingMessage {
+  declare [ASKED]: boolean | null
+
+  get upgrade(): boolean {
+    return this[ASKED] === true && (this.method === 'CONNECT' || asksForWebSocket(this))
+  }
+
+  /** Set by the parser before there are headers, and already by the constructor of the class above. */
+  set upgrade(asked: boolean | null) {
+    this[ASKED] = asked
+  }
+}
+
+const asksForWebSocket = ({ method, headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  headers.upgrade?.toLowerCase() === 'websocket' &&
+  (httpVersionMajor > 1 || (httpVersionMajor === 1 && httpVersionMinor >= 1))
+
+/** What an upgrade has beside what every request has. */
+export interface Upgrade {
+  socket: Socket
+  /** What the caller sent behind the request's head. */
+  head: Buffer
+  /** The values of `token` in its query; they are no longer in its URL. */
+  tokens: readonly string[]
+}
+
+const upgrades = new WeakMap<IncomingMessage, Upgrade>()
+
+/** Costs nothing for the requests that are none. */
+export const isUpgrade = (request: IncomingMessage): boolean => (request as UpgradableMessage).upgrade
+
+export const upgradeOf = (request: IncomingMessage): Upgrade | null =>
+  isUpgrade(request) ? (upgrades.get(request) ?? null) : null
+
+/** The token of an upgrade that brings it in the query, because browsers can send no header with it (design: Token). */
+export function tokenOfUpgrade(request: IncomingMessage): Token | null {
+  const tokens = upgradeOf(request)?.tokens ?? []
+  return tokens.length === 1 ? asToken(tokens[0]) : null
+}
+
+/** Hands upgrades to the router. Needs a server whose requests are `UpgradableMessage`s. */
+export async function routeUpgrades(app: FastifyInstance): Promise<void> {
+  // A tenth of a second to load, for those only who need it.
+  const { default: httpProxy } = await import('@fastify/http-proxy')
+  await app.register(httpProxy, { upstream: 'http://upstream.invalid', websocket: true, routes: [] })
+  const { server } = app
+  const routes = server.listeners('upgrade') as ((...words: [IncomingMessage, Socket, Buffer]) => void)[]
+  server.removeAllListeners('upgrade')
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    // Node has taken its own away, and an error that nobody hears ends the process.
+    socket.on('error', () => socket.destroy())
+    const { url, tokens } = withoutTokens(request.url ?? '')
+    // From here on there is no token that could be logged or forwarded.
+    request.url = url
+    upgrades.set(request, { socket, head, tokens })
+    try {
+      for (const route of routes) route(request, socket, head)
+    } catch {
+      // The answer to an earlier request is still under way on this connection: the caller broke the order.
+      socket.destroy()
+    }
+  })
+}
+
+function withoutTokens(target: string): { url: string; tokens: string[] } {
+  const mark = target.indexOf('?')
+  if (mark === -1) return { url: target, tokens: [] }
+  const tokens: string[] = []
+  const rest = target
+    .slice(mark + 1)
+    .split('&')
+    .filter(pair => !(pair.startsWith('token=') && tokens.push(pair.slice('token='.length)) > 0))
+  if (tokens.length === 0) return { url: target, tokens }
+  return { url: target.slice(0, mark) + (rest.length === 0 ? '' : `?${rest.join('&')}`), tokens }
+}

@@ -1,0 +1,60 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+
+export type { Logger } from 'pino'
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
+
+/** The log: one JSON object per line. Lines carry ids (`jti`, login ids, trace ids), never tokens, passwords or answers. */
+export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
+  const options = {
+    level,
+    base: { pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    // A request or response object in a line would carry its headers, and with them the token.
+    serializers: { req: () => undefined, res: () => undefined, err: describeFault },
+  }
+  return destination === undefined ? pino(options) : pino(options, destination)
+}
+
+/** A pipe takes this many bytes as a whole, whoever else writes to it: the lines of several workers stay whole. */
+const PIPE_BYTES = 4096
+/** Bytes of lines that wait for a reader that does not keep up; what comes then is dropped, and counted. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024
+/** How long a line may wait for others to go with, in milliseconds. */
+const MAX_DELAY = 100
+
+/** A log whose lines are written together and by another thread: for one line per request, of which a crash may lose a few. */
+export function createBatchedLog(level: LogLevel): Logger {
+  const output = pino.destination({
+    dest: 1,
+    sync: false,
+    minLength: PIPE_BYTES / 2,
+    maxWrite: PIPE_BYTES,
+    maxLength: MAX_WAITING_BYTES,
+    periodicFlush: MAX_DELAY,
+  })
+  const log = createLog(level, output)
+  let dropped = 0
+  output.on('drop', () => dropped++)
+  output.on('drain', () => {
+    if (dropped === 0) return
+    const lines = dropped
+    dropped = 0
+    log.warn({ lines }, 'lines were dropped: whoever reads the log was too slow')
+  })
+  return log
+}
+
+/** What a line says of a fault: class, message, stack, and the same of its causes; not the fields that libraries hang on errors. */
+function describeFault(fault: unknown): unknown {
+  if (!(fault instanceof Error)) return String(fault)
+  const { name, message, stack, cause } = fault
+  const code = (fault as { code?: unknown }).code
+  return {
+    type: name,
+    message,
+    ...(typeof code === 'string' && { code }),
+    stack,
+    ...(cause !== undefined && { cause: describeFault(cause) }),
+  }
+}

@@ -1,0 +1,35 @@
+import { isIP } from 'node:net'
+
+/**
+ * What attempts are counted by: an IPv4 address, or the /64 of an IPv6 address, since a client is given a whole /64 and
+ * could come from another address of it each time. An IPv4 address written as IPv6 is the IPv4 address.
+ */
+export function networkOf(address: string): string {
+  const plain = address.split('%', 1)[0] ?? ''
+  if (isIP(plain) !== 6) return plain.slice(0, 64)
+  const groups = groupsOf(plain)
+  if (groups.slice(0, 5).every(group => group === 0) && groups[5] === 0xffff) {
+    return groups
+      .slice(6)
+      .flatMap(group => [group >> 8, group & 255])
+      .join('.')
+  }
+  return `${groups
+    .slice(0, 4)
+    .map(group => group.toString(16))
+    .join(':')}::/64`
+}
+
+/** The eight groups of an IPv6 address; the last two may be written as an IPv4 address (RFC 4291, 2.2). */
+function groupsOf(address: string): number[] {
+  const [head = '', tail] = address.replace(/[^:]*\.[^:]*$/, asGroups).split('::')
+  const read = (part: string): number[] => (part === '' ? [] : part.split(':').map(group => Number.parseInt(group, 16)))
+  if (tail === undefined) return read(head)
+  const zeros = 8 - read(head).length - read(tail).length
+  return [...read(head), ...Array.from({ length: zeros }, () => 0), ...read(tail)]
+}
+
+function asGroups(dotted: string): string {
+  const [a = 0, b = 0, c = 0, d = 0] = dotted.split('.').map(Number)
+  return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
+}

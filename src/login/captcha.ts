@@ -1,0 +1,67 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import { type Clock, secondsUntil } from '../clock.ts'
+import { Refusal } from '../refusal.ts'
+import type { LoginType } from '../side/record.ts'
+import type { AttemptStore, CaptchaStore } from '../store/store.ts'
+
+/** A captcha as clients expect it. */
+export interface IssuedCaptcha {
+  captcha_id: string
+  /** The picture as a data URL. */
+  captcha_base64: string
+}
+
+export interface Captcha {
+  issue(): Promise<IssuedCaptcha>
+  /** Refuses what is not the answer. The first try uses the captcha up, whatever comes of it. */
+  verify(id: string | undefined, value: string | undefined): Promise<void>
+}
+
+export interface CaptchaOptions {
+  type: LoginType
+  store: CaptchaStore
+  attempts: AttemptStore
+  /** Milliseconds for which a captcha can be answered. */
+  ttl: number
+  /** Number of characters. */
+  length: number
+  clock: Clock
+  /** The picture of a text as a data URL. */
+  draw(text: string): Promise<string>
+}
+
+/** Upper case without look-alikes, also of their lower-case forms: no 0 O, 1 I, 2 Z, 5 S, 8 B, U V. */
+const CHARACTERS = 'ACDEFGHJKLMNPQRTUWXY34679'
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** Bound on what unanswered captchas take in the store: no more are issued within one lifetime. */
+const MAX_OUTSTANDING = 100_000
+
+/** The graphical captcha of one side ("Login processing order", step 1). */
+export function createCaptcha(options: CaptchaOptions): Captcha {
+  const { type, store, attempts, ttl, clock } = options
+
+  async function checkOutstanding(): Promise<void> {
+    const { count, resetsAt } = await attempts.count(`captchas:${type}`, ttl)
+    if (count > MAX_OUTSTANDING) throw new Refusal('BUSY', { retryAfter: secondsUntil(resetsAt, clock.now()) })
+  }
+
+  return {
+    async issue() {
+      await checkOutstanding()
+      const text = Array.from({ length: options.length }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('')
+      const captcha_base64 = await options.draw(text)
+      const captcha_id = randomUUID()
+      await store.put(type, captcha_id, text, clock.now() + ttl)
+      return { captcha_id, captcha_base64 }
+    },
+
+    async verify(id = '', value = '') {
+      const given = value.trim()
+      if (id === '' || given === '') throw new Refusal('CAPTCHA_BLANK')
+      // Anything else never was an id of ours and must not become part of a key.
+      const answer = UUID.test(id) ? await store.take(type, id) : null
+      if (answer === null) throw new Refusal('CAPTCHA_GONE')
+      if (given.toLowerCase() !== answer.toLowerCase()) throw new Refusal('CAPTCHA_WRONG')
+    },
+  }
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { createTurns, type Turns } from '../account/turns.ts'
+import { type Clock, secondsUntil } from '../clock.ts'
+import { Refusal } from '../refusal.ts'
+import type { Side } from '../side/side.ts'
+import type { AttemptStore } from '../store/store.ts'
+import { networkOf } from './address.ts'
+import { tooManyAttempts } from './rate-limit.ts'
+
+export interface LockoutSettings {
+  /** Failures of one name within `window` milliseconds that disable it for `disable` milliseconds. */
+  failures: number
+  window: number
+  disable: number
+  /** Failures from one client address within `address_window` milliseconds; then it has to wait. */
+  address_failures: number
+  address_window: number
+}
+
+/** Whom attempts are counted against. A name that nobody has is counted, locked and asked about in the same way. */
+export interface Subject {
+  /** What stands for the name in counters: of bounded length, whatever was typed. */
+  readonly key: string
+  /** The login id that is disabled; for a name that nobody has, one that nobody can have signed in with. */
+  readonly loginId: string
+}
+
+/** Brute-force protection ("Protective features"; design: Lockout). */
+export interface Lockout {
+  /** `name` as typed, or as the account has it: where a source takes several spellings, they share one count. */
+  subject(name: string, loginId: string | null): Subject
+  /** Refuses with `TOO_MANY_ATTEMPTS` an address with too many failures. */
+  checkAddress(address: string): Promise<void>
+  /** Runs attempts at one name one after the other; else as many guesses as arrive together would count as one. */
+  inTurn<T>(subject: Subject, attempt: () => Promise<T>): Promise<T>
+  /** Refuses with `DISABLED` a name that failures have locked. A lock ends early when its login id is untied. */
+  check(subject: Subject): Promise<void>
+  /** Counts a failure, and locks the name when it was one too many. */
+  failed(subject: Subject, address: string): Promise<void>
+  /** Forgets the failures of a name. Refuses as `check` when the name was locked meanwhile, by another process. */
+  passed(subject: Subject): Promise<void>
+}
+
+export interface LockoutOptions {
+  side: Pick<Side, 'type' | 'disable' | 'getDisableTime' | 'isDisable'>
+  attempts: AttemptStore
+  settings: LockoutSettings
+  clock: Clock
+}
+
+const WAITING_PER_NAME = 64
+
+export function createLockout({ side, attempts, settings, clock }: LockoutOptions): Lockout {
+  const turns = new Map<string, { take: Turns; users: number }>()
+  const failuresOf = (subject: Subject): string => `failures:${side.type}:name:${subject.key}`
+  const lockOf = (subject: Subject): string => `locked:${side.type}:${subject.key}`
+  const failuresFrom = (address: string): string => `failures:${side.type}:address:${networkOf(address)}`
+
+  async function check(subject: Subject): Promise<void> {
+    const lock = await attempts.read(lockOf(subject))
+    if (lock === null) return
+    if (await side.isDisable(subject.loginId)) throw locked(secondsUntil(lock.resetsAt, clock.now()))
+    await attempts.clear(lockOf(subject))
+    await attempts.clear(failuresOf(subject))
+  }
+
+  /** The id first, then the name: `check` takes a lock without a disabled id for one that was untied. */
+  async function lock(subject: Subject): Promise<void> {
+    const seconds = Math.ceil(settings.disable / 1000)
+    // An administrator's longer disable stays.
+    if ((await side.getDisableTime(subject.loginId)) < seconds) await side.disable(subject.loginId, seconds)
+    await attempts.set(lockOf(subject), 1, clock.now() + seconds * 1000)
+    await attempts.clear(failuresOf(subject))
+  }
+
+  async function inTurn<T>(subject: Subject, attempt: () => Promise<T>): Promise<T> {
+    const turn = turns.get(subject.key) ?? { take: createTurns(1, WAITING_PER_NAME), users: 0 }
+    turns.set(subject.key, turn)
+    turn.users += 1
+    try {
+      return await turn.take(attempt)
+    } finally {
+      turn.users -= 1
+      if (turn.users === 0) turns.delete(subject.key)
+    }
+  }
+
+  return {
+    check,
+    inTurn,
+    subject(name, loginId) {
+      const key = createHash('sha256').update(name.toLowerCase()).digest('hex').slice(0, 32)
+      return { key, loginId: loginId ?? `nobody:${key}` }
+    },
+    async checkAddress(address) {
+      const found = await attempts.read(failuresFrom(address))
+      if (found !== null && found.count >= settings.address_failures) throw tooManyAttempts(found.resetsAt, clock)
+    },
+    async failed(subject, address) {
+      await attempts.count(failuresFrom(address), settings.address_window)
+      const { count } = await attempts.count(failuresOf(subject), settings.window)
+      if (count >= settings.failures) await lock(subject)
+    },
+    async passed(subject) {
+      await check(subject)
+      await attempts.clear(failuresOf(subject))
+    },
+  }
+}
+
+const locked = (seconds: number): Refusal =>
+  new Refusal('DISABLED', { params: { seconds }, data: { disable_time: Math.max(1, seconds) } })

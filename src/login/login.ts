@@ -1,0 +1,155 @@
+import type { Account, AccountSource } from '../account/accounts.ts'
+import { isBcryptHash, type Passwords } from '../account/password.ts'
+import type { Publish } from '../event/event.ts'
+import type { Logger } from '../log.ts'
+import { invalid, Refusal } from '../refusal.ts'
+import { type Extra, faultOfExtra, type LoginType } from '../side/record.ts'
+import type { Side } from '../side/side.ts'
+import type { Captcha, IssuedCaptcha } from './captcha.ts'
+import { deviceTypeOf } from './device.ts'
+import type { Lockout } from './lockout.ts'
+import type { RateLimit } from './rate-limit.ts'
+import type { Sm2 } from './sm2.ts'
+
+/** A login request ("Login request fields"); every field that is there is a string. */
+export interface Credentials {
+  captcha_id?: string
+  captcha_value?: string
+  /** The name that the clients in use give to `captcha_value`. */
+  captcha_code?: string
+  username?: string
+  /** SM2 ciphertext in hex. */
+  password?: string
+  device_id?: string
+  /** The client's address, as the proxies that are trusted tell it. */
+  address: string
+  userAgent: string
+}
+
+/** The public login of one side: captcha, public key, login. */
+export interface Login {
+  /** 130 hex digits, with which clients encrypt passwords. */
+  readonly publicKey: string
+  issueCaptcha(address: string): Promise<IssuedCaptcha>
+  /** A new session, or a refusal. Wrong name, wrong password and undecryptable password cannot be told apart. */
+  login(credentials: Credentials): Promise<{ token: string }>
+}
+
+export interface LoginOptions {
+  side: Pick<Side, 'type' | 'login'>
+  accounts: AccountSource
+  captcha: Captcha
+  sm2: Sm2
+  passwords: Passwords
+  lockout: Lockout
+  rateLimit: RateLimit
+  log: Logger
+  publish: Publish
+}
+
+/** Characters of a name that an account could have, and of a device's id that is kept. */
+const MAX_NAME_LENGTH = 128
+const MAX_DEVICE_ID_LENGTH = 128
+
+export function createLogin(options: LoginOptions): Login {
+  const { side, captcha, sm2, lockout, rateLimit, log } = options
+
+  /** The order is the specification's ("Login processing order"): captcha, SM2, bcrypt, then token and record. */
+  async function attempt(credentials: Credentials, outcome: Outcome): Promise<{ token: string }> {
+    const { username, password, address } = credentials
+    await rateLimit('login', address)
+    await lockout.checkAddress(address)
+    if (username === undefined) throw invalid('username', 'is missing')
+    if (password === undefined) throw invalid('password', 'is missing')
+    await captcha.verify(credentials.captcha_id, credentials.captcha_value ?? credentials.captcha_code)
+
+    const found = await find(username)
+    outcome.login_id = found?.id
+    const subject = lockout.subject(found?.username ?? username, found?.id ?? null)
+    const account = await lockout.inTurn(subject, async () => {
+      await lockout.check(subject)
+      const plain = await sm2.decrypt(password)
+      const proven = await prove(found, plain)
+      if (proven === null) {
+        outcome.because = found === null ? 'unknown user' : plain === null ? 'undecryptable' : 'wrong password'
+        await lockout.failed(subject, address)
+        throw new Refusal('WRONG_CREDENTIALS')
+      }
+      await lockout.passed(subject)
+      return proven
+    })
+    if (account.status === 'LOCKED') throw new Refusal('ACCOUNT_LOCKED')
+    if (account.status === 'INACTIVE') throw new Refusal('ACCOUNT_INACTIVE')
+    return { token: await side.login(undefined, account.id, extraOf(account, credentials)) }
+  }
+
+  /** `null` also for what can be no name, and which a source might choke on. */
+  async function find(username: string): Promise<Account | null> {
+    if (username === '' || username.length > MAX_NAME_LENGTH || /[\p{Cc}\p{Cs}]/u.test(username)) return null
+    return options.accounts.findByUsername(username)
+  }
+
+  /** The account, if the password is its own. One comparison is made in any case, so that time tells nothing. */
+  async function prove(account: Account | null, plain: string | null): Promise<Account | null> {
+    if (account !== null && !isBcryptHash(account.passwordHash)) {
+      log.error(
+        { type: side.type, login_id: account.id },
+        'the password of this account is stored as something other than a bcrypt hash',
+      )
+    }
+    const matches = await options.passwords.verifyPassword(account?.passwordHash ?? null, plain)
+    return matches ? account : null
+  }
+
+  return {
+    publicKey: sm2.publicKey,
+    async issueCaptcha(address) {
+      await rateLimit('captcha', address)
+      return captcha.issue()
+    },
+    async login(credentials) {
+      const outcome: Outcome = { type: side.type, address: credentials.address }
+      // What is typed as a name may be a password in the wrong field: only who asks for details gets it.
+      if (log.isLevelEnabled('debug')) outcome.username = credentials.username?.slice(0, MAX_NAME_LENGTH).toLowerCase()
+      try {
+        const answer = await attempt(credentials, outcome)
+        log.info({ granted: true, ...outcome }, 'login')
+        return answer
+      } catch (fault) {
+        if (fault instanceof Refusal) {
+          const { reason } = fault
+          log.info({ granted: false, reason, ...outcome }, 'login')
+          const { type, address, login_id = null } = outcome
+          options.publish({ event: 'login-failed', type, login_id, reason, address })
+        }
+        throw fault
+      }
+    },
+  }
+}
+
+/** The log's account of a login. */
+interface Outcome {
+  type: LoginType
+  address: string
+  login_id?: string | undefined
+  /** What the caller is not told. */
+  because?: 'unknown user' | 'undecryptable' | 'wrong password'
+  username?: string | undefined
+}
+
+/** The record's `extra` (design: B-side login). */
+function extraOf(account: Account, credentials: Credentials): Extra {
+  const extra = {
+    ...account.extra,
+    username: account.username,
+    status: account.status,
+    device_type: deviceTypeOf(credentials.userAgent),
+    device_id: credentials.device_id?.slice(0, MAX_DEVICE_ID_LENGTH) ?? '',
+    login_ip: credentials.address,
+  }
+  const fault = faultOfExtra(extra)
+  // The caller can do nothing about it: the source holds more than a record may.
+  if (fault !== null) throw new Error(`the extra data of account ${account.id} ${fault}`)
+  return extra
+}

@@ -1,0 +1,73 @@
+import type { AccountSource } from '../account/accounts.ts'
+import { createPasswords } from '../account/password.ts'
+import type { Clock } from '../clock.ts'
+import type { Settings } from '../config/schema.ts'
+import type { Publish } from '../event/event.ts'
+import type { Logger } from '../log.ts'
+import type { LoginType } from '../side/record.ts'
+import type { Side } from '../side/side.ts'
+import type { Store } from '../store/store.ts'
+import { createCaptcha } from './captcha.ts'
+import { createLockout } from './lockout.ts'
+import { createLogin, type Login } from './login.ts'
+import { createRateLimit } from './rate-limit.ts'
+import { createSm2 } from './sm2.ts'
+import { createThreads } from './threads.ts'
+
+export interface OpenLoginOptions {
+  settings: Pick<Settings, 'login' | 'accounts'>
+  store: Pick<Store, 'captchas' | 'attempts'>
+  sides: Record<LoginType, Side>
+  clock: Clock
+  log: Logger
+  publish: Publish
+  openAccounts(settings: Settings['accounts'], log: Logger): AccountSource
+}
+
+/** The logins that the gateway serves itself: the B side's, and the C side's when it is configured. They share threads. */
+export interface Logins {
+  readonly business: Login
+  readonly consumer: Login | null
+  close(): Promise<void>
+}
+
+export function openLogin({ settings, store, sides, clock, log, publish, openAccounts }: OpenLoginOptions): Logins {
+  const { captcha, lockout, rate_limit, consumer } = settings.login
+  const { attempts } = store
+  const threads = createThreads(log)
+  const sm2 = createSm2(settings.login.sm2.private_key, threads)
+  const passwords = createPasswords(threads.compare)
+  const sources: AccountSource[] = []
+
+  function open(side: Side, accountSettings: Settings['accounts']): Login {
+    const accounts = openAccounts(accountSettings, log)
+    sources.push(accounts)
+    return createLogin({
+      side,
+      accounts,
+      captcha: createCaptcha({
+        ...captcha,
+        type: side.type,
+        store: store.captchas,
+        attempts,
+        clock,
+        draw: threads.draw,
+      }),
+      sm2,
+      passwords,
+      lockout: createLockout({ side, attempts, settings: lockout, clock }),
+      rateLimit: createRateLimit(side.type, attempts, rate_limit, clock),
+      log,
+      publish,
+    })
+  }
+
+  return {
+    business: open(sides.BUSINESS, settings.accounts),
+    consumer: consumer === 'off' ? null : open(sides.CONSUMER, consumer),
+    async close() {
+      await threads.close()
+      await Promise.all(sources.map(source => source.close()))
+    },
+  }
+}

@@ -1,0 +1,16 @@
+import { platform, setPriority } from 'node:os'
+import { matchesHash } from '../account/password.ts'
+import { drawCaptcha } from './captcha-image.ts'
+import { decryptCiphertext } from './sm2.ts'
+import type { ThreadWork } from './threads.ts'
+
+/*
+ * What a worker thread runs. Its priority is lower than the event loop's, so that logins take what requests leave. Only
+ * Linux has priorities by thread; elsewhere this would slow down the whole process.
+ */
+const NICENESS = 10
+if (platform() === 'linux') setPriority(NICENESS)
+
+export const decrypt: ThreadWork['decrypt'] = ({ ciphertext, privateKey }) => decryptCiphertext(ciphertext, privateKey)
+export const draw: ThreadWork['draw'] = ({ text }) => drawCaptcha(text)
+export const compare: ThreadWork['compare'] = ({ password, hash }) => matchesHash(password, hash)

@@ -1,0 +1,72 @@
+import { Piscina } from 'piscina'
+import type { Logger } from '../log.ts'
+import { Refusal } from '../refusal.ts'
+
+/** The work of a login that would stop the event loop; `thread.ts` does it. */
+export interface ThreadWork {
+  decrypt(task: { ciphertext: string; privateKey: string }): string | null
+  draw(task: { text: string }): string
+  compare(task: { password: string; hash: string }): boolean
+}
+
+/** A few worker threads with a short queue: beyond it the answer is `BUSY` rather than a long wait. */
+export interface Threads {
+  decrypt(ciphertext: string, privateKey: string): Promise<string | null>
+  draw(text: string): Promise<string>
+  compare(password: string, hash: string): Promise<boolean>
+  /** Ends the threads; what is under way is given up. */
+  close(): Promise<void>
+}
+
+const MAX_THREADS = 2
+const MAX_WAITING = 64
+/** Milliseconds; a thread holds about 15 MB that nobody needs at night. */
+const IDLE_TIMEOUT = 60_000
+
+/** The sources run as .ts in tests and as .js in dist. */
+const THREAD = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url).href
+
+/** The first task starts the first thread, so that starting the gateway does not wait for it. */
+export function createThreads(log: Logger): Threads {
+  let pool: Piscina | null = null
+  let closed = false
+
+  function open(): Piscina {
+    const opened = new Piscina({
+      filename: THREAD,
+      minThreads: 0,
+      maxThreads: MAX_THREADS,
+      idleTimeout: IDLE_TIMEOUT,
+      // A thread that blocks until its next task has no turns of its event loop, and only these free the memory of
+      // pictures: forty kilobytes each, for as long as there is always another one to draw.
+      atomics: 'disabled',
+    })
+    opened.on('error', err => {
+      log.error({ err }, 'a login thread failed')
+      // A thread that cannot even start would leave its tasks waiting for ever: they fail now, the next task starts anew.
+      if (pool === opened) pool = null
+      void opened.destroy()
+    })
+    return opened
+  }
+
+  function run<K extends keyof ThreadWork>(
+    name: K,
+    task: Parameters<ThreadWork[K]>[0],
+  ): Promise<ReturnType<ThreadWork[K]>> {
+    if (closed) throw new Error('the login threads are closed')
+    pool ??= open()
+    if (pool.queueSize >= MAX_WAITING) throw new Refusal('BUSY', { retryAfter: 1 })
+    return pool.run(task, { name })
+  }
+
+  return {
+    decrypt: async (ciphertext, privateKey) => run('decrypt', { ciphertext, privateKey }),
+    draw: async text => run('draw', { text }),
+    compare: async (password, hash) => run('compare', { password, hash }),
+    async close() {
+      closed = true
+      await pool?.destroy()
+    },
+  }
+}

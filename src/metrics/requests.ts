@@ -1,0 +1,122 @@
+import type { LoginType } from '../side/record.ts'
+import type { Snapshot } from './exposition.ts'
+
+/** A request that was answered. Every word comes from the configuration or from a list of ours: labels are bounded. */
+export interface AnsweredRequest {
+  /** The rule of the gate that decided; 0 when none did. */
+  rule: number
+  /** The side whose session it came with; `none` without one. */
+  side: LoginType | 'none'
+  /** Name of the upstream; `gateway` for a route of its own. */
+  upstream: string
+  status: number
+  /** Why it was refused; `null` when it was not. */
+  refused: string | null
+  seconds: number
+}
+
+export interface RequestCounts {
+  answered(request: AnsweredRequest): void
+  snapshot(): Snapshot
+}
+
+/** Upper ends of the histogram's buckets in seconds; what is slower counts under none of them. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+interface Duration {
+  /** Requests by the first bucket that they fit into; one more for those that fit into none. */
+  counts: number[]
+  sum: number
+}
+
+/** Counts what every request passes: numbers in plain objects, made into metrics when somebody asks. */
+export function countRequests(): RequestCounts {
+  const requests = new Map<string, { labels: Record<string, string>; count: number }>()
+  const durations = new Map<string, Duration>()
+  const refusals = new Map<string, number>()
+
+  return {
+    answered({ rule, side, upstream, status, refused, seconds }) {
+      const key = `${rule} ${side} ${status} ${upstream}`
+      const known = requests.get(key)
+      if (known !== undefined) known.count++
+      else requests.set(key, { labels: labelsOf(rule, side, upstream, status), count: 1 })
+      measure(durations, upstream, seconds)
+      if (refused !== null) refusals.set(refused, (refusals.get(refused) ?? 0) + 1)
+    },
+    snapshot: () => [
+      counter(
+        'dualgate_requests_total',
+        'Requests by rule of the gate, side of the session, upstream and class of the status',
+        addedUp([...requests.values()]),
+      ),
+      counter(
+        'dualgate_refusals_total',
+        'Requests that the gateway refused, by reason',
+        Array.from(refusals, ([reason, value]) => ({ labels: { reason }, value })),
+      ),
+      {
+        ...described('dualgate_request_duration_seconds', 'From the head of a request to the end of its answer'),
+        type: 'histogram' as never,
+        values: Array.from(durations, ([upstream, duration]) => histogramValues(upstream, duration)).flat(),
+      },
+    ],
+  }
+}
+
+const labelsOf = (rule: number, side: string, upstream: string, status: number): Record<string, string> => ({
+  rule: String(rule),
+  side,
+  upstream,
+  status: `${Math.floor(status / 100)}xx`,
+})
+
+function measure(durations: Map<string, Duration>, upstream: string, seconds: number): void {
+  let duration = durations.get(upstream)
+  if (duration === undefined) {
+    duration = { counts: new Array<number>(BUCKETS.length + 1).fill(0), sum: 0 }
+    durations.set(upstream, duration)
+  }
+  let bucket = 0
+  while (bucket < BUCKETS.length && seconds > BUCKETS[bucket]!) bucket++
+  duration.counts[bucket]!++
+  duration.sum += seconds
+}
+
+interface Value {
+  labels: Record<string, string>
+  value: number
+}
+
+/** Statuses of one class share their labels. */
+function addedUp(counts: readonly { labels: Record<string, string>; count: number }[]): Value[] {
+  const sums = new Map<string, Value>()
+  for (const { labels, count } of counts) {
+    const key = JSON.stringify(labels)
+    sums.set(key, { labels, value: (sums.get(key)?.value ?? 0) + count })
+  }
+  return [...sums.values()]
+}
+
+/** As prom-client names what it has in JSON, whatever its type declarations say. */
+const described = (name: string, help: string) => ({ name, help, aggregator: 'sum' as const, collect: () => undefined })
+
+const counter = (name: string, help: string, values: Value[]): Snapshot[number] => ({
+  ...described(name, help),
+  type: 'counter' as never,
+  values,
+})
+
+function histogramValues(upstream: string, { counts, sum }: Duration): (Value & { metricName: string })[] {
+  const name = 'dualgate_request_duration_seconds'
+  const values: (Value & { metricName: string })[] = []
+  let total = 0
+  for (const [i, count] of counts.entries()) {
+    total += count
+    const le = i < BUCKETS.length ? String(BUCKETS[i]) : '+Inf'
+    values.push({ metricName: `${name}_bucket`, labels: { le, upstream }, value: total })
+  }
+  values.push({ metricName: `${name}_sum`, labels: { upstream }, value: sum })
+  values.push({ metricName: `${name}_count`, labels: { upstream }, value: total })
+  return values
+}

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { Server } from 'node:net'
+import type { Settings } from '../config/schema.ts'
+
+/** Why a gateway cannot listen where it is told to, and what to do about it. */
+export class AddressError extends Error {}
+
+/** Tries the addresses of both listeners before any worker does, so that what is wrong with them is said once. */
+export async function tryAddresses(settings: Settings): Promise<void> {
+  const { listen, internal } = settings
+  const servers: Server[] = []
+  try {
+    servers.push(await open(listen))
+    if (internal.socket !== undefined) rmSync(internal.socket, { force: true })
+    servers.push(await open(internal.socket === undefined ? internal : { path: internal.socket }))
+  } catch (fault) {
+    throw explainListening(fault, settings)
+  } finally {
+    await Promise.all(servers.map(server => new Promise(closed => server.close(closed))))
+  }
+}
+
+async function open(address: { host: string; port: number } | { path: string }): Promise<Server> {
+  const server = new Server(socket => socket.destroy())
+  const listening = once(server, 'listening')
+  server.listen('path' in address ? { path: address.path } : { host: address.host, port: address.port })
+  await listening
+  return server
+}
+
+/** A fault of `listen` in words, with the setting to change. */
+export function explainListening(fault: unknown, { listen, internal }: Settings): AddressError {
+  const { code, port, address, message } = fault as NodeJS.ErrnoException & { port?: number; address?: string }
+  const isPublic = port === listen.port && port !== internal.port
+  const [key, variable] = isPublic ? ['listen.port', 'LISTEN__PORT'] : ['internal.port', 'INTERNAL__PORT']
+  const where = port === undefined ? String(address) : `${address}:${port}`
+  if (code === 'EADDRINUSE') {
+    return new AddressError(`${where} is in use by another program; stop it, or set another ${key} (${variable})`)
+  }
+  if (code === 'EACCES')
+    return new AddressError(`this user may not listen on ${where}; set another ${key} (${variable})`)
+  if (code === 'EADDRNOTAVAIL')
+    return new AddressError(`this machine has no address ${address}; set ${key.replace('port', 'host')}`)
+  return new AddressError(`cannot listen: ${message}`, { cause: fault })
+}
+
+/** What a reload cannot change, because the listeners stay open through it: the keys that differ. */
+export function fixedKeysChanged(running: Settings, next: Settings): string[] {
+  const fixed = ({ listen, internal, data }: Settings): [string, unknown][] => [
+    ['listen.host', listen.host],
+    ['listen.port', listen.port],
+    ['internal.host', internal.host],
+    ['internal.port', internal.port],
+    ['internal.socket', internal.socket],
+    ['data', data],
+  ]
+  const values = new Map(fixed(next))
+  return fixed(running)
+    .filter(([key, value]) => values.get(key) !== value)
+    .map(([key]) => key)
+}

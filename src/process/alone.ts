@@ -1,0 +1,43 @@
+import { readCertificate } from '../config/certificate.ts'
+import type { Settings } from '../config/schema.ts'
+import { createGateway } from '../gateway.ts'
+import { createLog } from '../log.ts'
+import { explainListening } from './address.ts'
+import { watchCertificate } from './certificate-watch.ts'
+import { IDLE_GRACE } from './message.ts'
+import { ReloadError, type Running } from './running.ts'
+
+/** A gateway in this process, with nothing beside it: `workers: 1`. */
+export async function startAlone(settings: Settings): Promise<Running> {
+  const log = createLog(settings.log.level)
+  const { tls } = settings.listen
+  const certificate = tls === undefined ? null : readCertificate(tls)
+  const gateway = await createGateway(settings, { certificate })
+  const urls = await gateway.listen().catch(async (fault: unknown) => {
+    await gateway.close()
+    throw explainListening(fault, settings)
+  })
+  const watch =
+    tls === undefined || certificate === null
+      ? null
+      : watchCertificate(tls, certificate, log, renewed => gateway.renewCertificate(renewed))
+
+  return {
+    urls,
+    async reload() {
+      throw new ReloadError('with workers: 1 there is nobody to hand over to; restart the gateway')
+    },
+    async close(limit) {
+      watch?.close()
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<false>(resolve => {
+        timer = setTimeout(() => resolve(false), limit)
+      })
+      const closed = gateway.close({ grace: IDLE_GRACE }).then(() => true)
+      const inTime = await Promise.race([closed, late])
+      clearTimeout(timer)
+      return inTime
+    },
+    kill() {},
+  }
+}

@@ -1,0 +1,58 @@
+import { statSync } from 'node:fs'
+import { type Certificate, type CertificateFiles, endOf, readCertificate } from '../config/certificate.ts'
+import { ConfigurationError } from '../config/fault.ts'
+import type { Logger } from '../log.ts'
+
+/** How often the files are looked at, in milliseconds. */
+const INTERVAL = 1000
+
+/** Follows the files of a certificate. */
+export interface CertificateWatch {
+  close(): void
+}
+
+/**
+ * Hands out the certificate whenever its files have changed. They are looked at rather than watched: mounted secrets are
+ * replaced by swapping links above them. Two looks must find the same, so that both files have arrived; files that do
+ * not fit each other are logged once, and what was before stays. `current` is the certificate in use: the files may have
+ * changed since it was read.
+ */
+export function watchCertificate(
+  files: CertificateFiles,
+  current: Certificate,
+  log: Logger,
+  renew: (certificate: Certificate) => void,
+): CertificateWatch {
+  let inUse = current
+  let read: string | null = null
+  let seen: string | null = null
+  const look = (): void => {
+    const found = versionOf(files)
+    const isSettled = found === seen
+    seen = found
+    if (found === read || !isSettled) return
+    read = found
+    try {
+      const certificate = readCertificate(files)
+      if (certificate.cert === inUse.cert && certificate.key === inUse.key) return
+      inUse = certificate
+      renew(certificate)
+      log.info({ valid_to: endOf(certificate) }, 'the certificate was renewed')
+    } catch (fault) {
+      if (!(fault instanceof ConfigurationError)) throw fault
+      log.error({ faults: fault.faults }, 'the certificate was not renewed; the one before it stays')
+    }
+  }
+  const timer = setInterval(look, INTERVAL).unref()
+  return { close: () => clearInterval(timer) }
+}
+
+/** What changes whenever one of the files is written or replaced. */
+function versionOf({ cert, key }: CertificateFiles): string {
+  return [cert, key].map(fingerprintOf).join(' ')
+}
+
+function fingerprintOf(file: string): string {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return found === undefined ? 'absent' : `${found.ino} ${found.size} ${found.mtimeNs}`
+}

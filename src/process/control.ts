@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { mkdirSync, rmSync } from 'node:fs'
+import { connect, Server, type Socket } from 'node:net'
+import { join, relative, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Logger } from '../log.ts'
+
+/** How a command that was sent to a running gateway ended: nothing, or what to tell whoever sent it. */
+export interface Outcome {
+  fault: string | null
+}
+
+/** The Unix socket in the data folder by which commands find the gateway that runs with it. */
+const FILE = 'control.sock'
+/** Longest path of a Unix socket in bytes; the least of the systems that Node runs on (macOS). */
+const MAX_PATH_BYTES = 103
+/** A command is one word. */
+const MAX_COMMAND_BYTES = 64
+
+export interface Control {
+  close(): void
+}
+
+/** Listens for commands. A gateway that cannot is told what to do by signals only, and says so in the log. */
+export async function openControl(folder: string, reload: () => Promise<Outcome>, log: Logger): Promise<Control> {
+  const server = new Server({ allowHalfOpen: true }, socket => void answer(socket, reload))
+  try {
+    const path = pathIn(folder)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (await isAnswered(path))
+      throw new Error('another gateway runs with this data folder, and is the one that is told')
+    rmSync(path, { force: true })
+    const listening = once(server, 'listening')
+    server.listen(path)
+    await listening
+    server.unref()
+  } catch (err) {
+    log.warn({ err }, '`dualgate reload` does not reach this gateway; SIGHUP does')
+  }
+  return { close: () => void server.close() }
+}
+
+/** Tells the gateway that runs with a data folder to reload; answers `null` when none does. */
+export async function askReload(folder: string): Promise<Outcome | null> {
+  const socket = connect(pathIn(folder))
+  try {
+    await once(socket, 'connect')
+  } catch (fault) {
+    const { code } = fault as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return null
+    throw fault
+  }
+  socket.end('reload')
+  return JSON.parse(await text(socket)) as Outcome
+}
+
+async function answer(socket: Socket, reload: () => Promise<Outcome>): Promise<void> {
+  socket.on('error', () => socket.destroy())
+  let command = ''
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    command += chunk
+    if (command.length > MAX_COMMAND_BYTES) break
+  }
+  const outcome = command === 'reload' ? await reload() : { fault: 'is no command' }
+  socket.end(JSON.stringify(outcome))
+}
+
+async function isAnswered(path: string): Promise<boolean> {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** The shorter of the two ways to write the path, for its length is limited. */
+function pathIn(folder: string): string {
+  const path = resolve(folder, FILE)
+  const fromHere = join(relative(process.cwd(), folder), FILE)
+  const shorter = fromHere.length < path.length ? fromHere : path
+  if (Buffer.byteLength(shorter) > MAX_PATH_BYTES) throw new Error(`the path ${path} is too long for a socket`)
+  return shorter
+}

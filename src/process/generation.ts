@@ -1,0 +1,149 @@
+import type { Clock } from '../clock.ts'
+import type { Certificate } from '../config/certificate.ts'
+import type { Settings } from '../config/schema.ts'
+import type { Logger } from '../log.ts'
+import type { Urls } from './message.ts'
+import type { Ports } from './ports.ts'
+import type { WorkerMetrics } from './worker-metrics.ts'
+import { nameOf, WorkerProcess } from './worker-process.ts'
+
+/** Pauses before a worker that keeps crashing is started again, in milliseconds; the last is repeated. */
+const BACK_OFF = [100, 500, 1000, 2000, 5000, 10_000, 30_000]
+
+/** A worker that served for this long, in milliseconds, is started again at once: it does not crash from its start. */
+const STEADY = 2000
+
+export interface GenerationOptions {
+  settings: Settings
+  certificate: Certificate | null
+  workers: number
+  ports: Ports
+  metrics: WorkerMetrics
+  log: Logger
+  clock: Clock
+}
+
+/**
+ * The workers of one configuration. Those that crash are started again, with the configuration that was checked,
+ * whatever the files say by then.
+ */
+export class Generation {
+  readonly #options: GenerationOptions
+  readonly #workers = new Set<WorkerProcess>()
+  readonly #restarts = new Set<NodeJS.Timeout>()
+  #certificate: Certificate | null
+  /** Where the workers answer. They are started again only in a generation that could start as a whole. */
+  #urls: Urls | null = null
+
+  constructor(options: GenerationOptions) {
+    this.#options = options
+    this.#certificate = options.certificate
+  }
+
+  /** Starts all workers and resolves when every one answers, within `limit` milliseconds; else none is left. */
+  async start(limit: number): Promise<Urls> {
+    const workers = Array.from({ length: this.#options.workers }, () => this.#fork())
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, failed) => {
+      timer = setTimeout(() => failed(new Error(`the workers did not answer within ${limit / 1000} seconds`)), limit)
+    })
+    try {
+      const [urls] = await Promise.race([Promise.all(workers.map(({ answers }) => answers)), late])
+      this.#urls = urls!
+      for (const worker of workers) this.#keepUp(worker, 0)
+      return this.#urls
+    } catch (fault) {
+      await this.kill()
+      throw fault
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  get certificate(): Certificate | null {
+    return this.#certificate
+  }
+
+  renew(certificate: Certificate): void {
+    this.#certificate = certificate
+    for (const worker of this.#workers) worker.tell({ renew: certificate })
+  }
+
+  /** Lets requests under way finish for up to `limit` milliseconds; answers whether they did. */
+  async close({ handover }: { handover: boolean }, limit: number): Promise<boolean> {
+    this.#giveUpRestarts()
+    let inTime = true
+    const timer = setTimeout(() => {
+      inTime = false
+      void this.kill()
+    }, limit)
+    for (const worker of this.#workers) worker.tell({ close: { handover } })
+    await this.#ended()
+    clearTimeout(timer)
+    return inTime
+  }
+
+  /** Ends every worker at once. */
+  async kill(): Promise<void> {
+    this.#giveUpRestarts()
+    for (const worker of this.#workers) worker.kill()
+    await this.#ended()
+  }
+
+  #giveUpRestarts(): void {
+    this.#urls = null
+    for (const timer of this.#restarts) clearTimeout(timer)
+  }
+
+  async #ended(): Promise<void> {
+    await Promise.all([...this.#workers].map(({ ended }) => ended))
+  }
+
+  #fork(): WorkerProcess {
+    const { settings, ports, metrics } = this.#options
+    const worker = new WorkerProcess({ serve: ports.for(settings), certificate: this.#certificate })
+    this.#workers.add(worker)
+    metrics.follow(worker)
+    void worker.ended.then(() => this.#workers.delete(worker))
+    return worker
+  }
+
+  /** Starts another worker when this one ends; `crashes` counts those before it that did not serve for long. */
+  #keepUp(worker: WorkerProcess, crashes: number): void {
+    const { clock, log, metrics } = this.#options
+    let since: number | null = null
+    let failure: unknown
+    const answers = worker.answers.then(({ public: url }) => {
+      if (this.#urls !== null && url !== this.#urls.public)
+        throw new Error(`a worker listens at ${url}, where nobody calls`)
+    })
+    void answers.then(
+      () => {
+        since = clock.now()
+      },
+      err => {
+        failure = err
+        // What cannot serve may live on.
+        worker.kill()
+      },
+    )
+    void worker.ended.then(end => {
+      if (this.#urls === null) return
+      worker.endOrphans()
+      metrics.crashed()
+      const steady = since !== null && clock.now() - since >= STEADY
+      const wait = steady ? 0 : BACK_OFF[Math.min(crashes, BACK_OFF.length - 1)]!
+      log.error({ worker: worker.pid, end: nameOf(end), err: failure, again_in_ms: wait }, 'a worker crashed')
+      const timer = setTimeout(() => {
+        this.#restarts.delete(timer)
+        const next = this.#fork()
+        next.answers.then(
+          () => log.info({ worker: next.pid }, 'a worker took its place'),
+          () => undefined,
+        )
+        this.#keepUp(next, steady ? 0 : crashes + 1)
+      }, wait)
+      this.#restarts.add(timer)
+    })
+  }
+}

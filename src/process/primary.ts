@@ -1,0 +1,144 @@
+import { availableParallelism } from 'node:os'
+import type { Clock } from '../clock.ts'
+import { readCertificate } from '../config/certificate.ts'
+import type { Settings } from '../config/schema.ts'
+import { createLog, type Logger } from '../log.ts'
+import { fixedKeysChanged, tryAddresses } from './address.ts'
+import { type CertificateWatch, watchCertificate } from './certificate-watch.ts'
+import { Generation, type GenerationOptions } from './generation.ts'
+import { messageOf, type Urls } from './message.ts'
+import { Ports } from './ports.ts'
+import { ReloadError, type Running } from './running.ts'
+import { WorkerMetrics } from './worker-metrics.ts'
+
+/** How long new workers have until they answer, in milliseconds. */
+const START_LIMIT = 60_000
+/** How long the workers before a reload have for their last requests, in milliseconds. */
+const HANDOVER_LIMIT = 25_000
+
+export interface PrimaryOptions {
+  settings: Settings
+  /** Reads and checks the configuration anew. */
+  load: () => Settings
+  clock: Clock
+}
+
+/** The process that serves nothing itself: it starts the workers, and replaces those that crash or are of yesterday. */
+export class Primary implements Running {
+  readonly urls: Urls
+  readonly #load: () => Settings
+  readonly #clock: Clock
+  #log: Logger
+  readonly #ports: Ports
+  readonly #metrics: WorkerMetrics
+  #settings: Settings
+  #generation: Generation
+  /** Those that are starting, and those that finish their last requests. */
+  readonly #others = new Set<Generation>()
+  #watch: CertificateWatch | null = null
+  #reloading: Promise<void> = Promise.resolve()
+  #closing = false
+
+  private constructor(options: PrimaryOptions, started: Started) {
+    this.#settings = options.settings
+    this.#load = options.load
+    this.#clock = options.clock
+    this.#ports = started.ports
+    this.#metrics = started.metrics
+    this.urls = started.urls
+    this.#log = started.log
+    this.#generation = started.generation
+    this.#follow(options.settings)
+  }
+
+  /** Resolves when every worker answers. Throws why they do not, and then leaves nothing running. */
+  static async start(options: PrimaryOptions): Promise<Primary> {
+    const { settings, clock } = options
+    await tryAddresses(settings)
+    const ports = new Ports(settings)
+    const log = createLog(settings.log.level)
+    const metrics = new WorkerMetrics()
+    const generation = generationOf({ settings, ports, metrics, log, clock })
+    const urls = await generation.start(START_LIMIT)
+    ports.settle(urls)
+    return new Primary(options, { generation, ports, metrics, urls, log })
+  }
+
+  /** One after the other; each takes what is written when its turn comes. */
+  reload(): Promise<void> {
+    const turn = this.#reloading.then(() => this.#reload())
+    this.#reloading = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #reload(): Promise<void> {
+    if (this.#closing) throw new ReloadError('the gateway is stopping')
+    const next = this.#load()
+    const fixed = fixedKeysChanged(this.#settings, next)
+    if (fixed.length > 0) throw new ReloadError(`${fixed.join(', ')} cannot change while the gateway runs; restart it`)
+    const log = createLog(next.log.level)
+    const [ports, metrics, clock] = [this.#ports, this.#metrics, this.#clock]
+    const generation = generationOf({ settings: next, ports, metrics, log, clock })
+    await this.#replaceBy(generation)
+    this.#settings = next
+    this.#log = log
+    this.#follow(next)
+    log.info('the configuration was reloaded')
+  }
+
+  async #replaceBy(generation: Generation): Promise<void> {
+    this.#others.add(generation)
+    try {
+      await generation.start(START_LIMIT)
+    } catch (fault) {
+      throw new ReloadError(`the new workers cannot start: ${messageOf(fault)}`)
+    } finally {
+      this.#others.delete(generation)
+    }
+    const before = this.#generation
+    this.#generation = generation
+    this.#others.add(before)
+    void before.close({ handover: true }, HANDOVER_LIMIT).then(inTime => {
+      this.#others.delete(before)
+      if (!inTime) this.#log.warn('workers of the configuration before were ended with requests under way')
+    })
+  }
+
+  #follow({ listen }: Settings): void {
+    this.#watch?.close()
+    const { certificate } = this.#generation
+    if (listen.tls === undefined || certificate === null) this.#watch = null
+    else this.#watch = watchCertificate(listen.tls, certificate, this.#log, renewed => this.#generation.renew(renewed))
+  }
+
+  async close(limit: number): Promise<boolean> {
+    this.#closing = true
+    this.#watch?.close()
+    const generations = [this.#generation, ...this.#others]
+    const inTime = await Promise.all(generations.map(generation => generation.close({ handover: false }, limit)))
+    return inTime.every(Boolean)
+  }
+
+  kill(): void {
+    for (const generation of [this.#generation, ...this.#others]) void generation.kill()
+  }
+}
+
+interface Started {
+  generation: Generation
+  ports: Ports
+  metrics: WorkerMetrics
+  urls: Urls
+  log: Logger
+}
+
+function generationOf(
+  options: Pick<GenerationOptions, 'settings' | 'ports' | 'metrics' | 'log' | 'clock'>,
+): Generation {
+  const { workers, listen } = options.settings
+  return new Generation({
+    ...options,
+    certificate: listen.tls === undefined ? null : readCertificate(listen.tls),
+    workers: workers === 'auto' ? availableParallelism() : workers,
+  })
+}

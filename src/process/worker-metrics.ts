@@ -1,0 +1,46 @@
+import { remainsOf, type Snapshot, textOf } from '../metrics/exposition.ts'
+import { createSupervisorMetrics } from '../metrics/supervisor.ts'
+import type { WorkerProcess } from './worker-process.ts'
+
+/** How long a worker may take to say what it counts, in milliseconds. */
+const LIMIT = 2000
+
+/**
+ * What all workers of a gateway count, as their primary knows it. A worker that has ended counts on, with what it said
+ * last: a sum that falls would be a start from zero to whoever reads it.
+ */
+export class WorkerMetrics {
+  readonly #own = createSupervisorMetrics()
+  readonly #said = new Map<WorkerProcess, Snapshot>()
+  #remains: Promise<Snapshot> = Promise.resolve([])
+
+  /** Counts a worker in, from its start to its end. */
+  follow(worker: WorkerProcess): void {
+    this.#said.set(worker, [])
+    worker.onCounted(snapshot => this.#said.set(worker, snapshot))
+    worker.onAsked(question => void this.#answer(worker, question))
+    void worker.ended.then(() => this.#fold(worker))
+  }
+
+  crashed(): void {
+    this.#own.crashed()
+  }
+
+  #fold(worker: WorkerProcess): void {
+    const last = this.#said.get(worker) ?? []
+    this.#said.delete(worker)
+    this.#remains = this.#remains.then(remains => remainsOf([remains, last]))
+  }
+
+  async #answer(worker: WorkerProcess, question: number): Promise<void> {
+    const text = await this.#gather().catch(() => null)
+    worker.tell({ metrics: text, question })
+  }
+
+  /** One text for all. Rejects when a worker does not answer: a sum without it would be wrong. */
+  async #gather(): Promise<string> {
+    await Promise.all(Array.from(this.#said.keys(), worker => worker.count(LIMIT)))
+    const own = await this.#own.snapshot(this.#said.size)
+    return textOf([own, await this.#remains, ...this.#said.values()])
+  }
+}

@@ -1,0 +1,141 @@
+import cluster, { type Worker } from 'node:cluster'
+import { fileURLToPath } from 'node:url'
+import type { Snapshot } from '../metrics/exposition.ts'
+import type { Order, Report, Urls } from './message.ts'
+
+/** The sources run as .ts in tests and as .js in dist. */
+const SCRIPT = fileURLToPath(new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url))
+
+export interface End {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** A handle that the primary accepted and hands on; node:cluster has no type for it. */
+interface Handle {
+  close(): void
+}
+
+/** One process that serves, seen from its primary. */
+export class WorkerProcess {
+  /** Where it answers; rejected when it cannot start, or ends before it answers. */
+  readonly answers: Promise<Urls>
+  readonly ended: Promise<End>
+  readonly #worker: Worker
+  /** Connections that this worker has not acknowledged yet, by the number of the message that brought them. */
+  readonly #handed = new Map<number, Handle>()
+  /** Whether nobody comes after this worker. */
+  #isLast = false
+
+  constructor(order: Extract<Order, { serve: unknown }>) {
+    cluster.setupPrimary({ exec: SCRIPT, args: [] })
+    this.#worker = cluster.fork()
+    this.#followHanded()
+    this.ended = new Promise(resolve => {
+      this.#worker.process.once('exit', (code, signal) => resolve({ code, signal }))
+    })
+    this.answers = new Promise((answers, failed) => {
+      this.#worker.on('message', (report: Report) => {
+        if ('waits' in report) this.tell(order)
+        else if ('answers' in report) answers(report.answers)
+        else if ('failed' in report) failed(new Error(report.failed))
+      })
+      void this.ended.then(end => failed(new Error(`a worker ended with ${nameOf(end)} before it answered`)))
+    })
+    // Whoever waits for it hears of a failure; nobody has to.
+    this.answers.catch(() => undefined)
+    this.#worker.on('error', () => undefined)
+  }
+
+  get pid(): number | undefined {
+    return this.#worker.process.pid
+  }
+
+  tell(order: Order): void {
+    if ('close' in order) this.#isLast = !order.close.handover
+    if (this.#worker.isConnected()) this.#worker.send(order, () => undefined)
+  }
+
+  /** Hears what the worker counts, each time that it says so. */
+  onCounted(counted: (snapshot: Snapshot) => void): void {
+    this.#worker.on('message', (report: Report) => {
+      if ('counts' in report) counted(report.counts)
+    })
+  }
+
+  /** Hears that the worker wants to know what all of them count. */
+  onAsked(asked: (question: number) => void): void {
+    this.#worker.on('message', (report: Report) => {
+      if ('question' in report) asked(report.question)
+    })
+  }
+
+  /** Has the worker say what it counts; resolves when it has, or has ended, and rejects after `limit` milliseconds. */
+  async count(limit: number): Promise<void> {
+    const said = new Promise<void>((said, late) => {
+      const timer = setTimeout(() => done(() => late(new Error('a worker does not say what it counts'))), limit)
+      const onReport = (report: Report): void => {
+        if ('counts' in report) done(said)
+      }
+      const done = (settle: () => void): void => {
+        clearTimeout(timer)
+        this.#worker.off('message', onReport)
+        settle()
+      }
+      this.#worker.on('message', onReport)
+      void this.ended.then(() => done(said))
+    })
+    this.tell({ count: true })
+    return said
+  }
+
+  kill(): void {
+    this.#worker.process.kill('SIGKILL')
+  }
+
+  /**
+   * Ends the connections that were on their way to a worker when it crashed. node:cluster would keep them open for an
+   * acknowledgement that nobody can give any more, and their callers would wait for ever.
+   */
+  endOrphans(): void {
+    for (const handle of this.#handed.values()) handle.close()
+    this.#handed.clear()
+  }
+
+  /** Follows the connections that are handed to the worker; closing one that it acknowledged does nothing. */
+  #followHanded(): void {
+    const { process: child } = this.#worker
+    const send = child.send as (...words: unknown[]) => boolean
+    child.send = (...words: unknown[]): boolean => {
+      const [message, handle] = words as [{ seq?: number }, Handle | undefined]
+      if (message.seq !== undefined && handle != null && 'close' in handle) {
+        this.#handed.set(message.seq, handle)
+        unclaimed.delete(handle)
+      }
+      return send.apply(child, words)
+    }
+    child.on('internalMessage', ({ ack, accepted }: { ack?: number; accepted?: boolean }) => {
+      const handle = ack === undefined ? undefined : this.#handed.get(ack)
+      if (handle === undefined) return
+      this.#handed.delete(ack!)
+      if (accepted === false && this.#isLast) turnAwayUnlessClaimed(handle)
+    })
+  }
+}
+
+/** How long another worker has to take a connection that one did not accept any more, in milliseconds. */
+const CLAIM_LIMIT = 1000
+
+const unclaimed = new Set<Handle>()
+
+/** node:cluster keeps such a connection for the next worker that is free, also when none is left that accepts. */
+function turnAwayUnlessClaimed(handle: Handle): void {
+  unclaimed.add(handle)
+  setTimeout(() => {
+    if (unclaimed.delete(handle)) handle.close()
+  }, CLAIM_LIMIT)
+}
+
+/** An end in words. */
+export const nameOf = ({ code, signal }: End): string =>
+  signal ?? (code === null ? 'no process to begin with' : `exit code ${code}`)

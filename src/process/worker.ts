@@ -1,0 +1,73 @@
+import { createGateway, type Gateway } from '../gateway.ts'
+import { Unavailable } from '../refusal.ts'
+import { reportCrashes } from './crash.ts'
+import { IDLE_GRACE, messageOf, type Order, type Report } from './message.ts'
+
+/*
+ * The process of one worker: it serves what its primary tells it to, and ends when it is told to. When the primary is
+ * gone, node:cluster ends it.
+ */
+
+reportCrashes()
+
+// Terminals and service managers signal the whole group; the primary decides what becomes of its workers.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+
+let gateway: Gateway | null = null
+let isClosing = false
+
+process.on('message', (order: Order) => {
+  if ('serve' in order) void serve(order)
+  else if ('renew' in order) gateway?.renewCertificate(order.renew)
+  else if ('count' in order) void count()
+  else if ('metrics' in order) answerMetrics(order)
+  else if (!isClosing) void close(order.close.handover)
+})
+
+async function serve({ serve: settings, certificate }: Extract<Order, { serve: unknown }>): Promise<void> {
+  try {
+    gateway = await createGateway(settings, { certificate, gatherMetrics })
+    void report({ answers: await gateway.listen() })
+  } catch (fault) {
+    void report({ failed: messageOf(fault) })
+  }
+}
+
+async function close(handover: boolean): Promise<void> {
+  isClosing = true
+  await gateway?.close({ grace: IDLE_GRACE, handover })
+  // What it counted is counted on by the primary.
+  await count().catch(() => undefined)
+  process.exit(0)
+}
+
+async function count(): Promise<void> {
+  await report({ counts: (await gateway?.metrics()) ?? [] })
+}
+
+const questions = new Map<number, (order: Extract<Order, { metrics: unknown }>) => void>()
+let asked = 0
+
+/** Only the primary knows what all workers count. */
+function gatherMetrics(): Promise<string> {
+  const question = ++asked
+  return new Promise((answered, failed) => {
+    questions.set(question, ({ metrics }) =>
+      metrics === null ? failed(new Unavailable('a worker does not say what it counts')) : answered(metrics),
+    )
+    void report({ question })
+  })
+}
+
+function answerMetrics(order: Extract<Order, { metrics: unknown }>): void {
+  questions.get(order.question)?.(order)
+  questions.delete(order.question)
+}
+
+/** Resolves when it is sent. */
+function report(said: Report): Promise<void> {
+  return new Promise(sent => process.send!(said, () => sent()))
+}
+
+// What is sent earlier would find nobody.
+void report({ waits: true })

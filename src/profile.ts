@@ -1,0 +1,45 @@
+import { DOCUMENT_FILES } from './gate/pages.ts'
+import type { PathRules } from './gate/rules.ts'
+
+/**
+ * The two profiles of the specification as two rows of one table. Everybody else reads fields of a row; nobody asks
+ * which row it is.
+ */
+export interface Profile {
+  number: 1 | 2
+  /** The open paths and the public paths of the gate ("Authentication gate", rules 1 and 3). */
+  paths: PathRules
+  /** Where the API document is. */
+  documentPaths: readonly string[]
+  /** Below `/api/v<n>`, the first is the profile's own; the rest are answered for clients that already call them. */
+  sm2PublicKeyPaths: readonly string[]
+  /** Whether the `jwt` section may stand in the configuration file, or only in the environment (`JWT__*`). */
+  jwtSettingsInFile: boolean
+  /** The ten further operations ("Profile 2 also offers these operations") and `logout` with a login id. */
+  extendedOperations: boolean
+  /** Whether the session administration endpoints answer when the configuration does not say. */
+  sessionAdministration: boolean
+}
+
+const OPEN_PATHS = ['/favicon.ico', '/docs', '/redoc', '/openapi.json', ...DOCUMENT_FILES]
+
+export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
+  1: {
+    number: 1,
+    paths: { open: new Set(OPEN_PATHS), publicSections: new Set(['b', 'c']) },
+    documentPaths: ['/openapi.json'],
+    sm2PublicKeyPaths: ['/public/b/sm2/public-key'],
+    jwtSettingsInFile: false,
+    extendedOperations: false,
+    sessionAdministration: true,
+  },
+  2: {
+    number: 2,
+    paths: { open: new Set([...OPEN_PATHS, '/v3/api-docs']), publicSections: 'any' },
+    documentPaths: ['/openapi.json', '/v3/api-docs'],
+    sm2PublicKeyPaths: ['/public/b/sm2-public-key', '/public/b/sm2/public-key'],
+    jwtSettingsInFile: true,
+    extendedOperations: true,
+    sessionAdministration: false,
+  },
+}

@@ -1,0 +1,79 @@
+/**
+ * A decision against the caller, with a stable word for it. The same word is logged, counted and documented; what a
+ * caller sees of it (status, code, text) is decided in one table, `http/envelope.ts`. Absence is `null` and never a
+ * refusal; whatever else is thrown is a fault.
+ */
+export type RefusalReason =
+  // the request itself, before any rule
+  | 'BAD_PATH'
+  | 'BAD_REQUEST'
+  | 'URI_TOO_LONG'
+  | 'METHOD_NOT_ALLOWED'
+  | 'HEADERS_TOO_LARGE'
+  | 'BODY_TOO_LARGE'
+  | 'UNSUPPORTED_TRANSFER_CODING'
+  | 'REQUEST_TIMEOUT'
+  // the gate
+  | 'NOT_FOUND'
+  | 'NOT_LOGGED_IN'
+  | 'NOT_PERMITTED'
+  /** Of a WebSocket. */
+  | 'ORIGIN_NOT_ALLOWED'
+  | 'TOO_MANY_SOCKETS'
+  /** A disabled login id at login, */
+  | 'DISABLED'
+  /** and with a session, where `disable.enforce` is `request`. */
+  | 'SESSION_DISABLED'
+  // our own routes
+  | 'INVALID'
+  | 'CAPTCHA_BLANK'
+  | 'CAPTCHA_GONE'
+  | 'CAPTCHA_WRONG'
+  | 'WRONG_CREDENTIALS'
+  | 'ACCOUNT_LOCKED'
+  | 'ACCOUNT_INACTIVE'
+  | 'TOO_MANY_ATTEMPTS'
+  | 'NO_SUCH_TOKEN'
+  | 'BUSY'
+  // what stands behind us
+  | 'UNAVAILABLE'
+  | 'BAD_GATEWAY'
+  | 'UPSTREAM_TIMEOUT'
+  | 'UPSTREAM_BUSY'
+
+export interface RefusalDetails {
+  /** Fills the placeholders of the reason's text: `field`, `fault`, `permissions`, `seconds`. */
+  params?: Record<string, string | number>
+  /** Goes to the caller as the envelope's `data`. */
+  data?: unknown
+  /** Seconds for a `Retry-After` header. */
+  retryAfter?: number
+  cause?: unknown
+}
+
+export class Refusal extends Error {
+  readonly reason: RefusalReason
+  readonly params: Record<string, string | number>
+  readonly data: unknown
+  readonly retryAfter: number | undefined
+
+  constructor(reason: RefusalReason, details: RefusalDetails = {}) {
+    super(reason, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = 'Refusal'
+    this.reason = reason
+    this.params = details.params ?? {}
+    this.data = details.data ?? null
+    this.retryAfter = details.retryAfter
+  }
+}
+
+/** A field of the caller's input is not what it has to be: `field` is its name, `fault` says what it must be. */
+export const invalid = (field: string, fault: string): Refusal => new Refusal('INVALID', { params: { field, fault } })
+
+/** A store, or a source of accounts, that does not answer. Never "not logged in": the answer is 503 (design: fail closed). */
+export class Unavailable extends Refusal {
+  constructor(what: string, cause?: unknown) {
+    super('UNAVAILABLE', { cause: new Error(what, cause === undefined ? undefined : { cause }) })
+    this.name = 'Unavailable'
+  }
+}

@@ -1,0 +1,26 @@
+import { secondsUntil } from '../clock.ts'
+import { invalid } from '../refusal.ts'
+import { isLoginId } from './record.ts'
+
+/** Ten years: what is longer is a mistake in units. */
+const MAX_SECONDS = 315_360_000
+
+/** The answer for every remaining lifetime that does not exist. */
+export const NONE = -1
+
+/** Whole seconds until a moment; `NONE` when there is none, when it has passed, and for what has no end. */
+export function remaining(moment: number | null, now: number): number {
+  if (moment === null || moment === Number.POSITIVE_INFINITY) return NONE
+  const left = secondsUntil(moment, now)
+  return left > 0 ? left : NONE
+}
+
+export function checkLoginId(value: unknown): void {
+  if (!isLoginId(value)) throw invalid('user_id', 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+}
+
+export function checkSeconds(value: unknown): void {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > MAX_SECONDS) {
+    throw invalid('seconds', `must be a whole number from 1 to ${MAX_SECONDS}`)
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * `created_at` and every other time that people read: `YYYY-MM-DD HH:MM:SS` in the configured time zone
+ * ("Session token record"). Records of other programs may hold an ISO 8601 form, which is read too.
+ */
+export interface MomentFormat {
+  /** Milliseconds since the epoch as text. */
+  write(moment: number): string
+  /** Text as milliseconds since the epoch; `null` when it is no time. A text without an offset is in the configured zone. */
+  read(text: string): number | null
+  /** `YYYY-MM-DD` of a moment. */
+  day(moment: number): string
+}
+
+const FORM = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$/
+
+export function createMomentFormat(timeZone: string): MomentFormat {
+  // The Swedish locale writes `YYYY-MM-DD HH:MM:SS`.
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  })
+  const write = (moment: number): string => format.format(moment)
+
+  /** The zone's offset from UTC at a moment, in milliseconds. */
+  const offsetAt = (moment: number): number => {
+    const wholeSecond = Math.floor(moment / 1000) * 1000
+    return Date.parse(`${write(wholeSecond).replace(' ', 'T')}Z`) - wholeSecond
+  }
+
+  return {
+    write,
+    day: moment => write(moment).slice(0, 'YYYY-MM-DD'.length),
+    read(text) {
+      const parts = FORM.exec(text)
+      if (parts === null) return null
+      const [, year, month, day, hour, minute, second, , zone] = parts
+      const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone ?? 'Z'}`)
+      if (Number.isNaN(wall)) return null
+      if (zone !== undefined) return wall
+      // Two looks settle the offset on both sides of a change of clocks.
+      const guess = wall - offsetAt(wall)
+      return wall - offsetAt(guess)
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import type { Profile } from '../profile.ts'
+import type { Side } from './side.ts'
+
+/** The operations of both profiles, by the specification's names in camelCase ("Internal authentication operations"). */
+export const OPERATIONS = [
+  'login',
+  'logout',
+  'kickout',
+  'kickoutToken',
+  'isLogin',
+  'getLoginId',
+  'getLoginIdByToken',
+  'getTokenValue',
+  'renewTimeout',
+  'disable',
+  'isDisable',
+  'untieDisable',
+  'getLoginType',
+] as const
+
+/** The ten that Profile 2 adds. */
+export const EXTENDED_OPERATIONS = [
+  'getLoginIdDefaultNull',
+  'getTokenInfo',
+  'getSession',
+  'getExtra',
+  'getTokenTimeout',
+  'getSessionTimeout',
+  'getTokenValueByLoginId',
+  'getTokenValuesByLoginId',
+  'checkDisable',
+  'getDisableTime',
+] as const
+
+export type OperationName = (typeof OPERATIONS)[number] | (typeof EXTENDED_OPERATIONS)[number]
+
+/** What a side offers to whoever embeds the gateway: the ten further operations are there when the profile has them. */
+export type Operations = Pick<Side, (typeof OPERATIONS)[number]> &
+  Partial<Pick<Side, (typeof EXTENDED_OPERATIONS)[number]>>
+
+export const operationNames = (profile: Profile): readonly OperationName[] =>
+  profile.extendedOperations ? [...OPERATIONS, ...EXTENDED_OPERATIONS] : OPERATIONS
+
+/** The operations of a side as the profile has them. */
+export function offerOperations(side: Side, profile: Profile): Operations {
+  const offered = Object.fromEntries(operationNames(profile).map(name => [name, side[name]])) as unknown as Operations
+  return profile.extendedOperations ? offered : { ...offered, logout: request => side.logout(request) }
+}

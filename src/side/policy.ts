@@ -1,0 +1,95 @@
+import type { Clock } from '../clock.ts'
+import type { Publish } from '../event/event.ts'
+import { Refusal } from '../refusal.ts'
+import type { SessionStore, StoredToken } from '../store/store.ts'
+import { asToken } from '../token/bearer.ts'
+import type { Jwt } from '../token/jwt.ts'
+import type { LoginType } from './record.ts'
+import type { Session } from './side.ts'
+
+/** What is switched on for one side; times in milliseconds. */
+export interface SessionPolicy {
+  /** 0: as many as there are logins. */
+  max_tokens_per_user: number
+  auto_renew: 'off' | number
+  idle_timeout: 'off' | number
+}
+
+export interface PolicyOptions {
+  type: LoginType
+  jwt: Jwt
+  store: SessionStore
+  clock: Clock
+  policy: SessionPolicy
+  /** Lifetime of a session in seconds. */
+  expireSeconds: number
+  publish: Publish
+}
+
+/** An idle session is put off in steps of this part of its idle time: the store is not written on every request. */
+const IDLE_STEPS = 10
+/** Sessions whose last renewal is remembered; a forgotten one is renewed once more often. */
+const MAX_REMEMBERED = 100_000
+
+/**
+ * The optional policies of a side. Each gateway acts on its own; what several do at once comes to the same, because
+ * the oldest tokens are the same for all of them, and a renewal too many changes nothing.
+ */
+export function createPolicy({ type, jwt, store, clock, policy, expireSeconds, publish }: PolicyOptions) {
+  const { max_tokens_per_user: most, auto_renew: renewEvery, idle_timeout: idle } = policy
+  const lifetime = expireSeconds * 1000
+  const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
+  const renewed = new Map<string, number>()
+
+  /** When a session ends that is used now and began then. */
+  function expiryOf(begun: number): number {
+    const now = clock.now()
+    const full = renewEvery === 'off' ? begun + lifetime : now + lifetime
+    return idle === 'off' ? full : Math.min(full, now + idle)
+  }
+
+  /** By the moment and random part of their ids; tokens of other programs by what they say of their creation. */
+  const ageOf = ({ token, record }: StoredToken): string => {
+    const text = asToken(token)
+    return `${record.created_at} ${(text === null ? null : jwt.read(text))?.jti ?? ''}`
+  }
+
+  return {
+    /** When a session that begins now ends, unless it is used. */
+    firstExpiry: (): number => expiryOf(clock.now()),
+
+    /** A user has one more token: the oldest beyond the limit end. */
+    async entered(userId: string): Promise<void> {
+      if (most === 0) return
+      const live = (await store.tokens(type, userId)).map(entry => ({ ...entry, age: ageOf(entry) }))
+      const surplus = live.sort((a, b) => (a.age < b.age ? -1 : 1)).slice(0, Math.max(0, live.length - most))
+      for (const { token } of surplus) {
+        const text = asToken(token)
+        const jti = (text === null ? null : jwt.read(text))?.jti ?? ''
+        if (await store.remove(type, userId, token)) publish({ event: 'replaced', type, login_id: userId, jti })
+      }
+    },
+
+    /** A session was used. Putting off its end is no part of the request: it is not waited for. */
+    used({ token, claims, record }: Session): void {
+      if (interval === 'off') return
+      const now = clock.now()
+      const last = renewed.get(token) ?? claims.iat * 1000
+      if (now - last < interval) return
+      if (renewed.size >= MAX_REMEMBERED) renewed.clear()
+      renewed.set(token, now)
+      const expiresAt = expiryOf(claims.iat * 1000)
+      if (expiresAt <= now) return
+      // A store that fails says so to the requests that ask it; this one was answered.
+      store.renew(type, record.user_id, token, expiresAt).catch(fault => {
+        renewed.delete(token)
+        if (!(fault instanceof Refusal)) throw fault
+      })
+    },
+  }
+}
+
+function shortest(a: 'off' | number, b: 'off' | number): 'off' | number {
+  if (a === 'off') return b
+  return b === 'off' ? a : Math.min(a, b)
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import type { AttemptStore, Attempts } from '../store.ts'
+import type { EmbeddedFile } from './file.ts'
+import type { Expiries, ExpiringTable } from './table.ts'
+
+/** Longer names are counted under their digest: they may hold whatever a caller sent. */
+const MAX_NAME_BYTES = 256
+/** Begin the key of a name and of a digest; the second never occurs in UTF-8, so no name can pose as a digest. */
+const NAME = Buffer.from([0x00])
+const DIGEST = Buffer.from([0xff])
+
+function keyOf(name: string): Buffer {
+  const bytes = Buffer.from(name)
+  if (bytes.length <= MAX_NAME_BYTES) return Buffer.concat([NAME, bytes])
+  return Buffer.concat([DIGEST, createHash('sha256').update(bytes).digest()])
+}
+
+/** One table: name -> the count; ends with the window. */
+export class EmbeddedAttempts implements AttemptStore {
+  readonly #file: EmbeddedFile
+  readonly #clock: Clock
+  readonly #windows: ExpiringTable
+
+  constructor(file: EmbeddedFile, expiries: Expiries, clock: Clock) {
+    this.#file = file
+    this.#clock = clock
+    this.#windows = expiries.table(file, 'attempts', 'a')
+  }
+
+  async count(name: string, window: number): Promise<Attempts> {
+    const key = keyOf(name)
+    return this.#file.write(() => {
+      const open = this.#open(key)
+      const next = { count: (open?.count ?? 0) + 1, resetsAt: open?.resetsAt ?? this.#clock.now() + window }
+      this.#windows.put(key, String(next.count), next.resetsAt)
+      return next
+    })
+  }
+
+  async read(name: string): Promise<Attempts | null> {
+    return this.#file.read(() => this.#open(keyOf(name)))
+  }
+
+  async set(name: string, count: number, resetsAt: number): Promise<void> {
+    return this.#file.write(() => this.#windows.put(keyOf(name), String(count), resetsAt))
+  }
+
+  async clear(name: string): Promise<void> {
+    await this.#file.write(() => this.#windows.remove(keyOf(name)))
+  }
+
+  #open(key: Buffer): Attempts | null {
+    const entry = this.#windows.get(key)
+    return entry === null ? null : { count: Number(entry.text), resetsAt: entry.expiresAt }
+  }
+}

@@ -1,0 +1,128 @@
+import { stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Clock } from '../../clock.ts'
+import type { AttemptStore, CaptchaStore, Store } from '../store.ts'
+import { EmbeddedAttempts } from './attempts.ts'
+import { EmbeddedCaptchas } from './captchas.ts'
+import { EmbeddedChanges } from './changes.ts'
+import { EmbeddedFile } from './file.ts'
+import { EmbeddedPopulation } from './population.ts'
+import { EmbeddedSessions } from './sessions.ts'
+import { Expiries } from './table.ts'
+
+/** The layout of the file, raised when an older gateway could no longer read it. */
+const FORMAT = 1
+
+/** Every so many milliseconds each worker removes what has expired; the first to come finds the work. */
+export const SWEEP_INTERVAL = 30_000
+/** Entries per transaction of the sweep: some milliseconds in which logins wait. */
+const SWEEP_BATCH = 100
+
+/** `f_type` of file systems whose locks do not hold between machines (statfs(2)). */
+const NETWORK_FILE_SYSTEMS = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+])
+
+/** Opens the store of a folder (design, section 5); `timeout` is how long a change may take, in milliseconds. */
+export async function openEmbeddedStore(folder: string, clock: Clock, timeout = 1000): Promise<EmbeddedStore> {
+  const file = new EmbeddedFile(folder, timeout)
+  try {
+    await checkFormat(file)
+    return new EmbeddedStore(file, clock)
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+async function checkFormat(file: EmbeddedFile): Promise<void> {
+  const meta = file.table('meta')
+  const key = Buffer.from('format')
+  const format = await file.write(() => {
+    const stored = meta.get(key)
+    if (stored === undefined) meta.putSync(key, String(FORMAT))
+    return stored === undefined ? FORMAT : Number(stored)
+  })
+  if (format !== FORMAT) {
+    throw new Error(
+      `${file.path} has format ${format}, this version of dualgate reads format ${FORMAT}: ` +
+        'start the version that wrote it, or move the file away to begin with no sessions',
+    )
+  }
+}
+
+/**
+ * Sessions in one file, shared by the worker processes of one machine, with no server to start. A login is acknowledged
+ * when it is committed, so that it survives the death of the gateway; what takes a right away (remove, removeAll,
+ * disable) when it is on the disk, so that a power loss does not give it back.
+ */
+export class EmbeddedStore implements Store {
+  readonly sessions: EmbeddedSessions
+  readonly population: EmbeddedPopulation
+  readonly changes: EmbeddedChanges
+  readonly captchas: CaptchaStore
+  readonly attempts: AttemptStore
+  readonly #file: EmbeddedFile
+  readonly #expiries: Expiries
+  readonly #timer: NodeJS.Timeout
+  #sweeping: Promise<number> | null = null
+
+  constructor(file: EmbeddedFile, clock: Clock) {
+    this.#file = file
+    this.#expiries = new Expiries(file, clock)
+    const tokens = this.#expiries.table(file, 'tokens', 't', (key, text) => this.sessions.expired(key, text))
+    this.population = new EmbeddedPopulation(file, this.#expiries, clock, tokens)
+    this.changes = new EmbeddedChanges(file)
+    this.sessions = new EmbeddedSessions(file, this.#expiries, tokens, this.population, this.changes)
+    this.captchas = new EmbeddedCaptchas(file, this.#expiries)
+    this.attempts = new EmbeddedAttempts(file, this.#expiries, clock)
+    // A sweep that fails is repeated by the next; meanwhile the failure is everybody's answer.
+    this.#timer = setInterval(() => this.sweep().catch(() => undefined), SWEEP_INTERVAL).unref()
+  }
+
+  /** Removes what has expired, in small transactions, and answers how many entries. Runs by itself, too. */
+  sweep(): Promise<number> {
+    this.#sweeping ??= this.#sweep().finally(() => {
+      this.#sweeping = null
+    })
+    return this.#sweeping
+  }
+
+  async #sweep(): Promise<number> {
+    let removed = 0
+    while (this.#file.read(() => this.#expiries.anyDue())) {
+      removed += await this.#file.write(() => this.#expiries.removeDue(SWEEP_BATCH))
+    }
+    await this.population.filter()
+    return removed
+  }
+
+  /** A change of nothing: also tells when another process holds the lock for too long. */
+  async ping(): Promise<void> {
+    await this.#file.write(() => undefined)
+  }
+
+  async warnings(): Promise<string[]> {
+    const found: string[] = []
+    const { mode } = await stat(this.#file.path)
+    if ((mode & 0o077) !== 0) {
+      found.push(`${this.#file.path} can be read by other users of this machine: chmod 600`)
+    }
+    const network = NETWORK_FILE_SYSTEMS.get((await statfs(dirname(this.#file.path))).type)
+    if (network !== undefined) {
+      found.push(
+        `${this.#file.path} is on ${network}: its locks do not hold there, use a local disk or store.kind redis`,
+      )
+    }
+    return found
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#file.close()
+    await this.#sweeping?.catch(() => undefined)
+  }
+}

@@ -1,0 +1,103 @@
+import type { LoginType } from '../../side/record.ts'
+import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from './file.ts'
+
+/** A token in its user's set. */
+export interface Member {
+  /** `created_at` in seconds, as if it were in UTC: they sort as it does. 0 for a form that is not read. */
+  created: number
+  token: string
+}
+
+const CREATED_AT = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)/
+
+export function memberOf(token: string, createdAt: string): Member {
+  const parts = CREATED_AT.exec(createdAt)
+  if (parts === null) return { created: 0, token }
+  const [year, month, day, hour, minute, second] = parts.slice(1).map(Number) as [number, ...number[]]
+  return { created: Math.max(0, Date.UTC(year, (month ?? 1) - 1, day, hour, minute, second) / 1000), token }
+}
+
+/** Ends the user id in a member's key; no id holds it, so no two users can be confused. */
+const END_OF_ID = '\u0000'
+const AFTER_END_OF_ID = '\u0001'
+const CREATED_BYTES = 5
+const BUSINESS = 'B'.charCodeAt(0)
+
+/** A key on one side: the first letter of the login type comes first. */
+export const sideKey = (type: LoginType, id: string): Buffer => Buffer.from(type.charAt(0) + id)
+
+export const readSideKey = (key: Buffer): { type: LoginType; id: string } => ({
+  type: key[0] === BUSINESS ? 'BUSINESS' : 'CONSUMER',
+  id: key.toString('utf8', 1),
+})
+
+/** One table: side, user id, second of creation, token -> nothing. The sets of the users, in the order of age. */
+export class EmbeddedMembers {
+  readonly #rows: Rows
+
+  constructor(file: EmbeddedFile) {
+    this.#rows = file.table('members')
+  }
+
+  /** Whether a token of a user can be stored here. */
+  fits(userId: string, token: string): boolean {
+    return memberKey('BUSINESS', userId, { created: 0, token }).length <= MAX_KEY_BYTES
+  }
+
+  has(type: LoginType, userId: string, member: Member): boolean {
+    return this.#rows.get(memberKey(type, userId, member)) !== undefined
+  }
+
+  /** Within a write. */
+  put(type: LoginType, userId: string, member: Member): void {
+    this.#rows.putSync(memberKey(type, userId, member), '')
+  }
+
+  /** `false` when there was no such member. Within a write. */
+  remove(type: LoginType, userId: string, member: Member): boolean {
+    return this.#rows.removeSync(memberKey(type, userId, member))
+  }
+
+  /** A user's members, oldest first, expired ones that no sweep has met yet included. */
+  of(type: LoginType, userId: string): Member[] {
+    return Array.from(this.#rows.getKeys(rangeOf(type, userId)), readKey)
+  }
+
+  newest(type: LoginType, userId: string): Member | null {
+    const { start, end } = rangeOf(type, userId)
+    const [key] = this.#rows.getKeys({ start: end, end: start, reverse: true, limit: 1 })
+    return key === undefined ? null : readKey(key)
+  }
+
+  /** The user ids after one that have members, in the order of their bytes. */
+  usersAfter(type: LoginType, userId: string, limit: number): string[] {
+    const found: string[] = []
+    const end = Buffer.from([type.charCodeAt(0) + 1])
+    for (let last = userId; found.length < limit; ) {
+      const [key] = this.#rows.getKeys({ start: sideKey(type, last + AFTER_END_OF_ID), end, limit: 1 })
+      if (key === undefined) break
+      last = key.toString('latin1', 1, key.indexOf(END_OF_ID))
+      found.push(last)
+    }
+    return found
+  }
+}
+
+function memberKey(type: LoginType, userId: string, { created, token }: Member): Buffer {
+  const start = type.charAt(0) + userId + END_OF_ID
+  const key = Buffer.alloc(start.length + CREATED_BYTES + Buffer.byteLength(token))
+  key.write(start, 'latin1')
+  key.writeUIntBE(created, start.length, CREATED_BYTES)
+  key.write(token, start.length + CREATED_BYTES)
+  return key
+}
+
+const rangeOf = (type: LoginType, userId: string): { start: Buffer; end: Buffer } => ({
+  start: sideKey(type, userId + END_OF_ID),
+  end: sideKey(type, userId + AFTER_END_OF_ID),
+})
+
+function readKey(key: Buffer): Member {
+  const at = key.indexOf(END_OF_ID) + 1
+  return { created: key.readUIntBE(at, CREATED_BYTES), token: key.toString('utf8', at + CREATED_BYTES) }
+}

@@ -1,0 +1,35 @@
+import type { LoginType } from '../../side/record.ts'
+
+/** The key shapes of the specification under one prefix, and those of our own, which never begin like them. */
+export interface Keys {
+  /** "Session token record". */
+  token(type: LoginType, token: string): string
+  /** "User session set". */
+  session(type: LoginType, userId: string): string
+  /** "Disable record". */
+  disable(type: LoginType, loginId: string): string
+  captcha(type: LoginType, id: string): string
+  /** Counts the kickouts of a user, so that a login that overlaps one can tell. */
+  kicked(type: LoginType, userId: string): string
+  attempts(name: string): string
+  /**
+   * A part of the view of who is online. All parts of a side lie in the same slot of a Cluster: the braces hold the name
+   * of the first.
+   */
+  index(type: LoginType, part: string): string
+}
+
+export function createKeys(prefix: string): Keys {
+  return {
+    token: (type, token) => `${prefix}:${type}:token:${token}`,
+    session: (type, userId) => `${prefix}:${type}:session:${userId}`,
+    disable: (type, loginId) => `${prefix}:${type}:disable:${loginId}`,
+    captcha: (type, id) => `${prefix}:${type}:captcha:${id}`,
+    kicked: (type, userId) => `${prefix}:${type}:kicked:${userId}`,
+    attempts: name => `${prefix}:attempts:${name}`,
+    index: (type, part) => {
+      const first = `${prefix}:${type}:idx:online`
+      return part === 'online' ? first : `${prefix}:${type}:idx:${part}:{${first}}`
+    },
+  }
+}

@@ -1,0 +1,120 @@
+import type { Clock } from '../../clock.ts'
+import type { LoginType, SessionRecord } from '../../side/record.ts'
+import type { SessionStore, StoredToken } from '../store.ts'
+import type { PopulationCommands } from './population-commands.ts'
+import { digestOf, digestsIn, entryOf, entryOfStored } from './population-entries.ts'
+import type { SessionObserver } from './sessions.ts'
+
+export const MINUTE = 60_000
+/** Users whose news could not be told, and who are therefore compared; of more, only building the view anew knows. */
+const MAX_DOUBTED = 10_000
+/** Ends that differ by less, in milliseconds, are the same: they are told as time left, and take time to arrive. */
+const SAME_END = 2000
+
+/**
+ * Keeps the view in step with the specified keys. What a verb did is told after it was done, and nobody waits for it: the
+ * verb is as right without it, and must not be slower or fail where only the view's slot of a Cluster is away. It still
+ * leaves with the verb's last command or right after its answer, on one connection in order, so that whoever asks this
+ * process next finds it told. A user of whom something could not be told is compared as soon as Redis answers again.
+ */
+export class RedisIndex implements SessionObserver {
+  readonly #commands: PopulationCommands
+  /** The sessions themselves, read without telling anybody. */
+  readonly #truth: SessionStore
+  readonly #clock: Clock
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #doubted = new Map<string, { type: LoginType; userId: string }>()
+
+  constructor(commands: PopulationCommands, truth: SessionStore, clock: Clock) {
+    this.#commands = commands
+    this.#truth = truth
+    this.#clock = clock
+  }
+
+  added(type: LoginType, token: string, record: SessionRecord, expiresAt: number): void {
+    const minute = Math.floor(this.#clock.now() / MINUTE)
+    this.#tell(
+      type,
+      record.user_id,
+      this.#commands.enter(type, record.user_id, entryOf(token, record, expiresAt), minute),
+    )
+  }
+
+  ended(type: LoginType, userId: string, tokens: readonly string[]): void {
+    this.#tell(type, userId, this.#commands.leave(type, userId, tokens.map(digestOf)))
+  }
+
+  renewed(type: LoginType, userId: string, token: string, expiresAt: number): void {
+    const moved = this.#commands.move(type, userId, digestOf(token), Math.ceil(expiresAt))
+    this.#tell(
+      type,
+      userId,
+      moved.then(async known => {
+        if (!known) await this.compare(type, userId)
+      }),
+    )
+  }
+
+  /** Compares at once, and then is waited for: what is seen is in the view when it is shown. */
+  look(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void> {
+    const asked = this.#commands.linesOf(type, userId).then(
+      lines => digestsIn(lines ?? ''),
+      () => null,
+    )
+    return async live => {
+      const known = await asked
+      if (known === null) return
+      const seen = new Set(live.map(({ token }) => digestOf(token)))
+      if (known.length === seen.size && known.every(digest => seen.has(digest))) return
+      await this.compare(type, userId).catch(() => undefined)
+    }
+  }
+
+  #tell(type: LoginType, userId: string, news: Promise<void>): void {
+    const told = news
+      .catch(() => {
+        if (this.#doubted.size < MAX_DOUBTED) this.#doubted.set(`${type} ${userId}`, { type, userId })
+      })
+      .finally(() => this.#underWay.delete(told))
+    this.#underWay.add(told)
+  }
+
+  /**
+   * Makes the view of a user what the specified keys say, and answers how many live tokens there are. The view is read
+   * first: a token enters its set before it enters the view, so what the view had and the set has not is gone.
+   */
+  async compare(type: LoginType, userId: string): Promise<number> {
+    const known = digestsIn((await this.#commands.linesOf(type, userId)) ?? '')
+    const [ends, live] = await Promise.all([
+      this.#commands.endsOfTokens(type, userId, known),
+      this.#truth.tokens(type, userId),
+    ])
+    const entries = live.map(entryOfStored)
+    const living = new Set(entries.map(({ digest }) => digest))
+    const endOf = new Map(known.map((digest, i) => [digest, ends[i] ?? null]))
+    const gone = known.filter(digest => !living.has(digest))
+    await Promise.all([
+      gone.length > 0 ? this.#commands.leave(type, userId, gone) : null,
+      ...entries.map(entry => {
+        const end = endOf.get(entry.digest)
+        if (end === undefined) return this.#commands.enter(type, userId, entry, null)
+        if (end !== null && Math.abs(end - entry.endsAt) < SAME_END) return null
+        return this.#commands.move(type, userId, entry.digest, entry.endsAt)
+      }),
+    ])
+    return live.length
+  }
+
+  /** Compares the users of whom something could not be told, as long as Redis answers. */
+  async compareDoubted(): Promise<void> {
+    for (const [key, { type, userId }] of this.#doubted) {
+      await this.compare(type, userId)
+      this.#doubted.delete(key)
+    }
+  }
+
+  /** Resolves when everything was told, or given up. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay)
+  }
+}

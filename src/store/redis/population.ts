@@ -1,0 +1,108 @@
+import type { Clock } from '../../clock.ts'
+import type { LoginType } from '../../side/record.ts'
+import { charactersOf, fold } from '../names.ts'
+import type { PageQuery, Population, Tally, UserPage } from '../population.ts'
+import type { PopulationCommands } from './population-commands.ts'
+import { newestIn, withoutControl } from './population-entries.ts'
+import { MINUTE } from './population-index.ts'
+import { MAX_SUFFIX } from './population-names.ts'
+import { type Reindex, SWEEP_BATCH } from './population-upkeep.ts'
+
+/** Users whom a keyword finds at most, and leaves of the table of names that are looked through for them. */
+const MAX_FOUND = 1000
+const MAX_LEAVES = 64
+/** How often a question is asked again because many had expired. */
+const MAX_SWEEPS = 5
+/** Logins are told for so many minutes back. */
+const KEPT_MINUTES = 24 * 60
+
+interface Found {
+  userId: string
+  created: string
+}
+
+/** Who is online, as the view in Redis has it; `RedisIndex` keeps it, and `RedisUpkeep` sweeps it. */
+export class RedisPopulation implements Population {
+  readonly reindex: Reindex
+  readonly #commands: PopulationCommands
+  readonly #clock: Clock
+
+  constructor(commands: PopulationCommands, clock: Clock, reindex: Reindex) {
+    this.reindex = reindex
+    this.#commands = commands
+    this.#clock = clock
+  }
+
+  async page(type: LoginType, { offset, limit, keyword = '' }: PageQuery): Promise<UserPage> {
+    if (keyword === '') {
+      const [total, ...userIds] = await this.#ask(type, () => this.#commands.page(type, offset, limit))
+      return { total, userIds }
+    }
+    const found = await this.#ask(type, () => this.#find(type, keyword))
+    return { total: found.length, userIds: found.slice(offset, offset + limit).map(({ userId }) => userId) }
+  }
+
+  /**
+   * What has expired since the last sweep is removed on the way, in the same round trip where it is as little as ever. Of
+   * more the answer may still show an order and names that were; never a user or a token that is gone, up to
+   * `MAX_OVERDUE` of them. A Redis whose memory is full sweeps nothing, and answers.
+   */
+  async #ask<T>(type: LoginType, question: () => Promise<T>): Promise<T> {
+    for (let round = 1; ; round++) {
+      const swept = this.#commands.sweep(type, SWEEP_BATCH).catch(() => 0)
+      const answer = await question()
+      if ((await swept) < SWEEP_BATCH || round === MAX_SWEEPS) return answer
+    }
+  }
+
+  /**
+   * Those whom a keyword finds, the newest login first. However many are online, at most `MAX_LEAVES` pieces of 1 KiB of
+   * the table of names are read, and the lines of at most `MAX_FOUND` users: where more have the keyword in a name, those
+   * are found that come first by what follows it in their names.
+   */
+  async #find(type: LoginType, keyword: string): Promise<Found[]> {
+    const folded = withoutControl(fold(keyword))
+    const candidates = await this.#candidates(type, charactersOf(folded, MAX_SUFFIX))
+    const userIds = [...new Set([keyword, ...candidates])].slice(0, MAX_FOUND)
+    const [lines, ends] = await Promise.all([
+      this.#commands.linesOfAll(type, userIds),
+      this.#commands.endsOfUsers(type, userIds),
+    ])
+    const now = this.#clock.now()
+    return userIds
+      .flatMap((userId, i): Found[] => {
+        if (typeof lines[i] !== 'string' || (ends[i] ?? 0) <= now) return []
+        const { created, names } = newestIn(lines[i])
+        return userId === keyword || names.some(name => name.includes(folded)) ? [{ userId, created }] : []
+      })
+      .sort((a, b) => compare(b.created, a.created) || compare(a.userId, b.userId))
+  }
+
+  /** The users of whom a part of a name begins like this, each once. */
+  async #candidates(type: LoginType, beginning: string): Promise<string[]> {
+    const leaves = await this.#commands.search(type, beginning, MAX_LEAVES)
+    const entries = leaves.flatMap(leaf => leaf?.split('\n') ?? []).filter(entry => entry.startsWith(beginning))
+    return entries.filter(entry => entry !== '').map(entry => entry.slice(entry.indexOf('\u0000') + 1))
+  }
+
+  async tally(type: LoginType): Promise<Tally> {
+    const [users, tokens, maxTokensPerUser] = await this.#ask(type, () => this.#commands.tally(type))
+    return { users, tokens, maxTokensPerUser }
+  }
+
+  loginsOn(type: LoginType, days: readonly string[]): Promise<number[]> {
+    return this.#commands.logins(
+      type,
+      days.map(day => `d${day}`),
+    )
+  }
+
+  async loginsSince(type: LoginType, moment: number): Promise<number> {
+    const last = Math.floor(this.#clock.now() / MINUTE)
+    const first = Math.max(Math.floor(moment / MINUTE), last - KEPT_MINUTES)
+    const minutes = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => `m${first + i}`)
+    return (await this.#commands.logins(type, minutes)).reduce((sum, count) => sum + count, 0)
+  }
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

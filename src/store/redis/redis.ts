@@ -1,0 +1,72 @@
+import type { Clock } from '../../clock.ts'
+import type { Settings } from '../../config/schema.ts'
+import type { Logger } from '../../log.ts'
+import { type Changes, NO_CHANGES } from '../changes.ts'
+import type { Population } from '../population.ts'
+import type { AttemptStore, CaptchaStore, Store } from '../store.ts'
+import { closeRedis, connectRedis, type RedisClient, redisWarnings } from './client.ts'
+import { commandsOn, type RedisCommands } from './commands.ts'
+import { createKeys } from './keys.ts'
+import { RedisPopulation } from './population.ts'
+import { populationCommandsOn } from './population-commands.ts'
+import { RedisIndex } from './population-index.ts'
+import { RedisUpkeep } from './population-upkeep.ts'
+import { RedisAttempts, RedisCaptchas } from './records.ts'
+import { RedisSessions } from './sessions.ts'
+import type { ReadableSessions } from './tracked-sessions.ts'
+
+/** Opens the store in Redis (design, section 5). A Redis that is away is no fault here: the store is unavailable until it is back. */
+export async function openRedisStore(settings: Settings['store'], clock: Clock, log: Logger): Promise<RedisStore> {
+  if (settings.redis === undefined) throw new Error('store.redis says where Redis is; it is missing')
+  const client = await connectRedis(settings.redis, settings.timeout, log)
+  return new RedisStore(client, settings.timeout, settings.prefix, clock)
+}
+
+export class RedisStore implements Store {
+  readonly sessions: ReadableSessions
+  readonly population: Population
+  readonly captchas: CaptchaStore
+  readonly attempts: AttemptStore
+  readonly changes: Changes = NO_CHANGES
+  /** The connection, for whoever registers it elsewhere; this store closes it. */
+  readonly redis: RedisClient
+  readonly #commands: RedisCommands
+  readonly #index: RedisIndex
+  readonly #upkeep: RedisUpkeep
+  readonly #probe: string
+  #closed: Promise<void> | null = null
+
+  constructor(client: RedisClient, timeout: number, prefix: string, clock: Clock) {
+    const keys = createKeys(prefix)
+    const commands = commandsOn(client, timeout)
+    const view = populationCommandsOn(client, timeout, keys, clock)
+    this.redis = client
+    this.#commands = commands
+    this.#probe = `${prefix}:probe`
+    this.#index = new RedisIndex(view, new RedisSessions(commands, keys, clock), clock)
+    this.#upkeep = new RedisUpkeep(view, this.#index, clock)
+    this.sessions = new RedisSessions(commands, keys, clock, this.#index)
+    this.population = new RedisPopulation(view, clock, this.#upkeep.reindex)
+    this.captchas = new RedisCaptchas(commands, keys)
+    this.attempts = new RedisAttempts(commands, keys, clock)
+  }
+
+  async ping(): Promise<void> {
+    await this.#commands.get(this.#probe)
+  }
+
+  warnings(): Promise<string[]> {
+    return redisWarnings(this.redis)
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    await this.#upkeep.close()
+    await this.#index.settled()
+    await closeRedis(this.redis)
+  }
+}

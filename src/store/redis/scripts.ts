@@ -1,0 +1,77 @@
+/*
+ * What one command cannot do on a key, as scripts on one key. Moments are milliseconds since the epoch by the clock of
+ * Redis.
+ */
+
+/** Ends that differ by no more than this, in milliseconds, are the same; ends that are told apart differ by more. */
+const SAME = 2
+const APART = 20
+
+/** `last`: the end of KEYS[1], -1 without one, -2 without the key. Redis 6.2 only tells the time left. */
+const LAST = `
+local last = redis.pcall('PEXPIRETIME', KEYS[1])
+if type(last) == 'table' then
+  local now = redis.call('TIME')
+  last = redis.call('PTTL', KEYS[1])
+  if last >= 0 then last = last + now[1] * 1000 + math.floor(now[2] / 1000) end
+end
+`
+
+/** KEYS[1] set, ARGV[1] member, ARGV[2] moment. */
+const ADD_MEMBER = `${LAST}
+redis.call('SADD', KEYS[1], ARGV[1])
+if last == -2 or (last >= 0 and tonumber(ARGV[2]) > last) then redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
+return 1`
+
+/** KEYS[1] key. Answers its end, -1 without one, -2 without the key. */
+const END_OF = `${LAST}
+return last`
+
+/** KEYS[1] set, ARGV[1] moment. Answers its new end, -1 without one, -2 without the set. */
+const EXTEND = `${LAST}
+if last < 0 then return last end
+last = math.max(tonumber(ARGV[1]), last + ${APART})
+redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', last))
+return last`
+
+/** KEYS[1] key, ARGV[1] the end it was found with, -1 for none, ARGV[2] moment. */
+const MOVE_END = `${LAST}
+if last == -2 then return 'gone' end
+local from = tonumber(ARGV[1])
+if math.abs(last - from) > ${SAME} then return 'changed' end
+if math.abs(tonumber(ARGV[2]) - from) <= ${SAME} then return 'same' end
+redis.call('PEXPIREAT', KEYS[1], ARGV[2])
+return 'moved'`
+
+/** KEYS[1] set, ARGV[1] member, ARGV[2] the end that EXTEND told, ARGV[3] moment. */
+const END_WITH = `${LAST}
+if last >= 0 and math.abs(last - tonumber(ARGV[2])) <= ${SAME}
+  and redis.call('SCARD', KEYS[1]) == 1 and redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then
+  redis.call('PEXPIREAT', KEYS[1], ARGV[3])
+end
+return 1`
+
+/** KEYS[1] counter, ARGV[1] window in milliseconds. */
+const COUNT = `
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return { count, redis.call('PTTL', KEYS[1]) }`
+
+/** Each becomes a command of the client under its name; all take one key first. */
+export const SCRIPTS = {
+  sessionAddMember: ADD_MEMBER,
+  sessionExtend: EXTEND,
+  sessionEndWith: END_WITH,
+  keyEnd: END_OF,
+  keyMoveEnd: MOVE_END,
+  windowCount: COUNT,
+} as const
+
+export interface Scripts {
+  sessionAddMember(key: string, member: string, moment: number): Promise<number>
+  sessionExtend(key: string, moment: number): Promise<number>
+  sessionEndWith(key: string, member: string, from: number, to: number): Promise<number>
+  keyEnd(key: string): Promise<number>
+  keyMoveEnd(key: string, from: number, to: number): Promise<'moved' | 'same' | 'changed' | 'gone'>
+  windowCount(key: string, window: number): Promise<[number, number]>
+}

@@ -1,0 +1,185 @@
+import type { Clock } from '../../clock.ts'
+import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../side/record.ts'
+import { type Admission, byAge, type StoredToken } from '../store.ts'
+import type { RedisCommands } from './commands.ts'
+import type { Keys } from './keys.ts'
+import type { ReadableSessions } from './tracked-sessions.ts'
+
+/** How long a kickout is remembered, in milliseconds: longer than any login can be under way. */
+const EPOCH_LIFETIME = 300_000
+/** Rounds of a kickout: each ends what it finds; who logs in after it began need not be ended by it. */
+const MAX_ROUNDS = 16
+/**
+ * What a set may live on beyond its only token, in milliseconds. Every renewal moves the set's end a little further, and
+ * its end tells them apart: taking back that little would let two of them meet.
+ */
+const SPARE = 1000
+
+/** Hears what became of sessions, after it was done. Nothing that it does fails a verb. */
+export interface SessionObserver {
+  added(type: LoginType, token: string, record: SessionRecord, expiresAt: number): void
+  ended(type: LoginType, userId: string, tokens: readonly string[]): void
+  renewed(type: LoginType, userId: string, token: string, expiresAt: number): void
+  /** A user's tokens are about to be read; hears afterwards what was found. */
+  look(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void>
+}
+
+const NOBODY: SessionObserver = {
+  added: () => undefined,
+  ended: () => undefined,
+  renewed: () => undefined,
+  look: () => async () => undefined,
+}
+
+/**
+ * Sessions in Redis under the specified keys. No verb can be one transaction there, so safety comes from order: a record
+ * is written before its token enters the user's set and deleted before it leaves it, and the answer comes after both.
+ * A token that nobody could end is so never handed out, and a member without a record is dead for good.
+ */
+export class RedisSessions implements ReadableSessions {
+  readonly #redis: RedisCommands
+  readonly #keys: Keys
+  readonly #clock: Clock
+  readonly #observer: SessionObserver
+
+  constructor(redis: RedisCommands, keys: Keys, clock: Clock, observer: SessionObserver = NOBODY) {
+    this.#redis = redis
+    this.#keys = keys
+    this.#clock = clock
+    this.#observer = observer
+  }
+
+  async add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission> {
+    const { user_id: userId } = record
+    const [epoch, disabledUntil] = await this.#barriers(type, userId)
+    if (disabledUntil !== null) return { admitted: false, disabledUntil }
+    try {
+      await this.#redis.create(this.#keys.token(type, token), writeRecord(record), expiresAt)
+      await this.#redis.addMember(this.#keys.session(type, userId), token, expiresAt)
+      // A kickout or a disable that ran meanwhile may have looked before the token could be found.
+      const [epochNow, disabledNow] = await this.#barriers(type, userId)
+      if (epochNow === epoch && disabledNow === null) {
+        this.#observer.added(type, token, record, expiresAt)
+        return { admitted: true }
+      }
+      await this.#end(type, userId, [token])
+      return { admitted: false, disabledUntil: disabledNow }
+    } catch (fault) {
+      // Whatever happened of it, the caller was told nothing, and nothing shall be left.
+      await this.#end(type, userId, [token]).catch(() => undefined)
+      throw fault
+    }
+  }
+
+  /** What a login must not overlap: the count of kickouts, and the end of a bar. */
+  #barriers(type: LoginType, userId: string): Promise<[epoch: string | null, disabledUntil: number | null]> {
+    return Promise.all([this.#redis.get(this.#keys.kicked(type, userId)), this.disabledUntil(type, userId)])
+  }
+
+  /** Record before index; answers how many records there were. */
+  async #end(type: LoginType, userId: string, tokens: readonly string[]): Promise<number> {
+    const deleted = await Promise.all(tokens.map(token => this.#redis.revoke(this.#keys.token(type, token))))
+    this.#observer.ended(type, userId, tokens)
+    await this.#redis.removeMembers(this.#keys.session(type, userId), tokens)
+    return deleted.filter(Boolean).length
+  }
+
+  async find(type: LoginType, token: string): Promise<SessionRecord | null> {
+    const text = await this.#redis.get(this.#keys.token(type, token))
+    return text === null ? null : readRecord(text, type)
+  }
+
+  async remove(type: LoginType, userId: string, token: string): Promise<boolean> {
+    const record = await this.find(type, token)
+    if (record?.user_id !== userId) return false
+    return (await this.#end(type, userId, [token])) > 0
+  }
+
+  async removeAll(type: LoginType, userId: string): Promise<number> {
+    const set = this.#keys.session(type, userId)
+    const epoch = this.#redis.count(this.#keys.kicked(type, userId), EPOCH_LIFETIME)
+    // A Redis that is full counts no more, but deletes: what can be ended is ended, whatever is answered then.
+    const fault = await epoch.then(
+      () => null,
+      (fault: unknown) => fault,
+    )
+    let ended = 0
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const tokens = await this.#redis.members(set)
+      if (tokens.length === 0) break
+      ended += await this.#end(type, userId, tokens)
+    }
+    if (fault !== null) throw fault
+    return ended
+  }
+
+  /**
+   * The set is extended before its token, so it never ends first. It is shortened after its token, and only if no other
+   * renewal has begun since ours did (the set's end would differ) or can still move the token's end on what it read before
+   * (the token's end differs): one that dies half-way would leave a token that lives on outside its set.
+   */
+  async renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean> {
+    const key = this.#keys.token(type, token)
+    const [record, end] = await Promise.all([this.find(type, token), this.#redis.endOf(key)])
+    if (record?.user_id !== userId || end === null) return false
+    const set = this.#keys.session(type, userId)
+    const setEnd = await this.#redis.extend(set, expiresAt)
+    const outcome = await this.#redis.moveEnd(key, end, expiresAt)
+    if (outcome === 'moved') this.#observer.renewed(type, userId, token, expiresAt)
+    if (outcome === 'moved' && setEnd !== null && expiresAt < setEnd - SPARE) {
+      await this.#redis.endWith(set, token, setEnd, expiresAt)
+    }
+    // Changed meanwhile: ours is as good as done just before the other renewal.
+    return outcome !== 'gone'
+  }
+
+  async tokens(type: LoginType, userId: string): Promise<StoredToken[]> {
+    const set = this.#keys.session(type, userId)
+    const found = this.#observer.look(type, userId)
+    const members = await this.#redis.members(set)
+    const entries = await Promise.all(members.map(token => this.#stored(type, userId, token)))
+    const dead = members.filter((_, i) => entries[i] === null)
+    if (dead.length > 0) await this.#redis.removeMembers(set, dead)
+    const live = entries.filter(entry => entry !== null).sort(byAge)
+    await found(live)
+    return live
+  }
+
+  async #stored(type: LoginType, userId: string, token: string): Promise<StoredToken | null> {
+    const stored = await this.read(type, token)
+    return stored?.record.user_id === userId ? stored : null
+  }
+
+  async read(type: LoginType, token: string): Promise<StoredToken | null> {
+    const key = this.#keys.token(type, token)
+    // Before Redis is asked, so that the end is never told later than it is.
+    const now = this.#clock.now()
+    const [text, left] = await Promise.all([this.#redis.get(key), this.#redis.timeLeft(key)])
+    const record = text === null ? null : readRecord(text, type)
+    return record === null || left === null ? null : { token, record, expiresAt: now + left }
+  }
+
+  async tokenExpiresAt(type: LoginType, token: string): Promise<number | null> {
+    const key = this.#keys.token(type, token)
+    const [record, left] = await Promise.all([this.find(type, token), this.#redis.timeLeft(key)])
+    return record === null || left === null ? null : this.#clock.now() + left
+  }
+
+  async sessionExpiresAt(type: LoginType, userId: string): Promise<number | null> {
+    const tokens = await this.tokens(type, userId)
+    return tokens.length === 0 ? null : Math.max(...tokens.map(({ expiresAt }) => expiresAt))
+  }
+
+  async disable(type: LoginType, userId: string, until: number): Promise<void> {
+    await this.#redis.set(this.#keys.disable(type, userId), '1', until)
+  }
+
+  async disabledUntil(type: LoginType, userId: string): Promise<number | null> {
+    const left = await this.#redis.timeLeft(this.#keys.disable(type, userId))
+    return left === null ? null : this.#clock.now() + left
+  }
+
+  async untieDisable(type: LoginType, userId: string): Promise<boolean> {
+    return this.#redis.delete(this.#keys.disable(type, userId))
+  }
+}

@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import { asToken, type Token } from './bearer.ts'
+
+/** The claims of a token: an id (milliseconds in hex, then 128 random bits), and the time of issue in seconds. No `exp`: the record rules. */
+export interface Claims {
+  jti: string
+  iat: number
+}
+
+/** The JWS library as far as it is needed here. `verify` throws when the signature or the algorithm does not fit. */
+export interface Signer {
+  sign(claims: Claims): string
+  verify(token: string): unknown
+}
+
+export type JwtAlgorithm = 'HS256' | 'HS384' | 'HS512'
+
+export interface Jwt {
+  issue(): Token
+  /** The claims of a token with a valid signature; `null` for every other token, whatever is wrong with it. */
+  read(token: Token): Claims | null
+}
+
+/** Clocks of several gateways differ; a token from further ahead than this was not issued by any of them. */
+const CLOCK_SKEW_SECONDS = 300
+const MAX_CLAIM_LENGTH = 256
+/** A payload of ours has 60 bytes; one of another issuer may carry more claims, but not this many. */
+const MAX_PAYLOAD_LENGTH = 2048
+
+/** Issues and reads tokens; `remember` bounds how many verified signatures are kept, so that none is verified twice. */
+export function createJwt(signer: Signer, algorithm: JwtAlgorithm, clock: Clock, remember = 50_000): Jwt {
+  const verified = createRecent<Claims>(remember)
+
+  function verify(token: Token): Claims | null {
+    const [header, payload] = token.split('.') as [string, string, string]
+    if (payload.length > MAX_PAYLOAD_LENGTH || !isOurHeader(header, algorithm) || !isCanonical(token)) return null
+    try {
+      return readClaims(signer.verify(token), clock.now() / 1000)
+    } catch {
+      return null
+    }
+  }
+
+  return {
+    issue() {
+      const now = clock.now()
+      // Ids in the order of their issue: stores keep what was issued together close together.
+      const jti = now.toString(16).padStart(12, '0') + randomBytes(16).toString('base64url')
+      const token = asToken(signer.sign({ jti, iat: Math.floor(now / 1000) }))
+      if (token === null) throw new Error('the signer did not answer with a compact JWS')
+      return token
+    },
+    read(token) {
+      const known = verified.get(token)
+      if (known !== undefined) return known
+      const claims = verify(token)
+      if (claims !== null) verified.set(token, claims)
+      return claims
+    },
+  }
+}
+
+/** Only `alg` and `typ` are understood; `crit`, `b64`, `kid` and their like would change what the signature means. */
+function isOurHeader(encoded: string, algorithm: JwtAlgorithm): boolean {
+  if (encoded.length > 256) return false
+  try {
+    const header: unknown = JSON.parse(Buffer.from(encoded, 'base64url').toString())
+    if (typeof header !== 'object' || header === null || Array.isArray(header)) return false
+    const { alg, typ, ...others } = header as Record<string, unknown>
+    return alg === algorithm && (typ === undefined || typ === 'JWT') && Object.keys(others).length === 0
+  } catch {
+    return false
+  }
+}
+
+/** Base64url leaves spare bits in the last character: other strings with the same bytes are other tokens, not ours. */
+function isCanonical(token: Token): boolean {
+  return token.split('.').every(part => Buffer.from(part, 'base64url').toString('base64url') === part)
+}
+
+function readClaims(payload: unknown, nowSeconds: number): Claims | null {
+  if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return null
+  const { jti, iat } = payload as Record<string, unknown>
+  if (typeof jti !== 'string' || jti === '' || jti.length > MAX_CLAIM_LENGTH) return null
+  if (typeof iat !== 'number' || !Number.isFinite(iat) || iat < 0 || iat > nowSeconds + CLOCK_SKEW_SECONDS) return null
+  return { jti, iat }
+}
+
+/** A bounded map that forgets the least recently used half: two generations, no list to maintain on a hit. */
+function createRecent<V>(limit: number): { get(key: string): V | undefined; set(key: string, value: V): void } {
+  let young = new Map<string, V>()
+  let old = new Map<string, V>()
+  function set(key: string, value: V): void {
+    if (young.size >= limit / 2) {
+      old = young
+      young = new Map()
+    }
+    young.set(key, value)
+  }
+  return {
+    get(key) {
+      const value = young.get(key)
+      if (value !== undefined) return value
+      const kept = old.get(key)
+      if (kept !== undefined) set(key, kept)
+      return kept
+    },
+    set,
+  }
+}

@@ -1,0 +1,58 @@
+import type { Clock } from '../clock.ts'
+import type { HttpTarget } from './targets.ts'
+
+export type BalanceKind = 'round-robin' | 'least-pending'
+
+/** Chooses among the targets of an upstream. There is at least one. */
+export interface Balance {
+  /** The target of the next request. When none is up, all take their turns. */
+  next(): HttpTarget
+  /** One that is not among these; `null` when there is none left. */
+  another(tried: readonly HttpTarget[]): HttpTarget | null
+}
+
+export function createBalance(targets: readonly HttpTarget[], kind: BalanceKind, clock: Clock): Balance {
+  let turn = -1
+
+  const inTurn = (): HttpTarget => {
+    turn = turn + 1 === targets.length ? 0 : turn + 1
+    return targets[turn]!
+  }
+
+  /** The first that fits, from the one whose turn it is; `null` when none does. */
+  const find = (fits: (target: HttpTarget) => boolean): HttpTarget | null => {
+    for (let i = 0; i < targets.length; i++) {
+      const target = targets[(turn + i) % targets.length]!
+      if (fits(target)) return target
+    }
+    return null
+  }
+
+  /** The ready one with the fewest requests. */
+  const findFewest = (): HttpTarget | null => {
+    let fewest: HttpTarget | null = null
+    for (let i = 0; i < targets.length; i++) {
+      const target = targets[(turn + i) % targets.length]!
+      if (target.isReady && (fewest === null || target.open < fewest.open)) fewest = target
+    }
+    return fewest
+  }
+
+  return {
+    next() {
+      const first = inTurn()
+      if (first.isReady && kind === 'round-robin') return first
+      if (!first.standing.isUp && first.standing.admitsTrial(clock.now())) return first
+      const ready = kind === 'round-robin' ? find(target => target.isReady) : findFewest()
+      // Failing that, one where the request has to wait for a connection; failing that, any.
+      return ready ?? find(({ standing }) => standing.isUp) ?? first
+    },
+    another(tried) {
+      return (
+        find(target => target.isReady && !tried.includes(target)) ??
+        find(target => target.standing.isUp && !tried.includes(target)) ??
+        find(target => !tried.includes(target))
+      )
+    },
+  }
+}

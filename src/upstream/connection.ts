@@ -1,0 +1,235 @@
+import type { Socket } from 'node:net'
+import { type Connect, ConnectTimeout } from './connect.ts'
+import type { Link, Receiver, UpstreamRequest } from './receiver.ts'
+import type { UnwritableRequest } from './request-head.ts'
+import { RequestWriter } from './request-writer.ts'
+import { ResponseReader } from './response-reader.ts'
+
+/** A target that took a request and did not answer in time. */
+export class ResponseTimeout extends Error {
+  constructor(limit: number) {
+    super(`no head of a response after ${limit} ms`)
+    this.name = 'ResponseTimeout'
+  }
+}
+
+/** Whether a target failed by being too slow. */
+export const isTimeout = (error: Error): boolean =>
+  error instanceof ConnectTimeout ||
+  error instanceof ResponseTimeout ||
+  (error as NodeJS.ErrnoException).code === 'ETIMEDOUT'
+
+/** A target keeps a connection for so much longer than we use it, in milliseconds. */
+const KEEP_ALIVE_MARGIN = 1000
+
+export interface ConnectionOptions {
+  connect: Connect
+  /** How long the head of a response may take, from the end of its request, in milliseconds. */
+  responseLimit: number
+  /** How long an unused connection is kept, in milliseconds. */
+  idleLimit: number
+  /** Told when the connection is good for another request. */
+  onFree(connection: Connection): void
+  /** Told once, when it is good for none any more, and before a request on it hears of that. */
+  onGone(connection: Connection): void
+  /** Told instead of the receiver when the target left a used connection before the request on it was written. */
+  onUnsent(request: UpstreamRequest, receiver: Receiver): void
+}
+
+/** A connection to a target, with one request at a time on it; it is made for its first. */
+export class Connection implements Link {
+  readonly #options: ConnectionOptions
+  readonly #socket: Socket
+  readonly #reader = new ResponseReader()
+  readonly #writer: RequestWriter
+  #isConnected = false
+  #isGone = false
+  #isHeld = false
+  #receiver: Receiver | null = null
+  #request: UpstreamRequest | null = null
+  /** Whether the request has been handed to the writer. */
+  #isWritten = false
+  /** Counts requests, for what looks back later. */
+  #turn = 0
+  /** Both run on when they are not needed, and look at what there is when they are over. */
+  #responseTimer: NodeJS.Timeout | null = null
+  #idleTimer: NodeJS.Timeout | null = null
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    this.#writer = new RequestWriter({ onProgress: () => this.#awaitHead(), onFault: error => this.#end(error) })
+    this.#socket = options.connect((error, socket) => {
+      if (error !== null) return this.#end(error)
+      this.#isConnected = true
+      socket.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
+      this.#writer.attach(socket)
+      if (this.#receiver !== null) this.#write()
+      else options.onFree(this)
+    })
+  }
+
+  /** Whether another request may be sent. */
+  get isFree(): boolean {
+    return !this.#isGone && this.#receiver === null && this.#isConnected
+  }
+
+  /** Only on a connection without a request. Never throws: what goes wrong is told to the receiver. */
+  send(request: UpstreamRequest, receiver: Receiver): void {
+    this.#request = request
+    this.#receiver = receiver
+    if (this.#isConnected) this.#write()
+  }
+
+  #write(): void {
+    const [request, receiver] = [this.#request!, this.#receiver!]
+    this.#turn++
+    this.#isWritten = false
+    let head: string
+    try {
+      head = this.#writer.headOf(request)
+    } catch (error) {
+      this.#giveBack(error as UnwritableRequest)
+      return
+    }
+    receiver.onConnect(this)
+    // It may have ended the request at once.
+    if (this.#receiver !== receiver) return
+    this.#isWritten = true
+    this.#reader.begin(receiver, request.method)
+    this.#writer.write(head, request.body)
+  }
+
+  /** Ends a request of which nothing was written: the connection is as good as before. */
+  #giveBack(cause: Error): void {
+    const receiver = this.#receiver!
+    this.#forgetRequest()
+    this.#options.onFree(this)
+    receiver.onError(cause)
+  }
+
+  #awaitHead(): void {
+    const { responseLimit } = this.#options
+    if (this.#responseTimer === null) this.#responseTimer = setTimeout(this.#onResponseLimit, responseLimit).unref()
+    else this.#responseTimer.refresh()
+  }
+
+  #onResponseLimit = (): void => {
+    const turn = this.#turn
+    // After a stall of this process, what has arrived meanwhile is looked at first.
+    setImmediate(() => {
+      const isLate = this.#reader.awaitsHead && (this.#writer.isSent || this.#writer.isBlocked)
+      if (isLate && turn === this.#turn) this.#end(new ResponseTimeout(this.#options.responseLimit))
+    })
+  }
+
+  #onData = (chunk: Buffer): void => {
+    // What comes without a request, or before it is written, is an answer to nothing.
+    if (this.#receiver === null || this.#writer.isUnbegun) {
+      this.#endByTarget(new Error('the target spoke before it was asked'))
+      return
+    }
+    try {
+      this.#reader.read(chunk)
+    } catch (error) {
+      this.#end(error as Error)
+      return
+    }
+    if (this.#isGone) return
+    if (this.#reader.isOver) this.#finish()
+    else if (!this.#reader.awaitsHead) this.#receiver.onAwait()
+  }
+
+  #onEnd = (): void => {
+    try {
+      this.#reader.end()
+      this.#forgetRequest()
+      this.#end(new Error('closed by the target'))
+    } catch (error) {
+      this.#endByTarget(error as Error)
+    }
+  }
+
+  #onError = (error: Error): void => this.#endByTarget(error)
+
+  #onClose = (): void => this.#endByTarget(new Error('closed'))
+
+  /** The response is complete; is the connection good for another? */
+  #finish(): void {
+    const isReusable = this.#reader.keepsAlive && this.#writer.isSent
+    const { keepAliveSeconds } = this.#reader
+    this.#forgetRequest()
+    if (this.#isHeld) this.resume()
+    if (isReusable && this.#keepIdle(keepAliveSeconds)) this.#options.onFree(this)
+    else this.#end(new Error('not to be used again'))
+  }
+
+  /** Answers whether the target keeps the connection for long enough. */
+  #keepIdle(keepAliveSeconds: number | null): boolean {
+    const { idleLimit } = this.#options
+    if (keepAliveSeconds !== null && 1000 * keepAliveSeconds - KEEP_ALIVE_MARGIN < idleLimit) {
+      const limit = 1000 * keepAliveSeconds - KEEP_ALIVE_MARGIN
+      if (limit <= 0) return false
+      if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
+      this.#idleTimer = setTimeout(this.#onIdle, limit).unref()
+    } else if (this.#idleTimer === null) {
+      this.#idleTimer = setTimeout(this.#onIdle, idleLimit).unref()
+    } else {
+      this.#idleTimer.refresh()
+    }
+    return true
+  }
+
+  /** Begun anew with every time that the connection was free, so that it has been free since. */
+  #onIdle = (): void => {
+    if (this.#receiver === null) this.close()
+  }
+
+  #forgetRequest(): void {
+    this.#writer.drop()
+    this.#request = null
+    this.#receiver = null
+  }
+
+  hold(): void {
+    this.#isHeld = true
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#isHeld = false
+    this.#socket.resume()
+  }
+
+  abort(receiver: Receiver, cause: Error): void {
+    if (this.#receiver !== receiver) return
+    if (this.#isWritten) this.#end(cause)
+    else this.#giveBack(cause)
+  }
+
+  /** Gives the connection up, and ends a request that is on it. */
+  close(): void {
+    this.#end(new Error('closed by the gateway'))
+  }
+
+  /** That a target gives up a connection says nothing about a request that it could not know of. */
+  #endByTarget(cause: Error): void {
+    const [request, receiver] = [this.#request, this.#receiver]
+    const isUnsent = this.#turn > 1 && this.#writer.isUnbegun && request?.body === null
+    if (isUnsent) this.#forgetRequest()
+    this.#end(cause)
+    if (isUnsent && receiver !== null) this.#options.onUnsent(request, receiver)
+  }
+
+  #end(cause: Error): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    if (this.#responseTimer !== null) clearTimeout(this.#responseTimer)
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
+    const receiver = this.#receiver
+    this.#reader.abandon()
+    this.#forgetRequest()
+    this.#socket.destroy()
+    this.#options.onGone(this)
+    receiver?.onError(cause)
+  }
+}

@@ -1,0 +1,83 @@
+/*
+ * Which header names mean something to a gateway. Names are compared in their reserved form: lower-case, with `_` and
+ * `.` read as `-`, because servers behind us (CGI, WSGI, PHP, Servlet filters) fold these spellings into one.
+ */
+
+export const reservedForm = (name: string): string => name.toLowerCase().replace(/[_.]/g, '-')
+
+/** Spellings whose judgement is remembered; others choose the names, so there is an end to it, and to their length. */
+const MAX_REMEMBERED = 1000
+const MAX_REMEMBERED_LENGTH = 64
+
+/** Judges a name once: names repeat from request to request. */
+export function remembering<T>(judge: (name: string) => T): (name: string) => T {
+  const remembered = new Map<string, T>()
+  return name => {
+    const known = remembered.get(name)
+    if (known !== undefined) return known
+    const judgement = judge(name)
+    if (remembered.size < MAX_REMEMBERED && name.length <= MAX_REMEMBERED_LENGTH) remembered.set(name, judgement)
+    return judgement
+  }
+}
+
+/** What the gateway alone says about a caller (design: Upstreams). Dropped in both directions, then set by us. */
+const IDENTITY = new Set(['x-login-id', 'x-login-type', 'x-login-extra', 'x-login-signature'])
+
+/** RFC 9110 7.6.1 and what else concerns one connection only. `Proxy-*` is looked at by its prefix. */
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'te', 'transfer-encoding', 'upgrade', 'http2-settings'])
+
+/** What a caller must not tell an upstream: another method, another path, where it comes from. */
+const FORGEABLE = new Set([
+  'x-http-method-override',
+  'x-http-method',
+  'x-method-override',
+  'forwarded',
+  'x-real-ip',
+  'x-original-url',
+  'x-rewrite-url',
+  'x-request-id',
+])
+const FORGEABLE_PREFIXES = ['x-forwarded-', 'x-accel-']
+
+/** Fields of the message itself; `Connection` cannot make them hop-by-hop (RFC 9110 7.6.1). */
+const END_TO_END = new Set(['host', 'authorization', 'cookie', 'set-cookie', 'cache-control'])
+
+const isHopByHop = (reserved: string): boolean => HOP_BY_HOP.has(reserved) || reserved.startsWith('proxy-')
+
+/** `Content_Length` and the like: a second framing for a server that folds names. */
+const isOtherSpellingOfLength = (name: string, reserved: string): boolean =>
+  reserved === 'content-length' && name.toLowerCase() !== 'content-length'
+
+/** Whether a header of a request never reaches an upstream. */
+export function isDroppedFromRequests(name: string): boolean {
+  const reserved = reservedForm(name)
+  return (
+    isHopByHop(reserved) ||
+    IDENTITY.has(reserved) ||
+    FORGEABLE.has(reserved) ||
+    FORGEABLE_PREFIXES.some(prefix => reserved.startsWith(prefix)) ||
+    reserved === 'expect' ||
+    reserved === 'trailer' ||
+    isOtherSpellingOfLength(name, reserved)
+  )
+}
+
+/** Whether a header of an upstream's response never reaches a caller. */
+export function isDroppedFromResponses(name: string): boolean {
+  const reserved = reservedForm(name)
+  return isHopByHop(reserved) || IDENTITY.has(reserved) || isOtherSpellingOfLength(name, reserved)
+}
+
+/**
+ * The names that a `Connection` header declares hop-by-hop, lower-case, as far as it may; `null` for none, which is
+ * nearly always so.
+ */
+export function namedByConnection(value: string | undefined): ReadonlySet<string> | null {
+  if (value === undefined) return null
+  const plain = value.toLowerCase()
+  if (plain === 'keep-alive' || plain === 'close') return null
+  const names = plain.split(',').map(name => name.trim())
+  const removable = names.filter(name => name !== '' && !END_TO_END.has(name) && !name.startsWith('content-'))
+  return removable.length === 0 ? null : new Set(removable)
+}

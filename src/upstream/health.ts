@@ -1,0 +1,83 @@
+import type { HealthSettings } from '../config/upstream-schema.ts'
+import type { UpstreamTls } from '../config/upstream-tls.ts'
+import { readAddress } from './address.ts'
+import { type Connect, createConnect } from './connect.ts'
+import { Connection } from './connection.ts'
+import type { Receiver } from './receiver.ts'
+import type { HttpTarget } from './targets.ts'
+
+/** Asks one target again and again how it is, each time by a connection of its own. */
+export class HealthChecks {
+  readonly #target: HttpTarget
+  readonly #settings: HealthSettings
+  readonly #connect: Connect
+  /** Checks in a row with the same result. */
+  #inARow = 0
+  #lastWasGood = true
+  #next: NodeJS.Timeout | null = null
+  #current: Connection | null = null
+
+  constructor(target: HttpTarget, settings: HealthSettings, tls: UpstreamTls) {
+    this.#target = target
+    this.#settings = settings
+    this.#connect = createConnect(readAddress(target.url), settings.timeout, tls)
+  }
+
+  /** The first check is at once; a target counts as healthy until then. */
+  start(): void {
+    this.#check()
+  }
+
+  stop(): void {
+    if (this.#next !== null) clearTimeout(this.#next)
+    const current = this.#current
+    this.#current = null
+    current?.close()
+  }
+
+  #check(): void {
+    const { path, timeout } = this.#settings
+    const connection = new Connection({
+      connect: this.#connect,
+      responseLimit: timeout,
+      idleLimit: timeout,
+      onFree: () => {},
+      onGone: () => {},
+      onUnsent: () => {},
+    })
+    this.#current = connection
+    const limit = setTimeout(() => settle(new Error(`not answered in ${timeout} ms`)), timeout).unref()
+    const settle = (fault: Error | null): void => {
+      if (this.#current !== connection) return
+      this.#current = null
+      clearTimeout(limit)
+      connection.close()
+      this.#note(fault)
+      this.#next = setTimeout(() => this.#check(), this.#settings.interval).unref()
+    }
+    const headers = ['host', this.#target.authority, 'user-agent', 'dualgate']
+    connection.send({ method: 'GET', path, headers, body: null }, receiverOf(settle))
+  }
+
+  #note(fault: Error | null): void {
+    const isGood = fault === null
+    this.#inARow = isGood === this.#lastWasGood ? this.#inARow + 1 : 1
+    this.#lastWasGood = isGood
+    const needed = isGood ? this.#settings.successes : this.#settings.failures
+    if (this.#inARow >= needed) this.#target.checked(isGood, fault)
+  }
+}
+
+/** The head of an answer says all. */
+function receiverOf(settle: (fault: Error | null) => void): Receiver {
+  return {
+    onConnect() {},
+    onHeaders(status) {
+      if (status >= 200) settle(status < 400 ? null : new Error(`answered with ${status}`))
+    },
+    onData() {},
+    onAwait() {},
+    onComplete() {},
+    onError: settle,
+  }
+}

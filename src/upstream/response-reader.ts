@@ -1,0 +1,190 @@
+import type { Receiver } from './receiver.ts'
+import { canBeHead, MalformedResponse, type ResponseStart, readHead, readTrailers } from './response-head.ts'
+
+/** Bytes of a response's head, or of its trailer section; more is a failure of the upstream. */
+const MAX_HEAD_BYTES = 32_768
+/** Bytes of the line before a chunk: its size, and extensions that nobody reads. */
+const MAX_CHUNK_LINE_BYTES = 1024
+
+const LINE_END = Buffer.from('\r\n')
+const HEAD_END = Buffer.from('\r\n\r\n')
+const CHUNK_LINE = /^([0-9A-Fa-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/
+
+/** What the next bytes are. */
+type Part = 'head' | 'body' | 'rest' | 'chunk-line' | 'chunk' | 'chunk-end' | 'trailers' | 'nothing'
+
+/** More bytes are needed before anything can be said of these. */
+const INCOMPLETE = -1
+
+const NO_TRAILERS: string[] = []
+
+/** Reads the responses of one connection, one at a time, and tells their receivers. */
+export class ResponseReader {
+  #part: Part = 'nothing'
+  #receiver: Receiver | null = null
+  #isHead = false
+  /** What is left of the body, or of the chunk. */
+  #left = 0
+  /** What arrived of a line or a head that is not all there. */
+  #held: Buffer | null = null
+  #start: ResponseStart | null = null
+  /** Something came that no request was waiting for. */
+  #surplus = false
+
+  /** Expects the response to a request of this method. */
+  begin(receiver: Receiver, method: string): void {
+    this.#receiver = receiver
+    this.#isHead = method === 'HEAD'
+    this.#part = 'head'
+    this.#start = null
+  }
+
+  /** The receiver is told nothing more. */
+  abandon(): void {
+    this.#receiver = null
+    this.#part = 'nothing'
+  }
+
+  get awaitsHead(): boolean {
+    return this.#part === 'head'
+  }
+
+  /** Whether the response is over, or none was expected. */
+  get isOver(): boolean {
+    return this.#part === 'nothing'
+  }
+
+  /** Whether the connection, after this response, is good for another. A server may answer HEAD with a body by mistake. */
+  get keepsAlive(): boolean {
+    return this.#start?.keepsAlive === true && !this.#surplus && !this.#isHead
+  }
+
+  get keepAliveSeconds(): number | null {
+    return this.#start?.keepAliveSeconds ?? null
+  }
+
+  /** Throws `MalformedResponse`, and whatever the receiver throws. */
+  read(arrived: Buffer): void {
+    const bytes = this.#held === null ? arrived : Buffer.concat([this.#held, arrived])
+    this.#held = null
+    let at = 0
+    while (at < bytes.length && this.#part !== 'nothing') {
+      const next = this.#readPart(bytes, at)
+      if (next === INCOMPLETE) {
+        this.#held = bytes.subarray(at)
+        return
+      }
+      at = next
+    }
+    if (at < bytes.length) this.#surplus = true
+  }
+
+  /** The upstream sends nothing more. Throws when that is too early. */
+  end(): void {
+    if (this.#part === 'rest') this.#complete(NO_TRAILERS)
+    else if (this.#part !== 'nothing') throw new MalformedResponse('the connection ended before it did')
+  }
+
+  #readPart(bytes: Buffer, at: number): number {
+    switch (this.#part) {
+      case 'head':
+        return this.#readHead(bytes, at)
+      case 'body':
+      case 'chunk':
+        return this.#readCounted(bytes, at)
+      case 'rest':
+        this.#receiver!.onData(at === 0 ? bytes : bytes.subarray(at))
+        return bytes.length
+      case 'chunk-line':
+        return this.#readChunkLine(bytes, at)
+      case 'chunk-end':
+        return this.#readChunkEnd(bytes, at)
+      default:
+        return this.#readTrailers(bytes, at)
+    }
+  }
+
+  #readHead(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf(HEAD_END, at)
+    if (end === -1 ? bytes.length - at > MAX_HEAD_BYTES : end - at > MAX_HEAD_BYTES)
+      throw new MalformedResponse('a head of more than 32 KiB')
+    if (end === -1) {
+      if (!canBeHead(bytes.toString('latin1', at))) throw new MalformedResponse('it does not begin as one')
+      return INCOMPLETE
+    }
+    const start = readHead(bytes.toString('latin1', at, end))
+    const { status } = start
+    // Nobody asked for another protocol.
+    if (status === 101) throw new MalformedResponse('a switch of protocols')
+    this.#receiver!.onHeaders(status, start.headers)
+    if (status >= 200 && this.#receiver !== null) this.#beginBody(start)
+    return end + HEAD_END.length
+  }
+
+  /** RFC 9112 6.3. */
+  #beginBody(start: ResponseStart): void {
+    this.#start = start
+    const { status, isChunked, length } = start
+    if (this.#isHead || status === 204 || status === 304 || length === 0) {
+      this.#complete(NO_TRAILERS)
+    } else if (isChunked) {
+      this.#part = 'chunk-line'
+    } else if (length > 0) {
+      this.#part = 'body'
+      this.#left = length
+    } else {
+      this.#part = 'rest'
+      this.#start = { ...start, keepsAlive: false }
+    }
+  }
+
+  #readCounted(bytes: Buffer, at: number): number {
+    const end = Math.min(bytes.length, at + this.#left)
+    this.#left -= end - at
+    this.#receiver!.onData(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    if (this.#left > 0 || this.#receiver === null) return end
+    if (this.#part === 'chunk') this.#part = 'chunk-end'
+    else this.#complete(NO_TRAILERS)
+    return end
+  }
+
+  #readChunkLine(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf(LINE_END, at)
+    if ((end === -1 ? bytes.length : end) - at > MAX_CHUNK_LINE_BYTES) throw new MalformedResponse('no size of a chunk')
+    if (end === -1) return INCOMPLETE
+    const size = CHUNK_LINE.exec(bytes.toString('latin1', at, end))?.[1]
+    if (size === undefined) throw new MalformedResponse('no size of a chunk')
+    this.#left = Number.parseInt(size, 16)
+    this.#part = this.#left === 0 ? 'trailers' : 'chunk'
+    return end + LINE_END.length
+  }
+
+  #readChunkEnd(bytes: Buffer, at: number): number {
+    if (bytes.length - at < LINE_END.length) return INCOMPLETE
+    if (!startsWithLineEnd(bytes, at)) throw new MalformedResponse('a chunk that is longer than it says')
+    this.#part = 'chunk-line'
+    return at + LINE_END.length
+  }
+
+  #readTrailers(bytes: Buffer, at: number): number {
+    if (bytes.length - at < LINE_END.length) return INCOMPLETE
+    if (startsWithLineEnd(bytes, at)) {
+      this.#complete(NO_TRAILERS)
+      return at + LINE_END.length
+    }
+    const end = bytes.indexOf(HEAD_END, at)
+    if ((end === -1 ? bytes.length : end) - at > MAX_HEAD_BYTES) throw new MalformedResponse('too many trailers')
+    if (end === -1) return INCOMPLETE
+    this.#complete(readTrailers(bytes.toString('latin1', at, end)))
+    return end + HEAD_END.length
+  }
+
+  #complete(trailers: string[]): void {
+    this.#part = 'nothing'
+    const receiver = this.#receiver
+    this.#receiver = null
+    receiver!.onComplete(trailers)
+  }
+}
+
+const startsWithLineEnd = (bytes: Buffer, at: number): boolean => bytes[at] === 13 && bytes[at + 1] === 10

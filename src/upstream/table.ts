@@ -1,0 +1,169 @@
+import { type Clock, systemClock } from '../clock.ts'
+import type { UpstreamSettings } from '../config/schema.ts'
+import type { WebSocketSettings } from '../config/upstream-schema.ts'
+import { readUpstreamTls } from '../config/upstream-tls.ts'
+import { type CanonicalPath, checkRewritten } from '../gate/path.ts'
+import type { Logger } from '../log.ts'
+import { createBalance } from './balance.ts'
+import { HealthChecks } from './health.ts'
+import { createIdentity, type Identity } from './identity.ts'
+import { reportTo } from './report.ts'
+import { HttpTarget, type TargetStatus } from './targets.ts'
+
+/** The target that is no server: the gateway answers with what a backend would have received. */
+export const ECHO_URL = 'builtin:echo'
+
+/** Permission codes, and whether all of them are needed or any one is enough. */
+export interface RequiredPermission {
+  readonly codes: readonly string[]
+  readonly mode: 'all' | 'any'
+}
+
+/** A group of equal servers that one part of the paths is forwarded to. */
+export interface Upstream {
+  readonly name: string
+  readonly match: string
+  /** The targets as they are configured. */
+  readonly urls: readonly string[]
+  /** The servers; none for `builtin:echo`. */
+  readonly targets: readonly HttpTarget[]
+  /** How long a response's head may take, and how long its body may fall silent, in milliseconds. */
+  readonly response: number
+  readonly idle: number
+  /** Whether `Host` is the caller's or the target's. */
+  readonly host: 'preserve' | 'target'
+  readonly passAuthorization: boolean
+  /** The largest request body, in bytes; `Infinity` for no limit. */
+  readonly bodyLimit: number
+  /** How often an idempotent request without a body is sent again. */
+  readonly retries: number
+  /** How WebSockets are forwarded; `null` for not at all. */
+  readonly webSocket: WebSocketSettings | null
+  /** Whether responses under way are cut when their session ends. */
+  readonly endWithSession: boolean
+  /** What is told of the caller beside id and type; `null` for nothing. */
+  readonly identity: Identity | null
+  /** What a session must be permitted; `null` for nothing. */
+  readonly permission: RequiredPermission | null
+  /** The path that the upstream gets. Throws the refusal `BAD_PATH` when a rewrite made it ambiguous. */
+  forwardedPath(path: CanonicalPath): CanonicalPath
+  /** The target of the next request; `null` for `builtin:echo`. */
+  next(): HttpTarget | null
+  /** The one to try when these came to nothing; `null` when all did. */
+  another(tried: readonly HttpTarget[]): HttpTarget | null
+  /** Begins to check the targets, where that is configured. */
+  start(): void
+  close(): void
+}
+
+/** How an upstream is doing, as this process sees it. */
+export interface UpstreamStatus {
+  name: string
+  targets: TargetStatus[]
+}
+
+export interface UpstreamCircumstances {
+  clock?: Clock
+  /** Where changes in how targets stand are written, one line each. */
+  log?: Pick<Logger, 'info' | 'warn'>
+}
+
+export interface UpstreamTable {
+  readonly upstreams: readonly Upstream[]
+  /** The upstream with the longest prefix of the path that ends where a segment ends; `null` when none has one. */
+  find(path: CanonicalPath): Upstream | null
+  /** Begins to check targets, where that is configured; a table that is only looked at sends nothing. */
+  start(): void
+  status(): UpstreamStatus[]
+  /** Ends what is under way at the targets and gives up the connections. */
+  close(): void
+}
+
+/** Throws on settings that cannot be meant: no target, or two upstreams for the same prefix. */
+export function createUpstreamTable(
+  settings: readonly UpstreamSettings[],
+  circumstances: UpstreamCircumstances = {},
+): UpstreamTable {
+  const upstreams = settings.map(one => createUpstream(one, circumstances))
+  const byMatch = new Map<string, Upstream>()
+  for (const upstream of upstreams) {
+    const other = byMatch.get(upstream.match)
+    if (other !== undefined)
+      throw new Error(`upstreams ${other.name} and ${upstream.name} both match ${upstream.match}`)
+    byMatch.set(upstream.match, upstream)
+  }
+  const longest = Math.max(0, ...upstreams.map(({ match }) => match.length))
+
+  return {
+    upstreams,
+    find(path) {
+      // Where the longest match could end at the latest; a long path costs no more than a short one.
+      let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest)
+      while (end > 0) {
+        const upstream = byMatch.get(path.slice(0, end))
+        if (upstream !== undefined) return upstream
+        end = path.lastIndexOf('/', end - 1)
+      }
+      return null
+    },
+    start() {
+      for (const upstream of upstreams) upstream.start()
+    },
+    status: () => upstreams.map(({ name, targets }) => ({ name, targets: targets.map(target => target.status()) })),
+    close() {
+      for (const upstream of upstreams) upstream.close()
+    },
+  }
+}
+
+function createUpstream(settings: UpstreamSettings, { clock = systemClock, log }: UpstreamCircumstances): Upstream {
+  const { name, match, rewrite, host, timeouts, connections, ejection } = settings
+  const urls = settings.targets ?? (settings.target === undefined ? [] : [settings.target])
+  if (urls.length === 0) throw new Error(`upstream ${name} has no target`)
+  const tls = settings.tls === undefined ? {} : readUpstreamTls(settings.tls)
+  const report = reportTo(name, log)
+  const options = { timeouts, connections, ejection: ejection === 'off' ? null : ejection, tls, clock, report }
+  const targets = urls.filter(url => url !== ECHO_URL).map(url => new HttpTarget(url, options))
+  const balance = createBalance(targets, settings.balance, clock)
+  const { health } = settings
+  const checks = health === undefined ? [] : targets.map(target => new HealthChecks(target, health, tls))
+
+  return {
+    name,
+    match,
+    urls,
+    targets,
+    response: timeouts.response,
+    idle: timeouts.idle,
+    host,
+    passAuthorization: settings.pass_authorization,
+    bodyLimit: settings.body_limit ?? Number.POSITIVE_INFINITY,
+    retries: settings.retries,
+    webSocket: settings.websocket === 'off' ? null : settings.websocket,
+    endWithSession: settings.end_with_session,
+    identity: createIdentity(settings.identity, clock),
+    permission: requiredPermission(settings.permission),
+    forwardedPath: path => (rewrite === undefined ? path : replacePrefix(path, match, rewrite)),
+    next: () => (targets.length === 0 ? null : balance.next()),
+    another: tried => balance.another(tried),
+    start() {
+      for (const check of checks) check.start()
+    },
+    close() {
+      for (const check of checks) check.stop()
+      for (const target of targets) target.close()
+    },
+  }
+}
+
+function replacePrefix(path: CanonicalPath, match: string, rewrite: string): CanonicalPath {
+  const rest = path.slice(match.length)
+  const rewritten = rewrite === '/' ? rest : rewrite + rest
+  return checkRewritten(rewritten === '' ? '/' : rewritten)
+}
+
+function requiredPermission(written: UpstreamSettings['permission']): RequiredPermission | null {
+  if (written === undefined) return null
+  if (typeof written === 'string') return { codes: [written], mode: 'all' }
+  return Array.isArray(written) ? { codes: written, mode: 'all' } : { codes: written.any, mode: 'any' }
+}

@@ -1,0 +1,288 @@
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import bcrypt from 'bcrypt'
+import t from 'tap'
+import { stringify } from 'yaml'
+import {
+  addAccount,
+  createFileAccounts,
+  firstAccount,
+  generateAccountId,
+  listAccounts,
+  readAccounts,
+  removeAccount,
+  setPassword,
+} from '../../src/account/file.ts'
+import { ConfigurationError } from '../../src/config/fault.ts'
+import { refusalOf } from '../login/desk.ts'
+import { sourceContract } from './source-contract.ts'
+
+const HASH = bcrypt.hashSync('correct horse', 4)
+const entry = (id: string, username: string, rest = ''): string =>
+  `  - { id: "${id}", username: ${username}, password: "${HASH}"${rest} }\n`
+
+/** A source on a file in a folder of its own, with what it logged. */
+function open(folder: string, text?: string) {
+  const path = join(folder, 'accounts.yaml')
+  if (text !== undefined) writeFileSync(path, text)
+  const logged: unknown[] = []
+  const source = createFileAccounts({ kind: 'file', path }, { error: (...line: unknown[]) => void logged.push(line) })
+  return { path, logged, find: (name: string) => source.findByUsername(name) }
+}
+
+sourceContract(t, 'file', async (t, accounts) => {
+  const path = join(t.testdir(), 'accounts.yaml')
+  writeFileSync(path, stringify({ accounts }, { defaultStringType: 'QUOTE_DOUBLE' }))
+  return createFileAccounts({ kind: 'file', path }, { error: () => undefined })
+})
+
+t.test('an account is found by its name in any case, with all it holds but its hash', async t => {
+  const { find } = open(
+    t.testdir(),
+    `accounts:\n${entry('1923000000000000001', 'Admin', ', nickname: Boss, roles: [SUPER_ADMIN], team: { name: a }')}`,
+  )
+  t.same(await find('ADMIN'), {
+    id: '1923000000000000001',
+    username: 'Admin',
+    passwordHash: HASH,
+    status: 'ACTIVE',
+    extra: {
+      nickname: 'Boss',
+      avatar: null,
+      roles: ['SUPER_ADMIN'],
+      permissions: [],
+      team: { name: 'a' },
+      status: 'ACTIVE',
+    },
+  })
+  for (const name of ['', 'admi', 'admin ', '__proto__', 'constructor']) t.equal(await find(name), null)
+})
+
+t.test('no file, an empty one and an empty list are no accounts', async t => {
+  for (const text of [undefined, '', '# nothing yet\n', 'accounts:\n', 'accounts: []\n']) {
+    t.equal(await open(t.testdir(), text).find('admin'), null)
+  }
+})
+
+t.test('a changed file is read again: added, replaced, removed, in the next look-up', async t => {
+  const { path, find } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  t.ok(await find('a'))
+  writeFileSync(path, `accounts:\n${entry('1', 'b')}`)
+  t.equal(await find('a'), null)
+  t.ok(await find('b'))
+  writeFileSync(`${path}.new`, `accounts:\n${entry('1', 'c')}`)
+  renameSync(`${path}.new`, path)
+  t.ok(await find('c'))
+  rmSync(path)
+  t.equal(await find('c'), null)
+})
+
+t.test('a faulty version is logged once and the one before it stays', async t => {
+  const { path, find, logged } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  await find('a')
+  writeFileSync(path, 'accounts:\n  - { id: 1 }\n')
+  for (let i = 0; i < 3; i++) t.ok(await find('a'))
+  t.equal(logged.length, 1)
+  t.match(JSON.stringify(logged), /last good version stay/)
+  writeFileSync(path, `accounts:\n${entry('1', 'b')}`)
+  t.ok(await find('b'))
+})
+
+t.test('a file that was never good is unavailable, not empty', async t => {
+  const { path, find, logged } = open(t.testdir(), 'accounts: {')
+  for (let i = 0; i < 2; i++) t.match(await refusalOf(find('a')), { reason: 'UNAVAILABLE' })
+  t.equal(logged.length, 1)
+  writeFileSync(path, `accounts:\n${entry('1', 'a')}`)
+  t.ok(await find('a'))
+})
+
+t.test('a path that is no file is unavailable', async t => {
+  const source = createFileAccounts({ kind: 'file', path: t.testdir() }, { error() {} })
+  t.match(await refusalOf(source.findByUsername('a')), { reason: 'UNAVAILABLE' })
+})
+
+const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
+  ['a bare number as id', entry('1', 'a').replace('"1"', '1923000000000000001'), 'account 1, id', /in quotes.*rounded/],
+  ['an id with a slash', entry('a/b', 'a'), 'account 1, id', /A-Z a-z/],
+  ['a bare number as name', entry('1', '12345'), 'account 1, username', /needs quotes/],
+  ['a space after a name', entry('1', '"a "'), 'account 1, username', /spaces/],
+  ['an empty name', entry('1', '""'), 'account 1, username', /1 to 128/],
+  [
+    'plain text as password',
+    '  - { id: "1", username: a, password: correct horse }',
+    'account 1, password',
+    /account passwd/,
+  ],
+  ['a cost of 31', entry('1', 'a').replace('$04$', '$31$'), 'account 1, password', /cost 4 to 15/],
+  ['no password', '  - { id: "1", username: a }', 'account 1, password', /bcrypt/],
+  ['another status', entry('1', 'a', ', status: active'), 'account 1, status', /ACTIVE, INACTIVE or LOCKED/],
+  ['a role that is no list', entry('1', 'a', ', roles: SUPER_ADMIN'), 'account 1, roles', /list of roles/],
+  [
+    'a permission that is a number',
+    entry('1', 'a', ', permissions: [1]'),
+    'account 1, permissions',
+    /list of permissions/,
+  ],
+  ['a nickname that is a number', entry('1', 'a', ', nickname: 7'), 'account 1, nickname', /text/],
+  ['an entry that is a text', '  - admin', 'account 1', /set of keys/],
+  ['too much data', entry('1', 'a', `, x: ${'y'.repeat(7000)}`), 'account 1', /bytes/],
+  ['an id twice', entry('1', 'a') + entry('1', 'b'), 'account 2, id', /account 1 too/],
+  ['a name twice, in other cases', entry('1', 'a') + entry('2', 'A'), 'account 2, username', /account 1 too/],
+  ['a key twice', entry('1', 'a', ', id: "2"'), ':2', /written twice/],
+  ['an alias of nothing', entry('1', '*nobody'), '', /alias/],
+  ['no YAML', '  - { id: "1"', '', /is no YAML/],
+]
+
+for (const [what, text, place, message] of FAULTS) {
+  t.test(`a fault is told with its place and its remedy, without a hash: ${what}`, async t => {
+    const path = join(t.testdir({ 'accounts.yaml': `accounts:\n${text}` }), 'accounts.yaml')
+    const error = await readAccounts(path).catch(fault => fault)
+    t.ok(error instanceof ConfigurationError, String(error))
+    t.equal(error.faults.length, 1, error.message)
+    const [fault] = error.faults
+    t.ok(fault!.place.startsWith(path) && fault!.place.endsWith(place), fault!.place)
+    t.match(fault!.message, message)
+    t.notMatch(error.message, /\$2b\$|correct horse/)
+  })
+}
+
+t.test('all faults are told together', async t => {
+  const path = join(t.testdir({ 'accounts.yaml': 'accounts:\n  - { id: 1, username: 2 }\n  - x\n' }), 'accounts.yaml')
+  const { faults } = (await readAccounts(path).catch(fault => fault)) as ConfigurationError
+  t.same(faults.map(({ place }) => place.slice(path.length + 1)).sort(), [
+    'account 1, id',
+    'account 1, password',
+    'account 1, username',
+    'account 2',
+  ])
+})
+
+t.test('a top level of other keys, or a bare list, is told', async t => {
+  for (const text of ['users: []\n', `- ${entry('1', 'a').trim().slice(2)}\n`, 'admin\n', 'accounts: { a: 1 }\n']) {
+    const path = join(t.testdir({ 'accounts.yaml': text }), 'accounts.yaml')
+    await t.rejects(readAccounts(path), { message: /accounts:/ }, text)
+  }
+})
+
+t.test('accounts are added, listed, given a password and removed; the gateway follows', async t => {
+  const { path, find } = open(t.testdir())
+  const { id } = await addAccount(path, { username: 'Alice', password: 'correct horse', roles: ['operator'] })
+  t.match(id, /^\d{19}$/)
+  await addAccount(path, { username: '12345', password: 'correct horse', id: '7', status: 'LOCKED' })
+  t.same(await listAccounts(path), [
+    { id, username: 'Alice', nickname: 'Alice', status: 'ACTIVE', roles: ['operator'], permissions: [] },
+    { id: '7', username: '12345', nickname: '12345', status: 'LOCKED', roles: [], permissions: [] },
+  ])
+  const before = (await find('alice'))!
+  t.ok(await bcrypt.compare('correct horse', before.passwordHash))
+  t.equal(await setPassword(path, 'ALICE', 'battery staple'), true)
+  t.ok(await bcrypt.compare('battery staple', (await find('alice'))!.passwordHash))
+  t.equal(await removeAccount(path, 'alice'), true)
+  t.equal(await find('alice'), null)
+  t.ok(await find('12345'))
+  t.equal(await removeAccount(path, 'alice'), false)
+  t.equal(await setPassword(path, 'alice', 'battery staple'), false)
+})
+
+t.test('what cannot be an account is refused by field, and the file stays as it was', async t => {
+  const { path } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  const before = readFileSync(path, 'utf8')
+  const rows = [
+    [{ username: 'A' }, 'username'],
+    [{ username: '' }, 'username'],
+    [{ username: ' b' }, 'username'],
+    [{ username: 'b\n' }, 'username'],
+    [{ id: '1' }, 'id'],
+    [{ id: 'a b' }, 'id'],
+    [{ password: 'short' }, 'password'],
+    [{ password: 'x'.repeat(73) }, 'password'],
+  ] as const
+  for (const [rest, field] of rows) {
+    const account = { username: 'b', password: 'correct horse', ...rest }
+    t.match(await refusalOf(addAccount(path, account)), { reason: 'INVALID', params: { field } })
+  }
+  t.match(await refusalOf(setPassword(path, 'a', 'short')), { reason: 'INVALID', params: { field: 'password' } })
+  t.equal(readFileSync(path, 'utf8'), before)
+})
+
+t.test('comments and the order of the file survive an edit', async t => {
+  const text = `# Our people\naccounts:\n  # the boss\n${entry('1', 'a')}  - id: "2" # by hand\n    username: b\n    password: "${HASH}"\n`
+  const { path } = open(t.testdir(), text)
+  await addAccount(path, { username: 'c', password: 'correct horse' })
+  await setPassword(path, 'b', 'battery staple')
+  const after = readFileSync(path, 'utf8')
+  for (const kept of ['# Our people', '# the boss', '# by hand', `{ id: "1", username: a, password: "${HASH}" }`]) {
+    t.ok(after.includes(kept), kept)
+  }
+  t.same(
+    (await listAccounts(path)).map(({ username }) => username),
+    ['a', 'b', 'c'],
+  )
+})
+
+t.test('an edit leaves a file that only its owner reads, and nothing beside it', async t => {
+  const folder = t.testdir()
+  const { path } = open(folder)
+  await addAccount(path, { username: 'a', password: 'correct horse' })
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.same(readdirSync(folder), ['accounts.yaml'])
+})
+
+t.test('a link to the file stays a link', async t => {
+  const folder = t.testdir({ real: {} })
+  symlinkSync('real/people.yaml', join(folder, 'accounts.yaml'))
+  writeFileSync(join(folder, 'real/people.yaml'), 'accounts: []\n')
+  await addAccount(join(folder, 'accounts.yaml'), { username: 'a', password: 'correct horse' })
+  t.match(readFileSync(join(folder, 'real/people.yaml'), 'utf8'), /username: a/)
+})
+
+t.test('a file with faults is not edited', async t => {
+  const { path } = open(t.testdir(), 'accounts:\n  - { id: 1 }\n')
+  await t.rejects(addAccount(path, { username: 'a', password: 'correct horse' }), { name: 'ConfigurationError' })
+  t.equal(readFileSync(path, 'utf8'), 'accounts:\n  - { id: 1 }\n')
+  t.notOk(existsSync(`${path}.lock`))
+})
+
+t.test('writers at the same time lose nothing of each other', async t => {
+  const { path } = open(t.testdir())
+  const names = Array.from({ length: 12 }, (_, i) => `user${i}`)
+  await Promise.all(names.map(username => addAccount(path, { username, password: 'correct horse' })))
+  t.same((await listAccounts(path)).map(({ username }) => username).sort(), names.sort())
+})
+
+t.test('a first start makes an administrator, once, with a password that is read without doubt', async t => {
+  const { path, find } = open(join(t.testdir(), 'config'))
+  const starts = await Promise.all(Array.from({ length: 4 }, () => firstAccount(path)))
+  const [first, ...others] = starts.filter(start => start !== null)
+  t.same(others, [])
+  t.match(first, { username: 'admin', password: /^[A-HJ-NP-Za-km-z2-9]{24}$/ })
+  const admin = (await find('admin'))!
+  t.match(admin, { id: /^\d{19}$/, status: 'ACTIVE', extra: { roles: ['SUPER_ADMIN'] } })
+  t.ok(await bcrypt.compare(first!.password, admin.passwordHash))
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.equal(await firstAccount(path), null)
+  t.same(readdirSync(join(path, '..')), ['accounts.yaml'])
+})
+
+t.test('an empty file is no first start', async t => {
+  const { path } = open(t.testdir(), '')
+  t.equal(await firstAccount(path), null)
+  await addAccount(path, { username: 'a', password: 'correct horse' })
+  t.equal((await listAccounts(path)).length, 1)
+})
+
+t.test('ids are snowflakes: 19 digits that grow with time and do not repeat', async t => {
+  const ids = Array.from({ length: 1000 }, (_, i) => generateAccountId({ now: () => Date.UTC(2025, 0, 1) + i }))
+  for (const id of ids) t.match(id, /^[1-9]\d{18}$/)
+  t.same(ids, [...ids].sort())
+  t.equal(new Set(ids).size, 1000)
+})

@@ -1,0 +1,126 @@
+import bcrypt from 'bcrypt'
+import t from 'tap'
+import { createPasswords, hashPassword, isBcryptHash, matchesHash } from '../../src/account/password.ts'
+import { createTurns } from '../../src/account/turns.ts'
+import { refusalOf } from '../login/desk.ts'
+
+const hash = (password: string, cost = 4): string => bcrypt.hashSync(password, cost)
+const HASH = hash('correct horse')
+
+/** Passwords with a record of what bcrypt was asked to compare. */
+function watched() {
+  const asked: { password: string; cost: number }[] = []
+  const passwords = createPasswords(async (password, against) => {
+    asked.push({ password, cost: Number(against.slice(4, 6)) })
+    return matchesHash(password, against)
+  })
+  return { asked, verify: passwords.verifyPassword }
+}
+
+const ROWS: readonly (readonly [string, string | null, string | null, boolean])[] = [
+  ['the right password', HASH, 'correct horse', true],
+  ['$2y$ is read as $2b$', HASH.replace('$2b$', '$2y$'), 'correct horse', true],
+  ['$2a$', HASH.replace('$2b$', '$2a$'), 'correct horse', true],
+  ['72 bytes', hash('é'.repeat(36)), 'é'.repeat(36), true],
+  ['a wrong password', HASH, 'wrong', false],
+  ['73 bytes of which the first 72 fit', hash('x'.repeat(72)), 'x'.repeat(73), false],
+  ['37 characters of 74 bytes', hash('é'.repeat(36)), 'é'.repeat(37), false],
+  ['a NUL after the right password', HASH, 'correct horse\0', false],
+  ['a lone surrogate where the hash has its replacement', hash('\ufffd'), '\ud800', false],
+  ['an empty password, and a hash of one', hash(''), '', false],
+  ['no password', HASH, null, false],
+  ['no account', null, 'correct horse', false],
+  ['neither', null, null, false],
+  ['a hash that is the password', 'correct horse', 'correct horse', false],
+  ['an empty hash', '', 'correct horse', false],
+  ['a hash of another kind', `$argon2id$v=19$m=65536,t=3,p=4$${'a'.repeat(43)}`, 'correct horse', false],
+  ['$2x$', HASH.replace('$2b$', '$2x$'), 'correct horse', false],
+  ['a hash that is cut', HASH.slice(0, -1), 'correct horse', false],
+  ['a cost that would take days', HASH.replace('$04$', '$31$'), 'correct horse', false],
+  ['a hash with a line end', `${HASH}\n`, 'correct horse', false],
+]
+
+for (const [what, stored, plain, fits] of ROWS) {
+  t.test(`a password against its hash: ${what}`, async t => {
+    const { asked, verify } = watched()
+    t.equal(await verify(stored, plain), fits)
+    t.equal(asked.length, 1, 'one comparison, whatever is wrong')
+    t.not(asked[0]!.password, '')
+    t.ok(Buffer.byteLength(asked[0]!.password) <= 72)
+  })
+}
+
+t.test('an unknown name costs what the known ones cost', async t => {
+  const { asked, verify } = watched()
+  await verify(null, 'x')
+  await verify(hash('x', 5), 'x')
+  await verify(null, 'x')
+  await verify(hash('x', 5), null)
+  t.same(
+    asked.map(({ cost }) => cost),
+    [10, 5, 5, 5],
+  )
+})
+
+t.test('two comparisons run at once, 64 wait, and the next is BUSY', async t => {
+  const waiting: (() => void)[] = []
+  let most = 0
+  const { verifyPassword } = createPasswords(
+    () =>
+      new Promise(resolve => {
+        waiting.push(() => resolve(true))
+        most = Math.max(most, waiting.length)
+      }),
+  )
+  const accepted = Array.from({ length: 66 }, () => verifyPassword(HASH, 'correct horse'))
+  t.match(await refusalOf(verifyPassword(HASH, 'correct horse')), { reason: 'BUSY', retryAfter: 1 })
+  for (let done = 0; done < 66; ) {
+    const release = waiting.shift()
+    if (release !== undefined) done += 1
+    release?.()
+    await new Promise(setImmediate)
+  }
+  t.same(new Set(await Promise.all(accepted)), new Set([true]))
+  t.equal(most, 2)
+})
+
+t.test('turns are taken in order, and a failing work gives its turn on', async t => {
+  const inTurn = createTurns(1, 8)
+  const order: number[] = []
+  const works = [1, 2, 3].map(n =>
+    inTurn(async () => {
+      order.push(n)
+      if (n === 2) throw new Error('two')
+      return n
+    }),
+  )
+  t.match(await Promise.allSettled(works), [{ value: 1 }, { reason: { message: 'two' } }, { value: 3 }])
+  t.same(order, [1, 2, 3])
+})
+
+t.test('a new password becomes a bcrypt hash of cost 10', async t => {
+  const made = await hashPassword('correct horse')
+  t.match(made, /^\$2b\$10\$/)
+  t.ok(isBcryptHash(made))
+  t.ok(matchesHash('correct horse', made))
+  t.not(await hashPassword('correct horse'), made, 'with a salt of its own')
+})
+
+t.test('what bcrypt would cut short, or is too short, becomes no password', async t => {
+  const rows = [
+    '',
+    'seven77',
+    'x'.repeat(73),
+    'é'.repeat(37),
+    'correct\0horse',
+    'correct \ud800 horse',
+    '密码密码密码密',
+  ]
+  for (const password of rows) {
+    const refusal = await refusalOf(hashPassword(password))
+    t.match(refusal, { reason: 'INVALID', params: { field: 'password' } })
+    if (password !== '') t.notOk(JSON.stringify(refusal.params).includes(password), 'it is not quoted')
+  }
+  t.ok(await hashPassword('x'.repeat(72)))
+  t.ok(await hashPassword('密码密码密码密码'))
+})

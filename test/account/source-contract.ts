@@ -1,0 +1,158 @@
+import type { Test } from 'tap'
+import type { AccountSource } from '../../src/account/accounts.ts'
+import { Refusal } from '../../src/refusal.ts'
+
+/** An account as it stands in a source. */
+export interface StoredAccount {
+  id: string
+  username: string
+  password: string
+  status: 'ACTIVE' | 'INACTIVE' | 'LOCKED'
+  nickname?: string
+  roles?: string[]
+  permissions?: string[]
+}
+
+export const HASH = `$2b$10$${'abcdefghijklmnopqrstu'}O${'v'.repeat(31)}`
+
+export const stored = (username: string, rest: Partial<StoredAccount> = {}): StoredAccount => ({
+  id: `id-of-${Buffer.from(username).toString('hex').slice(0, 32)}`,
+  username,
+  password: HASH,
+  status: 'ACTIVE',
+  ...rest,
+})
+
+/** The reason of the refusal that a question ends in; what else it ends in is no refusal. */
+export async function reasonOf(question: Promise<unknown>): Promise<string> {
+  try {
+    return `answered ${JSON.stringify(await question)}`
+  } catch (fault) {
+    return fault instanceof Refusal ? fault.reason : String(fault)
+  }
+}
+
+/** Names that SQL, YAML, JSON or a shell might take for something else. */
+const AWKWARD_NAMES = [
+  `' OR '1'='1`,
+  `' OR 1=1 --`,
+  `admin'--`,
+  `"; DROP TABLE accounts; --`,
+  `'; DELETE FROM accounts; --`,
+  `\\' OR 1=1 #`,
+  `') UNION SELECT 'admin','admin','x','ACTIVE' --`,
+  ':username',
+  '$1',
+  '?',
+  '%',
+  '_',
+  '{"username":"admin"}',
+  '__proto__',
+  'constructor',
+  '$(id)',
+  '../admin',
+  'null',
+  'true',
+]
+
+const UNICODE_NAMES = ['管理员', 'Łukasz Żółć', 'مدير', 'ädmin', '👩‍🚀 astronaut', '𝔞𝔡𝔪𝔦𝔫', 'ß', '한국어']
+
+/**
+ * The law of src/account/accounts.ts for every source alike. `open` answers a source that holds exactly these accounts;
+ * it is closed when the test ends.
+ */
+export async function sourceContract(
+  t: Test,
+  name: string,
+  open: (t: Test, accounts: StoredAccount[]) => Promise<AccountSource>,
+): Promise<void> {
+  const test = (statement: string, body: (t: Test) => Promise<void>) => t.test(`${name}: ${statement}`, body)
+
+  await test('an account is found under its name, with all that it holds', async t => {
+    const roles = ['operator', 'Prüfer']
+    const admin = stored('admin', { id: '1', nickname: '管理员', roles, permissions: ['sys:session:*', 'a:b'] })
+    const source = await open(t, [stored('other'), admin, stored('administrator')])
+    const found = await source.findByUsername('admin')
+    t.match(found, {
+      id: '1',
+      username: 'admin',
+      passwordHash: HASH,
+      status: 'ACTIVE',
+      extra: { nickname: '管理员', roles, permissions: ['sys:session:*', 'a:b'] },
+    })
+  })
+
+  await test('a name that nobody has is absent', async t => {
+    const source = await open(t, [stored('admin')])
+    for (const name of ['nobody', 'admi', 'adminx', 'a', '*']) t.equal(await source.findByUsername(name), null, name)
+    t.equal(await (await open(t, [])).findByUsername('admin'), null)
+  })
+
+  await test('a name that looks like a statement is the name of nobody, and harms nobody', async t => {
+    const source = await open(t, [stored('admin')])
+    for (const name of AWKWARD_NAMES) t.equal(await source.findByUsername(name), null, name)
+    t.equal((await source.findByUsername('admin'))?.username, 'admin')
+  })
+
+  await test('a name that looks like a statement can be the name of somebody', async t => {
+    const source = await open(
+      t,
+      AWKWARD_NAMES.map((name, index) => stored(name, { id: `awkward-${index}` })),
+    )
+    for (const [index, name] of AWKWARD_NAMES.entries()) {
+      t.match(await source.findByUsername(name), { id: `awkward-${index}`, username: name })
+    }
+  })
+
+  await test('names are any letters of the world', async t => {
+    const source = await open(
+      t,
+      UNICODE_NAMES.map((name, index) => stored(name, { id: `unicode-${index}`, nickname: name })),
+    )
+    for (const [index, name] of UNICODE_NAMES.entries()) {
+      t.match(await source.findByUsername(name), { id: `unicode-${index}`, username: name, extra: { nickname: name } })
+    }
+  })
+
+  await test('an id arrives digit by digit', async t => {
+    const ids = ['9007199254740993', '1923456789012345678', '9223372036854775807', '0017', 'user@example.com']
+    const source = await open(
+      t,
+      ids.map((id, index) => stored(`user${index}`, { id })),
+    )
+    for (const [index, id] of ids.entries()) t.equal((await source.findByUsername(`user${index}`))?.id, id)
+  })
+
+  await test('every form of a bcrypt hash arrives as it is stored', async t => {
+    const forms = ['$2a$', '$2b$', '$2y$'].map(form => HASH.replace('$2b$', form))
+    const source = await open(
+      t,
+      forms.map((password, index) => stored(`user${index}`, { password })),
+    )
+    for (const [index, hash] of forms.entries()) {
+      t.equal((await source.findByUsername(`user${index}`))?.passwordHash, hash)
+    }
+  })
+
+  await test('each status is told', async t => {
+    const statuses = ['ACTIVE', 'INACTIVE', 'LOCKED'] as const
+    const source = await open(
+      t,
+      statuses.map(status => stored(status.toLowerCase(), { status })),
+    )
+    for (const status of statuses) t.equal((await source.findByUsername(status.toLowerCase()))?.status, status)
+  })
+
+  await test('many questions at once are each answered for themselves', async t => {
+    const names = Array.from({ length: 40 }, (_, index) => `user${index}`)
+    const source = await open(
+      t,
+      names.map(name => stored(name, { id: `id-of-${name}` })),
+    )
+    const found = await Promise.all([...names, 'nobody'].map(name => source.findByUsername(name)))
+    t.same(
+      found.map(account => account?.id),
+      [...names.map(name => `id-of-${name}`), undefined],
+    )
+  })
+}

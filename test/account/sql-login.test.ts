@@ -1,0 +1,86 @@
+import bcrypt from 'bcrypt'
+import t from 'tap'
+import { openWorld } from '../world.ts'
+import { missingDatabase, startDatabase } from './database-server.ts'
+
+const PASSWORD = 'correct horse 2'
+const hash = bcrypt.hashSync(PASSWORD, 4)
+const USERS: [id: string, username: string, password: string, status: string][] = [
+  ['9007199254740993', 'anna', hash.replace('$2b$', '$2a$'), 'ACTIVE'],
+  ['9007199254740994', '管理员', hash, 'ACTIVE'],
+  ['9007199254740995', 'carla', hash.replace('$2b$', '$2y$'), 'ACTIVE'],
+  ['9007199254740996', 'left', hash, 'INACTIVE'],
+]
+
+for (const kind of ['postgres', 'mysql'] as const) {
+  t.test(`accounts in ${kind}`, { skip: missingDatabase(kind) }, async t => {
+    const server = await startDatabase(kind)
+    t.teardown(() => server.stop())
+    const table = `dualgate_staff_${process.pid}`
+    const charset = kind === 'mysql' ? ' CHARACTER SET utf8mb4' : ''
+    await server.run(
+      `CREATE TABLE ${table} (id bigint PRIMARY KEY, login varchar(64), hash varchar(80), state varchar(10), roles text)${charset}`,
+    )
+    if (server.own === null) t.teardown(() => server.run(`DROP TABLE ${table}`))
+    for (const [id, username, password, status] of USERS) {
+      const text = Buffer.from(username).toString('hex')
+      const name = kind === 'mysql' ? `CONVERT(X'${text}' USING utf8mb4)` : `convert_from('\\x${text}', 'UTF8')`
+      await server.run(`INSERT INTO ${table} VALUES (${id}, ${name}, '${password}', '${status}', 'operator,auditor')`)
+    }
+    const query = `SELECT id, login AS username, hash AS password, state AS status, roles FROM ${table} WHERE login = :username`
+    const world = await openWorld({ config: { accounts: { kind: 'sql', url: server.url, query, timeout: '20s' } } })
+    t.teardown(() => world.close())
+    const signIn = async (username: string, password = PASSWORD) =>
+      world.post('/api/v1/public/b/login', await world.credentials(username, password))
+
+    await t.test('their users sign in by the real endpoint, whatever the form of their hash', async t => {
+      for (const [id, username, , status] of USERS) {
+        if (status !== 'ACTIVE') continue
+        const token = await world.signIn(username, PASSWORD)
+        const { data } = await world.operate('business', 'get-login-id-by-token', { token })
+        t.equal(data.user_id, id)
+      }
+    })
+
+    await t.test('what the table says of a user stands in the session', async t => {
+      const token = await world.signIn('管理员', PASSWORD)
+      const found = await world.store.sessions.find('BUSINESS', token)
+      t.match(found?.extra, { username: '管理员', status: 'ACTIVE', roles: ['operator', 'auditor'] })
+      t.notMatch(JSON.stringify(found), hash.slice(7))
+    })
+
+    await t.test(
+      'a wrong password and a wrong name are refused in the same words, a left user by its status',
+      async t => {
+        const wrong = (await signIn('anna', 'wrong horse')).json()
+        const unknown = (await signIn(`anna' OR '1'='1`)).json()
+        t.equal(wrong.code, 400)
+        t.equal(wrong.message, 'Wrong username or password')
+        t.same({ ...unknown, trace_id: '' }, { ...wrong, trace_id: '' })
+        t.equal((await signIn('left')).json().message, 'Account inactive')
+      },
+    )
+
+    const shared = server.own === null && 'LEFT OUT: the server is not the test’s own'
+    await t.test(
+      'without the database a login is answered with 503, and sessions live on',
+      { skip: shared },
+      async t => {
+        const token = await world.signIn('anna', PASSWORD)
+        await server.own!.kill()
+        for (const password of [PASSWORD, 'wrong horse']) {
+          const answer = await signIn('anna', password)
+          t.equal(answer.status, 503)
+          t.match(answer.json(), { code: 503, success: false, data: null })
+        }
+        t.equal((await world.get('/api/v1/orders', token)).status, 200)
+        const log = world.log.join('\n')
+        t.match(log, 'the database of the accounts')
+        for (const secret of [server.url, decodeURIComponent(new URL(server.url).password), hash.slice(7)])
+          t.notMatch(log, secret)
+        await server.own!.restart()
+        t.ok(await world.signIn('anna', PASSWORD))
+      },
+    )
+  })
+}

@@ -1,0 +1,361 @@
+import { inspect } from 'node:util'
+import t, { type Test } from 'tap'
+import type { AccountSource } from '../../src/account/accounts.ts'
+import { createSqlAccounts } from '../../src/account/sql.ts'
+import { type DatabaseKind, type DatabaseServer, missingDatabase, startDatabase } from './database-server.ts'
+import { HASH, reasonOf, type StoredAccount, sourceContract } from './source-contract.ts'
+
+/** Where the two speak differently. */
+interface Dialect {
+  text: string
+  bytes: string
+  sleep(seconds: number): string
+  /** How many statements with this word in them are running. */
+  running(word: string): string
+  /** A function `touch()` that writes to the table `touched`. */
+  touch: string[]
+}
+
+const DIALECTS: Record<DatabaseKind, Dialect> = {
+  postgres: {
+    text: 'text',
+    bytes: 'bytea',
+    sleep: seconds => `pg_sleep(${seconds})`,
+    running: word =>
+      `SELECT count(*) AS n FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%${word}%'`,
+    touch: [
+      'CREATE OR REPLACE FUNCTION touch() RETURNS text LANGUAGE plpgsql AS $$ BEGIN INSERT INTO touched VALUES (1); RETURN 1; END $$',
+    ],
+  },
+  mysql: {
+    text: 'varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
+    bytes: 'varbinary(255)',
+    sleep: seconds => `SLEEP(${seconds})`,
+    running: word =>
+      `SELECT count(*) AS n FROM information_schema.processlist WHERE command IN ('Query', 'Execute') AND id <> connection_id() AND info LIKE '%${word}%'`,
+    touch: [
+      'CREATE FUNCTION touch() RETURNS int DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO touched VALUES (1); RETURN 1; END',
+    ],
+  },
+}
+
+for (const kind of ['postgres', 'mysql'] as const) {
+  t.test(kind, { skip: missingDatabase(kind) }, async t => {
+    const server = await startDatabase(kind)
+    t.teardown(() => server.stop())
+    const world = { kind, server, dialect: DIALECTS[kind] }
+    await sourceContract(t, kind, async (t, accounts) => openTable(t, world, accounts))
+    await columnLaw(t, world)
+    await faultLaw(t, world)
+    await readOnlyLaw(t, world)
+    await timeLaw(t, world)
+    await connectionLaw(t, world)
+  })
+}
+
+interface World {
+  kind: DatabaseKind
+  server: DatabaseServer
+  dialect: Dialect
+}
+
+function open(t: Test, url: string, query: string, settings: { timeout?: number; pool?: number } = {}) {
+  const source = createSqlAccounts({ kind: 'sql', url, query, timeout: 10_000, pool: 2, ...settings })
+  t.teardown(() => source.close())
+  return source
+}
+
+let tables = 0
+
+/** A table of its own with these accounts, as an operator might have one, and a source that reads it. */
+async function openTable(t: Test, { server, dialect: { text } }: World, accounts: StoredAccount[]) {
+  const table = `dualgate_accounts_${process.pid}_${tables++}`
+  const columns = ['id', 'username', 'password', 'status', 'nickname', 'roles', 'permissions']
+  await server.run(`CREATE TABLE ${table} (${columns.map(name => `${name} ${text}`).join(', ')})`)
+  t.teardown(() => server.run(`DROP TABLE ${table}`))
+  if (accounts.length > 0) {
+    const rows = accounts.map(account => [
+      account.id,
+      account.username,
+      account.password,
+      account.status,
+      account.nickname ?? null,
+      account.roles === undefined ? null : JSON.stringify(account.roles),
+      account.permissions?.join(', ') ?? null,
+    ])
+    await server.run(`INSERT INTO ${table} VALUES ${rows.map(row => `(${row.map(literal).join(', ')})`).join(', ')}`)
+  }
+  return open(t, server.url, `SELECT ${columns.join(', ')} FROM ${table} WHERE username = :username`)
+
+  function literal(value: string | null): string {
+    if (value === null) return 'NULL'
+    const hex = Buffer.from(value).toString('hex')
+    return text === 'text' ? `convert_from('\\x${hex}', 'UTF8')` : `CONVERT(X'${hex}' USING utf8mb4)`
+  }
+}
+
+/** A query that needs no table: the named expressions as one row, for every name but "nobody". */
+function row(columns: Record<string, string>, also = '', where = `:username <> 'nobody'`): string {
+  const given = { id: `'1'`, username: `'admin'`, password: `'${HASH}'`, status: `'ACTIVE'`, ...columns }
+  const listed = Object.entries(given).map(([name, expression]) => `${expression} AS ${name}`)
+  return `SELECT ${listed.join(', ')} ${also} FROM (SELECT 1 AS one) AS t WHERE ${where}`
+}
+
+async function columnLaw(t: Test, { kind, server }: World): Promise<void> {
+  const found = async (t: Test, columns: Record<string, string>) =>
+    open(t, server.url, row(columns)).findByUsername('admin')
+
+  await t.test('an id that is a number arrives digit by digit', async t => {
+    const big = kind === 'postgres' ? 'CAST(9007199254740993 AS bigint)' : 'CAST(9007199254740993 AS signed)'
+    t.equal((await found(t, { id: big }))?.id, '9007199254740993')
+    t.equal((await found(t, { id: '17' }))?.id, '17')
+    const largest =
+      kind === 'postgres' ? 'CAST(9223372036854775807 AS bigint)' : 'CAST(18446744073709551615 AS unsigned)'
+    t.equal((await found(t, { id: largest }))?.id, kind === 'postgres' ? '9223372036854775807' : '18446744073709551615')
+  })
+
+  await t.test('only the words ACTIVE and LOCKED are these; every other status lets nobody in', async t => {
+    for (const status of ['1', '0', `'active'`, `'LOCKED '`, `'enabled'`, 'NULL', `''`]) {
+      t.equal((await found(t, { status }))?.status, 'INACTIVE', status)
+    }
+  })
+
+  await t.test('an account without a password is there, with a hash that no password has', async t => {
+    t.equal((await found(t, { password: 'NULL' }))?.passwordHash, '')
+    t.equal((await found(t, { password: `'letmein'` }))?.passwordHash, 'letmein')
+  })
+
+  await t.test('binary columns are read as the text they hold', async t => {
+    const bytes = (text: string) =>
+      kind === 'postgres' ? `convert_to('${text}', 'UTF8')` : `CAST('${text}' AS binary)`
+    const account = await found(t, { id: bytes('17'), password: bytes(HASH), nickname: bytes('管理员') })
+    t.match(account, { id: '17', passwordHash: HASH, extra: { nickname: '管理员' } })
+  })
+
+  await t.test('roles and permissions are lists in any of the forms in use', async t => {
+    const forms = [`'["a", "b:c"]'`, `'a,b:c'`, `' a , b:c ,'`]
+    if (kind === 'postgres')
+      forms.push(
+        `ARRAY['a', 'b:c']`,
+        `ARRAY['a', 'b:c']::varchar[]`,
+        `'["a", "b:c"]'::jsonb`,
+        `'["a", 7, "b:c"]'::json`,
+      )
+    else forms.push(`JSON_ARRAY('a', 'b:c')`)
+    for (const form of forms) {
+      t.same(
+        (await found(t, { roles: form, permissions: form }))?.extra,
+        { roles: ['a', 'b:c'], permissions: ['a', 'b:c'] },
+        form,
+      )
+    }
+    t.same((await found(t, { roles: `''`, permissions: 'NULL' }))?.extra, { roles: [] })
+  })
+
+  await t.test('further columns go into the session as values that JSON has', async t => {
+    const time = kind === 'postgres' ? `timestamp '2025-01-31 12:00:00'` : `CAST('2025-01-31 12:00:00' AS datetime)`
+    const account = await found(t, { since: time, level: '3', nothing: 'NULL', dept: `'北京'` })
+    t.same(account?.extra, { since: '2025-01-31 12:00:00', level: 3, dept: '北京' })
+  })
+
+  await t.test('a placeholder may stand more than once', async t => {
+    const query = `${row({})} AND (:username = 'admin' OR :username = 'admin@example.com')`
+    const source = open(t, server.url, query)
+    t.equal((await source.findByUsername('admin@example.com'))?.id, '1')
+    t.equal(await source.findByUsername('other'), null)
+  })
+}
+
+async function faultLaw(t: Test, { kind, server }: World): Promise<void> {
+  const quoted = (name: string) => (kind === 'postgres' ? `"${name}"` : `\`${name}\``)
+  const broken: Record<string, string> = {
+    'two rows for one name': `${row({})} UNION ALL ${row({ id: `'2'` })}`,
+    'two ids': row({}, `, '2' AS id`),
+    'two ids that differ in case': row({}, `, '2' AS ${quoted('ID')}`),
+    'two of another column': row({ dept: `'a'` }, `, 'b' AS dept`),
+    'no id': row({}).replace(`'1' AS id`, `'1' AS number`),
+    'no status': row({}).replace('AS status', 'AS state'),
+    'no password': row({}).replace('AS password', 'AS secret'),
+    'an id that is null': row({ id: 'NULL' }),
+    'an empty id': row({ id: `''` }),
+    'an id that does not fit a header': row({ id: `'a b'` }),
+    'an id with a line break': row({ id: kind === 'postgres' ? `E'1\\n'` : `'1\\n'` }),
+    'a name that is null': row({ username: 'NULL' }),
+    'roles that begin like JSON': row({ roles: `'["a"'` }),
+    'roles that are a number': row({ roles: '7' }),
+    'more than a session holds': row({ story: `REPEAT('x', 7000)` }),
+    'a picture': row({ picture: kind === 'postgres' ? `'\\xff00'::bytea` : `X'FF00'` }),
+    'no table': 'SELECT id, username, password, status FROM no_such_table WHERE username = :username',
+    'a placeholder in a text': row({}, '', `'a' <> ' :username '`),
+    'two statements': `${row({})}; ${row({ id: `'2'` })}`,
+  }
+  for (const [what, query] of Object.entries(broken)) {
+    await t.test(`${what}: a failure of the source, never a wrong password`, async t => {
+      t.equal(await reasonOf(open(t, server.url, query).findByUsername('admin')), 'UNAVAILABLE')
+    })
+  }
+
+  await t.test('what the fault tells holds neither the name that was asked for nor the URL', async t => {
+    const url = new URL(server.url)
+    const queries = [
+      row(
+        {},
+        '',
+        kind === 'postgres' ? 'CAST(:username AS integer) = 1' : 'JSON_VALUE(CHAR(0), :username) = 1 AND no_such = 1',
+      ),
+      'SELECT id FROM no_such_table WHERE username = :username',
+      row({ id: 'NULL' }),
+    ]
+    for (const query of queries) {
+      const fault: unknown = await open(t, server.url, query)
+        .findByUsername('my-password-by-mistake')
+        .catch(error => error)
+      const told = inspect(fault, { depth: 9, showHidden: true })
+      t.notMatch(told, 'my-password-by-mistake')
+      t.notMatch(told, decodeURIComponent(url.password))
+      t.notMatch(told, url.password)
+    }
+  })
+
+  if (kind === 'postgres') {
+    await t.test('a name that the database has no way to write is absent', async t => {
+      t.equal(await reasonOf(open(t, server.url, row({})).findByUsername('admin\0')), 'answered null')
+    })
+  }
+}
+
+async function readOnlyLaw(t: Test, { kind, server, dialect }: World): Promise<void> {
+  await t.test('a query cannot write', async t => {
+    await server.run('CREATE TABLE touched (one int)', ...dialect.touch)
+    t.teardown(() => server.run('DROP FUNCTION touch', 'DROP TABLE touched'))
+    const queries = [row({ touched: 'touch()' })]
+    if (kind === 'postgres') queries.push(`WITH w AS (INSERT INTO touched VALUES (1) RETURNING one) ${row({})}`)
+    for (const query of queries)
+      t.equal(await reasonOf(open(t, server.url, query).findByUsername('admin')), 'UNAVAILABLE')
+    t.equal(Number((await server.run('SELECT count(*) AS n FROM touched'))[0]!.n), 0)
+    await server.run(row({ touched: 'touch()' }, '', '1 = 1'))
+    t.equal(Number((await server.run('SELECT count(*) AS n FROM touched'))[0]!.n), 1, 'the function does write')
+  })
+}
+
+/** What a source answers as soon as it answers again. */
+async function answers(source: AccountSource, username: string): Promise<string> {
+  for (;;) {
+    const answer = await reasonOf(source.findByUsername(username))
+    if (answer !== 'UNAVAILABLE' && answer !== 'BUSY') return answer
+  }
+}
+
+async function timeLaw(t: Test, { server, dialect }: World): Promise<void> {
+  const slow = (word: string) =>
+    row({ slept: `CASE WHEN :username = 'quick' THEN NULL ELSE ${dialect.sleep(60)} END`, word: `'${word}'` })
+
+  await t.test('a slow answer is not waited for, here or in the database', async t => {
+    const source = open(t, server.url, slow('tortoise'), { timeout: 500 })
+    t.equal(await reasonOf(source.findByUsername('admin')), 'UNAVAILABLE')
+    for (;;) {
+      const [counted] = await server.run(dialect.running('tortoise'))
+      if (Number(counted!.n) === 0) break
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+    t.match(await answers(source, 'quick'), '"id":"1"', 'and the source goes on answering')
+  })
+
+  await t.test('waiting for others counts as waiting', async t => {
+    const source = open(t, server.url, slow('snail'), { timeout: 500, pool: 1 })
+    const names = Array.from({ length: 20 }, (_, index) => `user${index}`)
+    t.same(await Promise.all(names.map(name => reasonOf(source.findByUsername(name)))), Array(20).fill('UNAVAILABLE'))
+    t.match(await answers(source, 'quick'), '"id":"1"')
+  })
+
+  await t.test('when too many ask at once, the last are told to come again', async t => {
+    const source = open(t, server.url, slow('crowd'), { timeout: 1000, pool: 2 })
+    const reasons = Array.from({ length: 67 }, () => reasonOf(source.findByUsername('admin')))
+    t.equal(await reasons.at(-1), 'BUSY')
+    t.same([...new Set(await Promise.all(reasons.slice(0, -1)))], ['UNAVAILABLE'])
+    t.match(await answers(source, 'quick'), '"id":"1"')
+  })
+}
+
+async function connectionLaw(t: Test, { kind, server, dialect }: World): Promise<void> {
+  const { own } = server
+  const shared = own === null && 'LEFT OUT: the server is not the test’s own'
+  await t.test(
+    'a database that is down does not stop the start, and is asked again when it is back',
+    { skip: shared },
+    async t => {
+      const wide = { timeout: 30_000 }
+      const source = open(
+        t,
+        server.url,
+        row({ slept: `CASE WHEN :username = 'slow' THEN ${dialect.sleep(60)} ELSE NULL END` }),
+        wide,
+      )
+      t.equal((await source.findByUsername('admin'))?.id, '1')
+      const inFlight = reasonOf(source.findByUsername('slow'))
+      for (let n = 0; n === 0; ) n = Number((await server.run(dialect.running('60')))[0]!.n)
+      await own!.kill()
+      t.equal(await inFlight, 'UNAVAILABLE', 'killed in mid-flight')
+      const late = open(t, server.url, row({}), wide)
+      for (let round = 0; round < 8; round++) {
+        t.equal(await reasonOf(source.findByUsername('admin')), 'UNAVAILABLE')
+        t.equal(await reasonOf(late.findByUsername('admin')), 'UNAVAILABLE')
+      }
+      await own!.restart()
+      t.equal((await source.findByUsername('admin'))?.id, '1')
+      t.equal((await late.findByUsername('admin'))?.id, '1')
+    },
+  )
+
+  await t.test('a wrong password for the database is a failure of the source, and stays a secret', async t => {
+    const url = new URL(server.url)
+    url.password = 'not%20the%20password'
+    const source = open(t, url.href, row({}))
+    for (let round = 0; round < 5; round++) {
+      const fault: unknown = await source.findByUsername('admin').catch(error => error)
+      t.equal(await reasonOf(Promise.reject(fault)), 'UNAVAILABLE')
+      t.notMatch(inspect(fault, { depth: 9, showHidden: true }), 'not the password')
+    }
+  })
+
+  const bare = !own?.certificate && 'LEFT OUT: no server of the test’s own with a certificate'
+  await t.test('TLS is verified unless the URL says otherwise', { skip: bare }, async t => {
+    const certificate = own?.certificate
+    const ask = (host: string, parameters: string) => {
+      const url = new URL(server.url)
+      url.hostname = host
+      url.search = parameters
+      const encrypted =
+        kind === 'postgres'
+          ? '(SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid())'
+          : `(SELECT variable_value <> '' FROM information_schema.session_status WHERE variable_name = 'Ssl_cipher')`
+      const asked = async () => (await open(t, url.href, row({ encrypted })).findByUsername('admin'))?.extra.encrypted
+      return reasonOf(asked().then(Boolean))
+    }
+    t.equal(await ask('127.0.0.1', ''), 'answered false')
+    t.equal(await ask('127.0.0.1', '?sslmode=no-verify'), 'answered true')
+    t.equal(await ask('localhost', '?sslmode=require'), 'UNAVAILABLE', 'nobody vouches for the certificate')
+    t.equal(await ask('localhost', `?sslmode=require&sslrootcert=${certificate}`), 'answered true')
+    const otherHost = await ask('127.0.0.1', `?sslmode=require&sslrootcert=${certificate}`)
+    t.match(otherHost, kind === 'postgres' ? 'UNAVAILABLE' : 'needs a host name', 'the certificate is for localhost')
+  })
+}
+
+t.test('a URL that is none is refused at once, without being told', async t => {
+  const urls = [
+    'postgres://gate:hush@host:99999/accounts',
+    'postgres://gate:hush%zz@host/accounts',
+    'oracle://gate:hush@host/accounts',
+    'mysql://gate:hush@host/accounts?sslmode=maybe',
+    'hush',
+  ]
+  for (const url of urls) {
+    try {
+      createSqlAccounts({ kind: 'sql', url, query: row({}), timeout: 1000, pool: 1 })
+      t.fail(url)
+    } catch (fault) {
+      t.match(fault, { message: /^accounts\.url/ })
+      t.notMatch(inspect(fault), 'hush')
+    }
+  }
+})

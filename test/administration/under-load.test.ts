@@ -1,0 +1,114 @@
+import t, { type Test } from 'tap'
+import type { Refusal } from '../../src/refusal.ts'
+import { startCluster } from '../store/redis-cluster.ts'
+import { withoutRedis, withoutRedisServer } from '../store/redis-server.ts'
+import { openWorld, type World } from '../world.ts'
+
+/* Administrators look while sessions come and go. */
+
+/** A longer run: `LOAD_SECONDS=60 npx tap test/administration/under-load.test.ts`. */
+const SECONDS = Number(process.env.LOAD_SECONDS ?? 10)
+const ADMINISTRATORS = 20
+const LOGINS_PER_SECOND = 100
+const STABLE = 200
+const PAGE = 50
+/** What is tested is what they see, not how fast a busy machine shows it. */
+const PATIENCE = '30s'
+
+async function underLoad(t: Test, world: World): Promise<void> {
+  const { business, consumer } = world.gateway.sides
+  const admin = await world.signIn()
+  const stable = new Set<string>()
+  for (let i = 0; i < STABLE; i++) {
+    const user = `stable${i}`
+    stable.add(user)
+    await consumer.login(undefined, user, { username: `stable-${i}` })
+    await business.login(undefined, user)
+  }
+  stable.add('1')
+  const until = Date.now() + SECONDS * 1000
+  const seen = { pagings: 0, logins: 0, kickouts: 0, wrong: [] as string[] }
+
+  /** Pages through everybody who stays, and finds each exactly once. */
+  async function page(base: string, keyword: string, expected: number): Promise<void> {
+    while (Date.now() < until) {
+      const found: string[] = []
+      for (let current = 1; current <= Math.ceil(expected / PAGE); current++) {
+        const path = `/api/v1/${base}/session/page?size=${PAGE}&current=${current}&keyword=${keyword}`
+        const { data, message } = (await world.get(path, admin)).json()
+        if (data === null) seen.wrong.push(message)
+        else found.push(...data.records.map(({ user_id }: { user_id: string }) => user_id))
+      }
+      const once = new Set(found)
+      if (once.size !== found.length) seen.wrong.push(`${found.length - once.size} shown twice`)
+      if (once.size !== expected) seen.wrong.push(`${once.size} of ${expected} shown`)
+      seen.pagings++
+    }
+  }
+
+  const users = (i: number): string => `guest${i % 500}`
+  /** A login that overlaps a kickout of the same user may be refused (store/store.ts: `add`). */
+  const logIn = (userId: string): Promise<string | null> =>
+    consumer.login(undefined, userId).catch((refusal: Refusal) => {
+      if (refusal.reason === 'NOT_LOGGED_IN') return null
+      throw refusal
+    })
+
+  async function comeAndGo(): Promise<void> {
+    for (let i = 0; Date.now() < until; i++) {
+      const began = Date.now()
+      const token = await logIn(users(i * 7))
+      if (token !== null) seen.logins++
+      if (token !== null && i % 3 === 0) await consumer.renewTimeout({ headers: { authorization: token } }, 1 + (i % 4))
+      if (i % 5 === 0) {
+        await consumer.kickout(users(i * 11))
+        seen.kickouts++
+      }
+      await new Promise(resolve => setTimeout(resolve, Math.max(0, 10_000 / LOGINS_PER_SECOND - (Date.now() - began))))
+    }
+  }
+
+  await Promise.all([
+    ...Array.from({ length: ADMINISTRATORS / 2 }, () => page('client', 'stable-', STABLE)),
+    ...Array.from({ length: ADMINISTRATORS / 2 }, () => page('sys', '', stable.size)),
+    ...Array.from({ length: 10 }, comeAndGo),
+  ])
+  t.same([...new Set(seen.wrong)], [])
+  t.ok(seen.pagings > ADMINISTRATORS && seen.kickouts > 0, JSON.stringify(seen))
+
+  // Short lives have ended, also where their end was just now.
+  await new Promise(resolve => setTimeout(resolve, 5000))
+  let tokens = 0
+  let online = 0
+  for (let i = 0; i < 500; i++) {
+    const live = await world.store.sessions.tokens('CONSUMER', users(i))
+    tokens += live.length
+    if (live.length > 0) online++
+  }
+  const { data } = (await world.get('/api/v1/client/session/analysis', admin)).json()
+  t.equal(data.online_user_count, STABLE + online, 'users online are those with live keys')
+  t.equal(data.proportion_of_b_and_c, `${stable.size}/${STABLE + tokens}`, 'and so are tokens')
+  t.equal(data.today_login_count, STABLE + seen.logins, 'every login was counted')
+}
+
+t.test('embedded store', async t => {
+  const world = await openWorld({ config: { store: { timeout: PATIENCE } } })
+  t.teardown(() => world.close())
+  await underLoad(t, world)
+})
+
+t.test('Redis', { skip: withoutRedis }, async t => {
+  const world = await openWorld({ store: 'redis', environment: { STORE__TIMEOUT: PATIENCE } })
+  t.teardown(() => world.close())
+  await underLoad(t, world)
+})
+
+t.test('Cluster of three masters', { skip: withoutRedisServer }, async t => {
+  const cluster = await startCluster()
+  t.teardown(() => cluster.stop())
+  const world = await openWorld({
+    config: { store: { kind: 'redis', timeout: PATIENCE, redis: { cluster: cluster.nodes } } },
+  })
+  t.teardown(() => world.close())
+  await underLoad(t, world)
+})

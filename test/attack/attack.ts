@@ -1,0 +1,44 @@
+import type { LoginType } from '../../src/side/record.ts'
+
+/** One hostile input, and what becomes of it. */
+export interface Attack {
+  /** What the gateway does, as a statement. */
+  claim: string
+  /**
+   * The bytes that are sent, in latin1. `{C}` stands for a live token of the C side, `{B}` for one of the B side. An
+   * honest request of somebody else follows on the same connection, as behind a proxy that shares connections.
+   */
+  send: string
+  /** The answers: `upstream`, or the `code` of the gateway's own. None where the connection only ends. */
+  answers: readonly ('upstream' | number)[]
+  /** The requests that arrive at the backend, besides the honest one. */
+  arrives?: readonly Arrival[]
+  /** Whether nothing follows, because the attack is a request that is never complete. */
+  unfinished?: boolean
+}
+
+export interface Arrival {
+  /** The request line. */
+  line: string
+  /** The header lines that the caller sent and that go on, as they were written. */
+  headers?: readonly string[]
+  body?: string
+  /** Whose session was found; nothing says who the caller is without one. */
+  as?: LoginType
+  /** The `Host` that the caller asked for; `x` when not given. */
+  host?: string
+}
+
+/** A request of lines, with an empty line behind them and `body` behind that. */
+export const request = (lines: readonly string[], body = ''): string => `${lines.join('\r\n')}\r\n\r\n${body}`
+
+const HOST = 'Host: x'
+
+/** A request with a session of the C side that changes one thing. */
+export const asConsumer = (line: string, ...headers: string[]): string =>
+  request([line, HOST, 'Authorization: Bearer {C}', ...headers])
+
+export const asNobody = (line: string, ...headers: string[]): string => request([line, HOST, ...headers])
+
+export const asBusiness = (line: string, ...headers: string[]): string =>
+  request([line, HOST, 'Authorization: Bearer {B}', ...headers])

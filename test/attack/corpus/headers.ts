@@ -1,0 +1,195 @@
+import { type Attack, asBusiness, asConsumer, asNobody, request } from '../attack.ts'
+
+/* Headers that say who calls, where from, or what is asked for: the gateway alone says so. */
+
+const C = 'GET /api/v1/c/x HTTP/1.1'
+const B = 'GET /api/v1/sys/x HTTP/1.1'
+const OPEN = 'GET /api/v1/public/c/x HTTP/1.1'
+
+/** Spellings that CGI, WSGI, PHP, Servlet filters and others fold into one. */
+const spellings = (name: string): string[] => [
+  name,
+  name.toLowerCase(),
+  name.toUpperCase(),
+  name.replaceAll('-', '_'),
+  name.replace('-', '_'),
+  name.replace(/-([^-]*)$/, '_$1'),
+  name.replaceAll('-', '.'),
+  name.replace('-', '.').toLowerCase(),
+]
+
+const IDENTITY = ['X-Login-Id', 'X-Login-Type', 'X-Login-Extra', 'X-Login-Signature']
+
+const identity = IDENTITY.flatMap(name =>
+  spellings(name).flatMap((spelling): Attack[] => [
+    {
+      claim: `${spelling} of a caller without a session does not arrive`,
+      send: asNobody(OPEN, `${spelling}: 1`),
+      answers: ['upstream'],
+      arrives: [{ line: OPEN }],
+    },
+    {
+      claim: `${spelling} of a consumer does not arrive, not even twice`,
+      send: asConsumer(C, `${spelling}: 1`, 'X-Other: kept', `${spelling}: BUSINESS`),
+      answers: ['upstream'],
+      arrives: [{ line: C, as: 'CONSUMER', headers: ['X-Other: kept'] }],
+    },
+    {
+      claim: `${spelling} of the B side does not arrive`,
+      send: asBusiness(B, `${spelling}: 1`),
+      answers: ['upstream'],
+      arrives: [{ line: B, as: 'BUSINESS' }],
+    },
+  ]),
+)
+
+const FORGEABLE = [
+  'X-Forwarded-For',
+  'X-Forwarded-Proto',
+  'X-Forwarded-Host',
+  'X-Forwarded-Port',
+  'X-Forwarded-Prefix',
+  'X-Forwarded-User',
+  'X-Forwarded-Uri',
+  'X-Forwarded-Method',
+  'X-Real-IP',
+  'X-Original-URL',
+  'X-Rewrite-URL',
+  'X-Accel-Redirect',
+  'X-Accel-Buffering',
+  'X-Request-Id',
+]
+
+const forgeable = FORGEABLE.flatMap(name =>
+  spellings(name).map(
+    (spelling): Attack => ({
+      claim: `${spelling} from a peer that is no trusted proxy does not arrive`,
+      send: asConsumer(C, `${spelling}: /api/v1/sys/u`, 'X-Other: kept'),
+      answers: ['upstream'],
+      arrives: [{ line: C, as: 'CONSUMER', headers: ['X-Other: kept'] }],
+    }),
+  ),
+)
+
+const STRIPPED = [
+  'Forwarded: for=10.0.0.1;host=internal;proto=https',
+  'Keep-Alive: timeout=600, max=1000',
+  'TE: trailers, deflate;q=0.5',
+  'Trailer: X-Login-Id',
+  'Proxy-Connection: keep-alive',
+  'Proxy-Authorization: Basic YTpi',
+  'Proxy-Authenticate: Basic',
+  'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA',
+  'Expect: 100-continue',
+  'Content_Length: 3',
+  'Transfer_Encoding: chunked',
+].map(
+  (header): Attack => ({
+    claim: `${header.split(':')[0]} is not passed on`,
+    send: asConsumer(C, header, 'X-Other: kept'),
+    answers: ['upstream'],
+    arrives: [{ line: C, as: 'CONSUMER', headers: ['X-Other: kept'] }],
+  }),
+)
+
+const CONNECTION = [
+  'X-Login-Id',
+  'x-login-type, X-Login-Id',
+  'authorization',
+  'host',
+  'X-Forwarded-For',
+  'close, X-Login-Id',
+]
+
+const connection = CONNECTION.map(
+  (named): Attack => ({
+    claim: `Connection: ${named} cannot remove what the gateway says`,
+    send: asConsumer(C, `Connection: ${named}`, 'X-Other: kept'),
+    answers: ['upstream'],
+    arrives: [{ line: C, as: 'CONSUMER', headers: ['X-Other: kept'] }],
+  }),
+)
+
+const lines = (count: number): string[] => Array.from({ length: count }, (_, i) => `X-${i}: ${i}`)
+
+export default [
+  ...identity,
+  ...forgeable,
+  ...STRIPPED,
+  ...connection,
+  {
+    claim: 'what Connection names is not passed on',
+    send: asConsumer(C, 'Connection: X-Hop', 'X-Hop: 1', 'X-Other: kept'),
+    answers: ['upstream'],
+    arrives: [{ line: C, as: 'CONSUMER', headers: ['X-Other: kept'] }],
+  },
+  {
+    claim: 'Connection: content-length cannot take the framing from a body',
+    send: request(
+      ['POST /api/v1/public/c/x HTTP/1.1', 'Host: x', 'Connection: content-length', 'Content-Length: 5'],
+      'hello',
+    ),
+    answers: ['upstream'],
+    arrives: [{ line: 'POST /api/v1/public/c/x HTTP/1.1', body: 'hello' }],
+  },
+  {
+    claim: 'two Authorization headers are refused',
+    send: asConsumer(C, 'Authorization: Bearer {B}'),
+    answers: [400],
+  },
+  {
+    claim: 'two equal Authorization headers are refused',
+    send: asConsumer(C, 'authorization: Bearer {C}'),
+    answers: [400],
+  },
+  { claim: 'two Host headers are refused', send: asConsumer(C, 'Host: evil.example'), answers: [400] },
+  { claim: 'a request without Host is refused', send: request([C, 'Authorization: Bearer {C}']), answers: [400] },
+  {
+    claim: 'the token of a session does not arrive',
+    send: asConsumer(C, 'X-Other: kept'),
+    answers: ['upstream'],
+    arrives: [{ line: C, as: 'CONSUMER', headers: ['X-Other: kept'] }],
+  },
+  {
+    claim: 'no other spelling of Authorization arrives with a session',
+    send: asConsumer(C, 'AUTHORIZATION_: x', 'X-Other: kept'),
+    answers: ['upstream'],
+    arrives: [{ line: C, as: 'CONSUMER', headers: ['AUTHORIZATION_: x', 'X-Other: kept'] }],
+  },
+  {
+    claim: 'as many as 200 header lines are looked at',
+    send: asConsumer(C, ...lines(198)),
+    answers: ['upstream'],
+    arrives: [{ line: C, as: 'CONSUMER', headers: lines(198) }],
+  },
+  { claim: 'more than 200 header lines are refused', send: asConsumer(C, ...lines(199)), answers: [431] },
+  { claim: 'two thousand header lines are refused', send: asConsumer(C, ...lines(1200)), answers: [431] },
+  { claim: 'a header of 16 KiB is refused', send: asConsumer(C, `X-Big: ${'x'.repeat(16_384)}`), answers: [431] },
+  {
+    claim: 'an identity behind two hundred other headers is refused and not forgotten',
+    send: asNobody(OPEN, ...lines(250), 'X-Login-Id: 1'),
+    answers: [431],
+  },
+  {
+    claim: 'a change to HTTP/2 is not taken up',
+    send: asConsumer(
+      C,
+      'Connection: Upgrade, HTTP2-Settings, close',
+      'Upgrade: h2c',
+      'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA',
+    ),
+    answers: ['upstream'],
+    arrives: [{ line: C, as: 'CONSUMER' }],
+  },
+  {
+    claim: 'an expectation that nobody knows is refused',
+    send: asConsumer(C, 'Expect: the-unexpected'),
+    answers: [417],
+  },
+  {
+    claim: 'names like those of object prototypes are names',
+    send: asConsumer(C, '__proto__: 1', 'constructor: 2', 'hasOwnProperty: 3'),
+    answers: ['upstream'],
+    arrives: [{ line: C, as: 'CONSUMER', headers: ['__proto__: 1', 'constructor: 2', 'hasOwnProperty: 3'] }],
+  },
+] satisfies Attack[]

@@ -1,0 +1,222 @@
+import { join } from 'node:path'
+import sm from 'sm-crypto'
+import t from 'tap'
+import { addAccount } from '../../src/account/file.ts'
+import { ADMIN, openWorld, type World } from '../world.ts'
+
+/* Everything that can stand in a login request. None of it is a fault of the gateway, and none of it tells anything. */
+
+const LOCKOUT = { failures: 100_000, address_failures: 100_000 }
+const SECTIONS = ['b', 'c'] as const
+type Section = (typeof SECTIONS)[number]
+
+const world = await openWorld({
+  config: { login: { lockout: LOCKOUT, consumer: { kind: 'file', path: 'consumers.yaml' } } },
+})
+t.teardown(() => world.close())
+await addAccount(join(world.folder, 'consumers.yaml'), { ...ADMIN, id: '1' })
+
+const keys = { b: await publicKeyOf(world, 'b'), c: await publicKeyOf(world, 'c') }
+
+async function publicKeyOf(world: World, section: Section): Promise<string> {
+  return (await world.get(`/api/v1/public/${section}/sm2/public-key`)).json().data
+}
+
+/** SM2 of any bytes, C1C3C2 unless said otherwise. */
+const encrypt = (text: string | number[], section: Section, mode: 0 | 1 = 1): string =>
+  sm.sm2.doEncrypt(text as string, keys[section], mode)
+
+async function credentials(section: Section): Promise<Record<string, unknown>> {
+  const { id, answer } = await world.captcha(section)
+  return {
+    captcha_id: id,
+    captcha_value: answer,
+    username: ADMIN.username,
+    password: encrypt(ADMIN.password, section),
+  }
+}
+
+const login = (section: Section, body: unknown) => world.post(`/api/v1/public/${section}/login`, body)
+
+const WRONG = { code: 400, success: false, data: null, message: 'Wrong username or password' }
+
+/** The same ciphertext with one bit of one byte turned over. */
+function flipped(hex: string, byte: number): string {
+  const bytes = Buffer.from(hex, 'hex')
+  const at = byte < 0 ? bytes.length + byte : byte
+  bytes[at] = bytes[at]! ^ 1
+  return bytes.toString('hex')
+}
+
+/** Passwords that are no encrypted password of this account; all of them look like a wrong one. */
+const PASSWORDS: Readonly<Record<string, (section: Section) => string>> = {
+  'plain text': () => ADMIN.password,
+  'no hex': section => `zz${encrypt(ADMIN.password, section).slice(2)}`,
+  'an odd number of digits': section => encrypt(ADMIN.password, section).slice(1),
+  'too few digits': () => 'ab'.repeat(40),
+  'only the overhead of a ciphertext': section => encrypt(ADMIN.password, section).slice(0, 192),
+  'the other order of parts, C1C2C3': section => encrypt(ADMIN.password, section, 0),
+  'another bit in C1': section => flipped(encrypt(ADMIN.password, section), 3),
+  'another bit in C3': section => flipped(encrypt(ADMIN.password, section), 70),
+  'another bit in C2': section => flipped(encrypt(ADMIN.password, section), -1),
+  'a C1 that is no point of the curve': section => '11'.repeat(64) + encrypt(ADMIN.password, section).slice(128),
+  'a C1 of zeros, as the point at infinity': section => '00'.repeat(64) + encrypt(ADMIN.password, section).slice(128),
+  'a C1 beyond the field': section => 'ff'.repeat(64) + encrypt(ADMIN.password, section).slice(128),
+  'a point in compressed form': section => `02${encrypt(ADMIN.password, section).slice(0, 64)}${'0'.repeat(80)}`,
+  'a line end behind it': section => `${encrypt(ADMIN.password, section)}\n`,
+  'a space before it': section => ` ${encrypt(ADMIN.password, section)}`,
+  'nothing, encrypted': section => encrypt([], section),
+  'bytes that are no UTF-8': section => encrypt([0xff, 0xfe, 0xc0, 0x80], section),
+  'half a surrogate': section => encrypt([0xed, 0xa0, 0x80], section),
+  'a NUL behind the right password': section => encrypt(`${ADMIN.password}\0`, section),
+  'a NUL and more behind the right password': section => encrypt(`${ADMIN.password}\0x`, section),
+  '73 bytes': section => encrypt('x'.repeat(73), section),
+  'three kilobytes': section => encrypt('x'.repeat(3000), section),
+  'the hash itself': section => encrypt('$2b$12$abcdefghijklmnopqrstuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu', section),
+  'an encryption for another key': () => sm.sm2.doEncrypt(ADMIN.password, sm.sm2.generateKeyPairHex().publicKey, 1),
+  'an empty text': () => '',
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  'an unknown one': 'nobody',
+  nothing: '',
+  'a thousand characters': 'a'.repeat(1000),
+  'a NUL': 'admin\0',
+  'a line end': 'admin\n',
+  'half a surrogate': 'admin\ud800',
+  'a name of object prototypes': '__proto__',
+  'another name of object prototypes': 'constructor',
+  'a wildcard': '*',
+  'a quote': "admin' OR '1'='1",
+  'a comment': "admin'--",
+  'a key of the store': 'svc:auth:BUSINESS:token:x',
+  'a directory': '../../etc/passwd',
+}
+
+for (const section of SECTIONS) {
+  t.test(`${section}: the right password is right, and nothing above is nearly it`, async t => {
+    t.equal((await login(section, await credentials(section))).json().code, 200)
+  })
+
+  for (const [name, make] of Object.entries(PASSWORDS)) {
+    t.test(`${section}: a password that is ${name} is a wrong one`, async t => {
+      const answer = await login(section, { ...(await credentials(section)), password: make(section) })
+      t.equal(answer.status, 200)
+      t.match(answer.json(), WRONG)
+    })
+  }
+
+  for (const [name, username] of Object.entries(NAMES)) {
+    t.test(`${section}: a username that is ${name} looks like a wrong password`, async t => {
+      const answer = await login(section, { ...(await credentials(section)), username })
+      t.equal(answer.status, 200)
+      t.match(answer.json(), WRONG)
+    })
+  }
+
+  t.test(`${section}: no field is read as another kind than it is`, async t => {
+    for (const field of ['captcha_id', 'captcha_value', 'captcha_code', 'username', 'password', 'device_id']) {
+      for (const value of [0, 12, 1.5, true, false, [], ['b'], [[]], {}, { toString: 'x' }, { length: 4 }]) {
+        const answer = await login(section, { ...(await credentials(section)), [field]: value })
+        t.match(answer.json(), { code: 400, message: `${field}: must be a string`, data: null }, field)
+      }
+      // Beyond what a double holds, and beyond what it is at all.
+      for (const number of ['12345678901234567890123', '1e400', '-0']) {
+        const body = JSON.stringify({ ...(await credentials(section)), [field]: '@' }).replace('"@"', number)
+        t.match((await login(section, body)).json(), { code: 400, message: `${field}: must be a string` })
+      }
+    }
+    for (const field of ['username', 'password']) {
+      const { [field]: _, ...rest } = await credentials(section)
+      t.match((await login(section, rest)).json(), { code: 400, message: `${field}: is missing` })
+      t.match((await login(section, { ...rest, [field]: null })).json(), { code: 400, message: `${field}: is missing` })
+    }
+  })
+
+  t.test(`${section}: a body that is no JSON object is refused`, async t => {
+    const bodies = [
+      '',
+      'null',
+      '[]',
+      '"x"',
+      '12',
+      'true',
+      '{',
+      '{"a":1}}',
+      '{"a"',
+      "{'a':1}",
+      '\ufeff{}',
+      'NaN',
+      '[[[[',
+    ]
+    for (const body of bodies) {
+      const answer = await login(section, body)
+      t.equal(answer.status, 200, body)
+      t.match(answer.json(), { code: 400, success: false, data: null }, body)
+    }
+    const deep = `{"username":${'['.repeat(3900)}${']'.repeat(3900)}}`
+    t.match((await login(section, deep)).json(), { code: 400, success: false })
+    t.match((await login(section, `{"password":"${'a'.repeat(1_000_000)}"}`)).json(), { code: 413, success: false })
+    const form = await world.call({
+      method: 'POST',
+      path: `/api/v1/public/${section}/login`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'username=admin&password=x',
+    })
+    t.match(form.json(), { code: 400, success: false })
+  })
+
+  t.test(`${section}: names of object prototypes are no fields`, async t => {
+    const body = JSON.stringify({ ...(await credentials(section)), '@': 1 })
+    for (const poison of ['"__proto__":{"admin":true}', '"constructor":{"prototype":{"admin":true}}']) {
+      const fresh = JSON.stringify({ ...(await credentials(section)), '@': 1 }).replace('"@":1', poison)
+      t.equal((await login(section, fresh)).json().code, 200)
+    }
+    const { captcha_id, captcha_value, ...rest } = JSON.parse(body)
+    const hidden = { ...rest, __proto__: undefined }
+    const onPrototype = JSON.stringify(hidden).replace(
+      '{',
+      `{"__proto__":${JSON.stringify({ captcha_id, captcha_value })},`,
+    )
+    t.match((await login(section, onPrototype)).json(), { code: 400, message: 'Captcha id or answer missing' })
+    t.equal(({} as { admin?: unknown }).admin, undefined)
+  })
+
+  t.test(`${section}: a captcha is answered once, by its own id, on its own side`, async t => {
+    const gone = { code: 400, message: 'Captcha expired or invalid', data: null }
+    const blank = { code: 400, message: 'Captcha id or answer missing', data: null }
+    const other = section === 'b' ? 'c' : 'b'
+    const body = await credentials(section)
+    for (const value of ['', ' ', '\t\n'])
+      t.match((await login(section, { ...body, captcha_value: value })).json(), blank)
+    t.match((await login(section, { ...body, captcha_id: '' })).json(), blank)
+    const id = body.captcha_id as string
+    for (const wrong of [
+      `${id} `,
+      id.toUpperCase().replace(/^/, 'x'),
+      '*',
+      `${id}\0`,
+      '../x',
+      'x'.repeat(4000),
+      `x:${id}`,
+    ]) {
+      t.match((await login(section, { ...body, captcha_id: wrong })).json(), gone, wrong)
+    }
+    const foreign = await world.captcha(other)
+    const mixed = { ...body, captcha_id: foreign.id, captcha_value: foreign.answer }
+    t.match((await login(section, mixed)).json(), gone, 'the other side’s captcha')
+    t.equal(
+      (
+        await login(other, { ...(await credentials(other)), captcha_id: foreign.id, captcha_value: foreign.answer })
+      ).json().code,
+      200,
+      'it is still there on its own',
+    )
+    const twice = await Promise.all([login(section, body), login(section, body), login(section, body)])
+    t.same(twice.map(answer => answer.json().code).sort(), [200, 400, 400], 'of several at once one is taken')
+  })
+}
+
+t.test('none of it was a fault of the gateway', async t => {
+  t.notOk(world.log.some(line => line.includes('internal fault')))
+})

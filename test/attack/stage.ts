@@ -1,0 +1,116 @@
+import type { Test } from 'tap'
+import type { LoginType } from '../../src/side/record.ts'
+import { openWorld, type World, type WorldOptions } from '../world.ts'
+import type { Arrival, Attack } from './attack.ts'
+import { type Conversation, converse } from './conversation.ts'
+import { fieldOf, headerOf, isInformational, type Message } from './http-reader.ts'
+import { startWireUpstream, type WireUpstream } from './wire-upstream.ts'
+
+/** A gateway with a session of each side, and a backend that sees the bytes. */
+export interface Stage {
+  world: World
+  upstream: WireUpstream
+  tokens: Record<LoginType, string>
+  users: Record<LoginType, string>
+  /** Carries out an attack, and compares what came of it. */
+  attempt(t: Test, attack: Attack): Promise<void>
+}
+
+/** Somebody else's request, behind the attack on the same connection; it ends the connection. */
+const HONEST = 'GET /api/v1/public/b/honest HTTP/1.1\r\nHost: honest\r\nX-Case: honest\r\nConnection: close\r\n\r\n'
+
+/** Header lines that are the gateway's own: no caller's may stand beside them. */
+const OURS =
+  /^(?:host|connection|x-forwarded-(?:for|proto|host|port)|x-request-id|x-login-(?:id|type)|content-length|transfer-encoding)$/
+
+export async function openStage(t: Pick<Test, 'teardown'>, options: WorldOptions = {}): Promise<Stage> {
+  const upstream = await startWireUpstream()
+  t.teardown(() => upstream.close())
+  const world = await openWorld({
+    ...options,
+    config: { upstreams: [{ name: 'wire', match: '/api', target: upstream.url }], ...options.config },
+  })
+  t.teardown(() => world.close())
+  const users = { BUSINESS: 'operator:7', CONSUMER: 'user@7' }
+  const tokens = {
+    BUSINESS: await world.gateway.sides.business.login(undefined, users.BUSINESS),
+    CONSUMER: await world.gateway.sides.consumer.login(undefined, users.CONSUMER),
+  }
+
+  async function attempt(t: Test, attack: Attack): Promise<void> {
+    const { send, answers, arrives = [], unfinished = false } = attack
+    upstream.arrived.length = 0
+    const bytes = send.replaceAll('{C}', tokens.CONSUMER).replaceAll('{B}', tokens.BUSINESS)
+    const conversation = await converse(world.url, unfinished ? bytes : bytes + HONEST, { methods: methodsOf(send) })
+    compareAnswers(t, conversation, answers)
+    t.same(upstream.unreadable.splice(0), [], 'nothing arrives that can be read in two ways')
+    const arrived = upstream.arrived.filter(message => headerOf(message, 'x-case') !== 'honest')
+    t.same(
+      arrived.map(({ line }) => line),
+      arrives.map(({ line }) => line),
+      'these requests arrive, and no other',
+    )
+    for (const [i, expected] of arrives.entries()) {
+      if (arrived[i] !== undefined) compareArrival(t, arrived[i], expected, { users, upstream })
+    }
+  }
+
+  return { world, upstream, tokens, users, attempt }
+}
+
+/** The methods of what is sent, in order, as far as they can be told; the honest request's is GET. */
+const methodsOf = (send: string): string[] => [/^[A-Z]+/.exec(send)?.[0] ?? 'GET']
+
+function compareAnswers(t: Test, { responses, end }: Conversation, answers: Attack['answers']): void {
+  const given = responses.filter(({ line }) => !isInformational(line))
+  t.not(end, 'silent', 'the connection does not hang')
+  t.same(given.slice(0, answers.length).map(codeOf), answers, 'it is answered')
+  // Behind a refusal the connection may be given up. What else is answered on it is the honest request, by the backend,
+  // or refused for following something that is none.
+  for (const answer of given.slice(answers.length)) {
+    const code = codeOf(answer)
+    t.ok(code === 400 || headerOf(answer, 'x-case') === 'honest', `and nothing else is, but ${code}`)
+  }
+}
+
+function codeOf(answer: Message): 'upstream' | number {
+  if (headerOf(answer, 'x-case') !== undefined) return 'upstream'
+  // An answer to HEAD has no body.
+  if (answer.body === '') return Number(answer.line.split(' ')[1])
+  const { code, success } = JSON.parse(Buffer.from(answer.body, 'latin1').toString())
+  if (success !== (code === 200)) throw new Error(`an envelope that contradicts itself: ${answer.body}`)
+  return code
+}
+
+function compareArrival(
+  t: Test,
+  arrived: Message,
+  { headers = [], body = '', as, host = 'x' }: Arrival,
+  { users, upstream }: Pick<Stage, 'users' | 'upstream'>,
+): void {
+  const own: Record<string, string[]> = {}
+  const others: string[] = []
+  for (const header of arrived.headers) {
+    const [name, value] = fieldOf(header)
+    if (OURS.test(name)) own[name] = [...(own[name] ?? []), value]
+    else others.push(header)
+  }
+  t.same(others, headers, 'these headers of the caller arrive, as they were written')
+  t.equal(arrived.body, body, 'the body arrives')
+  const { connection, 'content-length': length, 'transfer-encoding': coding, 'x-request-id': id, ...said } = own
+  t.same(
+    said,
+    {
+      host: [new URL(upstream.url).host],
+      'x-forwarded-for': ['127.0.0.1'],
+      'x-forwarded-proto': ['http'],
+      ...(host !== '' && { 'x-forwarded-host': [host] }),
+      'x-forwarded-port': ['80'],
+      ...(as !== undefined && { 'x-login-id': [users[as]], 'x-login-type': [as] }),
+    },
+    'the gateway says who calls, once each',
+  )
+  t.match(id, [/^[A-Za-z0-9._-]{8,64}$/])
+  t.ok(connection === undefined || /^(keep-alive|close)$/i.test(connection.join()), 'the connection is its own matter')
+  t.ok((length ?? []).length + (coding ?? []).length <= 1, 'it is framed once')
+}

@@ -1,0 +1,62 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
+
+export interface Answer {
+  status: number
+  headers: IncomingHttpHeaders
+  rawHeaders: string[]
+  text: string
+  /** The body as JSON; throws where it is none. */
+  json(): any
+}
+
+export interface Call {
+  method?: string
+  path: string
+  token?: string
+  headers?: Record<string, string | string[]>
+  /** An object is sent as JSON, a string or buffer as it is. */
+  body?: unknown
+}
+
+/** Calls as clients do, with the path exactly as given: no URL parser in between. */
+export function call(base: string, { method = 'GET', path, token, headers = {}, body }: Call): Promise<Answer> {
+  const { hostname, port } = new URL(base)
+  const payload = body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  const sent: Record<string, string | string[]> = { ...headers }
+  if (token !== undefined) sent.authorization = `Bearer ${token}`
+  if (payload !== undefined) sent['content-type'] ??= 'application/json'
+  if (payload !== undefined) sent['content-length'] = String(Buffer.byteLength(payload))
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ hostname, port, method, path, headers: sent, agent: false }, response => {
+      const chunks: Buffer[] = []
+      response.on('data', chunk => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const { statusCode = 0, headers, rawHeaders } = response
+        resolve({ status: statusCode, headers, rawHeaders, text, json: () => JSON.parse(text) })
+      })
+    })
+    request.on('error', reject)
+    request.end(payload)
+  })
+}
+
+/** Sends bytes as they are and answers everything that came back until the other end closed, or `wait` ms passed. */
+export function callRaw(base: string, bytes: string | Buffer, wait = 2000): Promise<string> {
+  const { hostname, port } = new URL(base)
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+    const finish = () => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(Buffer.concat(chunks).toString('latin1'))
+    }
+    const timer = setTimeout(finish, wait)
+    socket.on('data', chunk => chunks.push(chunk))
+    socket.on('close', finish)
+    socket.on('error', error => (chunks.length > 0 ? finish() : reject(error)))
+  })
+}

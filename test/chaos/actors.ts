@@ -1,0 +1,173 @@
+import type { LoginType } from '../../src/side/record.ts'
+import { type Asked, ask } from './ask.ts'
+import type { History, Outcome } from './history.ts'
+
+/** Where a gateway answers now; it may be another process after a restart. */
+export interface Where {
+  url: string
+  internal: string
+  secret: string
+}
+
+const SIDES = { BUSINESS: 'business', CONSUMER: 'consumer' } as const
+const PATHS = { BUSINESS: '/api/v1/b/x', CONSUMER: '/api/v1/c/x' } as const
+const ACTORS = 12
+/** Between two things that an actor does, in milliseconds; so many actors come to some 250 a second. */
+const PAUSE = 40
+const USERS = 8
+
+type Done = { code: number; data: any } | null
+
+/** A light load of everything that is done with sessions, each of it told to the history. */
+export class Actors {
+  readonly #where: () => Where
+  readonly #history: History
+  /** The side of every token that was given out. */
+  readonly #sides = new Map<string, LoginType>()
+  #running: Promise<unknown> | null = null
+  #stopped = false
+
+  constructor(where: () => Where, history: History) {
+    this.#where = where
+    this.#history = history
+  }
+
+  start(): void {
+    const actors = Array.from({ length: ACTORS }, (_, i) => this.#act(i))
+    this.#running = Promise.all([...actors, this.#disable('BUSINESS'), this.#disable('CONSUMER')])
+    // Told by `stop`: until then there is a gateway to be ended in order.
+    this.#running.catch(() => undefined)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#running
+  }
+
+  async #act(i: number): Promise<void> {
+    const side: LoginType = i % 2 === 0 ? 'BUSINESS' : 'CONSUMER'
+    let held: string[] = []
+    while (!this.#stopped) {
+      await pause(PAUSE * (0.5 + Math.random()))
+      // Several actors share a user, so that logins and kickouts of the same user overlap.
+      const user = `user-${Math.floor(Math.random() * USERS)}`
+      const dice = Math.random()
+      if (held.length === 0 || dice < 0.12) {
+        const token = await this.#login(side, user)
+        if (token !== null) held = [...held.slice(-9), token]
+      } else if (dice < 0.16) await this.#kickout(side, user)
+      else if (dice < 0.2) await this.#logout(side, any(held))
+      else if (dice < 0.23) await this.#kickoutToken(side, any(held))
+      else if (dice < 0.26) await this.#operate(side, 'renew-timeout', { token: any(held), seconds: 3600 })
+      else if (dice < 0.29) await this.request(side === 'BUSINESS' ? 'CONSUMER' : 'BUSINESS', any(held))
+      else await this.request(side, any(held))
+    }
+  }
+
+  /** One request; a token that is asked for on the other side must not be passed on, whatever happens. */
+  async request(side: LoginType, token: string): Promise<Outcome> {
+    const sent = this.#history.now()
+    const outcome = await ask(this.#where().url, PATHS[side], { token }).then(
+      answer => this.#outcomeOf(answer),
+      (): Outcome => 'failed',
+    )
+    const isOwn = this.#sides.get(token) === side
+    if (isOwn || outcome === 'failed') this.#history.answered(token, sent, outcome)
+    else if (outcome === 'passed')
+      this.#history.violated(`a token was passed on the ${side} side, which is not its own`)
+    return outcome
+  }
+
+  #outcomeOf({ status, body }: Asked): Outcome {
+    if (status === 200 && body === 'backend') return 'passed'
+    if (status === 200 && body.code === 401) return 'refused'
+    if (status < 502 || status > 504)
+      this.#history.violated(`an answer that nobody expects: ${status} ${JSON.stringify(body)}`)
+    return 'failed'
+  }
+
+  /** `null` when it is not known whether it happened. */
+  async #operate(side: LoginType, operation: string, body: unknown): Promise<Done> {
+    const { internal, secret } = this.#where()
+    const sent = this.#history.now()
+    this.#history.counts.operations++
+    const answer = await ask(internal, `/operations/v1/${SIDES[side]}/${operation}`, { token: secret, body }).catch(
+      () => null,
+    )
+    if (answer !== null && answer.status < 500) return answer.body
+    if (answer !== null && answer.status === 500) this.#history.violated(`${operation} was a fault of the gateway`)
+    this.#history.failed(operation, sent)
+    return null
+  }
+
+  async #login(side: LoginType, user: string): Promise<string | null> {
+    const asked = this.#history.now()
+    const done = await this.#operate(side, 'login', { user_id: user, extra: { at: asked } })
+    const token: string | undefined = done?.data?.token
+    if (token === undefined) return null
+    this.#sides.set(token, side)
+    this.#history.loggedIn(token, side, user, asked)
+    return token
+  }
+
+  async #kickout(side: LoginType, user: string): Promise<void> {
+    const act = this.#history.kicksOut(side, user)
+    if ((await this.#operate(side, 'kickout', { user_id: user }))?.code === 200) act.acked = this.#history.now()
+  }
+
+  async #logout(side: LoginType, token: string): Promise<void> {
+    const act = this.#history.ends(token)
+    if ((await this.#operate(side, 'logout', { token }))?.code === 200) act.acked = this.#history.now()
+  }
+
+  async #kickoutToken(side: LoginType, token: string): Promise<void> {
+    const user = [...this.#history.known].find(([known]) => known === token)![1].user
+    const act = this.#history.ends(token)
+    // Refused when it is no live token of that user: then it is dead already.
+    if ((await this.#operate(side, 'kickout-token', { user_id: user, token })) !== null) act.acked = this.#history.now()
+  }
+
+  /** Disables an id of its own and unties it, and tries to log in at each step (P4). */
+  async #disable(side: LoginType): Promise<void> {
+    const user = `barred-${side}`
+    while (!this.#stopped) {
+      await pause(100)
+      if ((await this.#operate(side, 'disable', { user_id: user, seconds: 600 }))?.code !== 200) continue
+      const acked = this.#history.now()
+      for (let i = 0; i < 3; i++) {
+        const done = await this.#operate(side, 'login', { user_id: user })
+        if (done?.code === 200 && !this.#history.mayBeLost(acked)) this.#history.violated('a disabled id logged in')
+      }
+      await this.#operate(side, 'untie-disable', { user_id: user })
+    }
+  }
+
+  /**
+   * When nothing happens any more: the tokens that are listed are those that live (P5), and after a kickout of everybody
+   * none does (P1, P3).
+   */
+  async settle(): Promise<void> {
+    const users = new Map<string, { side: LoginType; user: string; tokens: string[] }>()
+    for (const [token, { side, user }] of this.#history.known) {
+      const key = `${side} ${user}`
+      const entry = users.get(key) ?? { side, user, tokens: [] }
+      entry.tokens.push(token)
+      users.set(key, entry)
+    }
+    for (const { side, user, tokens } of users.values()) {
+      const listed: string[] =
+        (await this.#operate(side, 'get-token-values-by-login-id', { user_id: user }))?.data?.tokens ?? []
+      for (const token of tokens) {
+        const lives = (await this.request(side, token)) === 'passed'
+        if (lives !== listed.includes(token))
+          this.#history.violated(`a token of ${user} ${lives ? 'lives and is not' : 'is dead and'} listed`)
+      }
+      await this.#kickout(side, user)
+      for (const token of tokens) await this.request(side, token)
+    }
+  }
+}
+
+const any = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!
+
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))

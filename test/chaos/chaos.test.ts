@@ -1,0 +1,26 @@
+import t, { type Test } from 'tap'
+import { withoutRedisServer } from '../store/redis-server.ts'
+import { embedded } from './embedded-setup.ts'
+import { singleRedis } from './redis-setups.ts'
+import { type ChaosReport, runChaos } from './run.ts'
+
+/*
+ * A short run of what `npm run chaos` does for long. The machine may stall: how long a recovery takes is not looked at, nor
+ * how long a worker remembers. What is looked at is that nobody is passed on, or refused, who should not be.
+ */
+
+const allowance = { patience: Number.POSITIVE_INFINITY, heartbeat: 30_000 }
+
+function judge(t: Test, { requests, operations, faults, violations }: ChaosReport): void {
+  t.same(violations, [])
+  t.ok(requests > 100 && operations > 50, `${requests} requests and ${operations} operations`)
+  t.ok(faults.length > 0)
+}
+
+t.test('a killed gateway forgets no session and revives none', async t => {
+  judge(t, await runChaos(embedded, { rounds: 1, only: 'killed', allowance }))
+})
+
+t.test('a Redis that stands still lets nobody in and refuses nobody', { skip: withoutRedisServer }, async t => {
+  judge(t, await runChaos(singleRedis, { rounds: 1, only: 'Redis stands still', allowance }))
+})

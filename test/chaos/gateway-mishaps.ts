@@ -1,0 +1,44 @@
+import type { ChaosGateway } from './gateway.ts'
+import { eventually, type Mishap } from './setup.ts'
+
+/** What happens to the gateway itself, and to what stands behind it, whatever the store is. */
+export function gatewayMishaps(gateway: ChaosGateway): Mishap[] {
+  const { backend } = gateway
+  return [
+    {
+      name: 'a worker is killed',
+      loses: 'nothing',
+      lasts: 0,
+      begin: () => void process.kill(gateway.workers()[0]!, 'SIGKILL'),
+      end: () => eventually('another worker', async () => gateway.workers().length === 2),
+    },
+    {
+      name: 'the gateway is killed and started',
+      loses: 'nothing',
+      lasts: 300,
+      begin: async () => void (await gateway.end('SIGKILL')),
+      end: () => gateway.boot(),
+    },
+    {
+      name: 'the gateway is told to end and started',
+      loses: 'nothing',
+      lasts: 0,
+      begin: async () => void (await gateway.end('SIGTERM')),
+      end: () => gateway.boot(),
+    },
+    {
+      name: 'the upstream refuses connections',
+      loses: 'nothing',
+      lasts: 1500,
+      begin: () => backend.close(),
+      end: () => backend.open(),
+    },
+    {
+      name: 'the upstream keeps callers waiting',
+      loses: 'nothing',
+      lasts: 2500,
+      begin: () => backend.stall(true),
+      end: () => backend.stall(false),
+    },
+  ]
+}

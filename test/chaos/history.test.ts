@@ -1,0 +1,83 @@
+import t from 'tap'
+import { History } from './history.ts'
+
+/* The judge of the chaos runs, judged: it must see what is wrong, and nothing else. */
+
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+
+function historyWithTokens(heartbeat = 0): History {
+  const history = new History({ heartbeat })
+  history.loggedIn('b', 'BUSINESS', 'u', history.now())
+  history.loggedIn('c', 'CONSUMER', 'u', history.now())
+  return history
+}
+
+t.test('what was answered as it should be is no violation', async t => {
+  const history = historyWithTokens()
+  history.answered('b', history.now(), 'passed')
+  const logout = history.ends('b')
+  history.answered('b', history.now(), 'passed')
+  history.answered('b', history.now(), 'refused')
+  logout.acked = history.now()
+  await pause(2)
+  history.answered('b', history.now(), 'refused')
+  history.answered('nobody’s', history.now(), 'refused')
+  t.same(history.violations, [])
+})
+
+t.test('a token that is passed on after its acknowledged end is a violation', async t => {
+  for (const end of [(h: History) => h.ends('b'), (h: History) => h.kicksOut('BUSINESS', 'u')]) {
+    const history = historyWithTokens()
+    await pause(2)
+    const act = end(history)
+    act.acked = history.now()
+    await pause(2)
+    history.answered('b', history.now(), 'passed')
+    t.match(history.violations, [/passed on/])
+    history.answered('c', history.now(), 'passed')
+    t.equal(history.violations.length, 1, 'the other side is not touched')
+  }
+})
+
+t.test('a consumer’s token may be remembered for a heartbeat, and is counted', async t => {
+  const history = historyWithTokens(60_000)
+  history.ends('c').acked = history.now()
+  await pause(2)
+  history.answered('c', history.now(), 'passed')
+  t.same(history.violations, [])
+  t.equal(history.counts.late, 1)
+})
+
+t.test('a live token that is refused is a violation, unless a fault may have lost it', async t => {
+  const history = historyWithTokens()
+  history.answered('b', history.now(), 'refused')
+  t.match(history.violations, [/refused as not logged in/])
+  const fault = history.beginFault('empty', 'everything')
+  fault.ended = history.now()
+  history.answered('b', history.now(), 'refused')
+  t.equal(history.violations.length, 1)
+  await pause(2)
+  history.loggedIn('later', 'BUSINESS', 'u', history.now())
+  history.answered('later', history.now(), 'refused')
+  t.equal(history.violations.length, 2)
+})
+
+t.test('a token that nobody was given and that is passed on is a violation', async t => {
+  const history = historyWithTokens()
+  history.answered('forged', history.now(), 'passed')
+  t.match(history.violations, [/nobody was given/])
+})
+
+t.test('what fails needs a fault, and not one from long ago', async t => {
+  const history = new History({ heartbeat: 0, patience: 5 })
+  history.failed('a request', history.now())
+  t.match(history.violations, [/no fault yet/])
+  const fault = history.beginFault('one', 'nothing')
+  history.failed('a request', history.now())
+  fault.ended = history.now()
+  await pause(20)
+  history.failed('a request', history.now())
+  t.match(history.violations.slice(1), [/after the end of: one/])
+  t.equal(fault.failed, 2)
+  t.ok(history.recoveryOf(fault) >= 5)
+})

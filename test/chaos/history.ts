@@ -1,0 +1,164 @@
+import type { LoginType } from '../../src/side/record.ts'
+
+/*
+ * Every request and every operation of a run, and what they must not have come to (P1 to P9 of the store's law). Times
+ * are milliseconds of one clock. What was asked for and not acknowledged may have happened, at any time since.
+ */
+
+/** Something that was asked for, and when it was acknowledged; `null` while it is not known to have happened. */
+export interface Act {
+  asked: number
+  acked: number | null
+}
+
+interface KnownToken {
+  side: LoginType
+  user: string
+  login: { asked: number; acked: number }
+  ends: Act[]
+}
+
+/** How a request ended: passed on, not logged in, or not served. */
+export type Outcome = 'passed' | 'refused' | 'failed'
+
+export interface Fault {
+  name: string
+  began: number
+  /** `null` while it lasts. */
+  ended: number | null
+  /** What failed while it lasted, and until the next. */
+  failed: number
+  /** What it may lose: everything, or what was acknowledged so shortly before it that no replica has it. */
+  loses: 'nothing' | 'recent' | 'everything'
+}
+
+/** How long after a fault's end something may still fail, in milliseconds. */
+export const RECOVERY_LIMIT = 2000
+/** Before a fault that loses what is recent. */
+const RECENT = 1500
+
+export interface HistoryOptions {
+  /** For how long a token of the C side may be remembered by a worker that lost its connection (`session_cache.heartbeat`). */
+  heartbeat: number
+  /** Longest recovery, in milliseconds; `Infinity` where the machine itself may make something fail at any time. */
+  patience?: number
+}
+
+export class History {
+  readonly violations: string[] = []
+  readonly counts = { requests: 0, operations: 0, failed: 0, late: 0 }
+  readonly faults: Fault[] = []
+  readonly #tokens = new Map<string, KnownToken>()
+  readonly #kickouts = new Map<string, Act[]>()
+  readonly #lastFailure = new Map<Fault, number>()
+  readonly #heartbeat: number
+  readonly #patience: number
+
+  constructor({ heartbeat, patience = RECOVERY_LIMIT }: HistoryOptions) {
+    this.#heartbeat = heartbeat
+    this.#patience = patience
+  }
+
+  now(): number {
+    return performance.now()
+  }
+
+  beginFault(name: string, loses: Fault['loses']): Fault {
+    const fault: Fault = { name, began: this.now(), ended: null, failed: 0, loses }
+    this.faults.push(fault)
+    return fault
+  }
+
+  /** Longest time from a fault's end to the last thing that failed because of it, in milliseconds. */
+  recoveryOf(fault: Fault): number {
+    return this.#lastFailure.get(fault) ?? 0
+  }
+
+  loggedIn(token: string, side: LoginType, user: string, asked: number): void {
+    this.#tokens.set(token, { side, user, login: { asked, acked: this.now() }, ends: [] })
+  }
+
+  /** An end of one token is asked for. */
+  ends(token: string): Act {
+    const act: Act = { asked: this.now(), acked: null }
+    this.#tokens.get(token)?.ends.push(act)
+    return act
+  }
+
+  /** An end of all tokens of a user is asked for. */
+  kicksOut(side: LoginType, user: string): Act {
+    const act: Act = { asked: this.now(), acked: null }
+    const key = `${side} ${user}`
+    this.#kickouts.set(key, [...(this.#kickouts.get(key) ?? []), act])
+    return act
+  }
+
+  /** Whether a fault may have lost what was acknowledged then. */
+  mayBeLost(acked: number): boolean {
+    return this.faults.some(({ began, ended, loses }) => {
+      if (loses === 'nothing' || acked > (ended ?? Number.POSITIVE_INFINITY)) return false
+      return loses === 'everything' || acked > began - RECENT
+    })
+  }
+
+  /** Judges an answer that came now to a request that was sent then. */
+  answered(token: string, sent: number, outcome: Outcome): void {
+    this.counts.requests++
+    const known = this.#tokens.get(token)
+    if (outcome === 'failed') this.failed('a request', sent)
+    else if (known === undefined) {
+      if (outcome === 'passed') this.violations.push('a token that nobody was given was passed on')
+    } else if (outcome === 'passed') this.#judgePassed(known, sent)
+    else this.#judgeRefused(known)
+  }
+
+  #judgePassed(known: KnownToken, sent: number): void {
+    for (const { acked } of this.#endsOf(known, 'surely')) {
+      if (acked === null || acked >= sent) continue
+      const after = Math.round(sent - acked)
+      // A worker that cannot hear that the session ended serves it for a heartbeat more.
+      if (known.side === 'CONSUMER' && after <= this.#heartbeat) this.counts.late++
+      else this.violations.push(`a ${known.side} token was passed on ${after} ms after its end was acknowledged`)
+    }
+  }
+
+  #judgeRefused(known: KnownToken): void {
+    if (this.#endsOf(known, 'perhaps').length > 0 || this.mayBeLost(known.login.acked)) return
+    const age = Math.round(this.now() - known.login.acked)
+    this.violations.push(
+      `a ${known.side} token of ${known.user} was refused as not logged in, ${age} ms after its login`,
+    )
+  }
+
+  /** What ended a token: kickouts surely end what was acknowledged before them, and perhaps what overlaps them. */
+  #endsOf({ side, user, login, ends }: KnownToken, how: 'surely' | 'perhaps'): Act[] {
+    const kickouts = (this.#kickouts.get(`${side} ${user}`) ?? []).filter(({ asked, acked }) =>
+      how === 'surely' ? login.acked < asked : login.asked < (acked ?? Number.POSITIVE_INFINITY),
+    )
+    return [...ends, ...kickouts]
+  }
+
+  /** Something failed that was asked for then: there has to be a fault, or to have been one just now. */
+  failed(what: string, sent: number): void {
+    this.counts.failed++
+    const fault = this.faults.at(-1)
+    if (fault === undefined) {
+      if (this.#patience < Number.POSITIVE_INFINITY) this.violations.push(`${what} failed, and there was no fault yet`)
+      return
+    }
+    fault.failed++
+    if (fault.ended === null || sent <= fault.ended) return
+    const after = sent - fault.ended
+    this.#lastFailure.set(fault, Math.max(after, this.recoveryOf(fault)))
+    if (after > this.#patience)
+      this.violations.push(`${what} failed ${Math.round(after)} ms after the end of: ${fault.name}`)
+  }
+
+  violated(what: string): void {
+    this.violations.push(what)
+  }
+
+  get known(): Iterable<[string, { side: LoginType; user: string }]> {
+    return this.#tokens
+  }
+}

@@ -1,0 +1,56 @@
+import { parseArgs } from 'node:util'
+import { withoutRedisServer } from '../store/redis-server.ts'
+import { embedded } from './embedded-setup.ts'
+import { clusterRedis, sentinelRedis, singleRedis } from './redis-setups.ts'
+import { type ChaosReport, runChaos } from './run.ts'
+import type { Setup } from './setup.ts'
+
+const HELP = `npm run chaos -- [options]
+  Injects faults into a gateway of two workers under a light load of requests, logins, kickouts and disables, and judges
+  everything that was answered: nothing is passed on without a live session, nobody is refused because of a fault of
+  ours, and everything works again two seconds after the fault.
+    --setup embedded|redis|sentinel|cluster
+    --only TEXT             faults with this in their names
+    --rounds 1`
+
+const SETUPS: Readonly<Record<string, () => Promise<Setup> | Setup>> = {
+  embedded,
+  redis: singleRedis,
+  sentinel: sentinelRedis,
+  cluster: clusterRedis,
+}
+
+const { values } = parseArgs({
+  options: {
+    setup: { type: 'string' },
+    only: { type: 'string' },
+    rounds: { type: 'string', default: '1' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+function report({ setup, requests, operations, failed, late, faults, violations }: ChaosReport): void {
+  console.log(`${setup}: ${requests} requests, ${operations} operations, ${faults.length} faults`)
+  const longest = Math.max(0, ...faults.map(({ recovery }) => recovery))
+  console.log(`  failed ${failed}, late within the heartbeat ${late}, longest recovery ${Math.round(longest)} ms`)
+  for (const { name, seconds, failed, recovery } of faults) {
+    console.log(`  ${name}: ${seconds.toFixed(1)} s, ${failed} failed, recovered after ${Math.round(recovery)} ms`)
+  }
+  console.log(`  violations ${violations.length}`)
+  for (const violation of violations.slice(0, 30)) console.log(`    ${violation}`)
+  console.log()
+}
+
+if (values.help) {
+  console.log(HELP)
+} else {
+  for (const name of values.setup === undefined ? Object.keys(SETUPS) : [values.setup]) {
+    if (name !== 'embedded' && withoutRedisServer !== false) {
+      console.log(`${name}: ${withoutRedisServer}\n`)
+      continue
+    }
+    const result = await runChaos(SETUPS[name]!, { rounds: Number(values.rounds), only: values.only })
+    report(result)
+    if (result.violations.length > 0) process.exitCode = 1
+  }
+}

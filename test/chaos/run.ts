@@ -1,0 +1,72 @@
+import { Actors } from './actors.ts'
+import { ChaosGateway } from './gateway.ts'
+import { gatewayMishaps } from './gateway-mishaps.ts'
+import { History, type HistoryOptions } from './history.ts'
+import type { Mishap, Setup } from './setup.ts'
+
+export interface ChaosReport {
+  setup: string
+  requests: number
+  operations: number
+  failed: number
+  /** Answered once more with what a worker remembered, within the heartbeat. */
+  late: number
+  faults: { name: string; seconds: number; failed: number; recovery: number }[]
+  violations: string[]
+}
+
+export interface ChaosOptions {
+  /** How often each fault is injected. */
+  rounds: number
+  /** Which faults, by a part of their names; all when not given. */
+  only?: string | undefined
+  /** What the history allows for. */
+  allowance?: Partial<HistoryOptions>
+}
+
+/** `session_cache.heartbeat` as it is shipped, in milliseconds. */
+const HEARTBEAT = 1000
+/** Between two faults, in milliseconds: longer than a recovery may take. */
+const QUIET = 3500
+
+/** Injects one fault after another into a gateway under light load, and judges everything that was answered. */
+export async function runChaos(open: () => Promise<Setup> | Setup, options: ChaosOptions): Promise<ChaosReport> {
+  const { rounds, only = '', allowance } = options
+  const setup = await open()
+  try {
+    const gateway = await ChaosGateway.start({ store: setup.store, ...setup.settings })
+    try {
+      const history = new History({ heartbeat: HEARTBEAT, ...allowance })
+      const actors = new Actors(() => gateway.where, history)
+      actors.start()
+      await pause(1500)
+      const mishaps = [...setup.mishaps, ...gatewayMishaps(gateway)].filter(({ name }) => name.includes(only))
+      for (let round = 0; round < rounds; round++) for (const mishap of mishaps) await inflict(mishap, history)
+      await actors.stop()
+      await actors.settle()
+      const violations = [...history.violations, ...(await setup.inspect())]
+      const faults = history.faults.map(fault => ({
+        name: fault.name,
+        seconds: (fault.ended! - fault.began) / 1000,
+        failed: fault.failed,
+        recovery: history.recoveryOf(fault),
+      }))
+      return { setup: setup.name, ...history.counts, faults, violations }
+    } finally {
+      await gateway.remove()
+    }
+  } finally {
+    await setup.stop()
+  }
+}
+
+async function inflict(mishap: Mishap, history: History): Promise<void> {
+  const fault = history.beginFault(mishap.name, mishap.loses)
+  await mishap.begin()
+  await pause(mishap.lasts)
+  await mishap.end()
+  fault.ended = history.now()
+  await pause(QUIET)
+}
+
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))

@@ -1,0 +1,35 @@
+import type { Fault } from './history.ts'
+
+/** Something that goes wrong for a while. */
+export interface Mishap {
+  name: string
+  loses: Fault['loses']
+  begin(): Promise<void> | void
+  /** Resolves when what was broken is whole again; from then on the gateway has two seconds. */
+  end(): Promise<void> | void
+  /** For how long it lasts, in milliseconds; 0 for what is over as soon as it happened. */
+  lasts: number
+}
+
+/** A store, and what can happen to it. */
+export interface Setup {
+  name: string
+  /** The section `store` of the configuration. */
+  store: Record<string, unknown>
+  /** Further keys of the configuration. */
+  settings?: Record<string, unknown>
+  mishaps: Mishap[]
+  /** What is wrong with the store after everything; empty for nothing. */
+  inspect(): Promise<string[]>
+  stop(): Promise<void>
+}
+
+/** Waits for what a server comes to by itself. */
+export async function eventually(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 1200; tries++) {
+    // A server that changes its role closes its connections.
+    if (await holds().catch(() => false)) return
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+  throw new Error(`it never came to this: ${what}`)
+}

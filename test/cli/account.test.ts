@@ -1,0 +1,89 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { matchesHash } from '../../src/account/password.ts'
+import { run, shippedFolder } from './run.ts'
+
+const accountsIn = (folder: string, file = 'config/accounts.yaml') =>
+  parse(readFileSync(join(folder, file), 'utf8')).accounts
+
+t.test('an account is added with a password from standard input, listed, changed and removed', async t => {
+  const folder = shippedFolder(t)
+  const added = await run(
+    folder,
+    ['account', 'add', 'jane', '--password-stdin', '--role', 'a', '--role', 'b', '--nickname', 'Jane D', '--id', 'u7'],
+    { input: 'correct horse\n' },
+  )
+  t.match(added, { code: 0, output: 'added jane with id u7\n', errors: '' })
+  t.match(accountsIn(folder), [{ id: 'u7', username: 'jane', nickname: 'Jane D', roles: ['a', 'b'] }])
+  t.ok(matchesHash('correct horse', accountsIn(folder)[0].password))
+  t.equal(statSync(join(folder, 'config/accounts.yaml')).mode & 0o777, 0o600)
+
+  const listed = await run(folder, ['account', 'list'])
+  t.match(listed.output, /^jane +u7 +ACTIVE +a,b +Jane D$/m)
+
+  const changed = await run(folder, ['account', 'passwd', 'jane', '--password-stdin'], { input: 'battery staple\r\n' })
+  t.equal(changed.code, 0)
+  t.ok(matchesHash('battery staple', accountsIn(folder)[0].password))
+
+  t.equal((await run(folder, ['account', 'remove', 'jane'])).code, 0)
+  t.same(accountsIn(folder), [])
+})
+
+t.test('a password is made and printed when none is given', async t => {
+  const folder = shippedFolder(t)
+  const { code, output } = await run(folder, ['account', 'add', 'jane'])
+  t.equal(code, 0)
+  const password = /^password: (\S{20,})$/m.exec(output)?.[1]
+  t.ok(password !== undefined && matchesHash(password, accountsIn(folder)[0].password))
+})
+
+t.test('what cannot be done ends with 1 and says why', async t => {
+  const folder = shippedFolder(t)
+  await run(folder, ['account', 'add', 'jane'])
+  const cases: [string[], RegExp, string?][] = [
+    [['add', 'JANE'], /username is taken/],
+    [['add', 'x', '--id', 'a b'], /id must be 1 to 128 characters/],
+    [['add', 'x', '--password-stdin'], /password must have at least 8 characters/, 'short\n'],
+    [['add', 'x', '--password-stdin'], /password must not be empty/],
+    [['passwd', 'nobody'], /there is no account nobody/],
+    [['remove', 'nobody'], /there is no account nobody/],
+    [['list', '--consumer'], /login\.consumer is off/],
+  ]
+  for (const [words, message, input = ''] of cases) {
+    const { code, errors } = await run(folder, ['account', ...words], { input })
+    t.equal(code, 1, words.join(' '))
+    t.match(errors, message)
+    t.notMatch(errors, /short|at .*\.ts/)
+  }
+})
+
+t.test('accounts are managed without the secrets that a start needs, and the C side has a file of its own', async t => {
+  const folder = shippedFolder(t)
+  const environment = { NODE_ENV: 'production', LOGIN__CONSUMER__KIND: 'file' }
+  const { code } = await run(folder, ['account', 'add', 'ann', '--consumer'], { environment })
+  t.equal(code, 0)
+  t.match(accountsIn(folder, 'config/consumers.yaml'), [{ username: 'ann' }])
+})
+
+t.test('accounts of a database are not managed here', async t => {
+  const folder = shippedFolder(t)
+  writeFileSync(
+    join(folder, 'sql.yaml'),
+    'accounts: { kind: sql, url: "mysql://u:p@h/d", query: "SELECT * FROM t WHERE username = :username" }\nupstreams: []\n',
+  )
+  const { code, errors } = await run(folder, ['account', 'list', '--config', 'sql.yaml'])
+  t.equal(code, 1)
+  t.match(errors, /these accounts come from sql; they are managed there/)
+})
+
+t.test('a faulty accounts file is explained and left alone', async t => {
+  const folder = shippedFolder(t)
+  const text = 'accounts:\n  - { id: 7, username: x, password: secret }\n'
+  writeFileSync(join(folder, 'config/accounts.yaml'), text)
+  const { code, errors } = await run(folder, ['account', 'add', 'jane'])
+  t.equal(code, 1)
+  t.match(errors, /accounts\.yaml/)
+  t.equal(readFileSync(join(folder, 'config/accounts.yaml'), 'utf8'), text)
+})

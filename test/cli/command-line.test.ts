@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { faultOfSigningKey } from '../../src/config/secrets.ts'
+import { publicKeyOf } from '../../src/login/sm2.ts'
+import { launch, run, shippedFolder } from './run.ts'
+
+const COMMANDS = ['start', 'check', 'explain', 'account', 'keys']
+
+t.test('--help names every command, and each command has a help of its own', async t => {
+  const folder = shippedFolder(t)
+  const { code, output } = await run(folder, ['--help'])
+  t.equal(code, 0)
+  for (const command of COMMANDS) {
+    t.match(output, new RegExp(`^ {2}${command} `, 'm'))
+    const help = await run(folder, [command, '--help'])
+    t.equal(help.code, 0)
+    t.match(help.output, new RegExp(`^dualgate ${command}: .*\n\nUsage: dualgate ${command}`))
+  }
+})
+
+t.test('--version is the version of the package', async t => {
+  const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8'))
+  t.match(await run(shippedFolder(t), ['--version']), { code: 0, output: `${version}\n` })
+})
+
+const MISTAKES: [words: string[], message: RegExp][] = [
+  [[], /a command is missing/],
+  [['strat'], /strat is no command; did you mean start\?/],
+  [['toString'], /toString is no command/],
+  [['check', '--confg', 'x'], /dualgate check: Unknown option '--confg'/],
+  [['check', 'now'], /check takes no words, but got now/],
+  [['start', 'now'], /start takes no words/],
+  [['explain', 'GET'], /explain takes a method and a path/],
+  [['account'], /account what\?/],
+  [['account', 'constructor', 'x'], /account what\?/],
+  [['account', 'add'], /account add takes one name/],
+  [['account', 'list', 'x'], /account list takes no name/],
+  [['account', 'passwd', 'x', '--role', 'r'], /account passwd takes no --role/],
+  [['keys', 'rsa'], /keys of which kind\?/],
+]
+
+for (const [words, message] of MISTAKES) {
+  t.test(`a command line that cannot be meant ends with 2 and says why: ${words.join(' ')}`, async t => {
+    const { code, output, errors } = await run(shippedFolder(t), words)
+    t.equal(code, 2)
+    t.equal(output, '')
+    t.match(errors, message)
+    t.match(errors, /^Try: dualgate .*--help$/m)
+  })
+}
+
+t.test('check says ok, where secrets come from, and changes nothing', async t => {
+  const folder = shippedFolder(t)
+  const { code, output } = await run(folder, ['check'], { environment: { INTERNAL__SECRET: 'sixteen or more!' } })
+  t.equal(code, 0)
+  t.match(output, /^ok\n/)
+  t.match(output, /jwt\.secret_key +kept in data\/jwt\.secret\n/)
+  t.match(output, /internal\.secret +from environment INTERNAL__SECRET\n/)
+  t.match(output, /upstream +echo: \/api\/v1 to builtin:echo\n/)
+  t.notMatch(output, /sixteen/)
+  t.same(readdirSync(folder), ['config'])
+})
+
+t.test('check prints every fault and ends with 1', async t => {
+  const folder = shippedFolder(t)
+  writeFileSync(join(folder, 'bad.yaml'), 'listen: { prot: 1 }\nlocale: fr\nupstreams: []\n')
+  const { code, output, errors } = await run(folder, ['check', '--config', 'bad.yaml'])
+  t.equal(code, 1)
+  t.equal(output, '')
+  t.match(errors, /^bad\.yaml:1 listen\.prot: .*$/m)
+  t.match(errors, /^bad\.yaml:2 locale: .*$/m)
+  t.match(errors, /^2 faults in the configuration$/m)
+})
+
+t.test('keys prints secrets that the gateway takes', async t => {
+  const folder = shippedFolder(t)
+  const jwt = await run(folder, ['keys', 'jwt'])
+  t.equal(faultOfSigningKey(jwt.output.trim()), null)
+  const sm2 = await run(folder, ['keys', 'sm2'])
+  t.match(sm2.errors, publicKeyOf(sm2.output.trim()))
+  t.same(readdirSync(folder), ['config'])
+})
+
+t.test('the exit code of the process is that of the command', async t => {
+  const folder = shippedFolder(t)
+  const codes: unknown[] = []
+  for (const words of [['check'], ['check', '--config', 'nope.yaml'], ['nope']]) {
+    const child = launch(folder, words)
+    codes.push((await once(child, 'exit'))[0])
+  }
+  t.same(codes, [0, 1, 2])
+})

@@ -1,0 +1,92 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { ownRoutes } from '../../src/cli/own-routes.ts'
+import { PROFILES } from '../../src/profile.ts'
+import { openWorld } from '../world.ts'
+import { run, shippedFolder } from './run.ts'
+
+const UPSTREAMS = `upstreams:
+  - { name: orders, match: /api/v1/c/orders, targets: ["http://10.0.0.5:3000", "http://10.0.0.6:3000"], rewrite: /o }
+  - { name: public, match: /api/v1/public, target: "http://10.0.0.7:80", host: preserve, pass_authorization: on }
+`
+
+const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
+  [
+    ['get', '/api/v1/c/orders/7?x=1'],
+    [
+      /^path +\/api\/v1\/c\/orders\/7$/m,
+      /^query +\?x=1$/m,
+      /^rule +4 of profile 1$/m,
+      /^needs +a live C-side session \(CONSUMER\)$/m,
+      /^answered by +upstream orders \(\/api\/v1\/c\/orders\)$/m,
+      /^sent to +http:\/\/10\.0\.0\.5:3000 or http:\/\/10\.0\.0\.6:3000$/m,
+      /^as +GET \/o\/7\?x=1$/m,
+      /^headers +host: 10\.0\.0\.5:3000$/m,
+      /^ +x-login-id: <user id>$/m,
+      /^ +x-login-type: CONSUMER$/m,
+    ],
+    /authorization/i,
+  ],
+  [
+    ['GET', '/api/v1/public/c/x'],
+    [
+      /^rule +3 /m,
+      /^needs +no session$/m,
+      /^headers +host: <host of the gateway>$/m,
+      /^ +Authorization: Bearer <token>$/m,
+    ],
+    /x-login/,
+  ],
+  [['POST', '/api/v1/public/b/login'], [/^answered by +the gateway itself$/m]],
+  [
+    ['GET', '/api/v1/sys/x'],
+    [/^rule +6 /m, /B-side session \(BUSINESS\)/, /^refused +NOT_FOUND: no upstream matches$/m],
+  ],
+  [
+    ['GET', '/docsx'],
+    [/^rule +none speaks$/m, /^refused +NOT_FOUND$/m],
+  ],
+  [['GET', '/api/v1/c/../sys'], [/^refused +BAD_PATH: a dot segment$/m], /upstream/],
+  [['GET', `/${'a'.repeat(3000)}`], [/^refused +URI_TOO_LONG/m]],
+]
+
+for (const [words, lines, absent] of EXPLANATIONS) {
+  t.test(`explain ${words.join(' ').slice(0, 40)}`, async t => {
+    const folder = shippedFolder(t)
+    writeFileSync(join(folder, 'config/upstreams.yaml'), UPSTREAMS)
+    const { code, output, errors } = await run(folder, ['explain', ...words], {
+      environment: { NODE_ENV: 'production' },
+    })
+    t.equal(code, 0, errors)
+    for (const line of lines) t.match(output, line)
+    if (absent !== undefined) t.notMatch(output, absent)
+    t.same(readdirSync(folder), ['config'], 'nothing is created')
+  })
+}
+
+t.test('what explain says the gateway answers itself, a gateway answers itself', async t => {
+  for (const profile of [1, 2] as const) {
+    const consumer = { kind: 'file', path: 'consumers.yaml' }
+    const world = await openWorld({ profile, config: { api_versions: [1, 2], login: { consumer } } })
+    t.teardown(() => world.close())
+    const routes = ownRoutes(world.settings, PROFILES[profile])
+    const own = [...routes].filter(route => route.includes(' /api/'))
+    t.equal(own.length, 2 * (profile === 1 ? 8 + 19 : 10))
+    for (const route of routes) {
+      if (own.includes(route)) continue
+      const [method = '', path = ''] = route.split(' ')
+      const { status } = await world.call({ method, path })
+      t.ok(status === 200 || status === 302, route)
+    }
+    for (const route of own) {
+      const [method = '', path = ''] = route.split(' ')
+      const side = path.endsWith('/c/logout') ? 'consumer' : 'business'
+      const login = await world.operate(side, 'login', { user_id: 'u1' })
+      const answer = await world.call({ method, path, token: login.data.token, ...(method === 'POST' && { body: {} }) })
+      t.equal(typeof answer.json().trace_id, 'string', `${route} is answered in our envelope`)
+      t.not(answer.json().code, 404, route)
+    }
+    t.same(world.upstream.requests, [], 'and none of them was forwarded')
+  }
+})

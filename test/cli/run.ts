@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { Test } from 'tap'
+import { runCommand } from '../../src/cli.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+export interface Outcome {
+  code: number
+  output: string
+  errors: string
+}
+
+export interface RunOptions {
+  environment?: Record<string, string>
+  input?: string
+}
+
+/** A working directory with the shipped configuration, gone after the test. */
+export function shippedFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-cli-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  cpSync(join(ROOT, 'config'), join(folder, 'config'), {
+    recursive: true,
+    filter: file => !file.endsWith('accounts.yaml'),
+  })
+  return folder
+}
+
+/** A command line in a process of its own, from the sources. */
+export function launch(folder: string, words: string[], environment: Record<string, string> = {}): ChildProcess {
+  return spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/main.ts'), ...words], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+}
+
+/** Runs one command line to its end, in this process. */
+export async function run(
+  folder: string,
+  words: string[],
+  { environment = {}, input = '' }: RunOptions = {},
+): Promise<Outcome> {
+  const output = new PassThrough()
+  const errors = new PassThrough()
+  const code = await runCommand(words, {
+    input: Readable.from([Buffer.from(input)]) as NodeJS.ReadStream,
+    output,
+    errors,
+    environment,
+    cwd: folder,
+  })
+  output.end()
+  errors.end()
+  return { code, output: await text(output), errors: await text(errors) }
+}

@@ -1,0 +1,57 @@
+import t from 'tap'
+import { createClient, OperationError } from '../src/client.ts'
+import { PROFILES } from '../src/profile.ts'
+import { operationNames } from '../src/side/operations.ts'
+import { openWorld } from './world.ts'
+
+t.test('the client does what the operations do', async t => {
+  const world = await openWorld({ profile: 2 })
+  t.teardown(() => world.close())
+  const { consumer, business } = createClient({ url: world.internal, secret: world.settings.internal.secret })
+
+  const token = await consumer.login('42', { nickname: 'Ann' })
+  t.equal(await consumer.isLogin(token), true)
+  t.equal(await consumer.getLoginId(token), '42')
+  t.equal(await consumer.getLoginIdDefaultNull(token), '42')
+  t.equal(await consumer.getLoginType(), 'CONSUMER')
+  t.match(await consumer.getTokenInfo(token), { user_id: '42', type: 'CONSUMER', extra: { nickname: 'Ann' } })
+  t.match(await consumer.getSession(token), { user_id: '42' })
+  t.equal(await consumer.getExtra(token, 'nickname'), 'Ann')
+  t.equal(await consumer.renewTimeout(token, 100), null)
+  t.ok((await consumer.getTokenTimeout(token)) <= 100)
+  t.ok((await consumer.getSessionTimeout(token)) <= 100)
+  t.equal(await consumer.getTokenValueByLoginId('42'), token)
+  t.same(await consumer.getTokenValuesByLoginId('42'), [token])
+  t.equal(await business.isLogin(token), false, 'the other side knows nothing of it')
+  t.equal(await consumer.kickoutToken('42', token), null)
+  t.equal(await consumer.getLoginId(token), '')
+  await consumer.kickout('42')
+  await consumer.logout(await consumer.login('42'))
+  t.equal(await consumer.getTokenValueByLoginId('42'), null)
+
+  await consumer.disable('42', 60)
+  t.equal(await consumer.isDisable('42'), true)
+  t.ok((await consumer.getDisableTime('42')) > 0)
+  await t.rejects(consumer.login('42'), { name: 'OperationError', code: 403 })
+  await t.rejects(consumer.checkDisable('42'), { code: 403 })
+  await consumer.untieDisable('42')
+  t.equal(await consumer.checkDisable('42'), null)
+  t.equal(await consumer.getDisableTime('42'), -1)
+})
+
+t.test('the client has every operation but those that only a request needs', async t => {
+  const { consumer } = createClient({ url: 'http://127.0.0.1:1', secret: 'x' })
+  const needless = ['getLoginIdByToken', 'getTokenValue']
+  const expected = operationNames(PROFILES[2]).filter(name => !needless.includes(name))
+  t.same(Object.keys(consumer).sort(), [...expected].sort())
+})
+
+t.test('a wrong secret and a gateway that is away are told apart', async t => {
+  const world = await openWorld()
+  t.teardown(() => world.close())
+  const wrong = createClient({ url: world.internal, secret: 'not the secret at all' })
+  const refused = await wrong.consumer.login('42').catch(fault => fault)
+  t.ok(refused instanceof OperationError)
+  t.match(refused, { code: 401, traceId: /^[0-9a-f]{32}$/ })
+  await t.rejects(createClient({ url: 'http://127.0.0.1:1', secret: 'x' }).consumer.login('42'), { name: 'TypeError' })
+})

@@ -1,0 +1,331 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import Value from 'typebox/value'
+import { ConfigurationError, loadSettings } from '../../src/config/load.ts'
+import { SettingsSchema } from '../../src/config/schema.ts'
+import { faultsOf, folderWith, settingsOf } from './folder.ts'
+
+t.test('an empty file means the defaults of the schema', async t => {
+  const { jwt, login, internal, upstreams, permissions, accounts, data, ...rest } = settingsOf(t, '')
+  const defaults = Value.Decode(SettingsSchema, Value.Default(SettingsSchema, {})) as Record<string, any>
+  for (const [key, value] of Object.entries(rest)) t.same(value, defaults[key], key)
+  t.same({ ...jwt, secret_key: undefined }, { ...defaults.jwt, secret_key: undefined })
+  t.same({ ...login, sm2: {} }, defaults.login)
+  t.same({ ...internal, secret: undefined }, { ...defaults.internal, secret: undefined })
+  t.same([upstreams, permissions], [[], {}])
+  t.match(accounts, { kind: 'file', path: /\/accounts\.yaml$/ })
+  t.match(data, /\/data$/)
+})
+
+t.test('an empty section and a section whose keys are all commented out mean the defaults', async t => {
+  const settings = settingsOf(t, 'listen:\n  #port: 1\nlogin: {}\nstore: ~\njwt:\n')
+  t.equal(settings.listen.port, 8080)
+  t.equal(settings.store.timeout, 1000)
+})
+
+t.test('durations arrive as milliseconds and switches as booleans', async t => {
+  const settings = settingsOf(
+    t,
+    'store: { timeout: 2h }\nlog: { access: off }\nlogin: { logout_routes: false, rate_limit: off }',
+  )
+  t.equal(settings.store.timeout, 7_200_000)
+  t.equal(settings.log.access, false)
+  t.equal(settings.login.logout_routes, false)
+  t.equal(settings.login.rate_limit, 'off')
+})
+
+t.test('paths are relative to the file that holds them, data to the working directory', async t => {
+  const folder = folderWith(t, {})
+  mkdirSync(join(folder, 'etc'))
+  writeFileSync(
+    join(folder, 'etc/gateway.yaml'),
+    'internal: { socket: run.sock }\naccounts: { kind: file, path: a/b.yaml }\ndata: state\n',
+  )
+  writeFileSync(join(folder, 'etc/upstreams.yaml'), 'upstreams: [{ name: a, match: /api, target: "builtin:echo" }]')
+  const settings = loadSettings('etc/gateway.yaml', {}, folder)
+  t.equal(settings.internal.socket, join(folder, 'etc/run.sock'))
+  t.match(settings.accounts, { path: join(folder, 'etc/a/b.yaml') })
+  t.equal(settings.data, join(folder, 'state'))
+  t.equal(settings.upstreams[0]?.name, 'a')
+  const overlaid = loadSettings(
+    'etc/gateway.yaml',
+    { INTERNAL__SOCKET: 'x.sock', ACCOUNTS__PATH: 'c.yaml', DATA: 'd' },
+    folder,
+  )
+  t.equal(overlaid.internal.socket, join(folder, 'x.sock'))
+  t.match(overlaid.accounts, { kind: 'file', path: join(folder, 'c.yaml') })
+  t.equal(overlaid.data, join(folder, 'd'))
+})
+
+t.test('the list of upstreams may stand in the file itself', async t => {
+  const { upstreams } = settingsOf(
+    t,
+    'upstreams:\n  - { name: a, match: /api/v1, targets: ["http://127.0.0.1:1"], timeouts: { idle: 5m } }\n',
+  )
+  t.match(upstreams, [{ name: 'a', host: 'target', timeouts: { connect: 5000, response: 30_000, idle: 300_000 } }])
+})
+
+t.test('without a file everything comes from the environment', async t => {
+  const folder = folderWith(t, {})
+  t.same(loadSettings(undefined, {}, folder).upstreams, [])
+  t.equal(loadSettings(undefined, { LISTEN__PORT: '1' }, folder).listen.port, 1)
+})
+
+const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
+  ['an unknown key', 'listen:\n  prot: 1\n', /^gateway\.yaml:2 listen\.prot: is no setting; did you mean port\?$/],
+  ['an unknown key unlike any', 'zzz: 1\n', /^gateway\.yaml:1 zzz: is no setting; known are profile, listen, /],
+  ['__proto__ as a key', 'log: { __proto__: { level: silent } }\n', /^gateway\.yaml:1 log\.__proto__: is no setting/],
+  [
+    'a number written as text',
+    'listen: { port: "80" }\n',
+    /^gateway\.yaml:1 listen\.port: must be a whole number from 0 to 65535, not "80"$/,
+  ],
+  ['a port out of range', 'listen:\n\n  port: 70000\n', /^gateway\.yaml:3 listen\.port: must be .*, not 70000$/],
+  [
+    'a text that is a number',
+    'listen: { host: 10 }\n',
+    /listen\.host: must be a text that is not empty; .* needs quotes/,
+  ],
+  ['a section that is a text', 'listen: 8080\n', /^gateway\.yaml:1 listen: must be a section with host, port/],
+  ['a section with sections that is a text', 'login: on\n', /^gateway\.yaml:1 login: must be a section with /],
+  ['the internal section as a text', 'internal: on\n', /^gateway\.yaml:1 internal: must be a section with /],
+  ['a text that is a section', 'locale: { a: 1 }\n', /locale: must be en or zh-CN, not a section$/],
+  ['a list that is a text', 'api_versions: 1\n', /api_versions: must be a list$/],
+  ['a text that is a list', 'timezone: [UTC]\n', /timezone: must be .*, not a list$/],
+  [
+    'an entry of a list',
+    'api_versions: [1, two]\n',
+    /^gateway\.yaml:1 api_versions\[1\]: must be a whole number .*, not "two"$/,
+  ],
+  ['an empty list', 'api_versions: []\n', /api_versions: must have at least 1 entry$/],
+  ['a duration without a unit', 'store: { timeout: 5 }\n', /store\.timeout: must be a duration such as 500ms/],
+  ['a word of a choice', 'store: { kind: redsi }\n', /store\.kind: must be embedded or redis, not "redsi"$/],
+  ['a switch', 'log: { access: maybe }\n', /log\.access: must be on or off, not "maybe"$/],
+  ['a profile', 'profile: 3\n', /profile: must be 1 or 2, not 3$/],
+  [
+    'a union, by a text',
+    'cors: true\n',
+    /^gateway\.yaml:1 cors: must be off, or a section with origin, credentials, .*, not true$/,
+  ],
+  [
+    'a union, by a key inside',
+    'cors: { origin: ["*"] }\n',
+    /^gateway\.yaml:1 cors\.origin\[0\]: must be an origin such as https:\/\/admin\.example, not "\*"$/,
+  ],
+  [
+    'a union, by a key that is missing',
+    'cors: { credentials: on }\n',
+    /^gateway\.yaml:1 cors\.origin: is missing; it must be a list$/,
+  ],
+  [
+    'a union of sections, by its kind',
+    'accounts: { kind: ldap }\n',
+    /accounts\.kind: must be file, sql or http, not "ldap"$/,
+  ],
+  [
+    'a time zone that does not exist',
+    'timezone: Mars/Olympus\n',
+    /timezone: is no time zone; use a name of the IANA list/,
+  ],
+  [
+    'a count of proxies',
+    'trusted_proxies: [1]\n',
+    /trusted_proxies\[0\]: must be an address or a CIDR range such as 10\.0\.0\.0\/8/,
+  ],
+  [
+    'a range of proxies',
+    'trusted_proxies:\n  - 10.0.0.0/33\n',
+    /^gateway\.yaml:2 trusted_proxies\[0\]: must be an address or a CIDR range/,
+  ],
+  ['one port for both listeners', 'internal: { port: 8080 }\n', /internal\.port: is the public port too/],
+  [
+    'redis without an address',
+    'store: { kind: redis }\n',
+    /store\.redis: names no Redis; set store\.redis\.url \(STORE__REDIS__URL\)/,
+  ],
+  [
+    'redis with two addresses',
+    'store: { kind: redis, redis: { url: "redis://a", cluster: [{ host: b }] } }\n',
+    /store\.redis: has url and cluster; keep one/,
+  ],
+  [
+    'sentinels without a name',
+    'store: { kind: redis, redis: { sentinels: [{ host: a, port: 1 }] } }\n',
+    /store\.redis\.sentinels: need store\.redis\.name/,
+  ],
+  [
+    'a name without sentinels',
+    'store: { kind: redis, redis: { url: "redis://a", name: m } }\n',
+    /store\.redis\.name: is the name of a master/,
+  ],
+  [
+    'a password beside a URL',
+    'store: { kind: redis, redis: { url: "redis://a", password: hunter2 } }\n',
+    /store\.redis\.password: has no effect beside url/,
+  ],
+  [
+    'both sides with one accounts file',
+    'login: { consumer: { kind: file, path: accounts.yaml } }\n',
+    /login\.consumer\.path: is the file of the B-side accounts/,
+  ],
+  [
+    'an upstreams file that is not there',
+    'upstreams: u.yaml\n',
+    /^gateway\.yaml:1 upstreams: no such file: u\.yaml; create it/,
+  ],
+  [
+    'a jwt section in profile 1',
+    'locale: en\njwt: { algorithm: HS256 }\n',
+    /^gateway\.yaml:2 jwt: Profile 1 takes the JWT settings from the environment: set JWT__SECRET_KEY/,
+  ],
+  ['a key that is written twice', 'locale: en\nlocale: en\n', /^gateway\.yaml:2: the key is written twice/],
+  ['a bracket that is not closed', 'api_versions: [1,\nlocale: en\n', /^gateway\.yaml:\d: /],
+  ['a tab', 'listen:\n\tport: 1\n', /^gateway\.yaml:2: a tab as indentation/],
+  ['a second document', 'locale: en\n---\nlocale: en\n', /^gateway\.yaml:2: a second document/],
+  ['an alias', 'locale: *en\n', /^gateway\.yaml:1 locale: an alias; a value that begins with \* needs quotes/],
+  ['a tag', 'locale: !en en\n', /^gateway\.yaml:1: a tag/],
+]
+
+for (const [title, yaml, ...faults] of EACH_FAULT) {
+  t.test(`a fault has its place, what is wrong and what to do: ${title}`, async t => {
+    const found = faultsOf(t, yaml)
+    t.equal(found.length, faults.length, found.join('\n'))
+    for (const [index, fault] of faults.entries()) t.match(found[index], fault)
+  })
+}
+
+const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
+  [
+    'a name that is taken',
+    '- { name: a, match: /api/a, target: "builtin:echo" }\n- { name: a, match: /api/b, target: "builtin:echo" }',
+    /^upstreams\.yaml:3 upstreams\[1\]\.name: is that of upstream 1/,
+  ],
+  [
+    'a match that is taken',
+    '- { name: a, match: /api, target: "builtin:echo" }\n- { name: b, match: /api, target: "builtin:echo" }',
+    /upstreams\[1\]\.match: is that of upstream 1/,
+  ],
+  ['no target', '- { name: a, match: /api }', /^upstreams\.yaml:2 upstreams\[0\]: needs either target or targets$/],
+  [
+    'both targets',
+    '- { name: a, match: /api, target: "builtin:echo", targets: ["http://a"] }',
+    /upstreams\[0\]: needs either target or targets$/,
+  ],
+  [
+    'WebSockets to nobody',
+    '- { name: a, match: /api, target: "builtin:echo", websocket: {} }',
+    /upstreams\[0\]\.websocket: has no effect, for builtin:echo opens none/,
+  ],
+  [
+    'WebSockets that are switched on like a switch',
+    '- { name: a, match: /api, target: "http://a", websocket: on }',
+    /upstreams\[0\]\.websocket: must be off, or \{ origins: .* \{\} is on with the defaults/,
+  ],
+  [
+    'a match outside /api',
+    '- { name: a, match: /docs, target: "builtin:echo" }',
+    /upstreams\[0\]\.match: must be a path such as \/api\/v1\/c\/orders/,
+  ],
+  [
+    'a match that no request can have',
+    '- { name: a, match: /api/../x, target: "builtin:echo" }',
+    /upstreams\[0\]\.match: is a path that no request can have/,
+  ],
+  [
+    'a target with a password',
+    '- { name: a, match: /api, target: "http://u:hunter2@h" }',
+    /upstreams\[0\]\.target: must be http:\/\/host:port, https:\/\/host:port, unix:\/path\/of\.sock or builtin:echo$/,
+  ],
+  [
+    'an unknown key',
+    '- name: a\n  match: /api\n  traget: x\n  target: "builtin:echo"',
+    /^upstreams\.yaml:4 upstreams\[0\]\.traget: is no setting; did you mean target\?/,
+  ],
+  ['a text', '- http://127.0.0.1', /upstreams\[0\]: must be a section with name, match/],
+]
+
+for (const [title, entries, fault] of UPSTREAM_FAULTS) {
+  t.test(`a fault in the upstreams file has its place there: ${title}`, async t => {
+    const file = `upstreams:\n${entries.replace(/^/gm, '  ')}\n`
+    const found = faultsOf(t, '', {}, { 'upstreams.yaml': file })
+    t.equal(found.length, 1, found.join('\n'))
+    t.match(found[0], fault)
+  })
+}
+
+t.test('all faults are reported together, those of other files and of the environment too', async t => {
+  const found = faultsOf(
+    t,
+    'locale: fr\nlisten: { port: x }\ntimezone: Nowhere\n',
+    { LOG__LEVEL: 'loud', LOG__LEVLE: 'info', NODE_ENV: 'production' },
+    { 'upstreams.yaml': 'upstreams: [{ name: a }]', 'permissions.yaml': 'roles: { a: x }' },
+  )
+  for (const part of [
+    'locale',
+    'listen.port',
+    'timezone',
+    'environment LOG__LEVEL:',
+    'environment LOG__LEVLE',
+    'upstreams[0].match',
+    'roles.a',
+    'JWT__SECRET_KEY',
+  ]) {
+    t.ok(
+      found.some(fault => fault.includes(part)),
+      part,
+    )
+  }
+})
+
+t.test('a file that is not there is a fault', async t => {
+  t.throws(() => loadSettings('nope.yaml', {}, folderWith(t, {})), { message: /^nope\.yaml: no such file/ })
+})
+
+t.test('profile 2 takes the jwt section, and the environment over it', async t => {
+  const yaml = 'profile: 2\njwt: { expire_seconds: 60, algorithm: HS512 }\n'
+  t.match(settingsOf(t, yaml).jwt, { expire_seconds: 60, algorithm: 'HS512', token_name: 'Authorization' })
+  t.match(settingsOf(t, yaml, { JWT__EXPIRE_SECONDS: '90' }).jwt, { expire_seconds: 90, algorithm: 'HS512' })
+})
+
+const SECRET = 'hunter2hunter2'
+const LEAKS: Record<string, string> = {
+  'jwt secret': `profile: 2\njwt: { secret_key: ${SECRET} }\n`,
+  'jwt secret as a list': `profile: 2\njwt: { secret_key: [${SECRET}] }\n`,
+  'sm2 key': `login: { sm2: { private_key: ${SECRET} } }\n`,
+  'internal secret': `internal: { secret: ${SECRET.slice(0, 12)} }\n`,
+  'redis url': `store: { kind: redis, redis: { url: "http://u:${SECRET}@h" } }\n`,
+  'redis url in the wrong place': `store: "redis://u:${SECRET}@h"\n`,
+  'broken yaml': `internal: { secret: "${SECRET}\n`,
+  alias: `internal:\n  secret: *${SECRET}\n`,
+  tag: `internal:\n  secret: !${SECRET}\n`,
+  'reserved character': `internal:\n  secret: @${SECRET}\n`,
+  'two colons': `internal:\n  secret: ${SECRET}: x\n`,
+}
+
+for (const [title, yaml] of Object.entries(LEAKS)) {
+  t.test(`no fault shows a secret: ${title}`, async t => {
+    const found = faultsOf(t, yaml)
+    t.not(found.length, 0)
+    t.notMatch(found.join('\n'), /hunter2/)
+  })
+}
+
+t.test('no fault shows a secret from the environment', async t => {
+  const environment = {
+    INTERNAL__SECRET: 'hunter2',
+    STORE__REDIS__URL: 'hunter2',
+    STORE: '{hunter2: [',
+  }
+  const found = faultsOf(t, '', environment)
+  t.not(found.length, 0)
+  t.notMatch(found.join('\n'), /hunter2/)
+})
+
+t.test('the text of the error is every fault on a line of its own', async t => {
+  const error = new ConfigurationError([
+    { place: 'a:1', message: 'x' },
+    { place: 'b:2', message: 'y' },
+  ])
+  t.equal(error.message, 'a:1: x\nb:2: y')
+})

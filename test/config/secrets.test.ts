@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { loadSettings } from '../../src/config/load.ts'
+import { faultOfSigningKey, generateSecret } from '../../src/config/secrets.ts'
+import { generateSm2PrivateKey } from '../../src/login/sm2.ts'
+import { faultsOf, folderWith, GOOD_KEY } from './folder.ts'
+
+const secretsOf = ({ jwt, login, internal }: ReturnType<typeof loadSettings>): string[] => [
+  jwt.secret_key,
+  login.sm2.private_key,
+  internal.secret,
+]
+
+t.test('absent secrets are generated once into the data folder, and a restart keeps them', async t => {
+  const folder = folderWith(t, {})
+  const first = secretsOf(loadSettings(undefined, {}, folder))
+  t.same(secretsOf(loadSettings(undefined, {}, folder)), first)
+  t.equal(new Set(first).size, 3)
+  t.match(first[1], /^[0-9a-f]{64}$/)
+  t.same(readdirSync(join(folder, 'data')).sort(), ['internal.secret', 'jwt.secret', 'sm2.key'])
+})
+
+t.test('nobody but their owner can read generated secrets', async t => {
+  const folder = folderWith(t, {})
+  loadSettings(undefined, {}, folder)
+  t.equal(statSync(join(folder, 'data')).mode & 0o777, 0o700)
+  for (const file of ['internal.secret', 'jwt.secret', 'sm2.key']) {
+    t.equal(statSync(join(folder, 'data', file)).mode & 0o777, 0o600, file)
+  }
+})
+
+t.test('a configured secret is used, and none is generated for it', async t => {
+  const folder = folderWith(t, {})
+  const sm2 = generateSm2PrivateKey()
+  const environment = { JWT__SECRET_KEY: GOOD_KEY, LOGIN__SM2__PRIVATE_KEY: sm2, INTERNAL__SECRET: 'sixteen or more!' }
+  const settings = loadSettings(undefined, { ...environment, NODE_ENV: 'production' }, folder)
+  t.same(secretsOf(settings), [GOOD_KEY, sm2, 'sixteen or more!'])
+  t.throws(() => readdirSync(join(folder, 'data')), { code: 'ENOENT' })
+})
+
+t.test('processes that start at once agree on the secrets', async t => {
+  const folder = folderWith(t, {})
+  const module = pathToFileURL(resolve(import.meta.dirname, '../../src/config/load.ts')).href
+  const script = `
+    const { loadSettings } = await import(${JSON.stringify(module)})
+    process.stdout.write('ready\\n')
+    process.stdin.once('data', () => {
+      const { jwt, login, internal } = loadSettings(undefined, {}, ${JSON.stringify(folder)})
+      process.stdout.write(JSON.stringify([jwt.secret_key, login.sm2.private_key, internal.secret]))
+      process.stdin.pause()
+    })`
+  const children = Array.from({ length: 4 }, () => {
+    const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', script]
+    return spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  })
+  const outputs = children.map(() => '')
+  for (const [index, child] of children.entries()) {
+    child.stdout.on('data', chunk => {
+      outputs[index] += chunk
+    })
+  }
+  await Promise.all(children.map(child => once(child.stdout, 'data')))
+  for (const child of children) child.stdin.end('go\n')
+  await Promise.all(children.map(child => once(child, 'close')))
+  t.equal(new Set(outputs).size, 1)
+  t.match(outputs[0], /^ready\n\["[\w-]{64}",/)
+  t.same(readdirSync(join(folder, 'data')).length, 3, 'no drafts are left')
+})
+
+t.test('production refuses to start without secrets, and names the command that makes each', async t => {
+  const faults = faultsOf(t, '', { NODE_ENV: 'production' })
+  t.match(faults, [
+    /^environment JWT__SECRET_KEY: is not set, .*`dualgate keys jwt`/,
+    /^environment LOGIN__SM2__PRIVATE_KEY: is not set, .*`dualgate keys sm2`/,
+    /^environment INTERNAL__SECRET: is not set, .*`dualgate keys jwt`/,
+  ])
+})
+
+t.test('a damaged file of a generated secret is a fault, and is not replaced', async t => {
+  const folder = folderWith(t, {})
+  loadSettings(undefined, {}, folder)
+  const file = join(folder, 'data/jwt.secret')
+  writeFileSync(file, '')
+  t.throws(() => loadSettings(undefined, {}, folder), {
+    message: `${file}: holds no secret of its kind; restore the file, or remove it and a new one is made; or set JWT__SECRET_KEY`,
+  })
+  t.equal(readFileSync(file, 'utf8'), '')
+})
+
+t.test('a data folder that cannot be made is a fault', async t => {
+  const folder = folderWith(t, { data: 'a file' })
+  t.throws(() => loadSettings(undefined, {}, folder), { name: 'ConfigurationError' })
+})
+
+const REFUSED: [key: string, fault: RegExp][] = [
+  ['short', /shorter than 32 bytes/],
+  ['q7Xw2Zr9Lk4Tn8Vb3Hd6Jf1Gs5Pm0Yc', /shorter than 32 bytes/],
+  [`-----BEGIN PUBLIC KEY-----\n${GOOD_KEY}`, /PEM/],
+  ['a'.repeat(40), /pattern/],
+  ['abcdefgh'.repeat(4), /pattern/],
+  ['Xq7-Rt2!'.repeat(5).slice(0, 37), /pattern/],
+  ['changeme-changeme-changeme-changeme', /well-known/],
+  ['CHANGE_ME_CHANGE_ME_CHANGE_ME_32', /well-known/],
+  ['your-256-bit-secret-padded-to-be-long-enough', /well-known/],
+  ['a-string-secret-at-least-256-bits-long', /well-known/],
+  ['00112233001122330011223300112233', /pattern/],
+  ['0123456789abcdefFEDCBA9876543210', /well-known/],
+]
+
+for (const [key, fault] of REFUSED) {
+  t.test(`a key that can be guessed is refused: ${key.slice(0, 16)}…`, async t => {
+    t.match(faultOfSigningKey(key), fault)
+    t.match(faultsOf(t, '', { JWT__SECRET_KEY: key }), [fault])
+  })
+}
+
+t.test('a key as `openssl rand` makes it is taken', async t => {
+  t.equal(faultOfSigningKey('9f86d081884c7d659a2feaa0c55ad015'), null)
+  t.equal(faultOfSigningKey('n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg='), null)
+  for (let i = 0; i < 200; i++) t.equal(faultOfSigningKey(generateSecret()), null)
+})
+
+t.test('an SM2 private key outside the range of the curve is refused', async t => {
+  t.match(faultsOf(t, `login: { sm2: { private_key: "${'0'.repeat(64)}" } }`), [/outside the range/])
+  t.match(faultsOf(t, `login: { sm2: { private_key: "${'f'.repeat(64)}" } }`), [/outside the range/])
+})

@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { Compile } from 'typebox/schema'
+import { parse } from 'yaml'
+import { editorSchema } from '../../src/config/editor-schema.ts'
+import { readConfiguration } from '../../src/config/load.ts'
+import { branchesOf, type Schema } from '../../src/config/read.ts'
+import { SettingsSchema, UpstreamSchema } from '../../src/config/schema.ts'
+import { folderWith, settingsOf } from './folder.ts'
+
+const CONFIG = resolve(import.meta.dirname, '../../config')
+const textOf = (file: string): string => readFileSync(join(CONFIG, file), 'utf8')
+
+/** What is commented out has its `#` right before the key; prose has a space behind it. */
+const uncomment = (text: string): string => text.replace(/^( *)#(?=[a-z_]+:)/gm, '$1')
+
+t.test('the shipped configuration loads', async t => {
+  const { settings } = readConfiguration('gateway.yaml', {}, CONFIG)
+  t.match(settings.upstreams, [{ name: 'echo', match: '/api/v1', target: 'builtin:echo' }])
+})
+
+t.test('the shipped configuration means what an empty one means', async t => {
+  const files = Object.fromEntries(
+    readdirSync(CONFIG)
+      .filter(file => file !== 'gateway.yaml' && file !== 'accounts.yaml')
+      .map(file => [file, textOf(file)]),
+  )
+  const strip = (settings: object, folder: string) =>
+    JSON.parse(JSON.stringify(settings).replaceAll(folder, ''), (key, value) =>
+      /secret|private_key/.test(key) ? null : value,
+    )
+  const folders = [
+    folderWith(t, { ...files, 'gateway.yaml': textOf('gateway.yaml') }),
+    folderWith(t, { ...files, 'gateway.yaml': '' }),
+  ]
+  const [shipped, empty] = folders.map(folder => strip(readConfiguration('gateway.yaml', {}, folder).settings, folder))
+  t.same(shipped, empty)
+})
+
+t.test('every file in config/ is one that the gateway reads, or that editors and dashboards do', async t => {
+  const read = ['gateway.yaml', 'upstreams.yaml', 'permissions.yaml', 'accounts.yaml', 'consumers.yaml']
+  const known = [...read, 'gateway.schema.json', 'grafana-dashboard.json']
+  t.same(
+    readdirSync(CONFIG).filter(file => !known.includes(file)),
+    [],
+  )
+})
+
+t.test('every key of the schema stands in gateway.yaml with its default, and nothing else does', async t => {
+  const text = uncomment(textOf('gateway.yaml'))
+  const written = parse(text) as Record<string, unknown>
+
+  const compare = (schema: Schema, value: unknown, path: string): void => {
+    const sections = branchesOf(schema).filter(({ type }) => type === 'object')
+    const isSection = typeof value === 'object' && value !== null && !Array.isArray(value)
+    if (sections.length === 0 || !isSection) {
+      if (schema.default !== undefined) t.same(readAs(value), readAs(schema.default), `${path} has its default`)
+      for (const section of sections) {
+        for (const key of Object.keys(section.properties ?? {}))
+          t.match(text, new RegExp(`\\b${key}\\b`), `${path}.${key} is explained`)
+      }
+      return
+    }
+    const properties = sections[0]!.properties ?? {}
+    for (const key of Object.keys(value)) t.ok(Object.hasOwn(properties, key), `${path}.${key} is in the schema`)
+    for (const [key, inner] of Object.entries(properties)) {
+      t.ok(Object.hasOwn(value, key), `${path}.${key} is in the file`)
+      compare(inner, (value as Record<string, unknown>)[key], `${path}.${key}`)
+    }
+  }
+  compare(SettingsSchema as unknown as Schema, written, '')
+})
+
+/** Switches are written on and off, and are true and false in the schema. */
+const readAs = (value: unknown): unknown => (value === 'on' ? true : value === 'off' ? false : value)
+
+t.test('every key of an upstream is explained in upstreams.yaml, and the example there loads', async t => {
+  const text = textOf('upstreams.yaml')
+  for (const key of Object.keys(UpstreamSchema.properties)) t.match(text, new RegExp(`\\b${key}:`), key)
+  const [full, examples] = text.split('# Examples:')
+  const list = (part: string): string => (part.match(/^# {2}.*$/gm) ?? []).map(line => line.slice(1)).join('\n')
+  // Only one of the two, and no files of certificates.
+  const complete = list(full!)
+    .replace(/^.*targets: .*\n/m, '')
+    .replace(/^ {4}tls:.*\n(?: {6}.*\n)+/m, '')
+  for (const part of [complete, list(examples!)]) {
+    t.not(settingsOf(t, '', {}, { 'upstreams.yaml': `upstreams:\n${part}\n` }).upstreams.length, 0)
+  }
+})
+
+t.test('what is commented out in gateway.yaml loads when it is not', async t => {
+  const text = uncomment(textOf('gateway.yaml'))
+    .replace('profile: 1', 'profile: 2')
+    .replace(/^ *(secret|secret_key|private_key|password): …\n/gm, '')
+    .replace(/^ *(sentinels|name|cluster|username|tls): .*\n/gm, '')
+  t.doesNotThrow(() => settingsOf(t, text))
+  const cors = textOf('gateway.yaml')
+    .match(/^# {3}cors:\n(?:# {5}.*\n)+/m)?.[0]
+    .replace(/^# {3}/gm, '')
+  t.match(settingsOf(t, cors ?? '').cors, { origin: ['https://admin.example'], maxAge: 600 })
+})
+
+t.test('the schema for editors is that of this version, and the shipped file is valid by it', async t => {
+  const schema = editorSchema()
+  t.same(
+    JSON.parse(textOf('gateway.schema.json')),
+    schema,
+    'dualgate check --print-schema > config/gateway.schema.json',
+  )
+  const written = Compile(schema)
+  for (const text of [textOf('gateway.yaml'), '{}']) t.ok(written.Check(parse(text)), 'valid')
+  for (const wrong of ['listen: { port: x }', 'lisen: {}', 'listen: { timeouts: { body: 30 } }']) {
+    t.notOk(written.Check(parse(wrong)), wrong)
+  }
+})

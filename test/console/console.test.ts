@@ -1,0 +1,417 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { openBrowser, type Visitor, withoutBrowser } from '../browser.ts'
+import { ADMIN, openWorld, someone, type World, type WorldOptions } from '../world.ts'
+
+/* The page for administrators, as its users see it. */
+
+/** Reads the picture as a person would: the answer comes out of the gateway's own store. */
+async function solve(world: World, page: Page, load: () => Promise<unknown>): Promise<void> {
+  const response = page.waitForResponse(/\/public\/b\/captcha/)
+  await load()
+  const { data } = await (await response).json()
+  const answer = await world.store.captchas.take('BUSINESS', data.captcha_id)
+  await world.store.captchas.put('BUSINESS', data.captcha_id, answer!, Date.now() + 60_000)
+  await page.fill('#captcha', answer!)
+}
+
+async function fillIn(page: Page, username: string, password: string): Promise<void> {
+  await page.fill('#username', username)
+  await page.fill('#password', password)
+}
+
+async function signIn(world: World, { page }: Visitor, username = ADMIN.username, password = ADMIN.password) {
+  await solve(world, page, () => page.goto(`${world.url}/console/`))
+  await fillIn(page, username, password)
+  await page.click('button[type=submit]')
+  await page.waitForSelector('.chrome')
+}
+
+/** Signed in as somebody whom the login knows nothing of: with these permissions. */
+async function arrive(world: World, { page }: Visitor, permissions: string[], user = someone()): Promise<string> {
+  const token = await world.gateway.sides.business.login(undefined, user, { username: user, permissions })
+  await page.addInitScript(kept => sessionStorage.setItem('dualgate.token', kept), token)
+  await page.goto(`${world.url}/console/`)
+  await page.waitForSelector('.chrome')
+  return token
+}
+
+const rows = (page: Page) => page.locator('.user-list tbody tr')
+const row = (page: Page, text: string) => rows(page).filter({ hasText: text })
+
+async function search(page: Page, keyword: string): Promise<void> {
+  const found = page.waitForResponse(response => response.url().includes(`keyword=${encodeURIComponent(keyword)}`))
+  await page.fill('#keyword', keyword)
+  await found
+}
+
+async function open(t: Test, options: WorldOptions = {}): Promise<World> {
+  const world = await openWorld({ ...options, config: { session_administration: true, ...options.config } })
+  t.teardown(() => world.close())
+  return world
+}
+
+t.test('the page for administrators', { skip: withoutBrowser }, async t => {
+  const visit = await openBrowser(t)
+  const world = await open(t)
+  const { business, consumer } = world.gateway.sides
+
+  t.test('a wrong captcha and a wrong password are said, and a new picture comes', async t => {
+    const visitor = await visit()
+    const { page } = visitor
+    await solve(world, page, () => page.goto(`${world.url}/console/`))
+    await fillIn(page, ADMIN.username, 'wrong')
+    await solve(world, page, async () => {
+      await page.click('button[type=submit]')
+      await page.locator('.fault', { hasText: 'Wrong username or password' }).waitFor()
+    })
+    t.equal(await page.inputValue('#password'), 'wrong', 'what was typed stays')
+    await page.fill('#captcha', '????')
+    await solve(world, page, async () => {
+      await page.click('button[type=submit]')
+      await page.locator('.fault', { hasText: 'Wrong captcha' }).waitFor()
+    })
+    await solve(world, page, () => page.click('.captcha'))
+    await page.fill('#password', ADMIN.password)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.user-list table')
+    t.same(visitor.complaints, [], 'nothing that the policy forbids, and no fault')
+    t.same(visitor.strayed, [])
+  })
+
+  t.test('the list shows who is online, on either side, with search and pages', async t => {
+    const visitor = await visit()
+    const { page } = visitor
+    const mark = someone()
+    for (let i = 0; i < 12; i++) await business.login(undefined, `${mark}-${i}`, { username: `${mark}-name-${i}` })
+    const markup = '<img src=x onerror=alert(1)>'
+    await consumer.login(undefined, `${mark}-c`, { nickname: `${markup}${mark}` })
+    await signIn(world, visitor)
+    await search(page, `${mark}-NAME`)
+    await page.locator('.users header', { hasText: '12 found' }).waitFor()
+    t.equal(await rows(page).count(), 10)
+    await page.click('[data-key=next]')
+    await page.locator('.pages', { hasText: 'Page 2 of 2' }).waitFor()
+    t.equal(await rows(page).count(), 2)
+    await page.selectOption('#rows', '20')
+    await page.locator('.pages', { hasText: 'Page 1 of 1' }).waitFor()
+    t.equal(await rows(page).count(), 12)
+
+    await page.click('.sides .CONSUMER')
+    await page.locator('.empty', { hasText: `${mark}-NAME` }).waitFor()
+    await search(page, mark)
+    await row(page, `${mark}-c`).waitFor()
+    t.match(await rows(page).textContent(), markup, 'what users call themselves is text')
+    t.equal(await page.locator('.user-list img').count(), 0)
+    t.match(page.url(), /#consumer$/, 'a reload stays on the side')
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('a session, and all sessions of a user, end after a confirmation', async t => {
+    const visitor = await visit()
+    const { page } = visitor
+    const user = someone()
+    const first = await business.login(undefined, user, { username: user, device_type: 'Firefox' })
+    await business.login(undefined, user, { username: user, device_type: 'Chrome' })
+    await signIn(world, visitor)
+    await search(page, user)
+    await row(page, user).locator('.link').click()
+    const token = page.locator('.token-list tbody tr', { hasText: 'Firefox' })
+    await token.locator('.danger').click()
+    await page.keyboard.press('Escape')
+    t.equal(await business.getLoginIdByToken(first), user, 'who thinks better of it changes nothing')
+    await token.locator('.danger').click()
+    await page.click('dialog form .danger')
+    await token.waitFor({ state: 'detached' })
+    t.equal(await business.getLoginIdByToken(first), '')
+    t.equal(await page.locator('.token-list tbody tr').count(), 1)
+    await page.keyboard.press('Escape')
+
+    await row(page, user).locator('.danger').click()
+    await page.click('dialog form .danger')
+    await page.locator('#notice', { hasText: `Every session of ${user} was ended.` }).waitFor()
+    await page.locator('.empty').waitFor()
+    t.same((await business.getTokenValuesByLoginId?.(user)) ?? [], [])
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('a login id is disabled for a time, and enabled again when it is online no more', async t => {
+    const visitor = await visit()
+    const { page } = visitor
+    const user = someone()
+    await consumer.login(undefined, user, { username: user })
+    await signIn(world, visitor)
+    await page.click('.sides .CONSUMER')
+    await search(page, user)
+    await row(page, user).getByRole('button', { name: 'Disable' }).click()
+    await page.selectOption('#bar-time', { label: '1 d' })
+    await page.click('dialog form .danger')
+    await page.locator('.empty').waitFor()
+    t.equal(await consumer.isDisable(user), true)
+    t.equal(await consumer.login(undefined, user).catch(({ reason }) => reason), 'DISABLED')
+
+    await page.click('.empty button')
+    await page.locator('.bar-answer', { hasText: /Disabled for (1 d|23 h)/ }).waitFor()
+    await page.click('[data-key=untie]')
+    await page.locator('.bar-answer', { hasText: 'Not disabled' }).waitFor()
+    t.equal(await consumer.isDisable(user), false)
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('the numbers and charts say what the endpoints say', async t => {
+    const visitor = await visit()
+    const { page } = visitor
+    await signIn(world, visitor)
+    await page.waitForSelector('.plot svg')
+    const analysis = (await world.get('/api/v1/sys/session/analysis', await world.signIn())).json().data
+    const cards = await page.locator('.card').allTextContents()
+    t.equal(cards.length, 5)
+    t.ok(
+      cards.some(card => card === `Users online${analysis.online_user_count}`),
+      cards.join(),
+    )
+    t.equal(await page.locator('.plot .day').count(), 7)
+    t.ok(Number(await page.locator('.plot .day:last-child .bar.BUSINESS').getAttribute('height')) > 0)
+    const spoken = page.locator('table', { hasText: 'Logins per day' }).locator('tbody tr')
+    t.equal(await spoken.count(), 7, 'a table says it to who does not see the chart')
+    t.equal(await page.locator('.ring .arc.BUSINESS').count(), 1)
+    t.match(await page.locator('.ring .sum').textContent(), /^\d+$/)
+  })
+
+  t.test('it looks again every few seconds, but not while nobody looks at it or it is told to pause', async t => {
+    const visitor = await visit()
+    const { page } = visitor
+    await page.clock.install()
+    await arrive(world, visitor, ['sys:session:page'])
+    const user = someone()
+    await search(page, user)
+    await page.locator('.empty').waitFor()
+    const token = await business.login(undefined, user, { username: user })
+    await page.clock.runFor(11_000)
+    await row(page, user).waitFor()
+
+    let asked = 0
+    page.on('request', () => asked++)
+    await page.click('[data-key=pause]')
+    await page.locator('.refresh', { hasText: 'paused' }).waitFor()
+    await page.clock.runFor(60_000)
+    t.equal(asked, 0)
+    const resumed = page.waitForResponse(/\/page\?/)
+    await page.click('[data-key=pause]')
+    await resumed
+
+    const hide = (hidden: boolean) =>
+      page.evaluate(value => {
+        Object.defineProperty(document, 'hidden', { value, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }, hidden)
+    await hide(true)
+    await page.waitForLoadState('networkidle')
+    asked = 0
+    await page.clock.runFor(60_000)
+    t.equal(asked, 0)
+    await business.kickoutToken(user, token)
+    await hide(false)
+    await row(page, user).waitFor({ state: 'detached' })
+  })
+
+  t.test('a session that ended leads back to the sign-in, with a word why', async t => {
+    const visitor = await visit()
+    const { page } = visitor
+    const user = someone()
+    await arrive(world, visitor, ['sys:session:page'], user)
+    await business.kickout(user)
+    await page.click('.sides .CONSUMER')
+    await page.locator('.fault', { hasText: 'Your session has ended. Sign in again.' }).waitFor()
+    t.equal(await page.evaluate(() => sessionStorage.getItem('dualgate.token')), null)
+  })
+
+  t.test('a sign-out ends the session at the gateway, and a reload stays signed out', async t => {
+    const visitor = await visit()
+    const { page } = visitor
+    await signIn(world, visitor)
+    const token = await page.evaluate(() => sessionStorage.getItem('dualgate.token'))
+    t.not(await business.getLoginIdByToken(token!), '')
+    t.same(await page.evaluate(() => Object.keys(localStorage)), [], 'no token outlives the tab')
+    await page.reload()
+    await page.waitForSelector('.user-list table')
+    await page.click('[data-key=sign-out]')
+    await page.locator('.fault', { hasText: 'You are signed out.' }).waitFor()
+    t.equal(await business.getLoginIdByToken(token!), '')
+    await page.reload()
+    await page.waitForSelector('.sign-in')
+  })
+
+  t.test('nobody is shown a button that would be refused', async t => {
+    const user = someone()
+    await business.login(undefined, user, { username: user })
+    for (const [permissions, danger, disable] of [
+      [['sys:session:page'], 0, 0],
+      [['sys:session:page', 'sys:session:exit'], 1, 0],
+      [['sys:session:page', 'sys:session:disable'], 0, 1],
+    ] as const) {
+      const visitor = await visit()
+      const { page } = visitor
+      await arrive(world, visitor, [...permissions])
+      await search(page, user)
+      await row(page, user).waitFor()
+      t.equal(await row(page, user).locator('.danger').count(), danger)
+      t.equal(await row(page, user).getByRole('button', { name: 'Disable' }).count(), disable)
+      t.equal(await page.locator('[data-key=bars]').count(), disable)
+      await row(page, user).locator('.link').click()
+      await page.waitForSelector('.token-list table')
+      t.equal(await page.locator('.token-list .danger').count(), danger)
+      t.same(visitor.complaints, [])
+    }
+    const stranger = await visit()
+    await arrive(world, stranger, [])
+    await stranger.page.locator('main', { hasText: 'sys:session:page' }).waitFor()
+  })
+
+  t.test('languages and colours are those of the browser, until they are chosen', async t => {
+    const { page } = await visit({ locale: 'zh-CN', colorScheme: 'dark' })
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    await page.goto(`${world.url}/console/`)
+    await page.locator('button[type=submit]', { hasText: '登录' }).waitFor()
+    t.equal(await page.getAttribute('html', 'lang'), 'zh-CN')
+    const dark = await ground()
+    await page.selectOption('[data-key=theme]', 'light')
+    t.not(await ground(), dark)
+    await page.click('[data-key=language]')
+    await page.locator('button[type=submit]', { hasText: 'Sign in' }).waitFor()
+    await page.reload()
+    await page.locator('button[type=submit]', { hasText: 'Sign in' }).waitFor()
+    t.not(await ground(), dark, 'both are remembered')
+    await page.selectOption('[data-key=theme]', 'auto')
+    t.equal(await ground(), dark)
+  })
+
+  t.test('what the gateway says in its language is shown in the reader’s', async t => {
+    const { page } = await visit({ locale: 'zh-CN' })
+    await solve(world, page, () => page.goto(`${world.url}/console/`))
+    await fillIn(page, ADMIN.username, 'wrong')
+    await page.click('button[type=submit]')
+    await page.locator('.fault', { hasText: '用户名或密码错误' }).waitFor()
+    t.pass()
+  })
+
+  t.test('everything can be done by keyboard, and a refresh takes no focus away', async t => {
+    const visitor = await visit()
+    const { page } = visitor
+    const user = someone()
+    const token = await business.login(undefined, user, { username: user })
+    await arrive(world, visitor, ['sys:session:*'])
+    await search(page, user)
+    await row(page, user).waitFor()
+    await page.focus('#keyword')
+    const key = () => page.evaluate(() => document.activeElement?.getAttribute('data-key'))
+    for (let tabs = 0; tabs < 20 && !(await key())?.startsWith('end '); tabs++) await page.keyboard.press('Tab')
+    t.equal(await key(), `end ${user}`)
+    const outline = await page.evaluate(() => getComputedStyle(document.activeElement!).outlineStyle)
+    t.equal(outline, 'solid', 'where the focus is can be seen')
+    const again = page.waitForResponse(/\/page\?/)
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    await again
+    await page.waitForLoadState('networkidle')
+    t.equal(await key(), `end ${user}`)
+
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('dialog[open]')
+    for (let tabs = 0; tabs < 8; tabs++) {
+      await page.keyboard.press('Tab')
+      t.ok(
+        await page.evaluate(
+          () =>
+            document.activeElement === document.body ||
+            document.querySelector('dialog')!.contains(document.activeElement),
+        ),
+      )
+    }
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    t.equal(await key(), `end ${user}`, 'the focus is back where it came from')
+    await page.keyboard.press('Enter')
+    await page.focus('dialog form .danger')
+    await page.keyboard.press('Enter')
+    await page.locator('.empty').waitFor()
+    t.equal(await business.getLoginIdByToken(token), '')
+  })
+
+  t.test('on a telephone nothing is wider than the screen', async t => {
+    const visitor = await visit({ viewport: { width: 390, height: 844 } })
+    const { page } = visitor
+    const width = () => page.evaluate(() => document.documentElement.scrollWidth)
+    await page.goto(`${world.url}/console/`)
+    await page.waitForSelector('.sign-in')
+    t.equal(await width(), 390)
+    await signIn(world, visitor)
+    await page.waitForSelector('.user-list table')
+    t.equal(await width(), 390)
+    await page.click('.user-list .link >> nth=0')
+    await page.waitForSelector('.token-list table')
+    t.equal(await width(), 390)
+  })
+})
+
+t.test('the page works however the gateway is set up', { skip: withoutBrowser }, async t => {
+  const visit = await openBrowser(t)
+  for (const [what, options] of [
+    ['profile 2, with another token header', { profile: 2, config: { jwt: { token_name: 'X-Token' } } }],
+    ['real statuses, in Chinese', { config: { errors: { http_status: 'native' }, locale: 'zh-CN' } }],
+    ['version 3 of the API', { config: { api_versions: [3] } }],
+  ] as [string, WorldOptions][]) {
+    t.test(what, async t => {
+      const world = await open(t, options)
+      const visitor = await visit()
+      const { page } = visitor
+      await solve(world, page, () => page.goto(`${world.url}/console/`))
+      await fillIn(page, ADMIN.username, 'wrong')
+      await solve(world, page, async () => {
+        await page.click('button[type=submit]')
+        await page.locator('.fault', { hasText: 'Wrong username or password' }).waitFor()
+      })
+      await page.fill('#password', ADMIN.password)
+      await page.click('button[type=submit]')
+      await row(page, 'Admin').waitFor()
+      await world.gateway.sides.business.kickout('1')
+      await page.click('.sides .CONSUMER')
+      await page.locator('.fault', { hasText: 'Your session has ended.' }).waitFor()
+    })
+  }
+
+  t.test('without a logout of the gateway, a sign-out takes its own token offline', async t => {
+    const world = await open(t, { config: { login: { logout_routes: false } } })
+    const visitor = await visit()
+    const { page } = visitor
+    await signIn(world, visitor)
+    const token = await page.evaluate(() => sessionStorage.getItem('dualgate.token'))
+    await page.click('[data-key=sign-out]')
+    await page.locator('.fault', { hasText: 'You are signed out.' }).waitFor()
+    t.equal(await world.gateway.sides.business.getLoginIdByToken(token!), '')
+  })
+
+  t.test('a store that fails is said, what was seen stays, and nobody is signed out', async t => {
+    const world = await open(t)
+    const visitor = await visit()
+    const { page } = visitor
+    await signIn(world, visitor)
+    await row(page, 'Admin').waitFor()
+    await page.route(/\/api\//, route =>
+      route.fulfill({
+        status: 503,
+        json: { code: 503, message: 'Service unavailable', data: null, success: false, trace_id: '' },
+      }),
+    )
+    await page.click('[data-key=pause]')
+    await page.click('[data-key=pause]')
+    await page.locator('.trouble', { hasText: 'cannot reach its session store' }).waitFor()
+    t.equal(await row(page, 'Admin').count(), 1)
+    await page.unroute(/\/api\//)
+    await page.click('[data-key=retry]')
+    await page.locator('.trouble').waitFor({ state: 'hidden' })
+    await page.route(/\/api\//, route => route.abort())
+    await page.click('.sides .CONSUMER')
+    await page.locator('.trouble', { hasText: 'The gateway does not answer' }).waitFor()
+    t.not(await page.evaluate(() => sessionStorage.getItem('dualgate.token')), null)
+  })
+})

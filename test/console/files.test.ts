@@ -1,0 +1,158 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/pages.ts'
+import { call } from '../caller.ts'
+import { newcomerFolder, startGateway } from '../process.ts'
+import { openWorld } from '../world.ts'
+
+const FOLDER = resolve(import.meta.dirname, '../../src/console')
+
+type Texts = Record<string, string>
+const { TEXTS }: { TEXTS: { en: Texts; zh: Texts } } = await import(`${FOLDER}/texts.js`)
+
+t.test('every file of the page is on the list of open paths, and nothing else is', async t => {
+  const files = readdirSync(FOLDER).filter(file => !['index.html', 'tsconfig.json'].includes(file))
+  t.same([...CONSOLE_FILES].sort(), [...files, 'sm2.js'].sort())
+})
+
+t.test('the page never makes markup of data, and runs nothing but its files', async t => {
+  for (const file of readdirSync(FOLDER)) {
+    const text = readFileSync(join(FOLDER, file), 'utf8')
+    t.notMatch(
+      text,
+      /innerHTML|outerHTML|insertAdjacent|document\.write|createContextualFragment|DOMParser|\beval\b|new Function|javascript:/,
+      file,
+    )
+    t.notMatch(text, /https?:\/\/(?!www\.w3\.org\/)/, `${file} names no other server`)
+    if (file.endsWith('.html')) t.notMatch(text, /<script(?![^>]*\bsrc=)|<style|\bstyle=|\son\w+=/, file)
+  }
+})
+
+t.test('both languages say everything, with the same values', async t => {
+  const valuesOf = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort()
+  t.same(Object.keys(TEXTS.zh), Object.keys(TEXTS.en))
+  for (const [name, text] of Object.entries(TEXTS.en)) {
+    const other = TEXTS.zh[name] ?? ''
+    t.same(valuesOf(other), valuesOf(text), name)
+    t.not(other, '', name)
+  }
+})
+
+t.test('every text is used', async t => {
+  const sources = readdirSync(FOLDER)
+    .filter(file => file.endsWith('.js') && file !== 'texts.js')
+    .map(file => readFileSync(join(FOLDER, file), 'utf8'))
+    .join('\n')
+  const made = ['theme_auto', 'theme_light', 'theme_dark', 'BUSINESS_long', 'CONSUMER_long']
+  for (const name of Object.keys(TEXTS.en)) t.ok(made.includes(name) || sources.includes(`'${name}'`), name)
+})
+
+t.test(
+  'the pages are open by their whole paths, are never forwarded, and say what a browser may do with them',
+  async t => {
+    const world = await openWorld()
+    t.teardown(() => world.close())
+    for (const path of ['/docs', '/redoc', ...DOCUMENT_FILES, ...CONSOLE_PATHS.filter(path => path !== '/console')]) {
+      const { status, headers, text } = await world.get(path)
+      t.equal(status, 200, path)
+      t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self'; style-src 'self'/, path)
+      t.notMatch(headers['content-security-policy'], /unsafe|https?:/, path)
+      t.match(headers, { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }, path)
+      t.notMatch(text, world.settings.jwt.secret_key)
+      t.notMatch(text, world.settings.internal.secret)
+    }
+    t.match(await world.get('/console'), { status: 302, headers: { location: 'console/' } })
+    for (const path of [
+      '/console/x',
+      '/console/main.js/',
+      '/console/index.html',
+      '/consolex',
+      '/Console/',
+      '/docs/',
+      '/docs/x',
+      '/redoc/',
+    ]) {
+      t.equal((await world.get(path)).status, 404, path)
+    }
+    t.equal((await world.post('/console/', {})).status, 404)
+    t.same(world.upstream.requests, [])
+  },
+)
+
+t.test('a browser that has a file already is told that nothing changed', async t => {
+  const world = await openWorld()
+  t.teardown(() => world.close())
+  const get = (path: string, headers: Record<string, string>, method = 'GET') =>
+    call(world.url, { path, headers, method })
+  const { headers, text } = await get('/console/main.js', {})
+  t.equal(headers['cache-control'], 'no-cache')
+  const again = await get('/console/main.js', { 'if-none-match': `"other", W/${headers.etag}` })
+  t.equal(again.status, 304)
+  t.equal(again.text, '')
+  t.equal(again.headers.etag, headers.etag)
+  t.equal((await get('/console/main.js', { 'if-none-match': '"other"' })).status, 200)
+  const head = await get('/console/main.js', {}, 'HEAD')
+  t.match(head, {
+    status: 200,
+    text: '',
+    headers: { 'content-length': String(Buffer.byteLength(text)), etag: headers.etag },
+  })
+
+  const zipped = await fetch(`${world.url}/console/main.js`)
+  t.equal(zipped.headers.get('content-encoding'), 'gzip')
+  t.equal(await zipped.text(), text)
+  t.not(zipped.headers.get('etag'), headers.etag, 'another encoding is another tag')
+  t.equal((await get('/console/main.js', { 'accept-encoding': 'gzip;q=0' })).headers['content-encoding'], undefined)
+})
+
+t.test('where other origins may call, what is kept of a page depends on the origin too', async t => {
+  const world = await openWorld({ config: { cors: { origin: ['https://admin.example', 'https://b.example'] } } })
+  t.teardown(() => world.close())
+  const headers = { origin: 'https://admin.example' }
+  const answer = await call(world.url, { path: '/openapi.json', headers })
+  t.match(answer.headers, { vary: 'Origin, Accept-Encoding', 'access-control-allow-origin': 'https://admin.example' })
+  t.equal((await world.get('/openapi.json')).headers.vary, 'Origin, Accept-Encoding')
+})
+
+t.test('the page is told what it has to know, in both profiles', async t => {
+  for (const [profile, key] of [
+    [1, '/public/b/sm2/public-key'],
+    [2, '/public/b/sm2-public-key'],
+  ] as const) {
+    const jwt = profile === 2 ? { jwt: { token_name: 'X-Token' } } : {}
+    const config = { session_administration: true, api_versions: [3, 1], timezone: 'Asia/Shanghai', ...jwt }
+    const world = await openWorld({ profile, config })
+    t.match((await world.get('/console/settings.json')).json(), {
+      api: '/api/v3',
+      sm2_public_key_path: key,
+      token_name: profile === 2 ? 'X-Token' : 'Authorization',
+      timezone: 'Asia/Shanghai',
+    })
+    await world.close()
+  }
+})
+
+t.test('the built gateway has all of its pages', async t => {
+  const { folder, remove } = newcomerFolder()
+  t.teardown(remove)
+  const gateway = await startGateway(folder)
+  t.teardown(() => gateway.end('SIGKILL'))
+  for (const path of ['/docs', '/redoc', '/favicon.ico', '/openapi.json', ...DOCUMENT_FILES, ...CONSOLE_PATHS]) {
+    const { status } = await fetch(gateway.url + path)
+    t.equal(status, 200, path)
+  }
+})
+
+t.test('switched off, or without the endpoints that it calls, the page is not found', async t => {
+  for (const options of [
+    { config: { console: false } },
+    { config: { session_administration: false } },
+    { profile: 2 as const },
+  ]) {
+    const world = await openWorld(options)
+    for (const path of CONSOLE_PATHS) t.equal((await world.get(path)).status, 404, path)
+    t.equal((await world.get('/docs')).status, 200, 'the documents are there')
+    await world.close()
+  }
+})

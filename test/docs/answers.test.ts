@@ -1,0 +1,139 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t, { type Test } from 'tap'
+import { type Answer, call } from '../caller.ts'
+import { inEveryWorld, someone } from '../world.ts'
+
+/* What the documents say of an answer is what arrives. */
+
+/** Answers may hold no more than what is described, though clients must bear more. */
+function closed(schema: any): any {
+  if (Array.isArray(schema)) return schema.map(closed)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const inner = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]))
+  return inner.properties === undefined ? inner : { additionalProperties: false, ...inner }
+}
+
+/** Says what is wrong with an answer, by its route's description; empty when nothing is. */
+function createJudge(document: any) {
+  const ajv = new Ajv2020({ strict: false, formats: { uuid: true } })
+  const { Refusal } = document.components.schemas
+  return (method: string, path: string, { status, json }: Answer): string => {
+    const response = document.paths[path]?.[method.toLowerCase()]?.responses[status]
+    if (response === undefined) return `${method} ${path} answers ${status}, which is not described`
+    const text = JSON.stringify(response.content['application/json'].schema)
+    const schema = JSON.parse(text, (_, value) => (value?.$ref === '#/components/schemas/Refusal' ? Refusal : value))
+    const validate = ajv.compile(closed(schema))
+    return validate(json()) ? '' : `${method} ${path}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(json())}`
+  }
+}
+
+inEveryWorld(
+  t,
+  async (t, world) => {
+    const judge = createJudge((await world.get('/openapi.json')).json())
+    const judgeInternal = createJudge((await call(world.internal, { path: '/openapi.json' })).json())
+    const admin = await world.signIn()
+    const seen = new Set<string>()
+
+    const check = async (t: Test, method: string, path: string, query = '', body?: unknown, token?: string) => {
+      seen.add(`${method} ${path}`)
+      const answer = await world.call({ method, path: path + query, body, ...(token !== undefined && { token }) })
+      t.equal(judge(method, path, answer), '')
+      return answer
+    }
+
+    t.test('the login answers as it is described', async t => {
+      await check(t, 'GET', '/api/v1/public/b/captcha')
+      for (const path of Object.keys((await world.get('/openapi.json')).json().paths).filter(path =>
+        /sm2/.test(path),
+      )) {
+        await check(t, 'GET', path)
+      }
+      await check(t, 'POST', '/api/v1/public/b/login', '', await world.credentials())
+      for (const body of [
+        {},
+        [],
+        await world.credentials('admin', 'wrong'),
+        { ...(await world.credentials()), captcha_id: '' },
+      ]) {
+        await check(t, 'POST', '/api/v1/public/b/login', '', body)
+      }
+      for (const side of ['business', 'consumer'] as const) {
+        const token = await world.gateway.sides[side].login(undefined, someone())
+        const path = `/api/v1/${side === 'business' ? 'b' : 'c'}/logout`
+        await check(t, 'POST', path, '', {}, token)
+        await check(t, 'POST', path, '', {}, token)
+      }
+    })
+
+    t.test('the session administration answers as it is described', async t => {
+      const nobody = await world.gateway.sides.business.login(undefined, someone())
+      await check(t, 'GET', '/api/v1/sys/session/current', '', undefined, admin)
+      for (const [side, base] of [
+        ['business', '/api/v1/sys/session'],
+        ['consumer', '/api/v1/client/session'],
+      ] as const) {
+        const user_id = someone()
+        const extra = { username: 'a', nickname: 'b', login_ip: '10.0.0.1', device_type: 'Chrome' }
+        const token = await world.gateway.sides[side].login(undefined, user_id, extra)
+        await world.gateway.sides[side].login(undefined, user_id)
+        for (const asker of [admin, nobody, undefined]) {
+          await check(t, 'GET', `${base}/analysis`, '', undefined, asker)
+          await check(t, 'GET', `${base}/chart-data`, '', undefined, asker)
+          await check(t, 'GET', `${base}/page`, '?size=5', undefined, asker)
+          await check(t, 'GET', `${base}/page`, '?size=x', undefined, asker)
+          await check(t, 'GET', `${base}/tokens`, `?user_id=${user_id}`, undefined, asker)
+          await check(t, 'GET', `${base}/disabled`, `?user_id=${user_id}`, undefined, asker)
+          await check(t, 'POST', `${base}/disable`, '', { user_id, seconds: 60 }, asker)
+          await check(t, 'GET', `${base}/disabled`, `?user_id=${user_id}`, undefined, asker)
+          await check(t, 'POST', `${base}/untie-disable`, '', { user_id }, asker)
+          await check(t, 'POST', `${base}/exit-token`, '', { user_id, token }, asker)
+          await check(t, 'POST', `${base}/exit-token`, '', { user_id, token }, asker)
+          await check(t, 'POST', `${base}/exit`, '', { user_id }, asker)
+          await check(t, 'POST', `${base}/exit`, '', {}, asker)
+        }
+      }
+    })
+
+    t.test('every route of the document was asked', async t => {
+      const { paths } = (await world.get('/openapi.json')).json()
+      for (const [path, item] of Object.entries<object>(paths)) {
+        for (const method of Object.keys(item)) t.ok(seen.has(`${method.toUpperCase()} ${path}`), `${method} ${path}`)
+      }
+    })
+
+    t.test('the probes answer as they are described', async t => {
+      for (const path of ['/livez', '/readyz'])
+        t.equal(judgeInternal('GET', path, await call(world.internal, { path })), '')
+      t.match(await call(world.internal, { path: '/metrics' }), {
+        status: 200,
+        headers: { 'content-type': /^text\/plain/ },
+      })
+    })
+
+    t.test('the operations answer as they are described', async t => {
+      const { paths } = (await call(world.internal, { path: '/openapi.json' })).json()
+      const secret = world.settings.internal.secret
+      for (const path of Object.keys(paths).filter(path => path.startsWith('/operations/'))) {
+        const side = path.includes('/business/') ? 'business' : 'consumer'
+        const user_id = someone()
+        const live = await world.gateway.sides[side].login(undefined, user_id, {
+          nickname: 'Ann',
+          nested: { deep: [1] },
+        })
+        const whole = { user_id, token: live, seconds: 60, name: 'nickname', extra: {} }
+        const body = path.endsWith('/logout') ? { token: live } : whole
+        for (const [token, sent] of [
+          [secret, body],
+          [secret, { ...body, token: 'a.b.c' }],
+          [secret, []],
+          ['wrong', body],
+        ] as const) {
+          const answer = await call(world.internal, { method: 'POST', path, token, body: sent })
+          t.equal(judgeInternal('POST', path, answer), '', `${path} ${JSON.stringify(sent)}`)
+        }
+      }
+    })
+  },
+  { config: { session_administration: true } },
+)

@@ -1,0 +1,95 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import t, { type Test } from 'tap'
+import { ownRoutes } from '../../src/cli/own-routes.ts'
+import { PROFILES } from '../../src/profile.ts'
+import { operationNames } from '../../src/side/operations.ts'
+import { call } from '../caller.ts'
+import { openWorld, type World, type WorldOptions } from '../world.ts'
+
+/** Refusals are answers with status 200 in the shipped style, so an operation without a 4xx is none that says too little. */
+const RULES = { 'operation-4xx-response': 'off', 'no-server-example.com': 'off' } as const
+
+async function complaintsOf(document: string): Promise<string[]> {
+  const config = await createConfig({ extends: ['recommended-strict'], rules: RULES })
+  const problems = await lintFromString({ source: document, config })
+  return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer ?? ''}`)
+}
+
+const routesOf = (document: { paths: Record<string, object> }): string[] =>
+  Object.entries(document.paths)
+    .flatMap(([path, item]) => Object.keys(item).map(method => `${method.toUpperCase()} ${path}`))
+    .sort()
+
+const CONFIGURATIONS: [what: string, options: WorldOptions][] = [
+  ['profile 1', { profile: 1 }],
+  ['profile 2', { profile: 2, config: { session_administration: true } }],
+  ['profile 2 as it is', { profile: 2 }],
+  ['real statuses, in Chinese', { config: { errors: { http_status: 'native' }, locale: 'zh-CN' } }],
+  ['every route', { config: { api_versions: [1, 2], login: { consumer: { kind: 'file', path: 'consumers.yaml' } } } }],
+  ['another token header', { environment: { JWT__TOKEN_NAME: 'X-Token' } }],
+]
+
+async function open(t: Test, options: WorldOptions): Promise<World> {
+  const world = await openWorld(options)
+  t.teardown(() => world.close())
+  return world
+}
+
+for (const [what, options] of CONFIGURATIONS) {
+  t.test(
+    `${what}: the document is valid OpenAPI 3.1 and names the routes that the gateway answers, and no other`,
+    async t => {
+      const world = await open(t, options)
+      const { headers, text, json } = await world.get('/openapi.json')
+      t.match(headers['content-type'], /^application\/json/)
+      t.equal(json().openapi, '3.1.0')
+      t.same(await complaintsOf(text), [])
+      const own = [...ownRoutes(world.settings, PROFILES[world.profile])].filter(route => route.includes(' /api/'))
+      t.same(routesOf(json()), own.sort())
+    },
+  )
+
+  t.test(`${what}: the internal listener has a document of its own`, async t => {
+    const world = await open(t, options)
+    const { text, json } = await call(world.internal, { path: '/openapi.json' })
+    t.same(await complaintsOf(text), [])
+    const routes = routesOf(json())
+    const operations = routes.filter(route => /^POST \/operations\/v1\/(business|consumer)\/[a-z-]+$/.test(route))
+    t.equal(operations.length, 2 * operationNames(PROFILES[world.profile]).length)
+    const probes = routes.filter(route => !operations.includes(route))
+    t.same(probes, ['GET /livez', 'GET /metrics', 'GET /readyz', 'GET /verify'])
+  })
+}
+
+t.test('profile 2 has the document at /v3/api-docs as well, profile 1 has not', async t => {
+  const [first, second] = [await open(t, { profile: 1 }), await open(t, { profile: 2 })]
+  t.equal((await second.get('/v3/api-docs')).text, (await second.get('/openapi.json')).text)
+  t.equal((await first.get('/v3/api-docs')).status, 404)
+})
+
+t.test('refusals stand under the status that they arrive with', async t => {
+  const page = '/api/v1/sys/session/page'
+  const reasonsOf = async (http_status: string) => {
+    const world = await open(t, { config: { errors: { http_status } } })
+    const { responses } = (await world.get('/openapi.json')).json().paths[page].get
+    return Object.fromEntries(
+      Object.entries<any>(responses).map(([status, { content }]) => [
+        status,
+        Object.keys(content['application/json'].examples),
+      ]),
+    )
+  }
+  t.match(await reasonsOf('envelope'), { 200: ['SUCCESS', 'NOT_LOGGED_IN', 'INVALID'], 403: ['NOT_PERMITTED'] })
+  t.match(await reasonsOf('native'), { 200: ['SUCCESS'], 401: ['NOT_LOGGED_IN'], 403: ['NOT_PERMITTED'] })
+})
+
+t.test('a token goes where the configuration says', async t => {
+  const schemes = async (options: WorldOptions) =>
+    (await (await open(t, options)).get('/openapi.json')).json().components.securitySchemes.BUSINESS
+  t.match(await schemes({}), { type: 'http', scheme: 'bearer' })
+  t.match(await schemes({ environment: { JWT__TOKEN_NAME: 'X-Token' } }), {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Token',
+  })
+})

@@ -1,0 +1,90 @@
+import { createHmac } from 'node:crypto'
+import t from 'tap'
+import { startUpstream } from '../upstream.ts'
+import { openWorld, someone } from '../world.ts'
+
+const SECRET = 'a key of at least thirty-two characters'
+const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+
+async function until(happened: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 200 && !happened(); tries++) await new Promise(resolve => setTimeout(resolve, 25))
+}
+
+t.test('every event arrives, in order and signed, and is a log line', async t => {
+  const receiver = await startUpstream()
+  t.teardown(() => receiver.close())
+  const world = await openWorld({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
+  t.teardown(() => world.close())
+  const side = world.gateway.sides.consumer
+  const user = someone()
+  const first = await side.login(undefined, user)
+  await side.renewTimeout(asRequest(first), 60)
+  await side.logout(asRequest(first))
+  const second = await side.login(undefined, user)
+  await side.kickoutToken(user, second)
+  await side.kickout(user)
+  await side.disable(user, 30)
+  await side.untieDisable(user)
+  const wrong = await world.credentials('nobody', 'wrong')
+  await world.post('/api/v1/public/b/login', wrong)
+
+  const expected = [
+    'login',
+    'renew',
+    'logout',
+    'login',
+    'kickout-token',
+    'kickout',
+    'disable',
+    'untie-disable',
+    'login-failed',
+  ]
+  await until(() => receiver.requests.length >= expected.length)
+  const events = receiver.requests.map(({ body }) => JSON.parse(body))
+  t.same(
+    events.map(({ event }) => event),
+    expected,
+  )
+  for (const event of events.slice(0, -1))
+    t.match(event, { type: 'CONSUMER', login_id: user, at: /^\d{4}-\d\d-\d\dT/, id: /-/ })
+  t.match(events.at(-1), { type: 'BUSINESS', login_id: null, reason: 'WRONG_CREDENTIALS', address: '127.0.0.1' })
+  t.match(events[1], { seconds: 60, jti: events[0].jti })
+  for (const { headers, body } of receiver.requests) {
+    const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(headers['x-dualgate-signature'] as string)!
+    t.equal(mac, createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex'))
+  }
+  const logged = world.log.map(line => JSON.parse(line)).filter(({ msg }) => msg === 'event')
+  t.same(
+    logged.map(({ event }) => event),
+    expected,
+  )
+  t.notMatch(receiver.requests.map(({ body }) => body).join(), new RegExp(first), 'never a token')
+})
+
+t.test('a receiver that fails is told again, in order, and delays nobody', async t => {
+  const receiver = await startUpstream()
+  t.teardown(() => receiver.close())
+  const world = await openWorld({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
+  t.teardown(() => world.close())
+  receiver.answer = (_request, response) => {
+    response.statusCode = receiver.requests.length < 3 ? 500 : 204
+    response.end()
+  }
+  const users = [someone(), someone()]
+  for (const user of users) await world.gateway.sides.consumer.disable(user, 30)
+  await until(() => receiver.requests.length >= 4)
+  const told = receiver.requests.map(({ body }) => JSON.parse(body))
+  t.same(
+    told.map(({ login_id }) => login_id),
+    [users[0], users[0], users[0], users[1]],
+  )
+  t.equal(new Set(told.slice(0, 3).map(({ id }) => id)).size, 1, 'the same event has the same id')
+})
+
+t.test('a receiver that is away holds up neither requests nor the end of the gateway', async t => {
+  const world = await openWorld({ config: { events: { webhooks: [{ url: 'http://127.0.0.1:1/', secret: SECRET }] } } })
+  for (let i = 0; i < 50; i++) await world.gateway.sides.consumer.disable(someone(), 30)
+  await world.close()
+  const lost = world.log.map(line => JSON.parse(line)).find(({ msg }) => msg === 'webhook events given up')
+  t.match(lost, { events: 50, webhook: '127.0.0.1:1' })
+})

@@ -1,0 +1,181 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { call } from '../caller.ts'
+import { startUpstream } from '../upstream.ts'
+import { openForwardWorld, TOKEN, until } from './world.ts'
+
+/*
+ * One backend among three healthy ones goes bad under load. Callers see at most the requests that it had, and those
+ * few that it takes to see what it is; then it is left out, until it is good again.
+ */
+
+const C = '/api/v1/c/things'
+const CALLERS = 16
+const FAILURES = 5
+
+/** A backend of bare TCP that can be made bad in several ways, and good again at the same address. */
+class Patient {
+  port = 0
+  /** Numbers of the requests that it got. */
+  readonly heard: number[] = []
+  answer: (socket: Socket) => void = Patient.good
+  readonly #sockets = new Set<Socket>()
+  #server: Server | null = null
+
+  static good(this: void, socket: Socket): void {
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ngood')
+  }
+
+  async start(): Promise<void> {
+    const server = createServer(socket => this.#serve(socket))
+    await new Promise<void>(resolve => server.listen(this.port, '127.0.0.1', resolve))
+    this.port = (server.address() as AddressInfo).port
+    this.#server = server
+  }
+
+  #serve(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket)).on('error', () => {})
+    // Requests of this test come in one packet each.
+    socket.on('data', bytes => {
+      this.heard.push(Number(/\?n=(\d+)/.exec(bytes.toString('latin1'))?.[1]))
+      this.answer(socket)
+    })
+  }
+
+  async die(): Promise<void> {
+    const closed = new Promise(resolve => this.#server?.close(resolve))
+    for (const socket of this.#sockets) socket.resetAndDestroy()
+    await closed
+  }
+}
+
+/** A load of requests without end: which were answered, and which were not. */
+function startLoad(url: string) {
+  const load = { answered: 0, failed: [] as number[], isOver: false }
+  let n = 0
+  const run = async (): Promise<void> => {
+    while (!load.isOver) {
+      const mine = n++
+      const method = mine % 4 === 0 ? 'POST' : 'GET'
+      const body = method === 'POST' ? 'body' : undefined
+      const status = await call(url, { method, path: `${C}?n=${mine}`, token: TOKEN.consumer, body }).then(
+        answer => answer.status,
+        () => 0,
+      )
+      if (status === 200) load.answered++
+      else load.failed.push(mine)
+    }
+  }
+  const callers = Array.from({ length: CALLERS }, run)
+  return Object.assign(load, {
+    async stop() {
+      load.isOver = true
+      await Promise.all(callers)
+    },
+  })
+}
+
+async function stage(t: Test) {
+  const healthy = await Promise.all(
+    [1, 2, 3].map(() => startUpstream({ answer: (_request, response) => response.end('good') })),
+  )
+  const patient = new Patient()
+  await patient.start()
+  const clock = { time: 0, now: () => clock.time }
+  const targets = [...healthy.map(({ url }) => url), `http://127.0.0.1:${patient.port}`]
+  const world = await openForwardWorld({
+    upstreams: [{ targets, timeouts: { connect: 5000, response: 2500, idle: 2500 } }],
+    clock,
+  })
+  t.teardown(async () => {
+    await world.close()
+    await patient.die()
+    for (const backend of healthy) await backend.close()
+  })
+  const lines = (msg: string) => world.log.filter(line => line.msg === msg)
+  return { ...world, patient, clock, lines }
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n'
+
+const DIES = 'dies with all its connections'
+
+/** What goes wrong with it. */
+const ILLS: Record<string, (patient: Patient) => void | Promise<void>> = {
+  [DIES]: patient => patient.die(),
+  'takes requests and never answers': patient => {
+    patient.answer = () => {}
+  },
+  'answers garbage': patient => {
+    patient.answer = socket => socket.write('garbage\r\n\r\n')
+  },
+  'closes instead of answering': patient => {
+    patient.answer = socket => socket.end()
+  },
+  'sends half a body and closes': patient => {
+    patient.answer = socket => socket.end(`${OK}Content-Length: 100\r\n\r\nhalf`)
+  },
+  'sends half a body and falls silent': patient => {
+    patient.answer = socket => socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`)
+  },
+}
+
+for (const [ill, befall] of Object.entries(ILLS)) {
+  t.test(`a backend that ${ill}, among three healthy ones, costs the requests that it had`, async t => {
+    const { url, patient, clock, lines } = await stage(t)
+    const load = startLoad(url)
+    t.ok(await until(() => patient.heard.length > 20))
+    t.same(load.failed, [])
+
+    await befall(patient)
+    t.ok(await until(() => lines('target ejected').length === 1))
+    const [ejection] = lines('target ejected')
+    t.match(ejection, { level: 40, upstream: 'backend', target: `http://127.0.0.1:${patient.port}`, duration: 10_000 })
+    t.type(ejection!.err.message, 'string', 'and why')
+    const answeredAfter = async (count: number): Promise<void> => {
+      const before = load.answered
+      t.ok(await until(() => load.answered > before + count))
+    }
+    // Those that were on their way to it arrive before so many others are answered.
+    await answeredAfter(100)
+    const heard = patient.heard.length
+    await answeredAfter(150)
+    t.equal(patient.heard.length, heard, 'it gets no more requests')
+
+    await patient.die()
+    patient.answer = Patient.good
+    await patient.start()
+    clock.time += 10_000
+    t.ok(await until(() => lines('target returned').length === 1))
+    t.match(lines('target returned')[0], { level: 30, upstream: 'backend' })
+    t.ok(await until(() => patient.heard.length > heard + 20), 'it has its share again')
+
+    await load.stop()
+    t.ok(load.failed.length <= CALLERS + FAILURES, `${load.failed.length} failed`)
+    const unheard = load.failed.filter(n => !patient.heard.includes(n))
+    // A dying one may leave unread what has been sent to it.
+    if (ill === DIES) t.ok(load.failed.length <= CALLERS, 'what it cannot be sent any more goes elsewhere')
+    else t.same(unheard, [], 'none of them was lost anywhere else')
+    t.equal(lines('target ejected').length, 1)
+  })
+}
+
+t.test('when every backend is bad, all are tried, and the first that is good again is back', async t => {
+  const patients = [new Patient(), new Patient()]
+  for (const patient of patients) await patient.start()
+  const clock = { time: 0, now: () => clock.time }
+  const targets = patients.map(({ port }) => `http://127.0.0.1:${port}`)
+  const world = await openForwardWorld({ upstreams: [{ targets }], clock })
+  t.teardown(async () => {
+    await world.close()
+    for (const patient of patients) await patient.die()
+  })
+  const ask = async () => (await call(world.url, { path: `${C}?n=1`, token: TOKEN.consumer })).status
+  for (const patient of patients) await patient.die()
+  for (let i = 0; i < 6; i++) t.equal(await ask(), 502)
+  t.equal(world.log.filter(line => line.msg === 'target ejected').length, 2)
+  await patients[1]!.start()
+  t.equal(await ask(), 200)
+  t.ok(world.log.some(line => line.msg === 'target returned' && line.target === targets[1]))
+})

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import t from 'tap'
+import { call, callRaw } from '../caller.ts'
+import { type ForwardWorld, openForwardWorld, TOKEN } from './world.ts'
+
+const C = '/api/v1/c/orders/7'
+
+let world: ForwardWorld
+
+t.before(async () => {
+  world = await openForwardWorld({
+    upstreams: [
+      { name: 'echo', match: '/api', target: 'builtin:echo' },
+      { name: 'rewriting', match: '/api/v1/c/orders', target: 'builtin:echo', rewrite: '/v2', host: 'preserve' },
+    ],
+  })
+})
+t.teardown(() => world.close())
+
+t.test('the echo answers with what a backend would have received', async t => {
+  const answer = await call(world.url, {
+    path: '/api/v1/c/things/7?a=%2f&a=2',
+    token: TOKEN.consumer,
+    headers: { 'X-Custom': ['one', 'two'], 'x-login-id': 'forged', host: 'shop.example' },
+  })
+  t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+  const { headers, ...rest } = answer.json()
+  t.same(rest, {
+    method: 'GET',
+    url: '/api/v1/c/things/7?a=%2f&a=2',
+    path: '/api/v1/c/things/7',
+    query: 'a=%2f&a=2',
+    body: '',
+    body_bytes: 0,
+  })
+  const { 'x-request-id': id, ...sent } = headers
+  t.same(sent, {
+    host: 'echo',
+    'x-custom': 'one, two',
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-proto': 'http',
+    'x-forwarded-host': 'shop.example',
+    'x-forwarded-port': '80',
+    'x-login-id': 'user-7',
+    'x-login-type': 'CONSUMER',
+  })
+  t.equal(id, answer.headers['x-request-id'])
+})
+
+t.test('the echo shows the rewritten path and the preserved host', async t => {
+  const answer = await call(world.url, { path: `${C}?x`, token: TOKEN.consumer, headers: { host: 'shop.example' } })
+  t.match(answer.json(), { url: '/v2/7?x', path: '/v2/7', query: 'x', headers: { host: 'shop.example' } })
+})
+
+t.test('the echo shows a body, and counts what it does not show', async t => {
+  const small = await call(world.url, { method: 'POST', path: C, token: TOKEN.consumer, body: { name: '你好' } })
+  t.match(small.json(), {
+    method: 'POST',
+    body: '{"name":"你好"}',
+    body_bytes: 17,
+    headers: { 'content-type': 'application/json' },
+  })
+
+  const request = httpRequest(world.url + C, { method: 'PUT', headers: { authorization: TOKEN.consumer } })
+  const chunk = Buffer.alloc(1_000_000, 'x')
+  for (let i = 0; i < 20; i++) if (!request.write(chunk)) await once(request, 'drain')
+  request.end()
+  const [response] = await once(request, 'response')
+  let text = ''
+  for await (const part of response) text += part
+  const { body, body_bytes } = JSON.parse(text)
+  t.equal(body_bytes, 20_000_000)
+  t.equal(body, 'x'.repeat(65_536))
+})
+
+t.test('the echo answers HEAD and OPTIONS, and a header by any name', async t => {
+  t.match(await call(world.url, { method: 'HEAD', path: C, token: TOKEN.consumer }), { status: 200, text: '' })
+  t.match((await call(world.url, { method: 'OPTIONS', path: C })).json(), { method: 'OPTIONS' })
+  const text = await callRaw(
+    world.url,
+    `GET ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\n__proto__: x\r\nconstructor: y\r\nConnection: close\r\n\r\n`,
+  )
+  t.match(text, /"__proto__":"x"/)
+  t.match(text, /"constructor":"y"/)
+})

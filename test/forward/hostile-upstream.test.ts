@@ -1,0 +1,241 @@
+import { request as httpRequest } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { type Answer, call, callRaw } from '../caller.ts'
+import { startRawUpstream } from '../upstream.ts'
+import { forwardTo, TOKEN, until } from './world.ts'
+
+const C = '/api/v1/c/things'
+const OK = 'HTTP/1.1 200 OK\r\n'
+const GOOD = `${OK}Content-Length: 4\r\n\r\ngood`
+
+/** A gateway before an upstream that misbehaves once, and then behaves. */
+async function misbehaving(t: Test, misbehave: (socket: Socket) => void) {
+  let first = true
+  const upstream = await startRawUpstream(socket => {
+    if (first) misbehave(socket)
+    else socket.write(GOOD)
+    first = false
+  })
+  t.teardown(() => upstream.close())
+  const world = await forwardTo(t, upstream.url, { timeouts: { connect: 1000, response: 1000, idle: 1000 } })
+  return {
+    ...world,
+    upstream,
+    ask: (headers: Record<string, string> = {}) => call(world.url, { path: C, token: TOKEN.consumer, headers }),
+  }
+}
+
+/** Sent instead of a response; all of it 502, and the next caller sees nothing of it. */
+const GARBAGE: Record<string, string | Buffer> = {
+  'nothing that is HTTP': 'SSH-2.0-OpenSSH_9.6\r\n\r\n',
+  'a version that does not exist': 'HTTP/9.9 200 OK\r\nContent-Length: 0\r\n\r\n',
+  'a status of two digits': 'HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n',
+  'status 099': 'HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n',
+  'status 000': 'HTTP/1.1 000 None\r\nContent-Length: 0\r\n\r\n',
+  'a switch of protocols': 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+  'a control byte in a value': `${OK}X-A: a\x01b\r\nContent-Length: 0\r\n\r\n`,
+  'a NUL in a value': `${OK}X-A: a\0b\r\nContent-Length: 0\r\n\r\n`,
+  'a lone CR in a value': `${OK}X-A: a\rX-Login-Id: 1\r\nContent-Length: 0\r\n\r\n`,
+  'a space in a name': `${OK}X A: 1\r\nContent-Length: 0\r\n\r\n`,
+  'no colon': `${OK}nonsense\r\nContent-Length: 0\r\n\r\n`,
+  'length and chunks at once': `${OK}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n`,
+  'chunks and length at once': `${OK}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n4\r\nevil\r\n0\r\n\r\n`,
+  'two lengths': `${OK}Content-Length: 4\r\nContent-Length: 5\r\n\r\nevil!`,
+  'a list of lengths': `${OK}Content-Length: 4, 4\r\n\r\nevil`,
+  'a negative length': `${OK}Content-Length: -1\r\n\r\n`,
+  'a length that is no number': `${OK}Content-Length: 0x4\r\n\r\nevil`,
+  'a length beyond all numbers': `${OK}Content-Length: 99999999999999999999999\r\n\r\n`,
+  'a coding that is not chunked': `${OK}Transfer-Encoding: gzip\r\nConnection: close\r\n\r\nevil`,
+  'two codings': `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n`,
+  '10 MB of headers': Buffer.concat([
+    Buffer.from(OK),
+    Buffer.from(`X-A: ${'a'.repeat(1000)}\r\n`.repeat(10_000)),
+    Buffer.from('\r\n'),
+  ]),
+  'one header of 1 MB': `${OK}X-A: ${'a'.repeat(1_000_000)}\r\nContent-Length: 0\r\n\r\n`,
+  'half a head': `${OK}X-A: 1\r\nX-B`,
+  'nothing at all': '',
+}
+
+for (const [name, bytes] of Object.entries(GARBAGE)) {
+  t.test(`an upstream that answers with ${name} is 502, and the next answer is whole`, async t => {
+    const { ask } = await misbehaving(t, socket => {
+      socket.write(bytes)
+      // What could be the beginning of something goes on no further.
+      if (bytes === '' || bytes.toString().endsWith('X-B')) socket.end()
+    })
+    const broken = await ask()
+    t.equal(broken.status, 502)
+    t.match(broken.json(), { code: 502, success: false, data: null })
+    t.notMatch(broken.text, /127\.0\.0\.1|evil|UND_ERR|ECONN/)
+    t.match(await ask(), { status: 200, text: 'good' })
+  })
+}
+
+t.test('an upstream that resets before its head is 502', async t => {
+  const { ask, log } = await misbehaving(t, socket => socket.resetAndDestroy())
+  t.equal((await ask()).status, 502)
+  t.match(
+    log.find(line => line.msg === 'not served'),
+    { reason: 'BAD_GATEWAY', err: { message: /^upstream backend at http:\/\/127/ } },
+    'the log says which upstream',
+  )
+  t.match(await ask(), { status: 200, text: 'good' })
+})
+
+t.test('an upstream that sends no head in time is 504', async t => {
+  const { ask } = await misbehaving(t, socket => socket.write('HTTP/1.1 200'))
+  t.match((await ask()).json(), { code: 504 })
+  t.match(await ask(), { status: 200, text: 'good' })
+})
+
+t.test('an upstream that sends informational responses and nothing else is 504', async t => {
+  const { ask } = await misbehaving(t, socket => socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(3)))
+  t.match((await ask()).json(), { code: 504 })
+  t.match(await ask(), { status: 200, text: 'good' })
+})
+
+t.test('informational responses that nobody asked for come before the answer, and do not reach the caller', async t => {
+  const informational = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'
+  const { ask, url } = await misbehaving(t, socket => {
+    socket.write(informational)
+    setTimeout(() => socket.write(GOOD), 20)
+  })
+  const text = await callRaw(
+    url,
+    `GET ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\nConnection: close\r\n\r\n`,
+  )
+  t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
+  t.notMatch(text, /style|Continue/)
+  t.match(await ask(), { status: 200, text: 'good' })
+})
+
+t.test('a second response is not the answer to the next request', async t => {
+  const second = `${OK}Content-Length: 4\r\n\r\nevil`
+  const { ask, upstream } = await misbehaving(t, socket => {
+    socket.write(GOOD + second)
+    setTimeout(() => socket.write(second), 20)
+  })
+  t.match(await ask(), { status: 200, text: 'good' })
+  await new Promise(resolve => setTimeout(resolve, 50))
+  for (let i = 0; i < 3; i++) t.match(await ask(), { status: 200, text: 'good' })
+  t.equal(upstream.heard.length, 2, 'the connection was given up')
+})
+
+t.test('a second response that follows later is not the answer to the next request', async t => {
+  const { ask } = await misbehaving(t, socket => {
+    socket.write(GOOD)
+    setTimeout(() => socket.write(`${OK}Content-Length: 4\r\n\r\nevil`), 30)
+  })
+  t.match(await ask(), { status: 200, text: 'good' })
+  await new Promise(resolve => setTimeout(resolve, 100))
+  t.match(await ask(), { status: 200, text: 'good' })
+})
+
+t.test('more bytes than the length says are not passed on', async t => {
+  const { ask } = await misbehaving(t, socket => socket.write(`${OK}Content-Length: 4\r\n\r\ngoodevil`))
+  t.match(await ask(), { status: 200, text: 'good' })
+  t.match(await ask(), { status: 200, text: 'good' })
+})
+
+/** Sent after a head, then the upstream falls silent or leaves: the caller must see that something is missing. */
+const BROKEN: Record<string, [head: string, part: string, leave: (socket: Socket) => void]> = {
+  'half of the length, then the end': [`${OK}Content-Length: 100\r\n`, 'half', socket => socket.end()],
+  'half of the length, then a reset': [`${OK}Content-Length: 100\r\n`, 'half', socket => socket.resetAndDestroy()],
+  'half of the length, then silence': [`${OK}Content-Length: 100\r\n`, 'half', () => {}],
+  'a chunk, then the end': [`${OK}Transfer-Encoding: chunked\r\n`, '4\r\nhalf\r\n', socket => socket.end()],
+  'a chunk, then a reset': [`${OK}Transfer-Encoding: chunked\r\n`, '4\r\nhalf\r\n', socket => socket.resetAndDestroy()],
+  'a chunk, then silence': [`${OK}Transfer-Encoding: chunked\r\n`, '4\r\nhalf\r\n', () => {}],
+  'a chunk, then no chunk': [`${OK}Transfer-Encoding: chunked\r\n`, '4\r\nhalf\r\nzz\r\n', () => {}],
+  'no length, then a reset': [`${OK}Connection: close\r\n`, 'half', socket => socket.resetAndDestroy()],
+  'no length, then silence': [`${OK}Connection: close\r\n`, 'half', () => {}],
+}
+
+for (const [name, [head, part, leave]] of Object.entries(BROKEN)) {
+  t.test(`an upstream that sends ${name} never looks whole`, async t => {
+    const { ask, url, upstream, log, table } = await misbehaving(t, socket => {
+      socket.write(`${head}\r\n${part}`)
+      setTimeout(() => leave(socket), 50)
+    })
+    await t.rejects(ask(), 'an HTTP/1.1 caller')
+    t.ok(
+      log.some(line => line.msg === 'response broken off'),
+      'the log says so',
+    )
+    t.match(await ask(), { status: 200, text: 'good' })
+    t.ok(await until(() => table.upstreams[0]!.targets[0]!.open === 0))
+    t.ok(await until(() => upstream.sockets.size <= 1), 'the broken connection is not kept')
+    t.ok(url)
+  })
+}
+
+t.test('an HTTP/1.0 caller, whose body ends with the connection, sees a reset', async t => {
+  const { url } = await misbehaving(t, socket => {
+    socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`)
+    setTimeout(() => socket.resetAndDestroy(), 50)
+  })
+  const { hostname, port } = new URL(url)
+  const outcome = await new Promise<string>(resolve => {
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(`GET ${C} HTTP/1.0\r\nAuthorization: ${TOKEN.consumer}\r\n\r\n`),
+    )
+    socket.resume()
+    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''))
+    socket.on('end', () => resolve('a clean end'))
+  })
+  t.equal(outcome, 'ECONNRESET')
+})
+
+t.test('a reset while the caller reads slowly breaks off that answer and nothing else', async t => {
+  const { url, ask, table } = await misbehaving(t, socket => {
+    socket.write(`${OK}Connection: close\r\nContent-Length: 60000000\r\n\r\n${'x'.repeat(20_000_000)}`)
+    setTimeout(() => socket.resetAndDestroy(), 300)
+  })
+  const failed = await new Promise<string>(resolve => {
+    const request = httpRequest(url + C, { agent: false, headers: { authorization: TOKEN.consumer } }, response => {
+      response.on('error', error => resolve(error.message))
+      response.on('end', () => resolve('a clean end'))
+      setTimeout(() => response.resume(), 600)
+    })
+    request.on('error', error => resolve(error.message))
+    request.end()
+  })
+  t.equal(failed, 'aborted')
+  t.match(await ask(), { status: 200, text: 'good' })
+  t.ok(await until(() => table.upstreams[0]!.targets[0]!.open === 0))
+})
+
+t.test('headers of the upstream that are not for callers do not arrive', async t => {
+  const { ask } = await misbehaving(t, socket =>
+    socket.write(
+      `${OK}Connection: X-Secret, keep-alive\r\nX-Secret: internal\r\nX-Login-Id: 1\r\nX_Login_Type: BUSINESS\r\nProxy-Authenticate: x\r\nContent-Length: 4\r\n\r\ngood`,
+    ),
+  )
+  const { headers } = await ask()
+  t.match(headers, {
+    'x-secret': undefined,
+    'x-login-id': undefined,
+    x_login_type: undefined,
+    'proxy-authenticate': undefined,
+  })
+})
+
+t.test('a reason phrase is not passed on', async t => {
+  const { url } = await misbehaving(t, socket =>
+    socket.write(`HTTP/1.1 200 \xff\xfe evil\r\nContent-Length: 0\r\n\r\n`),
+  )
+  const text = await callRaw(
+    url,
+    `GET ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\nConnection: close\r\n\r\n`,
+  )
+  t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
+})
+
+t.test('an upstream that keeps one caller waiting does not keep the others waiting', async t => {
+  const { ask } = await misbehaving(t, () => {})
+  const stalled = ask()
+  const others: Answer[] = await Promise.all([ask(), ask(), ask()])
+  for (const answer of others) t.match(answer, { status: 200, text: 'good' })
+  t.equal((await stalled).status, 504)
+})

@@ -1,0 +1,75 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { call } from '../caller.ts'
+import { type Arrived, startUpstream } from '../upstream.ts'
+import { openWorld } from '../world.ts'
+
+const [OLD, NEW] = ['the key of yesterday', 'the key of tomorrow']
+
+/** The README's example, as a service would have it. */
+async function readmeExample(): Promise<(request: object, keys: string[], now?: number) => Record<string, any> | null> {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-identity-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'identity.mjs')
+  writeFileSync(file, /```js\n(\/\/ identity\.mjs[\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))![1]!)
+  return (await import(file)).callerOf
+}
+
+t.test('a service can tell what came through the gateway', async t => {
+  const callerOf = await readmeExample()
+  const backend = await startUpstream()
+  const upstream = (name: string, identity: object) => ({
+    name,
+    match: `/api/v1/c/${name}`,
+    rewrite: `/${name}`,
+    target: backend.url,
+    identity,
+  })
+  const world = await openWorld({
+    upstreams: [
+      upstream('signed', { signature: [NEW, OLD], extra: true }),
+      upstream('told', { extra: true }),
+      upstream('plain', {}),
+      { name: 'public', match: '/api/v1/public/c', target: backend.url, identity: { signature: [NEW] } },
+    ],
+  })
+  t.teardown(() => Promise.all([world.close(), backend.close()]))
+  const { token } = (await world.operate('consumer', 'login', { user_id: '42', extra: { nickname: '安' } })).data
+  const ask = async (path: string, method = 'GET'): Promise<Arrived & { path: string }> => {
+    const forged = { 'X-Login-Signature': 't=1,v1=00', X_Login_Extra: 'e30', 'x.login.signature': 't=1,v1=00' }
+    t.equal((await call(world.url, { path, method, token, headers: forged })).status, 200)
+    const arrived = backend.requests.at(-1)!
+    return { ...arrived, path: arrived.url.split('?')[0]! }
+  }
+
+  const signed = await ask('/api/v1/c/signed/7?a=1', 'POST')
+  t.equal(signed.path, '/signed/7')
+  for (const keys of [[NEW], [OLD], [OLD, NEW]]) {
+    t.same(callerOf(signed, keys), { id: '42', type: 'CONSUMER', extra: { nickname: '安' } })
+  }
+  t.equal(callerOf(signed, ['another key altogether']), null)
+  t.equal(callerOf(signed, [NEW], Date.now() / 1000 + 120), null, 'it is too old')
+  const { headers } = signed
+  for (const change of [
+    { method: 'GET' },
+    { path: '/signed/8' },
+    { headers: { ...headers, 'x-login-id': '43' } },
+    { headers: { ...headers, 'x-login-type': 'BUSINESS' } },
+    { headers: { ...headers, 'x-login-extra': Buffer.from('{"roles":["SUPER_ADMIN"]}').toString('base64url') } },
+    { headers: { ...headers, 'x-login-signature': undefined } },
+    { headers: { ...headers, 'x-login-signature': 't=,v1=' } },
+  ]) {
+    t.equal(callerOf({ ...signed, ...change }, [NEW]), null, JSON.stringify(Object.keys(change)))
+  }
+
+  const told = await ask('/api/v1/c/told')
+  t.equal(told.headers['x-login-signature'], undefined)
+  t.same(JSON.parse(Buffer.from(String(told.headers['x-login-extra']), 'base64url').toString()), { nickname: '安' })
+  const plain = await ask('/api/v1/c/plain')
+  t.equal(plain.headers['x-login-extra'], undefined, 'nothing is told that nobody asked for')
+  t.equal(plain.headers['x-login-signature'], undefined)
+  const open = await ask('/api/v1/public/c/x')
+  t.same(callerOf(open, [NEW]), { id: '', type: '', extra: '' }, 'a request without a session is signed as one')
+})

@@ -1,0 +1,79 @@
+import t, { type Test } from 'tap'
+import { call } from '../caller.ts'
+import { type Recorder, startRawUpstream, startUpstream } from '../upstream.ts'
+import { openForwardWorld, TOKEN, type WrittenUpstream } from './world.ts'
+
+const C = '/api/v1/c/things'
+
+/** An upstream whose first targets misbehave, each in its way, and whose last one answers. */
+async function misbehavingFirst(t: Test, written: WrittenUpstream, speak: Parameters<typeof startRawUpstream>[0]) {
+  const bad = await startRawUpstream(speak)
+  const good: Recorder = await startUpstream({ answer: (_request, response) => response.end('good') })
+  const world = await openForwardWorld({
+    upstreams: [{ targets: [bad.url, good.url], timeouts: { response: 2500 }, ...written }],
+  })
+  t.teardown(async () => {
+    await world.close()
+    await bad.close()
+    await good.close()
+  })
+  return {
+    ...world,
+    bad,
+    good,
+    ask: (method = 'GET', body?: string) => call(world.url, { method, path: C, token: TOKEN.consumer, body }),
+  }
+}
+
+const resets = (socket: { resetAndDestroy(): unknown }): void => void socket.resetAndDestroy()
+
+t.test('a request that was sent is sent once, unless the settings say more', async t => {
+  const { ask, good } = await misbehavingFirst(t, {}, resets)
+  t.equal((await ask()).status, 502)
+  t.equal(good.requests.length, 0)
+})
+
+for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) {
+  t.test(`with retries, a ${method} without a body goes to another target, with its host`, async t => {
+    const { ask, good } = await misbehavingFirst(t, { retries: 1 }, resets)
+    t.equal((await ask(method)).status, 200)
+    t.equal(good.requests.length, 1)
+    t.equal(good.requests[0]!.headers.host, `127.0.0.1:${good.port}`)
+  })
+}
+
+t.test('with retries, what is not idempotent or has a body is still sent once', async t => {
+  for (const [method, body] of [['POST'], ['PATCH'], ['PUT', 'body'], ['DELETE', 'body']] as const) {
+    const { ask, good } = await misbehavingFirst(t, { retries: 3 }, resets)
+    t.equal((await ask(method, body)).status, 502, method)
+    t.equal(good.requests.length, 0)
+  }
+})
+
+t.test('with retries, a target that is too slow is one that did not answer', async t => {
+  const { ask } = await misbehavingFirst(t, { retries: 1 }, () => {})
+  t.match(await ask(), { status: 200, text: 'good' })
+})
+
+t.test('nothing is sent again once an answer began', async t => {
+  const { ask, good } = await misbehavingFirst(t, { retries: 3 }, socket =>
+    socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'),
+  )
+  await t.rejects(ask())
+  t.equal(good.requests.length, 0)
+})
+
+t.test('there are as many retries as the settings say, at the only target too', async t => {
+  let asked = 0
+  const bad = await startRawUpstream(socket => {
+    asked++
+    socket.resetAndDestroy()
+  })
+  const world = await openForwardWorld({ upstreams: [{ target: bad.url, retries: 2, ejection: 'off' }] })
+  t.teardown(async () => {
+    await world.close()
+    await bad.close()
+  })
+  t.equal((await call(world.url, { path: C, token: TOKEN.consumer })).status, 502)
+  t.equal(asked, 3)
+})

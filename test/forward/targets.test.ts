@@ -1,0 +1,193 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { call } from '../caller.ts'
+import { type Recorder, startRawUpstream, startUpstream } from '../upstream.ts'
+import { openForwardWorld, TOKEN, until, type WrittenUpstream } from './world.ts'
+
+const C = '/api/v1/c/things'
+
+async function before(t: Test, upstream: WrittenUpstream) {
+  const world = await openForwardWorld({ upstreams: [upstream] })
+  t.teardown(() => world.close())
+  return {
+    ...world,
+    ask: (method = 'GET', body?: string) => call(world.url, { method, path: C, token: TOKEN.consumer, body }),
+  }
+}
+
+async function backends(t: Test, names: string[]): Promise<Recorder[]> {
+  const started = await Promise.all(
+    names.map(name => startUpstream({ answer: (_request, response) => response.end(name) })),
+  )
+  t.teardown(() => Promise.all(started.map(backend => backend.close())))
+  return started
+}
+
+t.test('requests go to the targets in turn', async t => {
+  const started = await backends(t, ['a', 'b', 'c'])
+  const { ask } = await before(t, { targets: started.map(({ url }) => url) })
+  const answers: string[] = []
+  for (let i = 0; i < 7; i++) answers.push((await ask()).text)
+  t.equal(answers.join(''), 'abcabca')
+  for (const backend of started) t.equal(backend.requests[0]!.headers.host, `127.0.0.1:${backend.port}`)
+})
+
+t.test('a request that could not be sent at all goes to the next target, with its host', async t => {
+  const [gone, alive] = (await backends(t, ['gone', 'alive'])) as [Recorder, Recorder]
+  await gone.close()
+  const { ask, log } = await before(t, { targets: [gone.url, alive.url] })
+  for (let i = 0; i < 4; i++) t.match(await ask(), { status: 200, text: 'alive' })
+  for (const { headers } of alive.requests) t.equal(headers.host, `127.0.0.1:${alive.port}`)
+  t.ok(log.some(line => line.msg === 'trying the next target'))
+})
+
+t.test('a request with a body that could not be sent at all goes to the next target, body and all', async t => {
+  const [gone, alive] = (await backends(t, ['gone', 'alive'])) as [Recorder, Recorder]
+  await gone.close()
+  const { ask } = await before(t, { targets: [gone.url, alive.url] })
+  for (let i = 0; i < 4; i++) t.match(await ask('POST', 'body'), { status: 200, text: 'alive' })
+  t.same(
+    alive.requests.map(({ body }) => body),
+    ['body', 'body', 'body', 'body'],
+  )
+})
+
+t.test('a request that was sent is not sent again, whatever became of it', async t => {
+  const dying = await startRawUpstream(socket => socket.resetAndDestroy())
+  const [alive] = (await backends(t, ['alive'])) as [Recorder]
+  t.teardown(() => dying.close())
+  const { ask } = await before(t, { targets: [dying.url, alive.url] })
+  t.equal((await ask()).status, 502)
+  t.equal(alive.requests.length, 0)
+})
+
+t.test('when no target can be connected to, each was tried once and the answer is 502', async t => {
+  const started = await backends(t, ['a', 'b', 'c'])
+  for (const backend of started) await backend.close()
+  const { ask, log } = await before(t, { targets: started.map(({ url }) => url) })
+  const answer = await ask()
+  t.match(answer.json(), { code: 502, success: false })
+  t.equal(log.filter(line => line.msg === 'trying the next target').length, 2)
+  for (const backend of started) t.notMatch(answer.text, String(backend.port))
+})
+
+t.test('a target that cannot be connected to in time is 504', async t => {
+  // It accepts, and says nothing of the TLS handshake that it is asked for.
+  const silent = await startRawUpstream(() => {})
+  t.teardown(() => silent.close())
+  const { ask } = await before(t, { target: silent.url.replace('http', 'https'), timeouts: { connect: 300 } })
+  t.match((await ask()).json(), { code: 504 })
+  t.ok(await until(() => silent.sockets.size === 0), 'the connection is given up')
+})
+
+t.test('the time limit for the head is counted from the end of the body', async t => {
+  const [backend] = (await backends(t, ['whole'])) as [Recorder]
+  const world = await openForwardWorld({ upstreams: [{ target: backend.url, timeouts: { response: 600 } }] })
+  t.teardown(() => world.close())
+  const { request } = await import('node:http')
+  const answer = await new Promise<number>(resolve => {
+    const slow = request(world.url + C, { method: 'POST', headers: { authorization: TOKEN.consumer } }, response => {
+      response.resume()
+      resolve(response.statusCode!)
+    })
+    let parts = 0
+    const timer = setInterval(() => {
+      slow.write('part')
+      if (++parts < 12) return
+      clearInterval(timer)
+      slow.end()
+    }, 200)
+  })
+  t.equal(answer, 200)
+  t.equal(backend.requests[0]!.body.length, 48)
+})
+
+t.test('a body that falls silent for longer than the limit is broken off, one that drips is not', async t => {
+  const { ask } = await (async () => {
+    const dripping = await startUpstream({
+      answer: (request, response) => {
+        response.writeHead(200)
+        let parts = 0
+        const timer = setInterval(() => {
+          response.write('part')
+          if (++parts < 8) return
+          clearInterval(timer)
+          if (request.headers['x-then'] === undefined) response.end()
+        }, 100)
+      },
+    })
+    t.teardown(() => dripping.close())
+    const world = await before(t, { target: dripping.url, timeouts: { idle: 400 } })
+    return {
+      ask: (headers = {}) => call(world.url, { path: C, token: TOKEN.consumer, headers }),
+    }
+  })()
+  t.equal((await ask()).text, 'part'.repeat(8))
+  await t.rejects(ask({ 'x-then': 'silence' }))
+})
+
+/** A certificate that nobody has signed but itself. */
+function selfSigned(t: Test): { key: Buffer; cert: Buffer } {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-tls-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  execFileSync(
+    'openssl',
+    [
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-nodes',
+      '-days',
+      '2',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+      ...subject,
+    ],
+    { stdio: 'ignore' },
+  )
+  return { key: readFileSync(key), cert: readFileSync(cert) }
+}
+
+t.test('an upstream whose certificate nobody vouches for is 502, and gets no request', async t => {
+  let requests = 0
+  const names = new Set<unknown>()
+  const server = createTlsServer(
+    {
+      ...selfSigned(t),
+      SNICallback: (name, done) => {
+        names.add(name)
+        done(null)
+      },
+    },
+    (_request, response) => {
+      requests++
+      response.end('trusted')
+    },
+  )
+  await new Promise<void>(resolve => server.listen(0, resolve))
+  t.teardown(() => new Promise<void>(resolve => server.close(() => resolve())))
+  const { port } = server.address() as AddressInfo
+  for (const host of ['target', 'preserve'] as const) {
+    const world = await before(t, { target: `https://localhost:${port}`, host })
+    const answer = await call(world.url, { path: C, token: TOKEN.consumer, headers: { host: 'evil.example' } })
+    t.match(answer.json(), { code: 502 })
+    t.match(
+      world.log.find(line => line.reason === 'BAD_GATEWAY'),
+      { err: { cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } } },
+    )
+  }
+  t.equal(requests, 0)
+  t.same([...names], ['localhost'], 'the caller’s Host does not choose the certificate')
+})

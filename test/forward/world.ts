@@ -1,0 +1,129 @@
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+import { createPermissions } from '../../src/account/permissions.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import type { UpstreamSettings } from '../../src/config/schema.ts'
+import { createJudge } from '../../src/http/authenticate.ts'
+import { createEnvelopes } from '../../src/http/envelope.ts'
+import { registerForwarding } from '../../src/http/forward/forward.ts'
+import { createServer } from '../../src/http/server.ts'
+import { createLog } from '../../src/log.ts'
+import { PROFILES } from '../../src/profile.ts'
+import { Refusal } from '../../src/refusal.ts'
+import type { LoginType } from '../../src/side/record.ts'
+import type { Session } from '../../src/side/side.ts'
+import { createUpstreamTable, type UpstreamTable } from '../../src/upstream/table.ts'
+
+/*
+ * The edge and the forwarding without stores and logins: a token here is `<BUSINESS|CONSUMER>.<login id>`. For tests of
+ * what happens behind the gate.
+ */
+
+export interface ForwardWorld {
+  url: string
+  port: number
+  app: FastifyInstance
+  table: UpstreamTable
+  /** Log lines, as objects. */
+  log: Record<string, any>[]
+  close(): Promise<void>
+}
+
+/** An upstream with what the test says; the rest are defaults. */
+export type WrittenUpstream = Partial<Omit<UpstreamSettings, 'timeouts' | 'connections'>> & {
+  timeouts?: Partial<UpstreamSettings['timeouts']>
+  connections?: Partial<UpstreamSettings['connections']>
+}
+
+export interface ForwardOptions {
+  upstreams: WrittenUpstream[]
+  tokenHeader?: string
+  trustedProxies?: string[]
+  /** The clock of the targets. */
+  clock?: Clock
+  /** Called before the routes, for hooks of the test's own. */
+  prepare?: (app: FastifyInstance) => void
+}
+
+export const TOKEN = { business: 'BUSINESS.admin-1', consumer: 'CONSUMER.user-7' }
+
+/** Settings of an upstream as the configuration would have them, with what the test says. */
+export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
+  ({
+    name: 'backend',
+    match: '/api',
+    host: 'target',
+    pass_authorization: false,
+    websocket: 'off',
+    end_with_session: false,
+    balance: 'round-robin',
+    ejection: { failures: 5, duration: 10_000, limit: 300_000 },
+    retries: 0,
+    identity: { extra: false, signature: [] },
+    ...written,
+    timeouts: { connect: 5000, response: 30_000, idle: 60_000, ...written.timeouts },
+    connections: { limit: 4096, queue: 4096, wait: 5000, idle: 4000, lifetime: 60_000, ...written.connections },
+  }) as UpstreamSettings
+
+export async function openForwardWorld(options: ForwardOptions): Promise<ForwardWorld> {
+  const { upstreams, tokenHeader = 'authorization', trustedProxies = [], clock = systemClock, prepare } = options
+  const log: Record<string, any>[] = []
+  const logger = createLog('info', { write: line => void log.push(JSON.parse(line)) })
+  const app = createServer({ log: logger, envelopes: createEnvelopes('en', 'envelope'), trustedProxies })
+  const table = createUpstreamTable(upstreams.map(upstreamSettings), { clock, log: logger })
+  app.decorateRequest('target')
+  app.decorateRequest('verdict', null)
+  app.decorateRequest('session', null)
+  prepare?.(app)
+  app.addHook('onRequest', createJudge(PROFILES[1].paths, tokenHeader))
+  app.addHook('onRequest', (request, _reply, done) => {
+    const need = request.verdict!.need
+    if (need === 'none') return done()
+    request.session = sessionOf(String(request.headers[tokenHeader]).replace('Bearer ', ''), need)
+    done(request.session === null ? new Refusal('NOT_LOGGED_IN') : undefined)
+  })
+  const permissions = createPermissions({})
+  // No session of these tests ever ends.
+  const watch = { watch: () => () => undefined }
+  await registerForwarding(app, { table, tokenHeader, log: logger, permissions, webSockets: null, watch })
+  table.start()
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    app,
+    table,
+    log,
+    async close() {
+      app.server.closeAllConnections()
+      await app.close()
+      table.close()
+    },
+  }
+}
+
+function sessionOf(token: string, need: LoginType): Session | null {
+  const [type, userId] = token.split('.')
+  if (type !== need || userId === undefined) return null
+  const record = { user_id: userId, type: need, created_at: '2026-05-11 08:00:00', extra: {} }
+  return { token: token as Session['token'], claims: { jti: 'test', iat: 0 }, record }
+}
+
+/** A world with one upstream, both closed with the test. */
+export async function forwardTo(t: Test, target: string, written: WrittenUpstream = {}): Promise<ForwardWorld> {
+  const world = await openForwardWorld({ upstreams: [{ target, ...written }] })
+  t.teardown(() => world.close())
+  return world
+}
+
+/** Waits for something to become true; fails by the test's own time limit. */
+export async function until(condition: () => boolean | Promise<boolean>, limit = 10_000): Promise<boolean> {
+  const end = Date.now() + limit
+  while (Date.now() < end) {
+    if (await condition()) return true
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  return false
+}

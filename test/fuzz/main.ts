@@ -1,0 +1,115 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startWireUpstream } from '../attack/wire-upstream.ts'
+import { call } from '../caller.ts'
+import { withoutNginx } from '../nginx.ts'
+import { newcomerFolder, startGateway } from '../process.ts'
+import { startNginx } from './nginx.ts'
+import { type FuzzOptions, type FuzzResult, runFuzz, type Witness } from './run.ts'
+import { wireWitness } from './wire-witness.ts'
+
+const HELP = `npm run fuzz -- [options]
+  Sends generated requests to a gateway in a process of its own, before a backend that reads bytes strictly, and then
+  before nginx, and looks whether each arrived where its sender may go in the eyes of every reader, or was refused.
+    --requests 240000       of which a sixth go to nginx
+    --seed N --path P       replays what an earlier run found
+    --only wire|wire-2|nginx    wire-2 is a gateway in Profile 2`
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '240000' },
+    seed: { type: 'string' },
+    path: { type: 'string' },
+    only: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+interface Backend {
+  url: string
+  witness: Witness
+  stop(): Promise<void>
+}
+
+async function startWire(): Promise<Backend> {
+  const upstream = await startWireUpstream()
+  return { url: upstream.url, witness: wireWitness(upstream), stop: () => upstream.close() }
+}
+
+const RUNS: Readonly<Record<string, { share: number; profile: 1 | 2; start(): Promise<Backend> }>> = {
+  wire: { share: 4 / 6, profile: 1, start: startWire },
+  'wire-2': { share: 1 / 6, profile: 2, start: startWire },
+  nginx: {
+    share: 1 / 6,
+    profile: 1,
+    async start() {
+      const witness = await startNginx()
+      return { url: witness.url, witness, stop: () => witness.stop() }
+    },
+  },
+}
+
+async function fuzz(name: string, requests: number): Promise<FuzzResult> {
+  const { profile, start } = RUNS[name]!
+  const backend = await start()
+  const { folder, remove } = newcomerFolder()
+  const upstreams = [{ name, match: '/api', target: backend.url }]
+  writeFileSync(join(folder, 'config/upstreams.yaml'), JSON.stringify({ upstreams }))
+  const gateway = await startGateway(folder, {
+    PROFILE: String(profile),
+    WORKERS: '1',
+    LOG__ACCESS: 'off',
+    LOG__LEVEL: 'error',
+  })
+  try {
+    const secret = readFileSync(join(folder, 'data/internal.secret'), 'utf8').trim()
+    const options: FuzzOptions = {
+      url: gateway.url,
+      tokens: {
+        BUSINESS: await signIn(gateway.internal, 'business', secret),
+        CONSUMER: await signIn(gateway.internal, 'consumer', secret),
+      },
+      witness: backend.witness,
+      profile,
+      requests,
+      seed: values.seed === undefined ? undefined : Number(values.seed),
+      path: values.path,
+      onProgress: sent => sent % 9600 === 0 && console.error(`  ${name}: ${sent} requests`),
+    }
+    return await runFuzz(options)
+  } finally {
+    await gateway.end('SIGTERM')
+    await backend.stop()
+    remove()
+  }
+}
+
+async function signIn(internal: string, side: string, token: string): Promise<string> {
+  const path = `/operations/v1/${side}/login`
+  return (await call(internal, { method: 'POST', path, token, body: { user_id: `${side}-1` } })).json().data.token
+}
+
+function report(name: string, seconds: number, result: FuzzResult): void {
+  const { sent, forwarded, refused, served, seed, violation } = result
+  const rate = Math.round(sent / seconds)
+  console.log(`${name}: ${sent} requests in ${Math.round(seconds)} s (${rate}/s), seed ${seed}`)
+  console.log(`  forwarded ${forwarded}, refused ${refused}, answered by the gateway itself ${served}`)
+  console.log(`  violations ${violation === null ? 0 : 1}`)
+  if (violation !== null) console.log(violation)
+}
+
+if (values.help) {
+  console.log(HELP)
+} else {
+  for (const name of values.only === undefined ? Object.keys(RUNS) : [values.only]) {
+    if (name === 'nginx' && withoutNginx !== false) {
+      console.log(`nginx: ${withoutNginx}`)
+      continue
+    }
+    const started = performance.now()
+    const result = await fuzz(name, Number(values.requests) * RUNS[name]!.share)
+    report(name, (performance.now() - started) / 1000, result)
+    if (result.violation !== null) process.exitCode = 1
+  }
+}

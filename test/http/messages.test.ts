@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { FAILURES } from '../../src/http/messages.ts'
+
+t.test('README says of every refusal what to do, and of no other', async t => {
+  const readme = readFileSync('README.md', 'utf8')
+  const [section] = /## When a request is refused[\s\S]*?\n## /.exec(readme)!
+  const rows = section.split('\n').filter(line => line.startsWith('| `'))
+  const named = rows.flatMap(row => [...row.split('|')[1]!.matchAll(/`([A-Z_]+)`/g)].map(([, reason]) => reason!))
+  t.same(named.sort(), Object.keys(FAILURES).sort())
+})
+
+t.test('every message stands in both languages, with the same things to fill in', async t => {
+  for (const [reason, { text }] of Object.entries(FAILURES)) {
+    const [english, chinese] = text
+    t.match(chinese, /\p{Script=Han}|\{/u, reason)
+    const missing = [...chinese.matchAll(/\{\w+\}/g)].filter(([field]) => !english.includes(field))
+    t.same(missing, [], reason)
+  }
+})

@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { call } from '../caller.ts'
+import { startSupervised } from '../process/supervised.ts'
+import { ADMIN, inEveryWorld } from '../world.ts'
+
+/** The value of a metric with just these labels; `null` without one. */
+function readMetric(text: string, name: string, labels: Record<string, string> = {}): number | null {
+  for (const line of text.split('\n')) {
+    const [, found, written = '', value] = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
+    if (found !== name) continue
+    const own = Object.fromEntries([...written.matchAll(/([a-z_]+)="([^"]*)"/g)].map(([, key, word]) => [key, word]))
+    if (Object.entries(labels).every(([key, word]) => own[key] === word)) return Number(value)
+  }
+  return null
+}
+
+inEveryWorld(t, async (t, world) => {
+  const metrics = async (): Promise<string> => (await call(world.internal, { path: '/metrics' })).text
+
+  t.test('a request is counted by its rule, side, upstream and status', async t => {
+    const { token } = (await world.operate('consumer', 'login', { user_id: '7' })).data
+    const labels = { rule: '4', side: 'CONSUMER', upstream: world.settings.upstreams[0]!.name, status: '2xx' }
+    const before = readMetric(await metrics(), 'dualgate_requests_total', labels) ?? 0
+    for (let i = 0; i < 3; i++) await world.get('/api/v1/c/orders', token)
+    const after = await metrics()
+    t.equal(readMetric(after, 'dualgate_requests_total', labels), before + 3)
+    t.ok(readMetric(after, 'dualgate_request_duration_seconds_count', { upstream: labels.upstream })! >= 3)
+  })
+
+  t.test('a refusal is counted by its reason', async t => {
+    const count = async (): Promise<number> =>
+      readMetric(await metrics(), 'dualgate_refusals_total', { reason: 'NOT_LOGGED_IN' }) ?? 0
+    const before = await count()
+    await world.get('/api/v1/c/orders')
+    t.equal(await count(), before + 1)
+  })
+
+  t.test('logins are counted by their result, and who is online is looked up', async t => {
+    const name = 'dualgate_logins_total'
+    const before = await metrics()
+    await world.signIn()
+    await world.post('/api/v1/public/b/login', await world.credentials(ADMIN.username, 'not the password'))
+    const after = await metrics()
+    const rise = (labels: Record<string, string>): number =>
+      (readMetric(after, name, labels) ?? 0) - (readMetric(before, name, labels) ?? 0)
+    t.equal(rise({ side: 'BUSINESS', result: 'ok' }), 1)
+    t.equal(rise({ side: 'BUSINESS', result: 'WRONG_CREDENTIALS' }), 1)
+    t.ok(readMetric(after, 'dualgate_online_users', { side: 'BUSINESS' })! >= 1)
+    t.ok(readMetric(after, 'dualgate_live_tokens', { side: 'BUSINESS' })! >= 1)
+    t.ok(readMetric(after, 'dualgate_store_duration_seconds_count', { verb: 'add' })! >= 1)
+  })
+
+  t.test('the targets of the upstreams are shown', async t => {
+    const { name, target = '' } = world.settings.upstreams[0]!
+    const shown = await metrics()
+    t.equal(readMetric(shown, 'dualgate_upstream_target_up', { upstream: name, target }), 1)
+    t.equal(readMetric(shown, 'dualgate_upstream_requests', { upstream: name, target }), 0)
+    t.equal(readMetric(shown, 'dualgate_websockets'), 0)
+  })
+
+  t.test('no label is what a caller wrote', async t => {
+    const { token } = (await world.operate('consumer', 'login', { user_id: 'u-7531' })).data
+    await world.get('/api/v1/c/path-7531?q=7531', token)
+    t.notMatch(await metrics(), /7531/)
+  })
+})
+
+t.test('what all workers count is one answer, and stays when one of them is replaced', async t => {
+  const gateway = await startSupervised(t)
+  const labels = { upstream: 'backend', status: '2xx' }
+  const count = async (): Promise<number | null> => {
+    const answer = await call(gateway.internal, { path: '/metrics' })
+    t.equal(answer.status, 200)
+    return readMetric(answer.text, 'dualgate_requests_total', labels)
+  }
+  for (let i = 0; i < 20; i++) await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })
+  t.equal(await count(), 20)
+  t.equal((await gateway.reload()).code, 0)
+  for (let i = 0; i < 5; i++) await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })
+  t.equal(await count(), 25)
+})
+
+t.test('README and dashboard name every metric that there is, and no other', async t => {
+  const gateway = await startSupervised(t)
+  const { text } = await call(gateway.internal, { path: '/metrics' })
+  const all = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)
+  const ours = all.filter(name => name.startsWith('dualgate_')).sort()
+  const namedIn = (written: string): string[] => [...new Set([...written.matchAll(/\bdualgate_[a-z_]+/g)].map(String))]
+
+  t.same(namedIn(readFileSync('README.md', 'utf8')).sort(), ours)
+  const dashboard = readFileSync('config/grafana-dashboard.json', 'utf8')
+  t.type(JSON.parse(dashboard).panels, Array)
+  t.same([...new Set(namedIn(dashboard).map(name => name.replace(/_bucket$/, '')))].sort(), ours)
+  for (const [name] of dashboard.matchAll(/\b(?:nodejs|process)_[a-z0-9_]+/g)) t.ok(all.includes(name), name)
+})

@@ -1,0 +1,162 @@
+import { createHmac } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import bcrypt from 'bcrypt'
+import { pino } from 'pino'
+import { sm2 as encryption } from 'sm-crypto-v2'
+import type { Account, AccountSource } from '../../src/account/accounts.ts'
+import { createPasswords, matchesHash } from '../../src/account/password.ts'
+import { createCaptcha } from '../../src/login/captcha.ts'
+import { createLockout, type LockoutSettings } from '../../src/login/lockout.ts'
+import { type Credentials, createLogin } from '../../src/login/login.ts'
+import { createRateLimit, type RateLimits } from '../../src/login/rate-limit.ts'
+import { createSm2, decryptCiphertext, generateSm2PrivateKey } from '../../src/login/sm2.ts'
+import { Refusal } from '../../src/refusal.ts'
+import { createMomentFormat } from '../../src/side/moment.ts'
+import { createSide } from '../../src/side/side.ts'
+import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { createJwt, type Signer } from '../../src/token/jwt.ts'
+
+export const PASSWORD = 'correct horse'
+/** Cost 4, so that tests are quick; one hash for all. */
+const HASH = bcrypt.hashSync(PASSWORD, 4)
+
+const PRIVATE_KEY = generateSm2PrivateKey()
+
+export const account = (username: string, rest: Partial<Account> = {}): Account => ({
+  id: `id-${username.toLowerCase()}`,
+  username,
+  passwordHash: HASH,
+  status: 'ACTIVE',
+  extra: { nickname: username, avatar: null, roles: ['operator'], permissions: [] },
+  ...rest,
+})
+
+export interface DeskOptions {
+  accounts?: Account[]
+  source?: AccountSource
+  lockout?: Partial<LockoutSettings>
+  rateLimit?: RateLimits | 'off'
+}
+
+/** A login of the B side with everything behind it but threads, and a clock that the test moves. */
+export async function openDesk(options: DeskOptions = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-login-'))
+  const time = { now: Date.UTC(2025, 0, 31, 12) }
+  const clock = { now: () => time.now }
+  const store = await openEmbeddedStore(folder, clock)
+  const lines: Record<string, unknown>[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const worked = { decrypted: 0, compared: 0 }
+
+  const side = createSide({
+    type: 'BUSINESS',
+    jwt: createJwt(signer, 'HS256', clock),
+    store: store.sessions,
+    clock,
+    moments: createMomentFormat('UTC'),
+    expireSeconds: 3600,
+    tokenName: 'Authorization',
+    enforceDisable: false,
+    policy: { max_tokens_per_user: 0, auto_renew: 'off', idle_timeout: 'off' },
+    publish: () => undefined,
+  })
+  const accounts = options.accounts ?? [account('Admin')]
+  const captcha = createCaptcha({
+    type: 'BUSINESS',
+    store: store.captchas,
+    attempts: store.attempts,
+    ttl: 300_000,
+    length: 4,
+    clock,
+    draw: async text => text,
+  })
+  const settings = { failures: 5, window: 300_000, disable: 300_000, address_failures: 30, address_window: 900_000 }
+  const login = createLogin({
+    publish: () => undefined,
+    side,
+    captcha,
+    accounts: options.source ?? {
+      findByUsername: async name =>
+        accounts.find(({ username }) => username.toLowerCase() === name.toLowerCase()) ?? null,
+      close: async () => {},
+    },
+    sm2: createSm2(PRIVATE_KEY, {
+      async decrypt(ciphertext, privateKey) {
+        worked.decrypted += 1
+        return decryptCiphertext(ciphertext, privateKey)
+      },
+    }),
+    passwords: createPasswords(async (password, hash) => {
+      worked.compared += 1
+      return matchesHash(password, hash)
+    }),
+    lockout: createLockout({ side, attempts: store.attempts, settings: { ...settings, ...options.lockout }, clock }),
+    rateLimit: createRateLimit('BUSINESS', store.attempts, options.rateLimit ?? 'off', clock),
+    log,
+  })
+  const key = encryption.precomputePublicKey(login.publicKey)
+
+  /** A request with a fresh captcha and its answer. */
+  async function credentials(
+    username: string,
+    password: string,
+    rest: Partial<Credentials> = {},
+  ): Promise<Credentials> {
+    // The picture of this desk is the text itself.
+    const { captcha_id, captcha_base64 } = await captcha.issue()
+    const ciphertext = encryption.doEncrypt(password, key, 1)
+    const filled = { captcha_id, captcha_value: captcha_base64, username, password: ciphertext }
+    return { ...filled, address: '192.0.2.1', userAgent: 'curl/8.5.0', ...rest }
+  }
+
+  return {
+    login,
+    side,
+    store,
+    captcha,
+    time,
+    lines,
+    worked,
+    credentials,
+    attempt: async (username: string, password: string, rest: Partial<Credentials> = {}) =>
+      reasonOf(login.login(await credentials(username, password, rest))),
+    async close() {
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** `granted`, or the reason of the refusal; what else goes wrong is thrown. */
+export async function reasonOf(work: Promise<unknown>): Promise<string> {
+  try {
+    await work
+    return 'granted'
+  } catch (fault) {
+    if (fault instanceof Refusal) return fault.reason
+    throw fault
+  }
+}
+
+/** The refusal that work ends in. */
+export async function refusalOf(work: Promise<unknown>): Promise<Refusal> {
+  try {
+    await work
+  } catch (fault) {
+    if (fault instanceof Refusal) return fault
+    throw fault
+  }
+  throw new Error('it was not refused')
+}
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+const signer: Signer = {
+  sign(claims) {
+    const signed = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`
+    return `${signed}.${createHmac('sha256', 'k'.repeat(32)).update(signed).digest('base64url')}`
+  },
+  verify: token => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()),
+}

@@ -1,0 +1,153 @@
+import t from 'tap'
+import { Unavailable } from '../../src/refusal.ts'
+import { account, openDesk, PASSWORD, reasonOf, refusalOf } from './desk.ts'
+
+t.test('a login answers a token, and its record says who, from where and with what', async t => {
+  const desk = await openDesk({ accounts: [account('Admin', { extra: { nickname: 'Boss', team: { name: 'a' } } })] })
+  t.teardown(desk.close)
+  const request = await desk.credentials('ADMIN', PASSWORD, { device_id: 'WEB_PC' })
+  const { token } = await desk.login.login(request)
+  t.match(await desk.side.getTokenInfo({ headers: { authorization: token } }), {
+    user_id: 'id-admin',
+    type: 'BUSINESS',
+    extra: {
+      username: 'Admin',
+      nickname: 'Boss',
+      team: { name: 'a' },
+      status: 'ACTIVE',
+      device_type: 'curl',
+      device_id: 'WEB_PC',
+      login_ip: '192.0.2.1',
+    },
+  })
+})
+
+t.test('what an account holds cannot pass for where it signed in from', async t => {
+  const extra = JSON.parse('{"login_ip":"127.0.0.1","device_type":"Safe","__proto__":{"roles":["SUPER_ADMIN"]}}')
+  const desk = await openDesk({ accounts: [account('Admin', { extra })] })
+  t.teardown(desk.close)
+  const { token } = await desk.login.login(await desk.credentials('admin', PASSWORD))
+  const record = await desk.side.getTokenInfo({ headers: { authorization: token } })
+  t.match(record?.extra, { login_ip: '192.0.2.1', device_type: 'curl' })
+  t.notOk(await desk.side.getExtra({ headers: { authorization: token } }, 'roles'))
+})
+
+const WRONG: readonly (readonly [string, string, string, object?])[] = [
+  ['an unknown name', 'nobody', PASSWORD],
+  ['a wrong password', 'admin', 'wrong'],
+  ['a password in the wrong case', 'admin', PASSWORD.toUpperCase()],
+  ['a password that only begins right', 'admin', `${PASSWORD}!`],
+  ['a password with a NUL after it', 'admin', `${PASSWORD}\0`],
+  ['73 bytes', 'admin', 'x'.repeat(73)],
+  ['undecryptable', 'admin', '', { password: 'zz' }],
+  ['plain text', 'admin', '', { password: PASSWORD }],
+  ['an empty ciphertext', 'admin', '', { password: '' }],
+  ['an empty name', '', PASSWORD],
+  ['a name with a NUL', 'admin\0', PASSWORD],
+  ['a name with a line end', 'admin\n', PASSWORD],
+  ['a name with a lone surrogate', 'admin\ud800', PASSWORD],
+  ['a name of 8000 characters', 'a'.repeat(8000), PASSWORD],
+  ['a name of the prototype', '__proto__', PASSWORD],
+  ['a space after the name', 'admin ', PASSWORD],
+]
+
+t.test('whatever is wrong with name or password: one answer, after the same work', async t => {
+  const desk = await openDesk({ lockout: { failures: 1000, address_failures: 1000 } })
+  t.teardown(desk.close)
+  for (const [what, username, password, rest] of WRONG) {
+    const before = { ...desk.worked }
+    const refusal = await refusalOf(desk.login.login(await desk.credentials(username, password, rest)))
+    t.match(refusal, { reason: 'WRONG_CREDENTIALS', params: {}, data: null, retryAfter: undefined }, what)
+    t.same(
+      { decrypted: desk.worked.decrypted - before.decrypted, compared: desk.worked.compared - before.compared },
+      { decrypted: 1, compared: 1 },
+      `${what}: one decryption, one comparison`,
+    )
+  }
+})
+
+t.test('LOCKED and INACTIVE are told only after the right password', async t => {
+  const accounts = [account('locked', { status: 'LOCKED' }), account('inactive', { status: 'INACTIVE' })]
+  const desk = await openDesk({ accounts })
+  t.teardown(desk.close)
+  t.equal(await desk.attempt('locked', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await desk.attempt('locked', PASSWORD), 'ACCOUNT_LOCKED')
+  t.equal(await desk.attempt('inactive', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await desk.attempt('inactive', PASSWORD), 'ACCOUNT_INACTIVE')
+})
+
+t.test('the captcha is judged first, and nothing behind it is asked when it is wrong', async t => {
+  const desk = await openDesk()
+  t.teardown(desk.close)
+  const rows: [object, string][] = [
+    [{ captcha_id: undefined }, 'CAPTCHA_BLANK'],
+    [{ captcha_value: undefined }, 'CAPTCHA_BLANK'],
+    [{ captcha_value: '  ' }, 'CAPTCHA_BLANK'],
+    [{ captcha_id: '00000000-0000-4000-8000-000000000000' }, 'CAPTCHA_GONE'],
+    [{ captcha_id: 'x:y' }, 'CAPTCHA_GONE'],
+    [{ captcha_value: 'no' }, 'CAPTCHA_WRONG'],
+  ]
+  for (const [rest, reason] of rows) t.equal(await desk.attempt('admin', PASSWORD, rest), reason)
+  t.same(desk.worked, { decrypted: 0, compared: 0 })
+  const { captcha_value: captcha_code, ...others } = await desk.credentials('admin', PASSWORD)
+  t.equal(await reasonOf(desk.login.login({ ...others, captcha_code: captcha_code! })), 'granted')
+})
+
+t.test('a missing name or password is named, and costs no captcha', async t => {
+  const desk = await openDesk()
+  t.teardown(desk.close)
+  const { username, password, ...rest } = await desk.credentials('admin', PASSWORD)
+  const noName = await refusalOf(desk.login.login({ ...rest, password: password! }))
+  t.match(noName, { reason: 'INVALID', params: { field: 'username' } })
+  const noPassword = await refusalOf(desk.login.login({ ...rest, username: username! }))
+  t.match(noPassword, { reason: 'INVALID', params: { field: 'password' } })
+  t.equal(await reasonOf(desk.login.login({ ...rest, username: username!, password: password! })), 'granted')
+})
+
+t.test('a source of accounts that fails is unavailable, and counts against nobody', async t => {
+  const source = {
+    findByUsername: async () => Promise.reject(new Unavailable('accounts')),
+    close: async () => {},
+  }
+  const desk = await openDesk({ source, lockout: { failures: 1 } })
+  t.teardown(desk.close)
+  for (let i = 0; i < 3; i++) t.equal(await desk.attempt('admin', PASSWORD), 'UNAVAILABLE')
+})
+
+t.test('a stored password that is no bcrypt hash is reported by login id, and never fits', async t => {
+  const desk = await openDesk({ accounts: [account('Admin', { passwordHash: PASSWORD })] })
+  t.teardown(desk.close)
+  t.equal(await desk.attempt('admin', PASSWORD), 'WRONG_CREDENTIALS')
+  t.equal(desk.worked.compared, 1)
+  t.match(
+    desk.lines.find(({ level }) => level === 50),
+    { login_id: 'id-admin' },
+  )
+})
+
+t.test('an account with more extra data than a record holds is a fault, not a refusal', async t => {
+  const desk = await openDesk({ accounts: [account('Admin', { extra: { big: 'x'.repeat(9000) } })] })
+  t.teardown(desk.close)
+  await t.rejects(desk.attempt('admin', PASSWORD), { message: /extra data of account id-admin/ })
+})
+
+t.test('every outcome is one line, with a reason and without a secret', async t => {
+  const desk = await openDesk()
+  t.teardown(desk.close)
+  const good = await desk.credentials('admin', PASSWORD)
+  const { token } = await desk.login.login(good)
+  await desk.attempt('admin', 'battery staple')
+  await desk.attempt('nobody', PASSWORD)
+  await desk.attempt('admin', PASSWORD, { captcha_value: 'no' })
+  t.match(desk.lines, [
+    { granted: true, login_id: 'id-admin', address: '192.0.2.1' },
+    { granted: false, reason: 'WRONG_CREDENTIALS', because: 'wrong password', login_id: 'id-admin' },
+    { granted: false, reason: 'WRONG_CREDENTIALS', because: 'unknown user', username: 'nobody' },
+    { granted: false, reason: 'CAPTCHA_WRONG' },
+  ])
+  t.equal(desk.lines.length, 4)
+  const written = JSON.stringify(desk.lines)
+  for (const secret of [token, PASSWORD, 'battery staple', good.password!, `"${good.captcha_value}"`, '$2b$']) {
+    t.notOk(written.includes(secret))
+  }
+})

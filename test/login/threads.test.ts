@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process'
+import { pino } from 'pino'
+import { sm2 as encryption } from 'sm-crypto-v2'
+import t from 'tap'
+import { hashPassword } from '../../src/account/password.ts'
+import { createSm2, generateSm2PrivateKey } from '../../src/login/sm2.ts'
+import { createThreads } from '../../src/login/threads.ts'
+import { reasonOf } from './desk.ts'
+
+const silent = pino({ level: 'silent' })
+
+t.test('threads decrypt, draw and compare', async t => {
+  const threads = createThreads(silent)
+  t.teardown(threads.close)
+  const sm2 = createSm2(generateSm2PrivateKey(), threads)
+  t.equal(await sm2.decrypt(encryption.doEncrypt('correct horse', sm2.publicKey, 1)), 'correct horse')
+  t.equal(await sm2.decrypt('zz'), null)
+  t.match(await threads.draw('ACDE'), /^data:image\/png;base64,/)
+  const hash = await hashPassword('correct horse')
+  t.equal(await threads.compare('correct horse', hash), true)
+  t.equal(await threads.compare('wrong', hash), false)
+})
+
+t.test('the event loop goes on while threads work', async t => {
+  const threads = createThreads(silent)
+  t.teardown(threads.close)
+  const hash = await hashPassword('correct horse')
+  await threads.compare('x', hash)
+  let turns = 0
+  const timer = setInterval(() => (turns += 1), 1)
+  await Promise.all(Array.from({ length: 8 }, () => threads.compare('wrong', hash)))
+  clearInterval(timer)
+  // In the event loop's own thread there would be at most one turn per comparison.
+  t.ok(turns > 16, `${turns} turns`)
+})
+
+t.test('beyond the queue the answer is BUSY, and what waits is done', async t => {
+  const threads = createThreads(silent)
+  t.teardown(threads.close)
+  const reasons = await Promise.all(Array.from({ length: 200 }, () => reasonOf(threads.draw('ACDE'))))
+  const done = reasons.filter(reason => reason === 'granted').length
+  t.ok(done >= 64 && done < 200, `${done} drawn`)
+  t.equal(reasons.filter(reason => reason === 'BUSY').length, 200 - done)
+  t.ok(await threads.draw('ACDE'), 'and then there is room again')
+})
+
+t.test('after close nothing is begun, and closing twice or unused is nothing', async t => {
+  const threads = createThreads(silent)
+  await threads.close()
+  await threads.close()
+  await t.rejects(threads.draw('ACDE'), { message: 'the login threads are closed' })
+})
+
+t.test('idle threads do not keep the process alive', async t => {
+  const child = spawnSync(process.execPath, ['--import=./test/loader.mjs', 'test/login/threads-child.ts'], {
+    timeout: 30_000,
+    encoding: 'utf8',
+  })
+  t.match(child, { status: 0, stdout: 'data:image/png' })
+})
+
+t.test('threads keep nothing of the pictures they drew', async t => {
+  const threads = createThreads(silent)
+  t.teardown(threads.close)
+  const draw = async (count: number): Promise<number> => {
+    for (let i = 0; i < count; i += 20) await Promise.all(Array.from({ length: 20 }, () => threads.draw('ACDE')))
+    return process.memoryUsage.rss()
+  }
+  // The first ones fill heaps and fonts. What is not freed is forty kilobytes a picture: 120 MB.
+  const before = await draw(2000)
+  const growth = ((await draw(3000)) - before) / 2 ** 20
+  t.ok(growth < 70, `${Math.round(growth)} MB more`)
+})

@@ -1,0 +1,67 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Debian keeps it where only root looks for programs. */
+const NGINX = ['nginx', '/usr/sbin/nginx'].find(program => {
+  try {
+    execFileSync(program, ['-v'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+})
+
+export const withoutNginx = NGINX === undefined ? 'LEFT OUT: no nginx on PATH' : false
+
+export interface Nginx {
+  stop(): Promise<void>
+}
+
+const configOf = (folder: string, http: string): string => `
+daemon off;
+worker_processes 1;
+pid ${folder}/pid;
+error_log /dev/null;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+events { worker_connections 512; }
+http {
+  access_log off;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(kind => `${kind}_temp_path ${folder}/${kind};`).join(' ')}
+  ${http}
+}
+`
+
+/** Starts nginx in a folder of its own with what stands in `http`, which has to listen on the port. */
+export async function runNginx(port: number, http: string): Promise<Nginx> {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-nginx-'))
+  mkdirSync(join(folder, 'logs'))
+  writeFileSync(join(folder, 'nginx.conf'), configOf(folder, http))
+  const child = spawn(NGINX!, ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' })
+  while (!(await isListening(port))) {
+    if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  return {
+    async stop() {
+      const exit = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exit
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+}

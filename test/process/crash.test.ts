@@ -1,0 +1,98 @@
+import { mkdirSync, renameSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import t from 'tap'
+import { call } from '../caller.ts'
+import { newcomerFolder, startGateway } from '../process.ts'
+import { startLoad } from './load.ts'
+import { eventually, startSupervised } from './supervised.ts'
+
+/* Workers die; the gateway does not. */
+
+t.test('a worker that is killed takes only its own requests with it, and is replaced', async t => {
+  const gateway = await startSupervised(t)
+  const CALLERS = 24
+  const load = startLoad(t, gateway.url, { token: gateway.token, path: '/api/v1/c/x', callers: CALLERS, rate: 300 })
+  const KILLS = 3
+  for (let kill = 0; kill < KILLS; kill++) {
+    const [oldest] = gateway.workers()
+    process.kill(oldest!, 'SIGKILL')
+    t.ok(await eventually(() => gateway.logged('a worker took its place').length === kill + 1))
+    const { answered } = load.outcome
+    t.ok(await eventually(() => load.outcome.answered > answered + 300), 'callers are served on')
+  }
+  const { failures } = await load.stop()
+  t.ok(failures.length <= KILLS * CALLERS, `${failures.length} requests failed`)
+  for (const failure of new Set(failures))
+    t.match(failure, /: (ECONNRESET|EPIPE)$/, 'on a connection to the killed worker')
+  t.equal(gateway.logged('a worker crashed').length, KILLS)
+  t.match(gateway.logged('a worker crashed')[0], { end: 'SIGKILL' })
+})
+
+t.test('a connection on its way to a worker that dies ends, and does not wait for ever', async t => {
+  const gateway = await startSupervised(t)
+  const [stopped] = gateway.workers()
+  process.kill(stopped!, 'SIGSTOP')
+  const ask = (): Promise<number | string> =>
+    new Promise(resolve => {
+      const options = { agent: false, headers: { authorization: `Bearer ${gateway.token}` } }
+      const sent = request(`${gateway.url}/api/v1/c/x`, options, response => {
+        response.resume()
+        resolve(response.statusCode!)
+      })
+      sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code!))
+      sent.end()
+    })
+  const answers: (number | string)[] = []
+  const asked = Array.from({ length: 6 }, () => ask().then(answer => answers.push(answer)))
+  t.ok(await eventually(() => answers.length === 5), 'what goes to the other worker is answered')
+  process.kill(stopped!, 'SIGKILL')
+  await Promise.all(asked)
+  t.same(answers, [200, 200, 200, 200, 200, 'ECONNRESET'])
+})
+
+t.test('workers that crash again and again are started ever more slowly, and where callers look for them', async t => {
+  const gateway = await startSupervised(t)
+  const pauses = (): number[] => gateway.logged('a worker crashed').map(line => line.again_in_ms)
+  const killing = setInterval(() => {
+    for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
+  }, 20)
+  t.teardown(() => clearInterval(killing))
+  t.ok(await eventually(() => pauses().filter(pause => pause === 1000).length === 2))
+  clearInterval(killing)
+  // One line for each of the two; the first pause is none when they had served for long enough.
+  const ladder = [100, 500, 1000].flatMap(pause => [pause, pause])
+  t.same(
+    pauses()
+      .filter(pause => pause > 0)
+      .slice(0, ladder.length)
+      .sort((a, b) => a - b),
+    ladder,
+  )
+  const served = () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }).catch(() => null)
+  t.ok(await eventually(async () => (await served())?.status === 200), 'the port is the one from before')
+})
+
+t.test('a gateway that cannot start says so once, and ends', async t => {
+  const { folder, remove } = newcomerFolder()
+  t.teardown(remove)
+  mkdirSync(join(folder, 'data/sessions.mdb'), { recursive: true })
+  const fault = await startGateway(folder, { WORKERS: '3' }).then(
+    () => null,
+    (error: Error) => error.message,
+  )
+  t.match(fault, /^the gateway ended with 1: /)
+  t.equal(fault?.match(/cannot start/g)?.length, 1)
+})
+
+t.test('a reload whose workers cannot start leaves those that serve alone', async t => {
+  const gateway = await startSupervised(t)
+  const before = gateway.workers()
+  renameSync(join(gateway.folder, 'data/sessions.mdb'), join(gateway.folder, 'data/moved'))
+  mkdirSync(join(gateway.folder, 'data/sessions.mdb'))
+  const { code, errors } = await gateway.reload()
+  t.equal(code, 1)
+  t.match(errors, /^dualgate: not reloaded: the new workers cannot start: /)
+  t.same(gateway.workers(), before)
+  t.equal((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).status, 200)
+})

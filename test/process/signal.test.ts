@@ -1,0 +1,64 @@
+import t from 'tap'
+import { call } from '../caller.ts'
+import { run } from '../cli/run.ts'
+import { eventually, startSupervised } from './supervised.ts'
+
+/* What a reload takes, what it refuses, and who is told. */
+
+t.test('SIGHUP reloads, and the log says how it went', async t => {
+  const gateway = await startSupervised(t)
+  gateway.writeUpstream('second')
+  gateway.child.kill('SIGHUP')
+  t.ok(await eventually(() => gateway.logged('the configuration was reloaded').length === 1))
+  t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
+
+  gateway.write('config/upstreams.yaml', 'upstreams: [{ name: 7 }]\n')
+  gateway.child.kill('SIGHUP')
+  const refused = () => gateway.logged('not reloaded; the gateway runs on as it was')
+  t.ok(await eventually(() => refused().length === 1))
+  t.match(refused()[0]?.faults, [{ place: /upstreams\.yaml/ }], 'with every fault')
+  t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
+})
+
+t.test('a crashed worker comes back with the configuration that was checked, whatever the files say', async t => {
+  const gateway = await startSupervised(t)
+  gateway.write('config/upstreams.yaml', 'upstreams: [{ name: 7 }]\n')
+  for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
+  const served = () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }).catch(() => null)
+  t.ok(await eventually(async () => (await served())?.text.includes('/first/') === true))
+})
+
+t.test('addresses and the data folder change with a restart only', async t => {
+  const gateway = await startSupervised(t)
+  gateway.write('.env', 'INTERNAL__SOCKET=data/internal.sock\n')
+  const { code, errors } = await gateway.reload()
+  t.equal(code, 1)
+  t.equal(errors, 'dualgate: not reloaded: internal.socket cannot change while the gateway runs; restart it\n')
+})
+
+t.test('one process alone has nobody to hand over to, and says so', async t => {
+  const gateway = await startSupervised(t, { environment: { WORKERS: '1' } })
+  t.same(gateway.workers(), [])
+  const { code, errors } = await gateway.reload()
+  t.equal(code, 1)
+  t.match(errors, /^dualgate: not reloaded: .*restart/)
+  gateway.child.kill('SIGHUP')
+  t.ok(await eventually(() => gateway.logged('not reloaded; the gateway runs on as it was').length === 2))
+  t.equal((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).status, 200)
+})
+
+t.test('the number of workers changes with a reload', async t => {
+  const gateway = await startSupervised(t, { environment: { WORKERS: '' } })
+  gateway.write('.env', 'WORKERS=3\n')
+  t.equal((await gateway.reload()).code, 0)
+  t.ok(await eventually(() => gateway.workers().length === 3))
+})
+
+t.test('without a gateway there is nothing to reload', async t => {
+  const gateway = await startSupervised(t)
+  await gateway.end('SIGTERM')
+  const { code, errors } = await gateway.reload()
+  t.equal(code, 1)
+  t.match(errors, /^dualgate: no gateway runs with the data folder /)
+  t.equal((await run(gateway.folder, ['reload', 'now'])).code, 2)
+})

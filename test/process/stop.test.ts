@@ -1,0 +1,108 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import t from 'tap'
+import { call } from '../caller.ts'
+import { startLoad } from './load.ts'
+import { eventually, startSupervised } from './supervised.ts'
+
+/* How a gateway ends. */
+
+for (const workers of ['1', '2']) {
+  t.test(`SIGTERM under load loses no request that was accepted, with ${workers} of workers`, async t => {
+    const gateway = await startSupervised(t, { environment: { WORKERS: workers } })
+    gateway.backend.answer = (_request, response) => void setTimeout(() => response.end('late'), 300)
+    const options = { token: gateway.token, path: '/api/v1/c/x', expected: 'late', callers: 24, rate: 100, fresh: 0 }
+    const load = startLoad(t, gateway.url, options)
+    t.ok(await eventually(() => load.outcome.answered > 100))
+    t.equal(await gateway.end('SIGTERM'), 0)
+    const { failures } = await load.stop()
+    t.ok(failures.length > 0, 'callers went on')
+    for (const failure of new Set(failures))
+      t.equal(failure, 'kept connection: ECONNREFUSED', 'nobody accepts any more')
+  })
+
+  t.test(
+    `readiness ends with the first signal, and the operations go on until the last answer, ${workers} of workers`,
+    async t => {
+      const gateway = await startSupervised(t, { environment: { WORKERS: workers } })
+      let release = (): void => {}
+      gateway.backend.answer = (_request, response) => {
+        release = () => void response.end('released')
+      }
+      const pending = call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })
+      t.ok(await eventually(() => gateway.backend.open === 1))
+      t.equal((await call(gateway.internal, { path: '/readyz' })).status, 200)
+      const ended = gateway.end('SIGTERM')
+      t.ok(await eventually(async () => (await call(gateway.internal, { path: '/readyz' })).status === 503))
+      t.equal((await call(gateway.internal, { path: '/livez' })).status, 200)
+      release()
+      t.equal((await pending).text, 'released')
+      t.equal(await ended, 0)
+    },
+  )
+}
+
+t.test('a caller who comes while the last requests end is turned away, and does not wait for them', async t => {
+  const gateway = await startSupervised(t)
+  const answers: (() => void)[] = []
+  gateway.backend.answer = ({ url }, response) => {
+    if (url?.endsWith('slow') === true) answers.push(() => void response.end('released'))
+    else response.end()
+  }
+  const ask = (path: string) => call(gateway.url, { path: `/api/v1/c/${path}`, token: gateway.token })
+  // Several, so that no worker has none.
+  const pending = Array.from({ length: 8 }, () => ask('slow'))
+  t.ok(await eventually(() => answers.length === pending.length))
+  let isOver = false
+  const callers = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      await ask('x').catch(() => new Promise(resolve => setTimeout(resolve, 5)))
+    }
+  })
+  const ended = gateway.end('SIGTERM')
+  await new Promise(resolve => setTimeout(resolve, 500))
+  isOver = true
+  // None of them waits for the slow requests, which end only afterwards.
+  await Promise.all(callers)
+  for (const answer of answers) answer()
+  for (const { text } of await Promise.all(pending)) t.equal(text, 'released')
+  t.equal(await ended, 0)
+})
+
+t.test('a request that does not end within 25 seconds is cut off, and the exit code says so', async t => {
+  const gateway = await startSupervised(t)
+  gateway.backend.answer = (_request, response) => void response.write('the beginning')
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.write(`GET /api/v1/c/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\n\r\n`)
+  await once(socket, 'data')
+  t.equal(await gateway.end('SIGTERM'), 1)
+  t.match(gateway.output(), /stopped at once: requests were still under way after 25 seconds/)
+})
+
+t.test('without their primary workers end', async t => {
+  const gateway = await startSupervised(t)
+  const workers = gateway.workers()
+  t.equal(workers.length, 2)
+  await gateway.end('SIGKILL')
+  t.ok(await eventually(() => workers.every(isGone)))
+})
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch {
+    return true
+  }
+}
+
+t.test('a signal to the whole group is the primary’s to answer', async t => {
+  const gateway = await startSupervised(t)
+  const workers = gateway.workers()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    for (const worker of workers) process.kill(worker, signal)
+  t.equal((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).status, 200)
+  t.same(gateway.workers(), workers)
+  t.equal(await gateway.end('SIGINT'), 0)
+})

@@ -1,0 +1,107 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { call } from '../caller.ts'
+import { run } from '../cli/run.ts'
+import { until } from '../forward/world.ts'
+import { type GatewayProcess, newcomerFolder, startGateway } from '../process.ts'
+import { type RedisServer, startRedis } from '../store/redis-server.ts'
+import { type Recorder, startUpstream } from '../upstream.ts'
+import type { StoreKind } from '../world.ts'
+
+/** A gateway of two workers with a backend, in processes of their own, and what an operator does with it. */
+export interface Supervised extends GatewayProcess {
+  backend: Recorder
+  /** A token of the C side. */
+  token: string
+  /** Lines of the log with this message. */
+  logged(message: string): Record<string, any>[]
+  /** The processes of the workers. */
+  workers(): number[]
+  /** Has every path answered with this text. */
+  writeUpstream(answer: string): void
+  write(file: string, text: string): void
+  /** `dualgate reload`. */
+  reload(): Promise<{ code: number; output: string; errors: string }>
+}
+
+export interface SupervisedOptions {
+  store?: StoreKind
+  environment?: Record<string, string>
+  /** Further lines of gateway.yaml. */
+  files?: Record<string, string>
+}
+
+export async function startSupervised(t: Test, options: SupervisedOptions = {}): Promise<Supervised> {
+  const { folder, remove } = newcomerFolder()
+  t.teardown(remove)
+  const redis: RedisServer | null = options.store === 'redis' ? await startRedis() : null
+  t.teardown(() => redis?.stop())
+  const backend = await startUpstream({
+    answer: (request, response) => void response.end(`${request.headers['x-backend'] ?? ''}${request.url}`),
+  })
+  t.teardown(() => backend.close())
+  const write = (file: string, text: string): void => writeFileSync(join(folder, file), text)
+  // What was recorded of each request would fill the memory of a test under load.
+  const forget = setInterval(() => backend.requests.splice(0), 200).unref()
+  t.teardown(() => clearInterval(forget))
+  const writeUpstream = (answer: string): void =>
+    write(
+      'config/upstreams.yaml',
+      `upstreams:\n  - { name: backend, match: /api, rewrite: /${answer}, target: "${backend.url}" }\n`,
+    )
+  writeUpstream('first')
+  for (const [file, text] of Object.entries(options.files ?? {})) write(file, text)
+  const environment: Record<string, string> = {
+    WORKERS: '2',
+    LOG__ACCESS: 'off',
+    LISTEN__PORT: '0',
+    LISTEN__HOST: '127.0.0.1',
+    INTERNAL__PORT: '0',
+    ...(redis !== null && { STORE__KIND: 'redis', STORE__REDIS__URL: redis.url }),
+    ...options.environment,
+  }
+  const gateway = await startGateway(folder, environment)
+  t.teardown(() => gateway.end('SIGKILL'))
+
+  const secret = readFileSync(join(folder, 'data/internal.secret'), 'utf8').trim()
+  const login = { method: 'POST', path: '/operations/v1/consumer/login', token: secret, body: { user_id: 'u1' } }
+  const token = (await call(gateway.internal, login)).json().data.token as string
+
+  return {
+    ...gateway,
+    backend,
+    token,
+    write,
+    writeUpstream,
+    logged: message =>
+      gateway
+        .output()
+        .split('\n')
+        .filter(line => line.startsWith('{'))
+        .map(line => JSON.parse(line))
+        .filter(line => line.msg === message),
+    workers: () => childrenOf(gateway.child.pid!),
+    reload: () => run(folder, ['reload'], { environment }),
+  }
+}
+
+/** Waits for what a busy machine may take long for. */
+export const eventually = (condition: () => boolean | Promise<boolean>): Promise<boolean> => until(condition, 60_000)
+
+/** The processes that a process started and that live, oldest first. */
+function childrenOf(parent: number): number[] {
+  const found: number[] = []
+  for (const name of readdirSync('/proc').filter(name => /^\d+$/.test(name))) {
+    try {
+      // proc(5): the state and the parent stand behind the name in parentheses.
+      const [state, ppid] = readFileSync(`/proc/${name}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
+      if (Number(ppid) === parent && state !== 'Z') found.push(Number(name))
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return found.sort((a, b) => a - b)
+}

@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { Agent, get } from 'node:https'
+import { join } from 'node:path'
+import { connect, type TLSSocket } from 'node:tls'
+import t from 'tap'
+import { callRaw } from '../caller.ts'
+import { startLoad } from './load.ts'
+import { eventually, startSupervised } from './supervised.ts'
+
+/* The public port speaks HTTPS. */
+
+const FOLDER = t.testdir()
+const TLS = { LISTEN__TLS: '{ cert: tls.crt, key: tls.key }' }
+
+/** A certificate for a name, and its key. */
+function certificateFor(name: string): { 'tls.crt': string; 'tls.key': string } {
+  const [cert, key] = [join(FOLDER, 'cert.pem'), join(FOLDER, 'key.pem')]
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, '-subj', `/CN=${name}`], {
+    stdio: 'ignore',
+  })
+  return { 'tls.crt': readFileSync(cert, 'utf8'), 'tls.key': readFileSync(key, 'utf8') }
+}
+
+/** The name in the certificate that a new caller gets. */
+async function nameAt(url: string): Promise<string> {
+  const socket = await greeted(url)
+  const { subject } = socket.getPeerCertificate()
+  socket.destroy()
+  return subject.CN as string
+}
+
+function greeted(url: string, options: { session?: Buffer } = {}): Promise<TLSSocket> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect({ ...options, host: hostname, port: Number(port), rejectUnauthorized: false })
+    socket.once('secureConnect', () => resolve(socket))
+    socket.once('error', reject)
+  })
+}
+
+function ask(url: string, agent: Agent, token: string): Promise<IncomingMessage & { text: string }> {
+  return new Promise((answered, failed) => {
+    const options = { agent, rejectUnauthorized: false, headers: { authorization: `Bearer ${token}` } }
+    get(`${url}/api/v1/c/x`, options, response => {
+      let text = ''
+      response.on('data', chunk => {
+        text += chunk
+      })
+      response.on('end', () => answered(Object.assign(response, { text })))
+    }).on('error', failed)
+  })
+}
+
+for (const workers of ['1', '2']) {
+  t.test(`a certificate is replaced while callers go on, with ${workers} of workers`, async t => {
+    const environment = { ...TLS, WORKERS: workers }
+    const gateway = await startSupervised(t, { environment, files: certificateFor('one.example') })
+    t.match(gateway.url, /^https:/)
+    t.equal(await nameAt(gateway.url), 'one.example')
+    gateway.backend.answer = (request, response) => void response.end(String(request.headers['x-forwarded-proto']))
+    const options = { token: gateway.token, path: '/api/v1/c/x', callers: 8, rate: 50, expected: 'https' }
+    const load = startLoad(t, gateway.url, options)
+
+    for (const [file, text] of Object.entries(certificateFor('two.example'))) gateway.write(file, text)
+    t.ok(await eventually(async () => (await nameAt(gateway.url)) === 'two.example'))
+    t.ok(await eventually(() => gateway.logged('the certificate was renewed').length === 1))
+
+    gateway.write('tls.key', certificateFor('three.example')['tls.key'])
+    const refused = () => gateway.logged('the certificate was not renewed; the one before it stays')
+    t.ok(await eventually(() => refused().length === 1), 'a key of another certificate is not taken')
+    t.match(refused()[0]?.faults, [{ message: /is not the key of the certificate/ }])
+    for (let tries = 0; tries < 4; tries++) t.equal(await nameAt(gateway.url), 'two.example')
+
+    const { answered, failures } = await load.stop()
+    t.same(failures, [])
+    t.ok(answered > 50)
+  })
+}
+
+t.test('a worker that comes after a faulty renewal has the certificate of the others', async t => {
+  const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
+  gateway.write('tls.crt', 'nothing')
+  for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
+  const name = () => nameAt(gateway.url).catch(() => null)
+  t.ok(await eventually(async () => (await name()) === 'one.example'))
+})
+
+t.test('a caller resumes its TLS session with whichever worker it meets', async t => {
+  const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
+  const first = await greeted(gateway.url)
+  const session = await new Promise<Buffer>(resolve => {
+    first.once('session', resolve)
+    first.write('GET /docs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    first.resume()
+  })
+  for (let tries = 0; tries < 4; tries++) {
+    const again = await greeted(gateway.url, { session })
+    t.ok(again.isSessionReused())
+    again.destroy()
+  }
+})
+
+t.test('who speaks plain HTTP to the TLS port, or nothing sensible, is cut off and harms nobody', async t => {
+  const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
+  const agent = new Agent({ keepAlive: true })
+  t.teardown(() => agent.destroy())
+  const base = gateway.url.replace('https:', 'http:')
+  for (const bytes of ['GET /docs HTTP/1.1\r\nHost: x\r\n\r\n', '\x16\x03\x01\xff\xff nonsense', '\0'.repeat(1000)]) {
+    t.notMatch(await callRaw(base, bytes), 'HTTP/1.1 200')
+  }
+  t.equal((await ask(gateway.url, agent, gateway.token)).statusCode, 200)
+  t.same(gateway.logged('a worker crashed'), [])
+})
+
+t.test('TLS before 1.2 is refused', async t => {
+  const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
+  const { hostname, port } = new URL(gateway.url)
+  const old = connect({
+    host: hostname,
+    port: Number(port),
+    rejectUnauthorized: false,
+    minVersion: 'TLSv1',
+    maxVersion: 'TLSv1.1',
+    ciphers: 'DEFAULT@SECLEVEL=0',
+  })
+  const outcome = await new Promise(resolve => {
+    old.once('secureConnect', () => resolve('greeted'))
+    old.once('error', () => resolve('refused'))
+  })
+  old.destroy()
+  t.equal(outcome, 'refused')
+})

@@ -1,0 +1,345 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import sm from 'sm-crypto'
+import t, { type Test } from 'tap'
+import { stringify } from 'yaml'
+import { type Answer, call, callRaw } from './caller.ts'
+import { run } from './cli/run.ts'
+import { folderWith } from './config/folder.ts'
+import { until } from './forward/world.ts'
+import { newcomerFolder, startGateway } from './process.ts'
+import { freePort, withoutRedis } from './store/redis-server.ts'
+import { ADMIN, openWorld, someone, type World, type WorldOptions } from './world.ts'
+
+/*
+ * Whatever happens, nothing that is secret has a text form: not in a log line at any level, not in an answer that
+ * refuses something, not in what is counted, documented or printed.
+ */
+
+/** Secrets by what they are, and everything that was said to others. */
+class Listener {
+  readonly #secrets = new Map<string, string>()
+  readonly #heard: [where: string, text: string][] = []
+
+  /** Knows a secret from here on; what was heard before is looked at too. */
+  knows(what: string, secret: string): string {
+    if (secret.length < 4) throw new Error(`${what} is too short to be looked for`)
+    this.#secrets.set(secret, what)
+    return secret
+  }
+
+  /** A token is as good as its signature: the rest of it says nothing secret. */
+  knowsToken(token: string): string {
+    this.knows('a token', token.split('.').at(-1)!)
+    return token
+  }
+
+  hears(where: string, text: string): void {
+    this.#heard.push([where, text])
+  }
+
+  /** Listens to an answer that gives nobody anything. */
+  refused(answer: Answer): Answer {
+    this.hears('an answer', JSON.stringify(answer.rawHeaders) + answer.text)
+    return answer
+  }
+
+  /** What was said that nobody should have said. */
+  get leaks(): string[] {
+    const found: string[] = []
+    for (const [secret, what] of this.#secrets) {
+      for (const form of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
+        for (const [where, text] of this.#heard) {
+          const at = text.indexOf(form)
+          if (at !== -1) found.push(`${what} in ${where}: …${text.slice(Math.max(0, at - 80), at + 20)}…`)
+        }
+      }
+    }
+    return found
+  }
+}
+
+const LOGIN = '/api/v1/public/b/login'
+
+async function openHeard(t: Test, options: WorldOptions): Promise<{ world: World; listener: Listener }> {
+  const listener = new Listener()
+  const world = await openWorld(options)
+  t.teardown(() => world.close())
+  listener.knows('the key of the tokens', world.settings.jwt.secret_key)
+  listener.knows('the internal secret', world.settings.internal.secret)
+  listener.knows('the SM2 key', world.settings.login.sm2.private_key)
+  return { world, listener }
+}
+
+/** Everything that was logged and is served to whoever asks. */
+async function listenToAll(world: World, listener: Listener): Promise<void> {
+  for (const line of world.log) listener.hears('the log', line)
+  for (const path of ['/openapi.json', '/docs', '/redoc', '/favicon.ico']) listener.refused(await world.get(path))
+  for (const path of ['/livez', '/readyz', '/metrics', '/openapi.json', '/']) {
+    listener.refused(await call(world.internal, { path }))
+  }
+}
+
+/** The body of a login request, with its secrets known. */
+async function knownCredentials(world: World, listener: Listener, password: string): Promise<Record<string, string>> {
+  const body = await world.credentials(ADMIN.username, password)
+  listener.knows('an answer to a captcha', body.captcha_value!)
+  listener.knows('an encrypted password', body.password!)
+  listener.knows('a password', password)
+  return body
+}
+
+async function logInGoodAndBad(world: World, listener: Listener): Promise<string> {
+  const good = await knownCredentials(world, listener, ADMIN.password)
+  const token = listener.knowsToken((await world.post(LOGIN, good)).json().data.token)
+  const reused = await world.post(LOGIN, good)
+  const wrong = await world.post(LOGIN, await knownCredentials(world, listener, 'Tr0ub4dor&3 "quoted" \\ ü'))
+  const blind = await knownCredentials(world, listener, 'never decrypted 7')
+  const undecryptable = await world.post(LOGIN, { ...blind, password: `ff${blind.password!.slice(2)}` })
+  const mistaken = await knownCredentials(world, listener, 'never looked at 8')
+  const wrongCaptcha = await world.post(LOGIN, {
+    ...mistaken,
+    captcha_value: listener.knows('a wrong answer', 'QZQZQ'),
+  })
+  const plain = { ...(await knownCredentials(world, listener, 'sent in the clear 9')), password: 'sent in the clear 9' }
+  const cut = JSON.stringify(plain).slice(0, -3)
+  for (const body of [plain, cut, { ...plain, password: [plain.password] }, { ...plain, username: null }]) {
+    listener.refused(await world.post(LOGIN, body))
+  }
+  for (const answer of [reused, wrong, undecryptable, wrongCaptcha]) listener.refused(answer)
+  const hash = /\$2[aby]\$\S+/.exec(readFileSync(join(world.folder, 'accounts.yaml'), 'utf8'))
+  listener.knows('a hash of a password', hash![0].replace(/['"]$/, ''))
+  return token
+}
+
+/** Tokens in every place where clients put them, rightly or wrongly. */
+async function carryTokens(world: World, listener: Listener, live: string): Promise<void> {
+  const dead = listener.knowsToken(await world.gateway.sides.business.login(undefined, someone()))
+  await world.gateway.sides.business.logout({ headers: { authorization: dead } })
+  const forged = listener.knowsToken(`${live.slice(0, -6)}AAAAAA`)
+  for (const token of [live, dead, forged]) {
+    for (const path of [
+      '/api/v1/b/x',
+      '/api/v1/c/x',
+      `/api/v1/b/x?token=${token}`,
+      `/api/v1/public/b/x?token=${token}`,
+    ]) {
+      await world.call({
+        path,
+        token,
+        headers: { cookie: `t=${token}`, referer: `http://x/?t=${token}`, 'x-api-key': token },
+      })
+    }
+    listener.refused(await world.get('/api/v1/c/x', token))
+    listener.refused(await world.get(`/api/v1/c//${token}`, token))
+    listener.refused(await world.get(`/nothing/${token.slice(0, 4)}?t=${token}`, token))
+    for (const path of ['/api/v1/sys/session/exit-token', '/api/v1/client/session/exit-token']) {
+      listener.refused(await world.post(path, { user_id: 'nobody', token }, live))
+      listener.refused(await world.post(path, `{"token":"${token}"`, live))
+    }
+    for (const operation of ['renew-timeout', 'kickout-token', 'get-extra', 'logout', 'no-such-operation']) {
+      if (operation === 'logout' && token === live) continue
+      listener.hears(
+        'an operation',
+        JSON.stringify(await world.operate('consumer', operation, { token, user_id: 'x', seconds: 0 })),
+      )
+    }
+    const twice = `GET /api/v1/b/x HTTP/1.1\r\nHost: x\r\nAuthorization: ${token}\r\nAuthorization: ${token}\r\nConnection: close\r\n\r\n`
+    listener.hears('a raw answer', await callRaw(world.url, twice))
+    listener.hears('a raw answer', await callRaw(world.url, twice.replace('GET ', 'GET').replace('Host', 'Ho st')))
+  }
+}
+
+t.test('logins, tokens, operations and a webhook that fails', async t => {
+  const secret = 'a key of webhooks that is long enough'
+  const url = `http://127.0.0.1:${await freePort()}/hook`
+  const { world, listener } = await openHeard(t, {
+    profile: 2,
+    config: {
+      session_administration: true,
+      events: { webhooks: [{ url, secret }] },
+      errors: { http_status: 'native' },
+    },
+  })
+  listener.knows('the key of a webhook', secret)
+  const token = await logInGoodAndBad(world, listener)
+  await carryTokens(world, listener, token)
+  for (let i = 0; i < 6; i++) {
+    listener.refused(await world.post(LOGIN, await knownCredentials(world, listener, `wrong password no. ${i}`)))
+  }
+  await world.operate('business', 'disable', { user_id: 'x', seconds: 60 })
+  for (const wrong of ['a secret that is wrong', `${world.settings.internal.secret}0`]) {
+    listener.knows('a wrong internal secret', wrong)
+    listener.refused(
+      await call(world.internal, { method: 'POST', path: '/operations/v1/business/login', token: wrong, body: {} }),
+    )
+  }
+  t.ok(await until(() => world.log.some(line => line.includes('webhook not delivered'))))
+  world.upstream.answer = (_request, response) => response.socket?.destroy()
+  listener.refused(await world.get(`/api/v1/b/x?t=${token}`, token))
+  await listenToAll(world, listener)
+  t.ok(world.log.length > 50, 'much was logged')
+  t.same(listener.leaks, [])
+
+  for (const file of readdirSync(world.settings.data)) {
+    const { mode } = statSync(join(world.settings.data, file))
+    t.equal((mode & 0o077).toString(8), '0', `${file} is for its owner only`)
+  }
+  t.equal(statSync(join(world.folder, 'accounts.yaml')).mode & 0o077, 0, 'and so are the accounts')
+})
+
+t.test('sources of accounts that fail', async t => {
+  const port = await freePort()
+  const password = 'pa55:of the database'
+  const sources = {
+    postgres: {
+      kind: 'sql',
+      url: `postgres://reader:${encodeURIComponent(password)}@127.0.0.1:${port}/db`,
+      query: 'SELECT * FROM people WHERE name = :username',
+    },
+    mysql: {
+      kind: 'sql',
+      url: `mysql://reader:${encodeURIComponent(password)}@127.0.0.1:${port}/db`,
+      query: 'SELECT * FROM people WHERE name = :username',
+    },
+    http: { kind: 'http', url: `http://127.0.0.1:${port}/accounts`, secret: 'a secret of the accounts' },
+  }
+  for (const [name, accounts] of Object.entries(sources)) {
+    await t.test(name, async t => {
+      const { world, listener } = await openHeard(t, { config: { accounts } })
+      listener.knows('the password of the database', password)
+      listener.knows('the secret of the accounts', sources.http.secret)
+      const answer = await world.post(LOGIN, await knownCredentials(world, listener, 'my own pass 1'))
+      t.equal(listener.refused(answer).status, 503)
+      await listenToAll(world, listener)
+      t.same(listener.leaks, [])
+    })
+  }
+})
+
+t.test('a store that is away', { skip: withoutRedis }, async t => {
+  const { world, listener } = await openHeard(t, { store: 'redis' })
+  const token = listener.knowsToken(await world.signIn())
+  const body = await knownCredentials(world, listener, 'in vain 1234')
+  await world.redis!.kill()
+  listener.refused(await world.get('/api/v1/b/x', token))
+  listener.refused(await world.post(LOGIN, body))
+  listener.hears('an operation', JSON.stringify(await world.operate('business', 'kickout', { user_id: '1' })))
+  listener.hears('an operation', JSON.stringify(await world.operate('business', 'is-login', { token })))
+  listener.hears(
+    'an operation',
+    JSON.stringify(
+      await world.operate('business', 'login', {
+        user_id: '1',
+        extra: { pin: listener.knows('data of a user', 'extra-pin-4711') },
+      }),
+    ),
+  )
+  await listenToAll(world, listener)
+  t.ok(world.log.some(line => line.includes('"reason":"UNAVAILABLE"')))
+  t.same(listener.leaks, [])
+})
+
+t.test('a password of Redis, right or wrong', { skip: withoutRedis }, async t => {
+  const listener = new Listener()
+  const password = listener.knows('the password of Redis', 'pass of redis 0815')
+  const url = `redis://user:${encodeURIComponent(password)}@127.0.0.1:${await freePort()}`
+  const world = await openWorld({ config: { store: { kind: 'redis', timeout: '300ms', redis: { url } } } })
+  t.teardown(() => world.close())
+  listener.refused(await world.get('/api/v1/public/b/captcha'))
+  await listenToAll(world, listener)
+  t.same(listener.leaks, [])
+})
+
+t.test('configurations that are refused, and what is explained of one', async t => {
+  const listener = new Listener()
+  const written = {
+    jwt: { secret_key: listener.knows('a key of tokens', 'short-and-secret') },
+    internal: { secret: listener.knows('an internal secret', 'tooshort-0815') },
+    login: { sm2: { private_key: listener.knows('an SM2 key', 'no-hex-but-secret') } },
+    store: { kind: 'redis', redis: { url: `http://:${listener.knows('a password of Redis', 'pw-of-redis')}@x` } },
+    accounts: {
+      kind: 'sql',
+      url: `oracle://me:${listener.knows('a password of a database', 'pw-of-sql')}@x/y`,
+      query: 'x',
+    },
+    events: { webhooks: [{ url: 'http://x', secret: listener.knows('a key of webhooks', 'short-webhook') }] },
+  }
+  const folder = folderWith(t, {
+    'gateway.yaml': stringify({ profile: 2, ...written }),
+    'good.yaml': stringify({ upstreams: [], permissions: 'permissions.yaml', data: 'data' }),
+    'permissions.yaml': 'roles: {}\n',
+    'upstreams.yaml': 'upstreams: []\n',
+  })
+  const environment = {
+    JWT__SECRET_KEY: listener.knows('a key of tokens', 'from-the-env'),
+    INTERNAL__SECRET: listener.knows('an internal secret', 'env-secret'),
+  }
+  for (const config of ['gateway.yaml', 'good.yaml', 'none.yaml']) {
+    for (const words of [['check'], ['explain', 'GET', '/api/v1/c/x'], ['start'], ['reload'], ['account', 'list']]) {
+      const { code, output, errors } = await run(folder, [...words, '--config', config], { environment })
+      t.ok(code > 0 || words[0] === 'account', `${words[0]} with ${config} is refused`)
+      listener.hears(`${words[0]} with ${config}`, output + errors)
+    }
+  }
+  t.same(listener.leaks, [])
+})
+
+t.test('a crash says what happened, and nothing that a library hung on the fault', async t => {
+  const listener = new Listener()
+  const token = listener.knows('a token', 'the-signature-of-a-token')
+  const faults = {
+    thrown: `throw Object.assign(new Error('boom'), { command: { name: 'set', args: ['${token}'] } })`,
+    'rejected, with a cause': `void Promise.reject(new Error('boom', { cause: Object.assign(new Error('x'), { args: ['${token}'] }) }))`,
+    'thrown later': `setTimeout(() => { throw Object.assign(new Error('boom'), { headers: { authorization: '${token}' } }) })`,
+  }
+  for (const [name, statement] of Object.entries(faults)) {
+    const crash = new URL('../src/process/crash.ts', import.meta.url)
+    const program = `import { reportCrashes } from '${crash}'; reportCrashes(); ${statement}`
+    const loader = `--import=${new URL('loader.mjs', import.meta.url)}`
+    const { status, stdout, stderr } = spawnSync(process.execPath, [loader, '--input-type=module', '--eval', program], {
+      encoding: 'utf8',
+    })
+    t.equal(status, 1, name)
+    t.match(JSON.parse(stderr), { level: 60, msg: 'crashed', err: { type: 'Error', message: 'boom', stack: /boom/ } })
+    listener.hears(`a crash, ${name}`, stdout + stderr)
+  }
+  t.same(listener.leaks, [])
+})
+
+t.test('processes: what they print from the first start to the last crash', async t => {
+  const listener = new Listener()
+  const { folder, remove } = newcomerFolder()
+  t.teardown(remove)
+  const gateway = await startGateway(folder, { WORKERS: '2', LOG__LEVEL: 'trace' })
+  t.teardown(() => gateway.end('SIGKILL'))
+  const read = (file: string): string => readFileSync(join(folder, file), 'utf8').trim()
+  const secret = listener.knows('the internal secret', read('data/internal.secret'))
+  listener.knows('a hash', /\$2[aby]\$[^\s'"]+/.exec(read('config/accounts.yaml'))![0])
+  const body = { user_id: someone(), extra: { pin: listener.knows('data of a user', 'pin-of-a-user') } }
+  const login = { method: 'POST', path: '/operations/v1/consumer/login', token: secret, body }
+  const token = listener.knowsToken((await call(gateway.internal, login)).json().data.token)
+  await call(gateway.url, { path: `/api/v1/c/x?token=${token}`, token })
+  const key = (await call(gateway.url, { path: '/api/v1/public/b/sm2/public-key' })).json().data
+  const password = listener.knows('an encrypted password', sm.sm2.doEncrypt('any password', key, 1))
+  await call(gateway.url, {
+    method: 'POST',
+    path: LOGIN,
+    body: { captcha_id: 'x', captcha_value: 'abcd', username: 'admin', password },
+  })
+  gateway.child.kill('SIGHUP')
+  t.ok(await until(() => /"reloaded|reload/.test(gateway.output()), 30_000))
+  await gateway.end('SIGTERM')
+
+  // The first start says the first password, once, to the terminal of who started it, and to no log.
+  const first = /password: (\S+)/.exec(gateway.output())![1]!
+  listener.knows('the first password', first)
+  const lines = gateway.output().split('\n')
+  listener.hears('what was printed', lines.filter(line => !/^\s*password: \S+$/.test(line)).join('\n'))
+  t.equal(lines.filter(line => line.includes(first)).length, 1)
+  t.same(listener.leaks, [])
+  for (const file of [...readdirSync(join(folder, 'data')).map(name => `data/${name}`), 'config/accounts.yaml']) {
+    t.equal(statSync(join(folder, file)).mode & 0o077, 0, `${file} is for its owner only`)
+  }
+})

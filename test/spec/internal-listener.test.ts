@@ -1,0 +1,52 @@
+import t from 'tap'
+import { call } from '../caller.ts'
+import { inEveryWorld } from '../world.ts'
+
+inEveryWorld(t, async (t, world) => {
+  const path = '/operations/v1/business/get-login-type'
+
+  t.test('the operations need the shared secret', async t => {
+    for (const token of [
+      undefined,
+      '',
+      'wrong',
+      `${world.settings.internal.secret}x`,
+      world.settings.internal.secret.slice(0, -1),
+    ]) {
+      const answer = await call(world.internal, {
+        method: 'POST',
+        path,
+        body: {},
+        ...(token !== undefined && { token }),
+      })
+      t.equal(answer.status, 401)
+      t.match(answer.json(), { code: 401, success: false })
+    }
+    t.equal(
+      (await call(world.internal, { method: 'POST', path, body: {}, token: world.settings.internal.secret })).status,
+      200,
+    )
+  })
+
+  t.test('a session token is no secret of the internal listener', async t => {
+    const token = await world.signIn()
+    t.equal((await call(world.internal, { method: 'POST', path, body: {}, token })).status, 401)
+  })
+
+  t.test('nothing of the internal listener answers on the public port', async t => {
+    for (const own of [path, '/livez', '/readyz', '/metrics']) {
+      const answer = await world.call({ method: 'POST', path: own, body: {}, token: world.settings.internal.secret })
+      t.equal(answer.status, 404, own)
+      t.equal((await world.get(own)).status, 404, own)
+    }
+  })
+
+  t.test('nothing of the public port answers on the internal one', async t => {
+    t.equal((await call(world.internal, { path: '/api/v1/public/b/captcha' })).status, 404)
+  })
+
+  t.test('/livez and /readyz say that the process and the store answer', async t => {
+    t.same((await call(world.internal, { path: '/livez' })).json(), { status: 'ok' })
+    t.match((await call(world.internal, { path: '/readyz' })).json(), { status: 'ok', store: 'ok' })
+  })
+})

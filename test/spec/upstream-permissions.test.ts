@@ -1,0 +1,53 @@
+import t from 'tap'
+import { openWorld, someone } from '../world.ts'
+
+t.test('permissions of upstreams', async t => {
+  const target = 'builtin:echo'
+  const world = await openWorld({
+    upstreams: [
+      { name: 'one', match: '/api/v1/one', target, permission: 'shop:order:view' },
+      { name: 'all', match: '/api/v1/all', target, permission: ['shop:order:view', 'shop:order:edit'] },
+      { name: 'any', match: '/api/v1/any', target, permission: { any: ['shop:order:view', 'shop:order:edit'] } },
+      { name: 'public', match: '/api/v1/public/b/guarded', target, permission: 'shop:order:view' },
+      { name: 'consumers', match: '/api/v1/c/vip', target, permission: 'shop:vip' },
+    ],
+  })
+  t.teardown(() => world.close())
+  const holding = (...permissions: string[]) =>
+    world.gateway.sides.business.login(undefined, someone(), { permissions })
+
+  const rows: [path: string, permissions: string[], missing: string | null][] = [
+    ['/api/v1/one/x', [], "['shop:order:view']"],
+    ['/api/v1/one/x', ['shop:order:view'], null],
+    ['/api/v1/one/x', ['shop:**'], null],
+    ['/api/v1/one/x', ['shop:*'], "['shop:order:view']"],
+    ['/api/v1/all/x', ['shop:order:view'], "['shop:order:edit']"],
+    ['/api/v1/all/x', ['shop:order:view', 'shop:order:edit'], null],
+    ['/api/v1/any/x', ['shop:order:edit'], null],
+    ['/api/v1/any/x', ['other:**'], "['shop:order:view', 'shop:order:edit']"],
+    ['/api/v1/other', [], null],
+  ]
+  for (const [path, permissions, missing] of rows) {
+    t.test(
+      `${path} ${missing === null ? 'is forwarded' : 'is refused'} to who holds ${permissions.join(' ') || 'nothing'}`,
+      async t => {
+        const answer = await world.get(path, await holding(...permissions))
+        if (missing === null) return t.equal(answer.json().code, undefined)
+        t.equal(answer.status, 403)
+        t.match(answer.json(), { code: 403, message: `Missing permission: ${missing}` })
+      },
+    )
+  }
+
+  t.test('without a session nobody is permitted, on a public path neither', async t => {
+    t.equal((await world.get('/api/v1/public/b/guarded')).json().code, 401)
+    t.equal((await world.get('/api/v1/one/x')).json().code, 401)
+  })
+
+  t.test('a C session is judged by its own record', async t => {
+    const vip = await world.gateway.sides.consumer.login(undefined, someone(), { permissions: ['shop:vip'] })
+    const plain = await world.gateway.sides.consumer.login(undefined, someone())
+    t.equal((await world.get('/api/v1/c/vip/x', vip)).json().code, undefined)
+    t.equal((await world.get('/api/v1/c/vip/x', plain)).status, 403)
+  })
+})

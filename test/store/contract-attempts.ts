@@ -1,0 +1,67 @@
+import type { StoreTest } from './contract.ts'
+import { ahead, MINUTE, SLACK } from './contract-world.ts'
+
+export async function attemptLaw(test: StoreTest): Promise<void> {
+  await test('attempts are counted in a window that the first one opens and no other extends', async (t, world) => {
+    const { attempts } = world.store
+    const first = await attempts.count('a', MINUTE)
+    t.equal(first.count, 1)
+    ahead(t, world, first.resetsAt, MINUTE, 'the window')
+    await world.fastForward(MINUTE / 2)
+    const second = await attempts.count('a', MINUTE)
+    t.equal(second.count, 2)
+    ahead(t, world, second.resetsAt, MINUTE / 2, 'the same window')
+    await world.fastForward(MINUTE / 2 + SLACK)
+    t.equal(await attempts.read('a'), null)
+    const third = await attempts.count('a', 5 * MINUTE)
+    t.equal(third.count, 1)
+    ahead(t, world, third.resetsAt, 5 * MINUTE, 'a new window')
+  })
+
+  await test('reading does not count', async (t, world) => {
+    const { attempts } = world.store
+    t.equal(await attempts.read('a'), null)
+    await attempts.count('a', MINUTE)
+    for (let i = 0; i < 3; i++) t.equal((await attempts.read('a'))?.count, 1)
+    ahead(t, world, (await attempts.read('a'))?.resetsAt ?? null, MINUTE, 'the window')
+  })
+
+  await test('names are counted apart, however alike or long they are', async (t, { store: { attempts } }) => {
+    const long = 'n'.repeat(9999)
+    const names = ['a', 'A', 'a:', 'a:b', 'ä', 'a\u0308', '中文', ' a', `${long}1`, `${long}2`]
+    for (const [i, name] of names.entries()) {
+      for (let n = 0; n <= i; n++) await attempts.count(name, MINUTE)
+    }
+    for (const [i, name] of names.entries()) t.equal((await attempts.read(name))?.count, i + 1)
+  })
+
+  await test('attempts that come at once are all counted', async (t, { store: { attempts } }) => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => attempts.count('a', MINUTE)))
+    t.strictSame(
+      answers.map(({ count }) => count).toSorted((a, b) => a - b),
+      Array.from({ length: 50 }, (_, i) => i + 1),
+    )
+  })
+
+  await test('a count that was set is counted on from, until the moment that was set', async (t, world) => {
+    const { attempts } = world.store
+    await attempts.count('a', MINUTE)
+    for (let i = 0; i < 2; i++) await attempts.set('a', 7, world.clock.now() + 5 * MINUTE)
+    t.equal((await attempts.read('a'))?.count, 7)
+    const next = await attempts.count('a', MINUTE)
+    t.equal(next.count, 8)
+    ahead(t, world, next.resetsAt, 5 * MINUTE, 'the window that was set')
+    await attempts.set('a', 3, world.clock.now() + MINUTE)
+    await world.fastForward(MINUTE + SLACK)
+    t.equal(await attempts.read('a'), null)
+  })
+
+  await test('a cleared count begins anew', async (t, { store: { attempts } }) => {
+    await attempts.count('a', MINUTE)
+    await attempts.count('b', MINUTE)
+    for (let i = 0; i < 2; i++) await attempts.clear('a')
+    t.equal(await attempts.read('a'), null)
+    t.equal((await attempts.count('a', MINUTE)).count, 1)
+    t.equal((await attempts.read('b'))?.count, 1)
+  })
+}

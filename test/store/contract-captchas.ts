@@ -1,0 +1,50 @@
+import type { StoreTest } from './contract.ts'
+import { MINUTE, SLACK } from './contract-world.ts'
+
+export async function captchaLaw(test: StoreTest): Promise<void> {
+  await test('a captcha answer is given out once', async (t, { store, clock }) => {
+    await store.captchas.put('BUSINESS', 'c1', 'aB3x', clock.now() + MINUTE)
+    await store.captchas.put('BUSINESS', 'c2', '7:ü ', clock.now() + MINUTE)
+    t.equal(await store.captchas.take('BUSINESS', 'c1'), 'aB3x')
+    t.equal(await store.captchas.take('BUSINESS', 'c1'), null)
+    t.equal(await store.captchas.take('BUSINESS', 'c2'), '7:ü ')
+  })
+
+  await test('of fifty who take a captcha at once one gets it', async (t, { store, clock }) => {
+    for (let round = 0; round < 5; round++) {
+      await store.captchas.put('CONSUMER', 'c', 'aB3x', clock.now() + MINUTE)
+      const answers = await Promise.all(Array.from({ length: 50 }, () => store.captchas.take('CONSUMER', 'c')))
+      t.strictSame(
+        answers.filter(answer => answer !== null),
+        ['aB3x'],
+      )
+    }
+  })
+
+  await test('a captcha expires', async (t, { store, clock, fastForward }) => {
+    await store.captchas.put('BUSINESS', 'c', 'aB3x', clock.now() + MINUTE)
+    await fastForward(MINUTE + SLACK)
+    t.equal(await store.captchas.take('BUSINESS', 'c'), null)
+  })
+
+  await test('a captcha of one side is neither given out nor used up by the other', async (t, { store, clock }) => {
+    await store.captchas.put('BUSINESS', 'c', 'aB3x', clock.now() + MINUTE)
+    t.equal(await store.captchas.take('CONSUMER', 'c'), null)
+    t.equal(await store.captchas.take('BUSINESS', 'c'), 'aB3x')
+  })
+
+  await test('a captcha id that nobody issued is absent, whatever it looks like', async (t, { store, clock }) => {
+    await store.captchas.put('BUSINESS', 'c', 'aB3x', clock.now() + MINUTE)
+    for (const id of ['', ':', 'c:', 'C', '*', 'c\u0000', '中', 'x'.repeat(5000)]) {
+      t.equal(await store.captchas.take('BUSINESS', id), null)
+    }
+    t.equal(await store.captchas.take('BUSINESS', 'c'), 'aB3x')
+  })
+
+  await test('a captcha put twice holds the later answer', async (t, { store, clock }) => {
+    await store.captchas.put('BUSINESS', 'c', 'old', clock.now() + 5 * MINUTE)
+    await store.captchas.put('BUSINESS', 'c', 'new', clock.now() + MINUTE)
+    t.equal(await store.captchas.take('BUSINESS', 'c'), 'new')
+    t.equal(await store.captchas.take('BUSINESS', 'c'), null)
+  })
+}

@@ -1,0 +1,43 @@
+import type { Test } from 'tap'
+import type { Extra, LoginType, SessionRecord } from '../../src/side/record.ts'
+import type { StoreUnderTest } from './contract.ts'
+
+export const MINUTE = 60_000
+/** What a store may be off by: some keep their own clock, or whole seconds. */
+export const SLACK = 1000
+
+let issued = 0
+/** A token as long as a real one, never the same twice. */
+export const freshToken = (): string => `eyJhbGciOiJIUzI1NiJ9.${String(issued++).padStart(64, 'x')}.${'s'.repeat(43)}`
+
+export const record = (type: LoginType, userId: string, extra: Extra = {}): SessionRecord => ({
+  user_id: userId,
+  type,
+  created_at: '2025-01-31 12:00:00',
+  extra,
+})
+
+/** Logs a user in for `lifetime` milliseconds and answers the token. */
+export async function login(
+  { store, clock }: Pick<StoreUnderTest, 'store' | 'clock'>,
+  type: LoginType,
+  userId: string,
+  lifetime: number,
+): Promise<string> {
+  const token = freshToken()
+  const admission = await store.sessions.add(type, token, record(type, userId), clock.now() + lifetime)
+  if (!admission.admitted) throw new Error(`${userId} was not admitted`)
+  return token
+}
+
+export const isLive = async ({ store }: StoreUnderTest, type: LoginType, token: string): Promise<boolean> =>
+  (await store.sessions.find(type, token)) !== null
+
+export const tokensOf = async ({ store }: StoreUnderTest, type: LoginType, userId: string): Promise<string[]> =>
+  (await store.sessions.tokens(type, userId)).map(({ token }) => token)
+
+/** A moment of the store lies `ms` milliseconds ahead, give or take the slack. */
+export function ahead(t: Test, { clock }: StoreUnderTest, moment: number | null, ms: number, message: string): void {
+  const left = (moment ?? Number.NaN) - clock.now()
+  t.ok(Math.abs(left - ms) <= SLACK, `${message}: ${left} ms ahead, expected ${ms}`)
+}

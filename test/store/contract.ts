@@ -1,0 +1,86 @@
+import type { Test } from 'tap'
+import { Refusal } from '../../src/refusal.ts'
+import type { Store } from '../../src/store/store.ts'
+import { attemptLaw } from './contract-attempts.ts'
+import { captchaLaw } from './contract-captchas.ts'
+import { disableLaw } from './contract-disable.ts'
+import { modelLaw } from './contract-model.ts'
+import { populationLaw } from './contract-population.ts'
+import { populationModelLaw } from './contract-population-model.ts'
+import { sessionLaw } from './contract-sessions.ts'
+
+/** A store under test, and how its time is moved. */
+export interface StoreUnderTest {
+  store: Store
+  clock: { now(): number }
+  /** Moves the store `ms` milliseconds nearer to every expiry. */
+  fastForward(ms: number): Promise<void>
+  /** Ends the store and what was started for it; harmless when the store was closed before. */
+  close(): Promise<void>
+}
+
+/** Begins a test with an empty store that is closed when the test ends. */
+export type StoreTest = (statement: string, body: (t: Test, world: StoreUnderTest) => Promise<void>) => Promise<void>
+
+/** The law of src/store/store.ts, sentence by sentence, for every store alike. `open` answers an empty store each time. */
+export async function storeContract(t: Test, name: string, open: () => Promise<StoreUnderTest>): Promise<void> {
+  const test: StoreTest = async (statement, body) => {
+    await t.test(`${name}: ${statement}`, async t => {
+      const world = await open()
+      t.teardown(() => world.close())
+      await body(t, world)
+    })
+  }
+  await sessionLaw(test)
+  await disableLaw(test)
+  await captchaLaw(test)
+  await attemptLaw(test)
+  await modelLaw(test)
+  await populationLaw(test)
+  await populationModelLaw(test)
+  await storeLaw(test)
+}
+
+async function storeLaw(test: StoreTest): Promise<void> {
+  await test('a store that is set up well answers a ping and warns in words, if at all', async (t, { store }) => {
+    await store.ping()
+    for (const warning of await store.warnings()) t.match(warning, /\w+ \w+/)
+  })
+
+  await test('a closed store is unavailable, which is not the same as "not logged in"', async (t, { store }) => {
+    await store.close()
+    const { sessions, population, captchas, attempts } = store
+    const verbs: Record<string, () => unknown> = {
+      find: () => sessions.find('BUSINESS', 'a.b.c'),
+      tokens: () => sessions.tokens('BUSINESS', '1'),
+      remove: () => sessions.remove('BUSINESS', '1', 'a.b.c'),
+      removeAll: () => sessions.removeAll('BUSINESS', '1'),
+      disabledUntil: () => sessions.disabledUntil('BUSINESS', '1'),
+      page: () => population.page('BUSINESS', { offset: 0, limit: 10 }),
+      tally: () => population.tally('BUSINESS'),
+      loginsSince: () => population.loginsSince('BUSINESS', 0),
+      take: () => captchas.take('BUSINESS', '1'),
+      count: () => attempts.count('1', 1000),
+      ping: () => store.ping(),
+    }
+    for (const [verb, ask] of Object.entries(verbs)) {
+      t.equal(await refusalOf(ask), 'UNAVAILABLE', verb)
+    }
+  })
+
+  await test('closing twice equals closing once', async (_t, { store }) => {
+    await store.close()
+    await store.close()
+  })
+}
+
+/** The reason of the refusal that a verb ends in, at once or later; `null` when it answers. */
+async function refusalOf(ask: () => unknown): Promise<string | null> {
+  try {
+    await ask()
+    return null
+  } catch (error) {
+    if (error instanceof Refusal) return error.reason
+    throw error
+  }
+}

@@ -1,0 +1,93 @@
+import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { startWorker } from './embedded-child.ts'
+
+const ROUNDS = 25
+const WORKERS = 4
+
+/** What a worker said about one token. */
+interface Said {
+  user: string
+  loggedIn: boolean
+  endAsked: boolean
+  ended: boolean
+}
+
+await t.test('a hundred workers killed at any moment lose no login and revive no logout', async t => {
+  const folder = t.testdir()
+  const seen = { killed: 0, alive: 0, dead: 0, interrupted: 0 }
+  const users = new Set<string>()
+  for (let round = 0; round < ROUNDS; round++) {
+    const workers = Array.from({ length: WORKERS }, (_, i) => startWorker('live', folder, `r${round}w${i}`))
+    const said = await Promise.all(
+      workers.map(async worker => {
+        const first = await worker.firstSaid()
+        await new Promise(resolve => setTimeout(resolve, Math.random() * 60))
+        worker.process.kill('SIGKILL')
+        if ((await worker.ended) === 'SIGKILL') seen.killed++
+        return [...first, ...worker.said()]
+      }),
+    )
+    const store = await openEmbeddedStore(folder, systemClock, 30_000)
+    for (const tokens of said.map(readSaid)) {
+      await compare(store, tokens, seen)
+      for (const { user } of tokens.values()) users.add(user)
+    }
+    await compareView(store, users)
+    await store.close()
+  }
+  t.equal(seen.killed, ROUNDS * WORKERS)
+  t.ok(seen.alive > ROUNDS * WORKERS, `${seen.alive} acknowledged logins live`)
+  t.ok(seen.dead > ROUNDS * WORKERS, `${seen.dead} acknowledged logouts stayed dead`)
+  t.ok(seen.interrupted > ROUNDS, `${seen.interrupted} verbs were interrupted`)
+})
+
+function readSaid(lines: string[]): Map<string, Said> {
+  const tokens = new Map<string, Said>()
+  for (const line of lines) {
+    const [what, user = '', token = ''] = line.split(' ')
+    const about = tokens.get(token) ?? { user, loggedIn: false, endAsked: false, ended: false }
+    tokens.set(token, about)
+    if (what === '+') about.loggedIn = true
+    if (what === '-?') about.endAsked = true
+    if (what === '-') about.ended = true
+  }
+  return tokens
+}
+
+async function compare(
+  store: EmbeddedStore,
+  tokens: Map<string, Said>,
+  seen: { alive: number; dead: number; interrupted: number },
+): Promise<void> {
+  const listed = new Set<string>()
+  for (const user of new Set([...tokens.values()].map(({ user }) => user))) {
+    for (const { token } of await store.sessions.tokens('BUSINESS', user)) listed.add(token)
+  }
+  for (const [token, { loggedIn, endAsked, ended }] of tokens) {
+    const alive = store.sessions.find('BUSINESS', token) !== null
+    if (loggedIn && !endAsked && !alive) throw new Error(`the acknowledged login of ${token} is lost`)
+    if (ended && alive) throw new Error(`the acknowledged logout of ${token} is undone`)
+    if (alive !== listed.has(token)) throw new Error(`${token} is ${alive ? 'alive and not' : 'dead and'} in its set`)
+    if (ended) seen.dead++
+    else if (!loggedIn || endAsked) seen.interrupted++
+    else seen.alive++
+  }
+}
+
+/** Who is shown as online is who has tokens. */
+async function compareView(store: EmbeddedStore, users: Iterable<string>): Promise<void> {
+  const sizes = new Map<string, number>()
+  for (const user of users) {
+    const { length } = await store.sessions.tokens('BUSINESS', user)
+    if (length > 0) sizes.set(user, length)
+  }
+  const tally = await store.population.tally('BUSINESS')
+  const { userIds } = await store.population.page('BUSINESS', { offset: 0, limit: 10_000 })
+  const shown = [tally.users, tally.tokens, tally.maxTokensPerUser, ...userIds.toSorted()].join(' ')
+  const tokens = [...sizes.values()]
+  const sum = tokens.reduce((total, length) => total + length, 0)
+  const live = [sizes.size, sum, Math.max(...tokens), ...[...sizes.keys()].toSorted()].join(' ')
+  if (shown !== live) throw new Error(`${shown} are shown as online, but ${live} are`)
+}

@@ -1,0 +1,234 @@
+import { chmodSync, statSync } from 'node:fs'
+import { mock } from 'node:test'
+import { open, type RootDatabase } from 'lmdb'
+import t from 'tap'
+import { type EmbeddedStore, openEmbeddedStore, SWEEP_INTERVAL } from '../../src/store/embedded/embedded.ts'
+import { freshToken, login, MINUTE, record } from './contract-world.ts'
+
+/** Longer than anything is remembered: logins are counted for ten days. */
+const LONG = 11 * 86_400_000
+
+const START = Date.UTC(2025, 0, 31, 12)
+
+/** A store whose time stands still until it is moved. */
+async function openAt(folder: string) {
+  const clock = { moment: START, now: () => clock.moment }
+  return { store: await openEmbeddedStore(folder, clock, 30_000), clock, folder }
+}
+
+/** The file behind the store's back. Opened while no store writes: two handles of one process wait for each other. */
+const openRaw = (folder: string): RootDatabase => open({ path: `${folder}/sessions.mdb`, noSubdir: true, maxDbs: 32 })
+
+const TABLES = [
+  'attempts',
+  'captchas',
+  'disables',
+  'expiries',
+  'filters',
+  'logins',
+  'members',
+  'names',
+  'online',
+  'people',
+  'tokens',
+] as const
+const EMPTY = Object.fromEntries(TABLES.map(name => [name, 0]))
+
+/** Answers how many entries each table of a file holds, but the one about the file itself and the ring, which is bounded. */
+function entryCounter(raw: RootDatabase): () => Record<string, number> {
+  const tables = TABLES.map(name => raw.openDB<string, Buffer>(name, { encoding: 'string', keyEncoding: 'binary' }))
+  return () => {
+    raw.resetReadTxn()
+    return Object.fromEntries(TABLES.map((name, i) => [name, tables[i]?.getCount({ start: Buffer.from([0]) }) ?? 0]))
+  }
+}
+
+const tableNames = (raw: RootDatabase): unknown[] => [...raw.getKeys()]
+
+async function countAfterClosing({ store, folder }: { store: EmbeddedStore; folder: string }) {
+  await store.close()
+  const raw = openRaw(folder)
+  const names = tableNames(raw)
+  const counts = entryCounter(raw)()
+  await raw.close()
+  if (names.join() !== [...TABLES, 'changes', 'meta'].toSorted().join())
+    throw new Error(`tables not counted: ${names.join()}`)
+  return counts
+}
+
+await t.test('what has expired leaves nothing behind', async t => {
+  const world = await openAt(t.testdir())
+  const { store, clock } = world
+  const renewed = await login(world, 'BUSINESS', '1', MINUTE)
+  await store.sessions.renew('BUSINESS', '1', renewed, clock.now() + 5 * MINUTE)
+  await Promise.all(Array.from({ length: 700 }, (_, i) => login(world, 'CONSUMER', String(i % 50), MINUTE + i)))
+  for (const extra of [{ username: 'Ada' }, { username: 'Grace', nickname: '李雷' }]) {
+    const user = extra.username
+    await store.sessions.add('BUSINESS', freshToken(), record('BUSINESS', user, extra), clock.now() + MINUTE)
+  }
+  await store.sessions.disable('BUSINESS', '1', clock.now() + 2 * MINUTE)
+  await store.sessions.disable('BUSINESS', '1', clock.now() + MINUTE)
+  for (let i = 0; i < 2; i++) await store.captchas.put('BUSINESS', 'c', 'answer', clock.now() + (i + 1) * MINUTE)
+  for (let i = 0; i < 3; i++) await store.attempts.count('a', MINUTE)
+  await store.attempts.set('a', 9, clock.now() + 3 * MINUTE)
+
+  clock.moment += 10 * MINUTE
+  t.equal(await store.sweep(), 706)
+  t.equal(await store.sweep(), 0)
+  clock.moment += LONG
+  // A day and a minute of logins on each side, and the names of those who were online.
+  t.equal(await store.sweep(), 4 + 2)
+  const emptyBlock = 1
+  t.strictSame(await countAfterClosing(world), { ...EMPTY, names: emptyBlock })
+})
+
+await t.test('what was ended leaves nothing behind', async t => {
+  const world = await openAt(t.testdir())
+  const { store, clock } = world
+  const renewed = await login(world, 'BUSINESS', '1', MINUTE)
+  await store.sessions.renew('BUSINESS', '1', renewed, clock.now() + 5 * MINUTE)
+  await store.sessions.remove('BUSINESS', '1', renewed)
+  for (let i = 0; i < 10; i++) await login(world, 'CONSUMER', '1', MINUTE * i)
+  await store.sessions.removeAll('CONSUMER', '1')
+  await store.sessions.disable('BUSINESS', '1', clock.now() + MINUTE)
+  await store.sessions.untieDisable('BUSINESS', '1')
+  await store.captchas.put('BUSINESS', 'c', 'answer', clock.now() + MINUTE)
+  await store.captchas.take('BUSINESS', 'c')
+  await store.attempts.count('a', MINUTE)
+  await store.attempts.clear('a')
+  clock.moment += LONG
+  await store.sweep()
+  t.strictSame(await countAfterClosing(world), EMPTY)
+})
+
+await t.test('a sweep leaves alone what lives, to the millisecond', async t => {
+  const world = await openAt(t.testdir())
+  const { store, clock } = world
+  const [first, last] = [await login(world, 'BUSINESS', '1', MINUTE), await login(world, 'BUSINESS', '1', MINUTE + 1)]
+  const endless = freshToken()
+  await store.sessions.add('BUSINESS', endless, record('BUSINESS', '1'), Number.POSITIVE_INFINITY)
+  t.equal(await store.sessions.sessionExpiresAt('BUSINESS', '1'), Number.POSITIVE_INFINITY)
+  clock.moment += MINUTE - 1
+  t.equal(await store.sweep(), 0)
+  clock.moment += 1
+  t.equal(await store.sweep(), 1)
+  t.equal(store.sessions.find('BUSINESS', first), null)
+  t.equal(store.sessions.find('BUSINESS', last)?.user_id, '1')
+  clock.moment += 1
+  t.equal(store.sessions.find('BUSINESS', last), null, 'absent before any sweep')
+  t.equal(await store.sweep(), 1)
+  t.strictSame(
+    (await store.sessions.tokens('BUSINESS', '1')).map(({ token }) => token),
+    [endless],
+  )
+  const [today, thisMinute] = [1, 1]
+  const logins = today + thisMinute
+  const places = 1 + 4
+  t.strictSame(await countAfterClosing(world), {
+    ...EMPTY,
+    expiries: logins,
+    logins,
+    members: 1,
+    online: places,
+    people: 1,
+    tokens: 1,
+  })
+})
+
+await t.test('the sweep runs by itself', async t => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const world = await openAt(t.testdir())
+  t.teardown(() => world.store.close())
+  await login(world, 'BUSINESS', '1', MINUTE)
+  const raw = openRaw(world.folder)
+  t.teardown(() => raw.close())
+  const count = entryCounter(raw)
+  world.clock.moment += MINUTE
+  t.equal(count().tokens, 1)
+  mock.timers.tick(SWEEP_INTERVAL)
+  while (count().tokens !== 0) await new Promise(resolve => setImmediate(resolve))
+  t.match(count(), { tokens: 0, members: 0, online: 0, people: 0 })
+})
+
+await t.test('a store opened again holds what it held', async t => {
+  const folder = t.testdir()
+  const world = await openAt(folder)
+  const token = await login(world, 'BUSINESS', '1', MINUTE)
+  await world.store.sessions.disable('BUSINESS', '2', START + MINUTE)
+  await world.store.close()
+  const { store } = await openAt(folder)
+  t.teardown(() => store.close())
+  t.strictSame(store.sessions.find('BUSINESS', token), record('BUSINESS', '1'))
+  t.equal(store.sessions.disabledUntil('BUSINESS', '2'), START + MINUTE)
+  t.equal(await store.sessions.removeAll('BUSINESS', '1'), 1)
+})
+
+await t.test('a record, which requests of its session share, cannot be changed', async t => {
+  const { store, clock } = await openAt(t.testdir())
+  t.teardown(() => store.close())
+  const extra = { roles: ['operator'], nested: { deep: {} } }
+  await store.sessions.add('BUSINESS', 'a', record('BUSINESS', '1', extra), clock.now() + MINUTE)
+  const found = store.sessions.find('BUSINESS', 'a')
+  t.throws(() => (found?.extra.roles as string[]).push('SUPER_ADMIN'), TypeError)
+  t.throws(() => Object.assign(found?.extra.nested as object, { deep: 1 }), TypeError)
+  t.strictSame(store.sessions.find('BUSINESS', 'a')?.extra, extra)
+})
+
+await t.test('stores of different folders in one process know nothing of each other', async t => {
+  const folder = t.testdir({ one: {}, two: {} })
+  const one = await openAt(`${folder}/one`)
+  const two = await openAt(`${folder}/two`)
+  t.teardown(() => two.store.close())
+  const token = await login(one, 'BUSINESS', '1', MINUTE)
+  t.equal(two.store.sessions.find('BUSINESS', token), null)
+  await one.store.close()
+  t.ok(await login(two, 'BUSINESS', '1', MINUTE), 'closing one does not close the other')
+})
+
+await t.test('a folder opened twice in one process is one store', async t => {
+  const folder = t.testdir()
+  const one = await openAt(folder)
+  const logins = Array.from({ length: 50 }, () => login(one, 'BUSINESS', '1', MINUTE))
+  const two = await openAt(folder)
+  t.teardown(() => two.store.close())
+  await Promise.all(logins)
+  await one.store.close()
+  t.equal(await two.store.sessions.removeAll('BUSINESS', '1'), 50)
+})
+
+await t.test('only the user who runs the gateway reads its sessions', async t => {
+  const folder = `${t.testdir()}/data/sessions`
+  const { store } = await openAt(folder)
+  t.teardown(() => store.close())
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  t.equal(statSync(`${folder}/sessions.mdb`).mode & 0o777, 0o600)
+  t.strictSame(await store.warnings(), [])
+  chmodSync(`${folder}/sessions.mdb`, 0o644)
+  t.match(await store.warnings(), [/sessions\.mdb can be read by other users.*chmod 600/])
+})
+
+await t.test('a file of a newer format is refused in words, and stays as it is', async t => {
+  const folder = t.testdir()
+  const raw = openRaw(folder)
+  const meta = raw.openDB<string, Buffer>('meta', { encoding: 'string', keyEncoding: 'binary' })
+  await meta.put(Buffer.from('format'), '2')
+  await t.rejects(openAt(folder), /sessions\.mdb has format 2, this version of dualgate reads format 1/)
+  t.equal(meta.get(Buffer.from('format')), '2')
+  t.strictSame(tableNames(raw), ['meta'])
+  await raw.close()
+})
+
+await t.test('a token, or a captcha id, too long for a key is refused before anything is stored', async t => {
+  const world = await openAt(t.testdir())
+  const { store, clock } = world
+  const long = 'x'.repeat(1971)
+  await t.rejects(store.sessions.add('BUSINESS', long, record('BUSINESS', '1'), clock.now() + MINUTE), /too long/)
+  await t.rejects(store.captchas.put('BUSINESS', long, 'answer', clock.now() + MINUTE), /too long/)
+  const longest = 'x'.repeat(1970)
+  await store.sessions.add('BUSINESS', longest, record('BUSINESS', '1'), clock.now() + MINUTE)
+  t.equal(store.sessions.find('BUSINESS', longest)?.user_id, '1')
+  t.equal(await store.sessions.removeAll('BUSINESS', '1'), 1)
+  const counts = await countAfterClosing(world)
+  t.match(counts, { members: 0, people: 0, tokens: 0 })
+})

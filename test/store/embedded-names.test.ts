@@ -1,0 +1,118 @@
+import t from 'tap'
+import { EmbeddedFile } from '../../src/store/embedded/file.ts'
+import { FilterDraft } from '../../src/store/embedded/population-filters.ts'
+import { type NamedUser, NameIndex } from '../../src/store/embedded/population-names.ts'
+
+const USERS_PER_GROUP = 512 * 32
+const FIRST = ['ADA', 'GRACE', '李雷', '韩梅梅', 'ÉLODIE', '🦊']
+
+/** A name that no two users share, and one that many do. */
+const user = (i: number): NamedUser => ({
+  userId: `u${i}`,
+  names: [`${FIRST[i % FIRST.length]}${Math.imul(i, 2654435761) >>> 0}`, FIRST[(i * 7) % FIRST.length] ?? ''],
+})
+
+/** An index with so many users, and where each of them stands. */
+async function indexOf(folder: string, count: number) {
+  const file = new EmbeddedFile(folder, 60_000)
+  const index = new NameIndex(file)
+  const blocks = new Map<string, number>()
+  for (let i = 0; i < count; ) {
+    await file.write(() => {
+      for (const end = i + 2000; i < Math.min(end, count); i++) blocks.set(`u${i}`, index.enter('CONSUMER', user(i)))
+    })
+  }
+  const find = (text: string, limit = 100): string[] =>
+    file.read(() => Array.from({ length: limit }, next(index.find('CONSUMER', text))).filter(id => id !== ''))
+  const leave = (userId: string): Promise<void> =>
+    file.write(() => {
+      index.leave('CONSUMER', userId, blocks.get(userId) ?? -1, (moved, block) => blocks.set(moved.userId, block))
+      blocks.delete(userId)
+    })
+  return { file, index, blocks, find, leave }
+}
+
+function next(found: Iterable<string>): () => string {
+  const iterator = found[Symbol.iterator]()
+  return () => iterator.next().value ?? ''
+}
+
+async function makeFilters({ file, index }: { file: EmbeddedFile; index: NameIndex }): Promise<number[]> {
+  const groups = file.read(() => index.fullGroups('CONSUMER'))
+  for (const group of groups) {
+    const draft = new FilterDraft()
+    file.read(() => {
+      for (let from: number | null = 0; from !== null; ) from = index.draft('CONSUMER', group, draft, from, 100)
+    })
+    await file.write(() => index.putFilter('CONSUMER', group, draft))
+  }
+  return groups
+}
+
+await t.test('every part of every name is found, with filters and without', async t => {
+  const count = 2 * USERS_PER_GROUP + 500
+  const world = await indexOf(t.testdir(), count)
+  t.teardown(() => world.file.close())
+  const all = Array.from({ length: count }, (_, i) => user(i)).reverse()
+  const expected = (text: string): string[] =>
+    all.filter(({ names }) => names.some(name => name.includes(text))).map(({ userId }) => userId)
+  const parts: string[] = []
+  for (let i = 0; i < 60; i++) {
+    const name = user((i * 7919) % count).names[0] ?? ''
+    parts.push(name, name.slice(i % 5), name.slice(2, 5 + (i % 6)), name.slice(-4))
+  }
+  parts.push('7777', '99999', '雷1', '梅梅', '🦊', 'É', 'Q', '\t', '\n', 'U1', 'NOBODY', '0'.repeat(40))
+  const check = (when: string): void => {
+    for (const part of parts) t.strictSame(world.find(part, 40), expected(part).slice(0, 40), `${part} ${when}`)
+  }
+  check('without filters')
+  t.strictSame(await makeFilters(world), [1, 0])
+  check('with filters')
+})
+
+await t.test('blocks that have lost most of their users are given up, and nobody is lost', async t => {
+  const count = USERS_PER_GROUP + 100
+  const world = await indexOf(t.testdir(), count)
+  t.teardown(() => world.file.close())
+  await makeFilters(world)
+  t.ok(world.index.hasFilter('CONSUMER', 0))
+  const last = world.index.lastBlock('CONSUMER')
+  for (let i = 0; i < 320; i++) if (i % 10 > 0) await world.leave(`u${i}`)
+  t.equal(world.index.blockAfter('CONSUMER', -1), 10, 'the first ten blocks are gone')
+  for (let i = 0; i < 320; i++) {
+    const { userId, names } = user(i)
+    const stays = i % 10 === 0
+    t.equal(world.find(names[0] ?? '').includes(userId), stays, userId)
+    if (stays) t.ok((world.blocks.get(userId) ?? 0) >= last, `${userId} has moved to the end`)
+  }
+})
+
+await t.test('a group of which nothing is left has no filter, and no number is given twice', async t => {
+  const world = await indexOf(t.testdir(), USERS_PER_GROUP + 1)
+  t.teardown(() => world.file.close())
+  await makeFilters(world)
+  const last = world.index.lastBlock('CONSUMER')
+  await world.file.write(() => {
+    for (let i = 0; i <= USERS_PER_GROUP; i++) {
+      const block = world.blocks.get(`u${i}`) ?? -1
+      world.index.leave('CONSUMER', `u${i}`, block, (moved, to) => world.blocks.set(moved.userId, to))
+    }
+  })
+  t.equal(world.index.hasFilter('CONSUMER', 0), false)
+  t.strictSame(world.find('ADA'), [])
+  const block = await world.file.write(() => world.index.enter('CONSUMER', user(1)))
+  t.ok(block >= last)
+  t.strictSame(world.find('GRACE'), ['u1'])
+  t.strictSame(
+    world.file.read(() => [...world.index.find('BUSINESS', 'GRACE')]),
+    [],
+  )
+})
+
+await t.test('who enters a block twice stands in it once, with the later names', async t => {
+  const world = await indexOf(t.testdir(), 3)
+  t.teardown(() => world.file.close())
+  await world.file.write(() => world.index.enter('CONSUMER', { userId: 'u1', names: ['LATER'] }))
+  t.strictSame(world.find('GRACE'), [])
+  t.strictSame(world.find('LATER'), ['u1'])
+})

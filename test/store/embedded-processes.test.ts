@@ -1,0 +1,97 @@
+import { writeFileSync } from 'node:fs'
+import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { Unavailable } from '../../src/refusal.ts'
+import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { MINUTE, record } from './contract-world.ts'
+import { startWorker } from './embedded-child.ts'
+
+/** Milliseconds after which a test that waits without a turn of the event loop gives up: no other timeout reaches it. */
+const DEADLINE = 100_000
+
+const inTenMinutes = () => systemClock.now() + 10 * MINUTE
+
+await t.test('a token ended by one worker is refused by the other at once, ten thousand times', async t => {
+  const TOKENS = 10_000
+  const folder = t.testdir()
+  const store = await openEmbeddedStore(folder, systemClock, 30_000)
+  t.teardown(() => store.close())
+  const user = (i: number) => record('BUSINESS', String(i % 10))
+  await Promise.all(
+    Array.from({ length: TOKENS }, (_, i) => store.sessions.add('BUSINESS', `token-${i}`, user(i), inTenMinutes())),
+  )
+  await store.sessions.add('BUSINESS', 'witness', record('BUSINESS', 'w'), inTenMinutes())
+
+  const worker = startWorker('revoke', folder, String(TOKENS))
+  let asked = 0
+  let stale = 0
+  // One turn of the event loop for all of it: a snapshot taken at its beginning would still see every token.
+  while (asked < TOKENS && performance.now() < DEADLINE) {
+    if (store.sessions.find('BUSINESS', 'witness') === null) t.fail('the witness is alive')
+    for (const i of worker.said()) {
+      asked++
+      if (store.sessions.find('BUSINESS', `token-${i}`) !== null) stale++
+    }
+  }
+  t.equal(asked, TOKENS)
+  t.equal(stale, 0, 'no answer was stale')
+  t.equal(await worker.ended, 0, 'a worker that does not close the store ends by itself')
+})
+
+await t.test('a login at one worker is known to the other at once', async t => {
+  const folder = t.testdir()
+  const store = await openEmbeddedStore(folder, systemClock)
+  t.teardown(() => store.close())
+  const worker = startWorker('admit', folder, '1000')
+  let known = 0
+  let unknown = 0
+  while (known + unknown < 1000 && performance.now() < DEADLINE) {
+    for (const i of worker.said()) store.sessions.find('CONSUMER', `token-${i}`) === null ? unknown++ : known++
+  }
+  t.strictSame({ known, unknown }, { known: 1000, unknown: 0 })
+  t.equal((await store.sessions.tokens('CONSUMER', '1')).length, 1000)
+  t.equal(await worker.ended, 0)
+})
+
+await t.test('while a stopped worker holds the lock, questions are answered and changes are unavailable', async t => {
+  const folder = t.testdir()
+  const store = await openEmbeddedStore(folder, systemClock, 200)
+  t.teardown(() => store.close())
+  await store.sessions.add('BUSINESS', 'before', record('BUSINESS', '1'), inTenMinutes())
+  await store.sessions.add('BUSINESS', 'expired', record('BUSINESS', '1'), systemClock.now())
+  const worker = startWorker('hold', folder)
+  t.strictSame(await worker.firstSaid(), ['holding'])
+
+  const login = store.sessions.add('BUSINESS', 'given-up', record('BUSINESS', '1'), inTenMinutes())
+  t.equal(store.sessions.find('BUSINESS', 'before')?.user_id, '1')
+  await t.rejects(login, new Unavailable(''))
+  await t.rejects(store.sessions.removeAll('BUSINESS', '1'), new Unavailable(''))
+  await t.rejects(store.ping(), new Unavailable(''))
+  t.strictSame((await store.population.page('BUSINESS', { offset: 0, limit: 10 })).userIds, ['1'])
+
+  writeFileSync(`${folder}/release`, '')
+  t.equal(await worker.ended, 0)
+  await store.ping()
+  t.equal(store.sessions.find('BUSINESS', 'given-up'), null, 'what was given up does not happen later')
+  t.equal(store.sessions.find('BUSINESS', 'before')?.user_id, '1')
+  await store.sessions.add('BUSINESS', 'after', record('BUSINESS', '1'), inTenMinutes())
+  t.equal(await store.sessions.removeAll('BUSINESS', '1'), 2)
+})
+
+await t.test('when the disk is full, logins are unavailable and what was acknowledged stays', async t => {
+  const folder = t.testdir()
+  // A limit on the size of a file, in blocks of 512 bytes, stands in for the end of the disk.
+  const worker = startWorker('fill', folder, '', "trap '' XFSZ; ulimit -f 4096;")
+  t.equal(await worker.ended, 0)
+  const said = worker.said()
+  t.strictSame(said.slice(-2), ['UNAVAILABLE', 'kept'])
+
+  const store = await openEmbeddedStore(folder, systemClock)
+  t.teardown(() => store.close())
+  const acknowledged = said.filter(line => line.startsWith('+')).length
+  t.ok(acknowledged > 100)
+  for (let i = 0; i < acknowledged; i++) {
+    if (store.sessions.find('BUSINESS', `token-${i}`) === null) t.fail(`token-${i} was acknowledged and is lost`)
+  }
+  t.equal((await store.sessions.tokens('BUSINESS', '1')).length, await store.sessions.removeAll('BUSINESS', '1'))
+})

@@ -1,0 +1,100 @@
+import { existsSync, writeSync } from 'node:fs'
+import { systemClock } from '../../src/clock.ts'
+import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { EmbeddedFile } from '../../src/store/embedded/file.ts'
+import { MINUTE, record } from './contract-world.ts'
+
+/*
+ * Another process on the same file, started by embedded-processes.test.ts and embedded-crash.test.ts:
+ *   embedded-worker.ts TASK FOLDER [ARGUMENT]
+ * What it reports goes to standard output in whole lines, written before it goes on.
+ */
+
+const say = (line: string): void => {
+  writeSync(1, `${line}\n`)
+}
+
+/** Ends one token after the other in eight lanes, and says each as soon as its end is acknowledged. */
+async function revoke(store: EmbeddedStore, count: number): Promise<void> {
+  const lane = async (first: number) => {
+    for (let i = first; i < count; i += 8) {
+      if (!(await store.sessions.remove('BUSINESS', String(i % 10), `token-${i}`))) throw new Error(`no token-${i}`)
+      say(String(i))
+    }
+  }
+  await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(lane))
+}
+
+/** Logs users in, and says each login as soon as it is acknowledged. */
+async function admit(store: EmbeddedStore, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await store.sessions.add('CONSUMER', `token-${i}`, record('CONSUMER', '1'), systemClock.now() + 10 * MINUTE)
+    say(String(i))
+  }
+}
+
+/**
+ * Logs in and out without end, three users at once, and says what it is about to do and what was acknowledged:
+ * `+?` and `+` for a login, `-?` and `-` for the end of a token.
+ */
+async function live(store: EmbeddedStore, name: string): Promise<never> {
+  const user = async (userId: string): Promise<never> => {
+    let alive: string[] = []
+    for (let i = 0; ; i++) {
+      const token = `${userId}-token-${i}`
+      say(`+? ${userId} ${token}`)
+      await store.sessions.add('BUSINESS', token, record('BUSINESS', userId), systemClock.now() + 60 * MINUTE)
+      say(`+ ${userId} ${token}`)
+      alive.push(token)
+      const ending = i % 7 === 6 ? alive : i % 3 === 2 ? alive.slice(0, 1) : []
+      for (const ended of ending) say(`-? ${userId} ${ended}`)
+      if (ending === alive) await store.sessions.removeAll('BUSINESS', userId)
+      else if (ending[0] !== undefined) await store.sessions.remove('BUSINESS', userId, ending[0])
+      for (const ended of ending) say(`- ${userId} ${ended}`)
+      alive = alive.filter(kept => !ending.includes(kept))
+    }
+  }
+  return Promise.race(['a', 'b', 'c'].map(id => user(`${name}:${id}`)))
+}
+
+/** Keeps the file's lock, with its event loop stopped, until a file called `release` appears. */
+async function hold(folder: string): Promise<void> {
+  const file = new EmbeddedFile(folder, 60_000)
+  await file.write(() => {
+    say('holding')
+    while (!existsSync(`${folder}/release`)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
+  })
+  await file.close()
+}
+
+/** Logs in until the disk is full, and says how that was answered. */
+async function fill(store: EmbeddedStore): Promise<void> {
+  const extra = { text: 'x'.repeat(4000) }
+  for (let i = 0; ; i++) {
+    try {
+      await store.sessions.add(
+        'BUSINESS',
+        `token-${i}`,
+        record('BUSINESS', '1', extra),
+        systemClock.now() + 10 * MINUTE,
+      )
+      say(`+ ${i}`)
+    } catch (error) {
+      say((error as { reason?: string }).reason ?? String(error))
+      break
+    }
+  }
+  say(store.sessions.find('BUSINESS', 'token-0') === null ? 'lost' : 'kept')
+}
+
+const [task, folder = '', argument = ''] = process.argv.slice(2)
+if (task === 'hold') {
+  await hold(folder)
+} else {
+  const store = await openEmbeddedStore(folder, systemClock, 10_000)
+  if (task === 'revoke') await revoke(store, Number(argument))
+  else if (task === 'admit') await admit(store, Number(argument))
+  else if (task === 'live') await live(store, argument)
+  else if (task === 'fill') await fill(store)
+  // It ends without closing the store: nothing of it may keep the process alive.
+}

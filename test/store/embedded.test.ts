@@ -1,0 +1,21 @@
+import t from 'tap'
+import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { storeContract } from './contract.ts'
+
+await storeContract(t, 'embedded', () => openUnderTest(false))
+await storeContract(t, 'embedded, swept at every step of time', () => openUnderTest(true))
+
+async function openUnderTest(sweep: boolean) {
+  let now = Date.UTC(2025, 0, 31, 12)
+  const clock = { now: () => now }
+  const store = await openEmbeddedStore(t.testdir(), clock, 30_000)
+  return {
+    store,
+    clock,
+    async fastForward(ms: number) {
+      now += ms
+      if (sweep) await store.sweep()
+    },
+    close: () => store.close(),
+  }
+}

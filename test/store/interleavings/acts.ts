@@ -1,0 +1,45 @@
+import type { LoginType } from '../../../src/side/record.ts'
+import { createKeys } from '../../../src/store/redis/keys.ts'
+import type { SessionStore } from '../../../src/store/store.ts'
+import { record } from '../contract-world.ts'
+
+export const PREFIX = 'p'
+export const keys = createKeys(PREFIX)
+
+/** What somebody does to the store. Lifetimes are milliseconds from the moment it is done. */
+export type Act =
+  | { verb: 'login' | 'renew'; type: LoginType; user: string; token: string; lifetime: number }
+  | { verb: 'logout'; type: LoginType; user: string; token: string }
+  | { verb: 'disable'; type: LoginType; user: string; lifetime: number }
+  | { verb: 'kickout' | 'untie' | 'list'; type: LoginType; user: string }
+  | { verb: 'wait'; lifetime: number }
+
+export type Verbs = Pick<SessionStore, 'add' | 'remove' | 'removeAll' | 'renew' | 'tokens' | 'disable' | 'untieDisable'>
+
+export function perform(act: Exclude<Act, { verb: 'wait' }>, verbs: Verbs, now: number): Promise<unknown> {
+  const { verb, type, user } = act
+  switch (verb) {
+    case 'login':
+      return verbs.add(type, act.token, record(type, user), now + act.lifetime)
+    case 'renew':
+      return verbs.renew(type, user, act.token, now + act.lifetime)
+    case 'logout':
+      return verbs.remove(type, user, act.token)
+    case 'disable':
+      return verbs.disable(type, user, now + act.lifetime)
+    case 'kickout':
+      return verbs.removeAll(type, user)
+    case 'untie':
+      return verbs.untieDisable(type, user)
+    case 'list':
+      return verbs.tokens(type, user)
+  }
+}
+
+export const printAct = (act: Act): string => {
+  if (act.verb === 'wait') return `wait ${act.lifetime}`
+  const { verb, type, user } = act
+  const token = 'token' in act ? ` ${act.token}` : ''
+  const lifetime = 'lifetime' in act ? ` for ${act.lifetime}` : ''
+  return `${verb} ${type}:${user}${token}${lifetime}`
+}

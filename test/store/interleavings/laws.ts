@@ -1,0 +1,97 @@
+import { type LoginType, readRecord } from '../../../src/side/record.ts'
+import { type Act, keys, printAct } from './acts.ts'
+import type { ModelRedis } from './model-redis.ts'
+
+/** An act on the stage. Steps count what happened before it began and was answered; `Infinity` when it has not been. */
+export interface Scene {
+  act: Act
+  actor: number
+  began: number
+  answered: number
+  /** The moments of both. */
+  beganAt: number
+  answeredAt: number
+  answer: unknown
+  /** It ended with `Unavailable`. */
+  failed: boolean
+  /** A fault befell it. */
+  faulted: boolean
+}
+
+type Login = Scene & { act: Extract<Act, { token: string }> }
+
+export class Violation extends Error {}
+
+export function expect(holds: boolean, law: string): void {
+  if (!holds) throw new Violation(law)
+}
+
+/** P1 to P6 and P9 of the store, after any step. (P7 is kept where commands are asked, P8 has a test of its own.) */
+export function checkLaws(redis: ModelRedis, scenes: readonly Scene[]): void {
+  for (const key of redis.keys()) expect(redis.entry(key)!.endsAt !== Infinity, `P6: ${key} has no lifetime`)
+  for (const scene of scenes) {
+    const { act, answered, failed, faulted } = scene
+    expect(!faulted || failed || answered === Infinity, `P9: ${printAct(act)} answered although Redis had not`)
+    if (act.verb === 'login' && answered !== Infinity && !failed) checkLogin(redis, scenes, scene as Login)
+  }
+}
+
+const admitted = ({ answer }: Scene): boolean => (answer as { admitted: boolean }).admitted
+const succeeded = (scene: Scene): boolean => scene.answered !== Infinity && !scene.failed
+
+function checkLogin(redis: ModelRedis, scenes: readonly Scene[], login: Login): void {
+  const { type, user, token } = login.act
+  const same = scenes.filter(({ act }) => act.verb !== 'wait' && act.type === type && act.user === user)
+  const live = isLive(redis, type, token)
+  if (!admitted(login)) {
+    expect(!live, `P2: ${token} was refused and lives`)
+    return
+  }
+  for (const scene of same) checkAfter(scene, login, live)
+  checkBars(same, login)
+  checkSet(redis, login, live)
+  const ended = same.some(scene => begun(scene) && endsToken(scene.act, token))
+  const end = Math.min(...same.filter(begun).map(({ act, beganAt }) => beganAt + lifetimeOf(act, token)))
+  expect(live || ended || redis.now >= end, `${token} was lost: nobody ended it`)
+}
+
+const begun = ({ began }: Scene): boolean => began !== Infinity
+
+const endsToken = (act: Act, token: string): boolean =>
+  act.verb === 'kickout' || (act.verb === 'logout' && act.token === token)
+
+const lifetimeOf = (act: Act, token: string): number =>
+  (act.verb === 'login' || act.verb === 'renew') && act.token === token ? act.lifetime : Infinity
+
+function isLive(redis: ModelRedis, type: LoginType, token: string): boolean {
+  const value = redis.entry(keys.token(type, token))?.value
+  return typeof value === 'string' && readRecord(value, type) !== null
+}
+
+/** P1 and P2: an end that was confirmed and began after the login was answered, or that names the token, is the end. */
+function checkAfter(scene: Scene, login: Login, live: boolean): void {
+  if (!succeeded(scene)) return
+  const { act, began, answer } = scene
+  const { token } = login.act
+  if (act.verb === 'kickout' && login.answered < began) expect(!live, `P1: ${token} outlived a kickout`)
+  if (act.verb !== 'logout' || act.token !== token) return
+  if (answer === true || login.answered < began) expect(!live, `P2: ${token} outlived its logout`)
+}
+
+/** P4: no login begins and succeeds while a bar stands that nobody else has touched. */
+function checkBars(same: Scene[], login: Login): void {
+  const bars = same.filter(({ act, began }) => ['disable', 'untie'].includes(act.verb) && began < login.answered)
+  const [bar] = bars
+  if (bars.length !== 1 || bar?.act.verb !== 'disable' || !succeeded(bar) || bar.answered >= login.began) return
+  const over = login.answeredAt >= bar.beganAt + bar.act.lifetime
+  expect(over, `P4: ${login.act.token} was admitted while ${login.act.user} was disabled`)
+}
+
+/** P3 and P5: what was handed out is dead, or in its user's set, which outlives it. */
+function checkSet(redis: ModelRedis, { act: { type, user, token } }: Login, live: boolean): void {
+  if (!live) return
+  const set = redis.entry(keys.session(type, user))
+  expect(set?.value instanceof Set && set.value.has(token), `P5: ${token} lives outside the set of ${user}`)
+  const { endsAt } = redis.entry(keys.token(type, token))!
+  expect(set!.endsAt >= endsAt, `P5: ${token} lives until ${endsAt}, the set of ${user} until ${set!.endsAt}`)
+}

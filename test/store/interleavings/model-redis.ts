@@ -1,0 +1,109 @@
+import type { RedisCommands } from '../../../src/store/redis/commands.ts'
+
+interface Entry {
+  value: string | Set<string>
+  endsAt: number
+}
+
+/** Redis as its commands see it: keys that end, one command after the other. Its time is a number that a test moves. */
+export class ModelRedis {
+  now = 1_000_000
+  readonly clock = { now: () => this.now }
+  readonly #entries = new Map<string, Entry>()
+
+  entry(key: string): Entry | null {
+    const entry = this.#entries.get(key)
+    if (entry === undefined || entry.endsAt > this.now) return entry ?? null
+    this.#entries.delete(key)
+    return null
+  }
+
+  keys(): string[] {
+    return [...this.#entries.keys()].filter(key => this.entry(key) !== null).sort()
+  }
+
+  /** Everything it holds; two that hold the same print the same. */
+  print(): string {
+    return this.keys()
+      .map(key => {
+        const { value, endsAt } = this.entry(key)!
+        return `${key}=${typeof value === 'string' ? value : [...value].sort().join()}@${endsAt - this.now}`
+      })
+      .join('\n')
+  }
+
+  /** Each command as it happens, at once. */
+  readonly commands: { [C in keyof RedisCommands]: (...args: Parameters<RedisCommands[C]>) => unknown } = {
+    get: key => this.#text(key),
+    set: (key, value, endsAt) => this.#put(key, value, endsAt),
+    create: (key, value, endsAt) => {
+      if (this.entry(key) !== null) return false
+      this.#put(key, value, endsAt)
+      return true
+    },
+    take: key => {
+      const value = this.#text(key)
+      this.#entries.delete(key)
+      return value
+    },
+    delete: key => this.entry(key) !== null && this.#entries.delete(key),
+    revoke: key => this.commands.delete(key),
+    timeLeft: key => {
+      const entry = this.entry(key)
+      return entry === null ? null : entry.endsAt - this.now
+    },
+    endOf: key => this.entry(key)?.endsAt ?? null,
+    moveEnd: (key, from, to) => {
+      const entry = this.entry(key)
+      if (entry === null) return 'gone'
+      if (entry.endsAt !== from) return 'changed'
+      if (to === from) return 'same'
+      entry.endsAt = to
+      return 'moved'
+    },
+    members: key => [...this.#members(key)],
+    addMember: (key, member, endsAt) => {
+      const existed = this.entry(key)
+      if (existed === null) return this.#put(key, new Set([member]), endsAt)
+      this.#members(key).add(member)
+      existed.endsAt = Math.max(existed.endsAt, endsAt)
+    },
+    removeMembers: (key, members) => {
+      const set = this.#members(key)
+      for (const member of members) set.delete(member)
+      if (set.size === 0) this.#entries.delete(key)
+    },
+    extend: (key, moment) => {
+      const entry = this.entry(key)
+      if (entry === null || entry.endsAt === Infinity) return null
+      entry.endsAt = Math.max(entry.endsAt + 1, moment)
+      return entry.endsAt
+    },
+    endWith: (key, member, from, to) => {
+      const entry = this.entry(key)
+      const members = this.#members(key)
+      if (entry?.endsAt === from && members.size === 1 && members.has(member)) entry.endsAt = to
+    },
+    count: (key, window) => {
+      const count = Number(this.#text(key) ?? 0) + 1
+      this.#put(key, String(count), this.entry(key)?.endsAt ?? this.now + window)
+      return { count, timeLeft: this.entry(key)!.endsAt - this.now }
+    },
+  }
+
+  #put(key: string, value: string | Set<string>, endsAt: number): void {
+    this.#entries.set(key, { value, endsAt })
+  }
+
+  #text(key: string): string | null {
+    const value = this.entry(key)?.value
+    if (value instanceof Set) throw new Error('WRONGTYPE')
+    return value ?? null
+  }
+
+  #members(key: string): Set<string> {
+    const value = this.entry(key)?.value ?? new Set<string>()
+    if (typeof value === 'string') throw new Error('WRONGTYPE')
+    return value
+  }
+}

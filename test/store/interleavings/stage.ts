@@ -1,0 +1,236 @@
+import type { Clock } from '../../../src/clock.ts'
+import { Unavailable } from '../../../src/refusal.ts'
+import type { RedisCommands } from '../../../src/store/redis/commands.ts'
+import type { Keys } from '../../../src/store/redis/keys.ts'
+import { type Act, keys, PREFIX, perform, printAct, type Verbs } from './acts.ts'
+import { checkLaws, expect, type Scene, Violation } from './laws.ts'
+import { ModelRedis } from './model-redis.ts'
+
+export type Build = (redis: RedisCommands, keys: Keys, clock: Clock) => Verbs
+
+export interface Scenario {
+  build: Build
+  /** Done before anything else, one after the other. */
+  before: Act[]
+  /** Each does its acts in order; who comes first among them is open. */
+  actors: Act[][]
+  /** How many faults may happen. */
+  faults: number
+}
+
+/**
+ * What can become of a command: it happens; it happens and its actor hears of a failure; the actor does, and it happens
+ * later, or never; its actor dies before it.
+ */
+export type Fate = 'done' | 'unheard' | 'late' | 'crash'
+const FAULTS: Fate[] = ['unheard', 'late', 'crash']
+/** A question changes nothing when it is answered late. */
+const FAULTS_OF_QUESTIONS: Fate[] = ['unheard', 'crash']
+const QUESTION = /^(?:get|timeLeft|endOf|members) /
+
+interface Pending {
+  scene: Scene
+  text: string
+  run(): unknown
+  resolve(answer: unknown): void
+  reject(error: Error): void
+}
+
+const BEGINS = 'begins'
+const NO_ANSWER = new Unavailable('no answer')
+
+export interface Option {
+  pending: Pending
+  fate: Fate
+}
+
+/** Actors whose every command waits until a test lets it happen. */
+export class Stage {
+  readonly redis = new ModelRedis()
+  readonly scenes: Scene[] = []
+  /** What happened, in words. */
+  readonly trace: string[] = []
+  readonly #scenario: Scenario
+  #pending: Pending[] = []
+  readonly #late: Pending[] = []
+  readonly #heard: string[][]
+  #faultsLeft: number
+  #step = 0
+  #fault: Violation | null = null
+
+  constructor(scenario: Scenario) {
+    this.#scenario = scenario
+    this.#faultsLeft = scenario.faults
+    this.#heard = scenario.actors.map(() => [])
+  }
+
+  async open(): Promise<void> {
+    for (const act of this.#scenario.before) await this.#undisturbed(act)
+    for (const [actor, acts] of this.#scenario.actors.entries()) this.#wait(actor, acts)
+    this.trace.length = 0
+  }
+
+  options(): Option[] {
+    const options: Option[] = []
+    for (const pending of this.#pending) {
+      options.push({ pending, fate: 'done' })
+      if (this.#faultsLeft === 0 || pending.text === BEGINS) continue
+      const faults = QUESTION.test(pending.text) ? FAULTS_OF_QUESTIONS : FAULTS
+      for (const fate of faults) options.push({ pending, fate })
+    }
+    for (const pending of this.#late) options.push({ pending, fate: 'done' })
+    return options
+  }
+
+  async take({ pending, fate }: Option): Promise<void> {
+    const { scene, text } = pending
+    this.#step++
+    this.trace.push(`${scene.actor} ${printAct(scene.act)}: ${text}${fate === 'done' ? '' : ` [${fate}]`}`)
+    if (this.#late.includes(pending)) {
+      this.#late.splice(this.#late.indexOf(pending), 1)
+      pending.run()
+      return
+    }
+    this.#pending = this.#pending.filter(other => other !== pending)
+    if (fate !== 'done') {
+      this.#faultsLeft--
+      scene.faulted = true
+    }
+    const answer = fate === 'done' || fate === 'unheard' ? pending.run() : undefined
+    this.#heard[scene.actor]?.push(`${text} ${fate} ${JSON.stringify(answer)}`)
+    if (fate === 'crash') this.#bury(scene.actor)
+    else if (fate === 'done') pending.resolve(answer)
+    else pending.reject(NO_ANSWER)
+    if (fate === 'late') this.#late.push(pending)
+    await settled()
+  }
+
+  #bury(actor: number): void {
+    this.#pending = this.#pending.filter(other => other.scene.actor !== actor)
+    this.#heard[actor] = ['dead']
+  }
+
+  check(): void {
+    if (this.#fault !== null) throw this.#fault
+    checkLaws(this.redis, this.scenes)
+  }
+
+  /** Only what may never happen is left. */
+  get over(): boolean {
+    return this.#pending.length === 0
+  }
+
+  /** At the end every token that was handed out can be ended. */
+  async close(): Promise<void> {
+    const handedOut = this.scenes.filter(({ answer }) => (answer as { admitted?: boolean } | null)?.admitted === true)
+    for (const { act } of handedOut) {
+      if (act.verb === 'login') await this.#undisturbed({ verb: 'kickout', type: act.type, user: act.user })
+    }
+    this.check()
+  }
+
+  /** Two stages with the same print go on alike. */
+  print(): string {
+    const order = this.scenes.map(({ began, failed, faulted, answer }) => {
+      const before = this.scenes.map(other => (other.answered < began ? 1 : 0)).join('')
+      return `${before}${failed}${faulted}${JSON.stringify(answer)}`
+    })
+    const late = this.#late.map(({ text }) => text)
+    return JSON.stringify([this.redis.now, this.redis.print(), this.#heard, order, late, this.#faultsLeft])
+  }
+
+  /** An actor's next act begins when a test lets it. */
+  #wait(actor: number, [act, ...rest]: Act[]): void {
+    if (act === undefined) return
+    const scene = this.#scene(act, actor)
+    const begin = (): void => {
+      if (!this.#canBegin(act)) {
+        this.#wait(actor, rest)
+        return
+      }
+      scene.began = this.#step
+      scene.beganAt = this.redis.now
+      const commands = this.#commandsFor(scene, (text, run) => this.#queued(scene, text, run))
+      this.#play(scene, commands).then(
+        () => {
+          // A verb remembers nothing: the next act goes on alike, whatever this one heard.
+          this.#heard[actor] = []
+          this.#wait(actor, rest)
+        },
+        error => {
+          this.#fault = new Violation(`P9: ${printAct(scene.act)} threw ${String(error)}`)
+        },
+      )
+    }
+    this.#pending.push({ scene, text: BEGINS, run: begin, resolve: () => undefined, reject: () => undefined })
+  }
+
+  /** Nobody names a token that was not handed out. */
+  #canBegin(act: Act): boolean {
+    if (act.verb !== 'renew' && act.verb !== 'logout') return true
+    const { token } = act
+    return this.scenes.some(
+      scene => scene.act.verb === 'login' && scene.act.token === token && scene.answered !== Infinity && !scene.failed,
+    )
+  }
+
+  async #undisturbed(act: Act): Promise<void> {
+    const scene = this.#scene(act, -1)
+    scene.began = ++this.#step
+    scene.beganAt = this.redis.now
+    await this.#play(
+      scene,
+      this.#commandsFor(scene, async (_text, run) => run()),
+    )
+    this.#step++
+  }
+
+  #scene(act: Act, actor: number): Scene {
+    const scene: Scene = {
+      act,
+      actor,
+      began: Infinity,
+      answered: Infinity,
+      beganAt: 0,
+      answeredAt: 0,
+      answer: null,
+      failed: false,
+      faulted: false,
+    }
+    this.scenes.push(scene)
+    return scene
+  }
+
+  async #play(scene: Scene, commands: RedisCommands): Promise<void> {
+    const { act } = scene
+    const verbs = this.#scenario.build(commands, keys, this.redis.clock)
+    try {
+      if (act.verb === 'wait') this.redis.now += act.lifetime
+      else scene.answer = (await perform(act, verbs, this.redis.now)) ?? null
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      scene.failed = true
+    }
+    scene.answered = this.#step
+    scene.answeredAt = this.redis.now
+  }
+
+  #commandsFor(scene: Scene, ask: (text: string, run: () => unknown) => Promise<unknown>): RedisCommands {
+    const commands: Record<string, unknown> = {}
+    for (const [name, run] of Object.entries(this.redis.commands)) {
+      commands[name] = (...args: unknown[]) => {
+        const [key] = args as [string]
+        if (scene.act.verb !== 'wait') expect(key.startsWith(`${PREFIX}:${scene.act.type}:`), `P7: ${name} on ${key}`)
+        return ask(`${name} ${args.map(String).join(' ')}`, () => (run as (...args: unknown[]) => unknown)(...args))
+      }
+    }
+    return commands as unknown as RedisCommands
+  }
+
+  #queued(scene: Scene, text: string, run: () => unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => this.#pending.push({ scene, text, run, resolve, reject }))
+  }
+}
+
+/** Until every actor waits again: Node runs these when no promise is left to go on. */
+const settled = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))

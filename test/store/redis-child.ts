@@ -1,0 +1,9 @@
+import { login, open, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
+
+/* A process of its own: signs a user in, asks for the session, closes the store and says what it was told. */
+
+const store = await open({ url: process.argv[2]! })
+const token = await outcomeOf(() => login(store))
+const found = token === UNAVAILABLE ? token : await outcomeOf(() => store.sessions.find('BUSINESS', token))
+await store.close()
+process.stdout.write(found === UNAVAILABLE ? found : String(found?.user_id))

@@ -1,0 +1,217 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join, resolve } from 'node:path'
+import type { Redis } from 'ioredis'
+import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { freshToken, MINUTE } from './contract-world.ts'
+import { startCluster } from './redis-cluster.ts'
+import { startProxy } from './redis-proxy.ts'
+import { endProcess, freePort, spawnRedis, startRedis, withoutRedis, withoutRedisServer } from './redis-server.ts'
+import { allUnavailable, login, open, outcomeOf, recovered, told, UNAVAILABLE, world } from './redis-trial.ts'
+
+t.test(
+  'a Redis that was killed is unavailable; an empty one in its place is believed',
+  { skip: withoutRedis },
+  async t => {
+    const { server, store, token } = await world(t)
+    await server.kill()
+    await allUnavailable(t, store, token, 'when Redis is gone')
+    await server.restart()
+    t.equal(await recovered(t, () => store.sessions.find('BUSINESS', token)), null, 'the session is gone with it')
+    const next = await login(store)
+    t.equal((await store.sessions.find('BUSINESS', next))?.user_id, '1', 'and everything works again')
+  },
+)
+
+t.test('a Redis that stands still is unavailable, and forgets nobody', { skip: withoutRedis }, async t => {
+  const { server, store, token } = await world(t)
+  server.pause()
+  await allUnavailable(t, store, token, 'when Redis stands still')
+  server.resume()
+  const found = await recovered(t, () => store.sessions.find('BUSINESS', token))
+  // What was asked while it stood still may have happened: a kickout that was answered by 503 may have ended the session.
+  t.ok(found === null || found.user_id === '1')
+  const next = await login(store)
+  for (let i = 0; i < 3; i++) {
+    server.pause()
+    t.equal(await outcomeOf(() => store.sessions.find('BUSINESS', next)), UNAVAILABLE)
+    server.resume()
+    t.equal((await recovered(t, () => store.sessions.find('BUSINESS', next)))?.user_id, '1', 'the session lives')
+  }
+})
+
+t.test(
+  'a connection that is cut in the middle of answers never says "not logged in"',
+  { skip: withoutRedis },
+  async t => {
+    const { server, token } = await world(t)
+    const proxy = await startProxy(server.port)
+    const store = await open({ url: `redis://127.0.0.1:${proxy.port}` })
+    t.teardown(async () => {
+      await store.close()
+      await proxy.cut()
+    })
+    const seen = new Map<string, number>()
+    for (let round = 0; round < 40; round++) {
+      await recovered(t, () => store.ping())
+      // Each cut falls somewhere else in the answers: a length, a line end, the JSON.
+      proxy.tear(round * 7 + 1)
+      const asked = Array.from({ length: 20 }, () => outcomeOf(() => store.sessions.find('BUSINESS', token)))
+      for (const outcome of await Promise.all(asked)) {
+        const word = outcome === null ? 'null' : outcome === UNAVAILABLE ? UNAVAILABLE : outcome.user_id
+        seen.set(word, (seen.get(word) ?? 0) + 1)
+      }
+    }
+    t.strictSame([...seen.keys()].sort(), ['1', UNAVAILABLE], 'the record, or no answer')
+  },
+)
+
+t.test(
+  'a Redis that is full refuses logins, answers for sessions and lets them be ended',
+  { skip: withoutRedisServer },
+  async t => {
+    const { server, store, token } = await world(t)
+    const other = await login(store)
+    await server.cli('CONFIG', 'SET', 'maxmemory', '1')
+    t.equal(await outcomeOf(() => login(store)), UNAVAILABLE, 'login')
+    t.equal(await outcomeOf(() => store.sessions.disable('BUSINESS', '1', systemClock.now() + MINUTE)), UNAVAILABLE)
+    t.equal((await store.sessions.find('BUSINESS', token))?.user_id, '1')
+    t.equal(await store.sessions.remove('BUSINESS', '1', token), true, 'logout')
+    t.equal(await outcomeOf(() => store.sessions.removeAll('BUSINESS', '1')), UNAVAILABLE, 'kickout is not confirmed')
+    t.equal(await store.sessions.find('BUSINESS', other), null, 'but done')
+    await server.cli('CONFIG', 'SET', 'maxmemory', '0')
+    t.ok(await login(store))
+    t.strictSame(
+      await server.cli('KEYS', '*').then(keys => keys.split('\n').filter(key => key.includes('disable'))),
+      [],
+    )
+  },
+)
+
+t.test('a Redis that may not be written is unavailable to those who write', { skip: withoutRedisServer }, async t => {
+  const { server, store, token } = await world(t)
+  await server.cli('REPLICAOF', '127.0.0.1', '1')
+  t.equal(await outcomeOf(() => login(store)), UNAVAILABLE, 'login')
+  t.equal(await outcomeOf(() => store.sessions.removeAll('BUSINESS', '1')), UNAVAILABLE, 'kickout')
+  for (let i = 0; i < 20; i++) {
+    const found = await outcomeOf(() => store.sessions.find('BUSINESS', token))
+    t.ok(found === UNAVAILABLE || found?.user_id === '1', 'never "not logged in"')
+  }
+  await server.cli('REPLICAOF', 'NO', 'ONE')
+  t.ok(await recovered(t, () => login(store)))
+  t.equal((await store.sessions.find('BUSINESS', token))?.user_id, '1')
+})
+
+t.test('a store that was opened without a Redis finds it when it comes', { skip: withoutRedisServer }, async t => {
+  const port = await freePort()
+  const store = await open({ url: `redis://127.0.0.1:${port}` })
+  t.teardown(() => store.close())
+  await allUnavailable(t, store, freshToken(), 'before there was a Redis')
+  const redis = await spawnRedis(port, t.testdir())
+  t.teardown(() => endProcess(redis))
+  t.ok(await recovered(t, () => login(store)))
+})
+
+t.test('questions do not pile up before a Redis that stands still', { skip: withoutRedisServer }, async t => {
+  const { server, store, token } = await world(t)
+  const client = store.redis as Redis
+  const waiting = () =>
+    client.autoPipelineQueueSize + (client as unknown as { commandQueue: unknown[] }).commandQueue.length
+  server.pause()
+  let asked = 0
+  let most = 0
+  const outcomes = new Map<unknown, number>()
+  const answers: Promise<unknown>[] = []
+  const question = async (): Promise<void> => {
+    const outcome = await outcomeOf(() => store.sessions.find('BUSINESS', token))
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+  }
+  const until = performance.now() + 3000
+  while (performance.now() < until) {
+    for (let i = 0; i < 20; i++) answers.push(question())
+    asked += 20
+    most = Math.max(most, waiting())
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  await Promise.all(answers)
+  t.strictSame([...outcomes], [[UNAVAILABLE, asked]])
+  t.ok(most < asked, `${most} of ${asked} at most were waiting`)
+  // The next connection's handshake may be on its way.
+  t.ok(waiting() < 10, `nothing of it is left: ${waiting()}`)
+  server.resume()
+  t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
+
+  server.pause()
+  const burst = Array.from({ length: 30_000 }, () => outcomeOf(() => store.ping()))
+  t.ok(waiting() <= 10_000, 'a burst is refused beyond a limit')
+  t.ok((await Promise.all(burst)).every(outcome => outcome === UNAVAILABLE))
+  server.resume()
+  t.equal(await recovered(t, () => store.ping()), undefined)
+})
+
+t.test(
+  'a Cluster with a master that stands still or is gone never says "not logged in"',
+  {
+    skip: withoutRedisServer,
+  },
+  async t => {
+    const cluster = await startCluster()
+    const store = await open({ cluster: cluster.nodes })
+    t.teardown(async () => {
+      await store.close()
+      await cluster.stop()
+    })
+    const tokens = await Promise.all(Array.from({ length: 60 }, () => login(store)))
+    const askAll = async (): Promise<string[]> => {
+      const found = await Promise.all(tokens.map(token => outcomeOf(() => store.sessions.find('BUSINESS', token))))
+      return [...new Set(found.map(outcome => (outcome === UNAVAILABLE ? outcome : String(outcome?.user_id))))].sort()
+    }
+    t.strictSame(await askAll(), ['1'])
+    cluster.masters[0]!.kill('SIGSTOP')
+    t.strictSame(await askAll(), ['1', UNAVAILABLE], 'others are answered')
+    cluster.masters[0]!.kill('SIGCONT')
+    for (const token of tokens) await recovered(t, () => store.sessions.find('BUSINESS', token))
+    t.strictSame(await askAll(), ['1'])
+    await endProcess(cluster.masters[1]!)
+    for (let i = 0; i < 10; i++) t.notOk((await askAll()).includes('undefined'))
+  },
+)
+
+t.test('a process whose Redis stands still or is gone ends by itself', { skip: withoutRedisServer }, async t => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  t.strictSame(await processOf(server.url), ['1', 0], 'with a Redis')
+  server.pause()
+  t.strictSame(await processOf(server.url), [UNAVAILABLE, 0], 'one that stands still')
+  server.resume()
+  await server.kill()
+  t.strictSame(await processOf(server.url), [UNAVAILABLE, 0], 'none')
+})
+
+/** What a process says of the session it asked for, and how it ended. */
+async function processOf(url: string): Promise<[said: string, code: number | null]> {
+  const args = [
+    `--import=${resolve(import.meta.dirname, '../loader.mjs')}`,
+    join(import.meta.dirname, 'redis-child.ts'),
+  ]
+  const child = spawn(process.execPath, [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  child.stdout.on('data', chunk => {
+    said += chunk
+  })
+  const patience = setTimeout(() => child.kill('SIGKILL'), 30_000)
+  const [code] = await once(child, 'close')
+  clearTimeout(patience)
+  return [said, code]
+}
+
+t.test('no token was told in any error or line of the log', async t => {
+  t.ok(told.some(text => text.includes('Redis is lost')))
+  t.ok(told.some(text => text.includes('Unavailable')))
+  const [header] = freshToken().split('.')
+  t.strictSame(
+    told.filter(text => text.includes(header!)),
+    [],
+  )
+})

@@ -1,0 +1,115 @@
+import t, { type Test } from 'tap'
+import type { RedisStore } from '../../src/store/redis/redis.ts'
+import { storeContract } from './contract.ts'
+import { type SentinelSetup, startSentinels } from './redis-sentinel.ts'
+import { endProcess, redisCommand, withoutRedisServer } from './redis-server.ts'
+import { login, open, outcomeOf, recovered, UNAVAILABLE } from './redis-trial.ts'
+import { openRedisUnderTest } from './redis-under-test.ts'
+
+await t.test('the law of the stores, through Sentinels', { skip: withoutRedisServer }, async t => {
+  const { sentinels, name, stop } = await startSentinels()
+  t.teardown(stop)
+  await storeContract(t, 'sentinel', () => openRedisUnderTest({ sentinels, name }))
+})
+
+async function world(t: Test): Promise<{ setup: SentinelSetup; store: RedisStore }> {
+  const setup = await startSentinels()
+  const { sentinels, name } = setup
+  const store = await open({ sentinels, name })
+  t.teardown(async () => {
+    await store.close()
+    await setup.stop()
+  })
+  return { setup, store }
+}
+
+/** What a token was told to be while its master changed: its user, nobody, or not known. */
+async function watch(store: RedisStore, token: string, over: Promise<void>): Promise<Set<string>> {
+  const told = new Set<string>()
+  let watching = true
+  const stop = (): void => {
+    watching = false
+  }
+  over.then(stop, stop)
+  while (watching) {
+    const found = await outcomeOf(() => store.sessions.find('BUSINESS', token))
+    told.add(found === UNAVAILABLE ? found : (found?.user_id ?? 'nobody'))
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  await over
+  return told
+}
+
+await t.test('a failover ends no session, and brings none back', { skip: withoutRedisServer }, async t => {
+  const { setup, store } = await world(t)
+  const [token, ended] = [await login(store), await login(store)]
+  t.equal(await store.sessions.remove('BUSINESS', '1', ended), true)
+  await inStep(setup)
+
+  const failover = endProcess(setup.master).then(() => setup.promoted())
+  const [ofLive, ofEnded] = await Promise.all([watch(store, token, failover), watch(store, ended, failover)])
+  t.notOk(ofLive.has('nobody'), `the session was ${[...ofLive]}`)
+  t.ok(ofLive.has(UNAVAILABLE))
+  t.notOk(ofEnded.has('1'), `the ended one was ${[...ofEnded]}`)
+
+  t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
+  t.equal(await store.sessions.find('BUSINESS', ended), null)
+  t.equal((await store.sessions.find('BUSINESS', await login(store)))?.user_id, '1')
+})
+
+await t.test('a revocation that the new master had not heard of holds', { skip: withoutRedisServer }, async t => {
+  const { setup, store } = await world(t)
+  const [token, kicked] = [await login(store), await login(store)]
+  await inStep(setup)
+
+  setup.replica.kill('SIGSTOP')
+  await redisCommand(setup.masterPort, 'CLIENT', 'KILL', 'TYPE', 'replica')
+  t.equal(await store.sessions.remove('BUSINESS', '1', kicked), true)
+  await endProcess(setup.master)
+  setup.replica.kill('SIGCONT')
+  const told = await watch(store, kicked, setup.promoted())
+  t.notOk(told.has('1'), `the ended session was ${[...told]}`)
+  t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1', 'it was not in step')
+  t.equal(await store.sessions.find('BUSINESS', kicked), null)
+})
+
+await t.test(
+  'a switch announced while a silent Sentinel is asked is followed',
+  { skip: withoutRedisServer },
+  async t => {
+    const { setup, store } = await world(t)
+    const token = await login(store)
+    await inStep(setup)
+
+    // Asked first, and for as long as the timeout lets it be silent; two are enough to agree.
+    setup.sentinelProcesses[0]!.kill('SIGSTOP')
+    await endProcess(setup.master)
+    const told = await watch(store, token, setup.promoted())
+    t.notOk(told.has('nobody'), `the session was ${[...told]}`)
+    t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
+  },
+)
+
+await t.test('a store whose Sentinels stand still keeps its master', { skip: withoutRedisServer }, async t => {
+  const { setup, store } = await world(t)
+  const token = await login(store)
+  for (const sentinel of setup.sentinelProcesses) sentinel.kill('SIGSTOP')
+  t.equal((await store.sessions.find('BUSINESS', token))?.user_id, '1')
+  setup.master.kill('SIGSTOP')
+  t.equal(await outcomeOf(() => store.sessions.find('BUSINESS', token)), UNAVAILABLE)
+  setup.master.kill('SIGCONT')
+  for (const sentinel of setup.sentinelProcesses) sentinel.kill('SIGCONT')
+  t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
+})
+
+/** Until the replica has everything that its master has. */
+async function inStep({ masterPort, replicaPort }: SentinelSetup): Promise<void> {
+  for (;;) {
+    const [master, replica] = await Promise.all(
+      [masterPort, replicaPort].map(
+        async port => /master_repl_offset:(\d+)/.exec(await redisCommand(port, 'INFO'))?.[1],
+      ),
+    )
+    if (master === replica) return
+  }
+}

@@ -1,0 +1,156 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { startProxy } from './redis-proxy.ts'
+
+/** A Redis that a test owns: its faults are real ones. */
+export interface RedisServer {
+  url: string
+  port: number
+  /** One command as redis-cli would send it; lists come back one item per line. */
+  cli(...args: string[]): Promise<string>
+  /** Nothing is answered, and no connection is closed (SIGSTOP). */
+  pause(): void
+  resume(): void
+  /** Gone at once (SIGKILL), with everything it held. */
+  kill(): Promise<void>
+  /** Up again on the same port, empty. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+const onPath = (() => {
+  try {
+    execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+})()
+
+export const redisAvailable = (): boolean => onPath || process.env.REDIS_URL !== undefined
+
+/** Why a suite is left out, or `false` where nothing is missing. */
+export const withoutRedis = redisAvailable() ? false : 'LEFT OUT: no redis-server on PATH and no REDIS_URL'
+/** The same for what needs several servers of its own. */
+export const withoutRedisServer = onPath ? false : 'LEFT OUT: no redis-server on PATH'
+
+export const startRedis = (): Promise<RedisServer> => (onPath ? startServer() : startProxied(process.env.REDIS_URL!))
+
+/** Runs one command on a connection of its own; lists come back one item per line. */
+export async function redisCommand(port: number, ...args: string[]): Promise<string> {
+  const client = new Redis({ port, host: '127.0.0.1', protocol: 2, lazyConnect: true, retryStrategy: () => null })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const [command, ...rest] = args
+    return textOf(await client.call(command!, ...rest))
+  } finally {
+    client.disconnect()
+  }
+}
+
+function textOf(answer: unknown): string {
+  if (Array.isArray(answer)) return answer.map(textOf).join('\n')
+  return answer === null || answer === undefined ? '' : String(answer)
+}
+
+/** A port that is free, and none that the system gives to connections: they would take it before its server does. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(10_000, 32_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const taken = once(server, 'listening').then(
+      () => false,
+      () => true,
+    )
+    if (await taken) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
+}
+
+/** Starts one process with further arguments, and resolves when it takes connections. */
+export function spawnRedis(port: number, folder: string, args: string[] = []): Promise<ChildProcess> {
+  const base = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no']
+  return spawnOn(port, [...base, ...args])
+}
+
+/** The same with no arguments but these, which have to name the port. */
+export async function spawnOn(port: number, args: string[]): Promise<ChildProcess> {
+  const child = spawn('redis-server', args, { stdio: 'ignore' })
+  for (let tries = 0; tries < 800; tries++) {
+    if (await isListening(port)) return child
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+  child.kill('SIGKILL')
+  throw new Error(`redis-server did not come up on port ${port}`)
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}
+
+export async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exit
+}
+
+async function startServer(): Promise<RedisServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-redis-'))
+  const port = await freePort()
+  let child = await spawnRedis(port, folder)
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    cli: (...args) => redisCommand(port, ...args),
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    kill: () => endProcess(child),
+    async restart() {
+      await endProcess(child)
+      child = await spawnRedis(port, folder)
+    },
+    async stop() {
+      await endProcess(child)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A server that is not ours to stop: its faults happen on the way to it. It has to be empty, and is emptied. */
+async function startProxied(given: string): Promise<RedisServer> {
+  const target = new URL(given)
+  const proxy = await startProxy(Number(target.port || 6379), target.hostname)
+  const cli = (...args: string[]) => redisCommand(proxy.port, ...args)
+  if ((await cli('DBSIZE')) !== '0') throw new Error('the Redis of REDIS_URL holds keys; the tests need an empty one')
+  return {
+    url: `redis://127.0.0.1:${proxy.port}`,
+    port: proxy.port,
+    cli,
+    pause: () => proxy.pause(),
+    resume: () => proxy.resume(),
+    kill: () => proxy.cut(),
+    async restart() {
+      await proxy.open()
+      await cli('FLUSHDB')
+    },
+    async stop() {
+      await proxy.open()
+      await cli('FLUSHDB')
+      await proxy.cut()
+    },
+  }
+}

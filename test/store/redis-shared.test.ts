@@ -1,0 +1,104 @@
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { MINUTE, record } from './contract-world.ts'
+import { type RedisServer, withoutRedis } from './redis-server.ts'
+import { login, open, world } from './redis-trial.ts'
+
+/** Seconds that a key has left, as another program would ask. */
+const ttl = async (server: RedisServer, key: string): Promise<number> => Number(await server.cli('TTL', key))
+
+function about(t: Test, actual: number, wanted: number, what: string): void {
+  t.ok(actual > wanted - 10 && actual <= wanted + 1, `${what}: ${actual} s, expected ${wanted}`)
+}
+
+t.test('what one gateway ends, another does not accept any more', { skip: withoutRedis }, async t => {
+  const { server, store: one } = await world(t)
+  const other = await open({ url: server.url })
+  t.teardown(() => other.close())
+  let stale = 0
+  for (let i = 0; i < 1000; i++) {
+    const [here, there] = i % 2 === 0 ? [one, other] : [other, one]
+    const token = await login(here)
+    if ((await there.sessions.find('BUSINESS', token)) === null) t.fail('a login is not seen')
+    await (i % 4 < 2 ? here.sessions.remove('BUSINESS', '1', token) : here.sessions.removeAll('BUSINESS', '1'))
+    if ((await there.sessions.find('BUSINESS', token)) !== null) stale++
+  }
+  t.equal(stale, 0)
+})
+
+t.test(
+  'what is stored is what the specification says, under its keys and with its lifetimes',
+  { skip: withoutRedis },
+  async t => {
+    const { server, store } = await world(t)
+    await server.cli('FLUSHDB')
+    const stored = { ...record('CONSUMER', '7'), extra: { nickname: 'Ada' } }
+    await store.sessions.add('CONSUMER', 'a.b.c', stored, systemClock.now() + 10 * MINUTE)
+    await store.sessions.disable('BUSINESS', '7', systemClock.now() + MINUTE)
+    const own = (await server.cli('KEYS', 'svc:auth:*')).split('\n').filter(key => !key.includes(':idx:'))
+    t.strictSame(own.sort(), [
+      'svc:auth:BUSINESS:disable:7',
+      'svc:auth:CONSUMER:session:7',
+      'svc:auth:CONSUMER:token:a.b.c',
+    ])
+    t.strictSame(JSON.parse(await server.cli('GET', 'svc:auth:CONSUMER:token:a.b.c')), stored)
+    t.equal(await server.cli('SMEMBERS', 'svc:auth:CONSUMER:session:7'), 'a.b.c')
+    t.equal(await server.cli('GET', 'svc:auth:BUSINESS:disable:7'), '1')
+    about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 600, 'the record')
+    about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 600, 'the set')
+    about(t, await ttl(server, 'svc:auth:BUSINESS:disable:7'), 60, 'the bar')
+
+    t.equal(await store.sessions.renew('CONSUMER', '7', 'a.b.c', systemClock.now() + MINUTE), true)
+    about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 60, 'the record, renewed to a shorter life')
+    about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 60, 'and its set with it')
+    await store.sessions.renew('CONSUMER', '7', 'a.b.c', systemClock.now() + 20 * MINUTE)
+    about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 1200, 'the record, renewed to a longer life')
+    about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 1200, 'and its set with it')
+
+    await store.sessions.removeAll('CONSUMER', '7')
+    t.equal(await server.cli('EXISTS', 'svc:auth:CONSUMER:token:a.b.c', 'svc:auth:CONSUMER:session:7'), '0')
+    const kept = (await server.cli('KEYS', 'svc:auth:*:kicked:*')).split('\n')
+    for (const key of kept) about(t, await ttl(server, key), 300, 'the mark of a kickout')
+  },
+)
+
+t.test('a record that another program wrote is a session like ours', { skip: withoutRedis }, async t => {
+  const { server, store } = await world(t)
+  const { sessions } = store
+  const foreign = { user_id: '42', type: 'BUSINESS', created_at: '2025-03-01T08:00:00Z', extra: { from: 'elsewhere' } }
+  const [eternal, brief, gone] = ['x.eternal.z', 'x.brief.z', 'x.gone.z']
+  await server.cli('SET', `svc:auth:BUSINESS:token:${eternal}`, JSON.stringify(foreign))
+  await server.cli('SET', `svc:auth:BUSINESS:token:${brief}`, JSON.stringify(foreign), 'EX', '60')
+  await server.cli('SADD', 'svc:auth:BUSINESS:session:42', eternal, brief, gone)
+
+  t.strictSame(await sessions.find('BUSINESS', eternal), foreign)
+  t.equal(await sessions.find('BUSINESS', gone), null)
+  t.equal(await sessions.find('CONSUMER', eternal), null, 'not on the other side')
+  t.equal(await sessions.tokenExpiresAt('BUSINESS', eternal), Number.POSITIVE_INFINITY)
+  t.same(
+    (await sessions.tokens('BUSINESS', '42')).map(({ token }) => token),
+    [brief, eternal],
+  )
+  t.equal(
+    await server.cli('SISMEMBER', 'svc:auth:BUSINESS:session:42', gone),
+    '0',
+    'a member without a record is dropped',
+  )
+  t.equal(await sessions.sessionExpiresAt('BUSINESS', '42'), Number.POSITIVE_INFINITY)
+
+  t.equal(await sessions.renew('BUSINESS', '42', eternal, systemClock.now() + 10 * MINUTE), true)
+  about(t, await ttl(server, `svc:auth:BUSINESS:token:${eternal}`), 600, 'a record without an end gets one')
+  t.equal(await ttl(server, 'svc:auth:BUSINESS:session:42'), -1, 'a set without an end keeps outliving it')
+  t.equal(await sessions.remove('BUSINESS', '1', eternal), false, 'not by another user')
+  t.equal(await sessions.removeAll('BUSINESS', '42'), 2)
+  for (const token of [eternal, brief]) t.equal(await sessions.find('BUSINESS', token), null)
+})
+
+t.test('what is no record under the key of a token is nobody', { skip: withoutRedis }, async t => {
+  const { server, store } = await world(t)
+  const values = ['', '{', 'null', '[]', '"x"', '{"user_id":7,"type":"BUSINESS"}', '{"user_id":"7","type":"CONSUMER"}']
+  for (const value of values) {
+    await server.cli('SET', 'svc:auth:BUSINESS:token:a.b.c', value)
+    t.equal(await store.sessions.find('BUSINESS', 'a.b.c'), null, value)
+  }
+})

@@ -1,0 +1,105 @@
+import { inspect } from 'node:util'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import type { Settings } from '../../src/config/schema.ts'
+import { Unavailable } from '../../src/refusal.ts'
+import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
+import { freshToken, MINUTE, record } from './contract-world.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+
+/** `store.timeout` of these tests, in milliseconds. */
+const TIMEOUT = 500
+/** An answer that takes longer than this waits for something it must not wait for; a busy machine alone does not. */
+const HANGS = TIMEOUT + 4000
+
+/** All that was logged and thrown. */
+export const told: string[] = []
+const log = pino({ level: 'trace' }, { write: line => void told.push(line) })
+
+export function open(redis: NonNullable<Settings['store']['redis']>): Promise<RedisStore> {
+  return openRedisStore({ kind: 'redis', prefix: 'svc:auth', timeout: TIMEOUT, redis }, systemClock, log)
+}
+
+/** A server and a store on it with one session, both gone when the test ends. */
+export async function world(t: Test): Promise<{ server: RedisServer; store: RedisStore; token: string }> {
+  const server = await startRedis()
+  const store = await open({ url: server.url })
+  t.teardown(async () => {
+    server.resume()
+    await store.close()
+    await server.stop()
+  })
+  return { server, store, token: await login(store) }
+}
+
+export async function login(store: RedisStore): Promise<string> {
+  const token = freshToken()
+  const admission = await store.sessions.add('BUSINESS', token, record('BUSINESS', '1'), systemClock.now() + MINUTE)
+  if (!admission.admitted) throw new Error('the login was refused')
+  return token
+}
+
+export const UNAVAILABLE = 'unavailable'
+
+/** What a verb answers, or that it does not; anything else that it throws is a fault of the store. */
+export async function outcomeOf<T>(ask: () => T | Promise<T>): Promise<T | typeof UNAVAILABLE> {
+  let timer: NodeJS.Timeout | undefined
+  const hangs = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('an answer hangs')), HANGS)
+  })
+  try {
+    return await Promise.race([ask(), hangs])
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    told.push(inspect(error, { depth: 10, showHidden: true }))
+    return UNAVAILABLE
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Every verb of the store, with a user and a token of its own. */
+export function verbsOf(store: RedisStore, token: string): Record<string, () => unknown> {
+  const { sessions, captchas, attempts } = store
+  const until = systemClock.now() + MINUTE
+  return {
+    find: () => sessions.find('BUSINESS', token),
+    add: () => sessions.add('BUSINESS', freshToken(), record('BUSINESS', '1'), until),
+    remove: () => sessions.remove('BUSINESS', '1', token),
+    removeAll: () => sessions.removeAll('BUSINESS', '1'),
+    renew: () => sessions.renew('BUSINESS', '1', token, until),
+    tokens: () => sessions.tokens('BUSINESS', '1'),
+    tokenExpiresAt: () => sessions.tokenExpiresAt('BUSINESS', token),
+    sessionExpiresAt: () => sessions.sessionExpiresAt('BUSINESS', '1'),
+    disable: () => sessions.disable('BUSINESS', '2', until),
+    disabledUntil: () => sessions.disabledUntil('BUSINESS', '2'),
+    untieDisable: () => sessions.untieDisable('BUSINESS', '2'),
+    put: () => captchas.put('BUSINESS', 'c', 'abcd', until),
+    take: () => captchas.take('BUSINESS', 'c'),
+    count: () => attempts.count('a', MINUTE),
+    read: () => attempts.read('a'),
+    ping: () => store.ping(),
+  }
+}
+
+export async function allUnavailable(t: Test, store: RedisStore, token: string, when: string): Promise<void> {
+  for (const [verb, ask] of Object.entries(verbsOf(store, token))) {
+    t.equal(await outcomeOf(ask), UNAVAILABLE, `${verb} ${when}`)
+  }
+}
+
+/** Asks until there is an answer, which is the first one; says how long it took after the end of the fault. */
+export async function recovered<T>(t: Test, ask: () => T | Promise<T>): Promise<T> {
+  const started = performance.now()
+  for (;;) {
+    const outcome = await outcomeOf(ask)
+    const took = performance.now() - started
+    if (outcome !== UNAVAILABLE) {
+      t.comment(`recovered after ${Math.round(took)} ms`)
+      return outcome
+    }
+    if (took > 2000 + HANGS) throw new Error('it did not recover')
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+}

@@ -1,0 +1,226 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import type { SessionRecord } from '../../src/side/record.ts'
+import { SessionCache } from '../../src/store/redis/session-cache.ts'
+import { type ReadableSessions, TrackedSessions } from '../../src/store/redis/tracked-sessions.ts'
+import type { StoredToken } from '../../src/store/store.ts'
+import { record } from './contract-world.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+const HEARTBEAT = 1000
+const LIFETIME = 60_000
+
+/** A cache that is believed, in a time that stands still until it is moved. */
+function openCache(maxEntries = 100) {
+  const clock = { time: 1_000_000, now: () => clock.time }
+  const cache = new SessionCache(clock, maxEntries)
+  cache.beginProof()(clock.time + HEARTBEAT)
+  const stored = (token: string, userId = '1', expiresAt = clock.time + LIFETIME): StoredToken => ({
+    token,
+    record: record('CONSUMER', userId),
+    expiresAt,
+  })
+  const keep = (token: string, userId?: string, expiresAt?: number): void =>
+    cache.endRead(token, cache.beginRead(token)!, stored(token, userId, expiresAt))
+  return { cache, clock, stored, keep }
+}
+
+/** A store that answers when the test lets it. */
+function openTracked() {
+  const { cache, clock, stored } = openCache()
+  const questions: { token: string; answer(found: StoredToken | null): void; fail(fault: Error): void }[] = []
+  const verbs: { done(): void; fail(fault: Error): void }[] = []
+  const verb = () => new Promise<any>((resolve, reject) => verbs.push({ done: () => resolve(true), fail: reject }))
+  const sessions = {
+    read: (_type: string, token: string) =>
+      new Promise((answer, fail) => questions.push({ token, answer, fail })) as Promise<StoredToken | null>,
+    find: async (): Promise<SessionRecord | null> => null,
+    remove: verb,
+    removeAll: verb,
+    renew: verb,
+  }
+  const tracked = new TrackedSessions(sessions as unknown as ReadableSessions, { CONSUMER: cache })
+  const remember = async (token: string, userId?: string) => {
+    const found = tracked.find('CONSUMER', token)
+    questions.pop()!.answer(stored(token, userId))
+    await found
+  }
+  return { cache, clock, stored, tracked, questions, verbs, remember }
+}
+
+t.test('a session is given out until its own end, and not after', async t => {
+  const { cache, clock, keep } = openCache()
+  keep('a', '1', clock.time + 500)
+  clock.time += 499
+  t.strictSame(cache.get('a'), record('CONSUMER', '1'))
+  clock.time += 1
+  t.equal(cache.get('a'), null)
+})
+
+t.test('a session without an end is given out while the cache is believed', async t => {
+  const { cache, clock, keep } = openCache()
+  keep('a', '1', Number.POSITIVE_INFINITY)
+  t.not(cache.get('a'), null)
+  clock.time += HEARTBEAT
+  t.equal(cache.get('a'), null, 'no proof for a heartbeat')
+  cache.beginProof()(clock.time + HEARTBEAT)
+  t.not(cache.get('a'), null, 'proven again: nothing was missed')
+})
+
+t.test('a cache that was never proven keeps nothing', async t => {
+  const cache = new SessionCache({ now: () => 0 }, 10)
+  t.equal(cache.beginRead('a'), null)
+  t.equal(cache.get('a'), null)
+})
+
+t.test('the oldest sessions make room', async t => {
+  const { cache, keep } = openCache(100)
+  for (let i = 0; i < 1000; i++) keep(`t${i}`)
+  t.equal(cache.size, 100)
+  for (let i = 0; i < 1000; i++) t.equal(cache.get(`t${i}`) !== null, i >= 900, `t${i}`)
+})
+
+t.test('the bound holds whatever is evicted, asked anew or cleared in between', async t => {
+  const { cache, keep } = openCache(50)
+  for (let i = 0; i < 20_000; i++) {
+    const token = `t${(i * 7919) % 211}`
+    if (i % 3 === 0) cache.evict(`t${(i * 31) % 211}`)
+    if (i % 5000 === 4999) cache.clear()
+    keep(token)
+    if (cache.size > 50) t.fail(`${cache.size} entries`)
+    if (cache.get(token) === null) t.fail('the newest session was pushed out')
+  }
+})
+
+t.test('a full cache needs no more memory, however many sessions pass through it', async t => {
+  const { cache, keep, clock } = openCache(20_000)
+  const token = (i: number): string => `${'x'.repeat(180)}${i}`
+  const used = (): number => {
+    collectGarbage()
+    return process.memoryUsage().heapUsed
+  }
+  const before = used()
+  for (let i = 0; i < 20_000; i++) keep(token(i), String(i), clock.time + i)
+  const full = used() - before
+  for (let i = 20_000; i < 200_000; i++) {
+    keep(token(i), String(i), clock.time + i)
+    cache.beginRead(token(i - 10_000))
+    cache.evict(token(i - 10_000))
+    cache.evictUser(String(i))
+    if (i % 1000 === 0) cache.beginProof()(clock.time + HEARTBEAT)
+  }
+  const later = used() - before
+  t.comment(`${Math.round(full / 20_000)} bytes per session, then ${Math.round(later / 20_000)}`)
+  t.ok(later < 2 * full, `${full} bytes when full, ${later} later`)
+  t.ok(cache.size <= 20_000)
+})
+
+t.test('an answer that was under way when its token was announced is not kept', async t => {
+  const { tracked, questions, cache, stored } = openTracked()
+  const found = tracked.find('CONSUMER', 'a')
+  cache.evict('a')
+  questions[0]!.answer(stored('a'))
+  t.match(await found, { user_id: '1' }, 'it is an answer all the same')
+  t.equal(cache.get('a'), null)
+})
+
+t.test('an answer that was under way when the database was emptied is not kept', async t => {
+  const { tracked, questions, cache, stored } = openTracked()
+  const found = tracked.find('CONSUMER', 'a')
+  cache.clear()
+  questions[0]!.answer(stored('a'))
+  await found
+  t.equal(cache.get('a'), null)
+})
+
+t.test('an answer that was under way when the connection was lost is not kept, also when it is back', async t => {
+  const { tracked, questions, cache, clock, stored } = openTracked()
+  const found = tracked.find('CONSUMER', 'a')
+  cache.switchOff()
+  cache.beginProof()(clock.time + HEARTBEAT)
+  questions[0]!.answer(stored('a'))
+  await found
+  t.equal(cache.get('a'), null)
+})
+
+t.test('of two questions under way for a token, announced between them, only the second is kept', async t => {
+  const { tracked, questions, cache, stored } = openTracked()
+  const first = tracked.find('CONSUMER', 'a')
+  cache.evict('a')
+  const second = tracked.find('CONSUMER', 'a')
+  questions[0]!.answer(stored('a', 'old'))
+  await first
+  t.equal(cache.get('a'), null)
+  questions[1]!.answer(stored('a', 'new'))
+  await second
+  t.match(cache.get('a'), { user_id: 'new' })
+})
+
+t.test('absence is not remembered', async t => {
+  const { tracked, questions, cache } = openTracked()
+  const found = tracked.find('CONSUMER', 'a')
+  questions[0]!.answer(null)
+  t.equal(await found, null)
+  t.equal(cache.size, 0)
+  tracked.find('CONSUMER', 'a')
+  t.equal(questions.length, 2, 'the next request asks again')
+})
+
+t.test('a store that fails says so, and its failure is not remembered', async t => {
+  const { tracked, questions, cache } = openTracked()
+  const found = tracked.find('CONSUMER', 'a')
+  questions[0]!.fail(new Error('away'))
+  await t.rejects(found as Promise<unknown>, /away/)
+  t.equal(cache.get('a'), null)
+})
+
+for (const verb of ['remove', 'renew'] as const) {
+  t.test(`a token is forgotten before its ${verb} is acknowledged, even when that fails`, async t => {
+    for (const outcome of ['done', 'fail'] as const) {
+      const { tracked, verbs, cache, remember } = openTracked()
+      await remember('a')
+      t.not(cache.get('a'), null)
+      const ended = tracked[verb]('CONSUMER', '1', 'a', 0)
+      verbs[0]![outcome](new Error('no answer in time'))
+      await ended.catch(() => undefined)
+      t.equal(cache.get('a'), null, outcome)
+    }
+  })
+}
+
+t.test('an answer that was under way when its token was removed here is not kept', async t => {
+  const { tracked, verbs, questions, cache, stored } = openTracked()
+  const found = tracked.find('CONSUMER', 'a')
+  const removed = tracked.remove('CONSUMER', '1', 'a')
+  verbs[0]!.done()
+  await removed
+  questions[0]!.answer(stored('a'))
+  await found
+  t.equal(cache.get('a'), null)
+})
+
+t.test('after a kickout no session of the user is given out until Redis was heard again', async t => {
+  for (const outcome of ['done', 'fail'] as const) {
+    const { tracked, verbs, questions, cache, clock, stored, remember } = openTracked()
+    await remember('a', '1')
+    await remember('b', '2')
+    const proofBefore = cache.beginProof()
+    const underWay = tracked.find('CONSUMER', 'c')
+    const kickout = tracked.removeAll('CONSUMER', '1')
+    verbs[0]![outcome](new Error('no answer in time'))
+    await kickout.catch(() => undefined)
+    t.equal(cache.get('a'), null)
+    t.not(cache.get('b'), null, 'other users stay')
+
+    questions[0]!.answer(stored('c', '1'))
+    await underWay
+    t.equal(cache.get('c'), null, 'neither is an answer that was under way')
+    proofBefore(clock.time + HEARTBEAT)
+    t.equal(cache.get('a'), null, 'a proof that began before proves nothing')
+    cache.beginProof()(clock.time + HEARTBEAT)
+    t.not(cache.get('a'), null, 'heard: what was not announced was not ended')
+  }
+})

@@ -1,0 +1,245 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
+import type { OpenedStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/open.ts'
+import { type EndOfWatch, MAX_UNKNOWN, SessionWatch } from '../../src/store/session-watch.ts'
+import { login, MINUTE } from './contract-world.ts'
+import { startCluster } from './redis-cluster.ts'
+import { type RedisServer, startRedis, withoutRedis, withoutRedisServer } from './redis-server.ts'
+import { keys, PREFIX, TRACKING, until } from './tracking-world.ts'
+
+/* Whoever watches a session is told of its end, whoever ends it, and of nothing else. */
+
+const log = createLog('silent')
+const MONTH = 30 * 24 * 60 * MINUTE
+
+interface Stage {
+  store: OpenedStore
+  /** The same store as another gateway has it. */
+  other: OpenedStore
+  clock: Clock & { ahead: number }
+  watch: SessionWatch
+  redis: RedisServer | null
+}
+
+function movableClock(): Stage['clock'] {
+  const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
+  return clock
+}
+
+function watchOn(t: Test, store: OpenedStore, clock: Clock, enforceDisable = false): SessionWatch {
+  const watch = new SessionWatch({ sessions: store.sessions, changes: store.changes, clock, log, enforceDisable })
+  t.teardown(() => watch.close())
+  return watch
+}
+
+/** Watches a session and answers what was told of it. */
+function watched(watch: SessionWatch, token: string, userId = 'u1'): EndOfWatch[] {
+  const told: EndOfWatch[] = []
+  watch.watch({ type: 'CONSUMER', token, userId }, why => void told.push(why))
+  return told
+}
+
+async function isTold(told: EndOfWatch[], why: EndOfWatch = 'ended'): Promise<boolean> {
+  await until(() => told.length > 0)
+  return told[0] === why
+}
+
+const aWhile = () => new Promise(resolve => setTimeout(resolve, 300))
+
+type Opening = (t: Test, enforceDisable?: boolean) => Promise<Stage>
+
+const openEmbedded: Opening = async (t, enforceDisable) => {
+  const clock = movableClock()
+  const settings = { kind: 'embedded' as const, prefix: PREFIX, timeout: 30_000 }
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-watch-'))
+  const store = await openStore(settings, folder, clock, log)
+  const other = await openStore(settings, folder, clock, log)
+  t.teardown(async () => {
+    await store.close()
+    await other.close()
+    rmSync(folder, { recursive: true })
+  })
+  return { store, other, clock, watch: watchOn(t, store, clock, enforceDisable), redis: null }
+}
+
+const openRedis =
+  (cache: Partial<typeof TRACKING>): Opening =>
+  async (t, enforceDisable) => {
+    const redis = await startRedis()
+    t.teardown(() => redis.stop())
+    const clock = movableClock()
+    const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 5000, redis: { url: redis.url } }
+    const store = await openStore(settings, '', systemClock, log, { ...TRACKING, ...cache }, true)
+    const other = await openStore(settings, '', systemClock, log)
+    t.teardown(async () => {
+      await store.close()
+      await other.close()
+    })
+    return { store, other, clock, watch: watchOn(t, store, clock, enforceDisable), redis }
+  }
+
+const STORES: Record<string, { open: Opening; skip: string | false }> = {
+  'embedded store': { open: openEmbedded, skip: false },
+  'Redis, sessions cached': { open: openRedis({}), skip: withoutRedis },
+  'Redis, sessions asked for': { open: openRedis({ business: 'off', consumer: 'off' }), skip: withoutRedis },
+}
+
+for (const [name, { open, skip }] of Object.entries(STORES)) {
+  t.test(name, { skip }, async t => {
+    await t.test('the end of a session is told, and nobody else is told', async t => {
+      const { store, other, watch } = await open(t)
+      const tokens = await Promise.all(
+        Array.from({ length: 4 }, () => login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)),
+      )
+      const bystander = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u2', MINUTE), 'u2')
+      const [own, elsewhere, ...rest] = tokens.map(token => watched(watch, token))
+      await store.sessions.remove('CONSUMER', 'u1', tokens[0]!)
+      t.ok(await isTold(own!), 'of a logout here')
+      await other.sessions.remove('CONSUMER', 'u1', tokens[1]!)
+      t.ok(await isTold(elsewhere!), 'of a logout elsewhere')
+      t.same(rest, [[], []])
+      await other.sessions.removeAll('CONSUMER', 'u1')
+      for (const told of rest) t.ok(await isTold(told), 'of a kickout')
+      await aWhile()
+      t.same([own, elsewhere, ...rest, bystander], [['ended'], ['ended'], ['ended'], ['ended'], []], 'once each')
+    })
+
+    await t.test('one who watches no longer is told nothing, the others are', async t => {
+      const { store, watch } = await open(t)
+      const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)
+      const [first, second]: EndOfWatch[][] = [[], []]
+      const stop = watch.watch({ type: 'CONSUMER', token, userId: 'u1' }, why => void first!.push(why))
+      watch.watch({ type: 'CONSUMER', token, userId: 'u1' }, why => void second!.push(why))
+      stop()
+      await store.sessions.remove('CONSUMER', 'u1', token)
+      t.ok(await isTold(second!))
+      t.same(first, [])
+    })
+
+    await t.test('a session that has ended already is told of at once', async t => {
+      const { store, watch } = await open(t)
+      const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)
+      await store.sessions.remove('CONSUMER', 'u1', token)
+      t.ok(await isTold(watched(watch, token)))
+    })
+
+    await t.test('a session is told of when its time is over, and a renewed one is not', async t => {
+      const { store, other, watch } = await open(t)
+      const [short, renewed] = [
+        await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 3000),
+        await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 3000),
+      ]
+      const told = [watched(watch, short), watched(watch, renewed)]
+      t.ok(await other.sessions.renew('CONSUMER', 'u1', renewed, Date.now() + MONTH))
+      t.ok(await isTold(told[0]!))
+      await aWhile()
+      t.same(told, [['ended'], []])
+    })
+
+    await t.test('a session whose time is made shorter is told of when that is over', async t => {
+      const { store, other, watch } = await open(t)
+      const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MONTH)
+      const told = watched(watch, token)
+      await aWhile()
+      t.same(told, [], 'a month is more than a timer of Node can wait for')
+      t.ok(await other.sessions.renew('CONSUMER', 'u1', token, Date.now() + 800))
+      t.ok(await isTold(told))
+    })
+
+    await t.test('a disabled login id ends what it watches only where that is enforced', async t => {
+      for (const enforced of [true, false]) {
+        const { store, other, watch } = await open(t, enforced)
+        const told = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE))
+        const bystander = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u2', MINUTE), 'u2')
+        await other.sessions.disable('CONSUMER', 'u1', Date.now() + MINUTE)
+        if (enforced) t.ok(await isTold(told))
+        await aWhile()
+        t.same([told, bystander], [enforced ? ['ended'] : [], []])
+      }
+    })
+
+    await t.test('many sessions end at once', async t => {
+      const { store, other, watch } = await open(t)
+      const users = Array.from({ length: 20 }, (_, i) => `u${i}`)
+      const told: EndOfWatch[][] = []
+      for (const user of users) {
+        const tokens = Array.from({ length: 60 }, () => login({ store, clock: systemClock }, 'CONSUMER', user, MINUTE))
+        for (const token of await Promise.all(tokens)) told.push(watched(watch, token, user))
+      }
+      await Promise.all(users.map(user => other.sessions.removeAll('CONSUMER', user)))
+      await until(() => told.every(({ length }) => length > 0))
+      t.ok(told.every(([why]) => why === 'ended'))
+    })
+  })
+}
+
+t.test('Redis, sessions cached: a record that another program deletes is told of', { skip: withoutRedis }, async t => {
+  const { store, watch, redis } = await openRedis({})(t)
+  const [deleted, flushed] = [
+    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
+    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
+  ]
+  const told = [watched(watch, deleted), watched(watch, flushed)]
+  await redis!.cli('DEL', keys.token('CONSUMER', deleted))
+  t.ok(await isTold(told[0]!))
+  t.same(told[1], [])
+  await redis!.cli('FLUSHALL')
+  t.ok(await isTold(told[1]!))
+})
+
+t.test(
+  'what became of a session while Redis could not be heard is told afterwards',
+  { skip: withoutRedis },
+  async t => {
+    const { store, watch, redis } = await openRedis({})(t)
+    const [ended, kept] = [
+      await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
+      await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
+    ]
+    const told = [watched(watch, ended), watched(watch, kept)]
+    await aWhile()
+    const record = await redis!.cli('GET', keys.token('CONSUMER', kept))
+    // It comes back empty: both were lost, and one is put back.
+    await redis!.kill()
+    await aWhile()
+    t.same(told, [[], []], 'an outage ends nothing')
+    await redis!.restart()
+    await redis!.cli('SET', keys.token('CONSUMER', kept), record, 'PX', String(MINUTE))
+    t.ok(await isTold(told[0]!))
+    await aWhile()
+    t.same(told[1], [])
+  },
+)
+
+t.test('while the store fails a session is kept for a while, and then given up', async t => {
+  const { store, clock, watch } = await openEmbedded(t)
+  const told = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 60 * MINUTE))
+  await aWhile()
+  await store.close()
+  await aWhile()
+  t.same(told, [])
+  clock.ahead = MAX_UNKNOWN - 5000
+  await new Promise(resolve => setTimeout(resolve, 1200))
+  t.same(told, [], 'not before its time')
+  clock.ahead = MAX_UNKNOWN
+  t.ok(await isTold(told, 'unknown'))
+})
+
+t.test('in a Cluster, where nothing is told, sessions are asked for', { skip: withoutRedisServer }, async t => {
+  const cluster = await startCluster()
+  t.teardown(() => cluster.stop())
+  const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 5000, redis: { cluster: cluster.nodes } }
+  const store = await openStore(settings, '', systemClock, log, TRACKING, true)
+  t.teardown(() => store.close())
+  const watch = watchOn(t, store, systemClock)
+  const tokens = await Promise.all([1, 2, 3].map(() => login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)))
+  const told = tokens.map(token => watched(watch, token))
+  await store.sessions.remove('CONSUMER', 'u1', tokens[0]!)
+  t.ok(await isTold(told[0]!))
+  t.same(told.slice(1), [[], []])
+})

@@ -1,0 +1,135 @@
+import t from 'tap'
+import { Unavailable } from '../../src/refusal.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type RedisServer, startRedis, withoutRedisServer } from './redis-server.ts'
+import { openDeleter } from './tracking-actors.ts'
+import { interleave } from './tracking-interleavings.ts'
+import { startRelay } from './tracking-relay.ts'
+import { isRemembered, keys, openTracked, remember, until, untilHeard, untilRemembered } from './tracking-world.ts'
+
+const HEARTBEAT = 400
+
+const nextTurn = () => new Promise(resolve => setImmediate(resolve))
+
+/** Asks in every turn until Redis has to be asked; answers when the last answer from memory was asked for. */
+async function lastServed(store: Store, token: string): Promise<number> {
+  for (let last = 0; ; ) {
+    const at = Date.now()
+    if (!isRemembered(store, token)) return last
+    last = at
+    await nextTurn()
+  }
+}
+
+const idsOf = async (server: RedisServer, type: 'pubsub' | 'normal'): Promise<string[]> =>
+  [...(await server.cli('CLIENT', 'LIST', 'TYPE', type)).matchAll(/^id=(\d+).* cmd=(?!client)/gm)].map(([, id]) => id!)
+
+await t.test('a store whose announcements are lost', { skip: withoutRedisServer }, async t => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+
+  await t.test('asks Redis as soon as the connection is cut, and remembers again when it is back', async t => {
+    const { store, log } = await openTracked(t, server)
+    const [ended, kept] = [await remember(store), await remember(store)]
+    // Nobody is there to hear of the deletion.
+    for (const id of await idsOf(server, 'pubsub')) await server.cli('CLIENT', 'KILL', 'ID', id)
+    await server.cli('DEL', keys.token('CONSUMER', ended))
+    await until(() => !isRemembered(store, kept))
+    t.equal(await store.sessions.find('CONSUMER', ended), null)
+    await untilRemembered(store, kept)
+    t.match(
+      log.map(({ msg }) => msg),
+      ['sessions are cached', 'sessions are not cached: the connection is lost', 'sessions are cached'],
+    )
+  })
+
+  await t.test('serves nothing from memory for longer than the heartbeat while they are held up', async t => {
+    const relay = await startRelay(t, server.port)
+    const { store, log } = await openTracked(t, relay, { heartbeat: HEARTBEAT })
+    const [ended, kept] = [await remember(store), await remember(store)]
+    for (let round = 0; round < 3; round++) {
+      await untilRemembered(store, kept)
+      const token = round === 0 ? ended : await remember(store)
+      relay.hold()
+      await server.cli('DEL', keys.token('CONSUMER', token))
+      const endedAt = Date.now()
+      const served = await lastServed(store, token)
+      t.ok(served - endedAt < HEARTBEAT, `served for ${served - endedAt} ms`)
+      t.equal(await store.sessions.find('CONSUMER', token), null, 'then Redis is asked')
+      t.match(await store.sessions.find('CONSUMER', kept), { user_id: '1' })
+      relay.release()
+      await untilRemembered(store, kept)
+      t.equal(await store.sessions.find('CONSUMER', token), null)
+    }
+    t.ok(log.some(({ msg }) => msg === 'sessions are not cached: Redis is silent'))
+  })
+
+  await t.test('gives up a connection on which nothing arrives any more', async t => {
+    const relay = await startRelay(t, server.port)
+    const { store } = await openTracked(t, relay, { heartbeat: HEARTBEAT })
+    const token = await remember(store)
+    const [before] = await idsOf(server, 'pubsub')
+    relay.hold()
+    await until(async () => !(await idsOf(server, 'pubsub')).includes(before!))
+    relay.release()
+    await untilRemembered(store, token)
+    t.not((await idsOf(server, 'pubsub'))[0], before, 'there is another one')
+  })
+
+  await t.test('serves nothing from memory for longer than the heartbeat when all of Redis stands still', async t => {
+    const { store } = await openTracked(t, server, { heartbeat: HEARTBEAT })
+    const token = await remember(store)
+    server.pause()
+    const pausedAt = Date.now()
+    const served = await lastServed(store, token)
+    t.ok(served - pausedAt < HEARTBEAT, `served for ${served - pausedAt} ms`)
+    await t.rejects(
+      store.sessions.find('CONSUMER', token) as Promise<unknown>,
+      Unavailable,
+      'not known, not logged out',
+    )
+    server.resume()
+    await untilRemembered(store, token)
+  })
+
+  await t.test('forgets everything when the connection it asks on is lost: it may be back elsewhere', async t => {
+    const { store } = await openTracked(t, server)
+    const token = await remember(store)
+    const [tracking] = await idsOf(server, 'pubsub')
+    for (const id of await idsOf(server, 'normal')) await server.cli('CLIENT', 'KILL', 'ID', id)
+    await until(() => !isRemembered(store, token))
+    await untilRemembered(store, token)
+    t.not((await idsOf(server, 'pubsub'))[0], tracking, 'the announcements were asked for anew')
+  })
+
+  await t.test('knows nothing of what a Redis held that came back empty', async t => {
+    const { store } = await openTracked(t, server)
+    const token = await remember(store)
+    await server.kill()
+    await until(() => !isRemembered(store, token))
+    await server.restart()
+    await until(async () => (await Promise.resolve(store.sessions.find('CONSUMER', token)).catch(() => token)) === null)
+    t.equal(isRemembered(store, await remember(store)), true)
+  })
+
+  await t.test('misses no end of a session while the connection comes and goes', async t => {
+    const { store } = await openTracked(t, server, { heartbeat: HEARTBEAT })
+    await untilHeard(store)
+    const deleter = await openDeleter(server.url)
+    t.teardown(() => deleter.close())
+    let running = true
+    const cutting = (async () => {
+      while (running) {
+        await server.cli('CLIENT', 'KILL', 'TYPE', 'pubsub')
+        await new Promise(resolve => setTimeout(resolve, Math.random() * 100))
+      }
+    })()
+    const outcome = await interleave({ serving: store, create: deleter.create, end: deleter.end }, 5000)
+    running = false
+    await cutting
+    t.comment(`${outcome.remembered} of ${outcome.interleavings} were served from memory`)
+    t.ok(outcome.remembered > 0)
+    t.equal(outcome.revived, 0)
+    t.ok(outcome.latenessOfLook.every(ms => ms < HEARTBEAT))
+  })
+})

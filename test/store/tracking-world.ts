@@ -1,0 +1,79 @@
+import type { Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import type { Settings } from '../../src/config/schema.ts'
+import type { SessionCacheSettings } from '../../src/config/session-cache-schema.ts'
+import { createLog } from '../../src/log.ts'
+import { type LoginType, writeRecord } from '../../src/side/record.ts'
+import { type OpenedStore, openStore } from '../../src/store/open.ts'
+import { createKeys } from '../../src/store/redis/keys.ts'
+import type { Store } from '../../src/store/store.ts'
+import { freshToken, MINUTE, record } from './contract-world.ts'
+
+export const PREFIX = 'svc:auth'
+export const keys = createKeys(PREFIX)
+export const TRACKING: SessionCacheSettings = {
+  business: 'tracking',
+  consumer: 'tracking',
+  heartbeat: 1000,
+  max_entries: 100_000,
+}
+
+export interface Tracked {
+  store: OpenedStore
+  /** What it wrote, line by line. */
+  log: { level: number; msg: string }[]
+}
+
+/** A gateway's store on a Redis of the tests, remembering both sides; closed when the test ends. */
+export async function openTracked(
+  t: Test,
+  redis: NonNullable<Settings['store']['redis']>,
+  cache: Partial<SessionCacheSettings> = {},
+): Promise<Tracked> {
+  const log: Tracked['log'] = []
+  const logger = createLog('trace', { write: line => void log.push(JSON.parse(line)) })
+  const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 2000, redis }
+  const store = await openStore(settings, '', systemClock, logger, { ...TRACKING, ...cache })
+  t.teardown(() => store.close())
+  return { store, log }
+}
+
+/** Whether a token is answered without a question to Redis. */
+export function isRemembered({ sessions }: Store, token: string, type: LoginType = 'CONSUMER'): boolean {
+  const found = sessions.find(type, token)
+  if (!(found instanceof Promise)) return true
+  // Such an answer is awaited by nobody.
+  found.catch(() => undefined)
+  return false
+}
+
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise(resolve => setTimeout(resolve, 2))
+}
+
+/** Logs a consumer in and resolves when the store remembers it. */
+export async function remember(store: Store, userId = '1', lifetime = 10 * MINUTE): Promise<string> {
+  const token = freshToken()
+  await store.sessions.add('CONSUMER', token, record('CONSUMER', userId), Date.now() + lifetime)
+  await untilRemembered(store, token)
+  return token
+}
+
+export async function untilRemembered(store: Store, token: string): Promise<void> {
+  await until(async () => {
+    const found = store.sessions.find('CONSUMER', token)
+    if (!(found instanceof Promise)) return true
+    await found.catch(() => null)
+    return false
+  })
+}
+
+/** Resolves when the store has heard of everything that was done before, by whomever. */
+export async function untilHeard(store: OpenedStore): Promise<void> {
+  const marker = freshToken()
+  const key = keys.token('CONSUMER', marker)
+  await store.redis!.set(key, writeRecord(record('CONSUMER', 'marker')), 'PX', MINUTE)
+  await untilRemembered(store, marker)
+  await store.redis!.unlink(key)
+  await until(() => !isRemembered(store, marker))
+}

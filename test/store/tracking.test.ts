@@ -1,0 +1,159 @@
+import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
+import type { RedisStore } from '../../src/store/redis/redis.ts'
+import { trackRedisStore } from '../../src/store/redis/tracked.ts'
+import { storeContract } from './contract.ts'
+import { freshToken, MINUTE, record } from './contract-world.ts'
+import { startRedis, withoutRedis } from './redis-server.ts'
+import { openRedisUnderTest } from './redis-under-test.ts'
+import { isRemembered, keys, openTracked, remember, TRACKING, until, untilHeard } from './tracking-world.ts'
+
+await t.test('the law of the stores, remembered', { skip: withoutRedis }, async t => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  await storeContract(t, 'tracked', async () => {
+    const world = await openRedisUnderTest({ url: server.url })
+    const store = trackRedisStore(world.store as RedisStore, keys, TRACKING, systemClock, createLog('silent'))
+    await untilHeard(store)
+    return {
+      store,
+      clock: world.clock,
+      async fastForward(ms) {
+        await world.fastForward(ms)
+        await untilHeard(store)
+      },
+      close: () => store.close(),
+    }
+  })
+})
+
+await t.test('sessions that Redis announces', { skip: withoutRedis }, async t => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+
+  await t.test('a session is asked for once, and again after each change', async t => {
+    const { store } = await openTracked(t, server)
+    const token = await remember(store)
+    const key = keys.token('CONSUMER', token)
+    t.equal(isRemembered(store, token), true)
+
+    const changes = {
+      'another record': ['SET', key, JSON.stringify(record('CONSUMER', '2')), 'KEEPTTL'],
+      'another end': ['EXPIRE', key, '1000'],
+      'no end': ['PERSIST', key],
+      'another name': ['RENAME', key, `${key}x`],
+      'its name again': ['RENAME', `${key}x`, key],
+    }
+    for (const [change, [command, ...args]] of Object.entries(changes)) {
+      await server.cli(command!, ...args)
+      await untilHeard(store)
+      t.equal(isRemembered(store, token), false, change)
+      await until(() => isRemembered(store, token) || change === 'another name')
+    }
+    t.equal((await store.sessions.find('CONSUMER', token))?.user_id, '2')
+    await server.cli('DEL', key)
+    await untilHeard(store)
+    t.equal(await store.sessions.find('CONSUMER', token), null)
+  })
+
+  await t.test('many keys at once are all heard of', async t => {
+    const { store } = await openTracked(t, server)
+    const tokens = await Promise.all(Array.from({ length: 500 }, () => remember(store)))
+    await server.cli('DEL', ...tokens.map(token => keys.token('CONSUMER', token)))
+    await untilHeard(store)
+    for (const token of tokens) if (isRemembered(store, token)) t.fail('a deleted session is remembered')
+  })
+
+  for (const flush of ['FLUSHALL', 'FLUSHDB']) {
+    await t.test(`${flush} ends every session`, async t => {
+      const { store } = await openTracked(t, server)
+      const tokens = await Promise.all(Array.from({ length: 5 }, () => remember(store)))
+      await server.cli(flush)
+      await untilHeard(store)
+      for (const token of tokens) t.equal(await store.sessions.find('CONSUMER', token), null)
+    })
+  }
+
+  await t.test('a session ends by its own time, however late Redis says so', async t => {
+    const { store } = await openTracked(t, server)
+    // Redis now looks for keys at their end once in a second.
+    await server.cli('CONFIG', 'SET', 'hz', '1')
+    t.teardown(() => server.cli('CONFIG', 'SET', 'hz', '10'))
+    const end = Date.now() + 400
+    const token = freshToken()
+    await store.sessions.add('CONSUMER', token, record('CONSUMER', '1'), end)
+    await store.sessions.find('CONSUMER', token)
+    for (let before = Date.now(); ; before = Date.now()) {
+      const remembered = isRemembered(store, token)
+      if (before >= end) {
+        t.equal(remembered, false)
+        break
+      }
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    t.equal(await store.sessions.find('CONSUMER', token), null)
+  })
+
+  await t.test('what a store ends or renews itself it forgets before it says so', async t => {
+    const { store } = await openTracked(t, server)
+    const { sessions } = store
+    for (let i = 0; i < 150; i++) {
+      const userId = String(i)
+      const [one, two] = [await remember(store, userId), await remember(store, userId)]
+      await sessions.renew('CONSUMER', userId, one, Date.now() + 5 * MINUTE)
+      if (isRemembered(store, one)) t.fail('a renewed session is remembered with its old end')
+      await sessions.remove('CONSUMER', userId, one)
+      if (isRemembered(store, one)) t.fail('a removed session is remembered')
+      await sessions.removeAll('CONSUMER', userId)
+      if (isRemembered(store, two)) t.fail('a session is remembered whose user was kicked out')
+    }
+  })
+
+  await t.test('a user who logs in after a kickout is soon remembered again', async t => {
+    const { store } = await openTracked(t, server)
+    await remember(store, '1')
+    await store.sessions.removeAll('CONSUMER', '1')
+    t.equal(isRemembered(store, await remember(store, '1')), true)
+  })
+
+  await t.test('a side that is off asks every time', async t => {
+    const { store } = await openTracked(t, server, { business: 'off' })
+    await remember(store)
+    const token = freshToken()
+    await store.sessions.add('BUSINESS', token, record('BUSINESS', '1'), Date.now() + MINUTE)
+    for (let i = 0; i < 3; i++) t.match(await store.sessions.find('BUSINESS', token), { user_id: '1' })
+    t.equal(isRemembered(store, token, 'BUSINESS'), false)
+  })
+
+  await t.test('a token remembered on one side is nothing on the other', async t => {
+    const { store } = await openTracked(t, server)
+    const token = await remember(store)
+    t.equal(await store.sessions.find('BUSINESS', token), null)
+    t.equal(isRemembered(store, token, 'BUSINESS'), false)
+    t.equal(isRemembered(store, token), true)
+  })
+
+  await t.test('a record is handed to many requests, so none can change it', async t => {
+    const { store } = await openTracked(t, server)
+    const token = freshToken()
+    const stored = record('CONSUMER', '1', { roles: ['a'] })
+    await store.sessions.add('CONSUMER', token, stored, Date.now() + MINUTE)
+    await until(() => isRemembered(store, token))
+    const found = await store.sessions.find('CONSUMER', token)
+    t.throws(() => (found?.extra.roles as string[]).push('SUPER_ADMIN'), TypeError)
+    t.strictSame(await store.sessions.find('CONSUMER', token), stored)
+  })
+
+  await t.test('a Redis that refuses the tracking is asked every time, and the log says so once', async t => {
+    await server.cli('ACL', 'SETUSER', 'plain', 'on', 'nopass', '~*', '&*', '+@all', '-client|tracking')
+    const { store, log } = await openTracked(t, { url: server.url.replace('://', '://plain:x@') })
+    const refusals = () => log.filter(({ msg }) => /sessions are not cached: Redis refuses/.test(msg))
+    await until(() => refusals().length > 0)
+    const token = freshToken()
+    await store.sessions.add('CONSUMER', token, record('CONSUMER', '1'), Date.now() + MINUTE)
+    for (let i = 0; i < 3; i++) t.match(await store.sessions.find('CONSUMER', token), { user_id: '1' })
+    t.equal(isRemembered(store, token), false)
+    t.equal(refusals().length, 1)
+  })
+})

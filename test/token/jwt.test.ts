@@ -1,0 +1,108 @@
+import { createHmac } from 'node:crypto'
+import fastify from 'fastify'
+import t from 'tap'
+import { registerJwt } from '../../src/http/jwt.ts'
+import type { Token } from '../../src/token/bearer.ts'
+import { createJwt, type JwtAlgorithm } from '../../src/token/jwt.ts'
+
+const SECRET = '0123456789abcdef0123456789abcdef'
+const NOW = Date.now()
+const IAT = Math.floor(NOW / 1000)
+
+const encode = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+function forge(header: unknown, payload: unknown, hash = 'sha256', secret: string = SECRET): string {
+  const input = `${encode(header)}.${encode(payload)}`
+  return `${input}.${createHmac(hash, secret).update(input).digest('base64url')}`
+}
+
+async function openJwt(algorithm: JwtAlgorithm = 'HS256') {
+  const app = fastify()
+  t.teardown(() => app.close())
+  const signer = await registerJwt(app, {
+    secret_key: SECRET,
+    algorithm,
+    expire_seconds: 60,
+    token_name: 'Authorization',
+  })
+  return createJwt(signer, algorithm, { now: () => NOW })
+}
+
+const claims = { jti: 'x', iat: IAT }
+const good = { alg: 'HS256', typ: 'JWT' }
+const deep = JSON.parse(`${'{"a":'.repeat(1000)}1${'}'.repeat(1000)}`)
+
+t.test('an issued token has exactly jti and iat, and reads back', async t => {
+  for (const algorithm of ['HS256', 'HS384', 'HS512'] as const) {
+    const jwt = await openJwt(algorithm)
+    const token = jwt.issue()
+    const [header, payload] = token
+      .split('.')
+      .slice(0, 2)
+      .map(part => JSON.parse(Buffer.from(part, 'base64url').toString()))
+    t.same(header, { alg: algorithm, typ: 'JWT' })
+    t.same(Object.keys(payload).sort(), ['iat', 'jti'])
+    t.equal(payload.iat, IAT)
+    t.match(payload.jti, /^[0-9a-f]{12}[\w-]{22}$/, 'the moment, and 128 random bits')
+    t.same(jwt.read(token), payload)
+    t.same(jwt.read(token), payload, 'also when it is read again')
+    t.not(jwt.issue(), token)
+  }
+})
+
+t.test('a token that another program signed with the same secret is read', async t => {
+  const jwt = await openJwt()
+  t.same(jwt.read(forge(good, claims) as Token), claims)
+  t.same(jwt.read(forge({ alg: 'HS256' }, { ...claims, sub: 'x' }) as Token), claims)
+})
+
+const REFUSED: [name: string, token: string][] = [
+  ['alg none', `${encode({ alg: 'none' })}.${encode(claims)}.AA`],
+  ['alg None', forge({ alg: 'None' }, claims)],
+  ['alg RS256', forge({ alg: 'RS256' }, claims)],
+  ['alg HS384 with the same secret', forge({ alg: 'HS384' }, claims, 'sha384')],
+  ['alg missing', forge({ typ: 'JWT' }, claims)],
+  ['alg as an array', forge({ alg: ['HS256'] }, claims)],
+  ['a crit header', forge({ ...good, crit: ['exp'] }, claims)],
+  ['b64 false', forge({ ...good, b64: false }, claims)],
+  ['a kid header', forge({ ...good, kid: '../../key' }, claims)],
+  ['a jku header', forge({ ...good, jku: 'http://evil.example' }, claims)],
+  ['a jwk header', forge({ ...good, jwk: { kty: 'oct' } }, claims)],
+  ['typ at+jwt', forge({ alg: 'HS256', typ: 'at+jwt' }, claims)],
+  ['a header that is an array', forge([], claims)],
+  ['a header that is no JSON', forge('x', claims)],
+  ['a payload array', forge(good, [claims])],
+  ['a payload string', forge(good, '"x"')],
+  ['a payload number', forge(good, '12')],
+  ['a payload null', forge(good, 'null')],
+  ['a payload that is no JSON', forge(good, '{')],
+  ['jti missing', forge(good, { iat: IAT })],
+  ['jti a number', forge(good, { jti: 12, iat: IAT })],
+  ['jti empty', forge(good, { jti: '', iat: IAT })],
+  ['iat missing', forge(good, { jti: 'x' })],
+  ['iat a string', forge(good, { jti: 'x', iat: String(IAT) })],
+  ['iat null', forge(good, { jti: 'x', iat: null })],
+  ['iat far in the future', forge(good, { jti: 'x', iat: IAT + 3600 })],
+  ['iat infinite', forge(good, '{"jti":"x","iat":1e400}')],
+  ['a payload 1000 levels deep', forge(good, { ...claims, deep })],
+  ['another secret', forge(good, claims, 'sha256', 'fedcba9876543210fedcba9876543210')],
+  ['an expired exp', forge(good, { ...claims, exp: IAT - 10 })],
+]
+
+for (const [name, token] of REFUSED) {
+  t.test(`a token with ${name} is no token of ours`, async t => {
+    const jwt = await openJwt()
+    t.equal(jwt.read(token as Token), null)
+  })
+}
+
+t.test('the same bytes written as another string are another token', async t => {
+  const jwt = await openJwt()
+  const token = jwt.issue()
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const last = alphabet.indexOf(token.at(-1)!)
+  const twin = token.slice(0, -1) + alphabet[last ^ 1]
+  t.same(Buffer.from(twin.split('.')[2]!, 'base64url'), Buffer.from(token.split('.')[2]!, 'base64url'))
+  t.equal(jwt.read(twin as Token), null)
+})

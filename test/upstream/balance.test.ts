@@ -1,0 +1,98 @@
+import t, { type Test } from 'tap'
+import { createUpstreamTable, type Upstream } from '../../src/upstream/table.ts'
+import type { HttpTarget } from '../../src/upstream/targets.ts'
+import { upstreamSettings, type WrittenUpstream } from '../forward/world.ts'
+import { startRawUpstream } from '../upstream.ts'
+
+/** Three targets that are never asked, `a` to `c`, and a clock that stands until it is set. */
+function threeTargets(t: Test, written: WrittenUpstream = {}) {
+  const clock = { time: 0, now: () => clock.time }
+  const targets = ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://127.0.0.1:3']
+  const table = createUpstreamTable([upstreamSettings({ targets, ...written })], { clock })
+  t.teardown(() => table.close())
+  const upstream = table.upstreams[0]!
+  return { upstream, clock, ...namesOf(upstream) }
+}
+
+function namesOf(upstream: Upstream) {
+  const nameOf = (target: HttpTarget | null): string =>
+    target === null ? '-' : 'abc'[upstream.targets.indexOf(target)]!
+  return { nameOf, turns: (count: number) => Array.from({ length: count }, () => nameOf(upstream.next())).join('') }
+}
+
+function eject(target: HttpTarget): void {
+  const { era } = target.standing
+  for (let i = 0; i < 5; i++) target.failed(era, new Error('failed'))
+}
+
+for (const balance of ['round-robin', 'least-pending'] as const) {
+  t.test(`${balance}: targets that are out are passed over, and tried when their time is over`, async t => {
+    const { upstream, clock, turns } = threeTargets(t, { balance })
+    t.equal(turns(6), 'abcabc')
+    eject(upstream.targets[1]!)
+    t.notMatch(turns(12), 'b')
+    clock.time = 10_000
+    t.equal(turns(12).replaceAll(/[ac]/g, ''), 'b', 'by one request')
+    clock.time = 11_000
+    t.equal(turns(12).replaceAll(/[ac]/g, ''), 'b', 'a second')
+    upstream.targets[1]!.succeeded(upstream.targets[1]!.standing.era)
+    t.match(turns(3), 'b', 'and get their share when one is answered')
+  })
+
+  t.test(`${balance}: when no target is up, all are tried`, async t => {
+    const { upstream, turns } = threeTargets(t, { balance })
+    for (const target of upstream.targets) eject(target)
+    t.same(new Set(turns(3)), new Set('abc'))
+  })
+}
+
+t.test('what failed at one target goes to those that are up first, and to each once', async t => {
+  const { upstream, nameOf } = threeTargets(t)
+  const [a, b, c] = upstream.targets as [HttpTarget, HttpTarget, HttpTarget]
+  t.equal(upstream.next(), a)
+  eject(b)
+  t.equal(nameOf(upstream.another([a])), 'c')
+  t.equal(nameOf(upstream.another([a, c])), 'b', 'better a chance than none')
+  t.equal(upstream.another([a, b, c]), null)
+})
+
+/** Servers that take requests and never answer. */
+async function silent(t: Test, written: WrittenUpstream) {
+  const servers = await Promise.all([1, 2, 3].map(() => startRawUpstream(() => {})))
+  const table = createUpstreamTable([upstreamSettings({ targets: servers.map(({ url }) => url), ...written })])
+  t.teardown(() => {
+    table.close()
+    return Promise.all(servers.map(server => server.close()))
+  })
+  const upstream = table.upstreams[0]!
+  const ask = (target: HttpTarget): void =>
+    target.dispatch(
+      { method: 'GET', path: '/', headers: ['host', 'h'], body: null },
+      { onConnect() {}, onHeaders() {}, onData() {}, onAwait() {}, onComplete() {}, onError() {} },
+    )
+  return { upstream, ask, ...namesOf(upstream) }
+}
+
+t.test('least-pending: the target with the fewest requests under way is next', async t => {
+  const { upstream, ask, nameOf, turns } = await silent(t, { balance: 'least-pending' })
+  const [a, b, c] = upstream.targets as [HttpTarget, HttpTarget, HttpTarget]
+  for (const target of [a, a, b, b, b, c]) ask(target)
+  t.equal(turns(4), 'cccc')
+  for (const target of [c, c, c]) ask(target)
+  t.equal(turns(2), 'aa')
+  for (let i = 0; i < 9; i++) ask(upstream.next()!)
+  t.same([a, b, c].map(nameOf), ['a', 'b', 'c'])
+  t.same(
+    [a, b, c].map(target => target.open),
+    [6, 6, 6],
+  )
+})
+
+t.test('a target that has no connection left is passed over while another has', async t => {
+  const { upstream, ask, turns } = await silent(t, { connections: { limit: 2 } })
+  const [a, b, c] = upstream.targets as [HttpTarget, HttpTarget, HttpTarget]
+  for (const target of [b, b]) ask(target)
+  t.notMatch(turns(9), 'b')
+  for (const target of [a, a, c, c]) ask(target)
+  t.same(new Set(turns(3)), new Set('abc'), 'when none has, they wait in turn')
+})

@@ -1,0 +1,235 @@
+import { createServer, type Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { Connections } from '../../src/upstream/connections.ts'
+import type { Receiver, RequestBody, UpstreamRequest } from '../../src/upstream/receiver.ts'
+import { UnwritableRequest } from '../../src/upstream/request-head.ts'
+import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
+import { until } from '../forward/world.ts'
+import { type RawUpstream, startRawUpstream } from '../upstream.ts'
+
+/* Which connections there are, when they are used again, and what is written on them. */
+
+const GET: UpstreamRequest = { method: 'GET', path: '/', headers: ['host', 'h'], body: null }
+const OK = 'HTTP/1.1 200 OK\r\n'
+
+async function open(
+  t: Test,
+  speak: (socket: Socket, request: string) => void,
+  connections: Partial<TargetOptions['connections']> = {},
+) {
+  const upstream: RawUpstream = await startRawUpstream(speak)
+  const target = new HttpTarget(upstream.url, {
+    timeouts: { connect: 5000, response: 5000 },
+    connections: { limit: 100, queue: 100, wait: 5000, idle: 60_000, lifetime: 60_000, ...connections },
+    ejection: null,
+    tls: {},
+    clock: systemClock,
+    report() {},
+  })
+  t.teardown(() => {
+    target.close()
+    return upstream.close()
+  })
+  return { upstream, target, ask: (request: UpstreamRequest = GET) => ask(target, request) }
+}
+
+/** Sends a request; answers its body, or why there is none. */
+function ask(target: Pick<HttpTarget, 'dispatch'>, request: UpstreamRequest): Promise<string | Error> {
+  return new Promise(resolve => {
+    let body = ''
+    const receiver: Receiver = {
+      onConnect() {},
+      onHeaders() {},
+      onData(chunk) {
+        body += chunk
+      },
+      onAwait() {},
+      onComplete: () => resolve(body),
+      onError: resolve,
+    }
+    target.dispatch(request, receiver)
+  })
+}
+
+/** Lets what has arrived be looked at. */
+const turn = () => new Promise(resolve => setTimeout(resolve, 20))
+
+t.test('a connection is used again and again', async t => {
+  const { upstream, ask } = await open(t, socket => socket.write(`${OK}Content-Length: 2\r\n\r\nok`))
+  for (let i = 0; i < 20; i++) {
+    t.equal(await ask(), 'ok')
+    await turn()
+  }
+  t.equal(upstream.heard.length, 1)
+})
+
+const ENDING: Record<string, [speech: string, method: string]> = {
+  'says that it closes': [`${OK}Connection: close\r\nContent-Length: 2\r\n\r\nok`, 'GET'],
+  'speaks HTTP/1.0': ['HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 'GET'],
+  'sends more than the response': [`${OK}Content-Length: 2\r\n\r\nokmore`, 'GET'],
+  'says that it is about to close': [`${OK}Keep-Alive: timeout=1\r\nContent-Length: 2\r\n\r\nok`, 'GET'],
+  'was asked for a head': [`${OK}Content-Length: 2\r\n\r\n`, 'HEAD'],
+}
+for (const [what, [speech, method]] of Object.entries(ENDING)) {
+  t.test(`a connection on which the target ${what} is used once, and closed`, async t => {
+    const { upstream, ask } = await open(t, socket => socket.write(speech))
+    for (let i = 1; i <= 3; i++) {
+      t.match(await ask({ ...GET, method }), method === 'HEAD' ? '' : 'ok')
+      t.ok(await until(() => upstream.sockets.size === 0))
+      t.equal(upstream.heard.length, i)
+    }
+  })
+}
+
+t.test('an unused connection is closed in its time, which the target can shorten', async t => {
+  for (const [head, idle] of [
+    ['', 300],
+    ['Keep-Alive: max=5, timeout=2\r\n', 60_000],
+  ] as const) {
+    const { upstream, ask } = await open(t, socket => socket.write(`${OK}${head}Content-Length: 2\r\n\r\nok`), { idle })
+    t.equal(await ask(), 'ok')
+    await turn()
+    t.equal(await ask(), 'ok')
+    t.equal(upstream.heard.length, 1)
+    t.ok(await until(() => upstream.sockets.size === 0))
+  }
+})
+
+t.test('a target that speaks on an unused connection is not listened to', async t => {
+  const { upstream, ask } = await open(t, socket => socket.write(`${OK}Content-Length: 2\r\n\r\nok`))
+  t.equal(await ask(), 'ok')
+  for (const socket of upstream.sockets) socket.write(`${OK}Content-Length: 4\r\n\r\nevil`)
+  t.ok(await until(() => upstream.sockets.size === 0))
+  t.equal(await ask(), 'ok')
+})
+
+t.test('an unused connection that the target closes is replaced', async t => {
+  const { upstream, ask, target } = await open(t, socket => socket.write(`${OK}Content-Length: 2\r\n\r\nok`))
+  t.equal(await ask(), 'ok')
+  for (const socket of upstream.sockets) socket.end()
+  t.ok(await until(() => upstream.sockets.size === 0))
+  t.equal(await ask(), 'ok')
+  await turn()
+  t.equal(target.open, 0)
+})
+
+/** A body of which nothing comes. */
+const SILENT_BODY: RequestBody = { start() {}, pause() {}, resume() {}, stop() {}, discard() {} }
+
+/** A connection in memory: what the target says and does is seen in the very turn in which it is done. */
+class Wire extends Duplex {
+  written = ''
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.written += chunk.toString('latin1')
+    done()
+  }
+}
+
+t.test('a request for which a used connection was chosen, and nothing written, outlives it', async t => {
+  const LEAVING: Record<string, (wire: Wire) => void> = {
+    'by closing it': wire => wire.push(null),
+    'by a reset': wire => wire.destroy(new Error('ECONNRESET')),
+    'by a word': wire => wire.push('HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n'),
+  }
+  for (const [how, leave] of Object.entries(LEAVING)) {
+    const wires: Wire[] = []
+    const connections = new Connections({
+      connect(done) {
+        const wire = new Wire()
+        wires.push(wire)
+        setImmediate(() => done(null, wire as unknown as Socket))
+        return wire as unknown as Socket
+      },
+      responseLimit: 5000,
+      settings: { limit: 10, queue: 10, wait: 5000, idle: 60_000, lifetime: 60_000 },
+      growOld: false,
+    })
+    t.teardown(() => connections.close())
+    const answer = async (wire: Wire): Promise<void> => {
+      while (wire.written === '') await turn()
+      wire.push(`${OK}Content-Length: 2\r\n\r\nok`)
+    }
+    const first = ask(connections, GET)
+    await answer(wires[0]!)
+    t.equal(await first, 'ok')
+    await turn()
+
+    const second = ask(connections, GET)
+    leave(wires[0]!)
+    await turn()
+    t.equal(wires.length, 2, how)
+    await answer(wires[1]!)
+    t.equal(await second, 'ok')
+    await turn()
+
+    const third = ask(connections, { ...GET, method: 'POST', body: SILENT_BODY })
+    leave(wires[1]!)
+    t.ok((await third) instanceof Error, 'but not with a body')
+    t.equal(connections.open, 0)
+  }
+})
+
+t.test('what is written of a request is what it is made of', async t => {
+  const { upstream, ask } = await open(t, socket => socket.end(`${OK}Content-Length: 2\r\n\r\nok`))
+  await ask({ method: 'GET', path: '/a?b', headers: ['host', 'h', 'X-A', '1', 'x-a', '\xff'], body: null })
+  await ask({ method: 'POST', path: '/', headers: ['host', 'h'], body: null })
+  await ask({ method: 'DELETE', path: '/', headers: ['host', 'h', 'Content-Length', '0'], body: null })
+  await ask({ method: 'HEAD', path: '/', headers: ['host', 'h'], body: null })
+  t.same(upstream.heard, [
+    'GET /a?b HTTP/1.1\r\nhost: h\r\nX-A: 1\r\nx-a: \xff\r\nconnection: keep-alive\r\n\r\n',
+    'POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 0\r\nconnection: keep-alive\r\n\r\n',
+    'DELETE / HTTP/1.1\r\nhost: h\r\nContent-Length: 0\r\nconnection: keep-alive\r\n\r\n',
+    'HEAD / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n',
+  ])
+})
+
+t.test('a request that would say more than its lines is not written, and harms no connection', async t => {
+  const { upstream, ask, target } = await open(t, socket => socket.write(`${OK}Content-Length: 2\r\n\r\nok`))
+  t.equal(await ask(), 'ok')
+  await turn()
+  for (const request of [
+    { ...GET, headers: ['host', 'h', 'x-login-id', '1\r\nx-evil: 1'] },
+    { ...GET, headers: ['host', 'h', 'x-login-id', '1\0'] },
+    { ...GET, headers: ['host', 'h', 'x-login-id', '你'] },
+    { ...GET, path: '/ HTTP/1.1\r\nx-evil: 1\r\n\r\n' },
+  ]) {
+    t.ok((await ask(request)) instanceof UnwritableRequest)
+    await turn()
+  }
+  t.equal(await ask(), 'ok')
+  await turn()
+  t.equal(target.open, 0)
+  t.equal(upstream.heard.length, 1)
+  t.notMatch(upstream.heard[0], 'evil')
+})
+
+t.test('requests to a target that has been closed end at once', async t => {
+  const { ask, target } = await open(t, () => {})
+  target.close()
+  t.ok((await ask()) instanceof Error)
+  t.equal(target.open, 0)
+})
+
+t.test('connections that are refused leave nothing behind', async t => {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  const target = new HttpTarget(`http://127.0.0.1:${port}`, {
+    timeouts: { connect: 5000, response: 5000 },
+    connections: { limit: 2, queue: 100, wait: 5000, idle: 60_000, lifetime: 60_000 },
+    ejection: null,
+    tls: {},
+    clock: systemClock,
+    report() {},
+  })
+  t.teardown(() => target.close())
+  const outcomes = await Promise.all(Array.from({ length: 50 }, () => ask(target, GET)))
+  t.ok(outcomes.every(outcome => outcome instanceof Error && !/queue|free/.test(outcome.message)))
+  t.equal(target.open, 0)
+})

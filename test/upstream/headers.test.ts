@@ -1,0 +1,285 @@
+import t from 'tap'
+import type { Verdict } from '../../src/gate/rules.ts'
+import type { LoginType } from '../../src/side/record.ts'
+import type { Session } from '../../src/side/side.ts'
+import { createRequestHeaders, type HeaderPolicy, type IncomingRequest } from '../../src/upstream/headers.ts'
+
+const session = (type: LoginType, user_id: string): Session => ({
+  token: 'a.b.c' as Session['token'],
+  claims: { jti: 'j', iat: 0 },
+  record: { user_id, type, created_at: '', extra: {} },
+})
+
+type Headers = [name: string, value: string][]
+
+interface Case extends Partial<Omit<IncomingRequest, 'rawHeaders' | 'connection'>> {
+  tokenHeader?: string
+  policy?: Partial<HeaderPolicy>
+}
+
+const AUTHENTICATED: Verdict = { need: 'CONSUMER', rule: 4 }
+const PUBLIC: Verdict = { need: 'none', rule: 3 }
+const PREFLIGHT: Verdict = { need: 'none', rule: 2 }
+const USER = session('CONSUMER', 'user-7')
+
+/** What goes on of these headers: name and value pairs, names in lower case. */
+function sent(headers: Headers, { tokenHeader = 'authorization', policy, ...request }: Case = {}): Headers {
+  const connection = headers.filter(([name]) => name.toLowerCase() === 'connection').map(([, value]) => value)
+  const flat = createRequestHeaders(tokenHeader)(
+    {
+      rawHeaders: headers.flat(),
+      connection: connection.length > 0 ? connection.join(', ') : undefined,
+      verdict: AUTHENTICATED,
+      session: USER,
+      id: 'request-1',
+      ip: '198.51.100.7',
+      protocol: 'http',
+      host: 'shop.example',
+      ...request,
+    },
+    { host: 'backend:3000', passAuthorization: false, ...policy },
+  )
+  const pairs: Headers = []
+  for (let i = 0; i < flat.length; i += 2) pairs.push([flat[i]!.toLowerCase(), flat[i + 1]!])
+  return pairs
+}
+
+const valuesOf = (name: string, headers: Headers): string[] => headers.filter(([n]) => n === name).map(([, v]) => v)
+
+const OURS: Headers = [
+  ['x-forwarded-for', '198.51.100.7'],
+  ['x-forwarded-proto', 'http'],
+  ['x-forwarded-host', 'shop.example'],
+  ['x-forwarded-port', '80'],
+  ['x-request-id', 'request-1'],
+  ['x-login-id', 'user-7'],
+  ['x-login-type', 'CONSUMER'],
+]
+
+t.test('a request gets its host first, its own headers in their order, and ours last', async t => {
+  const headers: Headers = [
+    ['Host', 'shop.example'],
+    ['Accept', 'application/json'],
+    ['Cookie', 'a=1'],
+    ['X-Custom', 'one'],
+    ['x-custom', 'two'],
+    ['Content-Length', '3'],
+  ]
+  t.same(sent(headers), [
+    ['host', 'backend:3000'],
+    ['accept', 'application/json'],
+    ['cookie', 'a=1'],
+    ['x-custom', 'one'],
+    ['x-custom', 'two'],
+    ['content-length', '3'],
+    ...OURS,
+  ])
+})
+
+const NEVER_PASSED = [
+  // identity, in every spelling that some server folds into ours
+  'X-Login-Id',
+  'x-login-id',
+  'X-LOGIN-ID',
+  'X_Login_Id',
+  'X-Login_Id',
+  'X.Login.Id',
+  'x_login.id',
+  'X-Login-Type',
+  'X_LOGIN_TYPE',
+  'X-Login-Extra',
+  'x.login.extra',
+  'X-Login-Signature',
+  'X_Login-Signature',
+  // another method
+  'X-HTTP-Method-Override',
+  'X_HTTP_Method_Override',
+  'X-HTTP-Method',
+  'X.HTTP.Method',
+  'X-Method-Override',
+  'x_method_override',
+  // where the caller is, and what it asks for
+  'X-Forwarded-For',
+  'X_Forwarded_For',
+  'X-Forwarded-Proto',
+  'X-Forwarded-Host',
+  'X-Forwarded-Port',
+  'X-Forwarded-Prefix',
+  'X-Forwarded-User',
+  'x.forwarded.email',
+  'Forwarded',
+  'X-Real-IP',
+  'X_Real_IP',
+  'X-Original-URL',
+  'X_Original_URL',
+  'X-Rewrite-URL',
+  'X-Accel-Redirect',
+  'X_Accel_Internal',
+  'X-Request-Id',
+  // one connection only
+  'Keep-Alive',
+  'Proxy-Connection',
+  'Proxy-Authorization',
+  'Proxy_Authenticate',
+  'TE',
+  'Trailer',
+  'Transfer-Encoding',
+  'Transfer_Encoding',
+  'Upgrade',
+  'HTTP2-Settings',
+  'HTTP2_Settings',
+  'Expect',
+  // a second framing
+  'Content_Length',
+  'Content.Length',
+]
+
+for (const [rule, circumstances] of Object.entries({
+  'an authenticated': {},
+  'a public': { verdict: PUBLIC, session: null },
+  'an OPTIONS': { verdict: PREFLIGHT, session: null },
+})) {
+  t.test(`${rule} request cannot bring a header that is the gateway's own`, async t => {
+    for (const name of NEVER_PASSED) {
+      const headers = sent(
+        [
+          [name, 'forged'],
+          [name, 'forged'],
+        ],
+        circumstances,
+      )
+      t.notOk(
+        headers.some(([, value]) => value === 'forged'),
+        name,
+      )
+    }
+  })
+}
+
+t.test('names that only resemble ours pass', async t => {
+  for (const name of ['x-login', 'x-login-identity', 'x-forwarded', 'x-realip', 'x-tenant_id', 'content-type']) {
+    t.same(valuesOf(name, sent([[name, 'mine']])), ['mine'])
+  }
+})
+
+t.test('Connection removes what it names, but nothing that we set or that the upstream needs', async t => {
+  const connections = ['X-Hop', 'x-hop, keep-alive', 'close,X-HOP', ' x-hop ,, upgrade']
+  for (const value of connections) {
+    const headers = sent([
+      ['X-Hop', 'gone'],
+      ['Connection', value],
+      ['X-Stays', 'here'],
+    ])
+    t.same(valuesOf('x-hop', headers), [], value)
+    t.same(valuesOf('x-stays', headers), ['here'], value)
+    t.same(valuesOf('connection', headers), [], value)
+  }
+
+  const PROTECTED: [string, string][] = [
+    ['Content-Length', '3'],
+    ['Content-Type', 'text/plain'],
+    ['Cookie', 'a=1'],
+    ['Cache-Control', 'no-store'],
+  ]
+  for (const [name, value] of PROTECTED) {
+    const headers = sent([
+      ['Connection', `keep-alive, ${name}`],
+      [name, value],
+    ])
+    t.same(valuesOf(name.toLowerCase(), headers), [value], name)
+  }
+
+  for (const [name, value] of [['host', 'backend:3000'], ...OURS] as Headers) {
+    t.same(valuesOf(name, sent([['Connection', name]])), [value], name)
+  }
+  const basic: Headers = [
+    ['Connection', 'authorization'],
+    ['Authorization', 'Basic x'],
+  ]
+  t.same(valuesOf('authorization', sent(basic, { verdict: PUBLIC, session: null })), ['Basic x'])
+})
+
+t.test('several Connection headers count together', async t => {
+  const headers = sent([
+    ['Connection', 'x-a'],
+    ['Connection', 'x-b'],
+    ['X-A', '1'],
+    ['X-B', '2'],
+  ])
+  t.same(valuesOf('x-a', headers), [])
+  t.same(valuesOf('x-b', headers), [])
+})
+
+t.test('who gets the header with the token', async t => {
+  const carried: Headers = [
+    ['Authorization', 'Bearer a'],
+    ['X-Token', 'b'],
+    ['Cookie', 'c'],
+  ]
+  const pass = { policy: { passAuthorization: true } }
+  const open = { verdict: PUBLIC, session: null }
+  const preflight = { verdict: PREFLIGHT, session: null }
+  const custom = { tokenHeader: 'x-token' }
+  const CASES: [string, Case, string[]][] = [
+    ['authenticated', {}, ['x-token', 'cookie']],
+    ['authenticated, passed on', pass, ['authorization', 'x-token', 'cookie']],
+    ['public', open, ['authorization', 'x-token', 'cookie']],
+    ['OPTIONS', preflight, ['x-token']],
+    ['OPTIONS, passed on', { ...preflight, ...pass }, ['x-token']],
+    ['authenticated, token in X-Token', custom, ['cookie']],
+    ['authenticated, token in X-Token, passed on', { ...custom, ...pass }, ['authorization', 'x-token', 'cookie']],
+    ['public, token in X-Token', { ...custom, ...open }, ['authorization', 'cookie']],
+    ['OPTIONS, token in X-Token', { ...custom, ...preflight, ...pass }, []],
+  ]
+  for (const [name, circumstances, expected] of CASES) {
+    const names = sent(carried, circumstances).map(([n]) => n)
+    t.same(
+      names.filter(n => ['authorization', 'x-token', 'cookie'].includes(n)),
+      expected,
+      name,
+    )
+  }
+  t.same(valuesOf('x_token', sent([['X_Token', 'b']], custom)), [], 'another spelling of it is dropped with it')
+})
+
+t.test('without a session there is no identity', async t => {
+  const names = sent([], { verdict: PUBLIC, session: null }).map(([name]) => name)
+  t.notOk(names.some(name => name.startsWith('x-login')))
+})
+
+t.test('the port is the one asked for, or that of the protocol', async t => {
+  const PORTS: [host: string, protocol: string, port: string][] = [
+    ['shop.example', 'http', '80'],
+    ['shop.example', 'https', '443'],
+    ['shop.example:8443', 'https', '8443'],
+    ['[2001:db8::1]', 'http', '80'],
+    ['[2001:db8::1]:8080', 'http', '8080'],
+    ['shop.example:abc', 'http', '80'],
+    ['', 'http', '80'],
+  ]
+  for (const [host, protocol, port] of PORTS) {
+    t.same(valuesOf('x-forwarded-port', sent([], { host, protocol })), [port], `${protocol}://${host}`)
+  }
+  t.same(valuesOf('x-forwarded-host', sent([], { host: '' })), [], 'no host was asked for')
+})
+
+t.test('names that callers make up do not accumulate', async t => {
+  const build = createRequestHeaders('authorization')
+  const request = {
+    connection: undefined,
+    verdict: PUBLIC,
+    session: null,
+    id: 'r',
+    ip: '::1',
+    protocol: 'http',
+    host: 'h',
+  }
+  for (let i = 0; i < 3000; i++)
+    build({ ...request, rawHeaders: [`x-made-up-${i}`, '1'] }, { host: 'h', passAuthorization: false })
+  const headers = build(
+    { ...request, rawHeaders: ['X_Login_Id', '1', 'X-Fine', '2'] },
+    { host: 'h', passAuthorization: false },
+  )
+  t.notOk(headers.includes('X_Login_Id'))
+  t.ok(headers.includes('X-Fine'))
+})

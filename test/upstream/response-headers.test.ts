@@ -1,0 +1,141 @@
+import t from 'tap'
+import { type ResponseCircumstances, responseHead, responseTrailers } from '../../src/upstream/response-headers.ts'
+
+type Headers = [name: string, value: string][]
+
+const raw = (headers: Headers): string[] => headers.flat()
+
+function received(headers: Headers, circumstances: Partial<ResponseCircumstances> = {}): Headers {
+  const flat = responseHead(raw(headers), { status: 200, ours: {}, mayTrail: true, ...circumstances }).headers
+  return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!])
+}
+
+t.test('what an upstream says arrives as it said it', async t => {
+  const headers: Headers = [
+    ['Content-Type', 'text/html; charset=utf-8'],
+    ['Set-Cookie', 'a=1; Path=/'],
+    ['set-cookie', 'b=2'],
+    ['ETag', '"x"'],
+    ['X-Umlaut', 'grün'],
+    ['Content-Length', '12'],
+  ]
+  t.same(received(headers), headers)
+})
+
+t.test('what concerns one connection, and what only the gateway may say, does not arrive', async t => {
+  const names = [
+    'Connection',
+    'Keep-Alive',
+    'Proxy-Authenticate',
+    'Proxy-Connection',
+    'TE',
+    'Upgrade',
+    'X-Login-Id',
+    'x_login_id',
+    'X-Login-Type',
+    'X.Login.Extra',
+    'X-Login-Signature',
+    'Content_Length',
+  ]
+  for (const name of names) t.same(received([[name, 'secret']]), [], name)
+  t.same(received([['Transfer-Encoding', 'chunked']]), [])
+})
+
+t.test('what Connection names does not arrive, unless it is about the message', async t => {
+  const headers: Headers = [
+    ['X-Secret', 'internal'],
+    ['Connection', 'X-Secret, close'],
+    ['CONNECTION', 'x-other'],
+    ['X-Other', 'internal'],
+    ['X-Public', 'yes'],
+  ]
+  t.same(received(headers), [['X-Public', 'yes']])
+  for (const name of ['Content-Length', 'Content-Type', 'Set-Cookie', 'Cache-Control']) {
+    t.same(
+      received([
+        [name, '1'],
+        ['Connection', name],
+      ] as Headers),
+      [[name, '1']],
+    )
+  }
+})
+
+t.test('our own headers replace those of the same name; Vary and cookies add up', async t => {
+  const upstream: Headers = [
+    ['X-Request-Id', 'theirs'],
+    ['Access-Control-Allow-Origin', '*'],
+    ['Vary', 'Accept-Encoding'],
+    ['Set-Cookie', 'a=1'],
+  ]
+  const ours = {
+    'x-request-id': 'ours',
+    'access-control-allow-origin': 'https://admin.example',
+    vary: 'Origin',
+    'set-cookie': ['b=2', 'c=3'],
+    'access-control-max-age': 60,
+    absent: undefined,
+  }
+  t.same(received(upstream, { ours }), [
+    ['Vary', 'Accept-Encoding'],
+    ['Set-Cookie', 'a=1'],
+    ['x-request-id', 'ours'],
+    ['access-control-allow-origin', 'https://admin.example'],
+    ['vary', 'Origin'],
+    ['set-cookie', 'b=2'],
+    ['set-cookie', 'c=3'],
+    ['access-control-max-age', '60'],
+  ])
+})
+
+t.test('a coding that would arrive unannounced is a failure', async t => {
+  for (const coding of ['gzip, chunked', 'gzip', 'identity', 'chunked, chunked', '']) {
+    t.throws(() => received([['Transfer-Encoding', coding]]), /transfer coding/, coding)
+  }
+  t.same(received([['transfer-encoding', ' Chunked ']]), [])
+})
+
+t.test('204 has no length, 304 keeps it', async t => {
+  const length: Headers = [['Content-Length', '5']]
+  t.same(received(length, { status: 204 }), [])
+  t.same(received(length, { status: 304 }), length)
+})
+
+t.test('whether the length is known is told', async t => {
+  const circumstances = { status: 200, ours: {}, mayTrail: true }
+  t.equal(responseHead(raw([['content-length', '5']]), circumstances).hasLength, true)
+  t.equal(responseHead(raw([['transfer-encoding', 'chunked']]), circumstances).hasLength, false)
+})
+
+t.test('a trailer section is announced only where one can follow', async t => {
+  const announced: Headers = [
+    ['Trailer', 'X-Sum'],
+    ['Transfer-Encoding', 'chunked'],
+  ]
+  t.same(received(announced), [['Trailer', 'X-Sum']])
+  t.same(received(announced, { mayTrail: false }), [])
+  t.same(
+    received([
+      ['Trailer', 'X-Sum'],
+      ['Content-Length', '1'],
+    ] as Headers),
+    [['Content-Length', '1']],
+  )
+})
+
+t.test('a trailer section brings nothing that was decided with the head', async t => {
+  const trailers: Headers = [
+    ['X-Sum', 'abc'],
+    ['X-Login-Id', '1'],
+    ['X_Login_Id', '1'],
+    ['Content-Length', '0'],
+    ['Transfer-Encoding', 'chunked'],
+    ['Set-Cookie', 'a=1'],
+    ['Connection', 'close'],
+    ['Server-Timing', 'db;dur=1'],
+  ]
+  t.same(responseTrailers(raw(trailers)), [
+    ['X-Sum', 'abc'],
+    ['Server-Timing', 'db;dur=1'],
+  ])
+})

@@ -1,0 +1,105 @@
+import t from 'tap'
+import { type CanonicalPath, readTarget } from '../../src/gate/path.ts'
+import { createUpstreamTable } from '../../src/upstream/table.ts'
+import { upstreamSettings } from '../forward/world.ts'
+
+const path = (text: string): CanonicalPath => readTarget(text).path
+const TARGET = 'http://127.0.0.1:1'
+
+t.test('the longest prefix wins, and only where a segment ends', async t => {
+  const matches = ['/api/v1/c', '/api/v1/c/orders', '/api/v1/c/orders/archive', '/api/v2']
+  const table = createUpstreamTable(matches.map(match => upstreamSettings({ name: match, match, target: TARGET })))
+  t.teardown(() => table.close())
+
+  const FOUND: Record<string, string | null> = {
+    '/api/v1/c': '/api/v1/c',
+    '/api/v1/c/': '/api/v1/c',
+    '/api/v1/c/x': '/api/v1/c',
+    '/api/v1/c/orders': '/api/v1/c/orders',
+    '/api/v1/c/orders/': '/api/v1/c/orders',
+    '/api/v1/c/ordersx': '/api/v1/c',
+    '/api/v1/c/orders/7/items': '/api/v1/c/orders',
+    '/api/v1/c/orders/archive/7': '/api/v1/c/orders/archive',
+    '/api/v1/c/orders/archives': '/api/v1/c/orders',
+    '/api/v1/cx': null,
+    '/api/v1/C/orders': null,
+    '/api/v1': null,
+    '/api/v2': '/api/v2',
+    '/api/v22/x': null,
+    '/': null,
+    '/x': null,
+  }
+  for (const [asked, match] of Object.entries(FOUND)) t.equal(table.find(path(asked))?.match ?? null, match, asked)
+})
+
+t.test('a table without entries finds nothing', async t => {
+  t.equal(createUpstreamTable([]).find(path('/api/v1/c/x')), null)
+})
+
+t.test('a path of two thousand segments is looked up no deeper than the longest match', async t => {
+  const table = createUpstreamTable([upstreamSettings({ match: '/api/v1/c', target: TARGET })])
+  t.teardown(() => table.close())
+  const deep = `/api/v1/c${'/a'.repeat(1000)}`
+  t.equal(table.find(path(deep))?.match, '/api/v1/c')
+  t.equal(table.find(path(`/api/v1/d${'/a'.repeat(1000)}`)), null)
+})
+
+t.test('two upstreams for one prefix, or an upstream without a target, are no table', async t => {
+  const settings = { match: '/api/v1/c', target: 'builtin:echo' }
+  t.throws(
+    () =>
+      createUpstreamTable([upstreamSettings({ ...settings, name: 'a' }), upstreamSettings({ ...settings, name: 'b' })]),
+    /a and b both match/,
+  )
+  t.throws(() => createUpstreamTable([upstreamSettings({ name: 'a', match: '/api/v1/c' })]), /a has no target/)
+})
+
+t.test('a rewrite replaces the matched prefix and nothing else', async t => {
+  const REWRITES: [match: string, rewrite: string | undefined, asked: string, forwarded: string][] = [
+    ['/api/v1/c/orders', undefined, '/api/v1/c/orders/7', '/api/v1/c/orders/7'],
+    ['/api/v1/c/orders', '/', '/api/v1/c/orders/7', '/7'],
+    ['/api/v1/c/orders', '/', '/api/v1/c/orders', '/'],
+    ['/api/v1/c/orders', '/', '/api/v1/c/orders/', '/'],
+    ['/api/v1/c/orders', '/orders', '/api/v1/c/orders', '/orders'],
+    ['/api/v1/c/orders', '/orders', '/api/v1/c/orders/', '/orders/'],
+    ['/api/v1/c/orders', '/internal/v2', '/api/v1/c/orders/api/v1/c/orders', '/internal/v2/api/v1/c/orders'],
+    ['/api/v1/c/orders', '/o', '/api/v1/c/orders/%E4%BD%A0', '/o/%E4%BD%A0'],
+  ]
+  for (const [match, rewrite, asked, forwarded] of REWRITES) {
+    const table = createUpstreamTable([upstreamSettings({ match, target: TARGET, ...(rewrite && { rewrite }) })])
+    const upstream = table.find(path(asked))!
+    t.equal(upstream.forwardedPath(path(asked)), forwarded, `${asked} by ${rewrite}`)
+    await table.close()
+  }
+})
+
+t.test('what a rewrite makes ambiguous is refused', async t => {
+  for (const rewrite of ['/../x', '//evil.example', '/a/./b', '/%2e%2e']) {
+    const table = createUpstreamTable([upstreamSettings({ match: '/api/v1/c', rewrite, target: TARGET })])
+    const asked = path('/api/v1/c/x')
+    t.throws(() => table.find(asked)!.forwardedPath(asked), { message: 'BAD_PATH' }, rewrite)
+    await table.close()
+  }
+})
+
+t.test('targets take turns, the first one first', async t => {
+  const targets = ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://127.0.0.1:3']
+  const table = createUpstreamTable([upstreamSettings({ match: '/api', targets })])
+  t.teardown(() => table.close())
+  const [upstream] = table.upstreams
+  t.same(upstream!.urls, targets)
+  t.same(
+    [1, 2, 3, 4].map(() => upstream!.next()!.url),
+    [...targets, targets[0]],
+  )
+  const [first, second, third] = upstream!.targets
+  t.equal(upstream!.another([first!]), second)
+  t.equal(upstream!.another([first!, second!]), third)
+  t.equal(upstream!.another([first!, second!, third!]), null)
+})
+
+t.test('the built-in echo has a name and no server', async t => {
+  const table = createUpstreamTable([upstreamSettings({ match: '/api', target: 'builtin:echo' })])
+  t.same(table.upstreams[0]!.urls, ['builtin:echo'])
+  t.equal(table.upstreams[0]!.next(), null)
+})

@@ -1,0 +1,204 @@
+import { once } from 'node:events'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { isTimeout } from '../../src/upstream/connection.ts'
+import type { Link, Receiver } from '../../src/upstream/receiver.ts'
+import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
+import { startRawUpstream, startUpstream } from '../upstream.ts'
+
+const GET = { method: 'GET', path: '/', headers: ['host', 'h'], body: null }
+
+function openTarget(t: Test, url: string, connections: Partial<TargetOptions['connections']> = {}): HttpTarget {
+  const target = new HttpTarget(url, {
+    timeouts: { connect: 1000, response: 1000 },
+    connections: { limit: 100, queue: 100, wait: 1000, idle: 4000, lifetime: 60_000, ...connections },
+    ejection: null,
+    tls: {},
+    clock: systemClock,
+    report() {},
+  })
+  t.teardown(() => target.close())
+  return target
+}
+
+/** A receiver that tells nobody; the test overrides what it looks at. */
+const receiver = (parts: Partial<Receiver>): Receiver => ({
+  onConnect: () => {},
+  onHeaders: () => {},
+  onData: () => {},
+  onAwait: () => {},
+  onComplete: () => {},
+  onError: () => {},
+  ...parts,
+})
+
+/** Takes a response in small steps: after each chunk the connection is held for a while. */
+function takeSlowly(target: HttpTarget, pause: number): Promise<{ bytes: number; error: Error | null }> {
+  return new Promise(resolve => {
+    let bytes = 0
+    let link: Link
+    const slow = receiver({
+      onConnect: connected => {
+        link = connected
+      },
+      onData: chunk => {
+        bytes += chunk.length
+        link.hold()
+        setTimeout(() => link.resume(), pause)
+      },
+      onComplete: () => resolve({ bytes, error: null }),
+      onError: error => resolve({ bytes, error }),
+    })
+    target.dispatch(GET, slow)
+  })
+}
+
+for (const head of ['Connection: close', 'Connection: close\r\nContent-Length: 30000', 'Content-Length: 30000']) {
+  t.test(
+    `a reset while the response is held ends that request and nothing else (${head.replace('\r\n', ', ')})`,
+    async t => {
+      const upstream = await startRawUpstream(socket => {
+        socket.write(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n${'x'.repeat(10_000)}`)
+        setTimeout(() => socket.write('x'.repeat(10_000)), 30)
+        setTimeout(() => socket.resetAndDestroy(), 60)
+      })
+      t.teardown(() => upstream.close())
+      const target = openTarget(t, upstream.url)
+      const { error } = await takeSlowly(target, 200)
+      // Where the end of the connection ends the body, a reset that comes together with data cannot be told from it.
+      if (head.includes('Length')) t.ok(error instanceof Error && !isTimeout(error))
+      t.equal(target.open, 0)
+    },
+  )
+}
+
+for (const size of [1000, 65_000, 200_000, 1_000_000]) {
+  for (const head of ['Connection: close', `Connection: close\r\nContent-Length: ${size}`, `Content-Length: ${size}`]) {
+    t.test(
+      `a response whose end arrives while it is held is whole (${size} bytes, ${head.replace('\r\n', ', ')})`,
+      async t => {
+        const upstream = await startRawUpstream(socket =>
+          socket.end(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n${'x'.repeat(size)}`),
+        )
+        t.teardown(() => upstream.close())
+        const target = openTarget(t, upstream.url)
+        t.same(await takeSlowly(target, 15), { bytes: size, error: null })
+      },
+    )
+  }
+}
+
+t.test('while a response is held, no more of it is read than fits the buffers', async t => {
+  let written = 0
+  const upstream = await startUpstream({
+    answer: (_request, response) => {
+      const chunk = Buffer.alloc(65_536)
+      const write = () => {
+        while (written < 200_000_000) {
+          written += chunk.length
+          if (!response.write(chunk)) return
+        }
+        response.end()
+      }
+      response.on('drain', write)
+      write()
+    },
+  })
+  t.teardown(() => upstream.close())
+  const target = openTarget(t, upstream.url)
+  let taken = 0
+  let link: Link
+  const slow = receiver({
+    onConnect: connected => {
+      link = connected
+    },
+    onData: chunk => {
+      taken += chunk.length
+      link.hold()
+    },
+  })
+  target.dispatch(GET, slow)
+  let before = -1
+  while (before !== written || written === 0) {
+    before = written
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+  t.ok(taken <= 65_536, `${taken} bytes were taken`)
+  t.ok(written < 100_000_000, `${written} bytes were written`)
+})
+
+t.test('a connection that was held is whole for the next request', async t => {
+  const upstream = await startUpstream({ answer: (_request, response) => response.end('x'.repeat(100_000)) })
+  t.teardown(() => upstream.close())
+  const target = openTarget(t, upstream.url)
+  for (let i = 0; i < 5; i++) {
+    const bytes = await new Promise<number>((resolve, reject) => {
+      let received = 0
+      let link: Link
+      const slow = receiver({
+        onConnect: connected => {
+          link = connected
+        },
+        onData: chunk => {
+          received += chunk.length
+          link.hold()
+          setImmediate(() => link.resume())
+        },
+        onComplete: () => resolve(received),
+        onError: reject,
+      })
+      target.dispatch(GET, slow)
+    })
+    t.equal(bytes, 100_000)
+  }
+  t.ok((await upstream.connections()) <= 2, 'connections are used again')
+})
+
+t.test('a request whose caller left while it waited for a connection is never written', async t => {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const target = openTarget(t, upstream.url)
+  const left = new Error('left')
+  const error = await new Promise(resolve => {
+    const leaving = receiver({ onConnect: link => link.abort(leaving, left), onError: resolve })
+    target.dispatch(GET, leaving)
+  })
+  t.equal(error, left)
+  t.equal(target.open, 0)
+  await new Promise<void>(resolve => target.dispatch(GET, receiver({ onComplete: () => resolve() })))
+  t.equal(upstream.requests.length, 1)
+})
+
+t.test('nobody to connect to is an error without a connection, and no timeout', async t => {
+  const upstream = await startUpstream()
+  await upstream.close()
+  const target = openTarget(t, upstream.url)
+  let connected = false
+  const error = await new Promise<Error>(resolve =>
+    target.dispatch(
+      GET,
+      receiver({
+        onConnect: () => {
+          connected = true
+        },
+        onError: resolve,
+      }),
+    ),
+  )
+  t.match(error, { code: 'ECONNREFUSED' })
+  t.notOk(connected)
+  t.notOk(isTimeout(error))
+})
+
+t.test('closing ends what is under way and gives up the connections', async t => {
+  const upstream = await startUpstream({ answer: () => {} })
+  t.teardown(() => upstream.close())
+  const target = openTarget(t, upstream.url)
+  const failed = new Promise<Error>(resolve => target.dispatch(GET, receiver({ onError: resolve })))
+  while (upstream.requests.length === 0)
+    await once(process, 'nothing', { signal: AbortSignal.timeout(10) }).catch(() => {})
+  target.close()
+  t.ok(await failed)
+  while ((await upstream.connections()) > 0) await new Promise(resolve => setTimeout(resolve, 10))
+  t.equal(upstream.open, 0)
+})

@@ -1,0 +1,115 @@
+import { type IncomingMessage, request } from 'node:http'
+import t, { type Test } from 'tap'
+import { until } from '../forward/world.ts'
+import { withoutRedis } from '../store/redis-server.ts'
+import { type Recorder, startUpstream } from '../upstream.ts'
+import { openWorld, type StoreKind, type World } from '../world.ts'
+
+/* Long responses, such as event streams: they arrive as they are sent, and end with their session where that is asked for. */
+
+interface Stream {
+  status: number
+  text: string
+  /** Whether its end was that of the response, or a connection that was broken off; `null` while it is under way. */
+  end: 'whole' | 'broken' | null
+}
+
+async function openStage(t: Test, store: StoreKind): Promise<{ world: World; backend: Recorder }> {
+  const backend = await startUpstream({
+    answer: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: first\n\n')
+    },
+  })
+  t.teardown(() => backend.close())
+  const target = backend.url
+  const world = await openWorld({
+    store,
+    upstreams: [
+      { name: 'events', match: '/api/v1/c/events', target, end_with_session: 'on' },
+      { name: 'public', match: '/api/v1/public/c/events', target, end_with_session: 'on' },
+      { name: 'downloads', match: '/api/v1/c/downloads', target },
+    ],
+  })
+  t.teardown(() => world.close())
+  return { world, backend }
+}
+
+function listen(t: Test, world: World, path: string, token?: string): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    const asked = request(world.url + path, { headers, agent: false }, (response: IncomingMessage) => {
+      const stream: Stream = { status: response.statusCode ?? 0, text: '', end: null }
+      response.on('data', chunk => {
+        stream.text += chunk
+      })
+      response.on('error', () => {})
+      response.on('close', () => {
+        stream.end = response.complete ? 'whole' : 'broken'
+      })
+      resolve(stream)
+    })
+    t.teardown(() => asked.destroy())
+    asked.on('error', reject).end()
+  })
+}
+
+const login = async (world: World, user_id: string): Promise<string> =>
+  (await world.operate('consumer', 'login', { user_id })).data.token
+
+for (const store of ['embedded', 'redis'] as const) {
+  const skip = store === 'redis' && withoutRedis
+  t.test(
+    `a response under way ends with its session, where the upstream says so, ${store} store`,
+    { skip },
+    async t => {
+      const { world, backend } = await openStage(t, store)
+      const [token, other] = [await login(world, 'u1'), await login(world, 'u2')]
+      const cut = await listen(t, world, '/api/v1/c/events', token)
+      const kept = {
+        bystander: await listen(t, world, '/api/v1/c/events', other),
+        elsewhere: await listen(t, world, '/api/v1/c/downloads', token),
+        nobody: await listen(t, world, '/api/v1/public/c/events'),
+      }
+      t.ok(await until(() => cut.text === 'data: first\n\n'), 'events arrive while the response is under way')
+      t.equal(backend.open, 4)
+      await world.operate('consumer', 'kickout', { user_id: 'u1' })
+      t.ok(await until(() => cut.end !== null, 30_000))
+      t.equal(cut.end, 'broken', 'it does not look like a whole one')
+      t.ok(await until(() => backend.open === 3), 'and the upstream stops working for it')
+      await new Promise(resolve => setTimeout(resolve, 300))
+      for (const [name, { end }] of Object.entries(kept)) t.equal(end, null, name)
+      t.ok(world.log.some(line => line.includes('response ended with its session')))
+      t.notOk(
+        world.log.some(line => line.includes('ejected') || line.includes('broken off')),
+        'nobody is blamed for it',
+      )
+    },
+  )
+}
+
+t.test('a session that ended while the upstream thought about its answer gets none to the end', async t => {
+  const { world, backend } = await openStage(t, 'embedded')
+  const token = await login(world, 'u1')
+  const answers: (() => void)[] = []
+  const { answer } = backend
+  backend.answer = (...words) => void answers.push(() => answer(...words))
+  const asked = listen(t, world, '/api/v1/c/events', token)
+  t.ok(await until(() => answers.length === 1))
+  await world.operate('consumer', 'kickout', { user_id: 'u1' })
+  answers[0]!()
+  const stream = await asked
+  t.ok(await until(() => stream.end === 'broken', 30_000))
+})
+
+t.test('a response that ends in time is whole', async t => {
+  const { world, backend } = await openStage(t, 'embedded')
+  const token = await login(world, 'u1')
+  backend.answer = (_request, response) => {
+    response.write('the beginning, ')
+    setTimeout(() => response.end('the end'), 50)
+  }
+  const stream = await listen(t, world, '/api/v1/c/events', token)
+  t.ok(await until(() => stream.end !== null))
+  t.match(stream, { text: 'the beginning, the end', end: 'whole' })
+})

@@ -1,0 +1,218 @@
+import t from 'tap'
+import { call } from '../caller.ts'
+import { until } from '../forward/world.ts'
+import { open, openEnd, refusalOf } from './stage.ts'
+import { heard, openStage, rawCall } from './world.ts'
+
+/* Who may open a WebSocket, and what becomes of a handshake. */
+
+t.test('the upstream learns who opens it, and never the token', async t => {
+  const { world, upstream, login } = await openStage(t)
+  const [byHeader, byQuery] = [await login('u1'), await login('u2')]
+  await openEnd(t, world.url, {
+    path: '/api/v1/c/live/room?a=1&b=2',
+    token: byHeader,
+    headers: { 'x-login-id': 'forged', 'x-app': 'kept', x_login_id: 'forged', cookie: 'c=1' },
+  })
+  await openEnd(t, world.url, { path: `/api/v1/c/live/room?a=1&token=${byQuery}&b=2&token2=kept` })
+  await openEnd(t, world.url, { path: `/api/v1/c/live/room?token=${byQuery}` })
+  const [first, second, third] = upstream.handshakes
+  t.equal(first!.url, '/api/v1/c/live/room?a=1&b=2')
+  t.equal(second!.url, '/api/v1/c/live/room?a=1&b=2&token2=kept')
+  t.equal(third!.url, '/api/v1/c/live/room')
+  t.match(first!.headers, { 'x-login-id': 'u1', 'x-login-type': 'CONSUMER', 'x-app': 'kept', cookie: 'c=1' })
+  t.match(second!.headers, { 'x-login-id': 'u2', 'x-login-type': 'CONSUMER', 'x-forwarded-proto': 'http' })
+  for (const { rawHeaders, url } of upstream.handshakes) {
+    for (const secret of [byHeader, byQuery, 'forged']) t.notMatch([...rawHeaders, url].join('\n'), secret)
+    t.notMatch(rawHeaders.join('\n'), /sec-websocket-extensions/i, 'nothing is compressed')
+  }
+  t.ok(await until(() => world.log.filter(line => line.includes('"status":101')).length === 3))
+  const { text } = await call(world.internal, { path: '/metrics' })
+  t.match(
+    text,
+    /dualgate_requests\w*\{[^}]*upstream="live"[^}]*status="1xx"[^}]*\} 3/,
+    'they are counted as requests are',
+  )
+  for (const line of world.log) for (const token of [byHeader, byQuery]) t.notOk(line.includes(token), 'nor the log')
+})
+
+t.test('a handshake without a live session of the side is refused, and nothing reaches the upstream', async t => {
+  const { world, upstream, login } = await openStage(t)
+  const token = await login('u1')
+  const business = await world.signIn()
+  t.equal(await refusalOf(t, world.url), 401, 'without a token')
+  t.equal(await refusalOf(t, world.url, { token: business }), 401, 'with the other side’s')
+  t.equal(await refusalOf(t, world.url, { token: `${token.slice(0, -4)}AAAA` }), 401, 'with a forged one')
+  t.equal(await refusalOf(t, world.url, { path: '/api/v1/c/live?token=' }), 401, 'with an empty one')
+  t.equal(await refusalOf(t, world.url, { path: `/api/v1/c/live?Token=${token}` }), 401, 'under another name')
+  t.equal(await refusalOf(t, world.url, { path: `/api/v1/c/live?token=${token}&token=${token}` }), 401, 'with two')
+  t.equal(await refusalOf(t, world.url, { path: `/api/v1/c/live?token=${token}`, token }), 400, 'here and there')
+  t.equal(await refusalOf(t, world.url, { path: `/api/v1/c/guarded?token=${token}` }), 403, 'without the permission')
+  t.equal(await refusalOf(t, world.url, { path: '/api/v1/c/%6cive', token }), 400, 'at an ambiguous path')
+  t.equal(await refusalOf(t, world.url, { path: '/socket', token }), 404, 'where no rule speaks')
+  t.equal(await refusalOf(t, world.url, { path: '/api/v1/c/echo', token }), 404, 'where there are no WebSockets')
+  await world.operate('consumer', 'kickout', { user_id: 'u1' })
+  t.equal(await refusalOf(t, world.url, { token }), 401, 'after a kickout')
+  const { refused } = await open(t, world.url)
+  t.match(JSON.parse(refused!.body), { code: 401, success: false, data: null })
+  t.match(refused!.headers, { connection: 'close', 'content-type': /json/ })
+  t.same(upstream.handshakes, [])
+})
+
+t.test('?token= is for handshakes alone', async t => {
+  const { world, login } = await openStage(t)
+  const token = await login()
+  const plain = await world.get(`/api/v1/c/live?token=${token}`)
+  t.match(plain.json(), { code: 401 })
+  const half = await world.call({ path: `/api/v1/c/live?token=${token}`, headers: { upgrade: 'websocket' } })
+  t.match(half.json(), { code: 401 }, 'an Upgrade that Connection does not name')
+  const other = await world.call({
+    path: `/api/v1/c/live?token=${token}`,
+    headers: { connection: 'Upgrade', upgrade: 'h2c' },
+  })
+  t.match(other.json(), { code: 401 }, 'nor one for another protocol')
+})
+
+t.test('an upgrade to another protocol is an ordinary request, with its body', async t => {
+  const { world, login } = await openStage(t)
+  const { status, text } = await world.call({
+    method: 'POST',
+    path: '/api/v1/c/echo',
+    token: await login(),
+    headers: { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' },
+    body: { some: 'body' },
+  })
+  t.equal(status, 200)
+  t.match(JSON.parse(text), { body: '{"some":"body"}' })
+})
+
+t.test('a public upstream is open to everybody, and sees no token either', async t => {
+  const { world, upstream, login } = await openStage(t)
+  const token = await login()
+  const end = await openEnd(t, world.url, { path: `/api/v1/public/c/live?token=${token}` })
+  end.send('hello')
+  t.ok(await heard(end, 'echo: hello'))
+  t.equal(upstream.handshakes[0]!.url, '/api/v1/public/c/live')
+  t.notOk('x-login-id' in upstream.handshakes[0]!.headers)
+})
+
+t.test('pages of other origins are refused', async t => {
+  const { world, upstream, login } = await openStage(t)
+  const token = await login()
+  const own = new URL(world.url).host
+  t.equal(await refusalOf(t, world.url, { token, headers: { origin: `http://${own}` } }), 101)
+  t.equal(await refusalOf(t, world.url, { token, headers: { origin: `https://${own}` } }), 101, 'TLS may end before us')
+  for (const origin of [
+    'https://evil.example',
+    'null',
+    `http://${own}.evil.example`,
+    `http://evil.example/${own}`,
+    '',
+  ]) {
+    t.equal(await refusalOf(t, world.url, { token, headers: { origin } }), 403, origin)
+  }
+  t.equal(upstream.handshakes.length, 2)
+
+  const listed = await openStage(t, { websocket: { origins: ['https://admin.example'] } })
+  const other = await listed.login()
+  t.equal(await refusalOf(t, listed.world.url, { token: other, headers: { origin: 'https://admin.example' } }), 101)
+  t.equal(await refusalOf(t, listed.world.url, { token: other, headers: { origin: listed.world.url } }), 403)
+  t.equal(await refusalOf(t, listed.world.url, { token: other }), 101, 'no browser')
+})
+
+t.test('what the upstream answers instead of 101 is its answer', async t => {
+  const { world, upstream, login } = await openStage(t)
+  const token = await login()
+  upstream.refuse = (_request, socket) => {
+    socket.end('HTTP/1.1 418 Teapot\r\nX-Why: tea\r\nX-Login-Id: forged\r\nContent-Length: 5\r\n\r\nshort')
+    return true
+  }
+  const { refused } = await open(t, world.url, { token })
+  t.match(refused, { status: 418, body: 'short', headers: { 'x-why': 'tea' } })
+  t.notOk('x-login-id' in refused!.headers)
+  const body = 'x'.repeat(3_000_000)
+  upstream.refuse = (_request, socket) => {
+    socket.end(`HTTP/1.1 503 Busy\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+    return true
+  }
+  const long = await open(t, world.url, { token })
+  t.equal(long.refused?.body.length, body.length)
+})
+
+t.test('an upstream that does not speak the protocol is a bad gateway', async t => {
+  const { world, upstream, login } = await openStage(t, { more: { timeouts: { response: '1s' } } })
+  const token = await login()
+  const head = 'HTTP/1.1 101 Switching Protocols\r\n'
+  const upgraded = `${head}Connection: Upgrade\r\nUpgrade: websocket\r\n`
+  const answers: Record<string, [string, number]> = {
+    'the answer to another handshake': [`${upgraded}Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n`, 502],
+    'no answer to the handshake': [`${upgraded}\r\n`, 502],
+    'another protocol': [`${head}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n`, 502],
+    'no protocol': [`${head}\r\n`, 502],
+    'a body in a coding of its own': ['HTTP/1.1 403 No\r\nTransfer-Encoding: gzip\r\n\r\nx', 502],
+    'an answer with an impossible status': ['HTTP/1.1 099 No\r\nContent-Length: 0\r\n\r\n', 502],
+    'no HTTP': ['hello\r\n', 502],
+    nothing: ['', 502],
+  }
+  for (const [name, [answer, status]] of Object.entries(answers)) {
+    upstream.refuse = (_request, socket) => {
+      socket.end(answer)
+      return true
+    }
+    t.equal(await refusalOf(t, world.url, { token }), status, name)
+  }
+  upstream.refuse = () => true
+  t.equal(await refusalOf(t, world.url, { token }), 504, 'silence')
+  upstream.refuse = request => {
+    request.headers['sec-websocket-protocol'] = 'unasked'
+    return false
+  }
+  t.equal(await refusalOf(t, world.url, { token, protocols: ['asked'] }), 502, 'another sub-protocol')
+})
+
+t.test('an upstream that is not there is a bad gateway, and the next target is tried', async t => {
+  const { upstream } = await openStage(t)
+  const gone = await openStage(t, { more: { target: 'http://127.0.0.1:9' } })
+  t.equal(await refusalOf(t, gone.world.url, { token: await gone.login() }), 502)
+  const two = await openStage(t, { more: { target: undefined, targets: ['http://127.0.0.1:9', upstream.url] } })
+  const token = await two.login()
+  for (let i = 0; i < 4; i++) t.equal(await refusalOf(t, two.world.url, { token }), 101)
+})
+
+t.test('a handshake that is none is refused', async t => {
+  const { world, upstream, login } = await openStage(t)
+  const token = await login()
+  const good: Record<string, string> = {
+    host: 'x',
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    authorization: token,
+  }
+  const statusOf = async (changes: Record<string, string>, path = '/api/v1/c/live'): Promise<string> => {
+    const lines = Object.entries({ ...good, ...changes }).map(([name, value]) => `${name}: ${value}`)
+    const { socket, text } = await rawCall(t, world, `GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+    await until(() => /^HTTP\/1\.1 \d{3}/.test(text()))
+    socket.destroy()
+    return text().slice(9, 12)
+  }
+  t.equal(await statusOf({}), '101')
+  t.equal(await statusOf({ upgrade: 'WebSocket' }), '101')
+  const wrong: Record<string, string>[] = [
+    { 'sec-websocket-version': '8' },
+    { 'sec-websocket-key': 'short' },
+    { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==, dGhlIHNhbXBsZSBub25jZQ==' },
+    { 'content-length': '3' },
+    { 'transfer-encoding': 'chunked' },
+  ]
+  for (const changes of wrong) t.equal(await statusOf(changes), '400', JSON.stringify(changes))
+  t.equal(upstream.handshakes.length, 2)
+})
+
+t.test('own routes answer who asks them for a WebSocket as they answer everybody', async t => {
+  const { world } = await openStage(t)
+  const { refused } = await open(t, world.url, { path: '/api/v1/public/b/captcha' })
+  t.equal(refused!.status, 200)
+  t.match(JSON.parse(refused!.body), { success: true })
+})

@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer as createPlain } from 'node:http'
+import { createServer } from 'node:https'
+import { join } from 'node:path'
+import t from 'tap'
+import { until } from '../forward/world.ts'
+import { openWorld } from '../world.ts'
+import { closingOf, openEnd, startSocketUpstream } from './stage.ts'
+
+/* WebSockets over TLS, on either side, and over a Unix socket. */
+
+function certificateIn(folder: string): { cert: string; key: string } {
+  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1']
+  execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, ...names], { stdio: 'ignore' })
+  return { cert, key }
+}
+
+t.test('a WebSocket passes from TLS to TLS, and ends with its session', async t => {
+  const { cert, key } = certificateIn(t.testdir())
+  const plain = await startSocketUpstream(t)
+  const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) })
+  // The upgrades of the one that speaks TLS are answered by the other.
+  server.on('upgrade', (...words) => plain.server.emit('upgrade', ...words))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close().closeAllConnections())
+  const { port } = server.address() as { port: number }
+  const target = { target: `https://127.0.0.1:${port}`, tls: { ca: cert }, websocket: {} }
+  const world = await openWorld({
+    config: { listen: { host: '127.0.0.1', port: 0, tls: { cert, key } } },
+    upstreams: [{ name: 'live', match: '/api/v1/c/live', ...target }],
+  })
+  t.teardown(() => world.close())
+  const { token } = (await world.operate('consumer', 'login', { user_id: 'u1' })).data
+  const end = await openEnd(t, world.url, { token })
+  const [behind] = plain.ends
+  const message = 'x'.repeat(500_000)
+  end.send(message)
+  t.ok(await until(() => end.messages[0]?.text === `echo: ${message}`))
+  t.equal(plain.handshakes[0]!.headers['x-forwarded-proto'], 'https')
+  await world.operate('consumer', 'kickout', { user_id: 'u1' })
+  t.same(await closingOf(end), { code: 4401, reason: 'session ended' })
+  t.match(await closingOf(behind!), { code: 4401 })
+})
+
+t.test('a WebSocket passes to a Unix socket', async t => {
+  const upstream = await startSocketUpstream(t)
+  const path = join(t.testdir(), 'live.sock')
+  const server = createPlain().on('upgrade', (...words) => upstream.server.emit('upgrade', ...words))
+  await new Promise<void>(resolve => server.listen(path, resolve))
+  t.teardown(() => server.close().closeAllConnections())
+  const world = await openWorld({
+    upstreams: [{ name: 'live', match: '/api/v1/c/live', target: `unix:${path}`, websocket: {} }],
+  })
+  t.teardown(() => world.close())
+  const { token } = (await world.operate('consumer', 'login', { user_id: 'u1' })).data
+  const end = await openEnd(t, world.url, { token })
+  end.send('hello')
+  t.ok(await until(() => end.messages[0]?.text === 'echo: hello'))
+})

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { call } from '../caller.ts'
+import { until } from '../forward/world.ts'
+import { eventually, type Supervised, startSupervised } from '../process/supervised.ts'
+import { withoutRedis } from '../store/redis-server.ts'
+import { closingOf, type End, openEnd, type SocketUpstream, startSocketUpstream } from './stage.ts'
+
+/* WebSockets of a gateway of several processes. */
+
+interface Stage {
+  gateway: Supervised
+  upstream: SocketUpstream
+  operate(operation: string, body: object): Promise<any>
+}
+
+async function openStage(t: Test, store: 'embedded' | 'redis'): Promise<Stage> {
+  const upstream = await startSocketUpstream(t)
+  const gateway = await startSupervised(t, {
+    store,
+    files: {
+      'config/upstreams.yaml': `upstreams: [{ name: live, match: /api/v1/c/live, target: "${upstream.url}", websocket: {} }]\n`,
+    },
+  })
+  const secret = readFileSync(join(gateway.folder, 'data/internal.secret'), 'utf8').trim()
+  const operate = async (operation: string, body: object) =>
+    (
+      await call(gateway.internal, {
+        method: 'POST',
+        path: `/operations/v1/consumer/${operation}`,
+        token: secret,
+        body,
+      })
+    ).json()
+  return { gateway, upstream, operate }
+}
+
+async function openSome(t: Test, { gateway }: Stage, token: string, count: number): Promise<End[]> {
+  const ends: End[] = []
+  // Each on a connection of its own: the workers get them in turn.
+  for (let i = 0; i < count; i++) ends.push(await openEnd(t, gateway.url, { token }))
+  return ends
+}
+
+for (const store of ['embedded', 'redis'] as const) {
+  const skip = store === 'redis' && withoutRedis
+  t.test(`a kickout closes what a user has open on every worker, ${store} store`, { skip }, async t => {
+    const stage = await openStage(t, store)
+    const { operate, gateway } = stage
+    t.equal(gateway.workers().length, 2)
+    const bystanders = await openSome(t, stage, (await operate('login', { user_id: 'u2' })).data.token, 4)
+    const ends = await openSome(t, stage, (await operate('login', { user_id: 'u1' })).data.token, 10)
+    await operate('kickout', { user_id: 'u1' })
+    for (const end of ends) t.same(await closingOf(end), { code: 4401, reason: 'session ended' })
+    for (const end of bystanders) t.equal(end.closed, null)
+  })
+}
+
+t.test('a reload moves WebSockets to the new workers, and callers can come again at once', async t => {
+  const stage = await openStage(t, 'embedded')
+  const { gateway, operate } = stage
+  const { token } = (await operate('login', { user_id: 'u1' })).data
+  const before = gateway.workers()
+  const ends = await openSome(t, stage, token, 6)
+  const { code, errors } = await gateway.reload()
+  t.equal(code, 0, errors)
+  for (const end of ends) t.same(await closingOf(end), { code: 1001, reason: 'going away' })
+  const again = await openSome(t, stage, token, 4)
+  t.ok(await eventually(() => gateway.workers().every(worker => !before.includes(worker))), 'the old ones have ended')
+  for (const end of again) {
+    end.send('hello')
+    t.ok(await until(() => end.messages.length === 1))
+  }
+})
+
+t.test('a gateway that is told to stop does not wait for open WebSockets', async t => {
+  const stage = await openStage(t, 'embedded')
+  const { gateway, operate } = stage
+  const ends = await openSome(t, stage, (await operate('login', { user_id: 'u1' })).data.token, 4)
+  // One that would hold the connection for ever.
+  ends[0]!.socket.pause()
+  t.equal(await gateway.end('SIGTERM'), 0, 'in time: nothing had to be broken off')
+  for (const end of ends.slice(1)) t.match(await closingOf(end), { code: 1001 })
+})
+
+t.test('a worker that crashes closes its own WebSockets only', async t => {
+  const stage = await openStage(t, 'embedded')
+  const { gateway, operate } = stage
+  const ends = await openSome(t, stage, (await operate('login', { user_id: 'u1' })).data.token, 8)
+  process.kill(gateway.workers()[0]!, 'SIGKILL')
+  t.ok(await eventually(() => ends.some(({ closed }) => closed !== null)))
+  const open = ends.filter(({ closed }) => closed === null)
+  t.ok(open.length > 0)
+  for (const end of open) {
+    end.send('hello')
+    t.ok(await until(() => end.messages.length === 1))
+  }
+})
