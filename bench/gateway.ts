@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import { SettingsSchema } from '../src/config/schema.ts'
 import { generateSecret } from '../src/config/secrets.ts'
 import { generateSm2PrivateKey } from '../src/login/sm2.ts'
@@ -18,6 +20,8 @@ export const SECRETS = { jwt: generateSecret(), internal: generateSecret(), sm2:
 export interface BenchGateway extends Started {
   url: string
   internal: string
+  /** Where its configuration is. */
+  folder: string
   /** Folder of its embedded store. */
   data: string
   /** What it was started with, for commands that concern it. */
@@ -68,7 +72,7 @@ export async function startGateway(scene: Scene, name: string, options: GatewayO
   // The last to open.
   while (!(await isListening(internalPort))) await new Promise(resolve => setTimeout(resolve, 5))
   const [url, internal] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${internalPort}`]
-  return scene.keep({ ...started, url, internal, data, environment })
+  return scene.keep({ ...started, url, internal, folder, data, environment })
 }
 
 function settingsOf(
@@ -88,6 +92,12 @@ function settingsOf(
     log: { level: 'info', access: accessLog },
     ...settings,
   }
+}
+
+/** Tells a gateway to read its configuration again; rejects when it refuses. */
+export async function reload({ folder, environment }: BenchGateway): Promise<void> {
+  const words = [MAIN, 'reload', '--config', 'gateway.yaml']
+  await promisify(execFile)(process.execPath, words, { cwd: folder, env: environment })
 }
 
 /** One of the gateway's operations over its internal listener; answers `data`. */

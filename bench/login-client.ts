@@ -1,13 +1,10 @@
-import smCrypto from 'sm-crypto'
 import { Client } from 'undici'
 import { systemClock } from '../src/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
+import { encryptFor, signIn } from './sign-in.ts'
 import { quantile } from './statistics.ts'
 
-/*
- * Signs users in as fast as a gateway lets it, so many at a time: captcha, then login. Nobody reads the pictures here:
- * the answer in the gateway's own store is replaced by one that is known.
- */
+/* Signs users in as fast as a gateway lets it, so many at a time: captcha, then login. */
 export interface LoginLoad {
   url: string
   /** Folder of the gateway's embedded store. */
@@ -33,34 +30,21 @@ const latencies: number[] = []
 let refused = 0
 let next = 0
 
-async function data(client: Client, method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {
-  const sent = body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const response = await client.request({ method, path: `/api/v1/public/b${path}`, ...sent })
-  return ((await response.body.json()) as { data: unknown }).data
-}
-
-async function signIn(client: Client, password: string): Promise<void> {
-  const { captcha_id } = (await data(client, 'GET', '/captcha')) as { captcha_id: string }
-  await store.captchas.put('BUSINESS', captcha_id, 'abcd', Date.now() + 60_000)
-  const username = asked.accounts[next++ % asked.accounts.length]
-  const began = performance.now()
-  const answer = await data(client, 'POST', '/login', { captcha_id, captcha_value: 'abcd', username, password })
-  latencies.push(performance.now() - began)
-  if (answer === null) refused++
-}
-
 const first = new Client(asked.url)
-const key = (await data(first, 'GET', '/sm2/public-key')) as string
+const password = await encryptFor(first, asked.password)
 await first.close()
-// A ciphertext is as good as another; making one costs more than reading one.
-const password = smCrypto.sm2.doEncrypt(asked.password, key, 1)
 const began = performance.now()
 const until = began + asked.seconds * 1000
 
 await Promise.all(
   Array.from({ length: asked.together }, async () => {
     const client = new Client(asked.url)
-    while (performance.now() < until) await signIn(client, password)
+    while (performance.now() < until) {
+      const username = asked.accounts[next++ % asked.accounts.length]!
+      const { token, taken } = await signIn(client, store.captchas, username, password)
+      latencies.push(taken)
+      if (token === null) refused++
+    }
     await client.close()
   }),
 )

@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import bcrypt from 'bcrypt'
 import { type BenchGateway, logIn, startGateway } from './gateway.ts'
 import { type LoadResult, load } from './load.ts'
 import type { LoginLoad, LoginResult } from './login-client.ts'
 import { OTHER_CORE, pinned } from './machine.ts'
 import { onScene, processorSeconds, type Scene } from './process.ts'
+import { ACCOUNTS, accountSettings, PASSWORD } from './sign-in.ts'
 import { fixed, medianOf, note, printTable, spreadOf, whole } from './statistics.ts'
 import { pathOf, startUpstream } from './upstream.ts'
 
@@ -17,9 +16,6 @@ export const LOGIN_HELP = `login     logins per second, and what they do to the 
             --rate 1000                 requests per second at a pace; and once more as many as 64 connections can`
 
 const run = promisify(execFile)
-const ACCOUNTS = 32
-const PASSWORD = 'a password of some length'
-const BCRYPT_COST = 10
 const SESSIONS = 200
 const CONNECTIONS = 64
 
@@ -79,27 +75,14 @@ async function compare(scene: Scene, { rounds, seconds }: Extent, together: numb
 }
 
 async function startWithAccounts(scene: Scene): Promise<BenchGateway> {
-  const path = join(scene.folder, 'accounts.yaml')
-  const hash = bcrypt.hashSync(PASSWORD, BCRYPT_COST)
-  const accounts = Array.from({ length: ACCOUNTS }, (_, i) => ({
-    id: `${1000 + i}`,
-    username: nameOf(i),
-    password: hash,
-    nickname: nameOf(i),
-    status: 'ACTIVE',
-    roles: [],
-    permissions: [],
-  }))
-  writeFileSync(path, JSON.stringify({ accounts }), { mode: 0o600 })
-  const settings = { accounts: { kind: 'file', path }, login: { rate_limit: 'off' } }
-  return startGateway(scene, 'login', { upstream: await startUpstream(scene, false), settings })
+  return startGateway(scene, 'login', {
+    upstream: await startUpstream(scene, false),
+    settings: accountSettings(scene.folder),
+  })
 }
 
-const nameOf = (i: number): string => `operator${i}`
-
 async function signInFor({ url, data }: BenchGateway, together: number, seconds: number): Promise<LoginResult> {
-  const accounts = Array.from({ length: ACCOUNTS }, (_, i) => nameOf(i))
-  const asked: LoginLoad = { url, data, accounts, password: PASSWORD, together, seconds }
+  const asked: LoginLoad = { url, data, accounts: ACCOUNTS, password: PASSWORD, together, seconds }
   const client = join(import.meta.dirname, 'login-client.ts')
   const command = [process.execPath, '--import', 'tsx', client, JSON.stringify(asked)]
   const [program, ...words] = pinned(OTHER_CORE, command)

@@ -4,6 +4,7 @@ import { PROFILE_HELP, profile } from './profile.ts'
 import { PROXY_HELP, proxy } from './proxy.ts'
 import { RESOURCES_HELP, resources } from './resources.ts'
 import { SESSIONS_HELP, sessions } from './sessions.ts'
+import { SOAK_HELP, soak } from './soak.ts'
 import { TIMES_HELP, times } from './times.ts'
 import { UPHEAVAL_HELP, upheaval } from './upheaval.ts'
 
@@ -15,6 +16,7 @@ const HELP = `Usage: npm run bench -- WHAT [options]
   ${TIMES_HELP}
   ${RESOURCES_HELP}
   ${UPHEAVAL_HELP}
+  ${SOAK_HELP}
   ${PROFILE_HELP}`
 
 const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
@@ -24,6 +26,7 @@ const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   times,
   resources,
   upheaval,
+  soak,
   profile,
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -86,6 +86,10 @@ export function residentBytes(pid: number): number {
   const own = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) * 1024
   return childrenOf(pid).reduce((sum, child) => sum + residentBytes(child), own)
 }
+
+/** Open descriptors of a process and all its children. */
+export const descriptors = (pid: number): number =>
+  childrenOf(pid).reduce((sum, child) => sum + descriptors(child), readdirSync(`/proc/${pid}/fd`).length)
 
 /** Ticks per second in which Linux counts processor time for programs, on every machine of ours. */
 const TICKS = 100

@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import { startLoad } from '../test/process/load.ts'
-import { type BenchGateway, logIn, MAIN, startGateway } from './gateway.ts'
+import { type BenchGateway, logIn, reload, startGateway } from './gateway.ts'
 import { childrenOf, onScene, type Scene } from './process.ts'
 import { fixed, medianOf, note, printTable, whole } from './statistics.ts'
 import { startUpstream } from './upstream.ts'
@@ -12,8 +11,6 @@ export const UPHEAVAL_HELP = `upheaval  what callers notice of reloads, and of w
             --seconds 60 --rate 2000 --callers 64
             --reloads 10                one of them of a faulty configuration
             --kill-every 5              seconds`
-
-const run = promisify(execFile)
 
 interface Extent {
   seconds: number
@@ -79,17 +76,12 @@ async function under(
 }
 
 async function reloads(scene: Scene, gateway: BenchGateway, extent: Extent, times: number): Promise<string[]> {
-  const folder = join(scene.folder, 'gateway')
-  const file = join(folder, 'gateway.yaml')
+  const file = join(gateway.folder, 'gateway.yaml')
   const good = readFileSync(file, 'utf8')
   const faulty = Math.floor(times / 2)
   const results = await under(scene, gateway, extent, times, async time => {
     writeFileSync(file, time === faulty ? JSON.stringify({ ...JSON.parse(good), upstreams: [{ name: 7 }] }) : good)
-    const reload = run(process.execPath, [MAIN, 'reload', '--config', 'gateway.yaml'], {
-      cwd: folder,
-      env: gateway.environment,
-    })
-    const refused = await reload.then(
+    const refused = await reload(gateway).then(
       () => false,
       () => true,
     )

@@ -20,7 +20,8 @@ export interface Load {
 }
 
 export interface LoadOptions {
-  token: string
+  /** Of all requests, or of the next one. */
+  token: string | (() => string)
   path: string
   /** Callers, each with one request at a time. */
   callers: number
@@ -80,7 +81,10 @@ function askOnce(url: string, agent: HttpAgent, { token, path, body, expected }:
     path,
     agent,
     method: body === undefined ? 'GET' : 'POST',
-    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-length': body.length }) },
+    headers: {
+      authorization: `Bearer ${typeof token === 'string' ? token : token()}`,
+      ...(body !== undefined && { 'content-length': body.length }),
+    },
     timeout: 15_000,
     rejectUnauthorized: false,
   }
