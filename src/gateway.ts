@@ -1,23 +1,17 @@
-import cluster from 'node:cluster'
-import { rmSync } from 'node:fs'
 import { openAccounts } from './account/open.ts'
 import { createPermissions } from './account/permissions.ts'
 import { createAdministration } from './administration/administration.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { type Certificate, readCertificate } from './config/certificate.ts'
+import type { Certificate } from './config/certificate.ts'
 import type { Settings } from './config/schema.ts'
 import { servesAdministration } from './config/served.ts'
-import { policyOf } from './config/session-schema.ts'
 import { publishTo } from './event/event.ts'
 import { createWebhooks } from './event/webhooks.ts'
-import { createDrain } from './http/drain.ts'
 import { serveEdge } from './http/edge.ts'
-import { createEnvelopes } from './http/envelope.ts'
 import { createGuards } from './http/guards.ts'
 import { serveInternal } from './http/internal.ts'
 import { registerJwt } from './http/jwt.ts'
-import { listen } from './http/listener.ts'
-import { createServer, renewCertificate } from './http/server.ts'
+import { type Closing, Listeners } from './http/listeners.ts'
 import { createWebSockets } from './http/websocket/websockets.ts'
 import { createBatchedLog, createLog, type Logger } from './log.ts'
 import { openLogin } from './login/open.ts'
@@ -27,8 +21,7 @@ import { PROFILES } from './profile.ts'
 import { bindBusiness, releaseBusiness } from './side/bound.ts'
 import { createMomentFormat } from './side/moment.ts'
 import { type Operations, offerOperations } from './side/operations.ts'
-import type { LoginType } from './side/record.ts'
-import { createSide } from './side/side.ts'
+import { createSides } from './side/sides.ts'
 import { measureSessions } from './store/measured.ts'
 import { openStore } from './store/open.ts'
 import { SessionWatch } from './store/session-watch.ts'
@@ -48,12 +41,7 @@ export interface Gateway {
   close(closing?: Closing): Promise<void>
 }
 
-export interface Closing {
-  /** For how long, in milliseconds, an idle connection may still bring a request that was on its way; 0 when not given. */
-  grace?: number
-  /** Whether others accept at the same addresses meanwhile: then the internal listener stops accepting at once too. */
-  handover?: boolean
-}
+export type { Closing }
 
 export interface GatewayOptions {
   clock?: Clock
@@ -73,29 +61,14 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   const clock = options.clock ?? systemClock
   const log = options.log ?? createLog(settings.log.level)
   const profile = PROFILES[settings.profile]
-  const envelopes = createEnvelopes(settings.locale, settings.errors.http_status)
-  const { tls, timeouts, max_connections: maxConnections } = settings.listen
-  const certificate = options.certificate ?? (tls === undefined ? null : readCertificate(tls))
+  const { locale } = settings
   const hasWebSockets = settings.upstreams.some(({ websocket }) => websocket !== 'off')
   const isWatched = hasWebSockets || settings.upstreams.some(({ end_with_session }) => end_with_session)
-  const trustedProxies = settings.trusted_proxies
-  const edge = createServer({
-    log,
-    envelopes,
-    trustedProxies,
-    timeouts,
-    maxConnections,
-    certificate,
-    hasWebSockets,
-  })
-  // Services behind the gateway are no page: they read real statuses.
-  const operations = createEnvelopes(settings.locale, 'native')
-  const internal = createServer({ log, envelopes: operations, trustedProxies: [], bodyLimit: 32_768 })
-  const drainEdge = createDrain(edge.server)
-  const drainInternal = createDrain(internal.server)
+  const listeners = new Listeners(settings, { log, certificate: options.certificate, hasWebSockets })
+  const { edge, internal } = listeners
   let isStopping = false
 
-  const signer = await registerJwt(edge, settings.jwt)
+  const signer = await registerJwt(edge.app, settings.jwt)
   const jwt = createJwt(signer, settings.jwt.algorithm, clock)
   const moments = createMomentFormat(settings.timezone)
   const store = await openStore(settings.store, settings.data, clock, log, settings.session_cache, isWatched)
@@ -107,22 +80,14 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   })
   const webhooks = createWebhooks(settings.events.webhooks, clock, log)
   const publish = publishTo(event => log.info(event, 'event'), metrics.happened, webhooks.publish)
-  const sessionStore = measureSessions(store.sessions, metrics.stored)
-  const sideOf = (type: LoginType) =>
-    createSide({
-      type,
-      jwt,
-      store: sessionStore,
-      clock,
-      moments,
-      expireSeconds: settings.jwt.expire_seconds,
-      tokenName: settings.jwt.token_name,
-      enforceDisable: settings.disable.enforce === 'request',
-      policy: policyOf(settings.sessions, type === 'BUSINESS' ? 'business' : 'consumer'),
-      publish,
-    })
-  const sides = { BUSINESS: sideOf('BUSINESS'), CONSUMER: sideOf('CONSUMER') }
-
+  const { sessions, population } = store
+  const sides = createSides(settings, {
+    jwt,
+    store: measureSessions(sessions, metrics.stored),
+    clock,
+    moments,
+    publish,
+  })
   const login = openLogin({
     settings,
     store,
@@ -135,18 +100,16 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   const upstreams = createUpstreamTable(settings.upstreams, { clock, log })
   const permissions = createPermissions(settings.permissions)
   const guards = createGuards(permissions)
-  const { sessions, population } = store
-  const { locale } = settings
   const administration = createAdministration({ sides, sessions, population, jwt, clock, moments, locale })
   const accessLog = settings.log.access ? (options.log ?? createBatchedLog(settings.log.level)) : null
   const enforceDisable = settings.disable.enforce === 'request'
   const watch = new SessionWatch({ sessions, changes: store.changes, clock, log, enforceDisable })
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const webSockets = hasWebSockets ? createWebSockets({ watch, tokenHeader, clock, log, accessLog, metrics }) : null
-  await serveEdge(edge, {
+  await serveEdge(edge.app, {
     settings,
     profile,
-    envelopes,
+    envelopes: edge.envelopes,
     sides,
     logins: login,
     upstreams,
@@ -157,11 +120,11 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     webSockets,
     watch,
   })
-  await serveInternal(internal, {
+  await serveInternal(internal.app, {
     secret: settings.internal.secret,
     sides,
     profile,
-    envelopes: operations,
+    envelopes: internal.envelopes,
     locale,
     store,
     upstreams,
@@ -179,27 +142,17 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   return {
     sides: offered,
     async listen() {
-      const { listen: outside, internal: inside } = settings
       upstreams.start()
-      // The internal one last, so that whoever finds the gateway ready finds the public one open.
-      return {
-        public: await listen(edge, outside),
-        internal: await listen(internal, inside.socket === undefined ? inside : { path: freed(inside.socket) }),
-      }
+      return listeners.open()
     },
-    renewCertificate: renewed => renewCertificate(edge, renewed),
+    renewCertificate: certificate => listeners.renewCertificate(certificate),
     metrics: () => metrics.snapshot(),
-    async close({ grace = 0, handover = false } = {}) {
-      isStopping = !handover
+    async close(closing = {}) {
+      isStopping = !closing.handover
       releaseBusiness(offered.business)
-      const handedOver = handover ? drainInternal(grace) : null
-      const goodbye = setTimeout(() => webSockets?.close(), grace)
-      await drainEdge(grace)
+      const goodbye = setTimeout(() => webSockets?.close(), closing.grace ?? 0)
+      await listeners.close(closing)
       clearTimeout(goodbye)
-      await edge.close()
-      // Until here the requests under way could have its operations.
-      await (handedOver ?? drainInternal(0))
-      await internal.close()
       upstreams.close()
       watch.close()
       await login.close()
@@ -207,10 +160,4 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
       await store.close()
     },
   }
-}
-
-/** The path of a Unix socket at which nothing is left of an earlier process. A worker shares it; its primary cleared it. */
-function freed(path: string): string {
-  if (cluster.isPrimary) rmSync(path, { force: true })
-  return path
 }

@@ -12,20 +12,28 @@ const badRequest = (fault: string): Refusal => new Refusal('BAD_REQUEST', { para
 
 /**
  * Refuses what two readers could read in two ways, or that Node would have dropped silently: a doubled `Host`,
- * `Authorization` or token header, a body on a request that passes without a session only because of its method, more
- * header lines than are looked at.
+ * `Authorization` or token header, no `Host`, an unknown expectation, a body on a request that passes without a session
+ * only because of its method, more header lines than are looked at.
  */
 export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, verdict: Verdict | null): void {
   if (!METHODS.has(request.method ?? '')) throw new Refusal('METHOD_NOT_ALLOWED')
   const { rawHeaders, headers } = request
   if (rawHeaders.length > 2 * MAX_HEADER_LINES) throw new Refusal('HEADERS_TOO_LARGE')
   refuseDoubled(rawHeaders, tokenHeader)
+  refuseUnclear(request)
   if (
     verdict?.rule === 2 &&
     (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
   ) {
     throw badRequest('OPTIONS with a body')
   }
+}
+
+/** Refuses a request of HTTP/1.1 without a `Host`, and one that expects what nobody here does (RFC 9110 7.2, 10.1.1). */
+function refuseUnclear({ headers, httpVersion }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersion === '1.1') throw badRequest('no Host header')
+  const { expect } = headers
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw badRequest('an expectation that is unknown')
 }
 
 /** Refuses a `Host`, an `Authorization` or a token header that is there twice. */

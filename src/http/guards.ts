@@ -2,6 +2,8 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { PermissionMode, Permissions } from '../account/permissions.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType, SessionRecord } from '../side/record.ts'
+import type { Session } from '../side/side.ts'
+import type { Upstream } from '../upstream/table.ts'
 // request.session is declared there.
 import type {} from './authenticate.ts'
 
@@ -42,7 +44,7 @@ export function createGuards(permissions: Permissions): Guards {
 }
 
 /** Refuses with NOT_PERMITTED a session that lacks the codes, and names those that are missing. */
-export function refuseUnpermitted(
+function refuseUnpermitted(
   permissions: Permissions,
   record: SessionRecord,
   codes: readonly string[],
@@ -51,6 +53,13 @@ export function refuseUnpermitted(
   if (permissions.allows(record, codes, mode)) return
   const missing = codes.filter(code => !permissions.allows(record, [code], 'all'))
   throw new Refusal('NOT_PERMITTED', { params: { permissions: listed(missing) } })
+}
+
+/** Refuses who may not use an upstream: without a session nobody is permitted anything, whatever the path's rule asks for. */
+export function refuseForUpstream(permissions: Permissions, { permission }: Upstream, session: Session | null): void {
+  if (permission === null) return
+  if (session === null) throw new Refusal('NOT_LOGGED_IN')
+  refuseUnpermitted(permissions, session.record, permission.codes, permission.mode)
 }
 
 function sessionOf(request: FastifyRequest, type: LoginType): SessionRecord {

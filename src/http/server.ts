@@ -10,8 +10,13 @@ import { traceIdOf } from './trace.ts'
 import { createUnparsable } from './unparsable.ts'
 import { UpgradableMessage } from './websocket/upgrade.ts'
 
+interface Timeouts {
+  headers: number
+  keep_alive: number
+}
+
 /** Time limits of a listener that has no settings of its own, in milliseconds. */
-const TIMEOUTS = { headers: 10_000, keep_alive: 65_000 }
+const TIMEOUTS: Timeouts = { headers: 10_000, keep_alive: 65_000 }
 const MAX_HEADER_BYTES = 16_384
 /** Our own JSON routes; forwarded bodies are streams and not limited by it. */
 const BODY_LIMIT = 8_192
@@ -21,7 +26,7 @@ export interface ServerOptions {
   envelopes: Envelopes
   trustedProxies: readonly string[]
   bodyLimit?: number
-  timeouts?: { headers: number; keep_alive: number }
+  timeouts?: Timeouts
   /** Open connections beyond which new ones are closed; none when it is not given. */
   maxConnections?: number
   /** With one the listener speaks HTTPS. */
@@ -43,37 +48,17 @@ export function createServer({
 }: ServerOptions): FastifyInstance {
   const onError = createErrorHandler(envelopes)
   const unparsable = createUnparsable(envelopes)
-  const options: FastifyHttpOptions<Server, Logger> = {
+  const app = fastify({
+    ...FIXED,
+    ...transportOf(timeouts, certificate, hasWebSockets),
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'trace_id' }),
-    childLoggerFactory: requestLog,
-    genReqId: request => traceIdOf(request as IncomingMessage),
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     bodyLimit,
-    requestTimeout: 0,
     keepAliveTimeout: timeouts.keep_alive,
-    forceCloseConnections: 'idle',
-    // What arrives while the gateway closes was sent in good faith, and is served.
-    return503OnClosing: false,
-    exposeHeadRoutes: false,
-    // As data: what is read from it is read as own properties only.
-    onProtoPoisoning: 'ignore',
-    onConstructorPoisoning: 'ignore',
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
     frameworkErrors: onError,
     clientErrorHandler: unparsable.answer,
-  }
-  const limits = {
-    headersTimeout: timeouts.headers,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    connectionsCheckingInterval: 1000,
-    ...(hasWebSockets && { IncomingMessage: UpgradableMessage }),
-  }
-  const transport =
-    certificate === null
-      ? { http: limits }
-      : { https: { ...limits, ...secureContextOf(certificate), handshakeTimeout: timeouts.headers } }
-  const app = fastify({ ...options, ...transport }) as unknown as FastifyInstance
+  }) as unknown as FastifyInstance
   if (maxConnections !== undefined) limitConnections(app.server, maxConnections, log)
   // Node drops lines beyond its own limit silently; ours refuses them.
   app.server.maxHeadersCount = 0
@@ -89,6 +74,35 @@ export function createServer({
   })
   continueWhenAdmitted(app)
   return app
+}
+
+/** Settings of Fastify that no listener of ours has otherwise. */
+const FIXED = {
+  childLoggerFactory: requestLog,
+  genReqId: request => traceIdOf(request as IncomingMessage),
+  requestTimeout: 0,
+  forceCloseConnections: 'idle',
+  // What arrives while the gateway closes was sent in good faith, and is served.
+  return503OnClosing: false,
+  exposeHeadRoutes: false,
+  // As data: what is read from it is read as own properties only.
+  onProtoPoisoning: 'ignore',
+  onConstructorPoisoning: 'ignore',
+  ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
+} as const satisfies FastifyHttpOptions<Server, Logger>
+
+/** Settings of Node's server below it. */
+function transportOf({ headers }: Timeouts, certificate: Certificate | null, hasWebSockets: boolean) {
+  const limits = {
+    headersTimeout: headers,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    connectionsCheckingInterval: 1000,
+    // Node would refuse it in words of its own.
+    requireHostHeader: false,
+    ...(hasWebSockets && { IncomingMessage: UpgradableMessage }),
+  }
+  if (certificate === null) return { http: limits }
+  return { https: { ...limits, ...secureContextOf(certificate), handshakeTimeout: headers } }
 }
 
 /** How often at most the log says that connections were closed, in milliseconds. */
@@ -123,6 +137,10 @@ function continueWhenAdmitted(app: FastifyInstance): void {
   const waiting = new WeakSet<IncomingMessage>()
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     waiting.add(request)
+    app.server.emit('request', request, response)
+  })
+  // Any other expectation Node would refuse in words of its own.
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     app.server.emit('request', request, response)
   })
   app.addHook('preParsing', (request, reply, _payload, done) => {

@@ -3,13 +3,13 @@ import type { Permissions } from '../account/permissions.ts'
 import { readTarget } from '../gate/path.ts'
 import { decide, type PathRules } from '../gate/rules.ts'
 import { Refusal } from '../refusal.ts'
-import type { Session } from '../side/side.ts'
+import type { Session, Side } from '../side/side.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { METHODS, refuseDoubled } from './ambiguous.ts'
 import type { Sides } from './authenticate.ts'
 import { describeVerify } from './documents/probes.ts'
 import type { Envelopes } from './envelope.ts'
-import { refuseUnpermitted } from './guards.ts'
+import { refuseForUpstream } from './guards.ts'
 
 export interface VerifyOptions {
   rules: PathRules
@@ -75,13 +75,16 @@ async function judge(
   const verdict = decide(path, method, rules)
   if (verdict === null) throw new Refusal('NOT_FOUND')
   refuseDoubled(request.raw.rawHeaders, tokenHeader)
-  const permission = upstreams.find(path)?.permission ?? null
-  if (verdict.need === 'none' && permission === null) return null
-  if (verdict.need === 'none') throw new Refusal('NOT_LOGGED_IN')
-  const token = sides[verdict.need].getTokenValue(request)
-  const session = token === null ? null : await sides[verdict.need].authenticate(token)
+  const session = verdict.need === 'none' ? null : await sessionOf(request, sides[verdict.need])
+  const upstream = upstreams.find(path)
+  if (upstream !== null) refuseForUpstream(permissions, upstream, session)
+  return session
+}
+
+async function sessionOf(request: FastifyRequest, side: Side): Promise<Session> {
+  const token = side.getTokenValue(request)
+  const session = token === null ? null : await side.authenticate(token)
   if (session === null) throw new Refusal('NOT_LOGGED_IN')
-  if (permission !== null) refuseUnpermitted(permissions, session.record, permission.codes, permission.mode)
   return session
 }
 

@@ -91,6 +91,17 @@ function countStore(registers: Registry[]): Metrics['stored'] {
 
 /** All processes look into the same store: the most that one of them saw is what there is. */
 function lookAtPopulation(registers: Registry[], { tally }: Sources): void {
+  // Both curves are of the same moment, and of one question.
+  const underWay = new Map<LoginType, Promise<Tally | null>>()
+  const ask = (side: LoginType): Promise<Tally | null> => {
+    const asked =
+      underWay.get(side) ??
+      tally(side)
+        .catch(() => null)
+        .finally(() => underWay.delete(side))
+    underWay.set(side, asked)
+    return asked
+  }
   const look = (name: string, help: string, read: (found: Tally) => number): void => {
     new Gauge({
       name,
@@ -101,7 +112,7 @@ function lookAtPopulation(registers: Registry[], { tally }: Sources): void {
       async collect() {
         for (const side of LOGIN_TYPES) {
           // A store that cannot answer leaves a gap in the curve, and no number that is not true.
-          const found = await tally(side).catch(() => null)
+          const found = await ask(side)
           if (found === null) this.remove({ side })
           else this.set({ side }, read(found))
         }

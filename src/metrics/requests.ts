@@ -23,6 +23,11 @@ export interface RequestCounts {
 /** Upper ends of the histogram's buckets in seconds; what is slower counts under none of them. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
+interface Value {
+  labels: Record<string, string>
+  value: number
+}
+
 interface Duration {
   /** Requests by the first bucket that they fit into; one more for those that fit into none. */
   counts: number[]
@@ -31,16 +36,17 @@ interface Duration {
 
 /** Counts what every request passes: numbers in plain objects, made into metrics when somebody asks. */
 export function countRequests(): RequestCounts {
-  const requests = new Map<string, { labels: Record<string, string>; count: number }>()
+  const requests = new Map<string, Value>()
   const durations = new Map<string, Duration>()
   const refusals = new Map<string, number>()
 
   return {
     answered({ rule, side, upstream, status, refused, seconds }) {
-      const key = `${rule} ${side} ${status} ${upstream}`
+      const statusClass = Math.floor(status / 100)
+      const key = `${rule} ${side} ${statusClass} ${upstream}`
       const known = requests.get(key)
-      if (known !== undefined) known.count++
-      else requests.set(key, { labels: labelsOf(rule, side, upstream, status), count: 1 })
+      if (known !== undefined) known.value++
+      else requests.set(key, { labels: { rule: `${rule}`, side, upstream, status: `${statusClass}xx` }, value: 1 })
       measure(durations, upstream, seconds)
       if (refused !== null) refusals.set(refused, (refusals.get(refused) ?? 0) + 1)
     },
@@ -48,7 +54,7 @@ export function countRequests(): RequestCounts {
       counter(
         'dualgate_requests_total',
         'Requests by rule of the gate, side of the session, upstream and class of the status',
-        addedUp([...requests.values()]),
+        Array.from(requests.values(), counted => ({ ...counted })),
       ),
       counter(
         'dualgate_refusals_total',
@@ -64,13 +70,6 @@ export function countRequests(): RequestCounts {
   }
 }
 
-const labelsOf = (rule: number, side: string, upstream: string, status: number): Record<string, string> => ({
-  rule: String(rule),
-  side,
-  upstream,
-  status: `${Math.floor(status / 100)}xx`,
-})
-
 function measure(durations: Map<string, Duration>, upstream: string, seconds: number): void {
   let duration = durations.get(upstream)
   if (duration === undefined) {
@@ -81,21 +80,6 @@ function measure(durations: Map<string, Duration>, upstream: string, seconds: nu
   while (bucket < BUCKETS.length && seconds > BUCKETS[bucket]!) bucket++
   duration.counts[bucket]!++
   duration.sum += seconds
-}
-
-interface Value {
-  labels: Record<string, string>
-  value: number
-}
-
-/** Statuses of one class share their labels. */
-function addedUp(counts: readonly { labels: Record<string, string>; count: number }[]): Value[] {
-  const sums = new Map<string, Value>()
-  for (const { labels, count } of counts) {
-    const key = JSON.stringify(labels)
-    sums.set(key, { labels, value: (sums.get(key)?.value ?? 0) + count })
-  }
-  return [...sums.values()]
 }
 
 /** As prom-client names what it has in JSON, whatever its type declarations say. */

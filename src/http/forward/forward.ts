@@ -1,14 +1,15 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
-import { isVersioned } from '../../gate/rules.ts'
+import { isVersioned, type Verdict } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import { createRequestHeaders } from '../../upstream/headers.ts'
 import type { UpstreamRequest } from '../../upstream/receiver.ts'
-import type { UpstreamTable } from '../../upstream/table.ts'
+import type { Upstream, UpstreamTable } from '../../upstream/table.ts'
+import type { HttpTarget } from '../../upstream/targets.ts'
 import { METHODS } from '../ambiguous.ts'
 import type {} from '../authenticate.ts'
-import { refuseUnpermitted } from '../guards.ts'
+import { refuseForUpstream } from '../guards.ts'
 import { isUpgrade, routeUpgrades } from '../websocket/upgrade.ts'
 import type { WebSockets } from '../websocket/websockets.ts'
 import { CallerBody, hasBody, refuseTooLarge } from './body.ts'
@@ -48,7 +49,7 @@ export async function registerForwarding(app: FastifyInstance, options: Forwardi
 
 /** The forwarding itself, whoever routes to it. Refusals before the upstream's head are thrown or sent; later there are none. */
 export function createForwarder({ table, tokenHeader, log, permissions, webSockets, watch }: ForwardingOptions) {
-  const requestHeaders = createRequestHeaders(tokenHeader)
+  const outgoingOf = createOutgoing(tokenHeader)
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const { target: asked, verdict, session, raw } = request
@@ -58,36 +59,10 @@ export function createForwarder({ table, tokenHeader, log, permissions, webSocke
     const upstream = isVersioned(asked.path) ? table.find(asked.path) : null
     if (upstream === null) throw new Refusal('NOT_FOUND')
     request.upstream = upstream.name
-    if (upstream.permission !== null) {
-      // Nobody is permitted anything without a session, whatever the path's rule asks for.
-      if (session === null) throw new Refusal('NOT_LOGGED_IN')
-      refuseUnpermitted(permissions, session.record, upstream.permission.codes, upstream.permission.mode)
-    }
+    refuseForUpstream(permissions, upstream, session)
 
     const target = upstream.next()
-    const host = request.host
-    const own = upstream.host === 'preserve' && host !== '' ? host : (target?.authority ?? 'echo')
-    const incoming = {
-      rawHeaders: raw.rawHeaders,
-      connection: raw.headers.connection,
-      verdict,
-      session,
-      id: request.id,
-      ip: request.ip,
-      protocol: request.protocol,
-      host,
-    }
-    const forwardedPath = upstream.forwardedPath(asked.path)
-    const outgoing: UpstreamRequest = {
-      method: request.method,
-      path: forwardedPath + asked.query,
-      headers: requestHeaders(incoming, { host: own, passAuthorization: upstream.passAuthorization }),
-      body: null,
-    }
-    if (upstream.identity !== null) {
-      const { method } = request
-      outgoing.headers.push(...upstream.identity.headersFor({ method, path: forwardedPath, session }))
-    }
+    const outgoing = outgoingOf(request, verdict, upstream, target)
     if (webSockets !== null && isUpgrade(raw)) {
       webSockets.take({ request, reply, upstream, target, outgoing })
       return
@@ -101,5 +76,34 @@ export function createForwarder({ table, tokenHeader, log, permissions, webSocke
       outgoing.body = new CallerBody(raw, upstream.bodyLimit)
     }
     new Exchange({ request, reply, upstream, target, outgoing, log, watch }).start()
+  }
+}
+
+/** What the upstream is sent, without the body. */
+function createOutgoing(tokenHeader: string) {
+  const requestHeaders = createRequestHeaders(tokenHeader)
+
+  return (
+    request: FastifyRequest,
+    verdict: Verdict,
+    upstream: Upstream,
+    target: HttpTarget | null,
+  ): UpstreamRequest => {
+    const { target: asked, session, raw, host, method } = request
+    const incoming = {
+      rawHeaders: raw.rawHeaders,
+      connection: raw.headers.connection,
+      verdict,
+      session,
+      id: request.id,
+      ip: request.ip,
+      protocol: request.protocol,
+      host,
+    }
+    const own = upstream.host === 'preserve' && host !== '' ? host : (target?.authority ?? 'echo')
+    const path = upstream.forwardedPath(asked.path)
+    const headers = requestHeaders(incoming, { host: own, passAuthorization: upstream.passAuthorization })
+    if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
+    return { method, path: path + asked.query, headers, body: null }
   }
 }
