@@ -33,7 +33,7 @@ export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, v
 function refuseUnclear({ headers, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1') throw badRequest('no Host header')
   const { expect } = headers
-  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw badRequest('an expectation that is unknown')
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw badRequest('an unknown expectation')
 }
 
 /** Refuses a `Host`, an `Authorization` or a token header that is there twice. */

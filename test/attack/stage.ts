@@ -38,11 +38,11 @@ export async function openStage(t: Pick<Test, 'teardown'>, options: WorldOptions
   }
 
   async function attempt(t: Test, attack: Attack): Promise<void> {
-    const { send, answers, arrives = [], unfinished = false } = attack
+    const { send, arrives = [], unfinished = false } = attack
     upstream.arrived.length = 0
     const bytes = send.replaceAll('{C}', tokens.CONSUMER).replaceAll('{B}', tokens.BUSINESS)
     const conversation = await converse(world.url, unfinished ? bytes : bytes + HONEST, { methods: methodsOf(send) })
-    compareAnswers(t, conversation, answers)
+    compareAnswers(t, conversation, attack)
     t.same(upstream.unreadable.splice(0), [], 'nothing arrives that can be read in two ways')
     const arrived = upstream.arrived.filter(message => headerOf(message, 'x-case') !== 'honest')
     t.same(
@@ -61,10 +61,15 @@ export async function openStage(t: Pick<Test, 'teardown'>, options: WorldOptions
 /** The methods of what is sent, in order, as far as they can be told; the honest request's is GET. */
 const methodsOf = (send: string): string[] => [/^[A-Z]+/.exec(send)?.[0] ?? 'GET']
 
-function compareAnswers(t: Test, { responses, end }: Conversation, answers: Attack['answers']): void {
+function compareAnswers(t: Test, { responses, end }: Conversation, { send, answers }: Attack): void {
   const given = responses.filter(({ line }) => !isInformational(line))
+  const isHead = send.startsWith('HEAD ')
   t.not(end, 'silent', 'the connection does not hang')
-  t.same(given.slice(0, answers.length).map(codeOf), answers, 'it is answered')
+  t.same(
+    given.slice(0, answers.length).map((answer, i) => codeOf(answer, isHead && i === 0)),
+    answers,
+    'it is answered',
+  )
   // Behind a refusal the connection may be given up. What else is answered on it is the honest request, by the backend,
   // or refused for following something that is none.
   for (const answer of given.slice(answers.length)) {
@@ -73,12 +78,16 @@ function compareAnswers(t: Test, { responses, end }: Conversation, answers: Atta
   }
 }
 
-function codeOf(answer: Message): 'upstream' | number {
+/** The answer as a corpus names it; throws when a refusal is not the envelope and the status that clients know. */
+function codeOf(answer: Message, toHead = false): 'upstream' | number {
   if (headerOf(answer, 'x-case') !== undefined) return 'upstream'
+  const status = Number(answer.line.split(' ')[1])
   // An answer to HEAD has no body.
-  if (answer.body === '') return Number(answer.line.split(' ')[1])
-  const { code, success } = JSON.parse(Buffer.from(answer.body, 'latin1').toString())
-  if (success !== (code === 200)) throw new Error(`an envelope that contradicts itself: ${answer.body}`)
+  if (answer.body === '' && toHead) return status
+  const { code, success, data, trace_id } = JSON.parse(Buffer.from(answer.body, 'latin1').toString())
+  if (success || data !== null || typeof trace_id !== 'string' || status !== (code === 401 ? 200 : code)) {
+    throw new Error(`${answer.line}, and no refusal of ours: ${answer.body}`)
+  }
   return code
 }
 

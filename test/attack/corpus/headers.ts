@@ -4,7 +4,9 @@ import { type Attack, asBusiness, asConsumer, asNobody, request } from '../attac
 
 const C = 'GET /api/v1/c/x HTTP/1.1'
 const B = 'GET /api/v1/sys/x HTTP/1.1'
+const OWN_SECTION = 'GET /api/v1/b/x HTTP/1.1'
 const OPEN = 'GET /api/v1/public/c/x HTTP/1.1'
+const OPTIONS = 'OPTIONS /api/v1/sys/x HTTP/1.1'
 
 /** Spellings that CGI, WSGI, PHP, Servlet filters and others fold into one. */
 const spellings = (name: string): string[] => [
@@ -39,6 +41,18 @@ const identity = IDENTITY.flatMap(name =>
       send: asBusiness(B, `${spelling}: 1`),
       answers: ['upstream'],
       arrives: [{ line: B, as: 'BUSINESS' }],
+    },
+    {
+      claim: `${spelling} of the B side does not arrive below its own section`,
+      send: asBusiness(OWN_SECTION, `${spelling}: 1`),
+      answers: ['upstream'],
+      arrives: [{ line: OWN_SECTION, as: 'BUSINESS' }],
+    },
+    {
+      claim: `${spelling} does not arrive with OPTIONS, which nobody is asked for`,
+      send: asBusiness(OPTIONS, `${spelling}: 1`),
+      answers: ['upstream'],
+      arrives: [{ line: OPTIONS }],
     },
   ]),
 )
@@ -82,7 +96,13 @@ const STRIPPED = [
   'HTTP2-Settings: AAMAAABkAAQCAAAAAAIAAAAA',
   'Expect: 100-continue',
   'Content_Length: 3',
+  'Content.Length: 3',
   'Transfer_Encoding: chunked',
+  'Transfer.Encoding: chunked',
+  'Keep_Alive: timeout=600',
+  'Proxy_Connection: keep-alive',
+  'Proxy.Authorization: Basic YTpi',
+  'HTTP2_Settings: AAMAAABkAAQCAAAAAAIAAAAA',
 ].map(
   (header): Attack => ({
     claim: `${header.split(':')[0]} is not passed on`,
@@ -128,6 +148,15 @@ export default [
     send: request(
       ['POST /api/v1/public/c/x HTTP/1.1', 'Host: x', 'Connection: content-length', 'Content-Length: 5'],
       'hello',
+    ),
+    answers: ['upstream'],
+    arrives: [{ line: 'POST /api/v1/public/c/x HTTP/1.1', body: 'hello' }],
+  },
+  {
+    claim: 'Connection: transfer-encoding cannot take the framing from a body',
+    send: request(
+      ['POST /api/v1/public/c/x HTTP/1.1', 'Host: x', 'Connection: transfer-encoding', 'Transfer-Encoding: chunked'],
+      '5\r\nhello\r\n0\r\n\r\n',
     ),
     answers: ['upstream'],
     arrives: [{ line: 'POST /api/v1/public/c/x HTTP/1.1', body: 'hello' }],
@@ -184,7 +213,12 @@ export default [
   {
     claim: 'an expectation that nobody knows is refused',
     send: asConsumer(C, 'Expect: the-unexpected'),
-    answers: [417],
+    answers: [400],
+  },
+  {
+    claim: 'an expectation that nobody knows is refused beside one that somebody does',
+    send: asConsumer(C, 'Expect: the-unexpected, 100-continue'),
+    answers: [400],
   },
   {
     claim: 'names like those of object prototypes are names',

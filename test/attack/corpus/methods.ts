@@ -4,22 +4,28 @@ import { type Attack, asConsumer, asNobody, request } from '../attack.ts'
 
 const OPTIONS = 'OPTIONS /api/v1/sys/u HTTP/1.1'
 
-const overrides = ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'X_HTTP_Method_Override'].flatMap(
-  (name): Attack[] => [
-    {
-      claim: `OPTIONS cannot become DELETE by ${name}`,
-      send: asNobody(OPTIONS, `${name}: DELETE`),
-      answers: ['upstream'],
-      arrives: [{ line: OPTIONS }],
-    },
-    {
-      claim: `GET cannot become DELETE by ${name}`,
-      send: asConsumer('GET /api/v1/c/x HTTP/1.1', `${name}: DELETE`),
-      answers: ['upstream'],
-      arrives: [{ line: 'GET /api/v1/c/x HTTP/1.1', as: 'CONSUMER' }],
-    },
-  ],
-)
+const OVERRIDES = ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'].flatMap(name => [
+  name,
+  name.toLowerCase(),
+  name.replaceAll('-', '_'),
+  name.replaceAll('-', '.'),
+  name.replace('-', '_'),
+])
+
+const overrides = OVERRIDES.flatMap((name): Attack[] => [
+  {
+    claim: `OPTIONS cannot become DELETE by ${name}`,
+    send: asNobody(OPTIONS, `${name}: DELETE`),
+    answers: ['upstream'],
+    arrives: [{ line: OPTIONS }],
+  },
+  {
+    claim: `GET cannot become DELETE by ${name}`,
+    send: asConsumer('GET /api/v1/c/x HTTP/1.1', `${name}: DELETE`),
+    answers: ['upstream'],
+    arrives: [{ line: 'GET /api/v1/c/x HTTP/1.1', as: 'CONSUMER' }],
+  },
+])
 
 const unknown = ['TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH', 'LOCK', 'SOURCE', 'QUERY'].map(
   (method): Attack => ({

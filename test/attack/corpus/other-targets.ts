@@ -14,6 +14,8 @@ const UNNAMED = [
   '/docs/',
   '/api/v1.0/sys/u',
   '/api/v-1/sys/u',
+  '/api/v%D9%A1/sys/u',
+  '/api/v%D9%A1/public/b/x',
   '/api/v/c/x',
   '/api/vx/c/x',
   '/api/v1c/x',
