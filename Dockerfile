@@ -15,8 +15,9 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY config config
-# The first start writes config/accounts.yaml; ACCOUNTS__PATH=data/accounts.yaml puts it on the volume instead.
-RUN install -d -o node -g node -m 0700 data && chown node:node config
+# The first start writes config/accounts.yaml; ACCOUNTS__PATH=data/accounts.yaml puts it on the volume instead. `shared` is
+# for a volume of several gateways, as docker-compose.yml has one.
+RUN install -d -o node -g node -m 0700 data shared && chown node:node config
 USER node
 VOLUME /app/data
 EXPOSE 8080

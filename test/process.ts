@@ -29,9 +29,15 @@ export function newcomerFolder(): { folder: string; remove(): void } {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
+const NPM_START = [join(ROOT, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml']
+
 /** Starts the built gateway on free ports and resolves when it printed its URLs. */
-export async function startGateway(folder: string, environment: Record<string, string> = {}): Promise<GatewayProcess> {
-  const child = spawn(process.execPath, [join(ROOT, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml'], {
+export async function startGateway(
+  folder: string,
+  environment: Record<string, string> = {},
+  words: string[] = NPM_START,
+): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, words, {
     cwd: folder,
     env: { PATH: process.env.PATH, LISTEN__PORT: '0', LISTEN__HOST: '127.0.0.1', INTERNAL__PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,190 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import sm from 'sm-crypto'
+import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+import { call } from './caller.ts'
+import { until } from './forward/world.ts'
+import {
+  buildImage,
+  container,
+  type Ended,
+  IMAGE_ENVIRONMENT,
+  instructionOf,
+  ROOT,
+  runIn,
+  STAGES,
+  temporaryFolder,
+  textOf,
+} from './image.ts'
+import { type GatewayProcess, startGateway } from './process.ts'
+import { endProcess, freePort, redisCommand, spawnOn, withoutRedisServer } from './store/redis-server.ts'
+
+/*
+ * The image and the compose file, without an engine: what the compose file starts is started with its commands and its
+ * environment; only the names and ports of its network are others.
+ */
+
+interface Service {
+  entrypoint?: string[]
+  command: string[]
+  environment?: Record<string, string>
+}
+const SERVICES: Record<string, Service> = parse(textOf('docker-compose.yml').replaceAll('$$', '$'), {
+  merge: true,
+}).services
+const GATEWAYS = Object.keys(SERVICES).filter(name => name.startsWith('gateway'))
+
+const image = buildImage(t)
+
+t.test('everything that the image is built of exists, and is let into the build', async t => {
+  const letIn = textOf('.dockerignore').split('\n')
+  const sources = STAGES.flat()
+    .filter(({ name, rest }) => name === 'COPY' && !rest.startsWith('--from'))
+    .flatMap(({ rest }) => rest.split(' ').slice(0, -1))
+  t.ok(sources.length >= 8)
+  for (const source of sources) {
+    t.ok(existsSync(join(ROOT, source)), source)
+    t.ok(letIn.includes(`!${source}`), `${source} is in .dockerignore`)
+  }
+})
+
+t.test('what is in the image is enough to make keys, and it does not start without secrets', async t => {
+  const folder = container(t, image, temporaryFolder(t, 'shared'))
+  const entry = JSON.parse(instructionOf('ENTRYPOINT')) as string[]
+  t.match(await runIn(folder, [...entry, 'keys', 'jwt']), { code: 0, printed: /^\S{64}\n$/ })
+  const start = await runIn(folder, [...entry, ...JSON.parse(instructionOf('CMD'))])
+  t.equal(start.code, 1)
+  for (const name of ['JWT__SECRET_KEY', 'LOGIN__SM2__PRIVATE_KEY', 'INTERNAL__SECRET']) t.match(start.printed, name)
+})
+
+t.test('the secrets of the compose file are made once, and for nobody else to read', async t => {
+  const shared = temporaryFolder(t, 'shared')
+  const folder = container(t, image, shared)
+  const { entrypoint = [], command } = SERVICES.secrets!
+  t.match(await runIn(folder, [...entrypoint, ...command]), { code: 0 })
+  const file = join(shared, 'secrets.env')
+  const made = readFileSync(file, 'utf8')
+  t.match(made, /^JWT__SECRET_KEY=\S{64}\nINTERNAL__SECRET=\S{64}\nLOGIN__SM2__PRIVATE_KEY=[0-9a-f]{64}\n$/)
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.match(await runIn(folder, [...entrypoint, ...command]), { code: 0, printed: /^$/ })
+  t.equal(readFileSync(file, 'utf8'), made)
+  t.same(readdirSync(shared), ['secrets.env'])
+})
+
+t.test('a volume that cannot be written to ends `secrets` with a fault, and leaves none behind', async t => {
+  const shared = temporaryFolder(t, 'shared')
+  mkdirSync(join(shared, 'new.env'))
+  const { entrypoint = [], command } = SERVICES.secrets!
+  t.not((await runIn(container(t, image, shared), [...entrypoint, ...command])).code, 0)
+  t.notOk(existsSync(join(shared, 'secrets.env')))
+})
+
+/** Where the names of the compose file's network are here. */
+type Network = Record<string, string>
+
+async function startBackend(t: Test): Promise<string> {
+  const port = await freePort()
+  const { command } = SERVICES.backend!
+  const words = command.slice(1).map(word => word.replace('listen(3000)', `listen(${port}, '127.0.0.1')`))
+  const child = spawn(process.execPath, words, { stdio: 'ignore' })
+  t.teardown(() => endProcess(child))
+  const url = `http://127.0.0.1:${port}`
+  await until(
+    () =>
+      call(url, { path: '/' }).then(
+        () => true,
+        () => false,
+      ),
+    60_000,
+  )
+  return url
+}
+
+async function startComposedRedis(t: Test): Promise<number> {
+  const port = await freePort()
+  const folder = temporaryFolder(t, 'redis')
+  const words = (SERVICES.redis!.command as unknown as string).split(' ').slice(1)
+  const child: ChildProcess = await spawnOn(port, [
+    ...words,
+    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
+  ])
+  t.teardown(() => endProcess(child))
+  return port
+}
+
+async function startComposed(t: Test, name: string, shared: string, network: Network): Promise<GatewayProcess> {
+  const { entrypoint = [], command, environment = {} } = SERVICES[name]!
+  const here = (text: string): string =>
+    Object.entries(network).reduce((all, [from, to]) => all.replaceAll(from, to), text)
+  const written = Object.entries(environment).map(([key, value]) => [key, here(value)])
+  const gateway = await startGateway(
+    container(t, image, shared),
+    { ...IMAGE_ENVIRONMENT, ...Object.fromEntries(written), WORKERS: '2' },
+    [...entrypoint.slice(1), ...command],
+  )
+  t.teardown(() => gateway.end('SIGKILL'))
+  return gateway
+}
+
+/** Signs in with the captcha and the key of one gateway at another. */
+async function signIn(asked: string, told: string, password: string, redis: number): Promise<string> {
+  const { captcha_id } = (await call(asked, { path: '/api/v1/public/b/captcha' })).json().data
+  const captcha_value = await redisCommand(redis, 'GET', `svc:auth:BUSINESS:captcha:${captcha_id}`)
+  const key = (await call(asked, { path: '/api/v1/public/b/sm2/public-key' })).json().data
+  const encrypted = sm.sm2.doEncrypt(password, key, 1)
+  const body = { captcha_id, captcha_value, username: 'admin', password: encrypted }
+  return (await call(told, { method: 'POST', path: '/api/v1/public/b/login', body })).json().data.token
+}
+
+/** Every file and when it was written. */
+const stateOf = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(file => !file.startsWith('node_modules'))
+    .map(file => `${file} ${statSync(join(folder, file)).mtimeMs}`)
+
+t.test(
+  'the gateways of the compose file are one: captcha, login, session and kickout',
+  { skip: withoutRedisServer },
+  async t => {
+    t.ok(GATEWAYS.length >= 2)
+    const shared = temporaryFolder(t, 'shared')
+    const { entrypoint = [], command } = SERVICES.secrets!
+    t.match(await runIn(container(t, image, shared), [...entrypoint, ...command]), { code: 0 })
+    const redis = await startComposedRedis(t)
+    const backend = await startBackend(t)
+    const network = { 'redis:6379': `127.0.0.1:${redis}`, 'http://backend:3000': backend }
+
+    const before = stateOf(image)
+    // All at once, as compose starts them: one makes the first account, and says so.
+    const gateways = await Promise.all(GATEWAYS.map(name => startComposed(t, name, shared, network)))
+    const passwords = gateways.flatMap(gateway => /password\W+(\S+)/i.exec(gateway.output())?.[1] ?? [])
+    t.equal(passwords.length, 1, 'the password of the first account is shown once')
+    const [first, second] = [gateways[0]!, gateways.at(-1)!]
+
+    const token = await signIn(first.url, second.url, passwords[0]!, redis)
+    const served = (await call(first.url, { path: '/api/v1/orders/7', token })).json()
+    t.match(
+      served,
+      { url: '/api/v1/orders/7', headers: { 'x-login-type': 'BUSINESS' } },
+      'the backend shows what it got',
+    )
+    t.notOk(served.headers.authorization)
+
+    const user_id = served.headers['x-login-id']
+    const kickout = { method: 'POST', path: '/api/v1/sys/session/exit', token, body: { user_id } }
+    t.match((await call(second.url, kickout)).json(), { code: 200 })
+    t.match((await call(first.url, { path: '/api/v1/orders/7', token })).json(), { code: 401 })
+
+    const [word, ...healthcheck] = JSON.parse(/CMD (\[.*\])$/.exec(instructionOf('HEALTHCHECK'))![1]!) as string[]
+    const health = (port: string): Promise<Ended> =>
+      runIn(first.folder, [word!, ...healthcheck], { INTERNAL__PORT: port })
+    t.match(await health(new URL(first.internal).port), { code: 0 })
+    t.match(await health(String(await freePort())), { code: 1 })
+
+    for (const gateway of gateways) t.equal(await gateway.end('SIGTERM'), 0)
+    t.same(stateOf(image), before, 'with a read-only root nothing is missing')
+    t.same(readdirSync(shared).sort(), ['accounts.yaml', 'secrets.env'])
+  },
+)
