@@ -1,4 +1,7 @@
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import type { Answer } from '../caller.ts'
 import { call } from '../caller.ts'
 import { startSupervised } from '../process/supervised.ts'
@@ -123,4 +126,50 @@ t.test('an address that guesses has to wait, and others need not', async t => {
   for (let i = 0; i < 4; i++) t.equal(await attempt('203.0.113.1', `name-${i}`, 'guess'), 400)
   t.equal(await attempt('203.0.113.1', ADMIN.username, ADMIN.password), 429)
   t.equal(await attempt('192.0.2.1', ADMIN.username, ADMIN.password), 200)
+})
+
+t.test('failures at one gateway count at every other', { skip: withoutRedis }, async t => {
+  const redis = await startRedis()
+  t.teardown(() => redis.stop())
+  const options = {
+    config: {
+      trusted_proxies: ['127.0.0.1'],
+      store: { kind: 'redis', redis: { url: redis.url } },
+      login: { lockout: { failures: 4, address_failures: 6, address_window: '600s' } },
+    },
+  }
+  const worlds = [await open(t, options), await open(t, options)]
+  const attempt = async (i: number, address: string, username: string, password: string) => {
+    const world = worlds[i % 2]!
+    const body = await world.credentials(username, password)
+    const headers = { 'x-forwarded-for': address }
+    return (await world.call({ method: 'POST', path: LOGIN, headers, body })).json().code
+  }
+  for (let i = 0; i < 4; i++) t.equal(await attempt(i, `203.0.113.${i}`, ADMIN.username, 'guess'), 400)
+  for (let i = 0; i < 2; i++) {
+    t.equal(await attempt(i, '192.0.2.1', ADMIN.username, ADMIN.password), 403, 'the name is locked')
+  }
+  await worlds[0]!.gateway.sides.business.untieDisable('1')
+  for (let i = 0; i < 2; i++) {
+    t.equal(await attempt(i, '192.0.2.1', ADMIN.username, ADMIN.password), 200, 'and free again')
+  }
+  for (let i = 0; i < 6; i++) t.equal(await attempt(i, '198.51.100.1', `name-${i}`, 'guess'), 400)
+  for (let i = 0; i < 2; i++) {
+    t.equal(await attempt(i, '198.51.100.1', ADMIN.username, ADMIN.password), 429, 'the address has to wait')
+  }
+})
+
+t.test('failures at one worker count at every other', async t => {
+  const gateway = await startSupervised(t, { environment: { LOGIN__RATE_LIMIT: 'off' } })
+  const store = await openEmbeddedStore(join(gateway.folder, 'data'), systemClock)
+  t.teardown(() => store.close())
+  const attempt = async (): Promise<number> => {
+    const { captcha_id } = (await call(gateway.url, { path: CAPTCHA })).json().data
+    await store.captchas.put('BUSINESS', captcha_id, 'abcd', systemClock.now() + 60_000)
+    const body = { captcha_id, captcha_value: 'abcd', username: 'nobody', password: 'guess' }
+    return (await call(gateway.url, { method: 'POST', path: LOGIN, body })).json().code
+  }
+  for (let i = 0; i < 5; i++) t.equal(await attempt(), 400)
+  // Each on a connection of its own, so that both workers get some.
+  t.same(await Promise.all(Array.from({ length: 12 }, attempt)), Array(12).fill(403))
 })
