@@ -20,12 +20,18 @@ function sign(header: unknown, payload: unknown, hash = 'sha256', secret = SECRE
   return `${input}.${createHmac(hash, secret).update(input).digest('base64url')}`
 }
 
+/** Signed as it stands: only the form is not that of a token. */
+const signText = (input: string): string => `${input}.${createHmac('sha256', SECRET).update(input).digest('base64url')}`
+
 const HEADER = { alg: 'HS256', typ: 'JWT' }
 const now = Math.floor(Date.now() / 1000)
 const CLAIMS = { jti: 'a-token-of-these-tests', iat: now }
 const GOOD = sign(HEADER, CLAIMS)
 const [HEAD, PAYLOAD, SIGNATURE] = GOOD.split('.') as [string, string, string]
 const DEEP = `{"jti":"x","iat":${now},"a":${'['.repeat(1000)}${']'.repeat(1000)}}`
+
+/** Claims that need padding, and in which standard base64 differs. */
+const IN_BASE64 = JSON.stringify({ jti: 'a?b~c>d', iat: now })
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 /** The same bytes as another string: the last character has bits to spare. */
@@ -56,6 +62,11 @@ const TOKENS: Readonly<Record<string, string>> = {
   padding: `${GOOD}=`,
   'padding in the middle': `${HEAD}=.${PAYLOAD}.${SIGNATURE}`,
   'standard base64': `${HEAD}.${PAYLOAD}.+${SIGNATURE.slice(1)}`,
+  'standard base64, signed as it is': signText(
+    `${HEAD}.${Buffer.from(IN_BASE64).toString('base64').replace(/=+$/, '')}`,
+  ),
+  'padding, signed as it is': signText(`${HEAD}.${encode(IN_BASE64)}==`),
+  'a space within, signed as it is': signText(`${HEAD}.${PAYLOAD.slice(0, 8)} ${PAYLOAD.slice(8)}`),
   'two parts': `${HEAD}.${PAYLOAD}`,
   'four parts': `${GOOD}.${SIGNATURE}`,
   'five parts, as encrypted tokens have': `${encode({ alg: 'dir', enc: 'A128GCM' })}..${PAYLOAD}.${SIGNATURE}.AA`,
@@ -192,6 +203,18 @@ for (const store of ['embedded', 'redis'] as const) {
     t.equal((await world.get('/api/v1/b/x', b)).status, 200)
   })
 }
+
+t.test('a key that a token names is not asked for', async t => {
+  const world = await openWorld({ environment: { JWT__SECRET_KEY: SECRET } })
+  t.teardown(() => world.close())
+  const key = { kty: 'oct', k: encode('k'), alg: 'HS256', kid: 'k' }
+  world.upstream.answer = (_request, response) => void response.end(JSON.stringify({ keys: [key], ...key }))
+  for (const name of ['jku', 'x5u', 'kid', 'iss']) {
+    const token = sign({ ...HEADER, kid: 'k', [name]: `${world.upstream.url}/keys` }, CLAIMS, 'sha256', 'k')
+    for (const path of ['/api/v1/b/x', '/api/v1/c/x']) t.match((await world.get(path, token)).json(), { code: 401 })
+  }
+  t.same(world.upstream.requests, [])
+})
 
 t.test('the signature is looked at before the store is asked', { skip: withoutRedis }, async t => {
   const world = await openWorld({ store: 'redis', environment: { JWT__SECRET_KEY: SECRET } })
