@@ -103,6 +103,13 @@ t.test('a Redis that may not be written is unavailable to those who write', { sk
   t.equal((await store.sessions.find('BUSINESS', token))?.user_id, '1')
 })
 
+t.test('a Redis that may forget sessions and bars by itself is named', { skip: withoutRedisServer }, async t => {
+  const { server, store } = await world(t)
+  t.strictSame(await store.warnings(), [])
+  await server.cli('CONFIG', 'SET', 'maxmemory-policy', 'volatile-lru')
+  t.match(await store.warnings(), [/evicts keys \(maxmemory-policy volatile-lru\).*use noeviction/])
+})
+
 t.test('a store that was opened without a Redis finds it when it comes', { skip: withoutRedisServer }, async t => {
   const port = await freePort()
   const store = await open({ url: `redis://127.0.0.1:${port}` })

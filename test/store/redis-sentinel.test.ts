@@ -12,6 +12,21 @@ await t.test('the law of the stores, through Sentinels', { skip: withoutRedisSer
   await storeContract(t, 'sentinel', () => openRedisUnderTest({ sentinels, name }))
 })
 
+await t.test(
+  'the law of the stores, while the replica is cut off from its master',
+  { skip: withoutRedisServer },
+  async t => {
+    const { sentinels, name, masterPort, replica, stop } = await startSentinels()
+    t.teardown(async () => {
+      replica.kill('SIGCONT')
+      await stop()
+    })
+    replica.kill('SIGSTOP')
+    await redisCommand(masterPort, 'CLIENT', 'KILL', 'TYPE', 'replica')
+    await storeContract(t, 'cut off', () => openRedisUnderTest({ sentinels, name }))
+  },
+)
+
 async function world(t: Test): Promise<{ setup: SentinelSetup; store: RedisStore }> {
   const setup = await startSentinels()
   const { sentinels, name } = setup
