@@ -142,6 +142,11 @@ t.test('nobody but the clock reads the time', async t => {
   for (const { file, text } of MODULES) if (file !== 'clock.ts') t.notMatch(text, /\bDate\.now\(\)|new Date\(\)/, file)
 })
 
+t.test('nothing but a pause is left to numbers that can be foretold', async t => {
+  const pauses = /^(event\/webhooks|store\/redis\/client)\.ts$/
+  for (const { file, text } of MODULES) if (!pauses.test(file)) t.notMatch(text, /Math\.random\(/, file)
+})
+
 t.test('nobody asks which profile it is', async t => {
   for (const { file, text } of MODULES) t.notMatch(text, /profile === [12]/, file)
 })

@@ -157,6 +157,10 @@ for (const section of SECTIONS) {
     const deep = `{"username":${'['.repeat(3900)}${']'.repeat(3900)}}`
     t.match((await login(section, deep)).json(), { code: 400, success: false })
     t.match((await login(section, `{"password":"${'a'.repeat(1_000_000)}"}`)).json(), { code: 413, success: false })
+    const filled = (bytes: number): string =>
+      JSON.stringify({ username: '' }).replace('""', `"${'a'.repeat(bytes - 15)}"`)
+    t.match((await login(section, filled(8192))).json(), { code: 400, message: 'password: is missing' }, 'all of 8 KiB')
+    t.match((await login(section, filled(8193))).json(), { code: 413, success: false }, 'and one byte')
     const form = await world.call({
       method: 'POST',
       path: `/api/v1/public/${section}/login`,
