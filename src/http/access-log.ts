@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
+import { traceparentOf } from './trace.ts'
 
 /** One line per answered request: what was asked, what the gate said, how it ended. The query may hold secrets and is left out. */
 export const createAccessLog =
@@ -9,6 +10,8 @@ export const createAccessLog =
     log.info(
       {
         trace_id: request.id,
+        // The id may be one of the caller's own; this is what a tracing system finds the request by.
+        traceparent: traceparentOf(request.raw),
         method: request.method,
         path: request.target?.path,
         rule: verdict?.rule,

@@ -3,16 +3,24 @@ import type { IncomingMessage } from 'node:http'
 
 const WELL_FORMED = /^[A-Za-z0-9][A-Za-z0-9._-]{7,63}$/
 /** W3C Trace Context: version, trace id, parent id, flags. An id of zeros is invalid. */
-const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/
+const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+type Headed = Pick<IncomingMessage, 'headers'>
 
 /** The id of a request in answers and log lines: the caller's own where it is well-formed, else 32 new hex digits. */
-export function traceIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+export function traceIdOf({ headers }: Headed): string {
   return (
     wellFormed(headers.trace_id) ??
     wellFormed(headers['x-request-id']) ??
-    traceparent(headers.traceparent) ??
+    traceparentOf({ headers })?.split('-')[1] ??
     newTraceId()
   )
+}
+
+/** The trace that a request belongs to, as its caller names it: a valid `traceparent`, or `undefined`. */
+export function traceparentOf({ headers }: Headed): string | undefined {
+  const { traceparent } = headers
+  return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined
 }
 
 const ID_BYTES = 16
@@ -33,6 +41,3 @@ export function newTraceId(): string {
 
 const wellFormed = (value: unknown): string | null =>
   typeof value === 'string' && WELL_FORMED.test(value) ? value : null
-
-const traceparent = (value: unknown): string | null =>
-  typeof value === 'string' ? (TRACEPARENT.exec(value)?.[1] ?? null) : null
