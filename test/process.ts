@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { expectSecrecy } from './secrecy.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -14,7 +15,7 @@ export interface GatewayProcess {
   /** Everything it printed so far. */
   output(): string
   child: ChildProcess
-  /** Ends it and waits; answers its exit code, `null` after SIGKILL. */
+  /** Ends it and waits; answers its exit code, `null` after SIGKILL. Throws when it has printed a secret. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -61,6 +62,7 @@ export async function startGateway(
     output: () => printed,
     child,
     async end(signal) {
+      expectSecrecy(printed.split('\n'))
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
       const exit = once(child, 'exit')
       child.kill(signal)

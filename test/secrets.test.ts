@@ -9,6 +9,7 @@ import { run } from './cli/run.ts'
 import { folderWith } from './config/folder.ts'
 import { until } from './forward/world.ts'
 import { newcomerFolder, startGateway } from './process.ts'
+import { expectSecrecy } from './secrecy.ts'
 import { freePort, withoutRedis } from './store/redis-server.ts'
 import { ADMIN, openWorld, someone, type World, type WorldOptions } from './world.ts'
 
@@ -187,6 +188,20 @@ t.test('logins, tokens, operations and a webhook that fails', async t => {
     t.equal((mode & 0o077).toString(8), '0', `${file} is for its owner only`)
   }
   t.equal(statSync(join(world.folder, 'accounts.yaml')).mode & 0o077, 0, 'and so are the accounts')
+})
+
+t.test('every other test looks for secrets in what its gateway logs or prints, and would find them', async t => {
+  const world = await openWorld()
+  const token = await world.signIn()
+  const { password } = await world.credentials()
+  const hash = /\$2[aby]\$[^\s'"]+/.exec(readFileSync(join(world.folder, 'accounts.yaml'), 'utf8'))![0]
+  for (const secret of [token, password!, hash]) {
+    t.throws(() => expectSecrecy([`{"msg":"it was ${secret}"}`]), /was told/)
+  }
+  t.throws(() => expectSecrecy(['it was a word'], { 'a secret': 'a word' }), /a secret was told/)
+  expectSecrecy(world.log)
+  world.log.push(`{"msg":"signed in with ${token}"}`)
+  await t.rejects(world.close(), /a token was told/)
 })
 
 t.test('sources of accounts that fail', async t => {

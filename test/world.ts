@@ -14,6 +14,7 @@ import { createLog } from '../src/log.ts'
 import type { LoginType } from '../src/side/record.ts'
 import { type OpenedStore, openStore } from '../src/store/open.ts'
 import { type Answer, type Call, call } from './caller.ts'
+import { expectSecrecy } from './secrecy.ts'
 import { type RedisServer, redisAvailable, startRedis } from './store/redis-server.ts'
 import { type Recorder, startUpstream } from './upstream.ts'
 
@@ -58,6 +59,7 @@ export interface World {
   credentials(username?: string, password?: string): Promise<Record<string, string>>
   /** A B-side token by the whole login. */
   signIn(username?: string, password?: string): Promise<string>
+  /** Ends everything; throws when the log has told a secret. */
   close(): Promise<void>
 }
 
@@ -143,6 +145,12 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       await upstream.close()
       await redis?.stop()
       rmSync(folder, { recursive: true, force: true })
+      expectSecrecy(log, {
+        'the key of the tokens': settings.jwt.secret_key,
+        'the internal secret': settings.internal.secret,
+        'the SM2 key': settings.login.sm2.private_key,
+        'a password': ADMIN.password,
+      })
     },
   }
   return world
