@@ -128,8 +128,8 @@ export class Generation {
       },
     )
     void worker.ended.then(end => {
-      if (this.#urls === null) return
       worker.endOrphans()
+      if (this.#urls === null) return
       metrics.crashed()
       const steady = since !== null && clock.now() - since >= STEADY
       const wait = steady ? 0 : BACK_OFF[Math.min(crashes, BACK_OFF.length - 1)]!

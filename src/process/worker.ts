@@ -1,3 +1,5 @@
+import cluster from 'node:cluster'
+import { once } from 'node:events'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { Unavailable } from '../refusal.ts'
 import { reportCrashes } from './crash.ts'
@@ -38,7 +40,19 @@ async function close(handover: boolean): Promise<void> {
   await gateway?.close({ grace: IDLE_GRACE, handover })
   // What it counted is counted on by the primary.
   await count().catch(() => undefined)
+  await leave()
   process.exit(0)
+}
+
+/**
+ * Leaves the cluster. The primary answers that behind the connections that it handed to this worker meanwhile, and those
+ * are refused until then, so that others get them; a process that simply ended would take them with it.
+ */
+async function leave(): Promise<void> {
+  if (!process.connected) return
+  const left = once(process, 'disconnect')
+  cluster.worker?.disconnect()
+  await left
 }
 
 async function count(): Promise<void> {

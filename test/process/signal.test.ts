@@ -20,6 +20,19 @@ t.test('SIGHUP reloads, and the log says how it went', async t => {
   t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
 })
 
+t.test('a caller who is handed to a worker that leaves is answered by another', async t => {
+  const gateway = await startSupervised(t)
+  for (let round = 1; round <= 6; round++) {
+    const leaving = gateway.workers()
+    for (const worker of leaving) process.kill(worker, 'SIGSTOP')
+    gateway.child.kill('SIGHUP')
+    t.ok(await eventually(() => gateway.logged('the configuration was reloaded').length === round))
+    const callers = Array.from({ length: 8 }, () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }))
+    for (const worker of leaving) process.kill(worker, 'SIGCONT')
+    for (const { status } of await Promise.all(callers)) t.equal(status, 200)
+  }
+})
+
 t.test('a crashed worker comes back with the configuration that was checked, whatever the files say', async t => {
   const gateway = await startSupervised(t)
   gateway.write('config/upstreams.yaml', 'upstreams: [{ name: 7 }]\n')
