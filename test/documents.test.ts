@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import { branchesOf, type Schema } from '../src/config/read.ts'
+import { branchesOf } from '../src/config/read.ts'
 import { SettingsSchema } from '../src/config/schema.ts'
 import { run, shippedFolder } from './cli/run.ts'
 
@@ -68,6 +68,8 @@ t.test('the README has every command that there is', async t => {
     for (const command of commands) t.ok(named.includes(command), `${readme}: dualgate ${command}`)
   }
 })
+
+type Schema = Parameters<typeof branchesOf>[0]
 
 /** Whether a setting is in the schema; what is below a list is not looked at. */
 function exists(path: string[], schema: Schema = SettingsSchema as unknown as Schema): boolean {
