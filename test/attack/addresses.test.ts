@@ -134,7 +134,7 @@ t.test('failures at one gateway count at every other', { skip: withoutRedis }, a
   const options = {
     config: {
       trusted_proxies: ['127.0.0.1'],
-      store: { kind: 'redis', redis: { url: redis.url } },
+      store: { kind: 'redis', timeout: '20s', redis: { url: redis.url } },
       login: { lockout: { failures: 4, address_failures: 6, address_window: '600s' } },
     },
   }
@@ -160,7 +160,9 @@ t.test('failures at one gateway count at every other', { skip: withoutRedis }, a
 })
 
 t.test('failures at one worker count at every other', async t => {
-  const gateway = await startSupervised(t, { environment: { LOGIN__RATE_LIMIT: 'off' } })
+  const gateway = await startSupervised(t, {
+    environment: { LOGIN__RATE_LIMIT: 'off', STORE__TIMEOUT: '20s' },
+  })
   const store = await openEmbeddedStore(join(gateway.folder, 'data'), systemClock)
   t.teardown(() => store.close())
   const attempt = async (): Promise<number> => {
