@@ -1,7 +1,8 @@
 import { join } from 'node:path'
+import { freePort } from '../test/ports.ts'
 import { type BenchGateway, knows, logIn, SECRETS, startGateway } from './gateway.ts'
 import { GATEWAY_CORE, programNamed } from './machine.ts'
-import { freePort, type Scene, type Started, start } from './process.ts'
+import { type Scene, type Started, start } from './process.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
 import * as nginx from './rivals/nginx.ts'
 

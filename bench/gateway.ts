@@ -5,8 +5,9 @@ import { promisify } from 'node:util'
 import { SettingsSchema } from '../src/config/schema.ts'
 import { generateSecret } from '../src/config/secrets.ts'
 import { generateSm2PrivateKey } from '../src/login/sm2.ts'
+import { freePort, isListening } from '../test/ports.ts'
 import { GATEWAY_CORE } from './machine.ts'
-import { freePort, isListening, type Scene, type Started, start } from './process.ts'
+import { type Scene, type Started, start } from './process.ts'
 
 /** The gateway's program. */
 export const MAIN = resolve(import.meta.dirname, '../dist/main.js')
@@ -35,6 +36,8 @@ export interface GatewayOptions {
   accessLog?: boolean
   /** Folder of the embedded store, when it is not to be a new one. */
   data?: string
+  /** Time limits of the public listener, when they are not to be the shipped ones. */
+  timeouts?: Record<string, string>
   /** Any further keys of the configuration. */
   settings?: Record<string, unknown>
   /** Options of Node, to profile with. */
@@ -76,11 +79,11 @@ export async function startGateway(scene: Scene, name: string, options: GatewayO
 }
 
 function settingsOf(
-  { upstream, redis, accessLog = false, settings = {} }: GatewayOptions,
+  { upstream, redis, accessLog = false, timeouts = {}, settings = {} }: GatewayOptions,
   { port, internalPort, data }: { port: number; internalPort: number; data: string },
 ): Record<string, unknown> {
   return {
-    listen: { host: '127.0.0.1', port },
+    listen: { host: '127.0.0.1', port, timeouts },
     internal: { host: '127.0.0.1', port: internalPort },
     ...(knows('workers') && { workers: 1 }),
     data,

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isListening } from '../test/ports.ts'
 import { pinned } from './machine.ts'
 
 /** Longest wait for a process to take connections or to end, in milliseconds. */
@@ -60,31 +60,18 @@ export async function end(child: ChildProcess): Promise<void> {
   clearTimeout(limit)
 }
 
-export function isListening(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('error', () => resolve(false))
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-  })
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 /** Resident memory of a process and all its children in bytes, as Linux tells it. */
 export function residentBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const own = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) * 1024
   return childrenOf(pid).reduce((sum, child) => sum + residentBytes(child), own)
+}
+
+/** The part of that memory which is nobody else's and no file's, in bytes: a mapped store is not in it. */
+export function anonymousBytes(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const own = Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) * 1024
+  return childrenOf(pid).reduce((sum, child) => sum + anonymousBytes(child), own)
 }
 
 /** Open descriptors of a process and all its children. */

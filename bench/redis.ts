@@ -1,5 +1,6 @@
+import { freePort } from '../test/ports.ts'
 import { OTHER_CORE, programNamed } from './machine.ts'
-import { freePort, type Scene, type Started, start } from './process.ts'
+import { type Scene, type Started, start } from './process.ts'
 
 export interface BenchRedis extends Started {
   url: string

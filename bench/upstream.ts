@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../test/ports.ts'
 import { OTHER_CORE, programNamed } from './machine.ts'
-import { freePort, type Scene, start } from './process.ts'
+import { type Scene, start } from './process.ts'
 import { nginxCommand, nginxConfig } from './rivals/nginx.ts'
 import { ANSWER } from './upstream-answer.ts'
 

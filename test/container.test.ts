@@ -18,8 +18,9 @@ import {
   temporaryFolder,
   textOf,
 } from './image.ts'
+import { freePort } from './ports.ts'
 import { type GatewayProcess, startGateway } from './process.ts'
-import { endProcess, freePort, redisCommand, spawnOn, withoutRedisServer } from './store/redis-server.ts'
+import { endProcess, redisCommand, spawnOn, withoutRedisServer } from './store/redis-server.ts'
 
 /*
  * The image and the compose file, without an engine: what the compose file starts is started with its commands and its

@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isListening } from './ports.ts'
 
 /** Debian keeps it where only root looks for programs. */
 const NGINX = ['nginx', '/usr/sbin/nginx'].find(program => {
@@ -53,15 +53,4 @@ export async function runNginx(port: number, http: string): Promise<Nginx> {
       rmSync(folder, { recursive: true, force: true })
     },
   }
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('error', () => resolve(false))
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-  })
 }

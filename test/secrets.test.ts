@@ -8,9 +8,10 @@ import { type Answer, call, callRaw } from './caller.ts'
 import { run } from './cli/run.ts'
 import { folderWith } from './config/folder.ts'
 import { until } from './forward/world.ts'
+import { freePort } from './ports.ts'
 import { newcomerFolder, startGateway } from './process.ts'
 import { expectSecrecy } from './secrecy.ts'
-import { freePort, withoutRedis } from './store/redis-server.ts'
+import { withoutRedis } from './store/redis-server.ts'
 import { ADMIN, openWorld, someone, type World, type WorldOptions } from './world.ts'
 
 /*

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
+import { freePort } from '../ports.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../process.ts'
-import { freePort } from '../store/redis-server.ts'
 import type { Where } from './actors.ts'
 
 /** A backend that answers, refuses connections, or keeps callers waiting. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { type Answer, call } from '../caller.ts'
 import { runNginx, withoutNginx } from '../nginx.ts'
-import { freePort } from '../store/redis-server.ts'
+import { freePort } from '../ports.ts'
 import { startUpstream } from '../upstream.ts'
 import { inEveryWorld, openWorld } from '../world.ts'
 

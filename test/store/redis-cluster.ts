@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { endProcess, freePort, spawnRedis } from './redis-server.ts'
+import { freePort } from '../ports.ts'
+import { endProcess, spawnRedis } from './redis-server.ts'
 
 export interface RedisCluster {
   nodes: { host: string; port: number }[]

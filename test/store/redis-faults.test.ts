@@ -4,10 +4,11 @@ import { join, resolve } from 'node:path'
 import type { Redis } from 'ioredis'
 import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
+import { freePort } from '../ports.ts'
 import { freshToken, MINUTE } from './contract-world.ts'
 import { startCluster } from './redis-cluster.ts'
 import { startProxy } from './redis-proxy.ts'
-import { endProcess, freePort, spawnRedis, startRedis, withoutRedis, withoutRedisServer } from './redis-server.ts'
+import { endProcess, spawnRedis, startRedis, withoutRedis, withoutRedisServer } from './redis-server.ts'
 import { allUnavailable, login, open, outcomeOf, recovered, told, UNAVAILABLE, world } from './redis-trial.ts'
 
 t.test(

@@ -2,7 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { endProcess, freePort, redisCommand, spawnOn, spawnRedis } from './redis-server.ts'
+import { freePort } from '../ports.ts'
+import { endProcess, redisCommand, spawnOn, spawnRedis } from './redis-server.ts'
 
 /** A master with one replica, watched by three Sentinels of which two have to agree. */
 export interface SentinelSetup {

@@ -1,11 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { freePort, isListening } from '../ports.ts'
 import { startProxy } from './redis-proxy.ts'
 
 /** A Redis that a test owns: its faults are real ones. */
@@ -60,22 +59,6 @@ function textOf(answer: unknown): string {
   return answer === null || answer === undefined ? '' : String(answer)
 }
 
-/** A port that is free, and none that the system gives to connections: they would take it before its server does. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_000, 32_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    const taken = once(server, 'listening').then(
-      () => false,
-      () => true,
-    )
-    if (await taken) continue
-    server.close()
-    await once(server, 'close')
-    return port
-  }
-}
-
 /** Starts one process with further arguments, and resolves when it takes connections. */
 export function spawnRedis(port: number, folder: string, args: string[] = []): Promise<ChildProcess> {
   const base = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no']
@@ -91,14 +74,6 @@ export async function spawnOn(port: number, args: string[]): Promise<ChildProces
   }
   child.kill('SIGKILL')
   throw new Error(`redis-server did not come up on port ${port}`)
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    socket.once('connect', () => socket.destroy())
-  })
 }
 
 export async function endProcess(child: ChildProcess): Promise<void> {
