@@ -81,8 +81,8 @@ function exists(path: string[], schema: Schema = SettingsSchema as unknown as Sc
   return inner.some(found => exists(below, found))
 }
 
-/** Fields of bodies, of records and of the object in a program; settings have no such first part. */
-const isField = (name: string): boolean => /^(data|extra|gateway)\./.test(name)
+/** Fields of bodies, records, spans and of the object in a program; settings have no such first part. */
+const isField = (name: string): boolean => /^(data|extra|url|gateway)\./.test(name)
 const isFile = (name: string): boolean => /\.(md|json|yaml|yml|ts|js|sh|key|ca)$/.test(name)
 
 t.test('every setting that is mentioned by its path exists', async t => {
