@@ -78,7 +78,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     upstreams: () => upstreams.status(),
     webSockets: () => webSockets?.open ?? 0,
   })
-  const webhooks = createWebhooks(settings.events.webhooks, clock, log)
+  const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
   const publish = publishTo(event => log.info(event, 'event'), metrics.happened, webhooks.publish)
   const { sessions, population } = store
   const sides = createSides(settings, {
@@ -88,7 +88,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     moments,
     publish,
   })
-  const login = openLogin({
+  const login = await openLogin({
     settings,
     store,
     sides,

@@ -2,18 +2,18 @@ import type { Clock } from '../clock.ts'
 import type { AccountsSettings } from '../config/account-schema.ts'
 import type { Logger } from '../log.ts'
 import type { AccountSource } from './accounts.ts'
-import { createFileAccounts } from './file.ts'
-import { createHttpAccounts } from './http.ts'
-import { createSqlAccounts } from './sql.ts'
 
-/** The source of accounts that is configured. None connects to anything before it is asked for an account. */
-export function openAccounts(settings: AccountsSettings, clock: Clock, log: Logger): AccountSource {
+/**
+ * The source of accounts that is configured. None connects to anything before it is asked for an account; only its own
+ * libraries are loaded, since those of all of them are a fifth of a start.
+ */
+export async function openAccounts(settings: AccountsSettings, clock: Clock, log: Logger): Promise<AccountSource> {
   switch (settings.kind) {
     case 'file':
-      return createFileAccounts(settings, log)
+      return (await import('./file.ts')).createFileAccounts(settings, log)
     case 'sql':
-      return createSqlAccounts(settings)
+      return (await import('./sql.ts')).createSqlAccounts(settings)
     case 'http':
-      return createHttpAccounts(settings, clock)
+      return (await import('./http.ts')).createHttpAccounts(settings, clock)
   }
 }

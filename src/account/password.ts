@@ -1,4 +1,3 @@
-import bcrypt from 'bcrypt'
 import { invalid } from '../refusal.ts'
 import { createTurns } from './turns.ts'
 
@@ -49,10 +48,7 @@ const isWellFormed = (text: string): boolean => Buffer.from(text).toString() ===
 /** `$2y$` is PHP's name of what others call `$2b$`; the library does not know it. */
 const readAsB = (hash: string): string => (hash.startsWith('$2y$') ? `$2b$${hash.slice(4)}` : hash)
 
-/** Whether a password fits a hash, in the calling thread. */
-export const matchesHash = (password: string, hash: string): boolean => bcrypt.compareSync(password, hash)
-
-/** `compare` is `matchesHash` in some other thread. */
+/** `compare` is `matchesHash` (hash.ts) in some other thread. */
 export function createPasswords(compare: (password: string, hash: string) => Promise<boolean>): Passwords {
   const inTurn = createTurns(COMPARES_AT_ONCE, COMPARES_WAITING)
   // Unknown names have to cost what known ones cost. Sources rarely mix costs, so the cost last seen is the source's.
@@ -75,5 +71,7 @@ export async function hashPassword(plain: string): Promise<string> {
   const fault = faultOfPassword(plain)
   if (fault !== null) throw invalid('password', fault)
   if ([...plain].length < MIN_CHARACTERS) throw invalid('password', `must have at least ${MIN_CHARACTERS} characters`)
-  return bcrypt.hash(plain, COST)
+  // A gateway compares in threads of its own and makes no hash after its first start.
+  const { makeHash } = await import('./hash.ts')
+  return makeHash(plain, COST)
 }

@@ -2,9 +2,7 @@ import type { SqlAccountsSettings } from '../config/account-schema.ts'
 import { Refusal, Unavailable } from '../refusal.ts'
 import type { AccountSource } from './accounts.ts'
 import { readAccount } from './answer.ts'
-import { readDatabaseAddress } from './sql-address.ts'
-import { openMysql } from './sql-mysql.ts'
-import { openPostgres } from './sql-postgres.ts'
+import { type DatabaseAddress, readDatabaseAddress } from './sql-address.ts'
 import { createTurns } from './turns.ts'
 
 /** What a query answered, column by column: two columns may have one name. */
@@ -34,9 +32,9 @@ export interface DatabaseOptions {
 const WAITING = 64
 
 /** Accounts in a table of the operator's (design: B-side login). */
-export function createSqlAccounts({ url, query, timeout, pool }: SqlAccountsSettings): AccountSource {
+export async function createSqlAccounts({ url, query, timeout, pool }: SqlAccountsSettings): Promise<AccountSource> {
   const address = readDatabaseAddress(url)
-  const open = address.kind === 'postgres' ? openPostgres : openMysql
+  const open = await driverOf(address.kind)
   const database = open(address, { query, connections: pool, timeout })
   const inTurn = createTurns(pool, WAITING)
 
@@ -72,6 +70,10 @@ export function createSqlAccounts({ url, query, timeout, pool }: SqlAccountsSett
     close: () => database.close(),
   }
 }
+
+/** Only the driver that is needed is loaded. */
+const driverOf = async (kind: DatabaseAddress['kind']) =>
+  kind === 'postgres' ? (await import('./sql-postgres.ts')).openPostgres : (await import('./sql-mysql.ts')).openMysql
 
 /** SQLSTATE class of faults in values, whose messages quote them. */
 const DATA_FAULT = '22'

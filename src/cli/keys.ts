@@ -19,7 +19,7 @@ Example, for a file .env in the working directory:
     if (more.length > 0 || (kind !== 'jwt' && kind !== 'sm2')) throw new UsageError('keys of which kind? jwt or sm2')
     const key = kind === 'jwt' ? generateSecret() : generateSm2PrivateKey()
     say(output, key)
-    if (kind === 'sm2') say(errors, `public key: ${publicKeyOf(key)}`)
+    if (kind === 'sm2') say(errors, `public key: ${await publicKeyOf(key)}`)
     return 0
   },
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { generateSm2PrivateKey, publicKeyOf } from '../login/sm2.ts'
+import { generateSm2PrivateKey, isPrivateKey } from '../login/sm2.ts'
 
 /** A new key for signing tokens, or any other shared secret: 48 random bytes as text. */
 export const generateSecret = (): string => randomBytes(48).toString('base64url')
@@ -61,12 +61,8 @@ function isRepetition(text: string): boolean {
 }
 
 export function faultOfSm2PrivateKey(privateKey: string): string | null {
-  try {
-    publicKeyOf(privateKey)
-    return null
-  } catch {
-    return 'is outside the range of SM2 private keys; make one with `dualgate keys sm2`'
-  }
+  if (isPrivateKey(privateKey)) return null
+  return 'is outside the range of SM2 private keys; make one with `dualgate keys sm2`'
 }
 
 /** A secret that is generated once, unless it is configured, and kept in a file of the data folder. */

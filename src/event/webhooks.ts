@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Agent, request } from 'undici'
+import type { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { WebhookSettings } from '../config/event-schema.ts'
 import type { Logger } from '../log.ts'
@@ -19,6 +19,8 @@ export interface Webhooks {
   close(limit: number): Promise<void>
 }
 
+type Client = Pick<typeof import('undici'), 'Agent' | 'request'>
+
 interface Delivery {
   id: string
   body: string
@@ -30,8 +32,12 @@ interface Delivery {
  * is answered with a 2xx, so one whose answer was lost arrives again under the same `id`. Signed as
  * `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.<body>`.
  */
-export function createWebhooks(receivers: readonly WebhookSettings[], clock: Clock, log: Logger): Webhooks {
-  const lines = receivers.map(receiver => new Line(receiver, clock, log))
+export async function createWebhooks(
+  receivers: readonly WebhookSettings[],
+  clock: Clock,
+  log: Logger,
+): Promise<Webhooks> {
+  const lines = await linesTo(receivers, clock, log)
   return {
     publish(event) {
       for (const line of lines) line.add(event)
@@ -42,19 +48,28 @@ export function createWebhooks(receivers: readonly WebhookSettings[], clock: Clo
   }
 }
 
+/** Without receivers the client is not loaded: it is a tenth of a start. */
+async function linesTo(receivers: readonly WebhookSettings[], clock: Clock, log: Logger): Promise<Line[]> {
+  if (receivers.length === 0) return []
+  const client = await import('undici')
+  return receivers.map(receiver => new Line(receiver, client, clock, log))
+}
+
 /** The events that wait for one receiver. */
 class Line {
   readonly #receiver: WebhookSettings
   readonly #clock: Clock
   readonly #log: Logger
+  readonly #request: Client['request']
   readonly #agent: Agent
   readonly #closing = new AbortController()
   #waiting: Delivery[] = []
   #sending: Promise<void> | null = null
   #lost = 0
 
-  constructor(receiver: WebhookSettings, clock: Clock, log: Logger) {
+  constructor(receiver: WebhookSettings, { Agent, request }: Client, clock: Clock, log: Logger) {
     this.#receiver = receiver
+    this.#request = request
     this.#clock = clock
     this.#log = log
     const { timeout } = receiver
@@ -108,7 +123,7 @@ class Line {
     const headers = { 'content-type': 'application/json', [WEBHOOK_SIGNATURE]: `t=${seconds},v1=${signature}` }
     try {
       const options = { method: 'POST' as const, headers, body, dispatcher: this.#agent, signal: this.#closing.signal }
-      const answer = await request(url, options)
+      const answer = await this.#request(url, options)
       await answer.body.dump()
       if (answer.statusCode >= 200 && answer.statusCode < 300) return true
       this.#log.warn({ webhook: new URL(url).host, event_id: id, status: answer.statusCode }, 'webhook not taken')

@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import fastifyRedis from '@fastify/redis'
 import type { FastifyInstance } from 'fastify'
 import type { Profile } from '../profile.ts'
 import { Refusal } from '../refusal.ts'
@@ -36,7 +35,8 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
   const { secret, sides, profile, envelopes, locale, store, upstreams, gatherMetrics, isStopping } = options
   const described = collectDescriptions(app)
   // The plugin would hold up the start until Redis answers; the gateway starts without it, and is unavailable meanwhile.
-  if (store.redis?.status === 'ready') await app.register(fastifyRedis, { client: store.redis })
+  // It is loaded here because an embedded store has no use for it, nor for the client that it brings along.
+  if (store.redis?.status === 'ready') await app.register(import('@fastify/redis'), { client: store.redis })
   serveProbes(app, store, upstreams, isStopping)
   serveMetrics(app, gatherMetrics)
   serveVerify(app, { ...options.verify, sides, upstreams, envelopes })

@@ -21,7 +21,7 @@ export interface OpenLoginOptions {
   clock: Clock
   log: Logger
   publish: Publish
-  openAccounts(settings: Settings['accounts'], log: Logger): AccountSource
+  openAccounts(settings: Settings['accounts'], log: Logger): Promise<AccountSource>
 }
 
 /** The logins that the gateway serves itself: the B side's, and the C side's when it is configured. They share threads. */
@@ -31,16 +31,17 @@ export interface Logins {
   close(): Promise<void>
 }
 
-export function openLogin({ settings, store, sides, clock, log, publish, openAccounts }: OpenLoginOptions): Logins {
+export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
+  const { settings, store, sides, clock, log, publish, openAccounts } = options
   const { captcha, lockout, rate_limit, consumer } = settings.login
   const { attempts } = store
   const threads = createThreads(log)
-  const sm2 = createSm2(settings.login.sm2.private_key, threads)
+  const sm2 = await createSm2(settings.login.sm2.private_key, threads)
   const passwords = createPasswords(threads.compare)
   const sources: AccountSource[] = []
 
-  function open(side: Side, accountSettings: Settings['accounts']): Login {
-    const accounts = openAccounts(accountSettings, log)
+  async function open(side: Side, accountSettings: Settings['accounts']): Promise<Login> {
+    const accounts = await openAccounts(accountSettings, log)
     sources.push(accounts)
     return createLogin({
       side,
@@ -63,8 +64,8 @@ export function openLogin({ settings, store, sides, clock, log, publish, openAcc
   }
 
   return {
-    business: open(sides.BUSINESS, settings.accounts),
-    consumer: consumer === 'off' ? null : open(sides.CONSUMER, consumer),
+    business: await open(sides.BUSINESS, settings.accounts),
+    consumer: consumer === 'off' ? null : await open(sides.CONSUMER, consumer),
     async close() {
       await threads.close()
       await Promise.all(sources.map(source => source.close()))

@@ -1,4 +1,4 @@
-import { Piscina } from 'piscina'
+import type { Piscina } from 'piscina'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -26,12 +26,13 @@ const IDLE_TIMEOUT = 60_000
 /** The sources run as .ts in tests and as .js in dist. */
 const THREAD = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url).href
 
-/** The first task starts the first thread, so that starting the gateway does not wait for it. */
+/** The first task loads the pool and starts the first thread, so that starting the gateway waits for neither. */
 export function createThreads(log: Logger): Threads {
-  let pool: Piscina | null = null
+  let pool: Promise<Piscina> | null = null
   let closed = false
 
-  function open(): Piscina {
+  async function open(): Promise<Piscina> {
+    const { Piscina } = await import('piscina')
     const opened = new Piscina({
       filename: THREAD,
       minThreads: 0,
@@ -41,32 +42,34 @@ export function createThreads(log: Logger): Threads {
       // pictures: forty kilobytes each, for as long as there is always another one to draw.
       atomics: 'disabled',
     })
+    const opening = pool
     opened.on('error', err => {
       log.error({ err }, 'a login thread failed')
       // A thread that cannot even start would leave its tasks waiting for ever: they fail now, the next task starts anew.
-      if (pool === opened) pool = null
+      if (pool === opening) pool = null
       void opened.destroy()
     })
     return opened
   }
 
-  function run<K extends keyof ThreadWork>(
+  async function run<K extends keyof ThreadWork>(
     name: K,
     task: Parameters<ThreadWork[K]>[0],
   ): Promise<ReturnType<ThreadWork[K]>> {
     if (closed) throw new Error('the login threads are closed')
     pool ??= open()
-    if (pool.queueSize >= MAX_WAITING) throw new Refusal('BUSY', { retryAfter: 1 })
-    return pool.run(task, { name })
+    const opened = await pool
+    if (opened.queueSize >= MAX_WAITING) throw new Refusal('BUSY', { retryAfter: 1 })
+    return opened.run(task, { name })
   }
 
   return {
-    decrypt: async (ciphertext, privateKey) => run('decrypt', { ciphertext, privateKey }),
-    draw: async text => run('draw', { text }),
-    compare: async (password, hash) => run('compare', { password, hash }),
+    decrypt: (ciphertext, privateKey) => run('decrypt', { ciphertext, privateKey }),
+    draw: text => run('draw', { text }),
+    compare: (password, hash) => run('compare', { password, hash }),
     async close() {
       closed = true
-      await pool?.destroy()
+      await (await pool)?.destroy()
     },
   }
 }

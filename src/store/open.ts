@@ -3,11 +3,7 @@ import type { Settings } from '../config/schema.ts'
 import type { SessionCacheSettings } from '../config/session-cache-schema.ts'
 import type { Logger } from '../log.ts'
 import type { Changes } from './changes.ts'
-import { openEmbeddedStore } from './embedded/embedded.ts'
 import type { RedisClient } from './redis/client.ts'
-import { createKeys } from './redis/keys.ts'
-import { openRedisStore } from './redis/redis.ts'
-import { trackRedisStore } from './redis/tracked.ts'
 import type { SessionCaches } from './redis/tracked-sessions.ts'
 import type { Store } from './store.ts'
 
@@ -22,7 +18,8 @@ export interface OpenedStore extends Store {
 
 /**
  * Opens the configured store; `data` is the folder of the embedded one. A store in Redis remembers sessions as `cache`
- * says; without it, it asks every time. `isWatched` says whether anybody will want to be told of changes.
+ * says; without it, it asks every time. `isWatched` says whether anybody will want to be told of changes. Only the
+ * library of the one that is configured is loaded: each takes a tenth of a second.
  */
 export async function openStore(
   settings: Settings['store'],
@@ -32,7 +29,16 @@ export async function openStore(
   cache?: SessionCacheSettings,
   isWatched = false,
 ): Promise<OpenedStore> {
-  if (settings.kind === 'embedded') return openEmbeddedStore(data, clock, settings.timeout)
+  if (settings.kind === 'embedded') {
+    const { openEmbeddedStore } = await import('./embedded/embedded.ts')
+    return openEmbeddedStore(data, clock, settings.timeout)
+  }
+  const { openRedisStore } = await import('./redis/redis.ts')
   const store = await openRedisStore(settings, clock, log)
-  return cache === undefined ? store : trackRedisStore(store, createKeys(settings.prefix), cache, clock, log, isWatched)
+  if (cache === undefined) return store
+  const [{ createKeys }, { trackRedisStore }] = await Promise.all([
+    import('./redis/keys.ts'),
+    import('./redis/tracked.ts'),
+  ])
+  return trackRedisStore(store, createKeys(settings.prefix), cache, clock, log, isWatched)
 }

@@ -1,6 +1,7 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { createPasswords, hashPassword, isBcryptHash, matchesHash } from '../../src/account/password.ts'
+import { matchesHash } from '../../src/account/hash.ts'
+import { createPasswords, hashPassword, isBcryptHash } from '../../src/account/password.ts'
 import { createTurns } from '../../src/account/turns.ts'
 import { refusalOf } from '../login/desk.ts'
 

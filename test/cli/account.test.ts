@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { matchesHash } from '../../src/account/password.ts'
+import { matchesHash } from '../../src/account/hash.ts'
 import { run, shippedFolder } from './run.ts'
 
 const accountsIn = (folder: string, file = 'config/accounts.yaml') =>

@@ -79,7 +79,7 @@ t.test('keys prints secrets that the gateway takes', async t => {
   const jwt = await run(folder, ['keys', 'jwt'])
   t.equal(faultOfSigningKey(jwt.output.trim()), null)
   const sm2 = await run(folder, ['keys', 'sm2'])
-  t.match(sm2.errors, publicKeyOf(sm2.output.trim()))
+  t.match(sm2.errors, await publicKeyOf(sm2.output.trim()))
   t.same(readdirSync(folder), ['config'])
 })
 

@@ -6,12 +6,14 @@ import bcrypt from 'bcrypt'
 import { pino } from 'pino'
 import { sm2 as encryption } from 'sm-crypto-v2'
 import type { Account, AccountSource } from '../../src/account/accounts.ts'
-import { createPasswords, matchesHash } from '../../src/account/password.ts'
+import { matchesHash } from '../../src/account/hash.ts'
+import { createPasswords } from '../../src/account/password.ts'
 import { createCaptcha } from '../../src/login/captcha.ts'
 import { createLockout, type LockoutSettings } from '../../src/login/lockout.ts'
 import { type Credentials, createLogin } from '../../src/login/login.ts'
 import { createRateLimit, type RateLimits } from '../../src/login/rate-limit.ts'
-import { createSm2, decryptCiphertext, generateSm2PrivateKey } from '../../src/login/sm2.ts'
+import { createSm2, generateSm2PrivateKey } from '../../src/login/sm2.ts'
+import { decryptCiphertext } from '../../src/login/sm2-ciphertext.ts'
 import { Refusal } from '../../src/refusal.ts'
 import { createMomentFormat } from '../../src/side/moment.ts'
 import { createSide } from '../../src/side/side.ts'
@@ -82,7 +84,7 @@ export async function openDesk(options: DeskOptions = {}) {
         accounts.find(({ username }) => username.toLowerCase() === name.toLowerCase()) ?? null,
       close: async () => {},
     },
-    sm2: createSm2(PRIVATE_KEY, {
+    sm2: await createSm2(PRIVATE_KEY, {
       async decrypt(ciphertext, privateKey) {
         worked.decrypted += 1
         return decryptCiphertext(ciphertext, privateKey)

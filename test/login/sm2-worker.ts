@@ -1,10 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { sm2 } from 'sm-crypto-v2'
-import { decryptCiphertext, publicKeyOf } from '../../src/login/sm2.ts'
+import { publicKeyOf } from '../../src/login/sm2.ts'
+import { decryptCiphertext } from '../../src/login/sm2-ciphertext.ts'
 
 /** Encrypts and decrypts `count` texts, every other ciphertext with `04` in front; answers what came out wrong. */
 const { privateKey, count } = workerData as { privateKey: string; count: number }
-const publicKey = sm2.precomputePublicKey(publicKeyOf(privateKey))
+const publicKey = sm2.precomputePublicKey(await publicKeyOf(privateKey))
 const lost: string[] = []
 for (let i = 0; i < count; i++) {
   const text = `päss-${i}-${'x'.repeat(i % 40)}`

@@ -5,10 +5,11 @@ import { Worker } from 'node:worker_threads'
 import smCrypto from 'sm-crypto'
 import { sm2 as other } from 'sm-crypto-v2'
 import t from 'tap'
-import { decryptCiphertext, generateSm2PrivateKey, publicKeyOf } from '../../src/login/sm2.ts'
+import { generateSm2PrivateKey, publicKeyOf } from '../../src/login/sm2.ts'
+import { decryptCiphertext, derivePublicKey } from '../../src/login/sm2-ciphertext.ts'
 
 const KEY = generateSm2PrivateKey()
-const PUBLIC = publicKeyOf(KEY)
+const PUBLIC = await publicKeyOf(KEY)
 const encrypt = (text: string | number[], mode: 0 | 1 = 1): string => smCrypto.sm2.doEncrypt(text, PUBLIC, mode)
 const read = (hex: string): string | null => decryptCiphertext(hex, KEY)
 
@@ -25,7 +26,8 @@ t.test('a key pair is what clients and other implementations take', async t => {
   t.match(KEY, /^[0-9a-f]{64}$/)
   t.match(PUBLIC, /^04[0-9a-f]{128}$/)
   t.equal(other.getPublicKeyFromPrivateKey(KEY), PUBLIC)
-  t.equal(publicKeyOf(KEY.toUpperCase()), PUBLIC)
+  t.equal(await publicKeyOf(KEY.toUpperCase()), PUBLIC)
+  t.equal(derivePublicKey(KEY), PUBLIC, 'without the help of OpenSSL')
   t.not(generateSm2PrivateKey(), KEY)
 })
 
@@ -40,9 +42,9 @@ t.test('what is no private key is refused without being quoted', async t => {
     'g'.repeat(64),
     KEY.slice(1),
   ]) {
-    t.throws(() => publicKeyOf(key), { message: /^the SM2 private key must be/ })
+    await t.rejects(publicKeyOf(key), { message: /^the SM2 private key must be/ })
   }
-  t.match(publicKeyOf(`${order.slice(0, -1)}1`), /^04/, 'n - 2 is the last')
+  t.match(await publicKeyOf(`${order.slice(0, -1)}1`), /^04/, 'n - 2 is the last')
 })
 
 t.test('texts of every kind arrive as they were, with 04 in front and without', async t => {
@@ -92,7 +94,7 @@ const HOSTILE: readonly (readonly [string, string])[] = [
   ['a compressed C1', `02${good.slice(0, 64)}${good.slice(128)}`],
   ['05 in front', `05${good}`],
   ['04 twice in front', `0404${good}`],
-  ['for another key', smCrypto.sm2.doEncrypt('correct horse', publicKeyOf(generateSm2PrivateKey()), 1)],
+  ['for another key', smCrypto.sm2.doEncrypt('correct horse', await publicKeyOf(generateSm2PrivateKey()), 1)],
   ['no text', encrypt('')],
   ['a text that is not UTF-8', encrypt([0xc3, 0x28])],
   ['a lone surrogate in CESU-8', encrypt([0xed, 0xa0, 0x80])],

@@ -12,7 +12,7 @@ const silent = pino({ level: 'silent' })
 t.test('threads decrypt, draw and compare', async t => {
   const threads = createThreads(silent)
   t.teardown(threads.close)
-  const sm2 = createSm2(generateSm2PrivateKey(), threads)
+  const sm2 = await createSm2(generateSm2PrivateKey(), threads)
   t.equal(await sm2.decrypt(encryption.doEncrypt('correct horse', sm2.publicKey, 1)), 'correct horse')
   t.equal(await sm2.decrypt('zz'), null)
   t.match(await threads.draw('ACDE'), /^data:image\/png;base64,/)

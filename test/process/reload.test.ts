@@ -22,7 +22,8 @@ for (const store of ['embedded', 'redis'] as const) {
       if (answer === 'faulty') {
         t.equal(code, 1)
         t.match(errors, /upstreams\.yaml/)
-        t.same(gateway.workers(), before, 'the workers of a faulty configuration are not even started')
+        const started = gateway.workers().filter(worker => !before.includes(worker))
+        t.same(started, [], 'the workers of a faulty configuration are not even started')
         continue
       }
       t.equal(code, 0, errors)

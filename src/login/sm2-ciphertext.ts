@@ -1,0 +1,64 @@
+import smCrypto from 'sm-crypto'
+
+declare module 'sm-crypto' {
+  namespace sm2 {
+    // Exported by the library, absent from its types.
+    function getPublicKeyFromPrivateKey(privateKey: string): string
+    /** Whether it is a point of the curve. */
+    function verifyPublicKey(point: string): boolean
+  }
+}
+
+/** The public key of a private one, which has to be one: 130 lower-case hex digits that begin with `04`. */
+export const derivePublicKey = (privateKey: string): string => smCrypto.sm2.getPublicKeyFromPrivateKey(privateKey)
+
+/** C1 is a point of 64 bytes, C3 a hash of 32; C2 is as long as the text. */
+const OVERHEAD_BYTES = 64 + 32
+const MAX_PLAINTEXT_BYTES = 8192
+const MAX_DIGITS = 2 * (OVERHEAD_BYTES + MAX_PLAINTEXT_BYTES)
+
+/** A ciphertext of nothing for nobody: its C1 is the generator of the group, and its C3 fits no text. */
+const DECOY =
+  '32c4ae2c1f1981195f9904466a39c9948fe30bbff2660be1715a4589334c74c7' +
+  'bc3736a2f4f6779c59bdcee36b692153d0a9877cc62a474002df32e52139f0a0' +
+  '00'.repeat(32 + 16)
+
+/**
+ * The text in a C1‖C3‖C2 ciphertext in hex, in the calling thread. Some clients put the `04` of an uncompressed point in
+ * front, but one C1 in 256 begins with these digits by itself: so the ciphertext is tried as it was sent, and its C3
+ * decides. What is none costs the time of one all the same, so that a failed login takes as long as any other.
+ */
+export function decryptCiphertext(hex: string, privateKey: string): string | null {
+  const forms = [hex, ...(hex.startsWith('04') ? [hex.slice(2)] : [])].filter(hasForm)
+  if (forms.length === 0) open(DECOY, privateKey)
+  for (const form of forms) {
+    const text = open(form, privateKey)
+    if (text !== null) return text
+  }
+  return null
+}
+
+/** Whether it could be a ciphertext, its C1 being a point of the curve. */
+function hasForm(hex: string): boolean {
+  if (hex.length <= 2 * OVERHEAD_BYTES || hex.length > MAX_DIGITS) return false
+  return hex.length % 2 === 0 && /^[0-9a-f]+$/i.test(hex) && isPoint(hex.slice(0, 128))
+}
+
+function isPoint(coordinates: string): boolean {
+  try {
+    return smCrypto.sm2.verifyPublicKey(`04${coordinates}`)
+  } catch {
+    return false
+  }
+}
+
+function open(hex: string, privateKey: string): string | null {
+  try {
+    const bytes: unknown = smCrypto.sm2.doDecrypt(hex, privateKey, 1, { output: 'array' })
+    // The library answers with nothing when C3 does not fit.
+    if (!Array.isArray(bytes) || bytes.length === 0) return null
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(bytes))
+  } catch {
+    return null
+  }
+}
