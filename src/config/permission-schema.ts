@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import Type from './type.ts'
 
 /** A segment of a permission: a word without blanks, colons and stars, or a lone `*` or `**`. */
 const SEGMENT = '([^\\s:*]+|[*]|[*][*])'
@@ -7,7 +7,6 @@ const SEGMENT = '([^\\s:*]+|[*]|[*][*])'
 export const PermissionsFileSchema = Type.Object(
   {
     roles: Type.Record(
-      Type.String(),
       Type.Array(
         Type.String({
           pattern: `^${SEGMENT}(:${SEGMENT})*$`,
