@@ -70,3 +70,20 @@ t.test('a newcomer who follows the README signs in, is served, and is refused af
     }
   }
 })
+
+t.test('CONTRIBUTING says of every package what it is for, and of no other', async t => {
+  const text = readFileSync(resolve(import.meta.dirname, '../.github/CONTRIBUTING.md'), 'utf8')
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(resolve(import.meta.dirname, '../package.json'), 'utf8'),
+  )
+  const rows = [...text.matchAll(/^\| (`.*`) \| .+ \|$/gm)].map(([, names]) => names).join()
+  const forDevelopment = /^For development: (.*?)`overrides`/ms.exec(text)![1]!
+  const namesIn = (words: string): string[] => [...words.matchAll(/`([^`]+)`/g)].map(([, name]) => name!).sort()
+  t.same(namesIn(rows), Object.keys(dependencies).sort())
+  t.same(
+    namesIn(forDevelopment),
+    Object.keys(devDependencies)
+      .filter(name => !name.startsWith('@types/'))
+      .sort(),
+  )
+})

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
 import { until } from '../forward/world.ts'
 
-/** An implementation of the protocol that is not ours; the proxy plugin brings it along, without types. */
+/** An implementation of the protocol that is not ours; it has no types. */
 const { WebSocket, WebSocketServer } = createRequire(import.meta.url)('ws')
 
 export interface Message {
