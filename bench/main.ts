@@ -1,3 +1,4 @@
+import { LIMITS_HELP, limits } from './limits.ts'
 import { LOGIN_HELP, login } from './login.ts'
 import { describeMachine } from './machine.ts'
 import { PROFILE_HELP, profile } from './profile.ts'
@@ -15,6 +16,7 @@ const HELP = `Usage: npm run bench -- WHAT [options]
   ${LOGIN_HELP}
   ${TIMES_HELP}
   ${RESOURCES_HELP}
+  ${LIMITS_HELP}
   ${UPHEAVAL_HELP}
   ${SOAK_HELP}
   ${PROFILE_HELP}`
@@ -25,6 +27,7 @@ const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   login,
   times,
   resources,
+  limits,
   upheaval,
   soak,
   profile,
