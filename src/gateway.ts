@@ -3,15 +3,19 @@ import { createPermissions } from './account/permissions.ts'
 import { createAdministration } from './administration/administration.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Certificate } from './config/certificate.ts'
+import { readCertificate } from './config/certificate.ts'
 import type { Settings } from './config/schema.ts'
 import { servesAdministration } from './config/served.ts'
+import { policyOf } from './config/session-schema.ts'
 import { publishTo } from './event/event.ts'
 import { createWebhooks } from './event/webhooks.ts'
 import { serveEdge } from './http/edge.ts'
+import { createEnvelopes } from './http/envelope.ts'
 import { createGuards } from './http/guards.ts'
 import { serveInternal } from './http/internal.ts'
 import { registerJwt } from './http/jwt.ts'
 import { type Closing, Listeners } from './http/listeners.ts'
+import { createServer } from './http/server.ts'
 import { createWebSockets } from './http/websocket/websockets.ts'
 import { createBatchedLog, createLog, type Logger } from './log.ts'
 import { openLogin } from './login/open.ts'
@@ -21,7 +25,8 @@ import { PROFILES } from './profile.ts'
 import { bindBusiness, releaseBusiness } from './side/bound.ts'
 import { createMomentFormat } from './side/moment.ts'
 import { type Operations, offerOperations } from './side/operations.ts'
-import { createSides } from './side/sides.ts'
+import type { LoginType } from './side/record.ts'
+import { createSide, type Side, type SideOptions } from './side/side.ts'
 import { measureSessions } from './store/measured.ts'
 import { openStore } from './store/open.ts'
 import { SessionWatch } from './store/session-watch.ts'
@@ -56,6 +61,9 @@ export interface GatewayOptions {
 /** How long events that wait are still sent while the gateway closes, in milliseconds. */
 const WEBHOOK_LIMIT = 2000
 
+/** What the internal listener takes of a body, in bytes: an `extra` may be long. */
+const INTERNAL_BODY_LIMIT = 32_768
+
 /** The composition root: settings in, a gateway out. */
 export async function createGateway(settings: Settings, options: GatewayOptions = {}): Promise<Gateway> {
   const clock = options.clock ?? systemClock
@@ -64,11 +72,23 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   const { locale } = settings
   const hasWebSockets = settings.upstreams.some(({ websocket }) => websocket !== 'off')
   const isWatched = hasWebSockets || settings.upstreams.some(({ end_with_session }) => end_with_session)
-  const listeners = new Listeners(settings, { log, certificate: options.certificate, hasWebSockets })
-  const { edge, internal } = listeners
+  const envelopes = createEnvelopes(locale, settings.errors.http_status)
+  // Services behind the gateway are no page: they read real statuses.
+  const native = createEnvelopes(locale, 'native')
+  const edge = createServer({
+    log,
+    envelopes,
+    trustedProxies: settings.trusted_proxies,
+    timeouts: settings.listen.timeouts,
+    maxConnections: settings.listen.max_connections,
+    certificate: options.certificate ?? certificateOf(settings),
+    hasWebSockets,
+  })
+  const internal = createServer({ log, envelopes: native, trustedProxies: [], bodyLimit: INTERNAL_BODY_LIMIT })
+  const listeners = new Listeners(settings, edge, internal)
   let isStopping = false
 
-  const signer = await registerJwt(edge.app, settings.jwt)
+  const signer = await registerJwt(edge, settings.jwt)
   const jwt = createJwt(signer, settings.jwt.algorithm, clock)
   const moments = createMomentFormat(settings.timezone)
   const store = await openStore(settings.store, settings.data, clock, log, settings.session_cache, isWatched)
@@ -106,10 +126,10 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   const watch = new SessionWatch({ sessions, changes: store.changes, clock, log, enforceDisable })
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const webSockets = hasWebSockets ? createWebSockets({ watch, tokenHeader, clock, log, accessLog, metrics }) : null
-  await serveEdge(edge.app, {
+  await serveEdge(edge, {
     settings,
     profile,
-    envelopes: edge.envelopes,
+    envelopes,
     sides,
     logins: login,
     upstreams,
@@ -120,11 +140,11 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     webSockets,
     watch,
   })
-  await serveInternal(internal.app, {
+  await serveInternal(internal, {
     secret: settings.internal.secret,
     sides,
     profile,
-    envelopes: internal.envelopes,
+    envelopes: native,
     locale,
     store,
     upstreams,
@@ -159,5 +179,25 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
       await webhooks.close(WEBHOOK_LIMIT)
       await store.close()
     },
+  }
+}
+
+const certificateOf = ({ listen: { tls } }: Settings): Certificate | null =>
+  tls === undefined ? null : readCertificate(tls)
+
+/** Both sides as the settings want them, over the same parts; what one does never touches the other. */
+function createSides(
+  { jwt, disable, sessions }: Settings,
+  parts: Pick<SideOptions, 'jwt' | 'store' | 'clock' | 'moments' | 'publish'>,
+): Readonly<Record<LoginType, Side>> {
+  const shared = {
+    ...parts,
+    expireSeconds: jwt.expire_seconds,
+    tokenName: jwt.token_name,
+    enforceDisable: disable.enforce === 'request',
+  }
+  return {
+    BUSINESS: createSide({ ...shared, type: 'BUSINESS', policy: policyOf(sessions, 'business') }),
+    CONSUMER: createSide({ ...shared, type: 'CONSUMER', policy: policyOf(sessions, 'consumer') }),
   }
 }

@@ -117,6 +117,9 @@ const KNOWERS: Record<string, RegExp> = {
   'prom-client': /^metrics\/[^/]+\.ts$/,
   pino: /^log\.ts$/,
   yaml: /^(config\/[^/]+|account\/file[^/]*)\.ts$/,
+  typebox: /^(config\/[^/]+|account\/file[^/]*)\.ts$/,
+  'typebox/value': /^(config\/[^/]+|account\/file[^/]*)\.ts$/,
+  'typebox/error': /^config\/[^/]+\.ts$/,
 }
 
 t.test('a foreign library is known by the files that wrap it, and by no other', async t => {

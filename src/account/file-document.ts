@@ -1,6 +1,7 @@
+import Type, { type Static } from 'typebox'
+import Value from 'typebox/value'
 import { type Document, LineCounter, parseDocument } from 'yaml'
 import { ConfigurationError, type Fault } from '../config/fault.ts'
-import Type, { accepts, isOptional, type Static, type TSchema } from '../config/type.ts'
 import { faultOfExtra, isLoginId } from '../side/record.ts'
 import { isBcryptHash } from './password.ts'
 
@@ -12,7 +13,8 @@ export const isUsername = (text: string): boolean =>
 export const nameKey = (username: string): string => username.toLowerCase()
 
 /** A text that has to pass a check; `must` is what a fault is answered with, and never quotes what is written. */
-const Text = (check: (text: string) => boolean, must: string) => Type.Refine(Type.String({ description: must }), check)
+const Text = (check: (text: string) => boolean, must: string) =>
+  Type.Refine(Type.String({ description: must }), check, () => must)
 
 const Words = (must: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 128 }), { maxItems: 256, description: must })
@@ -88,19 +90,22 @@ const placeOf = (label: string, index: number, field?: string): string =>
   `${label} account ${index + 1}${field === undefined ? '' : `, ${field}`}`
 
 function faultsOfEntry(entry: unknown, index: number, label: string): Fault[] {
-  if (!accepts(Entry, entry)) {
-    return [{ place: placeOf(label, index), message: 'must be a set of keys: id, username, password, …' }]
+  const errors = Value.Errors(Entry, entry)
+  if (errors.length === 0) {
+    const fault = faultOfSize(entry)
+    return fault === null ? [] : [{ place: placeOf(label, index), message: fault }]
   }
-  const keys = entry as Record<string, unknown>
-  const faulty = Object.entries<TSchema>(Entry.properties).filter(([field, schema]) =>
-    Object.hasOwn(keys, field) ? !accepts(schema, keys[field]) : !isOptional(schema),
-  )
-  const faults = faulty.map(([field, { description = '' }]) => ({
-    place: placeOf(label, index, field),
-    message: description,
-  }))
-  const fault = faults.length === 0 ? faultOfSize(keys) : null
-  return fault === null ? faults : [{ place: placeOf(label, index), message: fault }]
+  const fields = new Set<string>()
+  for (const error of errors) {
+    if (error.keyword === 'required') for (const field of error.params.requiredProperties) fields.add(field)
+    else fields.add(error.instancePath.split('/')[1] ?? '')
+  }
+  return [...fields].map(field => {
+    const description = (Entry.properties as Record<string, { description?: string }>)[field]?.description
+    return field === '' || description === undefined
+      ? { place: placeOf(label, index), message: 'must be a set of keys: id, username, password, …' }
+      : { place: placeOf(label, index, field), message: description }
+  })
 }
 
 function faultOfSize(entry: unknown): string | null {

@@ -1,5 +1,5 @@
+import Type from 'typebox'
 import { Duration, Path, Secret, Variant } from './notation.ts'
-import Type, { type StaticDecode } from './type.ts'
 
 /*
  * Where accounts come from. The file's default name differs between the sides, so that no account serves both by
@@ -61,7 +61,7 @@ const HttpAccounts = Variant(
 /** The sources of accounts, `path` being the default file of the first. */
 export const accountSources = (path: string) => [FileAccounts(path), SqlAccounts, HttpAccounts] as const
 
-export type FileAccountsSettings = StaticDecode<ReturnType<typeof FileAccounts>>
-export type SqlAccountsSettings = StaticDecode<typeof SqlAccounts>
-export type HttpAccountsSettings = StaticDecode<typeof HttpAccounts>
+export type FileAccountsSettings = Type.StaticDecode<ReturnType<typeof FileAccounts>>
+export type SqlAccountsSettings = Type.StaticDecode<typeof SqlAccounts>
+export type HttpAccountsSettings = Type.StaticDecode<typeof HttpAccounts>
 export type AccountsSettings = FileAccountsSettings | SqlAccountsSettings | HttpAccountsSettings

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import type { TSchema } from 'typebox'
 import { ConfigurationError, suggest } from './fault.ts'
-import { branchesOf } from './read.ts'
-import type { TSchema } from './type.ts'
+import { branchesOf, type Schema } from './read.ts'
 import { isSection, type Place, type Written } from './written.ts'
 import { labelOf, parseFlow } from './yaml.ts'
 
@@ -51,7 +51,7 @@ export function overlay(schema: TSchema, written: Written, variables: Variables)
   // The shorter name first: what is said about a part counts more than what is said about the whole.
   const byLength = [...variables].sort(([a], [b]) => a.split('__').length - b.split('__').length)
   for (const [name, { text, place }] of byLength) {
-    const found = findKey(schema, name)
+    const found = findKey(schema as Schema, name)
     if (found === null) continue
     if ('fault' in found) {
       written.faults.push({ place: place.label, message: found.fault, path: [] })
@@ -65,17 +65,14 @@ export function overlay(schema: TSchema, written: Written, variables: Variables)
 
 const NOT_FLOW = 'is no YAML; a list is written [a, b], a section {key: value, other: value}'
 
-type Found = { path: string[]; schema: TSchema } | { fault: string }
+type Found = { path: string[]; schema: Schema } | { fault: string }
 
 /** The key that a variable names; `null` when its first part is none. */
-function findKey(root: TSchema, name: string): Found | null {
+function findKey(root: Schema, name: string): Found | null {
   const path: string[] = []
   let schema = root
   for (const [index, part] of name.split('__').entries()) {
-    const properties: Record<string, TSchema> = Object.assign(
-      {},
-      ...branchesOf(schema).map(branch => branch.properties),
-    )
+    const properties: Record<string, Schema> = Object.assign({}, ...branchesOf(schema).map(branch => branch.properties))
     const key = Object.keys(properties).find(candidate => candidate.toUpperCase() === part)
     if (key === undefined && index === 0) return null
     if (key === undefined) {
@@ -92,7 +89,7 @@ function findKey(root: TSchema, name: string): Found | null {
 }
 
 /** A variable's text as the value it stands for: a text where the schema takes one, else what YAML reads in it. */
-function readText(schema: TSchema, text: string): unknown {
+function readText(schema: Schema, text: string): unknown {
   const branches = branchesOf(schema)
   const isFlow = /^\s*[[{]/.test(text)
   if (isFlow && branches.some(({ type }) => type === 'array' || type === 'object')) return parseFlow(text)

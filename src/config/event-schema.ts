@@ -1,5 +1,5 @@
+import Type, { type StaticDecode } from 'typebox'
 import { Duration, Secret, Variant } from './notation.ts'
-import Type, { type StaticDecode } from './type.ts'
 
 const Webhook = Variant(
   {

@@ -1,5 +1,5 @@
+import Type from 'typebox'
 import { Duration, Path, Port, Section, Variant } from './notation.ts'
-import Type from './type.ts'
 
 export const Listen = Section(
   {

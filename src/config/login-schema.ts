@@ -1,6 +1,6 @@
+import Type from 'typebox'
 import { accountSources } from './account-schema.ts'
 import { Count, Duration, Off, Secret, Section, Switch, Variant } from './notation.ts'
-import Type from './type.ts'
 
 const ConsumerLogin = Type.Union([Off, ...accountSources('consumers.yaml')], {
   default: 'off',

@@ -1,4 +1,4 @@
-import Type, { type Keywords, type TSchema } from './type.ts'
+import Type, { type TSchema, type TSchemaOptions } from 'typebox'
 
 /*
  * How values are written in the configuration. Two annotations go beyond JSON Schema: `x-form` says in words what a
@@ -16,11 +16,12 @@ export const Duration = (fallback: string, description: string) =>
       description,
       'x-form': 'a duration such as 500ms, 30s, 5m, 2h or 30d',
     }),
-    text => {
+  )
+    .Decode(text => {
       const [, count, unit] = /^(\d+)(ms|s|m|h|d)$/.exec(text) as unknown as [string, string, keyof typeof UNITS]
       return Number(count) * UNITS[unit]
-    },
-  )
+    })
+    .Encode(milliseconds => `${milliseconds}ms`)
 
 const SIZES = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const
 
@@ -33,18 +34,19 @@ export const Size = (description: string, fallback?: string) =>
       ...(fallback !== undefined && { default: fallback }),
       'x-form': 'a size such as 512B, 64KiB, 10MiB or 2GiB',
     }),
-    text => {
+  )
+    .Decode(text => {
       const [, count, unit] = /^(\d+)(\w+)$/.exec(text) as unknown as [string, string, keyof typeof SIZES]
       return Number(count) * SIZES[unit]
-    },
-  )
+    })
+    .Encode(bytes => `${bytes}B`)
 
 /** A path: relative to the file that holds it; with `x-path: 'cwd'`, or from the environment, to the working directory. */
-export const Path = (options: Keywords) =>
+export const Path = (options: TSchemaOptions) =>
   Type.String({ minLength: 1, 'x-path': 'file', 'x-form': 'a path', ...options })
 
 /** A text that no message, log line or listing shows. */
-export const Secret = (options: Keywords) => Type.String({ minLength: 1, 'x-secret': true, ...options })
+export const Secret = (options: TSchemaOptions) => Type.String({ minLength: 1, 'x-secret': true, ...options })
 
 /** A switch: `on`/`off` or `true`/`false`. */
 export const Switch = (fallback: boolean | undefined, description: string) =>
@@ -54,14 +56,14 @@ export const Switch = (fallback: boolean | undefined, description: string) =>
       'x-form': 'on or off',
       ...(fallback === undefined ? {} : { default: fallback }),
     }),
-    value => value === true || value === 'on',
   )
+    .Decode(value => value === true || value === 'on')
+    .Encode(value => value)
 
 /** `off`, written `off` or `false`, beside something with settings of its own. */
-export const Off = Type.Codec(
-  Type.Union([Type.Literal('off'), Type.Literal(false)], { 'x-form': 'off' }),
-  (): 'off' => 'off',
-)
+export const Off = Type.Codec(Type.Union([Type.Literal('off'), Type.Literal(false)], { 'x-form': 'off' }))
+  .Decode((): 'off' => 'off')
+  .Encode(() => 'off' as const)
 
 /** A group of settings that is always there. */
 export const Section = <P extends Record<string, TSchema>>(properties: P, description: string) =>

@@ -1,4 +1,4 @@
-import Type from './type.ts'
+import Type from 'typebox'
 
 /** A segment of a permission: a word without blanks, colons and stars, or a lone `*` or `**`. */
 const SEGMENT = '([^\\s:*]+|[*]|[*][*])'
@@ -7,6 +7,7 @@ const SEGMENT = '([^\\s:*]+|[*]|[*][*])'
 export const PermissionsFileSchema = Type.Object(
   {
     roles: Type.Record(
+      Type.String(),
       Type.Array(
         Type.String({
           pattern: `^${SEGMENT}(:${SEGMENT})*$`,

@@ -1,8 +1,8 @@
+import type { StaticDecode } from 'typebox'
 import type { Decoded } from './check.ts'
 import type { Fault } from './fault.ts'
 import { PermissionsFileSchema, type RoleGrants } from './permission-schema.ts'
 import { read } from './read.ts'
-import type { StaticDecode } from './type.ts'
 import type { Written } from './written.ts'
 import { labelOf, readYamlFile } from './yaml.ts'
 

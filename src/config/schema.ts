@@ -1,3 +1,4 @@
+import Type, { type Static } from 'typebox'
 import { accountSources } from './account-schema.ts'
 import { Events } from './event-schema.ts'
 import { Listen, Workers } from './listen-schema.ts'
@@ -6,7 +7,6 @@ import { Duration, Off, Path, Port, Secret, Section, Switch, Variant } from './n
 import type { RoleGrants } from './permission-schema.ts'
 import { SessionCache } from './session-cache-schema.ts'
 import { Sessions } from './session-schema.ts'
-import Type, { type Static, type StaticDecode } from './type.ts'
 import { UpstreamSchema, type UpstreamSettings } from './upstream-schema.ts'
 
 export { UpstreamSchema, type UpstreamSettings, UpstreamsFileSchema } from './upstream-schema.ts'
@@ -219,7 +219,7 @@ export const SettingsSchema = Type.Object(
   { additionalProperties: false, title: 'dualgate configuration' },
 )
 
-type Decoded = StaticDecode<typeof SettingsSchema>
+type Decoded = Type.StaticDecode<typeof SettingsSchema>
 
 /** The whole configuration as the gateway gets it: defaults filled in, durations in milliseconds, paths absolute, secrets present. */
 export interface Settings extends Omit<Decoded, 'jwt' | 'login' | 'internal' | 'permissions' | 'upstreams'> {

@@ -1,5 +1,5 @@
+import Type, { type StaticDecode } from 'typebox'
 import { Count, Duration, Off, Section } from './notation.ts'
-import Type, { type StaticDecode } from './type.ts'
 
 const Mode = (fallback: 'off' | 'tracking', side: string) =>
   Type.Union([Off, Type.Literal('tracking')], {

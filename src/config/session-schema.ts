@@ -1,5 +1,5 @@
+import Type, { type StaticDecode, type TSchema } from 'typebox'
 import { Duration, Off, Section, Variant } from './notation.ts'
-import Type, { type StaticDecode, type TSchema } from './type.ts'
 
 const MaxTokens = (fallback: object) =>
   Type.Integer({

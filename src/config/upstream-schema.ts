@@ -1,5 +1,5 @@
+import Type from 'typebox'
 import { Count, Duration, Off, Path, Secret, Section, Size, Switch, Variant } from './notation.ts'
-import Type, { type StaticDecode } from './type.ts'
 
 const Code = Type.String({
   pattern: '^[^\\s:*]+(:[^\\s:*]+)*$',
@@ -176,11 +176,11 @@ export const UpstreamsFileSchema = Type.Object(
 )
 
 /** One upstream after its defaults: durations in milliseconds, exactly one of `target` and `targets`. */
-export type UpstreamSettings = StaticDecode<typeof UpstreamSchema>
+export type UpstreamSettings = Type.StaticDecode<typeof UpstreamSchema>
 
-export type EjectionSettings = StaticDecode<typeof Ejection>
+export type EjectionSettings = Type.StaticDecode<typeof Ejection>
 export type IdentitySettings = UpstreamSettings['identity']
-export type ConnectionSettings = StaticDecode<typeof Connections>
-export type WebSocketSettings = StaticDecode<typeof WebSocket>
-export type HealthSettings = StaticDecode<typeof Health>
-export type UpstreamTlsFiles = StaticDecode<typeof Tls>
+export type ConnectionSettings = Type.StaticDecode<typeof Connections>
+export type WebSocketSettings = Type.StaticDecode<typeof WebSocket>
+export type HealthSettings = Type.StaticDecode<typeof Health>
+export type UpstreamTlsFiles = Type.StaticDecode<typeof Tls>

@@ -1,7 +1,7 @@
+import type { StaticDecode } from 'typebox'
 import { checkUpstreams, type Decoded } from './check.ts'
 import type { Fault } from './fault.ts'
 import { read } from './read.ts'
-import type { StaticDecode } from './type.ts'
 import { type UpstreamSettings, UpstreamsFileSchema } from './upstream-schema.ts'
 import type { Written } from './written.ts'
 import { labelOf, readYamlFile } from './yaml.ts'
