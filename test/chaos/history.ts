@@ -118,8 +118,17 @@ export class History {
       const after = Math.round(sent - acked)
       // A worker that cannot hear that the session ended serves it for a heartbeat more.
       if (known.side === 'CONSUMER' && after <= this.#heartbeat) this.counts.late++
-      else this.violations.push(`a ${known.side} token was passed on ${after} ms after its end was acknowledged`)
+      else {
+        const what = `a ${known.side} token was passed on ${after} ms after its end was acknowledged`
+        this.violations.push(`${what}${this.#placeOf(sent)}`)
+      }
     }
+  }
+
+  /** Where in the run a moment lies, as far as there was a fault. */
+  #placeOf(moment: number): string {
+    const fault = this.faults.at(-1)
+    return fault === undefined ? '' : `, ${Math.round(moment - fault.began)} ms after the beginning of: ${fault.name}`
   }
 
   #judgeRefused(known: KnownToken): void {
