@@ -42,18 +42,4 @@ export const Sessions = Section(
   'Policies of sessions, all off at first.',
 )
 
-/** The policy of one side: durations in milliseconds. */
-export interface SessionPolicy {
-  max_tokens_per_user: number
-  auto_renew: 'off' | number
-  idle_timeout: 'off' | number
-}
-
-type SessionsSettings = StaticDecode<typeof Sessions>
-
-/** What holds on one side: its own settings over those of both. */
-export function policyOf(sessions: SessionsSettings, side: 'business' | 'consumer'): SessionPolicy {
-  const { business, consumer, ...both } = sessions
-  const own = (side === 'business' ? business : consumer) as Partial<SessionPolicy> | undefined
-  return { ...both, ...own }
-}
+export type SessionsSettings = StaticDecode<typeof Sessions>
