@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { Piscina } from 'piscina'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
@@ -18,7 +19,8 @@ export interface Threads {
   close(): Promise<void>
 }
 
-const MAX_THREADS = 2
+/** Where there is one core, two logins at a time end no sooner, and keep it from requests for longer at a stretch. */
+const MAX_THREADS = Math.min(2, availableParallelism())
 const MAX_WAITING = 64
 /** Milliseconds; a thread holds about 15 MB that nobody needs at night. */
 const IDLE_TIMEOUT = 60_000
