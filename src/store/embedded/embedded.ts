@@ -31,7 +31,7 @@ export async function openEmbeddedStore(folder: string, clock: Clock, timeout = 
   const file = new EmbeddedFile(folder, timeout)
   try {
     await checkFormat(file)
-    return new EmbeddedStore(file, clock)
+    return file.creating(() => new EmbeddedStore(file, clock))
   } catch (error) {
     await file.close()
     throw error
