@@ -30,23 +30,25 @@ const DECOY =
  */
 export function decryptCiphertext(hex: string, privateKey: string): string | null {
   const forms = [hex, ...(hex.startsWith('04') ? [hex.slice(2)] : [])].filter(hasForm)
-  if (forms.length === 0) open(DECOY, privateKey)
-  for (const form of forms) {
-    const text = open(form, privateKey)
+  const ciphertexts = orDecoy(forms).filter(isOnCurve)
+  for (const ciphertext of orDecoy(ciphertexts)) {
+    const text = open(ciphertext, privateKey)
     if (text !== null) return text
   }
   return null
 }
 
-/** Whether it could be a ciphertext, its C1 being a point of the curve. */
+const orDecoy = (found: readonly string[]): readonly string[] => (found.length > 0 ? found : [DECOY])
+
 function hasForm(hex: string): boolean {
   if (hex.length <= 2 * OVERHEAD_BYTES || hex.length > MAX_DIGITS) return false
-  return hex.length % 2 === 0 && /^[0-9a-f]+$/i.test(hex) && isPoint(hex.slice(0, 128))
+  return hex.length % 2 === 0 && /^[0-9a-f]+$/i.test(hex)
 }
 
-function isPoint(coordinates: string): boolean {
+/** Whether C1 is a point of the curve. */
+function isOnCurve(ciphertext: string): boolean {
   try {
-    return smCrypto.sm2.verifyPublicKey(`04${coordinates}`)
+    return smCrypto.sm2.verifyPublicKey(`04${ciphertext.slice(0, 128)}`)
   } catch {
     return false
   }
