@@ -1,11 +1,10 @@
 import { createHmac } from 'node:crypto'
-import { createLog } from '../src/log.ts'
 import { createMomentFormat } from '../src/side/moment.ts'
-import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
 import { createJwt } from '../src/token/jwt.ts'
 import { SECRETS } from './gateway.ts'
 import { note, whole } from './statistics.ts'
+import { openBeside } from './stored.ts'
 
 const DAY = 86_400_000
 /** The logins lie in the last seven days, and sessions live for thirty. */
@@ -52,8 +51,7 @@ export async function seed({ redis, data, together }: Ground, users: number): Pr
   const began = Date.now() - HISTORY
   let now = began
   const clock = { now: () => now }
-  const kind = redis === undefined ? { kind: 'embedded' as const } : { kind: 'redis' as const, redis: { url: redis } }
-  const store = await openStore({ ...kind, prefix: 'svc:auth', timeout: PATIENCE }, data, clock, createLog('error'))
+  const store = await openBeside(redis, data, PATIENCE, clock)
   const moments = createMomentFormat('UTC')
   const jwt = createJwt(SIGNER, 'HS256', clock, 2)
 

@@ -1,13 +1,12 @@
-import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Redis } from 'ioredis'
 import { startGateway } from './gateway.ts'
 import { onScene, residentBytes, type Scene } from './process.ts'
 import { startRedis } from './redis.ts'
 import { seed } from './seed.ts'
 import { askInTurn, Office } from './sessions-office.ts'
 import { fixed, medianOf, note, printTable, quantile, whole } from './statistics.ts'
+import { bytesOf } from './stored.ts'
 
 export const SESSIONS_HELP = `sessions  session administration, login and kickout with few and with very many users online
             --users 1000,1000000        how many users are online; 1.2 tokens each
@@ -73,15 +72,6 @@ async function populate(scene: Scene, store: StoreName, users: number): Promise<
   const gateway = await startGateway(scene, `gateway-${users}`, { redis: redis?.url, data })
   const office = await Office.open(gateway, users)
   return { users, tokens, perSession, resident: () => residentBytes(gateway.pid), office }
-}
-
-/** Memory of Redis, or the file of the embedded store. */
-async function bytesOf(redis: string | undefined, data: string): Promise<number> {
-  if (redis === undefined) return statSync(join(data, 'sessions.mdb'), { throwIfNoEntry: false })?.size ?? 0
-  const client = new Redis(redis, { protocol: 2 })
-  const info = await client.info('memory')
-  await client.quit()
-  return Number(/used_memory:(\d+)/.exec(info)![1])
 }
 
 function print(store: StoreName, populated: readonly Populated[], taken: ReadonlyMap<string, number[][]>): void {

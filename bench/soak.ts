@@ -1,12 +1,7 @@
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
 import { Client } from 'undici'
-import { systemClock } from '../src/clock.ts'
-import { createLog } from '../src/log.ts'
-import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
 import { type Load, startLoad } from '../test/process/load.ts'
 import { type BenchGateway, logIn, operate, reload, startGateway } from './gateway.ts'
@@ -14,6 +9,7 @@ import { childrenOf, descriptors, onScene, residentBytes, type Scene } from './p
 import { type BenchRedis, startRedis } from './redis.ts'
 import { ACCOUNTS, accountSettings, encryptFor, PASSWORD, signIn } from './sign-in.ts'
 import { fixed, note, printTable, whole } from './statistics.ts'
+import { bytesOf, openBeside } from './stored.ts'
 import { startUpstream } from './upstream.ts'
 
 export const SOAK_HELP = `soak      whether anything grows while requests, logins, kickouts and reloads go on for long
@@ -114,10 +110,7 @@ class Life {
   }
 
   static async begin(scene: Scene, gateway: BenchGateway, redis: BenchRedis | null): Promise<Life> {
-    const settings =
-      redis === null ? { kind: 'embedded' as const } : { kind: 'redis' as const, redis: { url: redis.url } }
-    const patient = { ...settings, prefix: 'svc:auth', timeout: 20_000 }
-    const store = await openStore(patient, gateway.data, systemClock, createLog('error'))
+    const store = await openBeside(redis?.url, gateway.data, 20_000)
     const life = scene.keep(new Life(gateway, store))
     const tokens = await logIn(gateway, SESSIONS)
     life.#live.push(...tokens.map((token, i) => ({ user: `${1900000000 + i}`, token })))
@@ -189,22 +182,20 @@ class Life {
 async function look({ gateway, redis }: { gateway: BenchGateway; redis: BenchRedis | null }): Promise<string[]> {
   const workers = childrenOf(gateway.pid).map(residentBytes)
   const sum = workers.reduce((all, one) => all + one, 0)
-  const stored = redis === null ? fileOf(gateway) : await keysOf(redis)
   return [
     fixed((residentBytes(gateway.pid) - sum) / MIB, 1),
     workers.map(bytes => fixed(bytes / MIB, 1)).join(' + '),
     whole(descriptors(gateway.pid)),
-    ...stored,
+    redis === null ? '–' : await keysOf(redis),
+    fixed((await bytesOf(redis?.url, gateway.data)) / MIB, 1),
   ]
 }
 
-const fileOf = ({ data }: BenchGateway): string[] => ['–', fixed(statSync(join(data, 'sessions.mdb')).size / MIB, 1)]
-
-async function keysOf({ url }: BenchRedis): Promise<string[]> {
+async function keysOf({ url }: BenchRedis): Promise<string> {
   const client = new Redis(url, { protocol: 2 })
-  const [keys, memory] = [await client.dbsize(), await client.info('memory')]
+  const keys = await client.dbsize()
   client.disconnect()
-  return [whole(keys), fixed(Number(/used_memory:(\d+)/.exec(memory)?.[1]) / MIB, 1)]
+  return whole(keys)
 }
 
 const counts = ({ outcome }: Load, life: Life): string[] => [

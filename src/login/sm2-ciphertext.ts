@@ -26,7 +26,7 @@ const DECOY =
 /**
  * The text in a C1‖C3‖C2 ciphertext in hex, in the calling thread. Some clients put the `04` of an uncompressed point in
  * front, but one C1 in 256 begins with these digits by itself: so the ciphertext is tried as it was sent, and its C3
- * decides. What is none costs the time of one all the same, so that a failed login takes as long as any other.
+ * decides. What is none costs the work of one all the same, so that a failed login takes about as long as any other.
  */
 export function decryptCiphertext(hex: string, privateKey: string): string | null {
   const forms = [hex, ...(hex.startsWith('04') ? [hex.slice(2)] : [])].filter(hasForm)

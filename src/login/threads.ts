@@ -19,7 +19,7 @@ export interface Threads {
   close(): Promise<void>
 }
 
-/** Where there is one core, two logins at a time end no sooner, and keep it from requests for longer at a stretch. */
+/** Where there is one core, two logins at a time end no sooner than one after the other. */
 const MAX_THREADS = Math.min(2, availableParallelism())
 const MAX_WAITING = 64
 /** Milliseconds; a thread holds about 15 MB that nobody needs at night. */
