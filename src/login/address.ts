@@ -5,20 +5,38 @@ import { isIP } from 'node:net'
  * could come from another address of it each time. An IPv4 address written as IPv6 is the IPv4 address.
  */
 export function networkOf(address: string): string {
-  const plain = address.split('%', 1)[0] ?? ''
-  if (isIP(plain) !== 6) return plain.slice(0, 64)
-  const groups = groupsOf(plain)
-  if (groups.slice(0, 5).every(group => group === 0) && groups[5] === 0xffff) {
-    return groups
-      .slice(6)
-      .flatMap(group => [group >> 8, group & 255])
-      .join('.')
-  }
-  return `${groups
-    .slice(0, 4)
-    .map(group => group.toString(16))
-    .join(':')}::/64`
+  const plain = plainAddress(address)
+  return isIP(plain) === 6 ? prefixOf(plain, 64) : plain.slice(0, 64)
 }
+
+/**
+ * The network around it, for whoever has many addresses: the /24 of an IPv4 address, the /48 of an IPv6 address, which is
+ * what a site is given (RFC 6177). `null` for what is no address, such as the name of a socket.
+ */
+export function siteOf(address: string): string | null {
+  const plain = plainAddress(address)
+  if (isIP(plain) === 6) return prefixOf(plain, 48)
+  return isIP(plain) === 4 ? `${plain.slice(0, plain.lastIndexOf('.'))}.0/24` : null
+}
+
+/** An address without its zone; an IPv4 address that is written as IPv6 in its own form. */
+function plainAddress(address: string): string {
+  const plain = address.split('%', 1)[0] ?? ''
+  if (isIP(plain) !== 6) return plain
+  const groups = groupsOf(plain)
+  if (groups.slice(0, 5).some(group => group !== 0) || groups[5] !== 0xffff) return plain
+  return groups
+    .slice(6)
+    .flatMap(group => [group >> 8, group & 255])
+    .join('.')
+}
+
+/** The first bits of an IPv6 address, whole groups of 16. */
+const prefixOf = (address: string, bits: 48 | 64): string =>
+  `${groupsOf(address)
+    .slice(0, bits / 16)
+    .map(group => group.toString(16))
+    .join(':')}::/${bits}`
 
 /** The eight groups of an IPv6 address; the last two may be written as an IPv4 address (RFC 4291, 2.2). */
 function groupsOf(address: string): number[] {

@@ -1,8 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { type Clock, secondsUntil } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../side/record.ts'
 import type { AttemptStore, CaptchaStore } from '../store/store.ts'
+import { siteOf } from './address.ts'
 
 /** A captcha as clients expect it. */
 export interface IssuedCaptcha {
@@ -12,7 +13,8 @@ export interface IssuedCaptcha {
 }
 
 export interface Captcha {
-  issue(): Promise<IssuedCaptcha>
+  /** Refuses with `BUSY` when too many are outstanding. */
+  issue(address: string): Promise<IssuedCaptcha>
   /** Refuses what is not the answer. The first try uses the captcha up, whatever comes of it. */
   verify(id: string | undefined, value: string | undefined): Promise<void>
 }
@@ -33,21 +35,32 @@ export interface CaptchaOptions {
 /** Upper case without look-alikes, also of their lower-case forms: no 0 O, 1 I, 2 Z, 5 S, 8 B, U V. */
 const CHARACTERS = 'ACDEFGHJKLMNPQRTUWXY34679'
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Bound on what unanswered captchas take in the store: no more are issued within one lifetime. */
+/** Bound on what unanswered captchas take in the store. */
 const MAX_OUTSTANDING = 100_000
+/**
+ * From here on each site has a few more in a lifetime: enough for people to sign in, and what it takes to reach the bound
+ * is ten thousand sites.
+ */
+const MANY_OUTSTANDING = 50_000
+const FEW_PER_SITE = 5
+/** Seconds. */
+const RETRY_AFTER = 10
 
 /** The graphical captcha of one side ("Login processing order", step 1). */
 export function createCaptcha(options: CaptchaOptions): Captcha {
   const { type, store, attempts, ttl, clock } = options
 
-  async function checkOutstanding(): Promise<void> {
-    const { count, resetsAt } = await attempts.count(`captchas:${type}`, ttl)
-    if (count > MAX_OUTSTANDING) throw new Refusal('BUSY', { retryAfter: secondsUntil(resetsAt, clock.now()) })
+  async function checkOutstanding(address: string): Promise<void> {
+    const outstanding = await store.outstanding(type)
+    if (outstanding < MANY_OUTSTANDING) return
+    if (outstanding >= MAX_OUTSTANDING) throw new Refusal('BUSY', { retryAfter: RETRY_AFTER })
+    const { count } = await attempts.count(`captchas:${type}:${siteOf(address) ?? address}`, ttl)
+    if (count > FEW_PER_SITE) throw new Refusal('BUSY', { retryAfter: RETRY_AFTER })
   }
 
   return {
-    async issue() {
-      await checkOutstanding()
+    async issue(address) {
+      await checkOutstanding(address)
       const text = Array.from({ length: options.length }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('')
       const captcha_base64 = await options.draw(text)
       const captcha_id = randomUUID()

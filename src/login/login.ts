@@ -105,7 +105,7 @@ export function createLogin(options: LoginOptions): Login {
     publicKey: sm2.publicKey,
     async issueCaptcha(address) {
       await rateLimit('captcha', address)
-      return captcha.issue()
+      return captcha.issue(address)
     },
     async login(credentials) {
       const outcome: Outcome = { type: side.type, address: credentials.address }

@@ -2,7 +2,7 @@ import { type Clock, secondsUntil } from '../clock.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../side/record.ts'
 import type { AttemptStore } from '../store/store.ts'
-import { networkOf } from './address.ts'
+import { networkOf, siteOf } from './address.ts'
 
 export interface RateLimits {
   /** Captchas per client address and window. */
@@ -13,7 +13,13 @@ export interface RateLimits {
   window: number
 }
 
-/** Counts one more attempt of a client address; refuses with `TOO_MANY_ATTEMPTS` when there were too many in the window. */
+/** How many addresses' worth of attempts a whole site may make: a NAT pool or a campus is not one client. */
+const ADDRESSES_PER_SITE = 32
+
+/**
+ * Counts one more attempt of a client address; refuses with `TOO_MANY_ATTEMPTS` when there were too many in the window,
+ * from the address or from the site around it. What the address is refused does not count against its site.
+ */
 export type RateLimit = (what: 'captcha' | 'login', address: string) => Promise<void>
 
 export function createRateLimit(
@@ -23,9 +29,17 @@ export function createRateLimit(
   clock: Clock,
 ): RateLimit {
   if (limits === 'off') return async () => {}
+
+  const { window } = limits
+  async function count(what: 'captcha' | 'login', from: string, limit: number): Promise<void> {
+    const { count, resetsAt } = await attempts.count(`rate:${what}:${type}:${from}`, window)
+    if (count > limit) throw tooManyAttempts(resetsAt, clock)
+  }
+
   return async (what, address) => {
-    const { count, resetsAt } = await attempts.count(`rate:${what}:${type}:${networkOf(address)}`, limits.window)
-    if (count > limits[what]) throw tooManyAttempts(resetsAt, clock)
+    await count(what, networkOf(address), limits[what])
+    const site = siteOf(address)
+    if (site !== null) await count(what, site, limits[what] * ADDRESSES_PER_SITE)
   }
 }
 

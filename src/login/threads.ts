@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import type { Piscina } from 'piscina'
+import { createTurns } from '../account/turns.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 
@@ -22,6 +23,12 @@ export interface Threads {
 /** Where there is one core, two logins at a time end no sooner than one after the other. */
 const MAX_THREADS = Math.min(2, availableParallelism())
 const MAX_WAITING = 64
+/**
+ * Pictures are drawn one at a time, and wait outside of the threads' queue: a flood of them, which costs its senders
+ * nothing, leaves the other thread and the whole queue to logins, each of which has answered a captcha.
+ */
+const DRAWN_AT_ONCE = 1
+const MAX_PICTURES_WAITING = 32
 /** Milliseconds; a thread holds about 15 MB that nobody needs at night. */
 const IDLE_TIMEOUT = 60_000
 
@@ -30,6 +37,7 @@ const THREAD = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url).
 
 /** The first task loads the pool and starts the first thread, so that starting the gateway waits for neither. */
 export function createThreads(log: Logger): Threads {
+  const inTurn = createTurns(DRAWN_AT_ONCE, MAX_PICTURES_WAITING)
   let pool: Promise<Piscina> | null = null
   let closed = false
 
@@ -67,7 +75,7 @@ export function createThreads(log: Logger): Threads {
 
   return {
     decrypt: (ciphertext, privateKey) => run('decrypt', { ciphertext, privateKey }),
-    draw: text => run('draw', { text }),
+    draw: text => inTurn(() => run('draw', { text })),
     compare: (password, hash) => run('compare', { password, hash }),
     async close() {
       closed = true

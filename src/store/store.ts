@@ -72,6 +72,8 @@ export interface CaptchaStore {
   put(type: LoginType, id: string, answer: string, expiresAt: number): Promise<void>
   /** The answer, which is gone from then on; `null` when there is none. */
   take(type: LoginType, id: string): Promise<string | null>
+  /** How many of a side can still be taken. Captchas that ended less than a minute ago may be counted with them. */
+  outstanding(type: LoginType): Promise<number>
 }
 
 export interface Attempts {

@@ -17,7 +17,7 @@ t.test('the answer is the text as drawn, in any case and with spaces around it',
   const { captcha, store } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
   for (const write of [(text: string) => text, (text: string) => text.toLowerCase(), (text: string) => ` ${text}\t`]) {
-    const { captcha_id, captcha_base64 } = await captcha.issue()
+    const { captcha_id, captcha_base64 } = await captcha.issue('192.0.2.1')
     t.equal(await reasonOf(captcha.verify(captcha_id, write(captcha_base64))), 'granted')
   }
 })
@@ -25,10 +25,10 @@ t.test('the answer is the text as drawn, in any case and with spaces around it',
 t.test('the first try uses a captcha up, right or wrong', async t => {
   const { captcha, store } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
-  const first = await captcha.issue()
+  const first = await captcha.issue('192.0.2.1')
   t.equal(await reasonOf(captcha.verify(first.captcha_id, first.captcha_base64)), 'granted')
   t.equal(await reasonOf(captcha.verify(first.captcha_id, first.captcha_base64)), 'CAPTCHA_GONE')
-  const second = await captcha.issue()
+  const second = await captcha.issue('192.0.2.1')
   t.equal(await reasonOf(captcha.verify(second.captcha_id, 'no')), 'CAPTCHA_WRONG')
   t.equal(await reasonOf(captcha.verify(second.captcha_id, second.captcha_base64)), 'CAPTCHA_GONE')
 })
@@ -36,7 +36,7 @@ t.test('the first try uses a captcha up, right or wrong', async t => {
 t.test('of many tries at once one is judged', async t => {
   const { captcha, store } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
-  const { captcha_id, captcha_base64 } = await captcha.issue()
+  const { captcha_id, captcha_base64 } = await captcha.issue('192.0.2.1')
   const tries = Array.from({ length: 20 }, () => reasonOf(captcha.verify(captcha_id, captcha_base64)))
   t.equal((await Promise.all(tries)).filter(reason => reason === 'granted').length, 1)
 })
@@ -44,8 +44,8 @@ t.test('of many tries at once one is judged', async t => {
 t.test('a captcha ends after its lifetime, and none is of use on the other side', async t => {
   const { captcha, of, store, time } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
-  const late = await captcha.issue()
-  const crossing = await captcha.issue()
+  const late = await captcha.issue('192.0.2.1')
+  const crossing = await captcha.issue('192.0.2.1')
   t.equal(await reasonOf(of('CONSUMER').verify(crossing.captcha_id, crossing.captcha_base64)), 'CAPTCHA_GONE')
   time.now += 300_000
   t.equal(await reasonOf(captcha.verify(late.captcha_id, late.captcha_base64)), 'CAPTCHA_GONE')
@@ -54,7 +54,7 @@ t.test('a captcha ends after its lifetime, and none is of use on the other side'
 t.test('what is no id of ours never becomes part of a key', async t => {
   const { captcha, store } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
-  const { captcha_id, captcha_base64 } = await captcha.issue()
+  const { captcha_id, captcha_base64 } = await captcha.issue('192.0.2.1')
   const ids = ['x', '*', `../${captcha_id}`, `${captcha_id}\n`, captcha_id.toUpperCase(), 'x'.repeat(8000), '__proto__']
   for (const id of ids) t.equal(await reasonOf(captcha.verify(id, captcha_base64)), 'CAPTCHA_GONE')
   for (const id of [undefined, '']) t.equal(await reasonOf(captcha.verify(id, 'x')), 'CAPTCHA_BLANK')
@@ -67,18 +67,88 @@ t.test('texts have the configured length, no look-alikes, and do not repeat', as
   const { of, store } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
   const texts = new Set<string>()
-  for (let i = 0; i < 200; i++) texts.add((await of('BUSINESS', 6).issue()).captcha_base64)
+  for (let i = 0; i < 200; i++) texts.add((await of('BUSINESS', 6).issue('192.0.2.1')).captcha_base64)
   for (const text of texts) t.match(text, /^[ACDEFGHJKLMNPQRTUWXY34679]{6}$/)
   t.equal(texts.size, 200)
 })
 
-t.test('outstanding captchas are bounded', async t => {
-  const { captcha, store, time } = await openCaptchas(t.testdir())
+/** A store that says how many captchas are outstanding, and otherwise does what the real one does. */
+async function crowded(folder: string) {
+  const desk = await openCaptchas(folder)
+  const outstanding = { count: 0 }
+  const store = {
+    put: desk.store.captchas.put.bind(desk.store.captchas),
+    take: desk.store.captchas.take.bind(desk.store.captchas),
+    outstanding: async () => outstanding.count,
+  }
+  const captcha = createCaptcha({
+    type: 'BUSINESS',
+    store,
+    attempts: desk.store.attempts,
+    ttl: 300_000,
+    length: 4,
+    clock: { now: () => desk.time.now },
+    draw: async text => text,
+  })
+  return { ...desk, captcha, outstanding }
+}
+
+t.test('captchas are bounded by those that can still be answered, and no refusal counts', async t => {
+  const { captcha, outstanding, store } = await crowded(t.testdir())
   t.teardown(() => store.close())
-  await store.attempts.set('captchas:BUSINESS', 100_000, time.now + 200_000)
-  t.match(await refusalOf(captcha.issue()), { reason: 'BUSY', retryAfter: 200 })
-  time.now += 200_000
-  t.ok(await captcha.issue())
+  outstanding.count = 100_000
+  for (let i = 0; i < 20; i++) {
+    t.match(await refusalOf(captcha.issue(`192.0.${i}.1`)), { reason: 'BUSY', retryAfter: 10 })
+  }
+  outstanding.count = 99_999
+  t.ok(await captcha.issue('192.0.2.1'), 'as soon as there is room again')
+})
+
+t.test('while many captchas are outstanding, a site gets a few, and every other site gets them too', async t => {
+  const { captcha, outstanding, store, time } = await crowded(t.testdir())
+  t.teardown(() => store.close())
+  for (let i = 0; i < 20; i++) await captcha.issue('192.0.2.1')
+  outstanding.count = 50_000
+  for (let i = 0; i < 5; i++) await captcha.issue(`192.0.2.${i}`)
+  t.equal(await reasonOf(captcha.issue('192.0.2.77')), 'BUSY')
+  t.equal(await reasonOf(captcha.issue('198.51.100.1')), 'granted')
+  for (let i = 0; i < 5; i++) await captcha.issue(`2001:db8:1:${i}::1`)
+  t.equal(await reasonOf(captcha.issue('2001:db8:1:ff::1')), 'BUSY')
+  t.equal(await reasonOf(captcha.issue('2001:db8:2::1')), 'granted')
+  time.now += 300_000
+  t.equal(await reasonOf(captcha.issue('192.0.2.1')), 'granted')
+})
+
+/** Stores that forget nothing, for more captchas than a test has time to write. */
+function inMemory() {
+  const answers = new Map<string, string>()
+  const counts = new Map<string, number>()
+  return {
+    store: {
+      put: async (_: unknown, id: string, answer: string) => void answers.set(id, answer),
+      take: async () => null,
+      outstanding: async () => answers.size,
+    },
+    attempts: {
+      async count(name: string, window: number) {
+        counts.set(name, (counts.get(name) ?? 0) + 1)
+        return { count: counts.get(name)!, resetsAt: window }
+      },
+      read: async () => null,
+      set: async () => {},
+      clear: async () => {},
+    },
+  }
+}
+
+t.test('after 105 000 requests from 3500 sites, who comes then gets a captcha', async t => {
+  const clock = { now: () => 0 }
+  const draw = async (text: string) => text
+  const captcha = createCaptcha({ type: 'BUSINESS', ...inMemory(), ttl: 300_000, length: 4, clock, draw })
+  for (let round = 0; round < 30; round++) {
+    for (let site = 0; site < 3500; site++) await reasonOf(captcha.issue(`10.${site >> 8}.${site & 255}.1`))
+  }
+  t.equal(await reasonOf(captcha.issue('192.0.2.1')), 'granted')
 })
 
 t.test('a captcha that could not be drawn cannot be answered', async t => {
@@ -88,6 +158,6 @@ t.test('a captcha that could not be drawn cannot be answered', async t => {
     throw new Error('no picture')
   })
   t.teardown(() => store.close())
-  await t.rejects(captcha.issue(), { message: 'no picture' })
+  await t.rejects(captcha.issue('192.0.2.1'), { message: 'no picture' })
   t.equal(drawn.length, 1)
 })

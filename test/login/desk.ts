@@ -107,7 +107,7 @@ export async function openDesk(options: DeskOptions = {}) {
     rest: Partial<Credentials> = {},
   ): Promise<Credentials> {
     // The picture of this desk is the text itself.
-    const { captcha_id, captcha_base64 } = await captcha.issue()
+    const { captcha_id, captcha_base64 } = await captcha.issue('192.0.2.1')
     const ciphertext = encryption.doEncrypt(password, key, 1)
     const filled = { captcha_id, captcha_value: captcha_base64, username, password: ciphertext }
     return { ...filled, address: '192.0.2.1', userAgent: 'curl/8.5.0', ...rest }

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { networkOf } from '../../src/login/address.ts'
-import { openDesk, PASSWORD, refusalOf } from './desk.ts'
+import { networkOf, siteOf } from '../../src/login/address.ts'
+import { openDesk, PASSWORD, reasonOf, refusalOf } from './desk.ts'
 
 const NETWORKS: readonly (readonly [string, string])[] = [
   ['192.0.2.1', '192.0.2.1'],
@@ -22,6 +22,49 @@ const NETWORKS: readonly (readonly [string, string])[] = [
 
 t.test('attempts are counted by IPv4 address, and by the /64 of an IPv6 address', async t => {
   for (const [address, network] of NETWORKS) t.equal(networkOf(address), network, address)
+})
+
+const SITES: readonly (readonly [string, string | null])[] = [
+  ['192.0.2.1', '192.0.2.0/24'],
+  ['192.0.2.255', '192.0.2.0/24'],
+  ['192.0.3.1', '192.0.3.0/24'],
+  ['::ffff:192.0.2.1', '192.0.2.0/24'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1::/48'],
+  ['2001:db8:1:ffff::', '2001:db8:1::/48'],
+  ['2001:db8:2::', '2001:db8:2::/48'],
+  ['fe80::1%eth0', 'fe80:0:0::/48'],
+  ['', null],
+  ['unix:', null],
+]
+
+t.test('the site around an address is its /24, or the /48 of an IPv6 address', async t => {
+  for (const [address, site] of SITES) t.equal(siteOf(address), site, address)
+})
+
+const FLOODS: readonly (readonly [string, (i: number) => string, string, string])[] = [
+  ['/64 networks of one /48', i => `2001:db8:1:${i.toString(16)}::1`, '2001:db8:1:ffff::1', '2001:db8:2::1'],
+  ['addresses of one /24', i => `192.0.2.${i % 256}`, '192.0.2.200', '192.0.3.1'],
+]
+
+for (const [what, addressOf, within, outside] of FLOODS) {
+  t.test(`many ${what} together get as many captchas as 32 addresses, and their neighbours go on`, async t => {
+    const desk = await openDesk({ rateLimit: { captcha: 2, login: 1, window: 60_000 } })
+    t.teardown(desk.close)
+    const reasons: string[] = []
+    for (let i = 0; i < 100; i++) reasons.push(await reasonOf(desk.login.issueCaptcha(addressOf(i))))
+    t.equal(reasons.filter(reason => reason === 'granted').length, 64)
+    t.match(await refusalOf(desk.login.issueCaptcha(within)), { reason: 'TOO_MANY_ATTEMPTS', retryAfter: 60 })
+    t.ok(await desk.login.issueCaptcha(outside))
+    desk.time.now += 60_000
+    t.ok(await desk.login.issueCaptcha(within))
+  })
+}
+
+t.test('what one address is refused does not count against its site', async t => {
+  const desk = await openDesk({ rateLimit: { captcha: 1, login: 1, window: 60_000 } })
+  t.teardown(desk.close)
+  for (let i = 0; i < 200; i++) await reasonOf(desk.login.issueCaptcha('192.0.2.1'))
+  t.ok(await desk.login.issueCaptcha('192.0.2.2'))
 })
 
 t.test('captchas and logins are limited apart, per address, and told when to come again', async t => {

@@ -1,3 +1,4 @@
+import { until } from '../forward/world.ts'
 import type { StoreTest } from './contract.ts'
 import { MINUTE, SLACK } from './contract-world.ts'
 
@@ -39,6 +40,33 @@ export async function captchaLaw(test: StoreTest): Promise<void> {
       t.equal(await store.captchas.take('BUSINESS', id), null)
     }
     t.equal(await store.captchas.take('BUSINESS', 'c'), 'aB3x')
+  })
+
+  await test('captchas that can still be taken are counted, each side apart', async (t, { store, clock }) => {
+    const { captchas } = store
+    const end = clock.now() + MINUTE
+    t.equal(await captchas.outstanding('BUSINESS'), 0)
+    for (const id of ['a', 'b', 'c', 'c']) await captchas.put('BUSINESS', id, 'aB3x', end)
+    await captchas.put('CONSUMER', 'a', 'aB3x', end)
+    t.equal(await captchas.outstanding('BUSINESS'), 3)
+    t.equal(await captchas.outstanding('CONSUMER'), 1)
+    await captchas.take('BUSINESS', 'a')
+    for (const id of ['a', 'unknown']) await captchas.take('BUSINESS', id)
+    t.ok(await until(async () => (await captchas.outstanding('BUSINESS')) === 2))
+    t.equal(await captchas.outstanding('CONSUMER'), 1)
+  })
+
+  await test('captchas that ended are not counted a minute later', async (t, world) => {
+    const { captchas } = world.store
+    const end = world.clock.now() + MINUTE
+    for (let i = 0; i < 250; i++) await captchas.put('BUSINESS', `early ${i}`, 'aB3x', end)
+    await captchas.put('BUSINESS', 'late', 'aB3x', end + 2 * MINUTE)
+    await world.fastForward(MINUTE + SLACK)
+    // Taking what has ended counts it no second time.
+    t.equal(await captchas.take('BUSINESS', 'early 0'), null)
+    await captchas.put('BUSINESS', 'new', 'aB3x', world.clock.now() + 2 * MINUTE)
+    await world.sweep?.()
+    t.equal(await captchas.outstanding('BUSINESS'), 2)
   })
 
   await test('a captcha put twice holds the later answer', async (t, { store, clock }) => {

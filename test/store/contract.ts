@@ -15,6 +15,8 @@ export interface StoreUnderTest {
   clock: { now(): number }
   /** Moves the store `ms` milliseconds nearer to every expiry. */
   fastForward(ms: number): Promise<void>
+  /** Does at once what the store does now and then: removing what has ended. Absent where nothing is left to do. */
+  sweep?(): Promise<unknown>
   /** Ends the store and what was started for it; harmless when the store was closed before. */
   close(): Promise<void>
 }

@@ -16,6 +16,7 @@ async function openUnderTest(sweep: boolean) {
       now += ms
       if (sweep) await store.sweep()
     },
+    sweep: () => store.sweep(),
     close: () => store.close(),
   }
 }

@@ -41,6 +41,12 @@ export interface RedisCommands {
   /** Lets a set end with its only member, unless it has others or its end is no longer the one that `extend` told. */
   endWith(key: string, member: string, from: number, to: number): Promise<void>
 
+  /** Adds a member that ends by itself to a sorted set, which ends with the last of them. */
+  addEnding(key: string, member: string, expiresAt: number): Promise<void>
+  removeEnding(key: string, member: string): Promise<void>
+  /** How many members have not ended. */
+  countEnding(key: string): Promise<number>
+
   /** Counts one more; the first opens a window of so many milliseconds, later ones do not extend it. */
   count(key: string, window: number): Promise<{ count: number; timeLeft: number }>
 }
@@ -81,6 +87,9 @@ export function commandsOn(client: RedisClient, timeout: number): RedisCommands 
     },
     endWith: async (key, member, from, to) =>
       void (await ask(() => scripts.sessionEndWith(key, member, from, Math.ceil(to)))),
+    addEnding: async (key, member, at) => void (await ask(() => scripts.endingAdd(key, member, Math.ceil(at)))),
+    removeEnding: async (key, member) => void (await ask(() => client.zrem(key, member))),
+    countEnding: key => ask(() => scripts.endingCount(key)),
     async count(key, window) {
       const [count, timeLeft] = await ask(() => scripts.windowCount(key, window))
       return { count, timeLeft }

@@ -9,6 +9,8 @@ export interface Keys {
   /** "Disable record". */
   disable(type: LoginType, loginId: string): string
   captcha(type: LoginType, id: string): string
+  /** The ids of the captchas that are outstanding, by their end. */
+  captchas(type: LoginType): string
   /** Counts the kickouts of a user, so that a login that overlaps one can tell. */
   kicked(type: LoginType, userId: string): string
   attempts(name: string): string
@@ -25,6 +27,7 @@ export function createKeys(prefix: string): Keys {
     session: (type, userId) => `${prefix}:${type}:session:${userId}`,
     disable: (type, loginId) => `${prefix}:${type}:disable:${loginId}`,
     captcha: (type, id) => `${prefix}:${type}:captcha:${id}`,
+    captchas: type => `${prefix}:${type}:idx:captchas`,
     kicked: (type, userId) => `${prefix}:${type}:kicked:${userId}`,
     attempts: name => `${prefix}:attempts:${name}`,
     index: (type, part) => {

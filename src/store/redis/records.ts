@@ -13,12 +13,21 @@ export class RedisCaptchas implements CaptchaStore {
     this.#keys = keys
   }
 
-  put(type: LoginType, id: string, answer: string, expiresAt: number): Promise<void> {
-    return this.#redis.set(this.#keys.captcha(type, id), answer, expiresAt)
+  /** Counted first: one that is counted and does not exist is forgotten with its end. */
+  async put(type: LoginType, id: string, answer: string, expiresAt: number): Promise<void> {
+    await this.#redis.addEnding(this.#keys.captchas(type), id, expiresAt)
+    await this.#redis.set(this.#keys.captcha(type, id), answer, expiresAt)
   }
 
-  take(type: LoginType, id: string): Promise<string | null> {
-    return this.#redis.take(this.#keys.captcha(type, id))
+  async take(type: LoginType, id: string): Promise<string | null> {
+    const answer = await this.#redis.take(this.#keys.captcha(type, id))
+    // No login waits for the count, nor fails by it.
+    if (answer !== null) this.#redis.removeEnding(this.#keys.captchas(type), id).catch(() => undefined)
+    return answer
+  }
+
+  outstanding(type: LoginType): Promise<number> {
+    return this.#redis.countEnding(this.#keys.captchas(type))
   }
 }
 

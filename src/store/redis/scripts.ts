@@ -51,6 +51,27 @@ if last >= 0 and math.abs(last - tonumber(ARGV[2])) <= ${SAME}
 end
 return 1`
 
+/** Members that have ended and are removed with each that is added, at most: the set shrinks, and Redis never stalls. */
+const ENDED_AT_ONCE = 100
+
+/** `now`: the clock of Redis in milliseconds. */
+const NOW = `
+local now = redis.call('TIME')
+now = now[1] * 1000 + math.floor(now[2] / 1000)
+`
+
+/** KEYS[1] sorted set, ARGV[1] member, ARGV[2] the moment it ends. */
+const ENDING_ADD = `${LAST}${NOW}
+local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ${ENDED_AT_ONCE})
+if #ended > 0 then redis.call('ZREM', KEYS[1], unpack(ended)) end
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
+redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', math.max(tonumber(ARGV[2]), last)))
+return 1`
+
+/** KEYS[1] sorted set. Answers how many members have not ended. */
+const ENDING_COUNT = `${NOW}
+return redis.call('ZCOUNT', KEYS[1], '(' .. string.format('%.0f', now), '+inf')`
+
 /** KEYS[1] counter, ARGV[1] window in milliseconds. */
 const COUNT = `
 local count = redis.call('INCR', KEYS[1])
@@ -65,6 +86,8 @@ export const SCRIPTS = {
   keyEnd: END_OF,
   keyMoveEnd: MOVE_END,
   windowCount: COUNT,
+  endingAdd: ENDING_ADD,
+  endingCount: ENDING_COUNT,
 } as const
 
 export interface Scripts {
@@ -74,4 +97,6 @@ export interface Scripts {
   keyEnd(key: string): Promise<number>
   keyMoveEnd(key: string, from: number, to: number): Promise<'moved' | 'same' | 'changed' | 'gone'>
   windowCount(key: string, window: number): Promise<[number, number]>
+  endingAdd(key: string, member: string, moment: number): Promise<number>
+  endingCount(key: string): Promise<number>
 }

@@ -84,6 +84,10 @@ export class ModelRedis {
       const members = this.#members(key)
       if (entry?.endsAt === from && members.size === 1 && members.has(member)) entry.endsAt = to
     },
+    // No session is in a set of these: its members end with it.
+    addEnding: (key, member, endsAt) => this.commands.addMember(key, member, endsAt),
+    removeEnding: (key, member) => this.commands.removeMembers(key, [member]),
+    countEnding: key => this.#members(key).size,
     count: (key, window) => {
       const count = Number(this.#text(key) ?? 0) + 1
       this.#put(key, String(count), this.entry(key)?.endsAt ?? this.now + window)
