@@ -105,6 +105,7 @@ const SIGNER = {
   verify: (): never => {
     throw new Error('seeding reads no tokens')
   },
+  isSigned: () => false,
 }
 
 /** What a store does after its answers is done when the view counts every login. */

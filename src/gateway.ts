@@ -31,6 +31,7 @@ import { measureSessions } from './store/measured.ts'
 import { openStore } from './store/open.ts'
 import { SessionWatch } from './store/session-watch.ts'
 import { createJwt } from './token/jwt.ts'
+import { createOwnTokens } from './token/own.ts'
 import { createUpstreamTable } from './upstream/table.ts'
 
 export interface Gateway {
@@ -133,6 +134,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     sides,
     logins: login,
     upstreams,
+    ownTokens: createOwnTokens(jwt),
     administration: servesAdministration(settings, profile) ? { administration, guards } : null,
     permissions,
     metrics,

@@ -58,7 +58,7 @@ const ARROWS: Record<string, string[]> = {
   account: ['clock', 'refusal', 'log', 'config', 'side'],
   login: ['clock', 'refusal', 'event', 'log', 'config', 'side', 'store', 'account'],
   administration: ['clock', 'refusal', 'side', 'store', 'token'],
-  upstream: ['clock', 'refusal', 'log', 'config', 'gate', 'side'],
+  upstream: ['clock', 'refusal', 'log', 'config', 'gate', 'side', 'token'],
   config: ['clock', 'refusal', 'profile', 'account', 'login', 'upstream', 'gate'],
   http: [
     'clock',

@@ -123,7 +123,8 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }
           record: { user_id: '<user id>', type: verdict.need, created_at: '', extra: {} },
         }
   const host = '<host of the gateway>'
-  const headers = createRequestHeaders(jwt.token_name.toLowerCase())(
+  // The token that is sent is one of ours.
+  const headers = createRequestHeaders(jwt.token_name.toLowerCase(), { isIn: () => true })(
     {
       rawHeaders: ['Host', host, jwt.token_name, 'Bearer <token>'],
       connection: undefined,

@@ -8,6 +8,7 @@ import type { Login } from '../login/login.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Profile } from '../profile.ts'
 import type { SessionWatch } from '../store/session-watch.ts'
+import type { OwnTokens } from '../token/own.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { createAccessLog } from './access-log.ts'
 import { createGate, createJudge, type Sides } from './authenticate.ts'
@@ -30,6 +31,7 @@ export interface EdgeOptions {
   /** The logins that the gateway itself serves. */
   logins: { business: Login; consumer: Login | null }
   upstreams: UpstreamTable
+  ownTokens: OwnTokens
   /** The session administration, where it is served. */
   administration: Pick<SessionRoutesOptions, 'administration' | 'guards'> | null
   permissions: Permissions
@@ -48,7 +50,7 @@ export interface EdgeOptions {
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
   const { settings, profile, envelopes, sides, logins, upstreams, administration, permissions, metrics, accessLog } =
     options
-  const { webSockets, watch } = options
+  const { ownTokens, webSockets, watch } = options
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   app.decorateRequest('target')
   app.decorateRequest('verdict', null)
@@ -77,5 +79,6 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     tokenName: settings.jwt.token_name,
   })
   if (servesConsole(settings, profile)) serveConsole(app, settings, profile)
-  await registerForwarding(app, { table: upstreams, tokenHeader, log: app.log, permissions, webSockets, watch })
+  const forwarding = { table: upstreams, tokenHeader, ownTokens, permissions, webSockets, watch }
+  await registerForwarding(app, { ...forwarding, log: app.log })
 }

@@ -12,6 +12,8 @@ export interface Claims {
 export interface Signer {
   sign(claims: Claims): string
   verify(token: string): unknown
+  /** Whether the signature is of our key, whatever the token claims. */
+  isSigned(token: Token): boolean
 }
 
 export type JwtAlgorithm = 'HS256' | 'HS384' | 'HS512'
@@ -20,6 +22,8 @@ export interface Jwt {
   issue(): Token
   /** The claims of a token with a valid signature; `null` for every other token, whatever is wrong with it. */
   read(token: Token): Claims | null
+  /** Whether a token is signed with our key, acceptable or not: one with claims that we refuse others may accept. */
+  isSigned(token: Token): boolean
 }
 
 /** Clocks of several gateways differ; a token from further ahead than this was not issued by any of them. */
@@ -58,6 +62,7 @@ export function createJwt(signer: Signer, algorithm: JwtAlgorithm, clock: Clock,
       if (claims !== null) verified.set(token, claims)
       return claims
     },
+    isSigned: token => verified.get(token) !== undefined || signer.isSigned(token),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Verdict } from '../gate/rules.ts'
 import type { Session } from '../side/side.ts'
+import type { OwnTokens } from '../token/own.ts'
 import { isDroppedFromRequests, namedByConnection, remembering, reservedForm } from './header-names.ts'
 
 /** What of a caller's request decides about the headers that go on. */
@@ -21,12 +22,12 @@ export interface IncomingRequest {
 export interface HeaderPolicy {
   /** The value of `Host`. */
   host: string
-  /** Whether the header with the token goes on for authenticated requests. */
+  /** Whether the headers that carry tokens go on, ours in them or not. */
   passAuthorization: boolean
 }
 
 /** What happens to a header, by its name alone. */
-type Fate = 'keep' | 'drop' | 'authorization' | 'token' | 'cookie'
+type Fate = 'keep' | 'drop' | 'authorization' | 'cookie'
 
 export type RequestHeaders = (request: IncomingRequest, policy: HeaderPolicy) => string[]
 
@@ -34,14 +35,13 @@ export type RequestHeaders = (request: IncomingRequest, policy: HeaderPolicy) =>
  * Makes the headers of upstream requests: names and values in turn, `host` first, then what the caller sent and may
  * send, ours last. `tokenHeader` is the lower-case name of the header that carries the token.
  */
-export function createRequestHeaders(tokenHeader: string): RequestHeaders {
+export function createRequestHeaders(tokenHeader: string, ownTokens: Pick<OwnTokens, 'isIn'>): RequestHeaders {
   const reservedToken = reservedForm(tokenHeader)
   const fateOf = remembering((name): Fate => {
     const reserved = reservedForm(name)
     // `Host` is set by the upstream's option, first of all.
     if (reserved === 'host' || isDroppedFromRequests(name)) return 'drop'
-    if (reserved === 'authorization') return 'authorization'
-    if (reserved === reservedToken) return 'token'
+    if (reserved === 'authorization' || reserved === reservedToken) return 'authorization'
     return reserved === 'cookie' ? 'cookie' : 'keep'
   })
 
@@ -53,18 +53,20 @@ export function createRequestHeaders(tokenHeader: string): RequestHeaders {
     const passed: Record<Fate, boolean> = {
       keep: true,
       drop: false,
-      // A public backend may read an `Authorization` of its own.
-      authorization: !bare && (policy.passAuthorization || (verdict.rule === 3 && session === null)),
-      token: !bare && policy.passAuthorization,
+      // Where no session was needed a backend may have an authorization of its own: what is not ours is passed.
+      authorization: !bare && (policy.passAuthorization || session === null),
       cookie: !bare,
     }
+    const isJudged = !policy.passAuthorization
     const headers = ['host', policy.host]
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const name = rawHeaders[i]!
       const fate = fateOf(name)
       if (!passed[fate]) continue
       if (named !== null && fate === 'keep' && named.has(name.toLowerCase())) continue
-      headers.push(name, rawHeaders[i + 1]!)
+      const value = rawHeaders[i + 1]!
+      if (isJudged && fate === 'authorization' && ownTokens.isIn(value)) continue
+      headers.push(name, value)
     }
     addOurs(headers, request)
     return headers

@@ -5,8 +5,9 @@ export interface Attack {
   /** What the gateway does, as a statement. */
   claim: string
   /**
-   * The bytes that are sent, in latin1. `{C}` stands for a live token of the C side, `{B}` for one of the B side. An
-   * honest request of somebody else follows on the same connection, as behind a proxy that shares connections.
+   * The bytes that are sent, in latin1. `{C}` stands for a live token of the C side, `{B}` for one of the B side, `{%C}`
+   * and `{%B}` for the same with every character escaped. An honest request of another client follows on the same
+   * connection, as behind a proxy that shares connections.
    */
   send: string
   /** The answers: `upstream`, or the `code` of the gateway's own. None where the connection only ends. */

@@ -40,7 +40,7 @@ export async function openStage(t: Pick<Test, 'teardown'>, options: WorldOptions
   async function attempt(t: Test, attack: Attack): Promise<void> {
     const { send, arrives = [], unfinished = false } = attack
     upstream.arrived.length = 0
-    const bytes = send.replaceAll('{C}', tokens.CONSUMER).replaceAll('{B}', tokens.BUSINESS)
+    const bytes = withTokens(send, tokens)
     const conversation = await converse(world.url, unfinished ? bytes : bytes + HONEST, { methods: methodsOf(send) })
     compareAnswers(t, conversation, attack)
     t.same(upstream.unreadable.splice(0), [], 'nothing arrives that can be read in two ways')
@@ -57,6 +57,15 @@ export async function openStage(t: Pick<Test, 'teardown'>, options: WorldOptions
 
   return { world, upstream, tokens, users, attempt }
 }
+
+const withTokens = (text: string, { CONSUMER, BUSINESS }: Stage['tokens']): string =>
+  text
+    .replaceAll('{C}', CONSUMER)
+    .replaceAll('{B}', BUSINESS)
+    .replaceAll('{%C}', escapeAll(CONSUMER))
+    .replaceAll('{%B}', escapeAll(BUSINESS))
+
+const escapeAll = (text: string): string => `%${Buffer.from(text).toString('hex').match(/../g)!.join('%')}`
 
 /** The methods of what is sent, in order, as far as they can be told; the honest request's is GET. */
 const methodsOf = (send: string): string[] => [/^[A-Z]+/.exec(send)?.[0] ?? 'GET']

@@ -13,6 +13,7 @@ import { PROFILES } from '../../src/profile.ts'
 import { Refusal } from '../../src/refusal.ts'
 import type { LoginType } from '../../src/side/record.ts'
 import type { Session } from '../../src/side/side.ts'
+import { createOwnTokens } from '../../src/token/own.ts'
 import { createUpstreamTable, type UpstreamTable } from '../../src/upstream/table.ts'
 
 /*
@@ -84,9 +85,11 @@ export async function openForwardWorld(options: ForwardOptions): Promise<Forward
     done(request.session === null ? new Refusal('NOT_LOGGED_IN') : undefined)
   })
   const permissions = createPermissions({})
+  // What these tests send has no signature.
+  const ownTokens = createOwnTokens({ isSigned: () => false })
   // No session of these tests ever ends.
   const watch = { watch: () => () => undefined }
-  await registerForwarding(app, { table, tokenHeader, log: logger, permissions, webSockets: null, watch })
+  await registerForwarding(app, { table, tokenHeader, ownTokens, log: logger, permissions, webSockets: null, watch })
   table.start()
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo

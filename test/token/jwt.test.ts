@@ -57,6 +57,32 @@ t.test('a token that another program signed with the same secret is read', async
   t.same(jwt.read(forge({ alg: 'HS256' }, { ...claims, sub: 'x' }) as Token), claims)
 })
 
+t.test('a signature is ours whatever the token claims, and whatever its header says', async t => {
+  const OURS: [claims: object, header?: object][] = [
+    [claims],
+    [{ ...claims, iat: IAT + 4000 }],
+    [{ ...claims, exp: IAT - 4000 }],
+    [{ ...claims, nbf: IAT + 4000 }],
+    [{ sub: 'without an id' }],
+    [claims, { ...good, kid: 'x' }],
+  ]
+  const hashes = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' } as const
+  for (const algorithm of ['HS256', 'HS384', 'HS512'] as const) {
+    const jwt = await openJwt(algorithm)
+    const token = jwt.issue()
+    t.equal(jwt.isSigned(token), true, 'as it was issued')
+    jwt.read(token)
+    t.equal(jwt.isSigned(token), true, 'also when it was read before')
+    t.equal(jwt.isSigned(token.slice(0, -2) as Token), false, 'a signature that is cut')
+    t.equal(jwt.isSigned(`${token}AAAA` as Token), false, 'a signature that goes on')
+    for (const [payload, header = good] of OURS) {
+      const words = `${algorithm} ${JSON.stringify({ header, payload })}`
+      t.equal(jwt.isSigned(forge(header, payload, hashes[algorithm]) as Token), true, words)
+      t.equal(jwt.isSigned(forge(header, payload, hashes[algorithm], `${SECRET}!`) as Token), false, words)
+    }
+  }
+})
+
 const REFUSED: [name: string, token: string][] = [
   ['alg none', `${encode({ alg: 'none' })}.${encode(claims)}.AA`],
   ['alg None', forge({ alg: 'None' }, claims)],

@@ -17,6 +17,9 @@ interface Case extends Partial<Omit<IncomingRequest, 'rawHeaders' | 'connection'
   policy?: Partial<HeaderPolicy>
 }
 
+/** Values that stand for tokens of ours, and for others. */
+const OWN_TOKENS = { isIn: (value: string) => value.startsWith('Bearer ours') }
+
 const AUTHENTICATED: Verdict = { need: 'CONSUMER', rule: 4 }
 const PUBLIC: Verdict = { need: 'none', rule: 3 }
 const PREFLIGHT: Verdict = { need: 'none', rule: 2 }
@@ -25,7 +28,7 @@ const USER = session('CONSUMER', 'user-7')
 /** What goes on of these headers: name and value pairs, names in lower case. */
 function sent(headers: Headers, { tokenHeader = 'authorization', policy, ...request }: Case = {}): Headers {
   const connection = headers.filter(([name]) => name.toLowerCase() === 'connection').map(([, value]) => value)
-  const flat = createRequestHeaders(tokenHeader)(
+  const flat = createRequestHeaders(tokenHeader, OWN_TOKENS)(
     {
       rawHeaders: headers.flat(),
       connection: connection.length > 0 ? connection.join(', ') : undefined,
@@ -228,7 +231,7 @@ t.test('who gets the header with the token', async t => {
     ['OPTIONS, passed on', { ...preflight, ...pass }, ['x-token']],
     ['authenticated, token in X-Token', custom, ['cookie']],
     ['authenticated, token in X-Token, passed on', { ...custom, ...pass }, ['authorization', 'x-token', 'cookie']],
-    ['public, token in X-Token', { ...custom, ...open }, ['authorization', 'cookie']],
+    ['public, token in X-Token', { ...custom, ...open }, ['authorization', 'x-token', 'cookie']],
     ['OPTIONS, token in X-Token', { ...custom, ...preflight, ...pass }, []],
   ]
   for (const [name, circumstances, expected] of CASES) {
@@ -240,6 +243,22 @@ t.test('who gets the header with the token', async t => {
     )
   }
   t.same(valuesOf('x_token', sent([['X_Token', 'b']], custom)), [], 'another spelling of it is dropped with it')
+})
+
+t.test('a token of ours is not passed on where no session was needed, unless the upstream gets tokens', async t => {
+  const open = { verdict: PUBLIC, session: null, tokenHeader: 'x-token' }
+  for (const name of ['Authorization', 'AUTHORIZATION', 'X-Token', 'X_Token', 'x.token']) {
+    const key = name.toLowerCase()
+    t.same(valuesOf(key, sent([[name, 'Bearer ours']], open)), [], name)
+    t.same(valuesOf(key, sent([[name, 'Bearer other']], open)), ['Bearer other'], `${name} of another scheme`)
+    const passed = sent([[name, 'Bearer ours']], { ...open, policy: { passAuthorization: true } })
+    t.same(valuesOf(key, passed), ['Bearer ours'], `${name}, passed on`)
+  }
+  const spelledTwice: Headers = [
+    ['X-Token', 'Bearer other'],
+    ['X_Token', 'Bearer ours'],
+  ]
+  t.same(valuesOf('x_token', sent(spelledTwice, open)), [], 'each value is judged by itself')
 })
 
 t.test('without a session there is no identity', async t => {
@@ -264,7 +283,7 @@ t.test('the port is the one asked for, or that of the protocol', async t => {
 })
 
 t.test('names that callers make up do not accumulate', async t => {
-  const build = createRequestHeaders('authorization')
+  const build = createRequestHeaders('authorization', OWN_TOKENS)
   const request = {
     connection: undefined,
     verdict: PUBLIC,

@@ -96,6 +96,19 @@ t.test('a public upstream is open to everybody, and sees no token either', async
   t.notOk('x-login-id' in upstream.handshakes[0]!.headers)
 })
 
+t.test(
+  'a token reaches no upstream by another spelling of its parameter, nor by the header of a public handshake',
+  async t => {
+    const { world, upstream, login } = await openStage(t)
+    const token = await login()
+    await openEnd(t, world.url, { path: `/api/v1/c/live?a=1&%74oken=${token}`, token })
+    await openEnd(t, world.url, { path: '/api/v1/public/c/live', token })
+    const [spelled, open] = upstream.handshakes
+    t.equal(spelled!.url, '/api/v1/c/live?a=1')
+    t.notMatch(open!.rawHeaders.join('\n'), token)
+  },
+)
+
 t.test('pages of other origins are refused', async t => {
   const { world, upstream, login } = await openStage(t)
   const token = await login()

@@ -3,6 +3,7 @@ import type { Permissions } from '../../account/permissions.ts'
 import { isVersioned, type Verdict } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
+import type { OwnTokens } from '../../token/own.ts'
 import { createRequestHeaders } from '../../upstream/headers.ts'
 import type { UpstreamRequest } from '../../upstream/receiver.ts'
 import type { Upstream, UpstreamTable } from '../../upstream/table.ts'
@@ -27,6 +28,7 @@ export interface ForwardingOptions {
   table: UpstreamTable
   /** Lower-case name of the header that carries the token. */
   tokenHeader: string
+  ownTokens: OwnTokens
   log: FastifyBaseLogger
   permissions: Permissions
   /** `null` where no upstream has any. */
@@ -48,8 +50,9 @@ export async function registerForwarding(app: FastifyInstance, options: Forwardi
 }
 
 /** The forwarding itself, whoever routes to it. Refusals before the upstream's head are thrown or sent; later there are none. */
-export function createForwarder({ table, tokenHeader, log, permissions, webSockets, watch }: ForwardingOptions) {
-  const outgoingOf = createOutgoing(tokenHeader)
+export function createForwarder(options: ForwardingOptions) {
+  const { table, log, permissions, webSockets, watch } = options
+  const outgoingOf = createOutgoing(options)
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const { target: asked, verdict, session, raw } = request
@@ -80,8 +83,8 @@ export function createForwarder({ table, tokenHeader, log, permissions, webSocke
 }
 
 /** What the upstream is sent, without the body. */
-function createOutgoing(tokenHeader: string) {
-  const requestHeaders = createRequestHeaders(tokenHeader)
+function createOutgoing({ tokenHeader, ownTokens }: Pick<ForwardingOptions, 'tokenHeader' | 'ownTokens'>) {
+  const requestHeaders = createRequestHeaders(tokenHeader, ownTokens)
 
   return (
     request: FastifyRequest,
@@ -104,6 +107,7 @@ function createOutgoing(tokenHeader: string) {
     const path = upstream.forwardedPath(asked.path)
     const headers = requestHeaders(incoming, { host: own, passAuthorization: upstream.passAuthorization })
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
-    return { method, path: path + asked.query, headers, body: null }
+    const query = upstream.passAuthorization ? asked.query : ownTokens.removedFrom(asked.query)
+    return { method, path: path + query, headers, body: null }
   }
 }

@@ -1,0 +1,77 @@
+import { createHmac } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { openWorld, someone, type World, type WorldOptions } from '../world.ts'
+
+/* No upstream gets a token of this gateway, live or ended, unless its settings say so; what others issue is their own. */
+
+const OPEN = '/api/v1/public/c/x'
+
+async function open(t: Test, options: WorldOptions = {}): Promise<World> {
+  const world = await openWorld(options)
+  t.teardown(() => world.close())
+  return world
+}
+
+const last = ({ upstream }: World) => upstream.requests.at(-1)!
+
+const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** A token as another program would make it with the same key. */
+function signed(claims: object, secret: string): string {
+  const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`
+  return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
+}
+
+t.test('an ended token goes nowhere, and neither does one that never lived', async t => {
+  const world = await open(t)
+  const ended = await world.gateway.sides.consumer.login(undefined, someone())
+  await world.get('/api/v1/c/x', ended)
+  await world.post('/api/v1/c/logout', undefined, ended)
+  const { secret_key: key } = world.settings.jwt
+  const iat = Math.floor(Date.now() / 1000)
+  const tokens = [ended, signed({ jti: 'x', iat }, key), signed({ jti: 'x', iat: iat + 9999, exp: 1 }, key)]
+  for (const token of tokens) {
+    for (const authorization of [token, `Bearer ${token}`]) {
+      await world.call({ path: `${OPEN}?a=1&token=${token}`, headers: { authorization } })
+      t.match(last(world), { url: `${OPEN}?a=1`, headers: { authorization: undefined } })
+    }
+  }
+  const foreign = signed({ jti: 'x', iat }, 'the key of another issuer altogether')
+  await world.call({ path: `${OPEN}?token=${foreign}`, headers: { authorization: foreign } })
+  t.match(last(world), { url: `${OPEN}?token=${foreign}`, headers: { authorization: foreign } })
+})
+
+t.test('a token goes on neither in Authorization nor in the header of its own', async t => {
+  for (const profile of [1, 2] as const) {
+    const named = { token_name: 'X-Token' }
+    const world = await open(t, {
+      profile,
+      ...(profile === 1 ? { environment: { JWT__TOKEN_NAME: 'X-Token' } } : { config: { jwt: named } }),
+    })
+    const token = await world.gateway.sides.business.login(undefined, someone())
+    const headers = { 'x-token': token, authorization: `bearer ${token}`, 'x-other': 'kept' }
+    for (const method of ['GET', 'POST', 'OPTIONS']) {
+      await world.call({ method, path: OPEN, headers })
+      t.match(last(world).headers, { authorization: undefined, 'x-token': undefined, 'x-other': 'kept' }, method)
+    }
+    const others = { 'x-token': 'of another kind', authorization: 'Basic YTpi' }
+    await world.call({ path: OPEN, headers: others })
+    t.match(last(world).headers, others, 'what is not ours is the upstream’s own')
+    await world.call({ path: '/api/v1/b/x', headers })
+    t.match(last(world).headers, { authorization: undefined, 'x-token': undefined, 'x-other': 'kept' })
+    t.type(last(world).headers['x-login-id'], 'string', 'the session was found by it')
+  }
+})
+
+t.test('an upstream that gets tokens gets them as they were sent, on public paths and in the query too', async t => {
+  const world = await open(t)
+  const passing = await open(t, {
+    config: { upstreams: [{ name: 'all', match: '/api', target: world.upstream.url, pass_authorization: true }] },
+  })
+  const token = await passing.gateway.sides.consumer.login(undefined, someone())
+  for (const path of [OPEN, '/api/v1/c/x']) {
+    const headers = { authorization: `bearer ${token}` }
+    await passing.call({ path: `${path}?token=${token}`, headers })
+    t.match(last(world), { url: `${path}?token=${token}`, headers })
+  }
+})
