@@ -17,5 +17,7 @@ export interface Account {
 /** Where accounts are looked up. Absence is `null`; a source that fails throws `Unavailable`, which is never "wrong password". */
 export interface AccountSource {
   findByUsername(username: string): Promise<Account | null>
+  /** The highest cost among the bcrypt hashes of the last look-up's accounts; absent from a source that sees one at a time. */
+  highestCost?(): number
   close(): Promise<void>
 }

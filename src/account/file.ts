@@ -5,6 +5,7 @@ import type { Logger } from '../log.ts'
 import { Unavailable } from '../refusal.ts'
 import type { Account, AccountSource } from './accounts.ts'
 import { type AccountEntry, nameKey, parseAccounts } from './file-document.ts'
+import { COST, costOf } from './password.ts'
 
 export { addAccount, firstAccount, listAccounts, removeAccount, setPassword } from './file-edit.ts'
 export { generateAccountId } from './id.ts'
@@ -18,11 +19,13 @@ type Accounts = ReadonlyMap<string, Account>
 export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Logger, 'error'>): AccountSource {
   let version: string | null = null
   let accounts: Accounts | null = null
+  let highestCost = COST
   let reading: Promise<void> | null = null
 
   async function read(found: string): Promise<void> {
     try {
       accounts = await readAccounts(path)
+      highestCost = highestCostOf(accounts)
     } catch (fault) {
       if (!(fault instanceof ConfigurationError)) throw new Unavailable(`${path} cannot be read`, fault)
       const consequence =
@@ -44,8 +47,14 @@ export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Log
       if (accounts === null) throw new Unavailable(`${path} has faults`)
       return accounts.get(nameKey(username)) ?? null
     },
+    highestCost: () => highestCost,
     async close() {},
   }
+}
+
+function highestCostOf(accounts: Accounts): number {
+  const costs = [...accounts.values()].map(({ passwordHash }) => costOf(passwordHash) ?? 0)
+  return costs.length === 0 ? COST : Math.max(...costs)
 }
 
 /** The accounts of a file by lower-case name. Throws `ConfigurationError` with everything that is wrong with it. */

@@ -4,18 +4,20 @@ import { createTurns } from './turns.ts'
 /** Passwords against stored hashes ("Authentication", rule 4). */
 export interface Passwords {
   /**
-   * Whether a password fits a hash. No account (`null`), no password (`null`), a password that bcrypt would cut short and
-   * a hash that is none take the time of a real comparison. Refuses with `BUSY` when too many wait.
+   * Whether a password fits a hash. Every "no" takes the time of one comparison at `failureCost`, or at the cost of the
+   * hash where that is higher: also without an account (`null`) or a password (`null`), for a password that bcrypt would
+   * cut short and for an invalid hash. Refuses with `BUSY` when too many wait.
    */
-  verifyPassword(hash: string | null, plain: string | null): Promise<boolean>
+  verifyPassword(hash: string | null, plain: string | null, failureCost: number): Promise<boolean>
 }
 
 /** bcrypt reads no more bytes than this and stops at a NUL: what is beyond would not be part of the password. */
 const MAX_BYTES = 72
 const MIN_CHARACTERS = 8
-const COST = 10
+/** Of new hashes. */
+export const COST = 10
 /** One comparison at this cost takes two seconds; a higher one is a mistake that would block every login. */
-const MAX_COST = 15
+export const MAX_COST = 15
 
 const COMPARES_AT_ONCE = 2
 const COMPARES_WAITING = 64
@@ -23,7 +25,7 @@ const COMPARES_WAITING = 64
 const HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
 
 /** The cost in a bcrypt hash; `null` when it is no hash that passwords are compared with. */
-function costOf(hash: string): number | null {
+export function costOf(hash: string): number | null {
   const cost = Number(HASH.exec(hash)?.[1] ?? 0)
   return cost >= 4 && cost <= MAX_COST ? cost : null
 }
@@ -48,20 +50,28 @@ const isWellFormed = (text: string): boolean => Buffer.from(text).toString() ===
 /** `$2y$` is PHP's name of what others call `$2b$`; the library does not know it. */
 const readAsB = (hash: string): string => (hash.startsWith('$2y$') ? `$2b$${hash.slice(4)}` : hash)
 
+/**
+ * What is compared after a hash of one cost, so that all together costs as much as one of another: each cost is twice the
+ * one below it, so 2^c + (2^c + 2^(c+1) + … + 2^(h-1)) = 2^h.
+ */
+const decoysBetween = (cost: number, highest: number): string[] =>
+  Array.from({ length: highest - cost }, (_, step) => dummyHash(cost + step))
+
 /** `compare` is `matchesHash` (hash.ts) in some other thread. */
-export function createPasswords(compare: (password: string, hash: string) => Promise<boolean>): Passwords {
+export function createPasswords(
+  compare: (password: string, hash: string, decoys: readonly string[]) => Promise<boolean>,
+): Passwords {
   const inTurn = createTurns(COMPARES_AT_ONCE, COMPARES_WAITING)
-  // Unknown names have to cost what known ones cost. Sources rarely mix costs, so the cost last seen is the source's.
-  let usualCost = COST
 
   return {
-    async verifyPassword(hash, plain) {
+    async verifyPassword(hash, plain, failureCost) {
       const cost = hash === null ? null : costOf(hash)
-      const real = hash !== null && cost !== null && plain !== null && faultOfPassword(plain) === null
-      if (cost !== null) usualCost = cost
-      const against = real ? readAsB(hash) : dummyHash(cost ?? usualCost)
-      const matches = await inTurn(() => compare(real ? plain : 'no password', against))
-      return real && matches
+      const highest = Math.max(cost ?? 0, failureCost)
+      if (hash === null || cost === null || plain === null || faultOfPassword(plain) !== null) {
+        await inTurn(() => compare('no password', dummyHash(highest), []))
+        return false
+      }
+      return inTurn(() => compare(plain, readAsB(hash), decoysBetween(cost, highest)))
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Account, AccountSource } from '../account/accounts.ts'
-import { isBcryptHash, type Passwords } from '../account/password.ts'
+import { isBcryptHash, MAX_COST, type Passwords } from '../account/password.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import { invalid, Refusal } from '../refusal.ts'
@@ -7,6 +7,7 @@ import { type Extra, faultOfExtra, type LoginType } from '../side/record.ts'
 import type { Side } from '../side/side.ts'
 import type { Captcha, IssuedCaptcha } from './captcha.ts'
 import { deviceTypeOf } from './device.ts'
+import type { FailureCost } from './failure-cost.ts'
 import type { Lockout } from './lockout.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Sm2 } from './sm2.ts'
@@ -41,6 +42,7 @@ export interface LoginOptions {
   captcha: Captcha
   sm2: Sm2
   passwords: Passwords
+  failureCost: FailureCost
   lockout: Lockout
   rateLimit: RateLimit
   log: Logger
@@ -89,15 +91,16 @@ export function createLogin(options: LoginOptions): Login {
     return options.accounts.findByUsername(username)
   }
 
-  /** The account, if the password is its own. One comparison is made in any case, so that time tells nothing. */
+  /** The account, if the password is its own. Every failure spends the same work, so that time tells nothing. */
   async function prove(account: Account | null, plain: string | null): Promise<Account | null> {
     if (account !== null && !isBcryptHash(account.passwordHash)) {
       log.error(
         { type: side.type, login_id: account.id },
-        'the password of this account is stored as something other than a bcrypt hash',
+        `the password of this account is stored as something other than a bcrypt hash of cost 4 to ${MAX_COST}`,
       )
     }
-    const matches = await options.passwords.verifyPassword(account?.passwordHash ?? null, plain)
+    const cost = await options.failureCost(account)
+    const matches = await options.passwords.verifyPassword(account?.passwordHash ?? null, plain, cost)
     return matches ? account : null
   }
 

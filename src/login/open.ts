@@ -8,6 +8,7 @@ import type { LoginType } from '../side/record.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { createCaptcha } from './captcha.ts'
+import { createFailureCost } from './failure-cost.ts'
 import { createLockout } from './lockout.ts'
 import { createLogin, type Login } from './login.ts'
 import { createRateLimit } from './rate-limit.ts'
@@ -56,6 +57,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
       }),
       sm2,
       passwords,
+      failureCost: createFailureCost(side.type, accounts, attempts, clock),
       lockout: createLockout({ side, attempts, settings: lockout, clock }),
       rateLimit: createRateLimit(side.type, attempts, rate_limit, clock),
       log,

@@ -13,4 +13,4 @@ if (platform() === 'linux') setPriority(NICENESS)
 
 export const decrypt: ThreadWork['decrypt'] = ({ ciphertext, privateKey }) => decryptCiphertext(ciphertext, privateKey)
 export const draw: ThreadWork['draw'] = ({ text }) => drawCaptcha(text)
-export const compare: ThreadWork['compare'] = ({ password, hash }) => matchesHash(password, hash)
+export const compare: ThreadWork['compare'] = ({ password, hash, decoys }) => matchesHash(password, hash, decoys)

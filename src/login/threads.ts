@@ -8,14 +8,15 @@ import { Refusal } from '../refusal.ts'
 export interface ThreadWork {
   decrypt(task: { ciphertext: string; privateKey: string }): string | null
   draw(task: { text: string }): string
-  compare(task: { password: string; hash: string }): boolean
+  compare(task: { password: string; hash: string; decoys: readonly string[] }): boolean
 }
 
 /** A few worker threads with a short queue: beyond it the answer is `BUSY` rather than a long wait. */
 export interface Threads {
   decrypt(ciphertext: string, privateKey: string): Promise<string | null>
   draw(text: string): Promise<string>
-  compare(password: string, hash: string): Promise<boolean>
+  /** When the password does not fit, it is compared with the decoys as well, for the time that this takes. */
+  compare(password: string, hash: string, decoys?: readonly string[]): Promise<boolean>
   /** Ends the threads; what is under way is given up. */
   close(): Promise<void>
 }
@@ -76,7 +77,7 @@ export function createThreads(log: Logger): Threads {
   return {
     decrypt: (ciphertext, privateKey) => run('decrypt', { ciphertext, privateKey }),
     draw: text => inTurn(() => run('draw', { text })),
-    compare: (password, hash) => run('compare', { password, hash }),
+    compare: (password, hash, decoys = []) => run('compare', { password, hash, decoys }),
     async close() {
       closed = true
       await (await pool)?.destroy()

@@ -11,11 +11,18 @@ const HASH = hash('correct horse')
 /** Passwords with a record of what bcrypt was asked to compare. */
 function watched() {
   const asked: { password: string; cost: number }[] = []
-  const passwords = createPasswords(async (password, against) => {
+  const compare = (password: string, against: string): boolean => {
     asked.push({ password, cost: Number(against.slice(4, 6)) })
-    return matchesHash(password, against)
-  })
-  return { asked, verify: passwords.verifyPassword }
+    return bcrypt.compareSync(password, against)
+  }
+  const passwords = createPasswords(async (password, hash, decoys) => matchesHash(password, hash, decoys, compare))
+  return {
+    asked,
+    verify: (stored: string | null, plain: string | null, failureCost = 4) =>
+      passwords.verifyPassword(stored, plain, failureCost),
+    /** The rounds of bcrypt since it was last asked. */
+    rounds: () => asked.splice(0).reduce((sum, { cost }) => sum + 2 ** cost, 0),
+  }
 }
 
 const ROWS: readonly (readonly [string, string | null, string | null, boolean])[] = [
@@ -51,16 +58,37 @@ for (const [what, stored, plain, fits] of ROWS) {
   })
 }
 
-t.test('an unknown name costs what the known ones cost', async t => {
-  const { asked, verify } = watched()
-  await verify(null, 'x')
-  await verify(hash('x', 5), 'x')
-  await verify(null, 'x')
-  await verify(hash('x', 5), null)
-  t.same(
-    asked.map(({ cost }) => cost),
-    [10, 5, 5, 5],
-  )
+t.test('every failure costs the same, whatever the cost of the hash', async t => {
+  const { verify, rounds } = watched()
+  const failures: [string, string | null, string | null][] = [
+    ['an unknown name', null, 'x'],
+    ['a wrong password at the highest cost', hash('y', 8), 'x'],
+    ['one step below', hash('y', 7), 'x'],
+    ['at a cheap cost', hash('y', 4), 'x'],
+    ['$2y$', hash('y', 5).replace('$2b$', '$2y$'), 'x'],
+    ['an undecryptable password', hash('y', 4), null],
+    ['73 bytes', hash('y', 4), 'x'.repeat(73)],
+    ['a stored password that is no hash', 'x', 'x'],
+    ['a cost that would take days', hash('y', 4).replace('$04$', '$31$'), 'x'],
+  ]
+  for (const [what, stored, plain] of failures) {
+    t.notOk(await verify(stored, plain, 8), what)
+    t.equal(rounds(), 2 ** 8, what)
+  }
+})
+
+t.test('a hash that costs more than every failure so far costs what it costs', async t => {
+  const { verify, rounds } = watched()
+  for (const plain of ['x', null]) {
+    t.notOk(await verify(hash('y', 6), plain, 4))
+    t.equal(rounds(), 2 ** 6)
+  }
+})
+
+t.test('the right password costs its own hash and no more', async t => {
+  const { verify, rounds } = watched()
+  t.ok(await verify(hash('x', 5), 'x', 10))
+  t.equal(rounds(), 2 ** 5)
 })
 
 t.test('two comparisons run at once, 64 wait, and the next is BUSY', async t => {
@@ -73,8 +101,8 @@ t.test('two comparisons run at once, 64 wait, and the next is BUSY', async t => 
         most = Math.max(most, waiting.length)
       }),
   )
-  const accepted = Array.from({ length: 66 }, () => verifyPassword(HASH, 'correct horse'))
-  t.match(await refusalOf(verifyPassword(HASH, 'correct horse')), { reason: 'BUSY', retryAfter: 1 })
+  const accepted = Array.from({ length: 66 }, () => verifyPassword(HASH, 'correct horse', 4))
+  t.match(await refusalOf(verifyPassword(HASH, 'correct horse', 4)), { reason: 'BUSY', retryAfter: 1 })
   for (let done = 0; done < 66; ) {
     const release = waiting.shift()
     if (release !== undefined) done += 1

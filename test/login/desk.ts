@@ -9,6 +9,7 @@ import type { Account, AccountSource } from '../../src/account/accounts.ts'
 import { matchesHash } from '../../src/account/hash.ts'
 import { createPasswords } from '../../src/account/password.ts'
 import { createCaptcha } from '../../src/login/captcha.ts'
+import { createFailureCost } from '../../src/login/failure-cost.ts'
 import { createLockout, type LockoutSettings } from '../../src/login/lockout.ts'
 import { type Credentials, createLogin } from '../../src/login/login.ts'
 import { createRateLimit, type RateLimits } from '../../src/login/rate-limit.ts'
@@ -50,7 +51,12 @@ export async function openDesk(options: DeskOptions = {}) {
   const store = await openEmbeddedStore(folder, clock)
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const worked = { decrypted: 0, compared: 0 }
+  // `rounds` are those of bcrypt: 2^cost of each hash that a password was compared with.
+  const worked = { decrypted: 0, compared: 0, rounds: 0 }
+  const compare = (password: string, hash: string): boolean => {
+    worked.rounds += 2 ** Number(hash.slice(4, 6))
+    return bcrypt.compareSync(password, hash)
+  }
 
   const side = createSide({
     type: 'BUSINESS',
@@ -65,6 +71,13 @@ export async function openDesk(options: DeskOptions = {}) {
     publish: () => undefined,
   })
   const accounts = options.accounts ?? [account('Admin')]
+  const source: AccountSource = options.source ?? {
+    findByUsername: async name =>
+      accounts.find(({ username }) => username.toLowerCase() === name.toLowerCase()) ?? null,
+    // Quick failures; the costs of others are for failure-cost.test.ts.
+    highestCost: () => 4,
+    close: async () => {},
+  }
   const captcha = createCaptcha({
     type: 'BUSINESS',
     store: store.captchas,
@@ -79,21 +92,18 @@ export async function openDesk(options: DeskOptions = {}) {
     publish: () => undefined,
     side,
     captcha,
-    accounts: options.source ?? {
-      findByUsername: async name =>
-        accounts.find(({ username }) => username.toLowerCase() === name.toLowerCase()) ?? null,
-      close: async () => {},
-    },
+    accounts: source,
     sm2: await createSm2(PRIVATE_KEY, {
       async decrypt(ciphertext, privateKey) {
         worked.decrypted += 1
         return decryptCiphertext(ciphertext, privateKey)
       },
     }),
-    passwords: createPasswords(async (password, hash) => {
+    passwords: createPasswords(async (password, hash, decoys) => {
       worked.compared += 1
-      return matchesHash(password, hash)
+      return matchesHash(password, hash, decoys, compare)
     }),
+    failureCost: createFailureCost('BUSINESS', source, store.attempts, clock),
     lockout: createLockout({ side, attempts: store.attempts, settings: { ...settings, ...options.lockout }, clock }),
     rateLimit: createRateLimit('BUSINESS', store.attempts, options.rateLimit ?? 'off', clock),
     log,

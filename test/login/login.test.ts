@@ -1,3 +1,4 @@
+import bcrypt from 'bcrypt'
 import t from 'tap'
 import { Unavailable } from '../../src/refusal.ts'
 import { account, openDesk, PASSWORD, reasonOf, refusalOf } from './desk.ts'
@@ -66,6 +67,24 @@ t.test('whatever is wrong with name or password: one answer, after the same work
   }
 })
 
+t.test('names of cheap and of costly hashes and unknown ones fail after the same work', async t => {
+  const accounts = [account('cheap'), account('costly', { passwordHash: bcrypt.hashSync(PASSWORD, 7) })]
+  const source = {
+    findByUsername: async (name: string) => accounts.find(({ username }) => username === name) ?? null,
+    highestCost: () => 7,
+    close: async () => {},
+  }
+  const desk = await openDesk({ source })
+  t.teardown(desk.close)
+  for (const name of ['cheap', 'costly', 'unknown']) {
+    for (const rest of [{}, { password: 'zz' }]) {
+      desk.worked.rounds = 0
+      t.equal(await desk.attempt(name, 'wrong', rest), 'WRONG_CREDENTIALS')
+      t.equal(desk.worked.rounds, 2 ** 7, `${name} ${JSON.stringify(rest)}`)
+    }
+  }
+})
+
 t.test('LOCKED and INACTIVE are told only after the right password', async t => {
   const accounts = [account('locked', { status: 'LOCKED' }), account('inactive', { status: 'INACTIVE' })]
   const desk = await openDesk({ accounts })
@@ -88,7 +107,7 @@ t.test('the captcha is judged first, and nothing behind it is asked when it is w
     [{ captcha_value: 'no' }, 'CAPTCHA_WRONG'],
   ]
   for (const [rest, reason] of rows) t.equal(await desk.attempt('admin', PASSWORD, rest), reason)
-  t.same(desk.worked, { decrypted: 0, compared: 0 })
+  t.same(desk.worked, { decrypted: 0, compared: 0, rounds: 0 })
   const { captcha_value: captcha_code, ...others } = await desk.credentials('admin', PASSWORD)
   t.equal(await reasonOf(desk.login.login({ ...others, captcha_code: captcha_code! })), 'granted')
 })
@@ -121,7 +140,7 @@ t.test('a stored password that is no bcrypt hash is reported by login id, and ne
   t.equal(desk.worked.compared, 1)
   t.match(
     desk.lines.find(({ level }) => level === 50),
-    { login_id: 'id-admin' },
+    { login_id: 'id-admin', msg: /other than a bcrypt hash of cost 4 to 15/ },
   )
 })
 

@@ -22,6 +22,16 @@ t.test('threads decrypt, draw and compare', async t => {
   t.equal(await threads.compare('wrong', hash), false)
 })
 
+t.test('a thread compares a password with the decoys when it does not fit, and only then', async t => {
+  const threads = createThreads(silent)
+  t.teardown(threads.close)
+  const hash = bcrypt.hashSync('correct horse', 4)
+  // With what is no text bcrypt cannot be asked.
+  const decoys = [hash, null as never]
+  t.equal(await threads.compare('correct horse', hash, decoys), true)
+  await t.rejects(threads.compare('wrong', hash, decoys))
+})
+
 t.test('the event loop goes on while threads work', async t => {
   const threads = createThreads(silent)
   t.teardown(threads.close)

@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import bcrypt from 'bcrypt'
+import t from 'tap'
+import { createFileAccounts } from '../../src/account/file.ts'
+import { createFailureCost } from '../../src/login/failure-cost.ts'
+import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { account } from './desk.ts'
+
+const DAY = 86_400_000
+const of = (cost: number) =>
+  account('a', { passwordHash: bcrypt.hashSync('x', 4).replace('$04$', `$${String(cost).padStart(2, '0')}$`) })
+
+/** A source that sees one account at a time, with a clock that the test moves; `restart` begins anew on the same store. */
+async function openMemory(folder: string) {
+  const time = { now: Date.UTC(2025, 0, 31, 12) }
+  const clock = { now: () => time.now }
+  const store = await openEmbeddedStore(folder, clock)
+  const source = { findByUsername: async () => null, close: async () => {} }
+  const restart = (type: 'BUSINESS' | 'CONSUMER' = 'BUSINESS') => createFailureCost(type, source, store.attempts, clock)
+  return { time, store, restart, failureCost: restart() }
+}
+
+t.test('failures at accounts of a file cost the highest of its hashes, as it is now', async t => {
+  const path = join(t.testdir(), 'accounts.yaml')
+  const write = (...costs: number[]): void => {
+    const entries = costs.map(
+      (cost, i) => `  - { id: "${i}", username: u${i}, password: "${of(cost).passwordHash}" }\n`,
+    )
+    writeFileSync(path, `accounts:\n${entries.join('')}`)
+  }
+  const source = createFileAccounts({ kind: 'file', path }, { error: () => undefined })
+  const store = await openEmbeddedStore(t.testdir(), { now: () => 0 })
+  t.teardown(() => store.close())
+  const failureCost = createFailureCost('BUSINESS', source, store.attempts, { now: () => 0 })
+  const costs: number[] = []
+  for (const written of [[10, 14, 12], [4], []]) {
+    write(...written)
+    const found = await source.findByUsername('u0')
+    costs.push(await failureCost(found))
+  }
+  t.same(costs, [14, 4, 10])
+})
+
+t.test(
+  'where accounts are seen one at a time, failures cost the highest that was seen, and never less than 10',
+  async t => {
+    const { failureCost, store } = await openMemory(t.testdir())
+    t.teardown(() => store.close())
+    const costs: number[] = []
+    for (const found of [null, of(4), of(12), null, of(10), of(14), of(12), null]) costs.push(await failureCost(found))
+    t.same(costs, [10, 10, 12, 12, 12, 14, 14, 14])
+  },
+)
+
+t.test('a cost that was seen is known after a restart, and only on its side', async t => {
+  const { failureCost, restart, store } = await openMemory(t.testdir())
+  t.teardown(() => store.close())
+  await failureCost(of(13))
+  t.equal(await restart()(null), 13)
+  t.equal(await restart('CONSUMER')(null), 10)
+})
+
+t.test('a cost is forgotten ninety days after it was last seen', async t => {
+  const { failureCost, store, time } = await openMemory(t.testdir())
+  t.teardown(() => store.close())
+  await failureCost(of(13))
+  for (let i = 0; i < 4; i++) {
+    time.now += 60 * DAY
+    t.equal(await failureCost(of(13)), 13)
+  }
+  time.now += 89 * DAY
+  t.equal(await failureCost(of(11)), 13)
+  time.now += DAY
+  t.equal(await failureCost(null), 10)
+})
+
+t.test('a cost above 15 is a mistake that no failure repeats', async t => {
+  const { failureCost, store } = await openMemory(t.testdir())
+  t.teardown(() => store.close())
+  t.equal(await failureCost(of(16)), 10)
+  t.equal(await failureCost(of(31)), 10)
+})
