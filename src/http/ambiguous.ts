@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Verdict } from '../gate/rules.ts'
 import { Refusal } from '../refusal.ts'
+import { isHost } from './host.ts'
 
 export const MAX_HEADER_LINES = 200
 
@@ -12,7 +13,7 @@ const badRequest = (fault: string): Refusal => new Refusal('BAD_REQUEST', { para
 
 /**
  * Refuses what two readers could read in two ways, or that Node would have dropped silently: a doubled `Host`,
- * `Authorization` or token header, no `Host`, an unknown expectation, a body on a request that passes without a session
+ * `Authorization` or token header, an unknown expectation, a body on a request that passes without a session
  * only because of its method, more header lines than are looked at.
  */
 export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, verdict: Verdict | null): void {
@@ -20,7 +21,9 @@ export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, v
   const { rawHeaders, headers } = request
   if (rawHeaders.length > 2 * MAX_HEADER_LINES) throw new Refusal('HEADERS_TOO_LARGE')
   refuseDoubled(rawHeaders, tokenHeader)
-  refuseUnclear(request)
+  // RFC 9110 10.1.1.
+  const { expect } = headers
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw badRequest('an unknown expectation')
   if (
     verdict?.rule === 2 &&
     (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
@@ -29,11 +32,19 @@ export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, v
   }
 }
 
-/** Refuses a request of HTTP/1.1 without a `Host`, and one that expects what nobody here does (RFC 9110 7.2, 10.1.1). */
-function refuseUnclear({ headers, httpVersion }: IncomingMessage): void {
-  if (headers.host === undefined && httpVersion === '1.1') throw badRequest('no Host header')
-  const { expect } = headers
-  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw badRequest('an unknown expectation')
+/** RFC 9110 8.6 would allow zeros in front, which some read as octal. */
+const LENGTH = /^(?:0|[1-9]\d*)$/
+
+/**
+ * Refuses, before anything else is read, a `Host` or a `Content-Length` in another form than clients send, and a request
+ * of HTTP/1.1 without a `Host` (RFC 9110 7.2). `host` is the client's as a trusted proxy reports it, or the same `Host`.
+ */
+export function refuseInvalid({ headers, httpVersion }: IncomingMessage, host: string): void {
+  const { host: own, 'content-length': length } = headers
+  if (own === undefined && httpVersion === '1.1') throw badRequest('no Host header')
+  if (own !== undefined && !isHost(own)) throw badRequest('an invalid Host')
+  if (host !== '' && host !== own && !isHost(host)) throw badRequest('an invalid X-Forwarded-Host')
+  if (length !== undefined && !LENGTH.test(length)) throw badRequest('an invalid Content-Length')
 }
 
 /** Refuses a `Host`, an `Authorization` or a token header that is there twice. */

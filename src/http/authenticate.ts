@@ -4,7 +4,7 @@ import { decide, type PathRules, type Verdict } from '../gate/rules.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../side/record.ts'
 import type { Session, Side } from '../side/side.ts'
-import { refuseAmbiguous, refuseMisframed } from './ambiguous.ts'
+import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
 import { tokenOfUpgrade } from './websocket/upgrade.ts'
 
 declare module 'fastify' {
@@ -27,6 +27,7 @@ export type Sides = Readonly<Record<LoginType, Side>>
 export function createJudge(rules: PathRules, tokenHeader: string) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     refuseMisframed(request.raw, reply.raw)
+    refuseInvalid(request.raw, request.host)
     request.target = readTarget(request.raw.url ?? '')
     const verdict = decide(request.target.path, request.method, rules)
     refuseAmbiguous(request.raw, tokenHeader, verdict)

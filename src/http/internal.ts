@@ -4,6 +4,7 @@ import type { Profile } from '../profile.ts'
 import { Refusal } from '../refusal.ts'
 import type { OpenedStore } from '../store/open.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
+import { refuseDoubled, refuseInvalid } from './ambiguous.ts'
 import type { Sides } from './authenticate.ts'
 import { collectDescriptions } from './documents/description.ts'
 import { serveInternalDocument } from './documents/documents.ts'
@@ -33,6 +34,11 @@ export interface InternalOptions {
 /** The internal listener: probes for whoever runs the gateway, operations for the services behind it that know the secret. */
 export async function serveInternal(app: FastifyInstance, options: InternalOptions): Promise<void> {
   const { secret, sides, profile, envelopes, locale, store, upstreams, gatherMetrics, isStopping } = options
+  app.addHook('onRequest', (request, _reply, done) => {
+    refuseInvalid(request.raw, request.host)
+    refuseDoubled(request.raw.rawHeaders, 'authorization')
+    done()
+  })
   const described = collectDescriptions(app)
   // The plugin would hold up the start until Redis answers; the gateway starts without it, and is unavailable meanwhile.
   // It is loaded here because an embedded store has no use for it, nor for the client that it brings along.
