@@ -14,6 +14,8 @@ export interface Attack {
   answers: readonly ('upstream' | number)[]
   /** The requests that arrive at the backend, besides the honest one. */
   arrives?: readonly Arrival[]
+  /** Whether the honest request must not be served, because it is not clear where the attack ends and it begins. */
+  severs?: boolean
   /** Whether nothing follows, because the attack is a request that is never complete. */
   unfinished?: boolean
 }

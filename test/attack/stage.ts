@@ -19,6 +19,8 @@ export interface Stage {
 /** Somebody else's request, behind the attack on the same connection; it ends the connection. */
 const HONEST = 'GET /api/v1/public/b/honest HTTP/1.1\r\nHost: honest\r\nX-Case: honest\r\nConnection: close\r\n\r\n'
 
+const isHonest = (arrived: Message): boolean => headerOf(arrived, 'x-case') === 'honest'
+
 /** Header lines that are the gateway's own: no caller's may stand beside them. */
 const OURS =
   /^(?:host|connection|x-forwarded-(?:for|proto|host|port)|x-request-id|x-login-(?:id|type)|content-length|transfer-encoding)$/
@@ -43,8 +45,12 @@ export async function openStage(t: Pick<Test, 'teardown'>, options: WorldOptions
     const bytes = withTokens(send, tokens)
     const conversation = await converse(world.url, unfinished ? bytes : bytes + HONEST, { methods: methodsOf(send) })
     compareAnswers(t, conversation, attack)
+    if (attack.severs) {
+      const answered = conversation.responses.some(answer => headerOf(answer, 'x-case') === 'honest')
+      t.notOk(answered || upstream.arrived.some(isHonest), 'what follows on the connection is not served')
+    }
     t.same(upstream.unreadable.splice(0), [], 'nothing arrives that can be read in two ways')
-    const arrived = upstream.arrived.filter(message => headerOf(message, 'x-case') !== 'honest')
+    const arrived = upstream.arrived.filter(message => !isHonest(message))
     t.same(
       arrived.map(({ line }) => line),
       arrives.map(({ line }) => line),

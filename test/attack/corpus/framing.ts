@@ -68,8 +68,11 @@ const REFUSED: Readonly<Record<string, string>> = {
   'the beginning of TLS': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
 }
 
+/** Of these it is clear where they end, though not what they mean. */
+const ENDED = /length (?:of several|with) zeros/
+
 const refused = Object.entries(REFUSED).map(
-  ([kind, send]): Attack => ({ claim: `${kind}: refused`, send, answers: [400] }),
+  ([kind, send]): Attack => ({ claim: `${kind}: refused`, send, answers: [400], severs: !ENDED.test(kind) }),
 )
 
 /** Codings that somebody might take for `chunked`, and others for none. The parser refuses some of them by itself. */
@@ -92,6 +95,7 @@ const codings = Object.entries(CODINGS).map(
     claim: `the transfer coding ${JSON.stringify(coding)} is refused`,
     send: post([`Transfer-Encoding: ${coding}`], chunked),
     answers: [code],
+    severs: true,
   }),
 )
 
