@@ -92,7 +92,9 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   const signer = await registerJwt(edge, settings.jwt)
   const jwt = createJwt(signer, settings.jwt.algorithm, clock)
   const moments = createMomentFormat(settings.timezone)
-  const store = await openStore(settings.store, settings.data, clock, log, settings.session_cache, isWatched)
+  const store = await openStore(settings.store, settings.data, clock, log, settings.session_cache, isWatched, {
+    moments,
+  })
   const metrics = createMetrics({
     tally: type => store.population.tally(type),
     caches: store.caches ?? {},

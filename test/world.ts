@@ -11,6 +11,7 @@ import { loadSettings } from '../src/config/load.ts'
 import type { Settings } from '../src/config/schema.ts'
 import { createGateway, type Gateway } from '../src/gateway.ts'
 import { createLog } from '../src/log.ts'
+import { createMomentFormat } from '../src/side/moment.ts'
 import type { LoginType } from '../src/side/record.ts'
 import { type OpenedStore, openStore } from '../src/store/open.ts'
 import { type Answer, type Call, call } from './caller.ts'
@@ -90,7 +91,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const logger = createLog('trace', { write: line => void log.push(line) })
   const gateway = await createGateway(settings, { log: logger })
   const { public: url, internal } = await gateway.listen()
-  const store = await openStore(settings.store, settings.data, systemClock, logger)
+  const store = await openStore(settings.store, settings.data, systemClock, logger, undefined, false, {
+    moments: createMomentFormat(settings.timezone),
+  })
 
   const world: World = {
     profile,

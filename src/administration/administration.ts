@@ -151,10 +151,7 @@ export function createAdministration(options: AdministrationOptions) {
   }
 
   /** Records of other programs may hold other forms of a time; people see one. */
-  function inZone(createdAt: string): string {
-    const moment = moments.read(createdAt)
-    return moment === null ? createdAt : moments.write(moment)
-  }
+  const inZone = (createdAt: string): string => moments.normalize(createdAt) ?? createdAt
 
   /** A user's live tokens, the newest first: the tokens themselves, or their `jti` as a handle. */
   async function tokens(type: LoginType, userId: string, show: 'token' | 'handle'): Promise<UserToken[]> {

@@ -2,6 +2,7 @@ import { systemClock } from '../clock.ts'
 import { readConfiguration } from '../config/load.ts'
 import { createLog } from '../log.ts'
 import { Unavailable } from '../refusal.ts'
+import { createMomentFormat } from '../side/moment.ts'
 import { LOGIN_TYPES, type LoginType } from '../side/record.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
@@ -25,7 +26,9 @@ ${CONFIG_HELP}`,
     if (written.words.length > 0) throw new UsageError(`reindex takes no words, but got ${written.words.join(' ')}`)
     const { environment, cwd } = terminal
     const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
-    const store = await openStore(settings.store, settings.data, systemClock, createLog('silent'))
+    const moments = createMomentFormat(settings.timezone)
+    const log = createLog('silent')
+    const store = await openStore(settings.store, settings.data, systemClock, log, undefined, false, { moments })
     try {
       for (const type of LOGIN_TYPES) await reindexSide(store, type, terminal)
     } catch (fault) {

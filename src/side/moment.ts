@@ -7,10 +7,13 @@ export interface MomentFormat {
   write(moment: number): string
   /** Text as milliseconds since the epoch; `null` when it is no time. A text without an offset is in the configured zone. */
   read(text: string): number | null
+  /** A text of any form that is read, as `write` writes it: such texts sort by age. `null` when it is no time. */
+  normalize(text: string): string | null
   /** `YYYY-MM-DD` of a moment. */
   day(moment: number): string
 }
 
+const OWN_FORM = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
 const FORM = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$/
 
 export function createMomentFormat(timeZone: string): MomentFormat {
@@ -33,19 +36,27 @@ export function createMomentFormat(timeZone: string): MomentFormat {
     return Date.parse(`${write(wholeSecond).replace(' ', 'T')}Z`) - wholeSecond
   }
 
+  function read(text: string): number | null {
+    const parts = FORM.exec(text)
+    if (parts === null) return null
+    const [, year, month, day, hour, minute, second, , zone] = parts
+    const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone ?? 'Z'}`)
+    if (Number.isNaN(wall)) return null
+    if (zone !== undefined) return wall
+    // Two looks settle the offset on both sides of a change of clocks.
+    const guess = wall - offsetAt(wall)
+    return wall - offsetAt(guess)
+  }
+
   return {
     write,
     day: moment => write(moment).slice(0, 'YYYY-MM-DD'.length),
-    read(text) {
-      const parts = FORM.exec(text)
-      if (parts === null) return null
-      const [, year, month, day, hour, minute, second, , zone] = parts
-      const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone ?? 'Z'}`)
-      if (Number.isNaN(wall)) return null
-      if (zone !== undefined) return wall
-      // Two looks settle the offset on both sides of a change of clocks.
-      const guess = wall - offsetAt(wall)
-      return wall - offsetAt(guess)
+    read,
+    normalize(text) {
+      // Most records are ours, and a session list reads many of them.
+      if (OWN_FORM.test(text)) return text
+      const moment = read(text)
+      return moment === null ? null : write(moment)
     },
   }
 }

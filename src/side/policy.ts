@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Publish } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
-import type { SessionStore, StoredToken } from '../store/store.ts'
+import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { LoginType } from './record.ts'
@@ -48,12 +48,6 @@ export function createPolicy({ type, jwt, store, clock, policy, expireSeconds, p
     return idle === 'off' ? full : Math.min(full, now + idle)
   }
 
-  /** By the moment and random part of their ids; tokens of other programs by what they say of their creation. */
-  const ageOf = ({ token, record }: StoredToken): string => {
-    const text = asToken(token)
-    return `${record.created_at} ${(text === null ? null : jwt.read(text))?.jti ?? ''}`
-  }
-
   return {
     /** When a session that begins now ends, unless it is used. */
     firstExpiry: (): number => expiryOf(clock.now()),
@@ -61,8 +55,9 @@ export function createPolicy({ type, jwt, store, clock, policy, expireSeconds, p
     /** A user has one more token: the oldest beyond the limit end. */
     async entered(userId: string): Promise<void> {
       if (most === 0) return
-      const live = (await store.tokens(type, userId)).map(entry => ({ ...entry, age: ageOf(entry) }))
-      const surplus = live.sort((a, b) => (a.age < b.age ? -1 : 1)).slice(0, Math.max(0, live.length - most))
+      // The store answers the oldest first, whoever wrote the records.
+      const live = await store.tokens(type, userId)
+      const surplus = live.slice(0, Math.max(0, live.length - most))
       for (const { token } of surplus) {
         const text = asToken(token)
         const jti = (text === null ? null : jwt.read(text))?.jti ?? ''

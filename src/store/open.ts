@@ -3,6 +3,7 @@ import type { Settings } from '../config/schema.ts'
 import type { SessionCacheSettings } from '../config/session-cache-schema.ts'
 import type { Logger } from '../log.ts'
 import type { Changes } from './changes.ts'
+import type { StoreForms } from './forms.ts'
 import type { RedisClient } from './redis/client.ts'
 import type { SessionCaches } from './redis/tracked-sessions.ts'
 import type { Store } from './store.ts'
@@ -28,13 +29,14 @@ export async function openStore(
   log: Logger,
   cache?: SessionCacheSettings,
   isWatched = false,
+  forms: StoreForms = {},
 ): Promise<OpenedStore> {
   if (settings.kind === 'embedded') {
     const { openEmbeddedStore } = await import('./embedded/embedded.ts')
-    return openEmbeddedStore(data, clock, settings.timeout)
+    return openEmbeddedStore(data, clock, settings.timeout, forms)
   }
   const { openRedisStore } = await import('./redis/redis.ts')
-  const store = await openRedisStore(settings, clock, log)
+  const store = await openRedisStore(settings, clock, log, forms)
   if (cache === undefined) return store
   const [{ createKeys }, { trackRedisStore }] = await Promise.all([
     import('./redis/keys.ts'),

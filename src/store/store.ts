@@ -22,12 +22,6 @@ export interface StoredToken {
   expiresAt: number
 }
 
-/** Oldest first; within the same second the token decides. */
-export const byAge = (a: StoredToken, b: StoredToken): number =>
-  compare(a.record.created_at, b.record.created_at) || compare(a.token, b.token)
-
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
 export interface SessionStore {
   /**
    * Stores the record of a new token and adds the token to its user's set, whose lifetime becomes at least the
@@ -48,7 +42,7 @@ export interface SessionStore {
   /** Sets a new end of life for a live token and lets the set outlive it. `false` when it is not live: it is never created. */
   renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean>
 
-  /** The live tokens of a user, oldest first (`created_at`, then token). Empty when there are none. */
+  /** The live tokens of a user, oldest first (`created_at`, then the token's `iat`). Empty when there are none. */
   tokens(type: LoginType, userId: string): Promise<StoredToken[]>
 
   /** When a live token ends; `null` when there is none, `Infinity` when it has no end. */

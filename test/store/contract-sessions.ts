@@ -254,6 +254,25 @@ async function setLaw(test: StoreTest): Promise<void> {
     t.equal(await sessions.removeAll('CONSUMER', '1'), 100)
     t.strictSame(await sessions.tokens('CONSUMER', '1'), [])
   })
+
+  await test('tokens are listed by their age in whatever form and zone their records name it', async (t, world) => {
+    const { sessions } = world.store
+    const forms = [
+      '2025-01-31T12:00:01Z',
+      '2025-01-31 12:00:02',
+      '2025-01-31T20:00:03.250000+08:00',
+      '2025-01-31T12:00:04',
+      '2025-01-31T04:00:05-0800',
+    ]
+    const tokens = forms.map(() => freshToken()).reverse()
+    for (const [i, created_at] of forms.entries()) {
+      const stored = { ...record('BUSINESS', '1'), created_at }
+      await sessions.add('BUSINESS', tokens[i]!, stored, world.clock.now() + MINUTE)
+    }
+    t.strictSame(await tokensOf(world, 'BUSINESS', '1'), tokens)
+    t.equal(await sessions.remove('BUSINESS', '1', tokens[2]!), true)
+    t.strictSame(await tokensOf(world, 'BUSINESS', '1'), tokens.toSpliced(2, 1))
+  })
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { writeRecord } from '../../src/side/record.ts'
+import { createAges } from '../../src/store/age.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { populationCommandsOn } from '../../src/store/redis/population-commands.ts'
 import { digestOf, entryOf } from '../../src/store/redis/population-entries.ts'
@@ -120,7 +121,10 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
 
   await test('a login is told after the end of its token, and the token stays ended', async (t, world) => {
     const view = populationCommandsOn((world.store as any).redis, 5000, keys, world.clock)
-    const entry = entryOf('late', record('BUSINESS', 'a'), world.clock.now() + MINUTE)
+    const entry = entryOf(
+      { token: 'late', record: record('BUSINESS', 'a'), expiresAt: world.clock.now() + MINUTE },
+      createAges(),
+    )
     await view.leave('BUSINESS', 'a', [digestOf('late')])
     await view.enter('BUSINESS', 'a', entry, 1)
     t.strictSame(await tally(world), [0, 0, 0])

@@ -1,6 +1,8 @@
 import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../../clock.ts'
+import { createAges } from '../age.ts'
+import type { StoreForms } from '../forms.ts'
 import type { AttemptStore, CaptchaStore, Store } from '../store.ts'
 import { EmbeddedAttempts } from './attempts.ts'
 import { EmbeddedCaptchas } from './captchas.ts'
@@ -27,11 +29,16 @@ const NETWORK_FILE_SYSTEMS = new Map([
 ])
 
 /** Opens the store of a folder (design, section 5); `timeout` is how long a change may take, in milliseconds. */
-export async function openEmbeddedStore(folder: string, clock: Clock, timeout = 1000): Promise<EmbeddedStore> {
+export async function openEmbeddedStore(
+  folder: string,
+  clock: Clock,
+  timeout = 1000,
+  forms: StoreForms = {},
+): Promise<EmbeddedStore> {
   const file = new EmbeddedFile(folder, timeout)
   try {
     await checkFormat(file)
-    return file.creating(() => new EmbeddedStore(file, clock))
+    return file.creating(() => new EmbeddedStore(file, clock, forms))
   } catch (error) {
     await file.close()
     throw error
@@ -70,13 +77,14 @@ export class EmbeddedStore implements Store {
   readonly #timer: NodeJS.Timeout
   #sweeping: Promise<number> | null = null
 
-  constructor(file: EmbeddedFile, clock: Clock) {
+  constructor(file: EmbeddedFile, clock: Clock, { moments }: StoreForms) {
+    const ages = createAges(moments)
     this.#file = file
     this.#expiries = new Expiries(file, clock)
     const tokens = this.#expiries.table(file, 'tokens', 't', (key, text) => this.sessions.expired(key, text))
-    this.population = new EmbeddedPopulation(file, this.#expiries, clock, tokens)
+    this.population = new EmbeddedPopulation(file, this.#expiries, clock, tokens, ages)
     this.changes = new EmbeddedChanges(file)
-    this.sessions = new EmbeddedSessions(file, this.#expiries, tokens, this.population, this.changes)
+    this.sessions = new EmbeddedSessions(file, this.#expiries, tokens, this.population, this.changes, ages)
     this.captchas = new EmbeddedCaptchas(file, this.#expiries)
     this.attempts = new EmbeddedAttempts(file, this.#expiries, clock)
     // A sweep that fails is repeated by the next; meanwhile the failure is everybody's answer.

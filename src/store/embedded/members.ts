@@ -1,21 +1,15 @@
-import type { LoginType } from '../../side/record.ts'
+import type { LoginType, SessionRecord } from '../../side/record.ts'
+import type { Ages } from '../age.ts'
 import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from './file.ts'
 
 /** A token in its user's set. */
 export interface Member {
-  /** `created_at` in seconds, as if it were in UTC: they sort as it does. 0 for a form that is not read. */
+  /** The creation in seconds, its text in the configured zone read as if in UTC: so files keep their keys. 0 when nothing tells it. */
   created: number
   token: string
 }
 
-const CREATED_AT = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)/
-
-export function memberOf(token: string, createdAt: string): Member {
-  const parts = CREATED_AT.exec(createdAt)
-  if (parts === null) return { created: 0, token }
-  const [year, month, day, hour, minute, second] = parts.slice(1).map(Number) as [number, ...number[]]
-  return { created: Math.max(0, Date.UTC(year, (month ?? 1) - 1, day, hour, minute, second) / 1000), token }
-}
+const CREATED_AT = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)$/
 
 /** Ends the user id in a member's key; no id holds it, so no two users can be confused. */
 const END_OF_ID = '\u0000'
@@ -34,9 +28,19 @@ export const readSideKey = (key: Buffer): { type: LoginType; id: string } => ({
 /** One table: side, user id, second of creation, token -> nothing. The sets of the users, in the order of age. */
 export class EmbeddedMembers {
   readonly #rows: Rows
+  readonly #ages: Ages
 
-  constructor(file: EmbeddedFile) {
+  constructor(file: EmbeddedFile, ages: Ages) {
     this.#rows = file.table('members')
+    this.#ages = ages
+  }
+
+  /** The place of a token in its user's set; the same for as long as its record is. */
+  memberOf(token: string, record: SessionRecord): Member {
+    const parts = CREATED_AT.exec(this.#ages.createdAt({ token, record }))
+    if (parts === null) return { created: 0, token }
+    const [year, month, day, hour, minute, second] = parts.slice(1).map(Number) as [number, ...number[]]
+    return { created: Math.max(0, Date.UTC(year, (month ?? 1) - 1, day, hour, minute, second) / 1000), token }
   }
 
   /** Whether a token of a user can be stored here. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type LoginType, readRecord, type SessionRecord } from '../../side/record.ts'
 import type { EmbeddedFile } from './file.ts'
-import { type EmbeddedMembers, type Member, memberOf, sideKey } from './members.ts'
+import { type EmbeddedMembers, type Member, sideKey } from './members.ts'
 import { type NameIndex, sameNames } from './population-names.ts'
 import { LEVELS, type OnlineOrder, type Place, type Span } from './population-order.ts'
 import type { People, Person } from './population-people.ts'
@@ -125,9 +125,9 @@ export class Reindexing {
   #missing(token: string): SessionRecord | null {
     const entry = this.#all.tokens.get(sideKey(this.#type, token))
     const record = entry === null ? null : readRecord(entry.text, this.#type)
-    if (record === null || this.#all.members.has(this.#type, record.user_id, memberOf(token, record.created_at)))
-      return null
-    return record
+    if (record === null) return null
+    const { members } = this.#all
+    return members.has(this.#type, record.user_id, members.memberOf(token, record)) ? null : record
   }
 
   readonly #mendToken = (token: string): void => {

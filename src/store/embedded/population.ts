@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../clock.ts'
 import { isLoginId, LOGIN_TYPES, type LoginType, readRecord, type SessionRecord } from '../../side/record.ts'
+import type { Ages } from '../age.ts'
 import { fold, namesOf } from '../names.ts'
 import type { PageQuery, Population, Tally, UserPage } from '../population.ts'
 import type { EmbeddedFile } from './file.ts'
-import { EmbeddedMembers, type Member, memberOf, sideKey } from './members.ts'
+import { EmbeddedMembers, type Member, sideKey } from './members.ts'
 import { FilterDraft } from './population-filters.ts'
 import { LoginCounters } from './population-logins.ts'
 import { NameIndex, sameNames } from './population-names.ts'
@@ -30,6 +31,7 @@ const SETTLE_BATCH = 100
 export class EmbeddedPopulation implements Population {
   readonly members: EmbeddedMembers
   readonly #file: EmbeddedFile
+  readonly #ages: Ages
   readonly #tokens: ExpiringTable
   readonly #order: OnlineOrder
   readonly #names: NameIndex
@@ -37,8 +39,9 @@ export class EmbeddedPopulation implements Population {
   readonly #logins: LoginCounters
   #filtering: Promise<void> | null = null
 
-  constructor(file: EmbeddedFile, expiries: Expiries, clock: Clock, tokens: ExpiringTable) {
-    this.members = new EmbeddedMembers(file)
+  constructor(file: EmbeddedFile, expiries: Expiries, clock: Clock, tokens: ExpiringTable, ages: Ages) {
+    this.members = new EmbeddedMembers(file, ages)
+    this.#ages = ages
     this.#file = file
     this.#tokens = tokens
     this.#order = new OnlineOrder(file)
@@ -50,7 +53,7 @@ export class EmbeddedPopulation implements Population {
   /** A token has been stored: it enters its user's set. Within a write. */
   enter(type: LoginType, token: string, record: SessionRecord): void {
     const { user_id: userId } = record
-    const member = memberOf(token, record.created_at)
+    const member = this.members.memberOf(token, record)
     const before = this.#people.get(type, userId)
     this.members.put(type, userId, member)
     const tokens = (before?.tokens ?? 0) + 1
@@ -67,8 +70,8 @@ export class EmbeddedPopulation implements Population {
   }
 
   /** Within a write. */
-  countLogin(type: LoginType, record: SessionRecord): void {
-    this.#logins.count(type, record.created_at)
+  countLogin(type: LoginType, token: string, record: SessionRecord): void {
+    this.#logins.count(type, this.#ages.createdAt({ token, record }))
   }
 
   /** Tokens of a user have been removed: they leave the set. Within a write. */

@@ -1,8 +1,9 @@
 import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../side/record.ts'
-import { type Admission, byAge, type SessionStore, type StoredToken } from '../store.ts'
+import type { Ages } from '../age.ts'
+import type { Admission, SessionStore, StoredToken } from '../store.ts'
 import type { EmbeddedChanges } from './changes.ts'
 import type { EmbeddedFile } from './file.ts'
-import { memberOf, sideKey } from './members.ts'
+import { sideKey } from './members.ts'
 import type { EmbeddedPopulation } from './population.ts'
 import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './table.ts'
 
@@ -21,6 +22,7 @@ export class EmbeddedSessions implements SessionStore {
   readonly #population: EmbeddedPopulation
   readonly #disables: ExpiringTable
   readonly #changes: EmbeddedChanges
+  readonly #ages: Ages
   readonly #parsed = new Map<string, { text: string; record: SessionRecord }>()
 
   constructor(
@@ -29,9 +31,11 @@ export class EmbeddedSessions implements SessionStore {
     tokens: ExpiringTable,
     population: EmbeddedPopulation,
     changes: EmbeddedChanges,
+    ages: Ages,
   ) {
     this.#file = file
     this.#changes = changes
+    this.#ages = ages
     this.#tokens = tokens
     this.#population = population
     this.#disables = expiries.table(file, 'disables', 'd')
@@ -49,7 +53,7 @@ export class EmbeddedSessions implements SessionStore {
       if (known !== null) this.expired(key, known.text)
       this.#tokens.put(key, writeRecord(record), expiresAt)
       this.#population.enter(type, token, record)
-      if (known === null) this.#population.countLogin(type, record)
+      if (known === null) this.#population.countLogin(type, token, record)
       return { admitted: true }
     })
   }
@@ -77,7 +81,7 @@ export class EmbeddedSessions implements SessionStore {
       const record = this.#live(type, token)?.record
       if (record?.user_id !== userId) return false
       this.#tokens.remove(sideKey(type, token))
-      this.#population.leave(type, userId, [memberOf(token, record.created_at)])
+      this.#population.leave(type, userId, [this.#population.members.memberOf(token, record)])
       this.#changes.noteSessions(type, [token])
       return true
     })
@@ -107,7 +111,7 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   async tokens(type: LoginType, userId: string): Promise<StoredToken[]> {
-    return this.#file.read(() => this.#liveTokensOf(type, userId)).toSorted(byAge)
+    return this.#file.read(() => this.#liveTokensOf(type, userId)).toSorted(this.#ages.byAge)
   }
 
   async tokenExpiresAt(type: LoginType, token: string): Promise<number | null> {
@@ -150,7 +154,8 @@ export class EmbeddedSessions implements SessionStore {
   /** What hangs on a token that the sweep has removed: `key` is its key, `text` its record. Within a write. */
   expired(key: Buffer, text: string): void {
     const record = JSON.parse(text) as SessionRecord
-    this.#population.leave(record.type, record.user_id, [memberOf(key.toString('utf8', 1), record.created_at)])
+    const member = this.#population.members.memberOf(key.toString('utf8', 1), record)
+    this.#population.leave(record.type, record.user_id, [member])
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SessionRecord } from '../../side/record.ts'
+import type { Ages } from '../age.ts'
 import { namesOf } from '../names.ts'
 import type { StoredToken } from '../store.ts'
 import { CREATED_LENGTH, DIGEST_LENGTH } from './population-lines.ts'
@@ -19,7 +19,7 @@ export interface Entry {
 
 /** Ends of tokens that have no end: more than any moment, and still exact as a number. */
 const NEVER = 9e15
-const DAY = /^\d{4}-\d\d-\d\d/
+const DAY = 'YYYY-MM-DD'.length
 /** Stands between names; those of a record hold no control characters. */
 const BETWEEN_NAMES = '\t'
 const CONTROL = /[\u0000-\u001f]/g
@@ -31,15 +31,17 @@ export const digestOf = (token: string): string =>
 /** A text without the characters that the view's own form needs; nothing that has them is found. */
 export const withoutControl = (text: string): string => text.replace(CONTROL, '\ufffd')
 
-export const entryOf = (token: string, record: SessionRecord, expiresAt: number): Entry => ({
-  digest: digestOf(token),
-  created: record.created_at.replace(/\D/g, '').slice(0, CREATED_LENGTH).padEnd(CREATED_LENGTH, '0'),
-  day: DAY.exec(record.created_at)?.[0] ?? '',
-  names: namesOf(record.extra).map(withoutControl).join(BETWEEN_NAMES),
-  endsAt: Number.isFinite(expiresAt) ? Math.ceil(expiresAt) : NEVER,
-})
-
-export const entryOfStored = ({ token, record, expiresAt }: StoredToken): Entry => entryOf(token, record, expiresAt)
+export function entryOf(stored: StoredToken, ages: Ages): Entry {
+  const { token, record, expiresAt } = stored
+  const createdAt = ages.createdAt(stored)
+  return {
+    digest: digestOf(token),
+    created: createdAt.replace(/\D/g, '').padEnd(CREATED_LENGTH, '0'),
+    day: createdAt.slice(0, DAY),
+    names: namesOf(record.extra).map(withoutControl).join(BETWEEN_NAMES),
+    endsAt: Number.isFinite(expiresAt) ? Math.ceil(expiresAt) : NEVER,
+  }
+}
 
 /** The digests in a user's lines. */
 export const digestsIn = (lines: string): string[] =>

@@ -1,11 +1,14 @@
 import type { Clock } from '../../clock.ts'
 import type { LoginType, SessionRecord } from '../../side/record.ts'
+import type { Ages } from '../age.ts'
 import type { SessionStore, StoredToken } from '../store.ts'
 import type { PopulationCommands } from './population-commands.ts'
-import { digestOf, digestsIn, entryOf, entryOfStored } from './population-entries.ts'
+import { digestOf, digestsIn, entryOf } from './population-entries.ts'
 import type { SessionObserver } from './sessions.ts'
 
 export const MINUTE = 60_000
+/** Logins are told for so many minutes back. */
+export const KEPT_MINUTES = 24 * 60
 /** Users whose news could not be told, and who are therefore compared; of more, only building the view anew knows. */
 const MAX_DOUBTED = 10_000
 /** Ends that differ by less, in milliseconds, are the same: they are told as time left, and take time to arrive. */
@@ -22,22 +25,21 @@ export class RedisIndex implements SessionObserver {
   /** The sessions themselves, read without telling anybody. */
   readonly #truth: SessionStore
   readonly #clock: Clock
+  readonly #ages: Ages
   readonly #underWay = new Set<Promise<void>>()
   readonly #doubted = new Map<string, { type: LoginType; userId: string }>()
 
-  constructor(commands: PopulationCommands, truth: SessionStore, clock: Clock) {
+  constructor(commands: PopulationCommands, truth: SessionStore, clock: Clock, ages: Ages) {
     this.#commands = commands
     this.#truth = truth
     this.#clock = clock
+    this.#ages = ages
   }
 
   added(type: LoginType, token: string, record: SessionRecord, expiresAt: number): void {
     const minute = Math.floor(this.#clock.now() / MINUTE)
-    this.#tell(
-      type,
-      record.user_id,
-      this.#commands.enter(type, record.user_id, entryOf(token, record, expiresAt), minute),
-    )
+    const entry = entryOf({ token, record, expiresAt }, this.#ages)
+    this.#tell(type, record.user_id, this.#commands.enter(type, record.user_id, entry, minute))
   }
 
   ended(type: LoginType, userId: string, tokens: readonly string[]): void {
@@ -89,7 +91,7 @@ export class RedisIndex implements SessionObserver {
       this.#commands.endsOfTokens(type, userId, known),
       this.#truth.tokens(type, userId),
     ])
-    const entries = live.map(entryOfStored)
+    const entries = live.map(stored => ({ ...entryOf(stored, this.#ages), minute: this.#minuteOf(stored) }))
     const living = new Set(entries.map(({ digest }) => digest))
     const endOf = new Map(known.map((digest, i) => [digest, ends[i] ?? null]))
     const gone = known.filter(digest => !living.has(digest))
@@ -97,12 +99,19 @@ export class RedisIndex implements SessionObserver {
       gone.length > 0 ? this.#commands.leave(type, userId, gone) : null,
       ...entries.map(entry => {
         const end = endOf.get(entry.digest)
-        if (end === undefined) return this.#commands.enter(type, userId, entry, null)
+        if (end === undefined) return this.#commands.enter(type, userId, entry, entry.minute)
         if (end !== null && Math.abs(end - entry.endsAt) < SAME_END) return null
         return this.#commands.move(type, userId, entry.digest, entry.endsAt)
       }),
     ])
     return live.length
+  }
+
+  /** The minute in which a session counts that was created elsewhere; `null` when that was longer ago than is told. */
+  #minuteOf(stored: StoredToken): number | null {
+    const now = this.#clock.now()
+    const created = Math.min(this.#ages.createdMs(stored) ?? 0, now)
+    return created < now - KEPT_MINUTES * MINUTE ? null : Math.floor(created / MINUTE)
   }
 
   /** Compares the users of whom something could not be told, as long as Redis answers. */

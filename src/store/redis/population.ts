@@ -4,7 +4,7 @@ import { charactersOf, fold } from '../names.ts'
 import type { PageQuery, Population, Tally, UserPage } from '../population.ts'
 import type { PopulationCommands } from './population-commands.ts'
 import { newestIn, withoutControl } from './population-entries.ts'
-import { MINUTE } from './population-index.ts'
+import { KEPT_MINUTES, MINUTE } from './population-index.ts'
 import { MAX_SUFFIX } from './population-names.ts'
 import { type Reindex, SWEEP_BATCH } from './population-upkeep.ts'
 
@@ -13,8 +13,6 @@ const MAX_FOUND = 1000
 const MAX_LEAVES = 64
 /** How often a question is asked again because many had expired. */
 const MAX_SWEEPS = 5
-/** Logins are told for so many minutes back. */
-const KEPT_MINUTES = 24 * 60
 
 interface Found {
   userId: string

@@ -1,7 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import type { Settings } from '../../config/schema.ts'
 import type { Logger } from '../../log.ts'
+import { createAges } from '../age.ts'
 import { type Changes, NO_CHANGES } from '../changes.ts'
+import type { StoreForms } from '../forms.ts'
 import type { Population } from '../population.ts'
 import type { AttemptStore, CaptchaStore, Store } from '../store.ts'
 import { closeRedis, connectRedis, type RedisClient, redisWarnings } from './client.ts'
@@ -16,10 +18,15 @@ import { RedisSessions } from './sessions.ts'
 import type { ReadableSessions } from './tracked-sessions.ts'
 
 /** Opens the store in Redis (design, section 5). A Redis that is away is no fault here: the store is unavailable until it is back. */
-export async function openRedisStore(settings: Settings['store'], clock: Clock, log: Logger): Promise<RedisStore> {
+export async function openRedisStore(
+  settings: Settings['store'],
+  clock: Clock,
+  log: Logger,
+  forms: StoreForms = {},
+): Promise<RedisStore> {
   if (settings.redis === undefined) throw new Error('store.redis says where Redis is; it is missing')
   const client = await connectRedis(settings.redis, settings.timeout, log)
-  return new RedisStore(client, settings.timeout, settings.prefix, clock)
+  return new RedisStore(client, settings.timeout, settings.prefix, clock, forms)
 }
 
 export class RedisStore implements Store {
@@ -36,16 +43,17 @@ export class RedisStore implements Store {
   readonly #probe: string
   #closed: Promise<void> | null = null
 
-  constructor(client: RedisClient, timeout: number, prefix: string, clock: Clock) {
+  constructor(client: RedisClient, timeout: number, prefix: string, clock: Clock, { moments }: StoreForms) {
+    const ages = createAges(moments)
     const keys = createKeys(prefix)
     const commands = commandsOn(client, timeout)
     const view = populationCommandsOn(client, timeout, keys, clock)
     this.redis = client
     this.#commands = commands
     this.#probe = `${prefix}:probe`
-    this.#index = new RedisIndex(view, new RedisSessions(commands, keys, clock), clock)
+    this.#index = new RedisIndex(view, new RedisSessions(commands, keys, clock), clock, ages)
     this.#upkeep = new RedisUpkeep(view, this.#index, clock)
-    this.sessions = new RedisSessions(commands, keys, clock, this.#index)
+    this.sessions = new RedisSessions(commands, keys, clock, this.#index, ages)
     this.population = new RedisPopulation(view, clock, this.#upkeep.reindex)
     this.captchas = new RedisCaptchas(commands, keys)
     this.attempts = new RedisAttempts(commands, keys, clock)

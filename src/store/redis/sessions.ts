@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../side/record.ts'
-import { type Admission, byAge, type StoredToken } from '../store.ts'
+import { type Ages, createAges } from '../age.ts'
+import type { Admission, StoredToken } from '../store.ts'
 import type { RedisCommands } from './commands.ts'
 import type { Keys } from './keys.ts'
 import type { ReadableSessions } from './tracked-sessions.ts'
@@ -41,12 +42,14 @@ export class RedisSessions implements ReadableSessions {
   readonly #keys: Keys
   readonly #clock: Clock
   readonly #observer: SessionObserver
+  readonly #ages: Ages
 
-  constructor(redis: RedisCommands, keys: Keys, clock: Clock, observer: SessionObserver = NOBODY) {
+  constructor(redis: RedisCommands, keys: Keys, clock: Clock, observer = NOBODY, ages = createAges()) {
     this.#redis = redis
     this.#keys = keys
     this.#clock = clock
     this.#observer = observer
+    this.#ages = ages
   }
 
   async add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission> {
@@ -140,7 +143,7 @@ export class RedisSessions implements ReadableSessions {
     const entries = await Promise.all(members.map(token => this.#stored(type, userId, token)))
     const dead = members.filter((_, i) => entries[i] === null)
     if (dead.length > 0) await this.#redis.removeMembers(set, dead)
-    const live = entries.filter(entry => entry !== null).sort(byAge)
+    const live = entries.filter(entry => entry !== null).sort(this.#ages.byAge)
     await found(live)
     return live
   }
