@@ -17,8 +17,8 @@ export const reindex: Command = {
   words: '',
   summary: 'build the view of who is online anew from the sessions',
   help: `Looks at every session in the store and corrects what the session administration shows: users and tokens online, by
-name and in order. Safe while gateways serve; can be interrupted and run again. Needed only after other programs wrote
-or deleted many sessions; single ones are noticed when they are seen.
+name and in order. Safe while gateways serve; can be interrupted and run again. Running gateways find the sessions of
+other programs by themselves, some thousands a second; this finds millions sooner.
 
 ${CONFIG_HELP}`,
   options: CONFIG_OPTION,

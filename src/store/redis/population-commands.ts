@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis'
+import { Cluster, type Redis } from 'ioredis'
 import type { Clock } from '../../clock.ts'
 import type { LoginType } from '../../side/record.ts'
 import type { RedisClient } from './client.ts'
@@ -27,6 +27,15 @@ export function populationCommandsOn(client: RedisClient, timeout: number, keys:
   const run = <T>(name: keyof typeof POPULATION_SCRIPTS, type: LoginType, ...args: (string | number)[]): Promise<T> =>
     ask(() => scripts[name](...INDEX_KEYS.map(key => keys.index(type, key)), ...args))
   const on = (type: LoginType, name: (typeof INDEX_KEYS)[number]): string => keys.index(type, name)
+
+  const patternOf = (type: LoginType): string => `${keys.session(type, '').replace(/[\\*?[\]]/g, '\\$&')}*`
+
+  /** The servers that hold keys, in an order that every gateway agrees on. */
+  function nodesByName(): Map<string, Redis> {
+    if (!(client instanceof Cluster)) return new Map([['redis', client]])
+    const named = client.nodes('master').map(node => [`${node.options.host}:${node.options.port}`, node] as const)
+    return new Map(named.sort(([a], [b]) => (a < b ? -1 : 1)))
+  }
 
   return {
     /** A token lives. Where it is new to the view, a login is counted on its day, and in `minute` unless that is `null`. */
@@ -58,11 +67,14 @@ export function populationCommandsOn(client: RedisClient, timeout: number, keys:
     search: (type: LoginType, beginning: string, limit: number): Promise<(string | null)[]> =>
       run('populationSearch', type, beginning, limit),
 
-    /** Where this gateway's look at the users goes on; `''` when they were looked at lately, `null` when it is not its turn. */
-    claim: (type: LoginType, pause: number, roundPause: number): Promise<string | null> =>
+    /**
+     * Where this gateway's rounds go on, over the users of the view and over the session sets; `''` for one that is
+     * complete and was begun lately, `null` when it is not this gateway's turn.
+     */
+    claim: (type: LoginType, pause: number, roundPause: number): Promise<[users: string, sets: string] | null> =>
       ask(() => scripts.populationClaim(keys.index(type, 'upkeep'), clock.now(), pause, roundPause)),
-    async goOn(type: LoginType, cursor: string): Promise<void> {
-      await ask(() => client.hset(keys.index(type, 'upkeep'), 'cursor', cursor))
+    async goOn(type: LoginType, round: 'cursor' | 'sets', position: string): Promise<void> {
+      await ask(() => client.hset(keys.index(type, 'upkeep'), round, position))
     },
 
     linesOf: (type: LoginType, userId: string): Promise<string | null> =>
@@ -72,23 +84,52 @@ export function populationCommandsOn(client: RedisClient, timeout: number, keys:
     /** When the last session of each user ends, as the view has it; `null` for a user it does not know. */
     endsOfUsers: async (type: LoginType, userIds: readonly string[]): Promise<(number | null)[]> =>
       userIds.length === 0 ? [] : (await ask(() => client.zmscore(on(type, 'online'), ...userIds))).map(orNull),
-    endsOfTokens: async (type: LoginType, userId: string, digests: readonly string[]): Promise<(number | null)[]> =>
-      digests.length === 0
-        ? []
-        : (await ask(() => client.zmscore(on(type, 'tokens'), ...digests.map(digest => digest + userId)))).map(orNull),
-    async someUsers(type: LoginType, cursor: string, count: number): Promise<{ next: string; userIds: string[] }> {
+    /** Some users of the view, each with the lines. */
+    async someUsers(
+      type: LoginType,
+      cursor: string,
+      count: number,
+    ): Promise<{ next: string; users: [string, string][] }> {
       const [next, found] = await ask(() => client.hscan(on(type, 'users'), cursor, 'COUNT', count))
-      return { next, userIds: found.filter((_, i) => i % 2 === 0) }
+      return { next, users: Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i]!, found[2 * i + 1]!]) }
+    },
+    /** When tokens end, by the view: each named by digest and user id. */
+    endsOf: async (type: LoginType, members: readonly string[]): Promise<(number | null)[]> =>
+      members.length === 0 ? [] : (await ask(() => client.zmscore(on(type, 'tokens'), ...members))).map(orNull),
+    /** The tokens in a user's set, each with the milliseconds that its record has left: -1 without an end, -2 when it is gone. */
+    async setOf(type: LoginType, userId: string): Promise<{ token: string; left: number }[]> {
+      const tokens = await ask(() => client.smembers(keys.session(type, userId)))
+      return Promise.all(
+        tokens.map(async token => ({ token, left: await ask(() => client.pttl(keys.token(type, token))) })),
+      )
     },
     tokensKnown: (type: LoginType): Promise<number> => ask(() => client.zcard(on(type, 'tokens'))),
     logins: async (type: LoginType, fields: readonly string[]): Promise<number[]> =>
       fields.length === 0 ? [] : (await ask(() => client.hmget(on(type, 'logins'), ...fields))).map(Number),
 
+    /**
+     * The users who have a session set, some at a time. A position is a node and its cursor, `'0'` before the first and
+     * after the last; where the nodes of a Cluster change meanwhile, the next round finds what this one missed.
+     */
+    async someSets(type: LoginType, position: string): Promise<{ next: string; userIds: string[] }> {
+      const nodes = nodesByName()
+      const names = [...nodes.keys()]
+      const [name = '', cursor = '0'] = position.split(' ')
+      const here = nodes.has(name) ? names.indexOf(name) : 0
+      const node = nodes.get(names[here] ?? '')
+      if (node === undefined) return { next: '0', userIds: [] }
+      const from = nodes.has(name) ? cursor : '0'
+      const [after, found] = await ask(() => node.scan(from, 'MATCH', patternOf(type), 'COUNT', ROUND_COUNT))
+      const userIds = found.map(key => key.slice(keys.session(type, '').length))
+      if (after !== '0') return { next: `${names[here]} ${after}`, userIds }
+      return { next: here + 1 < names.length ? `${names[here + 1]} 0` : '0', userIds }
+    },
+
     /** The users who have a session set, page by page; only for building the view anew. */
     async *sets(type: LoginType): AsyncGenerator<{ userIds: string[]; done: number }> {
       const prefix = keys.session(type, '')
-      const pattern = `${prefix.replace(/[\\*?[\]]/g, '\\$&')}*`
-      const nodes = client instanceof Cluster ? client.nodes('master') : [client]
+      const pattern = patternOf(type)
+      const nodes = [...nodesByName().values()]
       for (const [i, node] of nodes.entries()) {
         const buckets = 2 ** Math.ceil(Math.log2(Math.max(await ask(() => node.dbsize()), 1)))
         let [cursor, steps] = ['0', 0]
@@ -105,5 +146,7 @@ export function populationCommandsOn(client: RedisClient, timeout: number, keys:
 }
 
 const SCAN_COUNT = 500
+/** Keys that one step of a round passes: other commands wait for it, well below a millisecond. */
+const ROUND_COUNT = 1000
 
 const orNull = (score: string | null): number | null => (score === null ? null : Number(score))

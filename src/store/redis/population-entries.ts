@@ -18,7 +18,7 @@ export interface Entry {
 }
 
 /** Ends of tokens that have no end: more than any moment, and still exact as a number. */
-const NEVER = 9e15
+export const NEVER = 9e15
 const DAY = 'YYYY-MM-DD'.length
 /** Stands between names; those of a record hold no control characters. */
 const BETWEEN_NAMES = '\t'

@@ -1,9 +1,10 @@
 import type { Clock } from '../../clock.ts'
-import type { LoginType, SessionRecord } from '../../side/record.ts'
+import { LOGIN_TYPES, type LoginType, type SessionRecord } from '../../side/record.ts'
 import type { Ages } from '../age.ts'
 import type { SessionStore, StoredToken } from '../store.ts'
 import type { PopulationCommands } from './population-commands.ts'
-import { digestOf, digestsIn, entryOf } from './population-entries.ts'
+import { digestOf, digestsIn, entryOf, NEVER } from './population-entries.ts'
+import { type Sighting, Sightings } from './population-sightings.ts'
 import type { SessionObserver } from './sessions.ts'
 
 export const MINUTE = 60_000
@@ -13,6 +14,9 @@ export const KEPT_MINUTES = 24 * 60
 const MAX_DOUBTED = 10_000
 /** Ends that differ by less, in milliseconds, are the same: they are told as time left, and take time to arrive. */
 const SAME_END = 2000
+/** Times left as Redis tells them: of a key that is not there, and of one without an end. */
+const GONE = -2
+const ENDLESS = -1
 
 /**
  * Keeps the view in step with the specified keys. What a verb did is told after it was done, and nobody waits for it: the
@@ -27,6 +31,7 @@ export class RedisIndex implements SessionObserver {
   readonly #clock: Clock
   readonly #ages: Ages
   readonly #underWay = new Set<Promise<void>>()
+  readonly #sightings = new Sightings()
   readonly #doubted = new Map<string, { type: LoginType; userId: string }>()
 
   constructor(commands: PopulationCommands, truth: SessionStore, clock: Clock, ages: Ages) {
@@ -37,6 +42,7 @@ export class RedisIndex implements SessionObserver {
   }
 
   added(type: LoginType, token: string, record: SessionRecord, expiresAt: number): void {
+    this.#sightings.remember(token)
     const minute = Math.floor(this.#clock.now() / MINUTE)
     const entry = entryOf({ token, record, expiresAt }, this.#ages)
     this.#tell(type, record.user_id, this.#commands.enter(type, record.user_id, entry, minute))
@@ -57,6 +63,10 @@ export class RedisIndex implements SessionObserver {
     )
   }
 
+  seen(type: LoginType, token: string, userId: string): void {
+    this.#sightings.note(type, token, userId)
+  }
+
   /** Compares at once, and then is waited for: what is seen is in the view when it is shown. */
   look(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void> {
     const asked = this.#commands.linesOf(type, userId).then(
@@ -73,12 +83,12 @@ export class RedisIndex implements SessionObserver {
   }
 
   #tell(type: LoginType, userId: string, news: Promise<void>): void {
-    const told = news
-      .catch(() => {
-        if (this.#doubted.size < MAX_DOUBTED) this.#doubted.set(`${type} ${userId}`, { type, userId })
-      })
-      .finally(() => this.#underWay.delete(told))
+    const told = news.catch(() => this.#doubt(type, userId)).finally(() => this.#underWay.delete(told))
     this.#underWay.add(told)
+  }
+
+  #doubt(type: LoginType, userId: string): void {
+    if (this.#doubted.size < MAX_DOUBTED) this.#doubted.set(`${type} ${userId}`, { type, userId })
   }
 
   /**
@@ -88,7 +98,10 @@ export class RedisIndex implements SessionObserver {
   async compare(type: LoginType, userId: string): Promise<number> {
     const known = digestsIn((await this.#commands.linesOf(type, userId)) ?? '')
     const [ends, live] = await Promise.all([
-      this.#commands.endsOfTokens(type, userId, known),
+      this.#commands.endsOf(
+        type,
+        known.map(digest => digest + userId),
+      ),
       this.#truth.tokens(type, userId),
     ])
     const entries = live.map(stored => ({ ...entryOf(stored, this.#ages), minute: this.#minuteOf(stored) }))
@@ -114,11 +127,57 @@ export class RedisIndex implements SessionObserver {
     return created < now - KEPT_MINUTES * MINUTE ? null : Math.floor(created / MINUTE)
   }
 
+  /**
+   * Those of some users of the view whose sets or ends differ from it, by fewer questions than a comparison takes. Whose
+   * set cannot be read is left as it is.
+   */
+  async suspects(type: LoginType, users: readonly [userId: string, lines: string][]): Promise<string[]> {
+    const sets = await Promise.all(users.map(([userId]) => this.#commands.setOf(type, userId).catch(() => null)))
+    const now = this.#clock.now()
+    const members = users.flatMap(([userId, lines]) => digestsIn(lines).map(digest => digest + userId))
+    const ends = await this.#commands.endsOf(type, members)
+    const endOf = new Map(members.map((member, i) => [member, ends[i] ?? null]))
+    const differs = ([userId, lines]: [string, string], i: number): boolean => {
+      const set = sets[i]
+      if (set === null || set === undefined) return false
+      if (set.length !== digestsIn(lines).length) return true
+      return set.some(({ token, left }) => {
+        const end = endOf.get(digestOf(token) + userId)
+        if (left === GONE || end === undefined || end === null) return true
+        return Math.abs(end - (left === ENDLESS ? NEVER : now + left)) >= SAME_END
+      })
+    }
+    return users.filter(differs).map(([userId]) => userId)
+  }
+
   /** Compares the users of whom something could not be told, as long as Redis answers. */
   async compareDoubted(): Promise<void> {
     for (const [key, { type, userId }] of this.#doubted) {
       await this.compare(type, userId)
       this.#doubted.delete(key)
+    }
+  }
+
+  /** Compares the users of the sessions that passed the gate and that the view does not know. */
+  async compareSeen(): Promise<void> {
+    const seen = this.#sightings.take()
+    for (const type of LOGIN_TYPES) {
+      await this.#compareUnknown(
+        type,
+        seen.filter(sighting => sighting.type === type),
+      )
+    }
+  }
+
+  async #compareUnknown(type: LoginType, seen: readonly Sighting[]): Promise<void> {
+    const userIds = [...new Set(seen.map(({ userId }) => userId))]
+    try {
+      const lines = await this.#commands.linesOfAll(type, userIds)
+      const known = new Map(userIds.map((userId, i) => [userId, lines[i] ?? '']))
+      const unknown = seen.filter(({ token, userId }) => !known.get(userId)?.includes(digestOf(token)))
+      for (const userId of new Set(unknown.map(sighting => sighting.userId))) await this.compare(type, userId)
+    } catch {
+      for (const userId of userIds) this.#doubt(type, userId)
     }
   }
 

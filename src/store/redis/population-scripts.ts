@@ -151,18 +151,23 @@ return page[1]`
 
 /**
  * KEYS[1] upkeep; ARGV: now, pause between sweeps, pause between rounds. One gateway sweeps at a time: answers nothing to
- * the others, and to this one where its look at the users goes on, or '' when they have been looked at lately.
+ * the others, and to this one where its round over the users of the view goes on, and where that over the session sets;
+ * '' for one that was begun lately and is complete.
  */
 export const CLAIM = `
-local at, cursor, began = unpack(redis.call('HMGET', KEYS[1], 'at', 'cursor', 'began'))
+local at = redis.call('HGET', KEYS[1], 'at')
 local now = tonumber(ARGV[1])
 if at and math.abs(now - tonumber(at)) < tonumber(ARGV[2]) then return false end
 redis.call('HSET', KEYS[1], 'at', ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ${DAY})
-if (cursor or '0') ~= '0' then return cursor end
-if began and math.abs(now - tonumber(began)) < tonumber(ARGV[3]) then return '' end
-redis.call('HSET', KEYS[1], 'began', ARGV[1])
-return '0'`
+local function turn(position, start)
+  local reached, began = unpack(redis.call('HMGET', KEYS[1], position, start))
+  if (reached or '0') ~= '0' then return reached end
+  if began and math.abs(now - tonumber(began)) < tonumber(ARGV[3]) then return '' end
+  redis.call('HSET', KEYS[1], start, ARGV[1])
+  return '0'
+end
+return { turn('cursor', 'began'), turn('sets', 'sets-began') }`
 
 const VIEW = TABLES + NAMES + LINES
 

@@ -13,9 +13,13 @@ const SWEEP_PAUSE = 0.9 * SWEEP_INTERVAL
 /** Tokens that one command removes: other commands wait for it, some 3 ms. And how long a sweep lasts at most. */
 export const SWEEP_BATCH = 20
 const SWEEP_BUDGET = 500
-/** Users that each sweep compares with the specified keys: a million in 84 minutes. A round begins once a minute at most. */
-const COMPARED = 200
-const ROUND_PAUSE = 60_000
+/** Users that each sweep compares with the specified keys: a million in 34 minutes. */
+const COMPARED = 500
+/** Rounds begin at most this often, in milliseconds: few users are compared every few seconds. */
+const ROUND_PAUSE = 3000
+/** Steps of the round over the session sets in one sweep, and users new to the view after which it takes no further one. */
+const SET_STEPS = 4
+const MAX_NEW = 200
 /** Users that are compared at once. */
 const AT_ONCE = 50
 
@@ -49,11 +53,14 @@ export class RedisUpkeep {
 
   async #upkeep(): Promise<void> {
     await this.#index.compareDoubted()
+    await this.#index.compareSeen()
     for (const type of LOGIN_TYPES) {
-      const cursor = await this.#commands.claim(type, SWEEP_PAUSE, ROUND_PAUSE)
-      if (cursor === null) continue
+      const claimed = await this.#commands.claim(type, SWEEP_PAUSE, ROUND_PAUSE)
+      if (claimed === null) continue
+      const [users, sets] = claimed
       await this.#sweep(type)
-      if (cursor !== '' && !this.#closed) await this.#goRound(type, cursor)
+      if (users !== '' && !this.#closed) await this.#goRound(type, users)
+      if (sets !== '' && !this.#closed) await this.#goRoundSets(type, sets)
     }
   }
 
@@ -65,9 +72,31 @@ export class RedisUpkeep {
   }
 
   async #goRound(type: LoginType, cursor: string): Promise<void> {
-    const { next, userIds } = await this.#commands.someUsers(type, cursor, COMPARED)
-    await this.#compareAll(type, userIds)
-    await this.#commands.goOn(type, next)
+    const { next, users } = await this.#commands.someUsers(type, cursor, COMPARED)
+    await this.#compareEach(type, await this.#index.suspects(type, users))
+    await this.#commands.goOn(type, 'cursor', next)
+  }
+
+  /** Finds the users whom other programs signed in: their sets are there, and the view does not know them. */
+  async #goRoundSets(type: LoginType, from: string): Promise<void> {
+    let position = from
+    for (let step = 0; step < SET_STEPS && !this.#closed; step++) {
+      const { next, userIds } = await this.#commands.someSets(type, position)
+      const lines = await this.#commands.linesOfAll(type, userIds)
+      const unknown = userIds.filter((_, i) => typeof lines[i] !== 'string')
+      await this.#compareEach(type, unknown)
+      await this.#commands.goOn(type, 'sets', next)
+      if (next === '0' || unknown.length > MAX_NEW) break
+      position = next
+    }
+  }
+
+  /** Compares each for itself: a key that is no set must not stop a round for ever. */
+  async #compareEach(type: LoginType, userIds: readonly string[]): Promise<void> {
+    for (let i = 0; i < userIds.length && !this.#closed; i += AT_ONCE) {
+      const some = userIds.slice(i, i + AT_ONCE)
+      await Promise.allSettled(some.map(userId => this.#index.compare(type, userId)))
+    }
   }
 
   async #compareAll(type: LoginType, userIds: readonly string[]): Promise<number> {
@@ -101,7 +130,8 @@ export class RedisUpkeep {
   async #removeStrangers(type: LoginType, counted: ReadonlySet<string>): Promise<void> {
     let cursor = '0'
     do {
-      const { next, userIds } = await this.#commands.someUsers(type, cursor, COMPARED)
+      const { next, users } = await this.#commands.someUsers(type, cursor, COMPARED)
+      const userIds = users.map(([userId]) => userId)
       await this.#compareAll(
         type,
         userIds.filter(userId => !counted.has(userId)),

@@ -21,6 +21,8 @@ export interface SessionObserver {
   added(type: LoginType, token: string, record: SessionRecord, expiresAt: number): void
   ended(type: LoginType, userId: string, tokens: readonly string[]): void
   renewed(type: LoginType, userId: string, token: string, expiresAt: number): void
+  /** A live session was read, on its way through the gate or otherwise. Called for each request that asks the store. */
+  seen(type: LoginType, token: string, userId: string): void
   /** A user's tokens are about to be read; hears afterwards what was found. */
   look(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void>
 }
@@ -29,6 +31,7 @@ const NOBODY: SessionObserver = {
   added: () => undefined,
   ended: () => undefined,
   renewed: () => undefined,
+  seen: () => undefined,
   look: () => async () => undefined,
 }
 
@@ -89,7 +92,9 @@ export class RedisSessions implements ReadableSessions {
 
   async find(type: LoginType, token: string): Promise<SessionRecord | null> {
     const text = await this.#redis.get(this.#keys.token(type, token))
-    return text === null ? null : readRecord(text, type)
+    const record = text === null ? null : readRecord(text, type)
+    if (record !== null) this.#observer.seen(type, token, record.user_id)
+    return record
   }
 
   async remove(type: LoginType, userId: string, token: string): Promise<boolean> {
@@ -159,7 +164,9 @@ export class RedisSessions implements ReadableSessions {
     const now = this.#clock.now()
     const [text, left] = await Promise.all([this.#redis.get(key), this.#redis.timeLeft(key)])
     const record = text === null ? null : readRecord(text, type)
-    return record === null || left === null ? null : { token, record, expiresAt: now + left }
+    if (record === null || left === null) return null
+    this.#observer.seen(type, token, record.user_id)
+    return { token, record, expiresAt: now + left }
   }
 
   async tokenExpiresAt(type: LoginType, token: string): Promise<number | null> {
