@@ -5,7 +5,7 @@ import { type Clock, systemClock } from './clock.ts'
 import type { Certificate } from './config/certificate.ts'
 import { readCertificate } from './config/certificate.ts'
 import type { Settings } from './config/schema.ts'
-import { servesAdministration } from './config/served.ts'
+import { forwardedRulesOf, servesAdministration } from './config/served.ts'
 import { policyOf } from './config/session-policy.ts'
 import { publishTo } from './event/event.ts'
 import { createWebhooks } from './event/webhooks.ts'
@@ -152,7 +152,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     locale,
     store,
     upstreams,
-    verify: { rules: profile.paths, tokenHeader, permissions },
+    verify: { rules: forwardedRulesOf(settings, profile), tokenHeader, permissions },
     gatherMetrics: options.gatherMetrics ?? (async () => textOf([await metrics.snapshot()])),
     isStopping: () => isStopping,
   })

@@ -26,7 +26,7 @@ const OPEN_PATHS = ['/favicon.ico', '/docs', '/redoc', '/openapi.json', ...DOCUM
 export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
   1: {
     number: 1,
-    paths: { open: new Set(OPEN_PATHS), publicSections: new Set(['b', 'c']) },
+    paths: { open: new Set(OPEN_PATHS), publicSections: new Set(['b', 'c']), exceptions: [] },
     documentPaths: ['/openapi.json'],
     sm2PublicKeyPaths: ['/public/b/sm2/public-key'],
     jwtSettingsInFile: false,
@@ -35,7 +35,7 @@ export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
   },
   2: {
     number: 2,
-    paths: { open: new Set([...OPEN_PATHS, '/v3/api-docs']), publicSections: 'any' },
+    paths: { open: new Set([...OPEN_PATHS, '/v3/api-docs']), publicSections: 'any', exceptions: [] },
     documentPaths: ['/openapi.json', '/v3/api-docs'],
     sm2PublicKeyPaths: ['/public/b/sm2-public-key', '/public/b/sm2/public-key'],
     jwtSettingsInFile: true,

@@ -50,7 +50,7 @@ const ARROWS: Record<string, string[]> = {
   log: [],
   metrics: ['event', 'side', 'store', 'upstream'],
   event: ['clock', 'log', 'side'],
-  gate: ['refusal', 'side'],
+  gate: ['refusal', 'side', 'token'],
   profile: ['gate'],
   token: ['clock'],
   side: ['clock', 'refusal', 'event', 'profile', 'token', 'store'],

@@ -1,15 +1,17 @@
 import { readConfiguration } from '../config/load.ts'
+import { ownRoutes } from '../config/own-routes.ts'
 import type { Settings } from '../config/schema.ts'
 import { pathRulesOf } from '../config/served.ts'
-import { type CanonicalPath, readTarget, type Target } from '../gate/path.ts'
-import { decide, isVersioned, type Need, type Verdict } from '../gate/rules.ts'
+import { type Judged, judge } from '../gate/decide.ts'
+import type { CanonicalPath, Target } from '../gate/path.ts'
+import { isVersioned, type Need, type PathRules, type Verdict } from '../gate/rules.ts'
 import { PROFILES } from '../profile.ts'
 import { Refusal } from '../refusal.ts'
+import type { LoginType, SessionRecord } from '../side/record.ts'
 import { asToken } from '../token/bearer.ts'
 import { createRequestHeaders } from '../upstream/headers.ts'
 import { createUpstreamTable, type Upstream } from '../upstream/table.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
-import { ownRoutes } from './own-routes.ts'
 import { say, UsageError } from './terminal.ts'
 
 type ReadSettings = Omit<Settings, 'jwt' | 'login' | 'internal'> & {
@@ -48,18 +50,26 @@ const NEEDS: Record<Need, string> = {
   none: 'no session',
   BUSINESS: 'a live B-side session (BUSINESS)',
   CONSUMER: 'a live C-side session (CONSUMER)',
+  either: 'a live session of either side (BUSINESS or CONSUMER)',
 }
 
 async function explainRequest(method: string, text: string, settings: ReadSettings): Promise<Row[]> {
-  const target = judge(text)
-  if (target instanceof Refusal) return [['refused', `${target.reason}: ${target.params.fault ?? 'it is too long'}`]]
+  const profile = PROFILES[settings.profile]
+  const rules = pathRulesOf(settings, profile)
+  const judged = judgeOrRefuse(text, method, rules)
+  if (judged instanceof Refusal) return [['refused', `${judged.reason}: ${judged.params.fault ?? 'it is too long'}`]]
+  const { target, verdict } = judged
   const rows: Row[] = [['path', target.path]]
   if (target.query !== '') rows.push(['query', target.query])
 
-  const profile = PROFILES[settings.profile]
-  const verdict = decide(target.path, method, pathRulesOf(settings, profile))
   if (verdict === null) return [...rows, ['rule', 'none speaks'], ['refused', 'NOT_FOUND']]
-  rows.push(['rule', `${verdict.rule} of profile ${profile.number}`], ['needs', NEEDS[verdict.need]])
+  rows.push(['rule', `${verdict.rule} of profile ${profile.number}`])
+  if (verdict.exception !== undefined) {
+    const { path, methods } = verdict.exception
+    const index = rules.exceptions.indexOf(verdict.exception)
+    rows.push(['exception', `gate.exceptions[${index}] ${path} (${[...methods].join(', ')})`])
+  }
+  rows.push(['needs', NEEDS[verdict.need]])
   if (ownRoutes(settings, profile).has(`${method} ${target.path}`))
     return [...rows, ['answered by', 'the gateway itself']]
 
@@ -73,9 +83,9 @@ async function explainRequest(method: string, text: string, settings: ReadSettin
   }
 }
 
-function judge(text: string): Target | Refusal {
+function judgeOrRefuse(text: string, method: string, rules: PathRules): Judged | Refusal {
   try {
-    return readTarget(text)
+    return judge(text, method, rules)
   } catch (refusal) {
     if (refusal instanceof Refusal) return refusal
     throw refusal
@@ -111,17 +121,17 @@ function judgeRewritten(upstream: Upstream, path: CanonicalPath): CanonicalPath 
   }
 }
 
+/** A record with placeholders, for what is not known before there is a session. */
+function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
+  const type = need === 'either' ? ('<BUSINESS or CONSUMER>' as LoginType) : need
+  return { user_id: '<user id>', type, created_at: '', extra: {} }
+}
+
 /** The headers of the very request that would be sent, for a caller who sends a token and nothing else. */
 function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }: ReadSettings): string[] {
   const token = asToken('a.b.c')!
   const session =
-    verdict.need === 'none'
-      ? null
-      : {
-          token,
-          claims: { jti: '', iat: 0 },
-          record: { user_id: '<user id>', type: verdict.need, created_at: '', extra: {} },
-        }
+    verdict.need === 'none' ? null : { token, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
   const host = '<host of the gateway>'
   // The token that is sent is one of ours.
   const headers = createRequestHeaders(jwt.token_name.toLowerCase(), { isIn: () => true })(

@@ -3,6 +3,7 @@ import type { StaticDecode } from 'typebox'
 import { readTarget } from '../gate/path.ts'
 import { readCertificate } from './certificate.ts'
 import { ConfigurationError } from './fault.ts'
+import { checkExceptions } from './gate-check.ts'
 import type { SettingsSchema } from './schema.ts'
 import { faultOfSecret, faultOfSigningKey, faultOfSm2PrivateKey } from './secrets.ts'
 import type { UpstreamSettings } from './upstream-schema.ts'
@@ -27,6 +28,10 @@ const CHECKS: readonly Check[] = [
   { looksAt: [['trusted_proxies']], run: checkTrustedProxies },
   { looksAt: [['store']], run: checkStore },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccounts },
+  {
+    looksAt: [['gate'], ['profile'], ['api_versions'], ['login'], ['session_administration'], ['console']],
+    run: checkExceptions,
+  },
   {
     looksAt: [['jwt', 'secret_key']],
     run: checkSecret(({ jwt }) => jwt.secret_key, ['jwt', 'secret_key'], faultOfSigningKey),

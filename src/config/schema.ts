@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { accountSources } from './account-schema.ts'
 import { Events } from './event-schema.ts'
+import { Gate } from './gate-schema.ts'
 import { Listen, Workers } from './listen-schema.ts'
 import { Login } from './login-schema.ts'
 import { Duration, Off, Path, Port, Secret, Section, Switch, Variant } from './notation.ts'
@@ -184,6 +185,7 @@ export const SettingsSchema = Type.Object(
     ),
     console: Switch(true, 'Serve the administration page at /console/, where the session administration is served.'),
     sessions: Sessions,
+    gate: Gate,
     events: Events,
     accounts: Type.Union([...accountSources('accounts.yaml')], {
       default: { kind: 'file' },

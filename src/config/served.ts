@@ -1,3 +1,4 @@
+import { createExceptions } from '../gate/exceptions.ts'
 import { withConsole } from '../gate/pages.ts'
 import type { PathRules } from '../gate/rules.ts'
 import type { Profile } from '../profile.ts'
@@ -13,6 +14,20 @@ export const servesAdministration = ({ session_administration }: Switches, profi
 export const servesConsole = (settings: Switches, profile: Profile): boolean =>
   settings.console && servesAdministration(settings, profile)
 
-/** The path rules of the gate with these settings. */
-export const pathRulesOf = (settings: Switches, profile: Profile): PathRules =>
-  servesConsole(settings, profile) ? withConsole(profile.paths) : profile.paths
+/** The paths of the gateway's own pages, which need no session (rule 1). */
+export const openPathsOf = (settings: Switches, profile: Profile): ReadonlySet<string> =>
+  servesConsole(settings, profile) ? withConsole(profile.paths.open) : profile.paths.open
+
+type Excepting = Pick<Settings, 'gate'>
+
+/** The path rules of the public listener with these settings. */
+export const pathRulesOf = (settings: Switches & Excepting, profile: Profile): PathRules => ({
+  ...forwardedRulesOf(settings, profile),
+  open: openPathsOf(settings, profile),
+})
+
+/** The same without the administration page: behind a proxy that only asks for decisions, its paths are a backend's. */
+export const forwardedRulesOf = ({ gate }: Excepting, profile: Profile): PathRules => ({
+  ...profile.paths,
+  exceptions: createExceptions(gate.exceptions),
+})

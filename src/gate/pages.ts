@@ -1,5 +1,3 @@
-import type { PathRules } from './rules.ts'
-
 /*
  * What the gateway's own pages are made of. Their files need no session, as rule 1 has it for the pages themselves; each
  * stands here by its whole path, so that nothing beside them is open.
@@ -54,8 +52,5 @@ export const CONSOLE_PATHS: readonly string[] = [
   ...CONSOLE_FILES.map(file => `/console/${file}`),
 ]
 
-/** The same rules, and the administration page open. */
-export const withConsole = (rules: PathRules): PathRules => ({
-  ...rules,
-  open: new Set([...rules.open, ...CONSOLE_PATHS]),
-})
+/** The same open paths, and those of the administration page. */
+export const withConsole = (open: ReadonlySet<string>): ReadonlySet<string> => new Set([...open, ...CONSOLE_PATHS])

@@ -15,6 +15,7 @@ export const createAccessLog =
         method: request.method,
         path: request.target?.path,
         rule: verdict?.rule,
+        exception: verdict?.exception?.path,
         side: session?.record.type,
         login_id: session?.record.user_id,
         jti: session?.claims.jti,

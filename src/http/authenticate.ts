@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { readTarget, type Target } from '../gate/path.ts'
-import { decide, type PathRules, type Verdict } from '../gate/rules.ts'
+import { findSession, isAdmitted, judge } from '../gate/decide.ts'
+import type { Target } from '../gate/path.ts'
+import type { PathRules, Verdict } from '../gate/rules.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../side/record.ts'
 import type { Session, Side } from '../side/side.ts'
@@ -13,7 +14,7 @@ declare module 'fastify' {
     target: Target
     /** What the gate decided; `null` until then, and for a request that was refused before. */
     verdict: Verdict | null
-    /** The caller's live session; `null` where none was needed. */
+    /** The client's live session; `null` where none was needed. */
     session: Session | null
   }
 }
@@ -28,8 +29,8 @@ export function createJudge(rules: PathRules, tokenHeader: string) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     refuseMisframed(request.raw, reply.raw)
     refuseInvalid(request.raw, request.host)
-    request.target = readTarget(request.raw.url ?? '')
-    const verdict = decide(request.target.path, request.method, rules)
+    const { target, verdict } = judge(request.raw.url ?? '', request.method, rules)
+    request.target = target
     refuseAmbiguous(request.raw, tokenHeader, verdict)
     if (verdict === null) throw new Refusal('NOT_FOUND')
     request.verdict = verdict
@@ -37,25 +38,24 @@ export function createJudge(rules: PathRules, tokenHeader: string) {
   }
 }
 
-/** The gate: a request that needs a session of a side passes with a live one of that side, and is refused otherwise. */
-export function createGate(sides: Sides) {
+/** The gate: a request passes with the session that its verdict asks for, and is refused otherwise. */
+export function createGate(sides: Readonly<Record<LoginType, Pick<Side, 'authenticate' | 'getTokenValue'>>>) {
   return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const need = request.verdict?.need
-    if (need === undefined) throw new Refusal('NOT_FOUND')
-    if (need === 'none') {
+    const { verdict } = request
+    if (verdict === null) throw new Refusal('NOT_FOUND')
+    if (verdict.need === 'none') {
       done()
       return
     }
-    const side = sides[need]
-    const token = side.getTokenValue(request) ?? tokenOfUpgrade(request.raw)
-    if (token === null) throw new Refusal('NOT_LOGGED_IN')
+    // Both sides read the same header.
+    const token = sides.BUSINESS.getTokenValue(request) ?? tokenOfUpgrade(request.raw)
 
     const admit = (session: Session | null): void => {
       request.session = session
-      done(session === null ? new Refusal('NOT_LOGGED_IN') : undefined)
+      done(isAdmitted(verdict, session) ? undefined : new Refusal('NOT_LOGGED_IN'))
     }
     // A store that answers at once costs no turn of the event loop.
-    const session = side.authenticate(token)
+    const session = findSession(verdict, token, sides)
     if (session instanceof Promise) session.then(admit, done)
     else admit(session)
   }

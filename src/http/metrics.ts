@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Verdict } from '../gate/rules.ts'
 import { CONTENT_TYPE } from '../metrics/exposition.ts'
 import type { Metrics } from '../metrics/metrics.ts'
+import type { AnsweredRequest } from '../metrics/requests.ts'
 import { describeMetrics } from './documents/probes.ts'
 import type {} from './forward/forward.ts'
 
@@ -11,12 +13,16 @@ export function serveMetrics(app: FastifyInstance, gather: () => Promise<string>
   )
 }
 
+/** What decided: a rule, or an exception from one. */
+const ruleOf = (verdict: Verdict | null): AnsweredRequest['rule'] =>
+  verdict === null ? 0 : verdict.exception === undefined ? verdict.rule : 'exception'
+
 /** Counts every request of a listener that was answered. */
 export const countAnswered =
   (metrics: Metrics) =>
   (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     metrics.answered({
-      rule: request.verdict?.rule ?? 0,
+      rule: ruleOf(request.verdict),
       side: request.session?.record.type ?? 'none',
       upstream: request.upstream ?? 'gateway',
       status: reply.raw.statusCode,

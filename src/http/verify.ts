@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../account/permissions.ts'
-import { readTarget } from '../gate/path.ts'
-import { decide, type PathRules } from '../gate/rules.ts'
+import { findSession, isAdmitted, judge } from '../gate/decide.ts'
+import type { PathRules } from '../gate/rules.ts'
 import { Refusal } from '../refusal.ts'
-import type { Session, Side } from '../side/side.ts'
+import type { Session } from '../side/side.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { METHODS, refuseDoubled } from './ambiguous.ts'
 import type { Sides } from './authenticate.ts'
@@ -58,7 +58,7 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
 const answer =
   (options: VerifyOptions, originalOf: (request: FastifyRequest) => Original) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const session = await judge(request, originalOf(request), options)
+    const session = await admit(request, originalOf(request), options)
     if (session !== null) {
       reply.headers({ 'x-login-id': session.record.user_id, 'x-login-type': session.record.type })
     }
@@ -66,25 +66,19 @@ const answer =
   }
 
 /** Decides as the public listener does. */
-async function judge(
+async function admit(
   request: FastifyRequest,
   { method, target }: Original,
   { rules, sides, tokenHeader, upstreams, permissions }: VerifyOptions,
 ): Promise<Session | null> {
-  const { path } = readTarget(target)
-  const verdict = decide(path, method, rules)
+  const judged = judge(target, method, rules)
+  const { verdict } = judged
   if (verdict === null) throw new Refusal('NOT_FOUND')
   refuseDoubled(request.raw.rawHeaders, tokenHeader)
-  const session = verdict.need === 'none' ? null : await sessionOf(request, sides[verdict.need])
-  const upstream = upstreams.find(path)
+  const session = await findSession(verdict, sides.BUSINESS.getTokenValue(request), sides)
+  if (!isAdmitted(verdict, session)) throw new Refusal('NOT_LOGGED_IN')
+  const upstream = upstreams.find(judged.target.path)
   if (upstream !== null) refuseForUpstream(permissions, upstream, session)
-  return session
-}
-
-async function sessionOf(request: FastifyRequest, side: Side): Promise<Session> {
-  const token = side.getTokenValue(request)
-  const session = token === null ? null : await side.authenticate(token)
-  if (session === null) throw new Refusal('NOT_LOGGED_IN')
   return session
 }
 

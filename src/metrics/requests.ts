@@ -3,8 +3,8 @@ import type { Snapshot } from './exposition.ts'
 
 /** A request that was answered. Every word comes from the configuration or from a list of ours: labels are bounded. */
 export interface AnsweredRequest {
-  /** The rule of the gate that decided; 0 when none did. */
-  rule: number
+  /** The rule of the gate that decided, or that an exception from one did; 0 when nothing did. */
+  rule: number | 'exception'
   /** The side whose session it came with; `none` without one. */
   side: LoginType | 'none'
   /** Name of the upstream; `gateway` for a route of its own. */

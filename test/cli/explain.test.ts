@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ownRoutes } from '../../src/cli/own-routes.ts'
+import { ownRoutes } from '../../src/config/own-routes.ts'
 import { PROFILES } from '../../src/profile.ts'
 import { openWorld } from '../world.ts'
 import { run, shippedFolder } from './run.ts'
@@ -9,6 +9,12 @@ import { run, shippedFolder } from './run.ts'
 const UPSTREAMS = `upstreams:
   - { name: orders, match: /api/v1/c/orders, targets: ["http://10.0.0.5:3000", "http://10.0.0.6:3000"], rewrite: /o }
   - { name: public, match: /api/v1/public, target: "http://10.0.0.7:80", host: preserve, pass_authorization: on }
+`
+
+const EXCEPTIONS = `gate:
+  exceptions:
+    - { path: /api/v1/sys/dict/tree, needs: none }
+    - { path: /api/v1/c/orders/*, methods: [POST], needs: either }
 `
 
 const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
@@ -47,6 +53,25 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
     ['GET', '/docsx'],
     [/^rule +none speaks$/m, /^refused +NOT_FOUND$/m],
   ],
+  [
+    ['GET', '/api/v1/sys/dict/tree'],
+    [
+      /^rule +6 of profile 1$/m,
+      /^exception +gate\.exceptions\[0\] \/api\/v1\/sys\/dict\/tree \(GET, HEAD\)$/m,
+      /^needs +no session$/m,
+    ],
+    /x-login/,
+  ],
+  [
+    ['POST', '/api/v1/c/orders/7'],
+    [
+      /^rule +4 of profile 1$/m,
+      /^exception +gate\.exceptions\[1\] \/api\/v1\/c\/orders\/\* \(POST\)$/m,
+      /^needs +a live session of either side \(BUSINESS or CONSUMER\)$/m,
+      /^ +x-login-type: <BUSINESS or CONSUMER>$/m,
+    ],
+  ],
+  [['POST', '/api/v1/sys/dict/tree'], [/^rule +6 /m, /B-side session/], /exception/],
   [['GET', '/api/v1/c/../sys'], [/^refused +BAD_PATH: a dot segment$/m], /upstream/],
   [['GET', `/${'a'.repeat(3000)}`], [/^refused +URI_TOO_LONG/m]],
 ]
@@ -55,6 +80,7 @@ for (const [words, lines, absent] of EXPLANATIONS) {
   t.test(`explain ${words.join(' ').slice(0, 40)}`, async t => {
     const folder = shippedFolder(t)
     writeFileSync(join(folder, 'config/upstreams.yaml'), UPSTREAMS)
+    writeFileSync(join(folder, 'config/gateway.yaml'), EXCEPTIONS)
     const { code, output, errors } = await run(folder, ['explain', ...words], {
       environment: { NODE_ENV: 'production' },
     })

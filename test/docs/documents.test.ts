@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import t, { type Test } from 'tap'
-import { ownRoutes } from '../../src/cli/own-routes.ts'
+import { ownRoutes } from '../../src/config/own-routes.ts'
 import { PROFILES } from '../../src/profile.ts'
 import { operationNames } from '../../src/side/operations.ts'
 import { call } from '../caller.ts'

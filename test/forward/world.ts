@@ -4,15 +4,15 @@ import type { Test } from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import type { UpstreamSettings } from '../../src/config/schema.ts'
-import { createJudge } from '../../src/http/authenticate.ts'
+import { createGate, createJudge } from '../../src/http/authenticate.ts'
 import { createEnvelopes } from '../../src/http/envelope.ts'
 import { registerForwarding } from '../../src/http/forward/forward.ts'
 import { createServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import { PROFILES } from '../../src/profile.ts'
-import { Refusal } from '../../src/refusal.ts'
 import type { LoginType } from '../../src/side/record.ts'
-import type { Session } from '../../src/side/side.ts'
+import type { Session, WithHeaders } from '../../src/side/side.ts'
+import type { Token } from '../../src/token/bearer.ts'
 import { createOwnTokens } from '../../src/token/own.ts'
 import { createUpstreamTable, type UpstreamTable } from '../../src/upstream/table.ts'
 
@@ -78,12 +78,11 @@ export async function openForwardWorld(options: ForwardOptions): Promise<Forward
   app.decorateRequest('session', null)
   prepare?.(app)
   app.addHook('onRequest', createJudge(PROFILES[1].paths, tokenHeader))
-  app.addHook('onRequest', (request, _reply, done) => {
-    const need = request.verdict!.need
-    if (need === 'none') return done()
-    request.session = sessionOf(String(request.headers[tokenHeader]).replace('Bearer ', ''), need)
-    done(request.session === null ? new Refusal('NOT_LOGGED_IN') : undefined)
+  const side = (type: LoginType) => ({
+    getTokenValue: ({ headers }: WithHeaders) => String(headers[tokenHeader]).replace('Bearer ', '') as Token,
+    authenticate: (token: string) => sessionOf(token, type),
   })
+  app.addHook('onRequest', createGate({ BUSINESS: side('BUSINESS'), CONSUMER: side('CONSUMER') }))
   const permissions = createPermissions({})
   // What these tests send has no signature.
   const ownTokens = createOwnTokens({ isSigned: () => false })

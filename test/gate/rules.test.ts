@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readTarget } from '../../src/gate/path.ts'
-import { decide } from '../../src/gate/rules.ts'
+import { verdictOf } from '../../src/gate/rules.ts'
 import { PROFILES } from '../../src/profile.ts'
 
 type Row = [method: string, target: string, profile1: string, profile2: string]
@@ -55,7 +55,7 @@ const ROWS: Row[] = [
 for (const [method, target, ...expected] of ROWS) {
   for (const number of [1, 2] as const) {
     t.test(`profile ${number}: ${method} ${target} is judged ${expected[number - 1]}`, async t => {
-      const verdict = decide(readTarget(target).path, method, PROFILES[number].paths)
+      const verdict = verdictOf(readTarget(target).path, method, PROFILES[number].paths)
       t.equal(verdict === null ? 'no rule' : `${verdict.rule} ${verdict.need}`, expected[number - 1])
     })
   }

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
+import { isAdmitted } from '../../gate/decide.ts'
 import { isVersioned, type Verdict } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
@@ -56,7 +57,7 @@ export function createForwarder(options: ForwardingOptions) {
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const { target: asked, verdict, session, raw } = request
-    if (verdict === null || (verdict.need !== 'none' && session?.record.type !== verdict.need)) {
+    if (verdict === null || !isAdmitted(verdict, session)) {
       throw new Error('a request reached the forwarding without passing the gate')
     }
     const upstream = isVersioned(asked.path) ? table.find(asked.path) : null

@@ -1,6 +1,6 @@
-import type { Settings } from '../config/schema.ts'
-import { pathRulesOf, servesAdministration } from '../config/served.ts'
 import type { Profile } from '../profile.ts'
+import type { Settings } from './schema.ts'
+import { openPathsOf, servesAdministration } from './served.ts'
 
 type RouteSettings = Pick<Settings, 'api_versions' | 'session_administration' | 'console'> & {
   login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
@@ -38,7 +38,7 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
     : []
   const routes = [...publicRoutes, ...logouts, ...administration]
   return new Set([
-    ...[...pathRulesOf(settings, profile).open].flatMap(path => [`GET ${path}`, `HEAD ${path}`]),
+    ...[...openPathsOf(settings, profile)].flatMap(path => [`GET ${path}`, `HEAD ${path}`]),
     ...api_versions.flatMap(version => routes.map(route => route.replace(' ', ` /api/v${version}`))),
   ])
 }

@@ -1,0 +1,58 @@
+import { beginningOf, isCovered, isPattern, withHead } from '../gate/exceptions.ts'
+import type { CanonicalPath } from '../gate/path.ts'
+import { canBeExcepted, verdictOf } from '../gate/rules.ts'
+import { PROFILES, type Profile } from '../profile.ts'
+import type { Decoded } from './check.ts'
+import { ownRoutes } from './own-routes.ts'
+import type { KeyPath } from './written.ts'
+
+type Report = (path: KeyPath, message: string) => void
+type Entry = Decoded['gate']['exceptions'][number]
+
+const BASE = ['gate', 'exceptions'] as const
+
+/** Checks that every exception has one meaning, takes effect, and excepts nothing that must not be excepted. */
+export function checkExceptions(settings: Decoded, report: Report): void {
+  const profile = PROFILES[settings.profile]
+  const own = [...ownRoutes(settings, profile)]
+  const { exceptions } = settings.gate
+  for (const [index, entry] of exceptions.entries()) {
+    const fault = faultOfPath(entry.path, profile, own)
+    if (fault !== null) report([...BASE, index, 'path'], fault)
+    else checkReached(entry, exceptions.slice(0, index), message => report([...BASE, index], message))
+  }
+}
+
+function faultOfPath(path: string, profile: Profile, own: readonly string[]): string | null {
+  if (!isPattern(path)) {
+    return (
+      'must be a path such as /api/v1/sys/dict/tree, or /api/v1/file/* for everything below, of letters, digits and ' +
+      '- . _ ~ alone: other characters have several spellings, of which only one would be excepted'
+    )
+  }
+  const verdict = verdictOf(beginningOf(path) as CanonicalPath, 'GET', profile.paths)
+  if (verdict === null) return 'is found by no rule, and is not forwarded; write a path below /api/v<n>, or remove it'
+  if (!canBeExcepted(verdict)) {
+    return `is decided by rule ${verdict.rule}, and exceptions are from rules 4 to 6 only; remove it: such paths need no session`
+  }
+  const served = own.find(route => isCovered(path, route.slice(route.indexOf(' ') + 1)))
+  if (served === undefined) return null
+  const remedy = path.endsWith('/*') ? 'write narrower paths, without it' : 'remove it'
+  return `excepts ${served}, which the gateway serves itself; ${remedy}`
+}
+
+/** Reports methods that earlier exceptions decide for all of the paths. */
+function checkReached({ path, methods }: Entry, earlier: readonly Entry[], report: (message: string) => void): void {
+  for (const [position, method] of methods.entries()) {
+    if (methods.indexOf(method) !== position) report(`names ${method} twice; remove one`)
+    const deciding = earlier.findIndex(
+      other => isPattern(other.path) && withHead(other.methods).has(method) && isCovered(other.path, path),
+    )
+    if (deciding !== -1) {
+      report(
+        `is never reached with ${method}, for exception ${deciding + 1} in the list, ${earlier[deciding]!.path}, decides first; ` +
+          'put it before that one, or remove it',
+      )
+    }
+  }
+}
