@@ -47,8 +47,8 @@ export async function startGateway(
   const urls = new Promise<string[]>((found, failed) => {
     const read = (chunk: Buffer): void => {
       printed += chunk
-      const line = /.*https?:\/\/\S+.*http:\/\/\S+.*\n/.exec(printed)?.[0]
-      if (line !== undefined) found(line.match(/https?:\/\/[\w.[\]:]+\d/g) ?? [])
+      const line = /.*https?:\/\/\S+.*(http:\/\/|unix:)\S+.*\n/.exec(printed)?.[0]
+      if (line !== undefined) found(line.match(/https?:\/\/[\w.[\]:]+\d|unix:\S+/g) ?? [])
     }
     child.stdout!.on('data', read)
     child.stderr!.on('data', read)

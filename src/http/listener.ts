@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { listenPrivately } from './private-socket.ts'
 
 export type Address = { host: string; port: number } | { path: string }
 
@@ -11,10 +12,13 @@ export type Address = { host: string; port: number } | { path: string }
 export async function listen(app: FastifyInstance, address: Address): Promise<string> {
   await app.ready()
   const { server } = app
+  if ('path' in address) {
+    await listenPrivately(server, address.path)
+    return `unix:${address.path}`
+  }
   const listening = once(server, 'listening')
-  server.listen('path' in address ? { path: address.path } : { host: address.host, port: address.port })
+  server.listen({ host: address.host, port: address.port })
   await listening
-  if ('path' in address) return `unix:${address.path}`
   return urlOf(server.address() as AddressInfo, 'setSecureContext' in server ? 'https' : 'http')
 }
 

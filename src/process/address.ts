@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { Server } from 'node:net'
 import type { Settings } from '../config/schema.ts'
+import { listenPrivately } from '../http/private-socket.ts'
 
 /** Why a gateway cannot listen where it is told to, and what to do about it. */
 export class AddressError extends Error {}
@@ -23,8 +24,12 @@ export async function tryAddresses(settings: Settings): Promise<void> {
 
 async function open(address: { host: string; port: number } | { path: string }): Promise<Server> {
   const server = new Server(socket => socket.destroy())
+  if ('path' in address) {
+    await listenPrivately(server, address.path)
+    return server
+  }
   const listening = once(server, 'listening')
-  server.listen('path' in address ? { path: address.path } : { host: address.host, port: address.port })
+  server.listen({ host: address.host, port: address.port })
   await listening
   return server
 }

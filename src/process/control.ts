@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { connect, Server, type Socket } from 'node:net'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { listenPrivately } from '../http/private-socket.ts'
 import type { Logger } from '../log.ts'
 
 /** How a command that was sent to a running gateway ended: nothing, or what to tell whoever sent it. */
@@ -30,9 +31,7 @@ export async function openControl(folder: string, reload: () => Promise<Outcome>
     if (await isAnswered(path))
       throw new Error('another gateway runs with this data folder, and is the one that is told')
     rmSync(path, { force: true })
-    const listening = once(server, 'listening')
-    server.listen(path)
-    await listening
+    await listenPrivately(server, path)
     server.unref()
   } catch (err) {
     log.warn({ err }, '`dualgate reload` does not reach this gateway; SIGHUP does')

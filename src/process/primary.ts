@@ -54,6 +54,8 @@ export class Primary implements Running {
   /** Resolves when every worker answers. Throws why they do not, and then leaves nothing running. */
   static async start(options: PrimaryOptions): Promise<Primary> {
     const { settings, clock } = options
+    // This process makes the sockets that its workers listen on: what is made here is for its user alone.
+    process.umask(0o077)
     await tryAddresses(settings)
     const ports = new Ports(settings)
     const log = createLog(settings.log.level)

@@ -1,0 +1,87 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { request } from 'node:http'
+import { Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { listenPrivately } from '../../src/http/private-socket.ts'
+import { run } from '../cli/run.ts'
+import { newcomerFolder, startGateway } from '../process.ts'
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
+
+/** A folder with a short path: that of a socket is at most 103 bytes long. */
+function shortFolder(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'dg-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Begins something under a umask; what it starts inherits it. */
+function under<T>(umask: number, begin: () => T): T {
+  const before = process.umask(umask)
+  try {
+    return begin()
+  } finally {
+    process.umask(before)
+  }
+}
+
+t.test('a private socket has mode 0600 from its first instant on, under every umask', async t => {
+  const folder = shortFolder(t)
+  for (const umask of [0o000, 0o002, 0o077, 0o277]) {
+    const server = new Server()
+    const path = join(folder, `${umask}.sock`)
+    const listening = under(umask, () => {
+      const begun = listenPrivately(server, path)
+      t.equal(process.umask(), umask, 'which stays')
+      return begun
+    })
+    // Nothing else has run since it was made.
+    t.equal(modeOf(path), '600')
+    await listening
+    t.equal(modeOf(path), '600')
+    server.close()
+  }
+})
+
+t.test('where it cannot listen, a private socket fails, and the umask stays', async t => {
+  const before = process.umask()
+  await t.rejects(listenPrivately(new Server(), join(shortFolder(t), 'absent', 'a.sock')), { code: /EACCES|ENOENT/ })
+  t.equal(process.umask(), before)
+})
+
+const probe = (socketPath: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    request({ socketPath, path: '/livez' }, response => resolve(response.resume().statusCode))
+      .on('error', reject)
+      .end()
+  })
+
+for (const [workers, umask] of [
+  ['1', 0o000],
+  ['1', 0o002],
+  ['2', 0o000],
+] as const) {
+  const written = `umask ${umask.toString(8).padStart(3, '0')}`
+  t.test(`under ${written} and with ${workers} workers, both sockets are of the gateway's user alone`, async t => {
+    const { folder, remove } = newcomerFolder()
+    t.teardown(remove)
+    const data = shortFolder(t)
+    const internal = join(data, 'internal.sock')
+    const environment = { WORKERS: workers, DATA: data, INTERNAL__SOCKET: internal }
+    const gateway = await under(umask, () => startGateway(folder, environment))
+    t.teardown(() => gateway.end('SIGKILL'))
+    t.equal(modeOf(internal), '600')
+    t.equal(modeOf(join(data, 'control.sock')), '600')
+    t.equal(await probe(internal), 200)
+    if (workers === '1') return
+    if (process.platform === 'linux') {
+      const status = readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8')
+      t.match(status, /^Umask:\s+0077$/m, 'the sockets of the workers are made by the primary')
+    }
+    const reload = ['reload', '--config', 'config/gateway.yaml']
+    t.match(await run(folder, reload, { environment: { DATA: data } }), { code: 0 })
+    t.equal(modeOf(internal), '600')
+  })
+}
