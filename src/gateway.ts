@@ -120,7 +120,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     publish,
     openAccounts: (accounts, log) => openAccounts(accounts, clock, log),
   })
-  const upstreams = createUpstreamTable(settings.upstreams, { clock, log })
+  const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors: settings.cors !== 'off' })
   const permissions = createPermissions(settings.permissions)
   const guards = createGuards(permissions)
   const administration = createAdministration({ sides, sessions, population, jwt, clock, moments, locale })

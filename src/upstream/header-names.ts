@@ -69,6 +69,9 @@ export function isDroppedFromResponses(name: string): boolean {
   return isHopByHop(reserved) || IDENTITY.has(reserved) || isOtherSpellingOfLength(name, reserved)
 }
 
+/** Whether a header of a response says which pages may read it, or send what they like (the CORS protocol of Fetch). */
+export const isCors = (name: string): boolean => reservedForm(name).startsWith('access-control-')
+
 /**
  * The names that a `Connection` header declares hop-by-hop, lower-case, as far as it may; `null` for none, which is
  * nearly always so.

@@ -1,4 +1,4 @@
-import { isDroppedFromResponses, namedByConnection, remembering } from './header-names.ts'
+import { isCors, isDroppedFromResponses, namedByConnection, remembering } from './header-names.ts'
 
 export interface ResponseHead {
   /** Names and values in turn; several `Set-Cookie` stay several. */
@@ -11,6 +11,8 @@ export interface ResponseCircumstances {
   status: number
   /** What the gateway itself says to the caller (CORS, request id): it replaces what the upstream says of the same name. */
   ours: Readonly<Record<string, number | string | string[] | undefined>>
+  /** Whether the upstream decides which pages may read the answer; else what it says of that is dropped. */
+  passCors: boolean
   /** Whether a trailer section can follow the body: the caller speaks HTTP/1.1, and the answer has a body. */
   mayTrail: boolean
 }
@@ -26,20 +28,22 @@ const SPECIAL = new Set(['connection', 'transfer-encoding', 'trailer', 'content-
 
 const judge = remembering(name => {
   const lower = name.toLowerCase()
-  return { lower, isDropped: isDroppedFromResponses(name), isSpecial: SPECIAL.has(lower) }
+  const isSpecial = SPECIAL.has(lower)
+  return { lower, isDropped: isDroppedFromResponses(name) && !isSpecial, isSpecial, isCors: isCors(name) }
 })
 
 /**
  * Makes a caller's response head of an upstream's raw one. Throws on a transfer coding that is not plain `chunked`:
  * the body would arrive in a coding that nobody announces any more.
  */
-export function responseHead(raw: readonly string[], { status, ours, mayTrail }: ResponseCircumstances): ResponseHead {
+export function responseHead(raw: readonly string[], circumstances: ResponseCircumstances): ResponseHead {
+  const { status, ours, passCors, mayTrail } = circumstances
   const headers: string[] = []
   const special: Record<string, string> = {}
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!
-    const { lower, isDropped, isSpecial } = judge(name)
-    if (isDropped && !isSpecial) continue
+    const { lower, isDropped, isSpecial, isCors } = judge(name)
+    if (isDropped || (isCors && !passCors)) continue
     const value = raw[i + 1]!
     if (isSpecial) special[lower] = special[lower] === undefined ? value : `${special[lower]},${value}`
     else if (ours[lower] === undefined || ADDING.has(lower)) headers.push(name, value)

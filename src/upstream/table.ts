@@ -33,6 +33,8 @@ export interface Upstream {
   /** Whether `Host` is the caller's or the target's. */
   readonly host: 'preserve' | 'target'
   readonly passAuthorization: boolean
+  /** Whether its answers say themselves which pages of other origins may read them. */
+  readonly passCors: boolean
   /** The largest request body, in bytes; `Infinity` for no limit. */
   readonly bodyLimit: number
   /** How often an idempotent request without a body is sent again. */
@@ -66,6 +68,8 @@ export interface UpstreamCircumstances {
   clock?: Clock
   /** Where changes in how targets stand are written, one line each. */
   log?: Pick<Logger, 'info' | 'warn'>
+  /** Whether the gateway decides which pages of other origins may read answers. */
+  ownsCors?: boolean
 }
 
 export interface UpstreamTable {
@@ -116,7 +120,8 @@ export function createUpstreamTable(
   }
 }
 
-function createUpstream(settings: UpstreamSettings, { clock = systemClock, log }: UpstreamCircumstances): Upstream {
+function createUpstream(settings: UpstreamSettings, circumstances: UpstreamCircumstances): Upstream {
+  const { clock = systemClock, log, ownsCors = false } = circumstances
   const { name, match, rewrite, host, timeouts, connections, ejection } = settings
   const urls = settings.targets ?? (settings.target === undefined ? [] : [settings.target])
   if (urls.length === 0) throw new Error(`upstream ${name} has no target`)
@@ -137,6 +142,7 @@ function createUpstream(settings: UpstreamSettings, { clock = systemClock, log }
     idle: timeouts.idle,
     host,
     passAuthorization: settings.pass_authorization,
+    passCors: !ownsCors,
     bodyLimit: settings.body_limit ?? Number.POSITIVE_INFINITY,
     retries: settings.retries,
     webSocket: settings.websocket === 'off' ? null : settings.websocket,

@@ -6,9 +6,35 @@ type Headers = [name: string, value: string][]
 const raw = (headers: Headers): string[] => headers.flat()
 
 function received(headers: Headers, circumstances: Partial<ResponseCircumstances> = {}): Headers {
-  const flat = responseHead(raw(headers), { status: 200, ours: {}, mayTrail: true, ...circumstances }).headers
+  const flat = responseHead(raw(headers), {
+    status: 200,
+    ours: {},
+    passCors: true,
+    mayTrail: true,
+    ...circumstances,
+  }).headers
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!])
 }
+
+t.test('what an upstream says of CORS is dropped where the gateway decides, in every spelling', async t => {
+  const headers: [string, string][] = [
+    ['Access-Control-Allow-Origin', '*'],
+    ['access_control_allow_origin', '*'],
+    ['ACCESS-CONTROL-MAX-AGE', '5'],
+    ['Access', 'kept'],
+    ['Vary', 'Origin'],
+  ]
+  const ours = { 'access-control-allow-origin': 'https://admin.example', vary: 'Origin' }
+  t.same(
+    received(headers, { passCors: false }).map(([name]) => name),
+    ['Access', 'Vary'],
+  )
+  t.same(
+    received(headers, { passCors: false, ours }).map(([name]) => name),
+    ['Access', 'Vary', ...Object.keys(ours)],
+  )
+  t.equal(received(headers).length, headers.length)
+})
 
 t.test('what an upstream says arrives as it said it', async t => {
   const headers: Headers = [
@@ -102,7 +128,7 @@ t.test('204 has no length, 304 keeps it', async t => {
 })
 
 t.test('whether the length is known is told', async t => {
-  const circumstances = { status: 200, ours: {}, mayTrail: true }
+  const circumstances = { status: 200, ours: {}, passCors: true, mayTrail: true }
   t.equal(responseHead(raw([['content-length', '5']]), circumstances).hasLength, true)
   t.equal(responseHead(raw([['transfer-encoding', 'chunked']]), circumstances).hasLength, false)
 })

@@ -92,6 +92,7 @@ export class Exchange implements Receiver, Departure {
     const head = responseHead(headers, {
       status,
       ours: this.#reply.getHeaders(),
+      passCors: this.#upstream.passCors,
       mayTrail: httpVersionMinor > 0 && method !== 'HEAD',
     })
     this.#hasLength = head.hasLength

@@ -103,9 +103,10 @@ export class Opening {
 
   /** The caller's headers of an upstream's answer; `null` when they are such that there is none. */
   #headersOf({ statusCode = 0, rawHeaders }: IncomingMessage): string[] | null {
+    const { reply, upstream } = this.#options
     try {
-      return responseHead(rawHeaders, { status: statusCode, ours: this.#options.reply.getHeaders(), mayTrail: false })
-        .headers
+      const said = { status: statusCode, ours: reply.getHeaders(), passCors: upstream.passCors, mayTrail: false }
+      return responseHead(rawHeaders, said).headers
     } catch (error) {
       return this.#fail(error as Error)
     }
