@@ -8,7 +8,7 @@ import { isVersioned, type Need, type PathRules, type Verdict } from '../gate/ru
 import { PROFILES } from '../profile.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType, SessionRecord } from '../side/record.ts'
-import { asToken } from '../token/bearer.ts'
+import type { Token } from '../token/bearer.ts'
 import { createRequestHeaders } from '../upstream/headers.ts'
 import { createUpstreamTable, type Upstream } from '../upstream/table.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
@@ -127,16 +127,17 @@ function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
   return { user_id: '<user id>', type, created_at: '', extra: {} }
 }
 
+const TOKEN = '<token>' as Token
+
 /** The headers of the very request that would be sent, for a caller who sends a token and nothing else. */
 function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }: ReadSettings): string[] {
-  const token = asToken('a.b.c')!
   const session =
-    verdict.need === 'none' ? null : { token, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
+    verdict.need === 'none' ? null : { token: TOKEN, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
   const host = '<host of the gateway>'
   // The token that is sent is one of ours.
-  const headers = createRequestHeaders(jwt.token_name.toLowerCase(), { isIn: () => true })(
+  const headers = createRequestHeaders(jwt.token_name.toLowerCase(), { isIn: () => true, bareOf: () => TOKEN })(
     {
-      rawHeaders: ['Host', host, jwt.token_name, 'Bearer <token>'],
+      rawHeaders: ['Host', host, jwt.token_name, `Bearer ${TOKEN}`],
       connection: undefined,
       verdict,
       session,

@@ -77,6 +77,16 @@ const WebSocket = Variant(
   'WebSockets to this upstream.',
 )
 
+const PassAuthorization = Type.Codec(
+  Type.Union([Type.Boolean(), Type.Literal('on'), Type.Literal('off'), Type.Literal('bare')], {
+    default: 'off',
+    'x-form': 'on, off or bare',
+    description: 'Pass the token header on to the upstream: as it was sent (on), or as the token alone (bare).',
+  }),
+)
+  .Decode((value): 'on' | 'off' | 'bare' => (typeof value === 'boolean' ? (value ? 'on' : 'off') : value))
+  .Encode(value => value)
+
 const UpstreamSchemaProperties = {
   name: Type.String({
     pattern: '^[A-Za-z0-9._-]{1,64}$',
@@ -164,7 +174,7 @@ const UpstreamSchemaProperties = {
     },
     'What the upstream is told of the caller beside id and type.',
   ),
-  pass_authorization: Switch(false, 'Pass the token header on to the upstream.'),
+  pass_authorization: PassAuthorization,
 }
 
 /** One entry of `config/upstreams.yaml` (design: Upstreams). */
@@ -179,6 +189,7 @@ export const UpstreamsFileSchema = Type.Object(
 export type UpstreamSettings = Type.StaticDecode<typeof UpstreamSchema>
 
 export type EjectionSettings = Type.StaticDecode<typeof Ejection>
+export type PassAuthorization = UpstreamSettings['pass_authorization']
 export type IdentitySettings = UpstreamSettings['identity']
 export type ConnectionSettings = Type.StaticDecode<typeof Connections>
 export type WebSocketSettings = Type.StaticDecode<typeof WebSocket>

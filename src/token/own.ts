@@ -1,10 +1,12 @@
-import { asToken } from './bearer.ts'
+import { asToken, readBearer } from './bearer.ts'
 import type { Jwt } from './jwt.ts'
 
 /** Finds tokens of this gateway in what goes on to upstreams: whoever gets one can act as its user. */
 export interface OwnTokens {
   /** Whether the value of a header holds one, under whatever scheme. */
   isIn(value: string): boolean
+  /** A value that is one without its scheme; any other value as it is. */
+  bareOf(value: string): string
   /** A query (`''`, or with its `?`) without the parameters `token` that hold one; the rest of it byte for byte. */
   removedFrom(query: string): string
 }
@@ -41,6 +43,10 @@ export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
 
   return {
     isIn,
+    bareOf(value) {
+      const token = readBearer(value)
+      return token !== null && jwt.isSigned(token) ? token : value
+    },
     removedFrom(query) {
       if (query.length < SHORTEST || !HAS_NAMED.test(query)) return query
       const rest = query.split(PARAMETERS).filter(isKept).join('')
@@ -49,6 +55,6 @@ export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
   }
 }
 
-/** Tokens are ASCII: what escapes a character of another kind, or nothing, cannot be part of one. */
+/** Tokens are ASCII: the bytes of every other character separate, and so does what escapes nothing. */
 const unescaped = (text: string): string =>
-  text.replace(/%([0-7][0-9A-Fa-f])/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))

@@ -1,3 +1,4 @@
+import type { PassAuthorization } from '../config/upstream-schema.ts'
 import type { Verdict } from '../gate/rules.ts'
 import type { Session } from '../side/side.ts'
 import type { OwnTokens } from '../token/own.ts'
@@ -22,42 +23,36 @@ export interface IncomingRequest {
 export interface HeaderPolicy {
   /** The value of `Host`. */
   host: string
-  /** Whether the headers that carry tokens go on, ours in them or not. */
-  passAuthorization: boolean
+  /** Whether the headers that carry tokens go on, ours in them or not; with `bare` ours go on without a scheme. */
+  passAuthorization: PassAuthorization
 }
 
 /** What happens to a header, by its name alone. */
-type Fate = 'keep' | 'drop' | 'authorization' | 'cookie'
+type Fate = 'keep' | 'drop' | 'authorization' | 'token' | 'cookie'
+
+type JudgedTokens = Pick<OwnTokens, 'isIn' | 'bareOf'>
 
 export type RequestHeaders = (request: IncomingRequest, policy: HeaderPolicy) => string[]
 
 /**
- * Makes the headers of upstream requests: names and values in turn, `host` first, then what the caller sent and may
+ * Makes the headers of upstream requests: names and values in turn, `host` first, then what the client sent and may
  * send, ours last. `tokenHeader` is the lower-case name of the header that carries the token.
  */
-export function createRequestHeaders(tokenHeader: string, ownTokens: Pick<OwnTokens, 'isIn'>): RequestHeaders {
-  const reservedToken = reservedForm(tokenHeader)
-  const fateOf = remembering((name): Fate => {
-    const reserved = reservedForm(name)
-    // `Host` is set by the upstream's option, first of all.
-    if (reserved === 'host' || isDroppedFromRequests(name)) return 'drop'
-    if (reserved === 'authorization' || reserved === reservedToken) return 'authorization'
-    return reserved === 'cookie' ? 'cookie' : 'keep'
-  })
+export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedTokens): RequestHeaders {
+  const fateOf = createFates(tokenHeader)
+
+  /** What goes on of the authorization of a request without a session; `null` for nothing. */
+  function judged(value: string, pass: 'off' | 'bare'): string | null {
+    if (pass === 'bare') return ownTokens.bareOf(value)
+    return ownTokens.isIn(value) ? null : value
+  }
 
   return (request, policy) => {
-    const { rawHeaders, session, verdict } = request
+    const { passAuthorization: pass } = policy
+    const { rawHeaders, session } = request
     const named = namedByConnection(request.connection)
-    // An OPTIONS request passed without a session only because of its method: it carries nothing that authenticates.
-    const bare = verdict.rule === 2
-    const passed: Record<Fate, boolean> = {
-      keep: true,
-      drop: false,
-      // Where no session was needed a backend may have an authorization of its own: what is not ours is passed.
-      authorization: !bare && (policy.passAuthorization || session === null),
-      cookie: !bare,
-    }
-    const isJudged = !policy.passAuthorization
+    const passed = passedFates(request, pass)
+    const isJudged = session === null && pass !== 'on'
     const headers = ['host', policy.host]
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const name = rawHeaders[i]!
@@ -65,11 +60,37 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: Pick<OwnTok
       if (!passed[fate]) continue
       if (named !== null && fate === 'keep' && named.has(name.toLowerCase())) continue
       const value = rawHeaders[i + 1]!
-      if (isJudged && fate === 'authorization' && ownTokens.isIn(value)) continue
-      headers.push(name, value)
+      const passedOn = isJudged && (fate === 'authorization' || fate === 'token') ? judged(value, pass) : value
+      if (passedOn !== null) headers.push(name, passedOn)
     }
+    if (pass === 'bare' && session !== null) headers.push(tokenHeader, session.token)
     addOurs(headers, request)
     return headers
+  }
+}
+
+function createFates(tokenHeader: string): (name: string) => Fate {
+  const reservedToken = reservedForm(tokenHeader)
+  return remembering(name => {
+    const reserved = reservedForm(name)
+    // `Host` is set by the upstream's option, first of all.
+    if (reserved === 'host' || isDroppedFromRequests(name)) return 'drop'
+    if (reserved === reservedToken) return 'token'
+    if (reserved === 'authorization') return 'authorization'
+    return reserved === 'cookie' ? 'cookie' : 'keep'
+  })
+}
+
+function passedFates({ session, verdict }: IncomingRequest, pass: PassAuthorization): Record<Fate, boolean> {
+  // An OPTIONS request passed without a session only because of its method: it carries nothing that authenticates.
+  const isOptions = verdict.rule === 2
+  return {
+    keep: true,
+    drop: false,
+    // Where no session was needed a backend may have an authorization of its own: what is not ours is passed.
+    authorization: !isOptions && (pass !== 'off' || session === null),
+    token: !isOptions && (pass === 'on' || session === null),
+    cookie: !isOptions,
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { UpstreamSettings } from '../config/schema.ts'
-import type { WebSocketSettings } from '../config/upstream-schema.ts'
+import type { PassAuthorization, WebSocketSettings } from '../config/upstream-schema.ts'
 import { readUpstreamTls } from '../config/upstream-tls.ts'
 import { type CanonicalPath, checkRewritten } from '../gate/path.ts'
 import type { Logger } from '../log.ts'
@@ -32,7 +32,7 @@ export interface Upstream {
   readonly idle: number
   /** Whether `Host` is the caller's or the target's. */
   readonly host: 'preserve' | 'target'
-  readonly passAuthorization: boolean
+  readonly passAuthorization: PassAuthorization
   /** Whether its answers say themselves which pages of other origins may read them. */
   readonly passCors: boolean
   /** The largest request body, in bytes; `Infinity` for no limit. */

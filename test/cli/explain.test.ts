@@ -9,6 +9,7 @@ import { run, shippedFolder } from './run.ts'
 const UPSTREAMS = `upstreams:
   - { name: orders, match: /api/v1/c/orders, targets: ["http://10.0.0.5:3000", "http://10.0.0.6:3000"], rewrite: /o }
   - { name: public, match: /api/v1/public, target: "http://10.0.0.7:80", host: preserve, pass_authorization: on }
+  - { name: whole, match: /api/v1/c/whole, target: "http://10.0.0.8:80", pass_authorization: bare }
 `
 
 const EXCEPTIONS = `gate:
@@ -43,6 +44,11 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
       /^ +Authorization: Bearer <token>$/m,
     ],
     /x-login/,
+  ],
+  [
+    ['GET', '/api/v1/c/whole'],
+    [/^answered by +upstream whole /m, /^ +authorization: <token>$/m, /^ +x-login-id: <user id>$/m],
+    /Bearer/,
   ],
   [['POST', '/api/v1/public/b/login'], [/^answered by +the gateway itself$/m]],
   [

@@ -63,6 +63,40 @@ t.test('a token goes on neither in Authorization nor in the header of its own', 
   }
 })
 
+t.test('an upstream that takes the header whole gets the bare token, and one without an exception none', async t => {
+  const world = await open(t)
+  const { url: target } = world.upstream
+  const whole = await open(t, {
+    config: {
+      gate: { exceptions: [{ path: '/api/v1/sys/open', needs: 'none' }] },
+      upstreams: [
+        { name: 'whole', match: '/api/v1/c', target, pass_authorization: 'bare', websocket: {} },
+        { name: 'open', match: '/api/v1/public', target, pass_authorization: 'bare' },
+        { name: 'none', match: '/api', target },
+      ],
+    },
+  })
+  const token = await whole.gateway.sides.consumer.login(undefined, someone())
+  for (const authorization of [token, `Bearer ${token}`, `bEARER ${token}`]) {
+    for (const path of ['/api/v1/c/x', OPEN]) {
+      await whole.call({ path: `${path}?token=${token}`, headers: { authorization } })
+      t.match(
+        last(world),
+        { url: `${path}?token=${token}`, headers: { authorization: token } },
+        `${path}: ${authorization}`,
+      )
+    }
+    await whole.call({ path: `/api/v1/sys/open?token=${token}&a=1`, headers: { authorization } })
+    t.match(last(world), { url: '/api/v1/sys/open?a=1', headers: { authorization: undefined } })
+  }
+  await whole.call({ path: OPEN, headers: { authorization: 'Basic YTpi' } })
+  t.match(last(world).headers, { authorization: 'Basic YTpi' })
+  const handshake = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
+  const key = { 'sec-websocket-key': Buffer.alloc(16).toString('base64') }
+  await whole.call({ path: `/api/v1/c/x?token=${token}`, headers: { ...handshake, ...key } })
+  t.match(last(world), { url: '/api/v1/c/x', headers: { authorization: token } }, 'also when a handshake brought it')
+})
+
 t.test('an upstream that gets tokens gets them as they were sent, on public paths and in the query too', async t => {
   const world = await open(t)
   const passing = await open(t, {

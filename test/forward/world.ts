@@ -55,7 +55,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     name: 'backend',
     match: '/api',
     host: 'target',
-    pass_authorization: false,
+    pass_authorization: 'off',
     websocket: 'off',
     end_with_session: false,
     balance: 'round-robin',

@@ -29,6 +29,14 @@ t.test('a value that would cost many checks counts as one that holds a token', a
   t.equal(checked.length, 16)
 })
 
+t.test('a token of ours loses its scheme, and no other value anything', async t => {
+  const { bareOf } = open()
+  for (const value of [OWN, `Bearer ${OWN}`, `bEARER ${OWN}`]) t.equal(bareOf(value), OWN, value)
+  for (const value of [OTHER, `Bearer ${OTHER}`, 'Basic YTpi', `Token ${OWN}`, `Bearer  ${OWN}`, '', 'Bearer ']) {
+    t.equal(bareOf(value), value, value)
+  }
+})
+
 t.test('only the parameter that holds a token is removed', async t => {
   const { removedFrom } = open()
   t.equal(removedFrom(`?a=%2F&token=${OWN}&token=${OTHER}&b=;`), `?a=%2F&token=${OTHER}&b=;`)

@@ -18,7 +18,10 @@ interface Case extends Partial<Omit<IncomingRequest, 'rawHeaders' | 'connection'
 }
 
 /** Values that stand for tokens of ours, and for others. */
-const OWN_TOKENS = { isIn: (value: string) => value.startsWith('Bearer ours') }
+const OWN_TOKENS = {
+  isIn: (value: string) => value.startsWith('Bearer ours'),
+  bareOf: (value: string) => (value === 'Bearer ours' ? 'ours' : value),
+}
 
 const AUTHENTICATED: Verdict = { need: 'CONSUMER', rule: 4 }
 const PUBLIC: Verdict = { need: 'none', rule: 3 }
@@ -40,7 +43,7 @@ function sent(headers: Headers, { tokenHeader = 'authorization', policy, ...requ
       host: 'shop.example',
       ...request,
     },
-    { host: 'backend:3000', passAuthorization: false, ...policy },
+    { host: 'backend:3000', passAuthorization: 'off', ...policy },
   )
   const pairs: Headers = []
   for (let i = 0; i < flat.length; i += 2) pairs.push([flat[i]!.toLowerCase(), flat[i + 1]!])
@@ -219,7 +222,7 @@ t.test('who gets the header with the token', async t => {
     ['X-Token', 'b'],
     ['Cookie', 'c'],
   ]
-  const pass = { policy: { passAuthorization: true } }
+  const pass = { policy: { passAuthorization: 'on' } } as const
   const open = { verdict: PUBLIC, session: null }
   const preflight = { verdict: PREFLIGHT, session: null }
   const custom = { tokenHeader: 'x-token' }
@@ -251,7 +254,7 @@ t.test('a token of ours is not passed on where no session was needed, unless the
     const key = name.toLowerCase()
     t.same(valuesOf(key, sent([[name, 'Bearer ours']], open)), [], name)
     t.same(valuesOf(key, sent([[name, 'Bearer other']], open)), ['Bearer other'], `${name} of another scheme`)
-    const passed = sent([[name, 'Bearer ours']], { ...open, policy: { passAuthorization: true } })
+    const passed = sent([[name, 'Bearer ours']], { ...open, policy: { passAuthorization: 'on' } })
     t.same(valuesOf(key, passed), ['Bearer ours'], `${name}, passed on`)
   }
   const spelledTwice: Headers = [
@@ -259,6 +262,35 @@ t.test('a token of ours is not passed on where no session was needed, unless the
     ['X_Token', 'Bearer ours'],
   ]
   t.same(valuesOf('x_token', sent(spelledTwice, open)), [], 'each value is judged by itself')
+})
+
+t.test('an upstream that takes the header whole gets the token bare, whatever the client sent', async t => {
+  const bare = { policy: { passAuthorization: 'bare' } } as const
+  const SENT: Headers[] = [
+    [['Authorization', 'Bearer a.b.c']],
+    [['authorization', 'a.b.c']],
+    [['AUTHORIZATION', 'bEARER a.b.c']],
+    [['Connection', 'authorization']],
+    [],
+  ]
+  for (const headers of SENT) t.same(valuesOf('authorization', sent(headers, bare)), ['a.b.c'], headers.flat().join())
+  const custom = { ...bare, tokenHeader: 'x-token' }
+  const both: Headers = [
+    ['X-Token', 'Bearer a.b.c'],
+    ['X_Token', 'forged'],
+    ['Authorization', 'Basic YTpi'],
+  ]
+  t.same(valuesOf('x-token', sent(both, custom)), ['a.b.c'])
+  t.same(valuesOf('x_token', sent(both, custom)), [], 'another spelling of it does not stand beside it')
+  t.same(valuesOf('authorization', sent(both, custom)), ['Basic YTpi'], 'what is of another scheme is passed')
+  const open = { ...bare, verdict: PUBLIC, session: null }
+  for (const value of ['Bearer other', 'Basic YTpi', 'Bearer']) {
+    t.same(valuesOf('authorization', sent([['Authorization', value]], open)), [value], `${value} without a session`)
+  }
+  t.same(valuesOf('authorization', sent([['Authorization', 'Bearer ours']], open)), ['ours'], 'without a session')
+  t.same(valuesOf('authorization', sent([], open)), [], 'without a session there is none to send')
+  const preflight = { ...bare, verdict: PREFLIGHT, session: null }
+  t.same(valuesOf('authorization', sent([['Authorization', 'Bearer ours']], preflight)), [], 'nor with OPTIONS')
 })
 
 t.test('without a session there is no identity', async t => {
@@ -294,10 +326,10 @@ t.test('names that callers make up do not accumulate', async t => {
     host: 'h',
   }
   for (let i = 0; i < 3000; i++)
-    build({ ...request, rawHeaders: [`x-made-up-${i}`, '1'] }, { host: 'h', passAuthorization: false })
+    build({ ...request, rawHeaders: [`x-made-up-${i}`, '1'] }, { host: 'h', passAuthorization: 'off' })
   const headers = build(
     { ...request, rawHeaders: ['X_Login_Id', '1', 'X-Fine', '2'] },
-    { host: 'h', passAuthorization: false },
+    { host: 'h', passAuthorization: 'off' },
   )
   t.notOk(headers.includes('X_Login_Id'))
   t.ok(headers.includes('X-Fine'))

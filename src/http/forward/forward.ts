@@ -108,7 +108,7 @@ function createOutgoing({ tokenHeader, ownTokens }: Pick<ForwardingOptions, 'tok
     const path = upstream.forwardedPath(asked.path)
     const headers = requestHeaders(incoming, { host: own, passAuthorization: upstream.passAuthorization })
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
-    const query = upstream.passAuthorization ? asked.query : ownTokens.removedFrom(asked.query)
+    const query = upstream.passAuthorization === 'off' ? ownTokens.removedFrom(asked.query) : asked.query
     return { method, path: path + query, headers, body: null }
   }
 }
