@@ -1,5 +1,6 @@
 import { openAccounts } from './account/open.ts'
 import { createPermissions } from './account/permissions.ts'
+import { createAccountRights } from './account/rights.ts'
 import { createAdministration } from './administration/administration.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Certificate } from './config/certificate.ts'
@@ -121,7 +122,10 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     openAccounts: (accounts, log) => openAccounts(accounts, clock, log),
   })
   const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors: settings.cors !== 'off' })
-  const permissions = createPermissions(settings.permissions)
+  const { roles, source: rightsFrom, remember } = settings.permissions
+  const holderOf =
+    rightsFrom === 'accounts' ? createAccountRights({ sources: login.sources, clock, remember }) : undefined
+  const permissions = createPermissions(roles, holderOf)
   const guards = createGuards(permissions)
   const administration = createAdministration({ sides, sessions, population, jwt, clock, moments, locale })
   const accessLog = settings.log.access ? (options.log ?? createBatchedLog(settings.log.level)) : null

@@ -14,6 +14,12 @@ export interface Account {
   extra: Extra
 }
 
+/** What an account grants to each of its sessions. */
+export interface Rights {
+  roles: readonly string[]
+  permissions: readonly string[]
+}
+
 /** Where accounts are looked up. Absence is `null`; a source that fails throws `Unavailable`, which is never "wrong password". */
 export interface AccountSource {
   findByUsername(username: string): Promise<Account | null>
@@ -21,3 +27,11 @@ export interface AccountSource {
   highestCost?(): number
   close(): Promise<void>
 }
+
+/** Where the rights of users are looked up, by the same accounts and with the same law. */
+export interface RightsSource {
+  /** What the account with this login id may do; `null` when there is none, or it is not `ACTIVE`. */
+  findRights(id: string): Promise<Rights | null>
+}
+
+export type Accounts = AccountSource & RightsSource

@@ -1,5 +1,5 @@
 import { type Extra, faultOfExtra, isLoginId } from '../side/record.ts'
-import type { Account, AccountStatus } from './accounts.ts'
+import type { Account, AccountStatus, Rights } from './accounts.ts'
 
 /**
  * Reads what a database or a backend answered for a name. `id`, `username`, `password` and `status` have to be there, in
@@ -9,14 +9,11 @@ import type { Account, AccountStatus } from './accounts.ts'
  * is null or no bcrypt hash fits no password, so such an account exists and nobody can sign in to it.
  */
 export function readAccount(fields: readonly (readonly [name: string, value: unknown])[]): Account {
+  checkNames(fields)
   const known = new Map<string, unknown>()
   const extra: [string, unknown][] = []
-  const names = new Set<string>()
   for (const [name, value] of fields) {
     const lower = name.toLowerCase()
-    // Two columns of one name, as a join yields them: which of two ids is the user's cannot be known.
-    if (names.has(lower)) throw new Error(`two fields are named "${name}"`)
-    names.add(lower)
     if (KNOWN.has(lower)) known.set(lower, value)
     else if (value !== null && value !== undefined)
       extra.push([name, LISTS.has(lower) ? listOf(name, value) : plain(name, value)])
@@ -33,6 +30,28 @@ export function readAccount(fields: readonly (readonly [name: string, value: unk
     passwordHash: textOf('password', known.get('password')) ?? '',
     status: statusOf(known.get('status')),
     extra: checkedExtra(extra),
+  }
+}
+
+/**
+ * Reads what was answered for a login id: `id`, `status`, `roles` and `permissions`; the lists may be absent or null, and
+ * nothing else is read. `null` when the account is not active, or is another one: some databases find 1 for the text 01.
+ */
+export function readRights(id: string, fields: readonly (readonly [name: string, value: unknown])[]): Rights | null {
+  checkNames(fields)
+  const known = new Map(fields.map(([name, value]) => [name.toLowerCase(), value]))
+  for (const name of ['id', 'status']) if (!known.has(name)) throw new Error(`there is no field "${name}"`)
+  if (textOf('id', known.get('id')) !== id || statusOf(known.get('status')) !== 'ACTIVE') return null
+  const list = (name: string): string[] => (known.get(name) == null ? [] : listOf(name, known.get(name)))
+  return { roles: list('roles'), permissions: list('permissions') }
+}
+
+/** Two columns of one name, as a join yields them: which of two ids is the user's cannot be known. */
+function checkNames(fields: readonly (readonly [name: string, value: unknown])[]): void {
+  const names = new Set<string>()
+  for (const [name] of fields) {
+    if (names.has(name.toLowerCase())) throw new Error(`two fields are named "${name}"`)
+    names.add(name.toLowerCase())
   }
 }
 

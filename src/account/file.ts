@@ -3,22 +3,25 @@ import type { FileAccountsSettings } from '../config/account-schema.ts'
 import { ConfigurationError } from '../config/fault.ts'
 import type { Logger } from '../log.ts'
 import { Unavailable } from '../refusal.ts'
-import type { Account, AccountSource } from './accounts.ts'
+import type { Account, Accounts } from './accounts.ts'
 import { type AccountEntry, nameKey, parseAccounts } from './file-document.ts'
 import { COST, costOf } from './password.ts'
 
 export { addAccount, firstAccount, listAccounts, removeAccount, setPassword } from './file-edit.ts'
 export { generateAccountId } from './id.ts'
 
-type Accounts = ReadonlyMap<string, Account>
+interface Read {
+  byName: ReadonlyMap<string, Account>
+  byId: ReadonlyMap<string, Account>
+}
 
 /**
  * Accounts in a YAML file. It is looked at on every look-up and read again when it changed. A version with faults is
  * logged once and the one before it stays; without one the source is `Unavailable`. No file is a file without accounts.
  */
-export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Logger, 'error'>): AccountSource {
+export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Logger, 'error'>): Accounts {
   let version: string | null = null
-  let accounts: Accounts | null = null
+  let accounts: Read | null = null
   let highestCost = COST
   let reading: Promise<void> | null = null
 
@@ -35,38 +38,52 @@ export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Log
     version = found
   }
 
+  async function current(): Promise<Read> {
+    const found = await versionOf(path)
+    if (found !== version) {
+      reading ??= read(found).finally(() => {
+        reading = null
+      })
+      await reading
+    }
+    if (accounts === null) throw new Unavailable(`${path} has faults`)
+    return accounts
+  }
+
   return {
     async findByUsername(username) {
-      const found = await versionOf(path)
-      if (found !== version) {
-        reading ??= read(found).finally(() => {
-          reading = null
-        })
-        await reading
-      }
-      if (accounts === null) throw new Unavailable(`${path} has faults`)
-      return accounts.get(nameKey(username)) ?? null
+      return (await current()).byName.get(nameKey(username)) ?? null
+    },
+    async findRights(id) {
+      const account = (await current()).byId.get(id)
+      if (account === undefined || account.status !== 'ACTIVE') return null
+      const { roles, permissions } = account.extra as { roles: string[]; permissions: string[] }
+      return { roles, permissions }
     },
     highestCost: () => highestCost,
     async close() {},
   }
 }
 
-function highestCostOf(accounts: Accounts): number {
-  const costs = [...accounts.values()].map(({ passwordHash }) => costOf(passwordHash) ?? 0)
+function highestCostOf(accounts: Read): number {
+  const costs = [...accounts.byName.values()].map(({ passwordHash }) => costOf(passwordHash) ?? 0)
   return costs.length === 0 ? COST : Math.max(...costs)
 }
 
-/** The accounts of a file by lower-case name. Throws `ConfigurationError` with everything that is wrong with it. */
-export async function readAccounts(path: string): Promise<Accounts> {
+/** The accounts of a file, by lower-case name and by login id. Throws `ConfigurationError` with everything that is wrong with it. */
+export async function readAccounts(path: string): Promise<Read> {
   let text: string
   try {
     text = await readFile(path, 'utf8')
   } catch (fault) {
-    if (isAbsent(fault)) return new Map()
+    if (isAbsent(fault)) return { byName: new Map(), byId: new Map() }
     throw fault
   }
-  return new Map(parseAccounts(text, path).entries.map(entry => [nameKey(entry.username), accountOf(entry)]))
+  const found = parseAccounts(text, path).entries.map(accountOf)
+  return {
+    byName: new Map(found.map(account => [nameKey(account.username), account])),
+    byId: new Map(found.map(account => [account.id, account])),
+  }
 }
 
 /** What changes whenever the file is written or replaced. */

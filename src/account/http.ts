@@ -4,8 +4,8 @@ import type { Clock } from '../clock.ts'
 import type { HttpAccountsSettings } from '../config/account-schema.ts'
 import { Refusal, Unavailable } from '../refusal.ts'
 import { isPlainObject } from '../side/record.ts'
-import type { AccountSource } from './accounts.ts'
-import { readAccount } from './answer.ts'
+import type { Accounts } from './accounts.ts'
+import { readAccount, readRights } from './answer.ts'
 import { createTurns } from './turns.ts'
 
 const MAX_ANSWER_BYTES = 65_536
@@ -19,12 +19,12 @@ export const SIGNATURE_HEADER = 'x-dualgate-signature'
 /**
  * Accounts that a backend answers (design: B-side login). It is posted `{"username":"…"}` as JSON and answers 200 with
  * `id`, `username`, `password` (the bcrypt hash), `status` and whatever else goes into the session, or 404 for a name
- * that nobody has. Everything else is a failure of the source, a redirect too.
+ * that nobody has. For the rights of a user it is posted `{"id":"…"}`. Everything else is a failure of the source, a redirect too.
  *
  * The question is signed as `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.<body>`; a backend refuses a `t` that is
  * minutes off, and compares in constant time.
  */
-export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSettings, clock: Clock): AccountSource {
+export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSettings, clock: Clock): Accounts {
   const agent = new Agent({
     connections: CONNECTIONS,
     connect: { timeout },
@@ -40,11 +40,11 @@ export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSetting
   }
 
   /** The time runs from the call on: for waiting, connecting and answering together. */
-  async function ask(username: string): Promise<Record<string, unknown> | null> {
+  async function ask(asked: { username: string } | { id: string }): Promise<Record<string, unknown> | null> {
     const signal = AbortSignal.timeout(timeout)
     return inTurn(async () => {
       signal.throwIfAborted()
-      const body = JSON.stringify({ username })
+      const body = JSON.stringify(asked)
       const headers = { 'content-type': 'application/json', accept: 'application/json', [SIGNATURE_HEADER]: sign(body) }
       return readAnswer(await request(url, { method: 'POST', headers, body, dispatcher: agent, signal }))
     })
@@ -52,15 +52,27 @@ export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSetting
 
   return {
     async findByUsername(username) {
-      try {
-        const answer = await ask(username)
+      return orUnavailable(async () => {
+        const answer = await ask({ username })
         return answer === null ? null : readAccount(Object.entries(answer))
-      } catch (fault) {
-        if (fault instanceof Refusal) throw fault
-        throw new Unavailable('the backend of the accounts', fault)
-      }
+      })
+    },
+    async findRights(id) {
+      return orUnavailable(async () => {
+        const answer = await ask({ id })
+        return answer === null ? null : readRights(id, Object.entries(answer))
+      })
     },
     close: () => agent.close(),
+  }
+}
+
+async function orUnavailable<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question()
+  } catch (fault) {
+    if (fault instanceof Refusal) throw fault
+    throw new Unavailable('the backend of the accounts', fault)
   }
 }
 

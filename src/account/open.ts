@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
 import type { AccountsSettings } from '../config/account-schema.ts'
 import type { Logger } from '../log.ts'
-import type { AccountSource } from './accounts.ts'
+import type { Accounts } from './accounts.ts'
 
 /**
  * The source of accounts that is configured. None connects to anything before it is asked for an account; only its own
  * libraries are loaded, since those of all of them are a fifth of a start.
  */
-export async function openAccounts(settings: AccountsSettings, clock: Clock, log: Logger): Promise<AccountSource> {
+export async function openAccounts(settings: AccountsSettings, clock: Clock, log: Logger): Promise<Accounts> {
   switch (settings.kind) {
     case 'file':
       return (await import('./file.ts')).createFileAccounts(settings, log)

@@ -10,6 +10,8 @@ export type PermissionMode = 'all' | 'any'
  * grant; whatever else stands there grants nothing.
  */
 export interface Permissions {
+  /** The record whose `extra` tells the rights of a session: its own, or one with those of the account. */
+  holderOf(record: SessionRecord): SessionRecord | Promise<SessionRecord>
   /** Whether the session holds what is required. Where nothing is required, nothing is allowed. */
   allows(record: SessionRecord, required: readonly string[], mode: PermissionMode): boolean
 }
@@ -17,11 +19,15 @@ export interface Permissions {
 /** The role that holds every permission. */
 export const SUPER_ADMIN = 'SUPER_ADMIN'
 
-/** `roles` are the permissions that each role grants. */
-export function createPermissions(roles: Readonly<Record<string, readonly string[]>>): Permissions {
+/** `roles` are the permissions that each role grants; a session's own record tells the rights, unless `holderOf` does. */
+export function createPermissions(
+  roles: Readonly<Record<string, readonly string[]>>,
+  holderOf: Permissions['holderOf'] = record => record,
+): Permissions {
   const grantsOfRole = new Map(Object.entries(roles).map(([role, grants]) => [role, grants.map(segmentsOf)]))
 
   return {
+    holderOf,
     allows({ extra }, required, mode) {
       if (required.length === 0) return false
       const held = textsOf(extra, 'roles')

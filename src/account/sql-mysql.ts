@@ -2,8 +2,7 @@ import { isIP } from 'node:net'
 import { createPool, type FieldPacket, type PoolConnection } from 'mysql2/promise'
 import type { Database, DatabaseOptions } from './sql.ts'
 import type { DatabaseAddress } from './sql-address.ts'
-
-const PLACEHOLDER = /:username(?![A-Za-z0-9_])/g
+import { placesOf } from './sql-placeholder.ts'
 
 /** Milliseconds after which an unused connection is closed. */
 const IDLE_TIMEOUT = 30_000
@@ -11,14 +10,18 @@ const IDLE_TIMEOUT = 30_000
 /** ER_CANNOT_CONVERT_STRING, ER_IMPOSSIBLE_STRING_CONVERSION: the column's character set has not all characters of the name. */
 const UNWRITABLE: ReadonlySet<unknown> = new Set([3854, 3988])
 
-export function openMysql(address: DatabaseAddress, { query, connections, timeout }: DatabaseOptions): Database {
+export function openMysql(
+  address: DatabaseAddress,
+  { query, placeholder, connections, timeout }: DatabaseOptions,
+): Database {
   const { host, port, user, password, database, tls } = address
   // For an address the driver would ask whether the certificate is localhost's.
   if (tls?.verify && isIP(host) !== 0) {
     throw new Error('accounts.url: a verified connection to MySQL needs a host name, not an address')
   }
-  const names = query.match(PLACEHOLDER)?.length ?? 0
-  const text = query.replace(PLACEHOLDER, '?')
+  const places = placesOf(placeholder)
+  const names = query.match(places)?.length ?? 0
+  const text = query.replace(places, '?')
   const prepared = new WeakSet<object>()
   const pool = createPool({
     host,

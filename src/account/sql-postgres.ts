@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { Database, DatabaseOptions } from './sql.ts'
 import type { DatabaseAddress } from './sql-address.ts'
+import { placesOf } from './sql-placeholder.ts'
 
 /** Milliseconds after which an unused connection is closed. */
 const IDLE_TIMEOUT = 30_000
@@ -22,9 +23,12 @@ const READ_TYPES: ReadonlySet<number> = new Set([
 /** A character that the database's encoding has not, or that no text can hold. */
 const UNWRITABLE: ReadonlySet<unknown> = new Set(['22021', '22P05'])
 
-export function openPostgres(address: DatabaseAddress, { query, connections, timeout }: DatabaseOptions): Database {
+export function openPostgres(
+  address: DatabaseAddress,
+  { query, placeholder, connections, timeout }: DatabaseOptions,
+): Database {
   const { host, port, user, password, database, tls } = address
-  const text = query.replace(/:username(?![A-Za-z0-9_])/g, '$$1')
+  const text = query.replace(placesOf(placeholder), '$$1')
   const pool = new pg.Pool({
     host,
     port,

@@ -29,6 +29,14 @@ const SqlAccounts = Variant(
       description:
         'Answers one row for a name, :username, with the columns id, username, password (bcrypt) and status; further columns go into the session.',
     }),
+    rights_query: Type.Optional(
+      Type.String({
+        pattern: '^\\s*([Ss][Ee][Ll][Ee][Cc][Tt]|[Ww][Ii][Tt][Hh])\\s[^]*[^:\'"`A-Za-z0-9_]:id(?![A-Za-z0-9_])',
+        'x-form': 'a SELECT with the placeholder :id',
+        description:
+          'With `permissions.source: accounts`: answers one row for a login id, :id, with the columns id, status, roles and permissions.',
+      }),
+    ),
     timeout: Duration('2s', 'No login waits longer for the database; then it is answered with 503.'),
     pool: Type.Integer({
       minimum: 1,

@@ -28,6 +28,7 @@ const CHECKS: readonly Check[] = [
   { looksAt: [['trusted_proxies']], run: checkTrustedProxies },
   { looksAt: [['store']], run: checkStore },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccounts },
+  { looksAt: [['accounts'], ['login', 'consumer'], ['permissions']], run: checkRightsQueries },
   {
     looksAt: [['gate'], ['profile'], ['api_versions'], ['login'], ['session_administration'], ['console']],
     run: checkExceptions,
@@ -152,6 +153,22 @@ function checkAccounts({ accounts, login }: Decoded, report: Report): void {
     report(
       ['login', 'consumer', 'url'],
       'answers the B-side accounts; the sides are isolated, give each a URL of its own',
+    )
+  }
+}
+
+/** Rights by login id have to be asked for in words of their own. */
+function checkRightsQueries({ accounts, login, permissions }: Decoded, report: Report): void {
+  if (typeof permissions === 'string' || permissions.source !== 'accounts') return
+  const places = [
+    { section: accounts, path: ['accounts'] },
+    { section: login.consumer, path: ['login', 'consumer'] },
+  ]
+  for (const { section, path } of places) {
+    if (section === 'off' || section.kind !== 'sql' || section.rights_query !== undefined) continue
+    report(
+      [...path, 'rights_query'],
+      'is missing; permissions.source: accounts needs it: SELECT id, status, roles, permissions FROM … WHERE id = :id',
     )
   }
 }

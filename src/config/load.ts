@@ -3,7 +3,7 @@ import { PROFILES } from '../profile.ts'
 import { checkSettings, type Decoded } from './check.ts'
 import { overlay, readVariables } from './environment.ts'
 import { ConfigurationError, type Fault } from './fault.ts'
-import { readRoles } from './permissions-file.ts'
+import { expandPermissions, readPermissions } from './permissions-file.ts'
 import { read } from './read.ts'
 import { type Settings, SettingsSchema } from './schema.ts'
 import { keepSecret, SECRETS, type SecretKind } from './secrets.ts'
@@ -49,6 +49,7 @@ export function readConfiguration(
   const variables = readVariables(environment, cwd)
   const written = readFile(file, cwd)
   const jwtInFile = placeOfJwt(written)
+  expandPermissions(written)
   overlay(SettingsSchema, written, variables)
   const decoded = (written.legible ? read(SettingsSchema, written, cwd) : {}) as Decoded
   if (!written.legible) throw new ConfigurationError(written.faults)
@@ -59,7 +60,7 @@ export function readConfiguration(
     faults.push({ place: jwtInFile, message: NO_JWT_IN_FILE })
   }
   const { upstreams, faults: upstreamFaults } = readUpstreams(decoded, written, file, cwd)
-  const { roles: permissions, faults: permissionFaults } = readRoles(decoded, written, cwd)
+  const { permissions, faults: permissionFaults } = readPermissions(decoded, written, cwd)
   const secrets = Object.values(SECRETS).map(kind => originOf(kind, written, decoded.data, cwd))
   if (secretsNeeded && variables.get('NODE_ENV')?.text === 'production') {
     faults.push(...secrets.flatMap(({ missing }) => missing))

@@ -5,7 +5,7 @@ import { Gate } from './gate-schema.ts'
 import { Listen, Workers } from './listen-schema.ts'
 import { Login } from './login-schema.ts'
 import { Duration, Off, Path, Port, Secret, Section, Switch, Variant } from './notation.ts'
-import type { RoleGrants } from './permission-schema.ts'
+import { type PermissionSettings, Permissions } from './permission-schema.ts'
 import { SessionCache } from './session-cache-schema.ts'
 import { Sessions } from './session-schema.ts'
 import { UpstreamSchema, type UpstreamSettings } from './upstream-schema.ts'
@@ -191,7 +191,7 @@ export const SettingsSchema = Type.Object(
       default: { kind: 'file' },
       description: 'Where the B-side accounts are.',
     }),
-    permissions: Path({ default: 'permissions.yaml', description: 'The file that says what each role grants.' }),
+    permissions: Permissions,
     upstreams: Type.Union([Path({}), Type.Array(UpstreamSchema)], {
       default: 'upstreams.yaml',
       description: 'The upstreams, or the file with them.',
@@ -228,8 +228,7 @@ export interface Settings extends Omit<Decoded, 'jwt' | 'login' | 'internal' | '
   jwt: Decoded['jwt'] & { secret_key: string }
   login: Omit<Decoded['login'], 'sm2'> & { sm2: { private_key: string } }
   internal: Decoded['internal'] & { secret: string }
-  /** The permissions that each role grants. */
-  permissions: RoleGrants
+  permissions: PermissionSettings
   upstreams: UpstreamSettings[]
 }
 

@@ -36,11 +36,25 @@ export function createGuards(permissions: Permissions): Guards {
       const fault = faultOfCodes(codes)
       if (fault !== null) throw new TypeError(`requirePermission: ${fault}`)
       return (request, _reply, done) => {
-        refuseUnpermitted(permissions, sessionOf(request, type), codes, mode)
-        done()
+        const judged = judgePermitted(permissions, sessionOf(request, type), codes, mode)
+        if (judged === undefined) done()
+        else judged.then(() => done(), done)
       }
     },
   }
+}
+
+/** Refuses who is not permitted, at once where the rights are at hand: then there is nothing to wait for. */
+function judgePermitted(
+  permissions: Permissions,
+  record: SessionRecord,
+  codes: readonly string[],
+  mode: PermissionMode,
+): Promise<void> | undefined {
+  const holder = permissions.holderOf(record)
+  if (holder instanceof Promise) return holder.then(found => refuseUnpermitted(permissions, found, codes, mode))
+  refuseUnpermitted(permissions, holder, codes, mode)
+  return undefined
 }
 
 /** Refuses with NOT_PERMITTED a session that lacks the codes, and names those that are missing. */
@@ -55,11 +69,18 @@ function refuseUnpermitted(
   throw new Refusal('NOT_PERMITTED', { params: { permissions: listed(missing) } })
 }
 
-/** Refuses who may not use an upstream: without a session nobody is permitted anything, whatever the path's rule asks for. */
-export function refuseForUpstream(permissions: Permissions, { permission }: Upstream, session: Session | null): void {
-  if (permission === null) return
+/**
+ * Refuses clients that may not use an upstream: without a session nothing is permitted, whatever the path's rule needs.
+ * Answers a promise only where the rights have to be read first.
+ */
+export function refuseForUpstream(
+  permissions: Permissions,
+  { permission }: Upstream,
+  session: Session | null,
+): Promise<void> | undefined {
+  if (permission === null) return undefined
   if (session === null) throw new Refusal('NOT_LOGGED_IN')
-  refuseUnpermitted(permissions, session.record, permission.codes, permission.mode)
+  return judgePermitted(permissions, session.record, permission.codes, permission.mode)
 }
 
 function sessionOf(request: FastifyRequest, type: LoginType): SessionRecord {

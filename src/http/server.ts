@@ -4,7 +4,6 @@ import { type FastifyHttpOptions, type FastifyInstance, fastify, LogController }
 import type { Certificate } from '../config/certificate.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
-import { readBodies } from './bodies.ts'
 import { createErrorHandler, type Envelopes } from './envelope.ts'
 import { requestLog } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
@@ -73,7 +72,6 @@ export function createServer({
   app.setNotFoundHandler(() => {
     throw new Refusal('NOT_FOUND')
   })
-  readBodies(app)
   continueWhenAdmitted(app)
   return app
 }
@@ -87,6 +85,9 @@ const FIXED = {
   // What arrives while the gateway closes was sent in good faith, and is served.
   return503OnClosing: false,
   exposeHeadRoutes: false,
+  // As data: what is read from it is read as own properties only.
+  onProtoPoisoning: 'ignore',
+  onConstructorPoisoning: 'ignore',
   ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
 } as const satisfies FastifyHttpOptions<Server, Logger>
 

@@ -8,7 +8,6 @@ import type { Envelopes } from './envelope.ts'
 import type { Guards } from './guards.ts'
 import { END, MAY, PREVENT, SEE, SEE_TOKENS } from './sessions-permissions.ts'
 
-const MAX_PAGE = 1_000_000
 const MAX_PAGE_SIZE = 100
 
 export interface SessionRoutesOptions {
@@ -41,8 +40,10 @@ const ROUTES: readonly [method: 'GET' | 'POST', name: SessionRoute, permission: 
     'GET',
     'tokens',
     SEE,
-    (request, type, { administration, permissions }) =>
-      administration.tokens(type, loginIdOf(request.query), maySeeTokens(request, permissions) ? 'token' : 'handle'),
+    async (request, type, { administration, permissions }) => {
+      const show = (await maySeeTokens(request, permissions)) ? 'token' : 'handle'
+      return administration.tokens(type, loginIdOf(request.query), show)
+    },
   ],
   [
     'POST',
@@ -109,7 +110,8 @@ function serveCurrent(
   const route = { onRequest: guards.requireLogin('BUSINESS'), config: { description: describeCurrent } }
   app.get(`${base}/current`, route, async ({ id, session }) => {
     const { record } = session!
-    const held = MAY.filter(code => permissions.allows(record, [code], 'all'))
+    const holder = await permissions.holderOf(record)
+    const held = MAY.filter(code => permissions.allows(holder, [code], 'all'))
     const { username, nickname } = record.extra
     return envelopes.success(id, {
       user_id: record.user_id,
@@ -120,13 +122,11 @@ function serveCurrent(
   })
 }
 
-const maySeeTokens = ({ session }: FastifyRequest, permissions: Permissions): boolean =>
-  session !== null && permissions.allows(session.record, [SEE_TOKENS], 'all')
+const maySeeTokens = async ({ session }: FastifyRequest, permissions: Permissions): Promise<boolean> =>
+  session !== null && permissions.allows(await permissions.holderOf(session.record), [SEE_TOKENS], 'all')
 
 /** A field of a query or a body; the query's object has a prototype of its own. */
 function fieldOf(source: unknown, name: string): unknown {
-  // There was no body.
-  if (source === undefined) return undefined
   if (typeof source !== 'object' || source === null || Array.isArray(source)) {
     throw invalid('body', 'must be a JSON object')
   }
@@ -135,44 +135,35 @@ function fieldOf(source: unknown, name: string): unknown {
 
 function loginIdOf(source: unknown): string {
   const userId = fieldOf(source, 'user_id')
-  if (userId === undefined) throw invalid('user_id', 'is missing')
-  if (!isLoginId(userId)) throw invalid('user_id', 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  if (!isLoginId(userId)) throw invalid('user_id', 'must be a string of 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
   return userId
 }
 
 function tokenOf(source: unknown): string {
   const token = fieldOf(source, 'token')
-  if (token === undefined) throw invalid('token', 'is missing')
-  if (typeof token !== 'string') throw invalid('token', 'must be a string')
-  if (token === '') throw invalid('token', 'must not be empty')
+  if (typeof token !== 'string' || token === '') throw invalid('token', 'must be a string')
   return token
 }
 
 function secondsOf(source: unknown): number {
   const seconds = fieldOf(source, 'seconds')
-  if (seconds === undefined) throw invalid('seconds', 'is missing')
   if (typeof seconds !== 'number') throw invalid('seconds', 'must be a number')
   return seconds
 }
 
 function pageQueryOf(query: unknown): { page: number; size: number; keyword: string } {
   const keyword = fieldOf(query, 'keyword') ?? ''
-  if (typeof keyword !== 'string') throw invalid('keyword', 'must be a string')
-  if (keyword.length > 128) throw invalid('keyword', 'must be at most 128 characters')
+  if (typeof keyword !== 'string' || keyword.length > 128)
+    throw invalid('keyword', 'must be a text of at most 128 characters')
   const named = fieldOf(query, 'current') === undefined ? 'page' : 'current'
   return {
-    page: wholeNumber(query, named, 1, MAX_PAGE),
+    page: wholeNumber(query, named, 1, 1_000_000),
     size: wholeNumber(query, 'size', 10, MAX_PAGE_SIZE),
     keyword: keyword.trim(),
   }
 }
 
-function wholeNumber(
-  query: unknown,
-  name: string,
-  fallback: number,
-  most: typeof MAX_PAGE_SIZE | typeof MAX_PAGE,
-): number {
+function wholeNumber(query: unknown, name: string, fallback: number, most: number): number {
   const text = fieldOf(query, name) ?? ''
   if (text === '') return fallback
   const number = typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN

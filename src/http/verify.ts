@@ -4,7 +4,6 @@ import { findSession, isAdmitted, judge } from '../gate/decide.ts'
 import type { PathRules } from '../gate/rules.ts'
 import { Refusal } from '../refusal.ts'
 import type { Session } from '../side/side.ts'
-import { IDENTITY_SPELLINGS, isIdentity } from '../upstream/header-names.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { METHODS, refuseDoubled } from './ambiguous.ts'
 import type { Sides } from './authenticate.ts'
@@ -39,7 +38,7 @@ const CONVENTIONS = [
 /**
  * `/verify` (design: Internal listener): the gate's decision for proxies that forward themselves. 200 with the identity
  * headers lets a request pass; 401 says that a session is missing, 403 that it is refused whatever the session, 503 that
- * the store cannot tell. Envoy puts the original path behind ours; the others name it in headers.
+ * nobody can tell. Envoy puts the original path behind ours; the others name it in headers.
  */
 export function serveVerify(app: FastifyInstance, options: VerifyOptions): void {
   const { envelopes } = options
@@ -59,42 +58,12 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
 const answer =
   (options: VerifyOptions, originalOf: (request: FastifyRequest) => Original) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    refuseIdentity(request.raw.rawHeaders)
     const session = await admit(request, originalOf(request), options)
-    return reply
-      .headers(session === null ? ANONYMOUS : identityOf(session))
-      .header('cache-control', 'no-store')
-      .send()
-  }
-
-/**
- * Envoy shows only the headers that it is configured to show, and removes those that are named here, after it has set those
- * of the answer: so what the answer sets must not be among them.
- */
-const TO_REMOVE = 'x-envoy-auth-headers-to-remove'
-
-/** Without a session both are there and empty: a proxy that copies an absent one may leave what its configuration says instead. */
-const ANONYMOUS = { 'x-login-id': '', 'x-login-type': '', [TO_REMOVE]: IDENTITY_SPELLINGS.join() }
-
-const OTHER_SPELLINGS = IDENTITY_SPELLINGS.filter(name => name !== 'x-login-id' && name !== 'x-login-type').join()
-
-const identityOf = ({ record }: Session) => ({
-  'x-login-id': record.user_id,
-  'x-login-type': record.type,
-  [TO_REMOVE]: OTHER_SPELLINGS,
-})
-
-/**
- * Refuses what a backend could take for our identity headers, in every spelling: the proxy forwards the headers of the client
- * and adds ours, so a spelling that it does not replace would arrive beside them. It removes the plain ones before it asks.
- */
-function refuseIdentity(rawHeaders: readonly string[]): void {
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (isIdentity(rawHeaders[i]!)) {
-      throw new Refusal('BAD_REQUEST', { params: { fault: 'identity headers, which the proxy has to remove first' } })
+    if (session !== null) {
+      reply.headers({ 'x-login-id': session.record.user_id, 'x-login-type': session.record.type })
     }
+    return reply.header('cache-control', 'no-store').send()
   }
-}
 
 /** Decides as the public listener does. */
 async function admit(
@@ -109,7 +78,7 @@ async function admit(
   const session = await findSession(verdict, sides.BUSINESS.getTokenValue(request), sides)
   if (!isAdmitted(verdict, session)) throw new Refusal('NOT_LOGGED_IN')
   const upstream = upstreams.find(judged.target.path)
-  if (upstream !== null) refuseForUpstream(permissions, upstream, session)
+  if (upstream !== null) await refuseForUpstream(permissions, upstream, session)
   return session
 }
 

@@ -1,4 +1,4 @@
-import type { AccountSource } from '../account/accounts.ts'
+import type { Accounts } from '../account/accounts.ts'
 import { createPasswords } from '../account/password.ts'
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/schema.ts'
@@ -22,13 +22,15 @@ export interface OpenLoginOptions {
   clock: Clock
   log: Logger
   publish: Publish
-  openAccounts(settings: Settings['accounts'], log: Logger): Promise<AccountSource>
+  openAccounts(settings: Settings['accounts'], log: Logger): Promise<Accounts>
 }
 
 /** The logins that the gateway serves itself: the B side's, and the C side's when it is configured. They share threads. */
 export interface Logins {
   readonly business: Login
   readonly consumer: Login | null
+  /** Where the accounts of each side are; `null` for a side whose login is served elsewhere. */
+  readonly sources: Readonly<Record<LoginType, Accounts | null>>
   close(): Promise<void>
 }
 
@@ -39,11 +41,11 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const threads = createThreads(log)
   const sm2 = await createSm2(settings.login.sm2.private_key, threads)
   const passwords = createPasswords(threads.compare)
-  const sources: AccountSource[] = []
+  const sources: Record<LoginType, Accounts | null> = { BUSINESS: null, CONSUMER: null }
 
   async function open(side: Side, accountSettings: Settings['accounts']): Promise<Login> {
     const accounts = await openAccounts(accountSettings, log)
-    sources.push(accounts)
+    sources[side.type] = accounts
     return createLogin({
       side,
       accounts,
@@ -68,9 +70,10 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   return {
     business: await open(sides.BUSINESS, settings.accounts),
     consumer: consumer === 'off' ? null : await open(sides.CONSUMER, consumer),
+    sources,
     async close() {
       await threads.close()
-      await Promise.all(sources.map(source => source.close()))
+      await Promise.all(Object.values(sources).map(source => source?.close()))
     },
   }
 }

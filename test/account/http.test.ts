@@ -51,8 +51,8 @@ const json =
 const holding =
   (accounts: StoredAccount[]): Answer =>
   (question, response) => {
-    const { username } = JSON.parse(question.body) as { username: string }
-    const found = accounts.find(account => account.username === username)
+    const { username, id } = JSON.parse(question.body) as { username?: string; id?: string }
+    const found = accounts.find(account => (id === undefined ? account.username === username : account.id === id))
     json(found === undefined ? 404 : 200, found ?? { message: 'nobody' })(question, response)
   }
 

@@ -147,7 +147,7 @@ function load(t: Test, permissions: string | null, gateway: object = { permissio
   writeFileSync(join(folder, 'gateway.yaml'), stringify({ upstreams: [], ...gateway }))
   if (permissions !== null) writeFileSync(join(folder, 'permissions.yaml'), permissions)
   try {
-    return readConfiguration(join(folder, 'gateway.yaml'), {}, folder).settings.permissions
+    return readConfiguration(join(folder, 'gateway.yaml'), {}, folder).settings.permissions.roles
   } catch (error) {
     if (error instanceof ConfigurationError) return error.faults.map(({ place, message }) => `${place}: ${message}`)
     throw error

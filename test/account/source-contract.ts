@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { AccountSource } from '../../src/account/accounts.ts'
+import type { AccountSource, RightsSource } from '../../src/account/accounts.ts'
 import { Refusal } from '../../src/refusal.ts'
 
 /** An account as it stands in a source. */
@@ -64,7 +64,7 @@ const UNICODE_NAMES = ['管理员', 'Łukasz Żółć', 'مدير', 'ädmin', '�
 export async function sourceContract(
   t: Test,
   name: string,
-  open: (t: Test, accounts: StoredAccount[]) => Promise<AccountSource>,
+  open: (t: Test, accounts: StoredAccount[]) => Promise<AccountSource & RightsSource>,
 ): Promise<void> {
   const test = (statement: string, body: (t: Test) => Promise<void>) => t.test(`${name}: ${statement}`, body)
 
@@ -141,6 +141,19 @@ export async function sourceContract(
       statuses.map(status => stored(status.toLowerCase(), { status })),
     )
     for (const status of statuses) t.equal((await source.findByUsername(status.toLowerCase()))?.status, status)
+  })
+
+  await test('rights are found by login id, of active accounts only', async t => {
+    const source = await open(t, [
+      stored('admin', { id: '1', roles: ['operator'], permissions: ['a:b', 'c:d'] }),
+      stored('plain', { id: '2' }),
+      stored('locked', { id: '3', status: 'LOCKED', roles: ['operator'] }),
+      stored('inactive', { id: '4', status: 'INACTIVE', roles: ['operator'] }),
+    ])
+    t.same(await source.findRights('1'), { roles: ['operator'], permissions: ['a:b', 'c:d'] })
+    t.same(await source.findRights('2'), { roles: [], permissions: [] })
+    for (const id of ['3', '4', '5', 'admin', '01', '1 ', "1' OR '1'='1", ':id'])
+      t.equal(await source.findRights(id), null, id)
   })
 
   await test('many questions at once are each answered for themselves', async t => {

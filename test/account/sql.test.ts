@@ -59,12 +59,18 @@ interface World {
   dialect: Dialect
 }
 
-function open(t: Test, url: string, query: string, settings: { timeout?: number; pool?: number } = {}) {
+function open(
+  t: Test,
+  url: string,
+  query: string,
+  settings: { timeout?: number; pool?: number; rights_query?: string } = {},
+) {
   const source = createSqlAccounts({ kind: 'sql', url, query, timeout: 10_000, pool: 2, ...settings })
   // What could not be opened has been told to whoever asked.
   t.teardown(async () => (await source.catch(() => null))?.close())
   return {
     findByUsername: async (name: string) => (await source).findByUsername(name),
+    findRights: async (id: string) => (await source).findRights(id),
     close: async () => (await source).close(),
   }
 }
@@ -89,7 +95,8 @@ async function openTable(t: Test, { server, dialect: { text } }: World, accounts
     ])
     await server.run(`INSERT INTO ${table} VALUES ${rows.map(row => `(${row.map(literal).join(', ')})`).join(', ')}`)
   }
-  return open(t, server.url, `SELECT ${columns.join(', ')} FROM ${table} WHERE username = :username`)
+  const select = `SELECT ${columns.join(', ')} FROM ${table}`
+  return open(t, server.url, `${select} WHERE username = :username`, { rights_query: `${select} WHERE id = :id` })
 
   function literal(value: string | null): string {
     if (value === null) return 'NULL'

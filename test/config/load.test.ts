@@ -13,7 +13,7 @@ t.test('an empty file means the defaults of the schema', async t => {
   t.same({ ...jwt, secret_key: undefined }, { ...defaults.jwt, secret_key: undefined })
   t.same({ ...login, sm2: {} }, defaults.login)
   t.same({ ...internal, secret: undefined }, { ...defaults.internal, secret: undefined })
-  t.same([upstreams, permissions], [[], {}])
+  t.same([upstreams, permissions], [[], { roles: {}, source: 'record', remember: 5000 }])
   t.match(accounts, { kind: 'file', path: /\/accounts\.yaml$/ })
   t.match(data, /\/data$/)
 })
@@ -328,4 +328,19 @@ t.test('the text of the error is every fault on a line of its own', async t => {
     { place: 'b:2', message: 'y' },
   ])
   t.equal(error.message, 'a:1: x\nb:2: y')
+})
+
+t.test('a variable can set where rights come from, and leaves the file of the roles as it is', async t => {
+  const folder = folderWith(t, {
+    'gateway.yaml': 'permissions: roles.yaml\nupstreams: []',
+    'roles.yaml': 'roles: { operator: [a:b] }',
+  })
+  const { permissions } = loadSettings('gateway.yaml', { PERMISSIONS__SOURCE: 'accounts' }, folder)
+  t.same(permissions, { roles: { operator: ['a:b'] }, source: 'accounts', remember: 5000 })
+})
+
+t.test('rights from accounts in SQL need a query of their own', async t => {
+  const accounts = "{ kind: sql, url: 'postgres://a:b@c/d', query: 'SELECT 1 WHERE x = :username' }"
+  const faults = faultsOf(t, `permissions: { source: accounts }\naccounts: ${accounts}`)
+  t.match(faults, [/accounts\.rights_query.*is missing; permissions\.source: accounts needs it/])
 })

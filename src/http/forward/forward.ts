@@ -56,15 +56,20 @@ export function createForwarder(options: ForwardingOptions) {
   const outgoingOf = createOutgoing(options)
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const { target: asked, verdict, session, raw } = request
+    const { target: asked, verdict, session } = request
     if (verdict === null || !isAdmitted(verdict, session)) {
       throw new Error('a request reached the forwarding without passing the gate')
     }
     const upstream = isVersioned(asked.path) ? table.find(asked.path) : null
     if (upstream === null) throw new Refusal('NOT_FOUND')
     request.upstream = upstream.name
-    refuseForUpstream(permissions, upstream, session)
+    const permitted = refuseForUpstream(permissions, upstream, session)
+    if (permitted === undefined) start(request, reply, verdict, upstream)
+    else permitted.then(() => start(request, reply, verdict, upstream)).catch(fault => void reply.send(fault))
+  }
 
+  function start(request: FastifyRequest, reply: FastifyReply, verdict: Verdict, upstream: Upstream): void {
+    const { raw } = request
     const target = upstream.next()
     const outgoing = outgoingOf(request, verdict, upstream, target)
     if (webSockets !== null && isUpgrade(raw)) {

@@ -1,0 +1,143 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { parse, stringify } from 'yaml'
+import { createAccountRights } from '../../src/account/rights.ts'
+import { Unavailable } from '../../src/refusal.ts'
+import type { SessionRecord } from '../../src/side/record.ts'
+import { call } from '../caller.ts'
+import { withoutRedis } from '../store/redis-server.ts'
+import { openWorld, type World } from '../world.ts'
+import { eventually, otherProgram } from './other-program.ts'
+
+/* `permissions.source: accounts`: what users may do stands in their accounts, whoever made their sessions. */
+
+const PAGE = '/api/v1/sys/session/page'
+const ACCOUNTS = { permissions: { source: 'accounts', remember: '1s' } }
+
+/** Changes the account `admin`, whose login id is 1, as an operator edits the file. */
+function setRoles({ folder }: World, roles: string[]): void {
+  const file = join(folder, 'accounts.yaml')
+  const document = parse(readFileSync(file, 'utf8'))
+  document.accounts[0].roles = roles
+  writeFileSync(file, stringify(document))
+}
+
+async function statusOf(world: World, token: string, path = PAGE): Promise<number> {
+  return (await world.get(path, token)).json().code
+}
+
+t.test(
+  'a session of another program works on the session pages, by the rights of its account',
+  { skip: withoutRedis },
+  async t => {
+    const world = await openWorld({ store: 'redis', config: ACCOUNTS })
+    t.teardown(() => world.close())
+    const other = otherProgram(world.redis!, world.settings.jwt.secret_key)
+    t.equal(await statusOf(world, await other.signIn('1')), 200)
+    t.equal(await statusOf(world, await other.signIn('2')), 403, 'no account has this login id')
+    const current = (await world.get('/api/v1/sys/session/current', await other.signIn('1'))).json().data
+    t.ok(current.permissions.includes('sys:session:page'))
+  },
+)
+
+t.test('a record that claims rights has none beyond those of its account', { skip: withoutRedis }, async t => {
+  const world = await openWorld({ store: 'redis', config: ACCOUNTS })
+  t.teardown(() => world.close())
+  const other = otherProgram(world.redis!, world.settings.jwt.secret_key)
+  const extra = { roles: ['SUPER_ADMIN'], permissions: ['**'] }
+  t.equal(await statusOf(world, await other.signIn('2', { extra })), 403)
+})
+
+t.test('granted and withdrawn rights count without a new login', async t => {
+  const world = await openWorld({
+    config: ACCOUNTS,
+    upstreams: [
+      { name: 'guarded', match: '/api/v1/b/guarded', target: 'builtin:echo', permission: 'sys:session:page' },
+    ],
+  })
+  t.teardown(() => world.close())
+  const token = await world.signIn()
+  t.equal(await statusOf(world, token), 200)
+  t.equal((await world.get('/api/v1/b/guarded', token)).status, 200, 'an upstream with a permission')
+  setRoles(world, [])
+  t.equal(await eventually(() => statusOf(world, token), 403), 403)
+  t.equal((await world.get('/api/v1/b/guarded', token)).status, 403)
+  const verify = await call(world.internal, {
+    path: '/verify',
+    token,
+    headers: { 'x-original-uri': '/api/v1/b/guarded', 'x-original-method': 'GET' },
+  })
+  t.equal(verify.status, 403, 'a proxy that asks is answered alike')
+  setRoles(world, ['operator'])
+  t.equal(await eventually(() => statusOf(world, token), 200), 200)
+})
+
+t.test('with `permissions: FILE` alone, the rights are those of the record, as before', async t => {
+  const world = await openWorld({ config: { permissions: 'permissions.yaml' } })
+  t.teardown(() => world.close())
+  const token = await world.signIn()
+  setRoles(world, [])
+  t.equal(await statusOf(world, token), 200)
+})
+
+t.test('an account source that fails is 503, never 403 and never a pass', async t => {
+  const { url, close } = await startBackend()
+  const world = await openWorld({
+    config: {
+      permissions: { source: 'accounts' },
+      accounts: { kind: 'http', url, secret: 'a secret of the accounts' },
+    },
+  })
+  t.teardown(() => world.close())
+  const { business } = world.gateway.sides
+  const token = await business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
+  await close()
+  for (const path of [PAGE, '/api/v1/sys/session/current', '/api/v1/sys/session/tokens?user_id=1']) {
+    const answer = await world.get(path, token)
+    t.same([answer.status, answer.json().code], [503, 503], path)
+  }
+})
+
+async function startBackend() {
+  const server = createServer((_, response) => response.writeHead(500).end())
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  return { url, close: () => new Promise(resolve => server.close(resolve)) }
+}
+
+t.test('rights are remembered for their time, asked for once by many, and failures are not remembered', async t => {
+  const clock = { time: 1000, now: () => clock.time }
+  let asked = 0
+  let rights: { roles: string[]; permissions: string[] } | null = { roles: ['a'], permissions: [] }
+  let fails = false
+  const source = {
+    async findRights() {
+      asked++
+      if (fails) throw new Unavailable('the accounts')
+      return rights
+    },
+  }
+  const holderOf = createAccountRights({ sources: { BUSINESS: source, CONSUMER: null }, clock, remember: 5000 })
+  const record: SessionRecord = { user_id: '1', type: 'BUSINESS', created_at: '', extra: { roles: ['b'] } }
+  const rolesOf = async (t: Test, expected: unknown) => t.same((await holderOf(record)).extra.roles, expected)
+
+  await Promise.all([rolesOf(t, ['a']), rolesOf(t, ['a'])])
+  t.equal(asked, 1)
+  rights = null
+  clock.time += 4999
+  t.notOk(holderOf(record) instanceof Promise, 'at hand')
+  clock.time += 1
+  await rolesOf(t, undefined)
+  t.equal(asked, 2)
+  fails = true
+  clock.time += 5000
+  await t.rejects(Promise.resolve(holderOf(record)), Unavailable)
+  fails = false
+  rights = { roles: ['c'], permissions: [] }
+  await rolesOf(t, ['c'])
+  const consumer = { ...record, type: 'CONSUMER' as const }
+  t.equal(holderOf(consumer), consumer, 'the record tells the rights of a side without accounts')
+})
