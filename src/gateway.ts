@@ -28,6 +28,7 @@ import { createMomentFormat } from './side/moment.ts'
 import { type Operations, offerOperations } from './side/operations.ts'
 import type { LoginType } from './side/record.ts'
 import { createSide, type Side, type SideOptions } from './side/side.ts'
+import type { Sharing } from './store/acknowledged.ts'
 import { measureSessions } from './store/measured.ts'
 import { openStore } from './store/open.ts'
 import { SessionWatch } from './store/session-watch.ts'
@@ -58,6 +59,8 @@ export interface GatewayOptions {
   certificate?: Certificate | null
   /** What `/metrics` answers, where there are several processes; what this one counts when it is not given. */
   gatherMetrics?: () => Promise<string>
+  /** Reaches the other processes of this gateway, where there are several. */
+  sharing?: Sharing
 }
 
 /** How long events that wait are still sent while the gateway closes, in milliseconds. */
@@ -95,6 +98,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   const moments = createMomentFormat(settings.timezone)
   const store = await openStore(settings.store, settings.data, clock, log, settings.session_cache, isWatched, {
     moments,
+    sharing: options.sharing,
   })
   const metrics = createMetrics({
     tally: type => store.population.tally(type),

@@ -4,6 +4,7 @@ import type { Settings } from '../config/schema.ts'
 import type { Logger } from '../log.ts'
 import type { Urls } from './message.ts'
 import type { Ports } from './ports.ts'
+import type { SharedChanges } from './shared-changes.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
 import { nameOf, WorkerProcess } from './worker-process.ts'
 
@@ -19,6 +20,7 @@ export interface GenerationOptions {
   workers: number
   ports: Ports
   metrics: WorkerMetrics
+  changes: SharedChanges
   log: Logger
   clock: Clock
 }
@@ -100,10 +102,12 @@ export class Generation {
   }
 
   #fork(): WorkerProcess {
-    const { settings, ports, metrics } = this.#options
-    const worker = new WorkerProcess({ serve: ports.for(settings), certificate: this.#certificate })
+    const { settings, ports, metrics, changes } = this.#options
+    const serve = ports.for(settings)
+    const worker = new WorkerProcess(() => ({ serve, certificate: this.#certificate, changes: changes.all() }))
     this.#workers.add(worker)
     metrics.follow(worker)
+    changes.follow(worker)
     void worker.ended.then(() => this.#workers.delete(worker))
     return worker
   }

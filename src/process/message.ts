@@ -1,6 +1,7 @@
 import type { Certificate } from '../config/certificate.ts'
 import type { Settings } from '../config/schema.ts'
 import type { Snapshot } from '../metrics/exposition.ts'
+import type { Acknowledged } from '../store/acknowledged.ts'
 
 /** Where a gateway is reached. */
 export interface Urls {
@@ -10,17 +11,20 @@ export interface Urls {
 
 /** What a worker is told to do. The configuration comes from the primary: a worker never reads one that was not checked. */
 export type Order =
-  | { serve: Settings; certificate: Certificate | null }
+  | { serve: Settings; certificate: Certificate | null; changes: readonly Acknowledged[] }
   | { renew: Certificate }
   | { close: { handover: boolean } }
   /** To say what it counts. */
   | { count: true }
   /** What all of them count, as it asked; `null` when one of them did not answer. */
   | { metrics: string | null; question: number }
+  /** What other workers acknowledged, and that what it shared itself was passed on. */
+  | { changes: readonly Acknowledged[] }
+  | { shared: number }
 
 /**
  * What a worker reports: that it is loaded and waits for orders; that it serves, or why it cannot; what it counts; that
- * it was asked what all of them count.
+ * it was asked what all of them count; what it acknowledged, for the others.
  */
 export type Report =
   | { waits: true }
@@ -28,6 +32,7 @@ export type Report =
   | { failed: string }
   | { counts: Snapshot }
   | { question: number }
+  | { share: readonly Acknowledged[]; number: number }
 
 /**
  * How long, in milliseconds, a connection may be idle before a gateway that ends gives it up. Callers who are quicker

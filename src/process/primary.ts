@@ -9,6 +9,7 @@ import { Generation, type GenerationOptions } from './generation.ts'
 import { messageOf, type Urls } from './message.ts'
 import { Ports } from './ports.ts'
 import { ReloadError, type Running } from './running.ts'
+import { SharedChanges } from './shared-changes.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
 /** How long new workers have until they answer, in milliseconds. */
@@ -31,6 +32,7 @@ export class Primary implements Running {
   #log: Logger
   readonly #ports: Ports
   readonly #metrics: WorkerMetrics
+  readonly #changes: SharedChanges
   #settings: Settings
   #generation: Generation
   /** Those that are starting, and those that finish their last requests. */
@@ -45,6 +47,7 @@ export class Primary implements Running {
     this.#clock = options.clock
     this.#ports = started.ports
     this.#metrics = started.metrics
+    this.#changes = started.changes
     this.urls = started.urls
     this.#log = started.log
     this.#generation = started.generation
@@ -60,10 +63,11 @@ export class Primary implements Running {
     const ports = new Ports(settings)
     const log = createLog(settings.log.level)
     const metrics = new WorkerMetrics()
-    const generation = generationOf({ settings, ports, metrics, log, clock })
+    const changes = new SharedChanges(clock)
+    const generation = generationOf({ settings, ports, metrics, changes, log, clock })
     const urls = await generation.start(START_LIMIT)
     ports.settle(urls)
-    return new Primary(options, { generation, ports, metrics, urls, log })
+    return new Primary(options, { generation, ports, metrics, changes, urls, log })
   }
 
   /** One after the other; each takes what is written when its turn comes. */
@@ -79,8 +83,8 @@ export class Primary implements Running {
     const fixed = fixedKeysChanged(this.#settings, next)
     if (fixed.length > 0) throw new ReloadError(`${fixed.join(', ')} cannot change while the gateway runs; restart it`)
     const log = createLog(next.log.level)
-    const [ports, metrics, clock] = [this.#ports, this.#metrics, this.#clock]
-    const generation = generationOf({ settings: next, ports, metrics, log, clock })
+    const [ports, metrics, changes, clock] = [this.#ports, this.#metrics, this.#changes, this.#clock]
+    const generation = generationOf({ settings: next, ports, metrics, changes, log, clock })
     await this.#replaceBy(generation)
     this.#settings = next
     this.#log = log
@@ -130,12 +134,13 @@ interface Started {
   generation: Generation
   ports: Ports
   metrics: WorkerMetrics
+  changes: SharedChanges
   urls: Urls
   log: Logger
 }
 
 function generationOf(
-  options: Pick<GenerationOptions, 'settings' | 'ports' | 'metrics' | 'log' | 'clock'>,
+  options: Pick<GenerationOptions, 'settings' | 'ports' | 'metrics' | 'changes' | 'log' | 'clock'>,
 ): Generation {
   const { workers, listen } = options.settings
   return new Generation({

@@ -27,7 +27,8 @@ export class WorkerProcess {
   /** Whether nobody comes after this worker. */
   #isLast = false
 
-  constructor(order: Extract<Order, { serve: unknown }>) {
+  /** `order` is what it gets as soon as it waits for orders. */
+  constructor(order: () => Extract<Order, { serve: unknown }>) {
     cluster.setupPrimary({ exec: SCRIPT, args: [] })
     this.#worker = cluster.fork()
     this.#followHanded()
@@ -36,7 +37,7 @@ export class WorkerProcess {
     })
     this.answers = new Promise((answers, failed) => {
       this.#worker.on('message', (report: Report) => {
-        if ('waits' in report) this.tell(order)
+        if ('waits' in report) this.tell(order())
         else if ('answers' in report) answers(report.answers)
         else if ('failed' in report) failed(new Error(report.failed))
       })
@@ -67,6 +68,13 @@ export class WorkerProcess {
   onAsked(asked: (question: number) => void): void {
     this.#worker.on('message', (report: Report) => {
       if ('question' in report) asked(report.question)
+    })
+  }
+
+  /** Receives what the worker shares with the others. */
+  onShared(shared: (report: Extract<Report, { share: unknown }>) => void): void {
+    this.#worker.on('message', (report: Report) => {
+      if ('share' in report) shared(report)
     })
   }
 

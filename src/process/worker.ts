@@ -4,6 +4,7 @@ import { createGateway, type Gateway } from '../gateway.ts'
 import { Unavailable } from '../refusal.ts'
 import { reportCrashes } from './crash.ts'
 import { IDLE_GRACE, messageOf, type Order, type Report } from './message.ts'
+import { WorkerSharing } from './worker-sharing.ts'
 
 /*
  * The process of one worker: it serves what its primary tells it to, and ends when it is told to. When the primary is
@@ -17,18 +18,21 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 
 let gateway: Gateway | null = null
 let isClosing = false
+const sharing = new WorkerSharing(report)
 
 process.on('message', (order: Order) => {
   if ('serve' in order) void serve(order)
   else if ('renew' in order) gateway?.renewCertificate(order.renew)
   else if ('count' in order) void count()
   else if ('metrics' in order) answerMetrics(order)
+  else if ('changes' in order || 'shared' in order) sharing.obey(order)
   else if (!isClosing) void close(order.close.handover)
 })
 
-async function serve({ serve: settings, certificate }: Extract<Order, { serve: unknown }>): Promise<void> {
+async function serve({ serve: settings, certificate, changes }: Extract<Order, { serve: unknown }>): Promise<void> {
+  sharing.obey({ changes })
   try {
-    gateway = await createGateway(settings, { certificate, gatherMetrics })
+    gateway = await createGateway(settings, { certificate, gatherMetrics, sharing })
     void report({ answers: await gateway.listen() })
   } catch (fault) {
     void report({ failed: messageOf(fault) })

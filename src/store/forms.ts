@@ -1,7 +1,10 @@
 import type { MomentFormat } from '../side/moment.ts'
+import type { Sharing } from './acknowledged.ts'
 
-/** The forms that a store shares with the other programs that write beside it. */
+/** What a store has in common with the programs and processes beside it. */
 export interface StoreForms {
   /** How `created_at` is read; in UTC when it is not given. */
   moments?: MomentFormat
+  /** Reaches the other processes of the gateway, where there are several. */
+  sharing?: Sharing | undefined
 }

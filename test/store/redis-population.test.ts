@@ -4,6 +4,7 @@ import { createAges } from '../../src/store/age.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import { populationCommandsOn } from '../../src/store/redis/population-commands.ts'
 import { digestOf, entryOf } from '../../src/store/redis/population-entries.ts'
+import type { RedisStore } from '../../src/store/redis/redis.ts'
 import type { StoreUnderTest } from './contract.ts'
 import { asCreatedAt, enter, online } from './contract-population.ts'
 import { freshToken, MINUTE, record, SLACK, tokensOf } from './contract-world.ts'
@@ -120,7 +121,8 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
   })
 
   await test('a login is told after the end of its token, and the token stays ended', async (t, world) => {
-    const view = populationCommandsOn((world.store as any).redis, 5000, keys, world.clock)
+    const store = world.store as RedisStore
+    const view = populationCommandsOn(store.redis, store.repeats.ask, keys, world.clock)
     const entry = entryOf(
       { token: 'late', record: record('BUSINESS', 'a'), expiresAt: world.clock.now() + MINUTE },
       createAges(),

@@ -32,15 +32,19 @@ export async function connectRedis(settings: RedisSettings, timeout: number, log
 }
 
 /**
- * A second connection to where the client is connected, found in the same way; to be connected by the caller. It is lost
- * and comes back by itself, with nothing of what was set up on it.
+ * A second connection to where the client is connected, found in the same way; to be connected by whoever asks for it. It is
+ * lost and comes back by itself, with nothing of what was set up on it.
  */
-export function secondConnection(client: Redis): Redis {
-  const second = client.duplicate({ autoResubscribe: false, enableAutoPipelining: false })
+export function secondConnection<C extends RedisClient>(client: C): C {
+  const options = { enableAutoPipelining: false }
+  const second =
+    client instanceof Cluster
+      ? client.duplicate([], options)
+      : (client as Redis).duplicate({ ...options, autoResubscribe: false })
   // Where Redis is lost, the client says so.
   second.on('error', () => undefined)
   neverEnd(second)
-  return second
+  return second as C
 }
 
 function createClient(settings: RedisSettings, timeout: number): RedisClient {
@@ -173,5 +177,11 @@ export async function closeRedis(client: RedisClient): Promise<void> {
   closing.add(client)
   // Where nothing is answered any more, the connection's own timeout ends this.
   if (client.status === 'ready') await client.quit().catch(() => undefined)
+  client.disconnect()
+}
+
+/** The same of a connection whose answers are of no use any more. */
+export function cutRedis(client: RedisClient): void {
+  closing.add(client)
   client.disconnect()
 }

@@ -1,7 +1,9 @@
+import type { Clock } from '../../clock.ts'
 import { Unavailable } from '../../refusal.ts'
 import { type RedisClient, summaryOf } from './client.ts'
-import { rememberRevocations } from './revocations.ts'
-import { SCRIPTS, type Scripts } from './scripts.ts'
+import type { Repeats } from './repeats.ts'
+import type { Scripts } from './scripts.ts'
+import type { CheckedServer, Gate } from './server-gate.ts'
 
 /*
  * What the Redis store asks of Redis: commands on one key each, because the specified key shapes fall into different
@@ -17,8 +19,14 @@ export interface RedisCommands {
   take(key: string): Promise<string | null>
   /** `false` when there was nothing to delete. */
   delete(key: string): Promise<boolean>
-  /** The same, for good: where Redis forgets it, because a replica that had not heard of it takes over, it is repeated. */
+  /** The same of a token's record, for good: it is repeated on a server that takes over and does not know it. */
   revoke(key: string): Promise<boolean>
+  /** Disables a login id until then, or unties it; for good, too. */
+  disable(key: string, until: number): Promise<void>
+  /** `false` when it was not disabled. */
+  untie(key: string): Promise<boolean>
+  /** Counts a kickout of a user, for as long as a login may be under way. */
+  countKickout(key: string): Promise<void>
   /** When a key ends; `Infinity` without an end, `null` without the key. */
   endOf(key: string): Promise<number | null>
   /**
@@ -54,26 +62,43 @@ export interface RedisCommands {
 /** Commands without an answer, over all callers; beyond it Redis is as good as stuck. */
 const MAX_UNDER_WAY = 10_000
 
-/** The commands of the store on a client; each is answered or given up within `timeout` milliseconds. */
-export function commandsOn(client: RedisClient, timeout: number): RedisCommands {
-  for (const [name, lua] of Object.entries(SCRIPTS)) client.defineCommand(name, { numberOfKeys: 1, lua })
+const ENDED = Promise.resolve(null)
+
+/** The commands of the store on a client. What ended and what was disabled is answered as `repeats` remembers it. */
+export function commandsOn(client: RedisClient, repeats: Repeats, clock: Clock): RedisCommands {
   const scripts = client as unknown as Scripts
-  const ask = createAsk(client, timeout)
+  const { ask, changes } = repeats
   const remove = async (key: string): Promise<boolean> => (await ask(() => client.unlink(key))) === 1
-  const revocations = rememberRevocations(client, remove)
+  const changeDisabled = async (key: string, until: number): Promise<boolean> => {
+    const change = until === 0 ? () => scripts.disableUntie(key) : () => scripts.disableSet(key, until)
+    const [replaced, version] = await ask(change)
+    await repeats.acknowledgeDisabled({ key, until, version, replaced: [replaced] })
+    return replaced !== -2
+  }
 
   return {
-    get: key => ask(() => client.get(key)),
+    get: key => (changes.isEnded(key) ? ENDED : ask(() => client.get(key))),
     set: async (key, value, at) => void (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at)))),
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
     take: key => ask(() => client.getdel(key)),
     delete: remove,
-    revoke(key) {
-      revocations.add(key)
-      return remove(key)
+    async revoke(key) {
+      const passedOn = repeats.acknowledge({ kind: 'ended', key, server: repeats.server })
+      const [deleted] = await Promise.all([remove(key), passedOn])
+      return deleted
     },
-    // Redis keeps a key through the millisecond in which it ends; here its life is over when it begins.
-    timeLeft: async key => orNone(await ask(() => client.pttl(key))) || null,
+    disable: async (key, until) => void (await changeDisabled(key, Math.ceil(until))),
+    untie: key => changeDisabled(key, 0),
+    async countKickout(key) {
+      const count = await ask(() => scripts.kickoutCount(key))
+      await repeats.acknowledge({ kind: 'kicked', key, server: repeats.server, count })
+    },
+    async timeLeft(key) {
+      const known = repeats.isSettled ? undefined : changes.disabled(key)
+      if (known !== undefined) return known.until > clock.now() ? known.until - clock.now() : null
+      // Redis keeps a key through the millisecond in which it ends; here its life is over when it begins.
+      return orNone(await ask(() => client.pttl(key))) || null
+    },
     endOf: async key => orNone(await ask(() => scripts.keyEnd(key))),
     moveEnd: (key, from, to) => ask(() => scripts.keyMoveEnd(key, from === Infinity ? -1 : from, Math.ceil(to))),
     members: key => ask(() => client.smembers(key)),
@@ -100,29 +125,52 @@ export function commandsOn(client: RedisClient, timeout: number): RedisCommands 
 /** A time of Redis: -1 says that a key has no end, -2 that there is no key. */
 const orNone = (time: number): number | null => (time === -2 ? null : time === -1 ? Number.POSITIVE_INFINITY : time)
 
-/** Puts one question to Redis. A question that was given up may still be answered, and counts until it is. */
-export function createAsk(client: RedisClient, timeout: number): <T>(question: () => Promise<T>) => Promise<T> {
+export type Ask = ReturnType<typeof createAsk>
+
+/**
+ * Puts one question to Redis. A question that was given up may still be answered, and counts until it is. Questions wait
+ * while the server is checked that a new connection has reached; an answer that came from another server than the one
+ * that was checked is none.
+ */
+export function createAsk(
+  client: RedisClient,
+  timeout: number,
+  gate: Gate,
+): <T>(question: () => Promise<T>) => Promise<T> {
   let underWay = 0
-  return question =>
-    new Promise((resolve, reject) => {
+  return <T>(question: () => Promise<T>) =>
+    new Promise<T>((resolve, reject) => {
       const refuse = (why: string): void => reject(new Unavailable(`Redis: ${why}`))
       if (client.status !== 'ready') return refuse('not connected')
       if (underWay >= MAX_UNDER_WAY) return refuse('too many commands are without an answer')
       underWay++
-      const timer = setTimeout(refuse, timeout, 'no answer in time')
+      let isGivenUp = false
+      const timer = setTimeout(() => {
+        isGivenUp = true
+        refuse('no answer in time')
+      }, timeout)
       const settled = (): void => {
         underWay--
         clearTimeout(timer)
       }
-      question().then(
-        answer => {
-          settled()
-          resolve(answer)
-        },
-        error => {
-          settled()
-          refuse(summaryOf(error))
-        },
-      )
+      const put = (server: CheckedServer): void => {
+        question().then(
+          answer => {
+            settled()
+            if (gate.answering === server) resolve(answer)
+            else refuse('the connection is another one by now')
+          },
+          error => {
+            settled()
+            refuse(summaryOf(error))
+          },
+        )
+      }
+      if (gate.server !== null) return put(gate.server)
+      gate.whenOpen(isOpen => {
+        if (isOpen && !isGivenUp && gate.server !== null) return put(gate.server)
+        settled()
+        refuse('not connected')
+      })
     })
 }

@@ -14,6 +14,8 @@ export interface Keys {
   /** Counts the kickouts of a user, so that a login that overlaps one can tell. */
   kicked(type: LoginType, userId: string): string
   attempts(name: string): string
+  /** What was acknowledged lately, for the other gateways of the store. */
+  readonly journal: string
   /**
    * A part of the view of who is online. All parts of a side lie in the same slot of a Cluster: the braces hold the name
    * of the first.
@@ -30,6 +32,7 @@ export function createKeys(prefix: string): Keys {
     captchas: type => `${prefix}:${type}:idx:captchas`,
     kicked: (type, userId) => `${prefix}:${type}:kicked:${userId}`,
     attempts: name => `${prefix}:attempts:${name}`,
+    journal: `${prefix}:journal`,
     index: (type, part) => {
       const first = `${prefix}:${type}:idx:online`
       return part === 'online' ? first : `${prefix}:${type}:idx:${part}:{${first}}`

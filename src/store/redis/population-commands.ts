@@ -2,7 +2,7 @@ import { Cluster, type Redis } from 'ioredis'
 import type { Clock } from '../../clock.ts'
 import type { LoginType } from '../../side/record.ts'
 import type { RedisClient } from './client.ts'
-import { createAsk } from './commands.ts'
+import type { Ask } from './commands.ts'
 import type { Keys } from './keys.ts'
 import type { Entry } from './population-entries.ts'
 import { CLAIM, INDEX_KEYS, POPULATION_SCRIPTS } from './population-scripts.ts'
@@ -16,13 +16,12 @@ const MAX_DIGESTS = 500
 type Script = (...args: (string | number)[]) => Promise<never>
 type Scripts = Record<keyof typeof POPULATION_SCRIPTS | 'populationClaim', Script>
 
-export function populationCommandsOn(client: RedisClient, timeout: number, keys: Keys, clock: Clock) {
+export function populationCommandsOn(client: RedisClient, ask: Ask, keys: Keys, clock: Clock) {
   for (const [name, lua] of Object.entries(POPULATION_SCRIPTS)) {
     client.defineCommand(name, { numberOfKeys: INDEX_KEYS.length, lua })
   }
   client.defineCommand('populationClaim', { numberOfKeys: 1, lua: CLAIM })
   const scripts = client as unknown as Scripts
-  const ask = createAsk(client, timeout)
 
   const run = <T>(name: keyof typeof POPULATION_SCRIPTS, type: LoginType, ...args: (string | number)[]): Promise<T> =>
     ask(() => scripts[name](...INDEX_KEYS.map(key => keys.index(type, key)), ...args))

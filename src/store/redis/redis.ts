@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Settings } from '../../config/schema.ts'
 import type { Logger } from '../../log.ts'
+import { NO_SHARING } from '../acknowledged.ts'
 import { createAges } from '../age.ts'
 import { type Changes, NO_CHANGES } from '../changes.ts'
 import type { StoreForms } from '../forms.ts'
@@ -14,6 +15,8 @@ import { populationCommandsOn } from './population-commands.ts'
 import { RedisIndex } from './population-index.ts'
 import { RedisUpkeep } from './population-upkeep.ts'
 import { RedisAttempts, RedisCaptchas } from './records.ts'
+import { Repeats } from './repeats.ts'
+import { SCRIPTS } from './scripts.ts'
 import { RedisSessions } from './sessions.ts'
 import type { ReadableSessions } from './tracked-sessions.ts'
 
@@ -26,7 +29,7 @@ export async function openRedisStore(
 ): Promise<RedisStore> {
   if (settings.redis === undefined) throw new Error('store.redis says where Redis is; it is missing')
   const client = await connectRedis(settings.redis, settings.timeout, log)
-  return new RedisStore(client, settings.timeout, settings.prefix, clock, forms)
+  return new RedisStore(client, settings, clock, log, forms)
 }
 
 export class RedisStore implements Store {
@@ -37,18 +40,24 @@ export class RedisStore implements Store {
   readonly changes: Changes = NO_CHANGES
   /** The connection, for whoever registers it elsewhere; this store closes it. */
   readonly redis: RedisClient
+  readonly repeats: Repeats
   readonly #commands: RedisCommands
   readonly #index: RedisIndex
   readonly #upkeep: RedisUpkeep
   readonly #probe: string
   #closed: Promise<void> | null = null
 
-  constructor(client: RedisClient, timeout: number, prefix: string, clock: Clock, { moments }: StoreForms) {
+  constructor(client: RedisClient, settings: Settings['store'], clock: Clock, log: Logger, forms: StoreForms) {
+    const { prefix, timeout } = settings
+    const { moments, sharing = NO_SHARING } = forms
     const ages = createAges(moments)
     const keys = createKeys(prefix)
-    const commands = commandsOn(client, timeout)
-    const view = populationCommandsOn(client, timeout, keys, clock)
+    for (const [name, lua] of Object.entries(SCRIPTS)) client.defineCommand(name, { numberOfKeys: 1, lua })
+    const repeats = new Repeats({ client, journal: keys.journal, timeout, clock, log, sharing })
+    const commands = commandsOn(client, repeats, clock)
+    const view = populationCommandsOn(client, repeats.ask, keys, clock)
     this.redis = client
+    this.repeats = repeats
     this.#commands = commands
     this.#probe = `${prefix}:probe`
     this.#index = new RedisIndex(view, new RedisSessions(commands, keys, clock), clock, ages)
@@ -75,6 +84,7 @@ export class RedisStore implements Store {
   async #close(): Promise<void> {
     await this.#upkeep.close()
     await this.#index.settled()
+    this.repeats.close()
     await closeRedis(this.redis)
   }
 }

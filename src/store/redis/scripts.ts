@@ -78,6 +78,64 @@ local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return { count, redis.call('PTTL', KEYS[1]) }`
 
+/** How long a kickout is counted, in milliseconds: longer than any login can be under way. */
+const KICKOUT_LIFETIME = 300_000
+
+/** KEYS[1] counter of a user's kickouts. */
+const KICKOUT_COUNT = `
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ${KICKOUT_LIFETIME}) end
+return count`
+
+/** KEYS[1] counter of a user's kickouts, ARGV[1] what was counted on another server. */
+const KICKOUT_REPEAT = `
+if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ${KICKOUT_LIFETIME})
+return 1`
+
+/** `version`: of two changes on one server the later has the higher, in microseconds. */
+const VERSION = `
+local time = redis.call('TIME')
+local version = time[1] * 1000000 + time[2]
+`
+
+/** KEYS[1] disable record, ARGV[1] moment. Answers the end that it replaced (-1 none, -2 no record), and a version. */
+const DISABLE_SET = `${LAST}${VERSION}
+redis.call('SET', KEYS[1], '1', 'PXAT', ARGV[1])
+return { last, version }`
+
+/** KEYS[1] disable record. Answers as DISABLE_SET does. */
+const DISABLE_UNTIE = `${LAST}${VERSION}
+redis.call('UNLINK', KEYS[1])
+return { last, version }`
+
+/**
+ * KEYS[1] disable record, ARGV[1] its end after a change on another server, 0 when it was untied, ARGV[2…] ends that this
+ * change replaced. A record that has one of those missed the change. A longer one that has none of them is a later change
+ * by somebody else, and stays.
+ */
+const DISABLE_REPEAT = `${LAST}
+local till = tonumber(ARGV[1])
+local missed = false
+for i = 2, #ARGV do
+  if last >= 0 and math.abs(last - tonumber(ARGV[i])) <= ${SAME} then missed = true end
+end
+if till == 0 then
+  if missed then redis.call('UNLINK', KEYS[1]) end
+elseif missed or last == -2 or (last >= 0 and till > last) then
+  redis.call('SET', KEYS[1], '1', 'PXAT', ARGV[1])
+end
+return 1`
+
+/** KEYS[1] stream, ARGV[1] milliseconds until an entry is dropped, ARGV[2] most entries, ARGV[3…] entries. */
+const JOURNAL_APPEND = `
+for i = 3, #ARGV do redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[2], '*', 'change', ARGV[i]) end
+local now = redis.call('TIME')
+local oldest = now[1] * 1000 + math.floor(now[2] / 1000) - ARGV[1]
+redis.call('XTRIM', KEYS[1], 'MINID', '~', string.format('%.0f', oldest))
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return #ARGV - 2`
+
 /** Each becomes a command of the client under its name; all take one key first. */
 export const SCRIPTS = {
   sessionAddMember: ADD_MEMBER,
@@ -88,6 +146,12 @@ export const SCRIPTS = {
   windowCount: COUNT,
   endingAdd: ENDING_ADD,
   endingCount: ENDING_COUNT,
+  kickoutCount: KICKOUT_COUNT,
+  kickoutRepeat: KICKOUT_REPEAT,
+  disableSet: DISABLE_SET,
+  disableUntie: DISABLE_UNTIE,
+  disableRepeat: DISABLE_REPEAT,
+  journalAppend: JOURNAL_APPEND,
 } as const
 
 export interface Scripts {
@@ -99,4 +163,10 @@ export interface Scripts {
   windowCount(key: string, window: number): Promise<[number, number]>
   endingAdd(key: string, member: string, moment: number): Promise<number>
   endingCount(key: string): Promise<number>
+  kickoutCount(key: string): Promise<number>
+  kickoutRepeat(key: string, count: number): Promise<number>
+  disableSet(key: string, moment: number): Promise<[replaced: number, version: number]>
+  disableUntie(key: string): Promise<[replaced: number, version: number]>
+  disableRepeat(key: string, moment: number, ...replaced: number[]): Promise<number>
+  journalAppend(key: string, window: number, most: number, ...entries: string[]): Promise<number>
 }

@@ -6,8 +6,6 @@ import type { RedisCommands } from './commands.ts'
 import type { Keys } from './keys.ts'
 import type { ReadableSessions } from './tracked-sessions.ts'
 
-/** How long a kickout is remembered, in milliseconds: longer than any login can be under way. */
-const EPOCH_LIFETIME = 300_000
 /** Rounds of a kickout: each ends what it finds; who logs in after it began need not be ended by it. */
 const MAX_ROUNDS = 16
 /**
@@ -105,7 +103,7 @@ export class RedisSessions implements ReadableSessions {
 
   async removeAll(type: LoginType, userId: string): Promise<number> {
     const set = this.#keys.session(type, userId)
-    const epoch = this.#redis.count(this.#keys.kicked(type, userId), EPOCH_LIFETIME)
+    const epoch = this.#redis.countKickout(this.#keys.kicked(type, userId))
     // A Redis that is full counts no more, but deletes: what can be ended is ended, whatever is answered then.
     const fault = await epoch.then(
       () => null,
@@ -181,7 +179,7 @@ export class RedisSessions implements ReadableSessions {
   }
 
   async disable(type: LoginType, userId: string, until: number): Promise<void> {
-    await this.#redis.set(this.#keys.disable(type, userId), '1', until)
+    await this.#redis.disable(this.#keys.disable(type, userId), until)
   }
 
   async disabledUntil(type: LoginType, userId: string): Promise<number | null> {
@@ -190,6 +188,6 @@ export class RedisSessions implements ReadableSessions {
   }
 
   async untieDisable(type: LoginType, userId: string): Promise<boolean> {
-    return this.#redis.delete(this.#keys.disable(type, userId))
+    return this.#redis.untie(this.#keys.disable(type, userId))
   }
 }

@@ -37,6 +37,9 @@ export function trackRedisStore(
     prefix: keys.token(type, ''),
     listener: new SessionCache(clock, settings.max_entries),
   }))
+  store.repeats.onEnded = key => {
+    for (const { prefix, listener } of caches) if (key.startsWith(prefix)) listener.evict(key.slice(prefix.length))
+  }
   const changes = new RedisChanges(clock)
   const tracking = new RedisTracking({
     main: redis,

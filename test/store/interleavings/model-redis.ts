@@ -48,6 +48,9 @@ export class ModelRedis {
     },
     delete: key => this.entry(key) !== null && this.#entries.delete(key),
     revoke: key => this.commands.delete(key),
+    disable: (key, until) => this.#put(key, '1', until),
+    untie: key => this.commands.delete(key),
+    countKickout: key => this.commands.count(key, 300_000),
     timeLeft: key => {
       const entry = this.entry(key)
       return entry === null ? null : entry.endsAt - this.now

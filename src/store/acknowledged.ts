@@ -1,0 +1,124 @@
+import type { Clock } from '../clock.ts'
+
+/*
+ * What a store in Redis has acknowledged and a server that takes over may not know: replication is asynchronous, and a
+ * server that restarts may load an older snapshot. Every process remembers it, and repeats it on such a server.
+ */
+
+/** A change that was acknowledged. `key` is a key of the store; `server` names the server that confirmed it. */
+export type Acknowledged =
+  /** A token's record was deleted. Tokens are unique: repeating it can end no later login. */
+  | { readonly kind: 'ended'; readonly key: string; readonly server: string }
+  /** So many kickouts of a user were counted. */
+  | { readonly kind: 'kicked'; readonly key: string; readonly server: string; readonly count: number }
+  | Disabled
+
+/** A login id was disabled until then, or (`until` 0) untied. */
+export interface Disabled {
+  readonly kind: 'disabled'
+  readonly key: string
+  readonly server: string
+  readonly until: number
+  /** Of two changes of one login id the one with the higher version is the later. */
+  readonly version: number
+  /** Ends of earlier disables that this change replaced: a server that still has one of them missed this change. */
+  readonly replaced: readonly number[]
+}
+
+/** Shares acknowledged changes between the processes of a gateway. */
+export interface Sharing {
+  /** Resolves when they were passed on to every process. */
+  share(changes: readonly Acknowledged[]): Promise<void>
+  /** Receives what others share; what they shared before comes first. */
+  receive(receiver: (changes: readonly Acknowledged[]) => void): void
+}
+
+/** Of a gateway that is one process. */
+export const NO_SHARING: Sharing = { share: async () => undefined, receive: () => undefined }
+
+/**
+ * How long a change is remembered, in milliseconds. A Sentinel elects no replica that has not followed its master for ten
+ * times `down-after-milliseconds`, which is 300 s as Redis ships it. A disable is remembered until it ends.
+ */
+export const MEMORY = 600_000
+/** Changes that are remembered, some 400 bytes each; beyond it the oldest is forgotten. */
+export const MAX_RECENT = 50_000
+export const MAX_DISABLED = 10_000
+/** Ends that one change remembers to have replaced. */
+const MAX_REPLACED = 8
+
+export class AcknowledgedChanges {
+  readonly #clock: Clock
+  /** All but disables, with the timestamps they are forgotten at, oldest first. */
+  readonly #recent = new Map<string, { change: Acknowledged; until: number }>()
+  readonly #disabled = new Map<string, Disabled>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Remembers changes, and answers those that were not known, as they are remembered. */
+  add(changes: readonly Acknowledged[]): Acknowledged[] {
+    const news = changes.map(change => this.#add(change)).filter(change => change !== null)
+    this.#forget()
+    return news
+  }
+
+  /** Whether the token below this key was ended. */
+  isEnded(key: string): boolean {
+    return this.#recent.size > 0 && this.#recent.get(key)?.change.kind === 'ended'
+  }
+
+  /** The last change of a login id; `undefined` when none is known. */
+  disabled(key: string): Disabled | undefined {
+    const change = this.#disabled.get(key) ?? this.#recent.get(key)?.change
+    return change?.kind === 'disabled' ? change : undefined
+  }
+
+  /** Everything that is remembered. */
+  all(): Acknowledged[] {
+    this.#forget()
+    const now = this.#clock.now()
+    for (const [key, { until }] of this.#disabled) if (until <= now) this.#disabled.delete(key)
+    return [...Array.from(this.#recent.values(), ({ change }) => change), ...this.#disabled.values()]
+  }
+
+  #add(change: Acknowledged): Acknowledged | null {
+    if (change.kind === 'disabled') return this.#addDisabled(change)
+    const known = this.#recent.get(change.key)?.change
+    if (change.kind === 'ended' && known !== undefined) return null
+    if (change.kind === 'kicked' && known?.kind === 'kicked' && known.count >= change.count) return null
+    return this.#keep(change)
+  }
+
+  #addDisabled(change: Disabled): Acknowledged | null {
+    const known = this.disabled(change.key)
+    if (known !== undefined && known.version >= change.version) return null
+    const before = known === undefined ? [] : [...known.replaced, known.until]
+    const replaced = [...new Set([...before, ...change.replaced])].filter(end => end > 0 && end !== change.until)
+    const merged = { ...change, replaced: replaced.slice(-MAX_REPLACED) }
+    this.#disabled.delete(change.key)
+    this.#recent.delete(change.key)
+    if (merged.until === 0) return this.#keep(merged)
+    this.#disabled.set(merged.key, merged)
+    return merged
+  }
+
+  #keep(change: Acknowledged): Acknowledged {
+    this.#recent.delete(change.key)
+    this.#recent.set(change.key, { change, until: this.#clock.now() + MEMORY })
+    return change
+  }
+
+  #forget(): void {
+    const now = this.#clock.now()
+    for (const [key, { until }] of this.#recent) {
+      if (until > now && this.#recent.size <= MAX_RECENT) break
+      this.#recent.delete(key)
+    }
+    for (const key of this.#disabled.keys()) {
+      if (this.#disabled.size <= MAX_DISABLED) break
+      this.#disabled.delete(key)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import type { Redis } from 'ioredis'
+
+/*
+ * A connection that comes back may have reached another server, or the same one with other data: a replica that took
+ * over, a server that was restarted from a snapshot. So no question goes out on a new connection before it is known which
+ * server answers there, and, where it is another one, before that server was prepared.
+ */
+
+/** Stands for a connection on which questions may go out. */
+export interface CheckedServer {
+  /** Differs wherever the data may differ. */
+  readonly id: string
+}
+
+export interface Gate {
+  /** `null` while no question may go out. */
+  readonly server: CheckedServer | null
+  /** The server whose answers count: what is answered late, on a connection that came after it, does not. */
+  readonly answering: CheckedServer | null
+  /** Calls once, when questions may go out (`true`) or the connection is lost (`false`). */
+  whenOpen(then: (isOpen: boolean) => void): void
+}
+
+/** Before a server that could not be prepared is tried again, in milliseconds. */
+const RETRY_PAUSE = 100
+
+/** The gate of one server, or of the master that Sentinels name. `prepare` has to resolve before another server is asked. */
+export class ServerGate implements Gate {
+  server: CheckedServer | null = null
+  answering: CheckedServer | null = null
+  readonly #client: Redis
+  readonly #prepare: (id: string) => Promise<void>
+  #connection: object = {}
+  #prepared: string | null = null
+  #waiting: ((isOpen: boolean) => void)[] = []
+
+  constructor(client: Redis, prepare: (id: string) => Promise<void>) {
+    this.#client = client
+    this.#prepare = prepare
+    client.on('close', () => {
+      this.#connection = {}
+      this.server = null
+      this.#release(false)
+    })
+    client.on('ready', () => {
+      this.answering = null
+      void this.#check()
+    })
+    if (client.status === 'ready') void this.#check()
+  }
+
+  whenOpen(then: (isOpen: boolean) => void): void {
+    this.#waiting.push(then)
+  }
+
+  async #check(): Promise<void> {
+    const connection = {}
+    this.#connection = connection
+    while (this.#connection === connection) {
+      const id = await this.#prepareOther().catch(() => null)
+      if (this.#connection !== connection) return
+      if (id !== null) return this.#open(id)
+      await new Promise(resolve => setTimeout(resolve, RETRY_PAUSE).unref())
+    }
+  }
+
+  async #prepareOther(): Promise<string> {
+    const id = await identityOf(this.#client)
+    if (id === UNKNOWN || id !== this.#prepared) await this.#prepare(id)
+    this.#prepared = id
+    return id
+  }
+
+  #open(id: string): void {
+    this.server = { id }
+    this.answering = this.server
+    this.#release(true)
+  }
+
+  #release(isOpen: boolean): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const then of waiting) then(isOpen)
+  }
+}
+
+/** Of a server that does not tell: it is another one each time. */
+const UNKNOWN = 'unknown'
+
+/** `run_id` changes with every start; the id of the replication with every promotion, also back to a server known before. */
+async function identityOf(client: Redis): Promise<string> {
+  const infos = await Promise.all(['server', 'replication'].map(section => client.info(section))).catch(error => {
+    if ((error as Error).name === 'ReplyError') return [] as string[]
+    throw error
+  })
+  const [run] = /^run_id:\w+/m.exec(infos[0] ?? '') ?? []
+  const [replication] = /^master_replid:\w+/m.exec(infos[1] ?? '') ?? []
+  return run === undefined || replication === undefined ? UNKNOWN : `${run} ${replication}`
+}

@@ -1,0 +1,237 @@
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
+import type { Acknowledged, Sharing } from '../../src/store/acknowledged.ts'
+import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
+import { MINUTE } from './contract-world.ts'
+import { type RedisServer, startRedis, withoutRedisServer } from './redis-server.ts'
+import { login, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
+
+/*
+ * A server that takes over, and does not know what its predecessor confirmed: a lagging replica, or here a Redis that is
+ * killed and comes back as it was when it was saved.
+ */
+
+const quiet = createLog('fatal')
+
+async function openOn(t: Test, server: RedisServer, sharing?: Sharing): Promise<RedisStore> {
+  const settings = { kind: 'redis' as const, prefix: 'svc:auth', timeout: 2000, redis: { url: server.url } }
+  const store = await openRedisStore(settings, systemClock, quiet, { sharing })
+  t.teardown(() => store.close())
+  return store
+}
+
+async function startServer(t: Test): Promise<RedisServer> {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  return server
+}
+
+/** From the save on, everything is lost. */
+const save = (server: RedisServer): Promise<string> => server.cli('SAVE')
+
+async function takeOver(server: RedisServer): Promise<void> {
+  await server.kill()
+  await server.restart()
+}
+
+/** The first answer that is one. */
+async function answered<T>(ask: () => T | Promise<T>): Promise<T> {
+  for (;;) {
+    const outcome = await outcomeOf(ask)
+    if (outcome !== UNAVAILABLE) return outcome
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
+
+const find = (store: RedisStore, token: string) => answered(() => store.sessions.find('BUSINESS', token))
+const disabledUntil = (store: RedisStore, user: string) =>
+  answered(() => store.sessions.disabledUntil('BUSINESS', user))
+
+/** Until a store has received so many changes that others acknowledged. */
+async function untilKnown(store: RedisStore, count: number): Promise<void> {
+  while (store.repeats.changes.all().length < count) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+t.test(
+  'what a gateway acknowledged holds on a server that has not heard of it',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const store = await openOn(t, server)
+    const [ended, kicked, live] = [await login(store), await login(store), await login(store)]
+    const until = systemClock.now() + MINUTE
+    await store.sessions.disable('BUSINESS', 'tied', until)
+    await save(server)
+    await store.sessions.remove('BUSINESS', '1', ended)
+    await store.sessions.disable('BUSINESS', 'bad', until)
+    await store.sessions.untieDisable('BUSINESS', 'tied')
+    await takeOver(server)
+    t.equal(await find(store, ended), null, 'an ended token')
+    t.equal(
+      await server.cli('EXISTS', `svc:auth:BUSINESS:token:${ended}`),
+      '0',
+      'which other programs do not find either',
+    )
+    t.not(await disabledUntil(store, 'bad'), null, 'a disabled login id')
+    t.equal(await disabledUntil(store, 'tied'), null, 'one that was untied')
+    t.equal((await find(store, live))?.user_id, '1', 'a session that lives')
+
+    await save(server)
+    await store.sessions.removeAll('BUSINESS', '1')
+    await takeOver(server)
+    t.equal(await find(store, kicked), null, 'one that was kicked out')
+    const next = await answered(() => login(store))
+    t.equal((await find(store, next))?.user_id, '1', 'a login after the kickout lives')
+  },
+)
+
+t.test(
+  'what one gateway acknowledged is repeated by another when the first is gone',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const [first, second] = [await openOn(t, server), await openOn(t, server)]
+    const token = await login(first)
+    await save(server)
+    await first.sessions.remove('BUSINESS', '1', token)
+    await first.sessions.disable('BUSINESS', 'bad', systemClock.now() + MINUTE)
+    await untilKnown(second, 2)
+    await first.close()
+    await takeOver(server)
+    t.equal(await find(second, token), null)
+    t.not(await disabledUntil(second, 'bad'), null)
+  },
+)
+
+t.test('a gateway that starts later learns what was acknowledged before', { skip: withoutRedisServer }, async t => {
+  const server = await startServer(t)
+  const first = await openOn(t, server)
+  const token = await login(first)
+  await save(server)
+  await first.sessions.remove('BUSINESS', '1', token)
+  await first.close()
+  const second = await openOn(t, server)
+  t.equal(await find(second, token), null)
+  await takeOver(server)
+  t.equal(await find(second, token), null)
+})
+
+t.test(
+  'a worker that starts on the new server begins with what the others acknowledged',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const shared: Acknowledged[] = []
+    const first = await openOn(t, server, { share: async changes => void shared.push(...changes), receive: () => {} })
+    const token = await login(first)
+    await save(server)
+    await first.sessions.remove('BUSINESS', '1', token)
+    await first.sessions.disable('BUSINESS', 'bad', systemClock.now() + MINUTE)
+    await first.close()
+    await takeOver(server)
+    const second = await openOn(t, server, { share: async () => {}, receive: receiver => receiver(shared) })
+    t.equal(await find(second, token), null)
+    t.not(await disabledUntil(second, 'bad'), null)
+  },
+)
+
+t.test('a change is passed to the other processes before it is acknowledged', { skip: withoutRedisServer }, async t => {
+  const server = await startServer(t)
+  let passOn = (): void => undefined
+  const sharing: Sharing = {
+    share: () => new Promise(resolve => (passOn = resolve)),
+    receive: () => undefined,
+  }
+  const store = await openOn(t, server, sharing)
+  const token = await login(store)
+  let isAcknowledged = false
+  const removal = store.sessions.remove('BUSINESS', '1', token).then(() => {
+    isAcknowledged = true
+  })
+  while ((await server.cli('EXISTS', `svc:auth:BUSINESS:token:${token}`)) === '1') await find(store, token)
+  await store.ping()
+  t.equal(isAcknowledged, false)
+  passOn()
+  await removal
+})
+
+t.test(
+  'a token that another process ended is not accepted, whatever the server here still says',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    let receive: (changes: readonly Acknowledged[]) => void = () => undefined
+    const store = await openOn(t, server, { share: async () => {}, receive: receiver => (receive = receiver) })
+    const token = await login(store)
+    const key = `svc:auth:BUSINESS:token:${token}`
+    // Confirmed by a master that was replaced meanwhile and did not know it.
+    receive([{ kind: 'ended', key, server: 'another' }])
+    t.equal(await store.sessions.find('BUSINESS', token), null)
+    while ((await server.cli('EXISTS', key)) === '1') await store.ping()
+    t.pass('and it is ended here, too')
+  },
+)
+
+t.test('a repeat takes nothing back that was done later elsewhere', { skip: withoutRedisServer }, async t => {
+  const server = await startServer(t)
+  const store = await openOn(t, server)
+  const now = systemClock.now()
+  const key = (user: string) => `svc:auth:BUSINESS:disable:${user}`
+  await store.sessions.disable('BUSINESS', 'tied', now + MINUTE)
+  await store.sessions.disable('BUSINESS', 'short', now + 2 * MINUTE)
+  await save(server)
+  await store.sessions.untieDisable('BUSINESS', 'tied')
+  await store.sessions.disable('BUSINESS', 'extended', now + MINUTE)
+  await store.sessions.disable('BUSINESS', 'short', now + MINUTE)
+  await server.kill()
+  // Another program is quicker on the new server.
+  await server.restart()
+  await server.cli('SET', key('tied'), '1', 'PXAT', String(now + 5 * MINUTE))
+  await server.cli('SET', key('extended'), '1', 'PXAT', String(now + 5 * MINUTE))
+  const second = await openOn(t, server, {
+    share: async () => {},
+    receive: receiver => receiver(store.repeats.changes.all()),
+  })
+  const left = async (user: string) => ((await disabledUntil(second, user)) ?? 0) - now
+  t.ok((await left('tied')) > 4 * MINUTE, 'a later disable is not lifted by an untie')
+  t.ok((await left('extended')) > 4 * MINUTE, 'a longer disable is not shortened')
+  t.ok((await left('short')) < 1.5 * MINUTE, 'what was shortened here is shortened there')
+})
+
+t.test(
+  'a login that began before a kickout is not admitted on a server that forgot the kickout',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const store = await openOn(t, server)
+    const key = 'svc:auth:BUSINESS:kicked:1'
+    await save(server)
+    await store.sessions.removeAll('BUSINESS', '1')
+    await takeOver(server)
+    await answered(() => store.ping())
+    t.equal(await server.cli('GET', key), '1')
+  },
+)
+
+t.test('a Redis that keeps no journal ends sessions all the same', { skip: withoutRedisServer }, async t => {
+  const server = await startServer(t)
+  const store = await openOn(t, server)
+  const token = await login(store)
+  await server.cli('SET', 'svc:auth:journal', 'no stream', 'PX', String(MINUTE))
+  t.equal(await store.sessions.remove('BUSINESS', '1', token), true)
+  await save(server)
+  const other = await login(store)
+  await store.sessions.remove('BUSINESS', '1', other)
+  await takeOver(server)
+  t.equal(await find(store, other), null)
+})
+
+t.test('the journal keeps what is recent, and ends by itself', { skip: withoutRedisServer }, async t => {
+  const server = await startServer(t)
+  const store = await openOn(t, server)
+  const token = await login(store)
+  await store.sessions.remove('BUSINESS', '1', token)
+  t.equal(await server.cli('XLEN', 'svc:auth:journal'), '1')
+  t.ok(Number(await server.cli('PTTL', 'svc:auth:journal')) > 0)
+})
