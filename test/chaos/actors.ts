@@ -127,18 +127,25 @@ export class Actors {
     if ((await this.#operate(side, 'kickout-token', { user_id: user, token })) !== null) act.acked = this.#history.now()
   }
 
-  /** Disables an id of its own and unties it, and tries to log in at each step (P4). */
+  /** Disables an id of its own and unties it, and logs in at each step (P4). */
   async #disable(side: LoginType): Promise<void> {
     const user = `barred-${side}`
     while (!this.#stopped) {
       await pause(100)
       if ((await this.#operate(side, 'disable', { user_id: user, seconds: 600 }))?.code !== 200) continue
-      const acked = this.#history.now()
-      for (let i = 0; i < 3; i++) {
-        const done = await this.#operate(side, 'login', { user_id: user })
-        if (done?.code === 200 && !this.#history.mayBeLost(acked)) this.#history.violated('a disabled id logged in')
-      }
-      await this.#operate(side, 'untie-disable', { user_id: user })
+      await this.#tryLogins(side, user, 200, 'a disabled id logged in')
+      if ((await this.#operate(side, 'untie-disable', { user_id: user }))?.code !== 200) continue
+      await this.#tryLogins(side, user, 403, 'an id that was untied is disabled')
+    }
+  }
+
+  /** Some logins while it is known whether the id is disabled; they come to both workers. */
+  async #tryLogins(side: LoginType, user: string, wrong: number, violation: string): Promise<void> {
+    for (let i = 0; i < 6; i++) {
+      const sent = this.#history.now()
+      const done = await this.#operate(side, 'login', { user_id: user })
+      if (done?.code === wrong) this.#history.violated(`${violation}${this.#history.placeOf(sent)}`)
+      await pause(PAUSE)
     }
   }
 

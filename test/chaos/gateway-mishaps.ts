@@ -42,3 +42,22 @@ export function gatewayMishaps(gateway: ChaosGateway): Mishap[] {
     },
   ]
 }
+
+/** The same while all workers but one die at its beginning, and that one when it is over. */
+export function withDyingWorkers(mishap: Mishap, gateway: ChaosGateway): Mishap {
+  return {
+    ...mishap,
+    name: `${mishap.name}, and workers die with it`,
+    async begin() {
+      const [first, ...others] = gateway.workers()
+      const begun = mishap.begin()
+      for (const pid of others) process.kill(pid, 'SIGKILL')
+      await begun
+      process.kill(first!, 'SIGKILL')
+    },
+    async end() {
+      await mishap.end()
+      await eventually('two workers', async () => gateway.workers().length === 2)
+    },
+  }
+}

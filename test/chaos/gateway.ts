@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { freePort } from '../ports.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../process.ts'
 import type { Where } from './actors.ts'
@@ -40,6 +40,8 @@ export class Backend {
   }
 }
 
+const ROOT = resolve(import.meta.dirname, '../..')
+
 const SECRET = randomBytes(32).toString('hex')
 
 /** The gateway as operators start it, with two workers, always at the same ports, so that it can come back. */
@@ -47,18 +49,20 @@ export class ChaosGateway {
   readonly backend: Backend
   readonly folder: string
   readonly #remove: () => void
+  readonly #build: string
   #process: GatewayProcess | null = null
 
-  private constructor(folder: string, remove: () => void, backend: Backend) {
+  private constructor(folder: string, remove: () => void, backend: Backend, build: string) {
+    this.#build = build
     this.folder = folder
     this.#remove = remove
     this.backend = backend
   }
 
-  /** `settings` are merged over what every run has. */
-  static async start(settings: Record<string, unknown>): Promise<ChaosGateway> {
+  /** `settings` are merged over what every run has; `build` is the folder of another build than this one. */
+  static async start(settings: Record<string, unknown>, build = ROOT): Promise<ChaosGateway> {
     const { folder, remove } = newcomerFolder()
-    const gateway = new ChaosGateway(folder, remove, new Backend(await freePort()))
+    const gateway = new ChaosGateway(folder, remove, new Backend(await freePort()), build)
     await gateway.backend.open()
     const target = `http://127.0.0.1:${gateway.backend.port}`
     const written = {
@@ -78,7 +82,9 @@ export class ChaosGateway {
 
   async boot(): Promise<void> {
     // No environment: the ports are those of the file.
-    this.#process = await startGateway(this.folder, { LISTEN__PORT: '', INTERNAL__PORT: '', LISTEN__HOST: '' })
+    const environment = { LISTEN__PORT: '', INTERNAL__PORT: '', LISTEN__HOST: '' }
+    const words = [join(this.#build, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml']
+    this.#process = await startGateway(this.folder, environment, words)
   }
 
   get where(): Where {

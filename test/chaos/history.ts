@@ -120,13 +120,13 @@ export class History {
       if (known.side === 'CONSUMER' && after <= this.#heartbeat) this.counts.late++
       else {
         const what = `a ${known.side} token was passed on ${after} ms after its end was acknowledged`
-        this.violations.push(`${what}${this.#placeOf(sent)}`)
+        this.violations.push(`${what}${this.placeOf(sent)}`)
       }
     }
   }
 
   /** Where in the run a moment lies, as far as there was a fault. */
-  #placeOf(moment: number): string {
+  placeOf(moment: number): string {
     const fault = this.faults.at(-1)
     return fault === undefined ? '' : `, ${Math.round(moment - fault.began)} ms after the beginning of: ${fault.name}`
   }

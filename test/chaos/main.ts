@@ -10,8 +10,10 @@ const HELP = `npm run chaos -- [options]
   everything that was answered: nothing is passed on without a live session, nobody is refused because of a fault of
   ours, and everything works again two seconds after the fault.
     --setup embedded|redis|sentinel|cluster
-    --only TEXT             faults with this in their names
-    --rounds 1`
+    --only TEXT             one of the setups above, or faults with this in their names
+    --rounds 1
+    --failovers 20          so many failovers and nothing else; in every second one workers die beside the master
+    --gateway FOLDER        another build of the gateway, to compare`
 
 const SETUPS: Readonly<Record<string, () => Promise<Setup> | Setup>> = {
   embedded,
@@ -25,6 +27,8 @@ const { values } = parseArgs({
     setup: { type: 'string' },
     only: { type: 'string' },
     rounds: { type: 'string', default: '1' },
+    failovers: { type: 'string' },
+    gateway: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -44,12 +48,17 @@ function report({ setup, requests, operations, failed, late, faults, violations 
 if (values.help) {
   console.log(HELP)
 } else {
-  for (const name of values.setup === undefined ? Object.keys(SETUPS) : [values.setup]) {
+  const isSetup = values.only !== undefined && values.only in SETUPS
+  const setup = values.setup ?? (isSetup ? values.only : undefined)
+  const only = isSetup ? undefined : values.only
+  const failovers = values.failovers === undefined ? undefined : Number(values.failovers)
+  for (const name of setup === undefined ? Object.keys(SETUPS) : [setup]) {
     if (name !== 'embedded' && withoutRedisServer !== false) {
       console.log(`${name}: ${withoutRedisServer}\n`)
       continue
     }
-    const result = await runChaos(SETUPS[name]!, { rounds: Number(values.rounds), only: values.only })
+    const rounds = Number(values.rounds)
+    const result = await runChaos(SETUPS[name]!, { rounds, only, failovers, gateway: values.gateway })
     report(result)
     if (result.violations.length > 0) process.exitCode = 1
   }

@@ -9,6 +9,8 @@ import { endProcess, redisCommand, spawnRedis, startRedis } from '../store/redis
 import { eventually, type Setup } from './setup.ts'
 
 const TIMEOUT = '500ms'
+/** What a replica misses before its master dies, in milliseconds. */
+const LAG = 700
 
 /** Keys that nothing ends (P6). */
 async function endlessKeys(ports: readonly number[]): Promise<string[]> {
@@ -99,6 +101,13 @@ export async function sentinelRedis(): Promise<Setup> {
         },
       },
     ],
+    failover: {
+      name: 'a master dies whose replica lags',
+      loses: 'recent',
+      lasts: 0,
+      begin: () => setup.failover(LAG),
+      end: () => setup.rejoin(),
+    },
     inspect: () => endlessKeys([replicaPort]),
     stop: () => setup.stop(),
   }

@@ -1,6 +1,6 @@
 import { Actors } from './actors.ts'
 import { ChaosGateway } from './gateway.ts'
-import { gatewayMishaps } from './gateway-mishaps.ts'
+import { gatewayMishaps, withDyingWorkers } from './gateway-mishaps.ts'
 import { History, type HistoryOptions } from './history.ts'
 import type { Mishap, Setup } from './setup.ts'
 
@@ -20,6 +20,10 @@ export interface ChaosOptions {
   rounds: number
   /** Which faults, by a part of their names; all when not given. */
   only?: string | undefined
+  /** So many failovers instead of all that. */
+  failovers?: number | undefined
+  /** Folder of another build of the gateway. */
+  gateway?: string | undefined
   /** What the history allows for. */
   allowance?: Partial<HistoryOptions>
 }
@@ -31,17 +35,16 @@ const QUIET = 3500
 
 /** Injects one fault after another into a gateway under light load, and judges everything that was answered. */
 export async function runChaos(open: () => Promise<Setup> | Setup, options: ChaosOptions): Promise<ChaosReport> {
-  const { rounds, only = '', allowance } = options
+  const { allowance } = options
   const setup = await open()
   try {
-    const gateway = await ChaosGateway.start({ store: setup.store, ...setup.settings })
+    const gateway = await ChaosGateway.start({ store: setup.store, ...setup.settings }, options.gateway)
     try {
       const history = new History({ heartbeat: HEARTBEAT, ...allowance })
       const actors = new Actors(() => gateway.where, history)
       actors.start()
       await pause(1500)
-      const mishaps = [...setup.mishaps, ...gatewayMishaps(gateway)].filter(({ name }) => name.includes(only))
-      for (let round = 0; round < rounds; round++) for (const mishap of mishaps) await inflict(mishap, history)
+      for (const mishap of mishapsOf(setup, gateway, options)) await inflict(mishap, history)
       await actors.stop()
       await actors.settle()
       const violations = [...history.violations, ...(await setup.inspect())]
@@ -58,6 +61,16 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
   } finally {
     await setup.stop()
   }
+}
+
+function mishapsOf(setup: Setup, gateway: ChaosGateway, { rounds, only = '', failovers }: ChaosOptions): Mishap[] {
+  if (failovers !== undefined) {
+    const { failover } = setup
+    if (failover === undefined) return []
+    return Array.from({ length: failovers }, (_, i) => (i % 2 === 0 ? failover : withDyingWorkers(failover, gateway)))
+  }
+  const mishaps = [...setup.mishaps, ...gatewayMishaps(gateway)].filter(({ name }) => name.includes(only))
+  return Array.from({ length: rounds }, () => mishaps).flat()
 }
 
 async function inflict(mishap: Mishap, history: History): Promise<void> {

@@ -19,6 +19,8 @@ export interface Setup {
   /** Further keys of the configuration. */
   settings?: Record<string, unknown>
   mishaps: Mishap[]
+  /** A server of the store dies with what its replica missed, and the replica takes over; can be repeated. */
+  failover?: Mishap
   /** What is wrong with the store after everything; empty for nothing. */
   inspect(): Promise<string[]>
   stop(): Promise<void>

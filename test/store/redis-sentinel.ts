@@ -16,6 +16,13 @@ export interface SentinelSetup {
   sentinelProcesses: ChildProcess[]
   /** Resolves when the replica was made the master. */
   promoted(): Promise<void>
+  /**
+   * Kills whichever is the master, so many milliseconds after its replica has lost it, and resolves when the replica has
+   * taken its place without what it missed.
+   */
+  failover(lag: number): Promise<void>
+  /** What was killed by it comes back and follows the other. */
+  rejoin(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -45,6 +52,10 @@ export async function startSentinels(): Promise<SentinelSetup> {
       sentinelPorts.map(port => started(spawnOn(port, [configure(folder, port, masterPort), '--sentinel']))),
     )
     for (const port of sentinelPorts) await eventually(() => knowsAll(port))
+    let [first, second] = [
+      { port: masterPort, child: master },
+      { port: replicaPort, child: replica },
+    ]
     return {
       sentinels: sentinelPorts.map(port => ({ host: '127.0.0.1', port })),
       name: NAME,
@@ -53,7 +64,24 @@ export async function startSentinels(): Promise<SentinelSetup> {
       replica,
       replicaPort,
       sentinelProcesses,
-      promoted: () => eventually(async () => (await redisCommand(replicaPort, 'ROLE')).startsWith('master')),
+      promoted: () => isMaster(replicaPort),
+      async failover(lag) {
+        second.child.kill('SIGSTOP')
+        await redisCommand(first.port, 'CLIENT', 'KILL', 'TYPE', 'replica')
+        await new Promise(resolve => setTimeout(resolve, lag))
+        await endProcess(first.child)
+        second.child.kill('SIGCONT')
+        await isMaster(second.port)
+        ;[first, second] = [second, first]
+      },
+      async rejoin() {
+        const following = ['--replicaof', '127.0.0.1', String(first.port)]
+        second.child = await started(spawnRedis(second.port, folder, following))
+        await eventually(async () =>
+          (await redisCommand(second.port, 'INFO', 'replication')).includes('link_status:up'),
+        )
+        for (const port of sentinelPorts) await eventually(() => knowsAll(port))
+      },
       stop,
     }
   } catch (error) {
@@ -81,6 +109,9 @@ async function knowsAll(port: number): Promise<boolean> {
   const known = await redisCommand(port, 'INFO', 'sentinel')
   return /status=ok/.test(known) && /slaves=1/.test(known) && /sentinels=3/.test(known)
 }
+
+const isMaster = (port: number): Promise<void> =>
+  eventually(async () => (await redisCommand(port, 'ROLE')).startsWith('master'))
 
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
