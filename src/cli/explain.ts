@@ -145,10 +145,12 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }
       ip: '<address of the caller>',
       protocol: 'http',
       host,
+      httpVersion: '1.1',
     },
     {
       host: upstream.host === 'preserve' ? host : (upstream.targets[0]?.authority ?? 'echo'),
       passAuthorization: upstream.passAuthorization,
+      via: upstream.via,
     },
   )
   const asked = { method, path: '', session }

@@ -175,6 +175,7 @@ const UpstreamSchemaProperties = {
     'What the upstream is told of the caller beside id and type.',
   ),
   pass_authorization: PassAuthorization,
+  via: Switch(true, 'Name the gateway in the Via header of requests (RFC 9110 7.6.3).'),
 }
 
 /** One entry of `config/upstreams.yaml` (design: Upstreams). */

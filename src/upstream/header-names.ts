@@ -37,6 +37,7 @@ const FORGEABLE = new Set([
   'x-original-url',
   'x-rewrite-url',
   'x-request-id',
+  'trace-id',
 ])
 const FORGEABLE_PREFIXES = ['x-forwarded-', 'x-accel-']
 

@@ -18,6 +18,7 @@ export interface IncomingRequest {
   protocol: string
   /** The host that the caller asked for; `''` for HTTP/1.0 without one. */
   host: string
+  httpVersion: string
 }
 
 export interface HeaderPolicy {
@@ -25,6 +26,8 @@ export interface HeaderPolicy {
   host: string
   /** Whether the headers that carry tokens go on, ours in them or not; with `bare` ours go on without a scheme. */
   passAuthorization: PassAuthorization
+  /** Whether `Via` names the gateway. */
+  via: boolean
 }
 
 /** What happens to a header, by its name alone. */
@@ -64,7 +67,7 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
       if (passedOn !== null) headers.push(name, passedOn)
     }
     if (pass === 'bare' && session !== null) headers.push(tokenHeader, session.token)
-    addOurs(headers, request)
+    addOurs(headers, request, policy.via)
     return headers
   }
 }
@@ -94,10 +97,14 @@ function passedFates({ session, verdict }: IncomingRequest, pass: PassAuthorizat
   }
 }
 
-function addOurs(headers: string[], { session, id, ip, protocol, host }: IncomingRequest): void {
+function addOurs(headers: string[], request: IncomingRequest, via: boolean): void {
+  const { session, id, ip, protocol, host, httpVersion } = request
   headers.push('x-forwarded-for', ip, 'x-forwarded-proto', protocol)
   if (host !== '') headers.push('x-forwarded-host', host)
-  headers.push('x-forwarded-port', portOf(host, protocol), 'x-request-id', id)
+  headers.push('x-forwarded-port', portOf(host, protocol), 'x-request-id', id, 'trace_id', id)
+  // RFC 9110 7.6.3: behind those of the client, with the version that the client spoke. A gateway may leave its answers
+  // without one, and ours are: nothing that reads them is helped by it.
+  if (via) headers.push('via', httpVersion === '1.1' ? '1.1 dualgate' : `${httpVersion} dualgate`)
   if (session !== null) headers.push('x-login-id', session.record.user_id, 'x-login-type', session.record.type)
 }
 

@@ -33,6 +33,8 @@ export interface Upstream {
   /** Whether `Host` is the caller's or the target's. */
   readonly host: 'preserve' | 'target'
   readonly passAuthorization: PassAuthorization
+  /** Whether its requests name the gateway in `Via`. */
+  readonly via: boolean
   /** Whether its answers say themselves which pages of other origins may read them. */
   readonly passCors: boolean
   /** The largest request body, in bytes; `Infinity` for no limit. */
@@ -142,6 +144,7 @@ function createUpstream(settings: UpstreamSettings, circumstances: UpstreamCircu
     idle: timeouts.idle,
     host,
     passAuthorization: settings.pass_authorization,
+    via: settings.via,
     passCors: !ownsCors,
     bodyLimit: settings.body_limit ?? Number.POSITIVE_INFINITY,
     retries: settings.retries,

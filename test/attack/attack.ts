@@ -30,6 +30,8 @@ export interface Arrival {
   as?: LoginType
   /** The `Host` that the caller asked for; `x` when not given. */
   host?: string
+  /** The minor version of HTTP that the client spoke; 1 when not given. */
+  version?: 0 | 1
 }
 
 /** A request of lines, with an empty line behind them and `body` behind that. */

@@ -23,7 +23,7 @@ const isHonest = (arrived: Message): boolean => headerOf(arrived, 'x-case') === 
 
 /** Header lines that are the gateway's own: no caller's may stand beside them. */
 const OURS =
-  /^(?:host|connection|x-forwarded-(?:for|proto|host|port)|x-request-id|x-login-(?:id|type)|content-length|transfer-encoding)$/
+  /^(?:host|connection|x-forwarded-(?:for|proto|host|port)|x-request-id|trace_id|x-login-(?:id|type)|content-length|transfer-encoding)$/
 
 export async function openStage(t: Pick<Test, 'teardown'>, options: WorldOptions = {}): Promise<Stage> {
   const upstream = await startWireUpstream()
@@ -109,19 +109,27 @@ function codeOf(answer: Message, toHead = false): 'upstream' | number {
 function compareArrival(
   t: Test,
   arrived: Message,
-  { headers = [], body = '', as, host = 'x' }: Arrival,
+  { headers = [], body = '', as, host = 'x', version = 1 }: Arrival,
   { users, upstream }: Pick<Stage, 'users' | 'upstream'>,
 ): void {
   const own: Record<string, string[]> = {}
   const others: string[] = []
   for (const header of arrived.headers) {
     const [name, value] = fieldOf(header)
-    if (OURS.test(name)) own[name] = [...(own[name] ?? []), value]
+    if (OURS.test(name) || header === 'via: 1.1 dualgate' || header === 'via: 1.0 dualgate')
+      own[name] = [...(own[name] ?? []), value]
     else others.push(header)
   }
   t.same(others, headers, 'these headers of the caller arrive, as they were written')
   t.equal(arrived.body, body, 'the body arrives')
-  const { connection, 'content-length': length, 'transfer-encoding': coding, 'x-request-id': id, ...said } = own
+  const {
+    connection,
+    'content-length': length,
+    'transfer-encoding': coding,
+    'x-request-id': id,
+    trace_id: traceId,
+    ...said
+  } = own
   t.same(
     said,
     {
@@ -130,11 +138,13 @@ function compareArrival(
       'x-forwarded-proto': ['http'],
       ...(host !== '' && { 'x-forwarded-host': [host] }),
       'x-forwarded-port': ['80'],
+      via: [`1.${version} dualgate`],
       ...(as !== undefined && { 'x-login-id': [users[as]], 'x-login-type': [as] }),
     },
     'the gateway says who calls, once each',
   )
   t.match(id, [/^[A-Za-z0-9._-]{8,64}$/])
+  t.same(traceId, id, 'under both names')
   t.ok(connection === undefined || /^(keep-alive|close)$/i.test(connection.join()), 'the connection is its own matter')
   t.ok((length ?? []).length + (coding ?? []).length <= 1, 'it is framed once')
 }

@@ -34,7 +34,7 @@ t.test('the echo answers with what a backend would have received', async t => {
     body: '',
     body_bytes: 0,
   })
-  const { 'x-request-id': id, ...sent } = headers
+  const { 'x-request-id': id, trace_id: traceId, ...sent } = headers
   t.same(sent, {
     host: 'echo',
     'x-custom': 'one, two',
@@ -42,10 +42,12 @@ t.test('the echo answers with what a backend would have received', async t => {
     'x-forwarded-proto': 'http',
     'x-forwarded-host': 'shop.example',
     'x-forwarded-port': '80',
+    via: '1.1 dualgate',
     'x-login-id': 'user-7',
     'x-login-type': 'CONSUMER',
   })
   t.equal(id, answer.headers['x-request-id'])
+  t.equal(traceId, id)
 })
 
 t.test('the echo shows the rewritten path and the preserved host', async t => {

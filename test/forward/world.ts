@@ -56,6 +56,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     match: '/api',
     host: 'target',
     pass_authorization: 'off',
+    via: true,
     websocket: 'off',
     end_with_session: false,
     balance: 'round-robin',

@@ -19,15 +19,33 @@ t.test('a traceparent reaches the upstream as it came, and the log, whatever the
   }
   const alone = await lineOf({ traceparent: TRACEPARENT })
   t.match(alone.line, { trace_id: TRACE, traceparent: TRACEPARENT })
-  t.match(alone.upstream, { traceparent: TRACEPARENT, 'x-request-id': TRACE })
+  t.match(alone.upstream, { traceparent: TRACEPARENT, 'x-request-id': TRACE, trace_id: TRACE })
 
   const both = await lineOf({ traceparent: TRACEPARENT, tracestate: 'a=1', 'x-request-id': 'order-7-of-ann' })
   t.match(both.line, { trace_id: 'order-7-of-ann', traceparent: TRACEPARENT })
-  t.match(both.upstream, { traceparent: TRACEPARENT, tracestate: 'a=1', 'x-request-id': 'order-7-of-ann' })
+  t.match(both.upstream, {
+    traceparent: TRACEPARENT,
+    tracestate: 'a=1',
+    'x-request-id': 'order-7-of-ann',
+    trace_id: 'order-7-of-ann',
+  })
 
   for (const traceparent of [undefined, 'x', `${TRACEPARENT}"}`, `00-${'0'.repeat(32)}-b7ad6b7169203331-01`]) {
     const { line } = await lineOf(traceparent === undefined ? {} : { traceparent })
     t.match(line.trace_id, /^[0-9a-f]{32}$/)
     t.notOk('traceparent' in line, 'what is none is not logged')
   }
+})
+
+t.test('an upstream gets Via unless its settings say otherwise, and no answer has one of ours', async t => {
+  const upstreams = [
+    { name: 'quiet', match: '/api/v1/public/b', target: 'builtin:echo', via: 'off' },
+    { name: 'echo', match: '/api/v1', target: 'builtin:echo' },
+  ]
+  const world = await openWorld({ config: { upstreams } })
+  t.teardown(() => world.close())
+  const named = await world.get('/api/v1/public/c/x')
+  t.equal(named.json().headers.via, '1.1 dualgate')
+  t.notOk('via' in named.headers)
+  t.notOk('via' in (await world.get(PATH)).json().headers)
 })

@@ -41,9 +41,10 @@ function sent(headers: Headers, { tokenHeader = 'authorization', policy, ...requ
       ip: '198.51.100.7',
       protocol: 'http',
       host: 'shop.example',
+      httpVersion: '1.1',
       ...request,
     },
-    { host: 'backend:3000', passAuthorization: 'off', ...policy },
+    { host: 'backend:3000', passAuthorization: 'off', via: true, ...policy },
   )
   const pairs: Headers = []
   for (let i = 0; i < flat.length; i += 2) pairs.push([flat[i]!.toLowerCase(), flat[i + 1]!])
@@ -58,6 +59,8 @@ const OURS: Headers = [
   ['x-forwarded-host', 'shop.example'],
   ['x-forwarded-port', '80'],
   ['x-request-id', 'request-1'],
+  ['trace_id', 'request-1'],
+  ['via', '1.1 dualgate'],
   ['x-login-id', 'user-7'],
   ['x-login-type', 'CONSUMER'],
 ]
@@ -122,6 +125,10 @@ const NEVER_PASSED = [
   'X-Accel-Redirect',
   'X_Accel_Internal',
   'X-Request-Id',
+  'trace_id',
+  'Trace_Id',
+  'TRACE-ID',
+  'trace.id',
   // one connection only
   'Keep-Alive',
   'Proxy-Connection',
@@ -314,6 +321,17 @@ t.test('the port is the one asked for, or that of the protocol', async t => {
   t.same(valuesOf('x-forwarded-host', sent([], { host: '' })), [], 'no host was asked for')
 })
 
+t.test('the gateway stands in Via behind those before it, with the version that it was spoken to in', async t => {
+  const before: Headers = [
+    ['Via', '1.0 fred, 1.1 p.example'],
+    ['via', '2 edge'],
+  ]
+  t.same(valuesOf('via', sent(before)), ['1.0 fred, 1.1 p.example', '2 edge', '1.1 dualgate'])
+  t.same(valuesOf('via', sent([], { httpVersion: '1.0' })), ['1.0 dualgate'])
+  t.same(valuesOf('via', sent([['Connection', 'via']])), ['1.1 dualgate'])
+  t.same(valuesOf('via', sent(before, { policy: { via: false } })), ['1.0 fred, 1.1 p.example', '2 edge'])
+})
+
 t.test('names that callers make up do not accumulate', async t => {
   const build = createRequestHeaders('authorization', OWN_TOKENS)
   const request = {
@@ -324,12 +342,13 @@ t.test('names that callers make up do not accumulate', async t => {
     ip: '::1',
     protocol: 'http',
     host: 'h',
+    httpVersion: '1.1',
   }
   for (let i = 0; i < 3000; i++)
-    build({ ...request, rawHeaders: [`x-made-up-${i}`, '1'] }, { host: 'h', passAuthorization: 'off' })
+    build({ ...request, rawHeaders: [`x-made-up-${i}`, '1'] }, { host: 'h', passAuthorization: 'off', via: true })
   const headers = build(
     { ...request, rawHeaders: ['X_Login_Id', '1', 'X-Fine', '2'] },
-    { host: 'h', passAuthorization: 'off' },
+    { host: 'h', passAuthorization: 'off', via: true },
   )
   t.notOk(headers.includes('X_Login_Id'))
   t.ok(headers.includes('X-Fine'))

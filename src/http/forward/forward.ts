@@ -99,6 +99,7 @@ function createOutgoing({ tokenHeader, ownTokens }: Pick<ForwardingOptions, 'tok
     target: HttpTarget | null,
   ): UpstreamRequest => {
     const { target: asked, session, raw, host, method } = request
+    const { passAuthorization, via } = upstream
     const incoming = {
       rawHeaders: raw.rawHeaders,
       connection: raw.headers.connection,
@@ -108,12 +109,13 @@ function createOutgoing({ tokenHeader, ownTokens }: Pick<ForwardingOptions, 'tok
       ip: request.ip,
       protocol: request.protocol,
       host,
+      httpVersion: raw.httpVersion,
     }
     const own = upstream.host === 'preserve' && host !== '' ? host : (target?.authority ?? 'echo')
     const path = upstream.forwardedPath(asked.path)
-    const headers = requestHeaders(incoming, { host: own, passAuthorization: upstream.passAuthorization })
+    const headers = requestHeaders(incoming, { host: own, passAuthorization, via })
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
-    const query = upstream.passAuthorization === 'off' ? ownTokens.removedFrom(asked.query) : asked.query
+    const query = passAuthorization === 'off' ? ownTokens.removedFrom(asked.query) : asked.query
     return { method, path: path + query, headers, body: null }
   }
 }

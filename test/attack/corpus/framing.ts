@@ -172,7 +172,7 @@ export default [
     claim: 'a request of HTTP/1.0 is passed on as one of 1.1, and without Host nothing is said of a host',
     send: request(['GET /api/v1/public/c/x HTTP/1.0']),
     answers: ['upstream'],
-    arrives: [{ line: 'GET /api/v1/public/c/x HTTP/1.1', host: '' }],
+    arrives: [{ line: 'GET /api/v1/public/c/x HTTP/1.1', host: '', version: 0 }],
   },
   {
     claim: 'empty lines before a request are forgiven',

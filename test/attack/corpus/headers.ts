@@ -72,6 +72,7 @@ const FORGEABLE = [
   'X-Accel-Redirect',
   'X-Accel-Buffering',
   'X-Request-Id',
+  'Trace-Id',
 ]
 
 const forgeable = FORGEABLE.flatMap(name =>
@@ -137,6 +138,12 @@ export default [
   ...forgeable,
   ...STRIPPED,
   ...connection,
+  {
+    claim: 'a Via of the client arrives, and the gateway’s own behind it',
+    send: asConsumer(C, 'Via: 1.0 fred, 1.1 p.example', 'X-Other: kept'),
+    answers: ['upstream'],
+    arrives: [{ line: C, as: 'CONSUMER', headers: ['Via: 1.0 fred, 1.1 p.example', 'X-Other: kept'] }],
+  },
   {
     claim: 'what Connection names is not passed on',
     send: asConsumer(C, 'Connection: X-Hop', 'X-Hop: 1', 'X-Other: kept'),
