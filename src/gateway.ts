@@ -85,7 +85,10 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     envelopes,
     trustedProxies: settings.trusted_proxies,
     timeouts: settings.listen.timeouts,
-    maxConnections: settings.listen.max_connections,
+    minRate: settings.listen.min_rate === 'off' ? 0 : settings.listen.min_rate,
+    isCrowded: () => upstreams.isCrowded(),
+    maxConnections: connectionLimits(settings),
+    onClosed: reason => metrics.closed(reason),
     certificate: options.certificate ?? certificateOf(settings),
     hasWebSockets,
   })
@@ -196,6 +199,12 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
 
 const certificateOf = ({ listen: { tls } }: Settings): Certificate | null =>
   tls === undefined ? null : readCertificate(tls)
+
+/** A client address may hold a quarter of a worker's connections unless the settings say otherwise, and 20 in any case. */
+const connectionLimits = ({ listen: { max_connections, max_connections_per_address } }: Settings) => ({
+  total: max_connections,
+  perAddress: max_connections_per_address ?? Math.max(20, Math.ceil(max_connections / 4)),
+})
 
 /** Both sides as the settings want them, over the same parts; what one does never touches the other. */
 function createSides(

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { Duration, Path, Port, Section, Variant } from './notation.ts'
+import { Duration, Off, Path, Port, Section, Size, Variant } from './notation.ts'
 
 export const Listen = Section(
   {
@@ -22,12 +22,28 @@ export const Listen = Section(
       },
       'How long the public listener waits for its callers.',
     ),
+    min_rate: Type.Union(
+      [Off, Size('Bytes per second, of which a client sends and accepts at least as many, or off.')],
+      {
+        default: '1KiB',
+        'x-form': 'a size such as 1KiB, per second, or off',
+        description:
+          'What a client sends of a body, and accepts of an answer, per second at least, on average; or off.',
+      },
+    ),
     max_connections: Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
       default: 20_000,
       description: 'Connections that each worker holds at a time; those beyond are closed.',
     }),
+    max_connections_per_address: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'Those of one client address; unset: a quarter of max_connections, at least 20.',
+      }),
+    ),
   },
   'The public listener.',
 )

@@ -23,6 +23,14 @@ const Ejection = Variant(
 const Connections = Section(
   {
     limit: Count(1024, 'Connections to one target, of one worker.'),
+    per_address: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000_000,
+        description:
+          'Connections that requests of one client address use at a time; unset: half of limit, at least 20.',
+      }),
+    ),
     queue: Count(8192, 'Requests that may wait for one of them, per target and worker.', 0),
     wait: Duration('5s', 'How long a request waits at most.'),
     idle: Duration('4s', 'How long an unused connection is kept, unless the target says how long it keeps it.'),

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Verdict } from '../gate/rules.ts'
 import { Refusal } from '../refusal.ts'
+import { connectionOf } from './connection/connection.ts'
 import { isHost } from './host.ts'
 
 export const MAX_HEADER_LINES = 200
@@ -63,22 +63,18 @@ export function refuseDoubled(rawHeaders: readonly string[], tokenHeader: string
   if (authorizations > 1 || tokens > 1) throw badRequest('more than one Authorization header')
 }
 
-/** Connections on which it is not clear where a request ended. */
-const misframed = new WeakSet<Socket>()
-
 /**
  * Refuses framing of other kinds than `Content-Length` or `chunked`, and versions that have neither. Where such a request
- * ends is not clear, so what follows on the connection is refused with it, and the connection closes (RFC 9112 6.1, 6.3).
+ * ends is not clear, so nothing behind it on the connection is served, and the connection closes (RFC 9112 6.1, 6.3).
  */
 export function refuseMisframed(request: IncomingMessage, response: ServerResponse): void {
   const { headers, httpVersion, socket } = request
-  if (misframed.has(socket)) throw badRequest('it follows one whose end is not clear')
   const coding = headers['transfer-encoding']
   if (coding === undefined && httpVersion === '1.1') return
   const fault = faultOfFraming(httpVersion, coding)
   if (fault === null) return
-  misframed.add(socket)
   response.shouldKeepAlive = false
+  connectionOf(socket)?.closeAfter(response)
   throw fault
 }
 

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
+import { connectionOf } from './connection/connection.ts'
 
 /** How often connections are looked at that can be ended, in milliseconds. */
 const SWEEP_INTERVAL = 100
@@ -41,6 +42,9 @@ export function createDrain(server: Server): Drain {
 
 function endIdle(server: Server, sockets: ReadonlySet<Socket>): void {
   server.closeIdleConnections()
-  // To the server one that has not sent a byte counts as busy with its first request.
-  for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  // To the server one that has not sent a byte counts as busy with its first request, and one as busy whose request is
+  // answered, while the rest of a body arrives that nothing reads.
+  for (const socket of sockets) {
+    if (socket.bytesRead === 0 || connectionOf(socket)?.isOnlyDiscarding) socket.destroy()
+  }
 }

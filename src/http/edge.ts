@@ -20,7 +20,6 @@ import { registerForwarding } from './forward/forward.ts'
 import { serveLogin, serveLogout } from './login.ts'
 import { countAnswered } from './metrics.ts'
 import { type SessionRoutesOptions, serveSessions } from './sessions.ts'
-import { endUntakenAnswers, refuseStalledBodies } from './stalled-body.ts'
 import type { WebSockets } from './websocket/websockets.ts'
 
 export interface EdgeOptions {
@@ -62,8 +61,6 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   app.addHook('onRequest', createJudge(pathRulesOf(settings, profile), tokenHeader))
   if (settings.cors !== 'off') await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
   app.addHook('onRequest', createGate(sides))
-  refuseStalledBodies(app, settings.listen.timeouts.body)
-  endUntakenAnswers(app, settings.listen.timeouts.body)
 
   const described = collectDescriptions(app)
   const loginRoutes = { settings, profile, envelopes }

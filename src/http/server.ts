@@ -1,10 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as SecureServer, type TlsOptions } from 'node:tls'
-import { type FastifyHttpOptions, type FastifyInstance, fastify, LogController } from 'fastify'
+import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Certificate } from '../config/certificate.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
+import { serveInTurn } from './connection/connection.ts'
+import { type ClosingReason, limitConnections } from './connection/limit.ts'
+import { SlowClients, type SlowLimits } from './connection/slow.ts'
 import { createErrorHandler, type Envelopes } from './envelope.ts'
+import { hasBody } from './forward/body.ts'
 import { requestLog } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
 import { createUnparsable } from './unparsable.ts'
@@ -12,11 +16,14 @@ import { UpgradableMessage } from './websocket/upgrade.ts'
 
 interface Timeouts {
   headers: number
+  body: number
   keep_alive: number
 }
 
 /** Time limits of a listener that has no settings of its own, in milliseconds. */
-const TIMEOUTS: Timeouts = { headers: 10_000, keep_alive: 65_000 }
+const TIMEOUTS: Timeouts = { headers: 10_000, body: 30_000, keep_alive: 65_000 }
+/** Bytes per second of a client there. */
+const MIN_RATE = 1024
 const MAX_HEADER_BYTES = 16_384
 /** Our own JSON routes; forwarded bodies are streams and not limited by it. */
 const BODY_LIMIT = 8_192
@@ -27,8 +34,14 @@ export interface ServerOptions {
   trustedProxies: readonly string[]
   bodyLimit?: number
   timeouts?: Timeouts
-  /** Open connections beyond which new ones are closed; none when it is not given. */
-  maxConnections?: number
+  /** Bytes per second that a client sends of a body and accepts of an answer at least, on average. */
+  minRate?: number
+  /** Whether upstreams are short of connections. */
+  isCrowded?: () => boolean
+  /** Open connections beyond which new ones are closed, and those of one client address; none when it is not given. */
+  maxConnections?: { total: number; perAddress: number }
+  /** Counts the connections that are ended because of what their client does. */
+  onClosed?: (reason: ClosingReason) => void
   /** With one the listener speaks HTTPS. */
   certificate?: Certificate | null
   /** Whether requests for WebSockets are upgrades. */
@@ -42,7 +55,10 @@ export function createServer({
   trustedProxies,
   bodyLimit = BODY_LIMIT,
   timeouts = TIMEOUTS,
+  minRate = MIN_RATE,
+  isCrowded = () => false,
   maxConnections,
+  onClosed = () => undefined,
   certificate = null,
   hasWebSockets = false,
 }: ServerOptions): FastifyInstance {
@@ -59,10 +75,11 @@ export function createServer({
     frameworkErrors: onError,
     clientErrorHandler: unparsable.answer,
   }) as unknown as FastifyInstance
-  if (maxConnections !== undefined) limitConnections(app.server, maxConnections, log)
+  if (maxConnections !== undefined) limitConnections(app.server, { ...maxConnections, trustedProxies, log, onClosed })
   // Node drops lines beyond its own limit silently; ours refuses them.
   app.server.maxHeadersCount = 0
-  unparsable.watch(app.server)
+  unparsable.refuseConnect(app.server)
+  endSlowClients(app, { limit: timeouts.body, minRate, isCrowded, onSlow: onClosed })
   app.decorateRequest('refused', null)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
@@ -105,19 +122,17 @@ function transportOf({ headers }: Timeouts, certificate: Certificate | null, has
   return { https: { ...limits, ...secureContextOf(certificate), handshakeTimeout: headers } }
 }
 
-/** How often at most the log says that connections were closed, in milliseconds. */
-const DROP_REPORT_INTERVAL = 10_000
-
-function limitConnections(server: Server, maxConnections: number, log: Logger): void {
-  let dropped = 0
-  server.maxConnections = maxConnections
-  server.on('drop', () => {
-    if (dropped++ > 0) return
-    log.warn({ max_connections: maxConnections }, 'a connection was closed: there are too many')
-    setTimeout(() => {
-      if (dropped > 1) log.warn({ dropped }, 'connections were closed: there were too many')
-      dropped = 0
-    }, DROP_REPORT_INTERVAL).unref()
+/** Has requests served in their order, and ends connections whose clients are too slow. */
+function endSlowClients(app: FastifyInstance, limits: SlowLimits): void {
+  const slow = new SlowClients(serveInTurn(app.server), limits)
+  app.server.once('listening', () => slow.start())
+  app.addHook('onClose', (_app, done) => {
+    slow.close()
+    done()
+  })
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (isFollowedByMuch(request)) reply.raw.shouldKeepAlive = false
+    done()
   })
 }
 
@@ -131,6 +146,15 @@ const secureContextOf = ({ cert, key, ticketKeys }: Certificate): TlsOptions => 
   key,
   ticketKeys: Buffer.from(ticketKeys, 'base64'),
 })
+
+/** What of a body may still be on its way when its request is answered, for the connection to be used again, in bytes. */
+const MAX_REST = 65_536
+
+/** Whether a client sends more behind a request that is answered already than is worth reading. */
+function isFollowedByMuch({ raw, refused }: FastifyRequest): boolean {
+  if (raw.complete || !hasBody(raw)) return false
+  return refused === 'REQUEST_TIMEOUT' || !(Number(raw.headers['content-length']) <= MAX_REST)
+}
 
 /** `100 Continue` is said only to a caller whose request passed the gate; the others get their refusal at once. */
 function continueWhenAdmitted(app: FastifyInstance): void {

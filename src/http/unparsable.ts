@@ -1,6 +1,9 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal, type RefusalReason } from '../refusal.ts'
+import { METHODS } from './ambiguous.ts'
+import { connectionOf } from './connection/connection.ts'
+import { closeWithLinger } from './connection/linger.ts'
 import type { Envelopes } from './envelope.ts'
 import { newTraceId } from './trace.ts'
 
@@ -9,73 +12,50 @@ const PARSER_REASONS: Readonly<Record<string, RefusalReason>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
 }
 
-/** How long a connection stays after its last answer, in milliseconds. */
-const LINGER = 1000
-
-const giveUp = (socket: Socket): void => void socket.destroy()
-
-/** The last request on a connection that had a head. */
-interface Asked {
-  request: IncomingMessage
-  response: ServerResponse
-  /** The answer to the one ahead of it. Answers end in the order of their requests. */
-  before: ServerResponse | null
-}
-
 /**
- * Bytes that are no HTTP request never reach a hook. They are answered in the same envelope, and the connection ends:
- * after the answers to earlier requests on it, or the caller would take this one for theirs.
+ * Bytes that are no HTTP request never reach a hook, nor does CONNECT. They are answered in the same envelope, after the
+ * answers to earlier requests on the connection, which ends then.
  */
 export function createUnparsable(envelopes: Envelopes) {
-  const latest = new WeakMap<Socket, Asked>()
-
-  function answer(error: Error & { code?: string }, socket: Socket): void {
-    if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
-      socket.destroy()
-      return
+  function refuse(refusal: Refusal, socket: Socket): void {
+    const answer = (): void => {
+      if (!socket.writable) return
+      socket.write(messageOf(envelopes, refusal))
+      closeWithLinger(socket)
     }
-    // Once is enough: what arrives from here on is no request either.
-    socket.pause()
-    const ahead = aheadOf(latest.get(socket))
-    const end = (): void => {
-      socket.end(messageOf(envelopes, error))
-      // Nothing is read any more, not even that the caller has left; a reset at once could overtake the answer.
-      setTimeout(giveUp, LINGER, socket)
-    }
-    if (ahead === 'half an answer') socket.destroy()
-    else if (ahead === null || ahead.writableFinished) end()
-    else ahead.once('finish', () => setImmediate(end))
+    const connection = connectionOf(socket)
+    if (connection === undefined) answer()
+    else connection.fail(refusal, answer)
   }
 
   return {
-    answer,
-    watch(server: Server): void {
-      server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-        const asked = latest.get(request.socket)
-        if (asked === undefined) latest.set(request.socket, { request, response, before: null })
-        else Object.assign(asked, { request, response, before: asked.response })
+    answer(error: Error & { code?: string }, socket: Socket): void {
+      if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) socket.destroy()
+      else refuse(refusalOf(error), socket)
+    },
+    /** Node closes a connection whose CONNECT has no listener, without a word. */
+    refuseConnect(server: Server): void {
+      server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+        // Node has taken its own listener away, and an error without one ends the process.
+        socket.on('error', () => socket.destroy())
+        refuse(new Refusal('METHOD_NOT_ALLOWED'), socket)
       })
     },
   }
 }
 
-/** The answer that has to end first. Bytes behind the head of a request that is not complete are its body: it gets no other answer. */
-function aheadOf(asked: Asked | undefined): ServerResponse | null | 'half an answer' {
-  if (asked === undefined) return null
-  if (asked.request.complete) return asked.response
-  return asked.response.headersSent ? 'half an answer' : asked.before
-}
+const refusalOf = ({ code = '' }: Error & { code?: string }): Refusal =>
+  new Refusal(PARSER_REASONS[code] ?? 'BAD_REQUEST', { params: { fault: 'not valid HTTP/1.1' } })
 
-function messageOf(envelopes: Envelopes, { code = '' }: Error & { code?: string }): string {
-  const reason = PARSER_REASONS[code] ?? 'BAD_REQUEST'
-  const refusal = new Refusal(reason, { params: { fault: 'not valid HTTP/1.1' } })
+function messageOf(envelopes: Envelopes, refusal: Refusal): string {
   const traceId = newTraceId()
-  const { status, body } = envelopes.failure(traceId, refusal)
+  const { status, reason, body } = envelopes.failure(traceId, refusal)
   const text = JSON.stringify(body)
   const head = [
     `HTTP/1.1 ${status} ${reason}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(text)}`,
+    ...(reason === 'METHOD_NOT_ALLOWED' ? [`allow: ${[...METHODS].join(', ')}`] : []),
     `x-request-id: ${traceId}`,
     'connection: close',
   ]

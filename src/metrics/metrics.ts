@@ -24,6 +24,8 @@ export interface Metrics {
   answered(request: AnsweredRequest): void
   happened(event: SessionEvent): void
   stored(verb: StoreVerb, seconds: number, failed: boolean): void
+  /** A connection of the public listener was ended for this reason. */
+  closed(reason: string): void
   /** Everything as it stands, with what the sources say now. */
   snapshot(): Promise<Snapshot>
 }
@@ -53,6 +55,12 @@ export function createMetrics(sources: Sources): Metrics {
     labelNames: ['side', 'result'],
     registers,
   })
+  const closed = new Counter({
+    name: 'dualgate_connections_closed_total',
+    help: 'Connections of clients that were ended because there were too many, or because they were too slow',
+    labelNames: ['reason'],
+    registers,
+  })
   lookAtPopulation(registers, sources)
   lookAtCaches(registers, sources)
   lookAtUpstreams(registers, sources)
@@ -60,6 +68,7 @@ export function createMetrics(sources: Sources): Metrics {
   return {
     answered: requests.answered,
     stored,
+    closed: reason => closed.inc({ reason }),
     happened({ event, type, reason }) {
       events.inc({ event, side: type })
       if (event === 'login') logins.inc({ side: type, result: 'ok' })

@@ -38,6 +38,8 @@ export interface ConnectionOptions {
 
 /** A connection to a target, with one request at a time on it; it is made for its first. */
 export class Connection implements Link {
+  /** Whose share of the connections it counts to, while a request is on it. */
+  client: string | null = null
   readonly #options: ConnectionOptions
   readonly #socket: Socket
   readonly #reader = new ResponseReader()

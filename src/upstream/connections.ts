@@ -1,7 +1,9 @@
 import type { ConnectionSettings } from '../config/upstream-schema.ts'
 import type { Connect } from './connect.ts'
 import { Connection } from './connection.ts'
+import { Queue } from './queue.ts'
 import type { Receiver, UpstreamRequest } from './receiver.ts'
+import { Shares } from './shares.ts'
 
 /** A request for which there was no connection, and none in time: nothing of it was sent. */
 export class TargetBusy extends Error {
@@ -19,12 +21,16 @@ export interface ConnectionsOptions {
   growOld: boolean
 }
 
-interface Waiting {
-  request: UpstreamRequest
-  timer: NodeJS.Timeout
-}
+/** One client address may use so many connections of a target whatever its share is. */
+const SMALLEST_SHARE = 20
 
-/** The connections to one target: no more than its limit, and a bounded queue of requests that wait for one. */
+/** What one client address may hold of `limit` places, unless the settings say otherwise: half, so that others are served. */
+const shareOf = (limit: number): number => Math.max(SMALLEST_SHARE, Math.ceil(limit / 2))
+
+/**
+ * The connections to one target: no more than its limit, and a bounded queue of requests that wait for one. A client
+ * address has a share of both; its requests beyond the share wait until one of its own is over, and the others pass them.
+ */
 export class Connections {
   readonly #options: ConnectionsOptions
   /** All there are, each with the period in which it was made. */
@@ -33,15 +39,19 @@ export class Connections {
   readonly #free: Connection[] = []
   /** Those whose response is over, until what else has arrived on them was looked at. */
   #released: Connection[] = []
-  /** Oldest first. */
-  readonly #waiting = new Map<Receiver, Waiting>()
+  readonly #waiting = new Queue()
   /** Half of a connection's lifetime. */
   #period = 0
   readonly #aging: NodeJS.Timeout | null
+  readonly #inUse: Shares
+  readonly #queueShare: number
   #isClosed = false
 
   constructor(options: ConnectionsOptions) {
+    const { limit, queue, per_address: perAddress = shareOf(limit) } = options.settings
     this.#options = options
+    this.#inUse = new Shares(perAddress)
+    this.#queueShare = shareOf(queue)
     const half = Math.ceil(options.settings.lifetime / 2)
     this.#aging = options.growOld ? setInterval(() => this.#growOlder(), half).unref() : null
   }
@@ -58,22 +68,36 @@ export class Connections {
 
   /** Never throws; a request that cannot be sent is told to the receiver. */
   dispatch(request: UpstreamRequest, receiver: Receiver): void {
-    const connection = this.#free.pop()
-    if (connection !== undefined) connection.send(request, receiver)
-    else if (this.#isClosed) receiver.onError(new TargetBusy('the gateway has closed its connections'))
-    else if (this.#all.size < this.#options.settings.limit) this.#connect(request, receiver)
+    if (this.#isClosed) receiver.onError(new TargetBusy('the gateway has closed its connections'))
+    else if (this.#inUse.hasRoom(request.client)) this.#sendOrWait(request, receiver)
     else this.#wait(request, receiver)
+  }
+
+  #sendOrWait(request: UpstreamRequest, receiver: Receiver): void {
+    const connection = this.#free.pop()
+    if (connection !== undefined) this.#send(connection, request, receiver)
+    else if (this.#all.size < this.#options.settings.limit) this.#send(this.#connect(), request, receiver)
+    else this.#wait(request, receiver)
+  }
+
+  #send(connection: Connection, request: UpstreamRequest, receiver: Receiver): void {
+    connection.client = request.client
+    this.#inUse.enter(request.client)
+    connection.send(request, receiver)
+  }
+
+  /** Its client has one connection less in use. */
+  #leave(connection: Connection): void {
+    if (connection.client !== null) this.#inUse.leave(connection.client)
+    connection.client = null
   }
 
   /** Takes a request back that waits for a connection, if it does. */
   takeBack(receiver: Receiver): void {
-    const waiting = this.#waiting.get(receiver)
-    if (waiting === undefined) return
-    clearTimeout(waiting.timer)
-    this.#waiting.delete(receiver)
+    this.#waiting.remove(receiver)
   }
 
-  #connect(request: UpstreamRequest, receiver: Receiver): void {
+  #connect(): Connection {
     const { connect, responseLimit, settings } = this.#options
     const connection = new Connection({
       connect,
@@ -84,24 +108,25 @@ export class Connections {
       onUnsent: (again, itsReceiver) => this.dispatch(again, itsReceiver),
     })
     this.#all.set(connection, this.#period)
-    connection.send(request, receiver)
+    return connection
   }
 
   #wait(request: UpstreamRequest, receiver: Receiver): void {
     const { queue, wait } = this.#options.settings
-    if (this.#waiting.size >= queue) {
+    if (this.#waiting.size >= queue || this.#waiting.sizeOf(request.client) >= this.#queueShare) {
       receiver.onError(new TargetBusy('its queue is full'))
       return
     }
     const timer = setTimeout(() => {
-      this.#waiting.delete(receiver)
+      this.#waiting.remove(receiver)
       receiver.onError(new TargetBusy(`no connection became free in ${wait} ms`))
     }, wait)
-    this.#waiting.set(receiver, { request, timer })
+    this.#waiting.add({ request, receiver, timer })
   }
 
   /** A second answer that came right behind the first must not be taken for that to the next request. */
   #onFree = (connection: Connection): void => {
+    this.#leave(connection)
     if (this.#released.push(connection) === 1) setImmediate(this.#admitReleased)
   }
 
@@ -111,24 +136,22 @@ export class Connections {
     for (const connection of released) {
       if (!connection.isFree) continue
       if (this.#aging !== null && this.#isOld(connection)) connection.close()
-      else if (this.#waiting.size > 0) this.#serveNext((request, receiver) => connection.send(request, receiver))
       else this.#free.push(connection)
+      if (this.#waiting.size > 0) this.#serveNext()
     }
   }
 
   #onGone = (connection: Connection): void => {
+    this.#leave(connection)
     this.#all.delete(connection)
     remove(this.#free, connection)
     remove(this.#released, connection)
-    if (this.#waiting.size > 0 && !this.#isClosed)
-      this.#serveNext((request, receiver) => this.#connect(request, receiver))
+    if (this.#waiting.size > 0 && !this.#isClosed) this.#serveNext()
   }
 
-  #serveNext(send: (request: UpstreamRequest, receiver: Receiver) => void): void {
-    const [receiver, { request, timer }] = this.#waiting.entries().next().value as [Receiver, Waiting]
-    clearTimeout(timer)
-    this.#waiting.delete(receiver)
-    send(request, receiver)
+  #serveNext(): void {
+    const next = this.#waiting.next(client => this.#inUse.hasRoom(client))
+    if (next !== null) this.#sendOrWait(next.request, next.receiver)
   }
 
   #isOld(connection: Connection): boolean {
@@ -144,11 +167,9 @@ export class Connections {
   close(): void {
     this.#isClosed = true
     if (this.#aging !== null) clearInterval(this.#aging)
-    for (const [receiver, { timer }] of this.#waiting) {
-      clearTimeout(timer)
+    for (const { receiver } of this.#waiting.drain()) {
       receiver.onError(new TargetBusy('the gateway has closed its connections'))
     }
-    this.#waiting.clear()
     for (const connection of [...this.#all.keys()]) connection.close()
   }
 }

@@ -56,7 +56,7 @@ export class HealthChecks {
       this.#next = setTimeout(() => this.#check(), this.#settings.interval).unref()
     }
     const headers = ['host', this.#target.authority, 'user-agent', 'dualgate']
-    connection.send({ method: 'GET', path, headers, body: null }, receiverOf(settle))
+    connection.send({ method: 'GET', path, headers, body: null, client: '' }, receiverOf(settle))
   }
 
   #note(fault: Error | null): void {

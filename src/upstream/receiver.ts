@@ -6,6 +6,8 @@ export interface UpstreamRequest {
   /** Names and values in turn, `host` first. */
   headers: string[]
   body: RequestBody | null
+  /** The network address of the client, by which connections are shared. */
+  client: string
 }
 
 /** The body of a request on its way from whoever sent it. Nothing of it is read before it is started. */

@@ -81,6 +81,8 @@ export interface UpstreamTable {
   /** Begins to check targets, where that is configured; a table that is only looked at sends nothing. */
   start(): void
   status(): UpstreamStatus[]
+  /** Whether a target has few connections left for requests to come. */
+  isCrowded(): boolean
   /** Ends what is under way at the targets and gives up the connections. */
   close(): void
 }
@@ -115,6 +117,7 @@ export function createUpstreamTable(
     start() {
       for (const upstream of upstreams) upstream.start()
     },
+    isCrowded: () => upstreams.some(({ targets }) => targets.some(({ isCrowded }) => isCrowded)),
     status: () => upstreams.map(({ name, targets }) => ({ name, targets: targets.map(target => target.status()) })),
     close() {
       for (const upstream of upstreams) upstream.close()

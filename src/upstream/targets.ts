@@ -96,6 +96,12 @@ export class HttpTarget {
     return this.standing.isUp && this.open < this.#options.connections.limit
   }
 
+  /** Whether a request waits for a connection, or more than three quarters of them are in use. */
+  get isCrowded(): boolean {
+    const { open, waiting } = this.#connections
+    return waiting > 0 || 4 * open > 3 * this.#options.connections.limit
+  }
+
   status(): TargetStatus {
     const { open, waiting } = this.#connections
     return { target: this.url, state: this.standing.state(this.#options.clock.now()), open, waiting }

@@ -88,13 +88,13 @@ t.test('a caller who leaves in the middle of the response cancels the rest', asy
 
 t.test('a caller who leaves in the middle of its body cancels the upstream request', async t => {
   const { backend, open, isQuiet } = await stage(t, { take: request => request.resume() })
-  for (const headers of [{ 'content-length': '1000' }, { 'transfer-encoding': 'chunked' }] as Record<
+  for (const headers of [{ 'content-length': '100000' }, { 'transfer-encoding': 'chunked' }] as Record<
     string,
     string
   >[]) {
     const before = backend.requests.length
     const request = open('POST', headers)
-    request.write('some')
+    request.write('x'.repeat(70_000))
     t.ok(await until(() => backend.requests.length > before))
     request.destroy()
     t.ok(await isQuiet())

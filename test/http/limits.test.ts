@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import { until } from '../forward/world.ts'
 import { openWorld } from '../world.ts'
 
 /* How long the public listener waits for its callers. */
 
-async function openImpatient(t: Test, timeouts: Record<string, string>) {
-  const world = await openWorld({ config: { listen: { host: '127.0.0.1', port: 0, timeouts } } })
+async function openImpatient(t: Test, timeouts: Record<string, string>, listen: Record<string, unknown> = {}) {
+  const world = await openWorld({ config: { listen: { host: '127.0.0.1', port: 0, timeouts, ...listen } } })
   t.teardown(() => world.close())
   const { port } = new URL(world.url)
   return {
@@ -49,12 +50,12 @@ t.test('a body of which nothing more arrives is not waited for', async t => {
       'POST /api/v1/public/b/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
     ),
   )
-  t.notMatch(heard, 'HTTP/1.1 200')
+  t.match(heard, /^HTTP\/1\.1 408 .*connection: close.*"code":408/is)
   t.equal((await world.get('/api/v1/public/b/x')).status, 200, 'others are served')
 })
 
 t.test('a body that is slow but comes is waited for', async t => {
-  const { say } = await openImpatient(t, { body: '1s' })
+  const { say } = await openImpatient(t, { body: '1s' }, { min_rate: '5B' })
   const LENGTH = 20
   const heard = await say(socket => {
     socket.write(
@@ -65,6 +66,75 @@ t.test('a body that is slow but comes is waited for', async t => {
     socket.once('close', () => clearInterval(timer))
   })
   t.match(heard, /^HTTP\/1\.1 200 /)
+})
+
+t.test(
+  'a body that comes more slowly than the lowest rate is not waited for, and takes no connection of an upstream',
+  async t => {
+    const { say, world } = await openImpatient(t, { body: '1s' }, { min_rate: '1KiB' })
+    const heard = await say(socket => {
+      socket.write('POST /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n')
+      const timer = setInterval(() => socket.write('x'), 100)
+      socket.once('close', () => clearInterval(timer))
+    })
+    t.match(heard, /^HTTP\/1\.1 408 .*"code":408/s)
+    t.equal(world.upstream.requests.length, 0)
+    t.ok(world.log.some(line => line.includes('"refused":"REQUEST_TIMEOUT"')))
+  },
+)
+
+t.test('a large body that falls silent is broken off at the upstream, too', async t => {
+  const { say, world } = await openImpatient(t, { body: '1s' })
+  world.upstream.take = request => void request.resume()
+  const heard = await say(socket =>
+    socket.write(
+      `POST /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(200_000)}`,
+    ),
+  )
+  t.match(heard, /^HTTP\/1\.1 408 /)
+  t.equal(world.upstream.requests.length, 1)
+  t.ok(await until(() => world.upstream.open === 0))
+})
+
+t.test(
+  'an answer that is accepted more slowly than the lowest rate is broken off, and frees its connection',
+  async t => {
+    const { world } = await openImpatient(t, { body: '1s' })
+    world.upstream.answer = (_request, response) => response.end(Buffer.alloc(30_000_000))
+    const socket = connect(Number(new URL(world.url).port), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {})
+    socket.pause()
+    socket.write('GET /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\n\r\n')
+    t.ok(await until(() => world.upstream.open === 1))
+    t.ok(await until(() => world.upstream.open === 0))
+    const { values } = (await world.gateway.metrics()).find(({ name }) => name === 'dualgate_connections_closed_total')!
+    t.same(
+      values.map(({ labels, value }) => [labels['reason'], value]),
+      [['slow_reader', 1]],
+    )
+  },
+)
+
+t.test('a stream of events that stays silent is not slow', async t => {
+  const { world } = await openImpatient(t, { body: '500ms' })
+  let goOn = (): void => {}
+  world.upstream.answer = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('data: first\n\n')
+    goOn = () => void response.end('data: last\n\n')
+  }
+  const socket = connect(Number(new URL(world.url).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  let heard = ''
+  socket.on('data', chunk => {
+    heard += chunk
+  })
+  socket.write('GET /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\n\r\n')
+  t.ok(await until(() => heard.includes('first')))
+  await new Promise(resolve => setTimeout(resolve, 2500))
+  goOn()
+  t.ok(await until(() => heard.includes('last')))
 })
 
 t.test('an idle connection is ended', async t => {
@@ -97,4 +167,53 @@ t.test('connections beyond the most there may be are closed, and the log says so
   first.destroy()
   await once(first, 'close')
   t.match(await ask(second), /^HTTP\/1\.1 200 /, 'those that are open are served')
+})
+
+t.test(
+  'one client address cannot take every connection, others are served, and the log and a counter tell',
+  async t => {
+    const limit = 3
+    const world = await openWorld({
+      config: { listen: { host: '127.0.0.1', port: 0, max_connections_per_address: limit } },
+    })
+    t.teardown(() => world.close())
+    const { port } = new URL(world.url)
+    const served = async (localAddress: string): Promise<Socket | null> => {
+      const socket = connect({ port: Number(port), host: '127.0.0.1', localAddress })
+      t.teardown(() => socket.destroy())
+      socket.on('error', () => {})
+      socket.write('GET /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\n\r\n')
+      const [answer] = await Promise.race([once(socket, 'data'), once(socket, 'close')])
+      return /^HTTP\/1\.1 200 /.test(String(answer)) ? socket : null
+    }
+    const own: (Socket | null)[] = []
+    for (let i = 0; i < limit; i++) own.push(await served('127.0.0.1'))
+    t.ok(own.every(socket => socket !== null))
+    for (let i = 0; i < 5; i++) t.equal(await served('127.0.0.1'), null)
+    t.ok(await served('127.0.0.2'), 'another address')
+    own[0]!.destroy()
+    t.ok(await until(async () => (await served('127.0.0.1')) !== null), 'after one of its own has ended')
+    const lines = world.log.filter(line => line.includes('its client address has too many'))
+    t.equal(lines.length, 1, 'in one line')
+    t.match(JSON.parse(lines[0]!), { address: '127.0.0.1', max_connections_per_address: limit })
+    const { values } = (await world.gateway.metrics()).find(({ name }) => name === 'dualgate_connections_closed_total')!
+    t.equal(values[0]!.labels['reason'], 'too_many_of_address')
+  },
+)
+
+t.test('a trusted proxy may hold more connections than a client', async t => {
+  const world = await openWorld({
+    config: {
+      listen: { host: '127.0.0.1', port: 0, max_connections_per_address: 2 },
+      trusted_proxies: ['127.0.0.0/30'],
+    },
+  })
+  t.teardown(() => world.close())
+  const { port } = new URL(world.url)
+  for (let i = 0; i < 10; i++) {
+    const socket = connect(Number(port), '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    socket.write('GET /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\n\r\n')
+    t.match(String((await Promise.race([once(socket, 'data'), once(socket, 'close')]))[0]), /^HTTP\/1\.1 200 /)
+  }
 })

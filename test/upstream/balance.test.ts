@@ -67,7 +67,7 @@ async function silent(t: Test, written: WrittenUpstream) {
   const upstream = table.upstreams[0]!
   const ask = (target: HttpTarget): void =>
     target.dispatch(
-      { method: 'GET', path: '/', headers: ['host', 'h'], body: null },
+      { method: 'GET', path: '/', headers: ['host', 'h'], body: null, client: 'c' },
       { onConnect() {}, onHeaders() {}, onData() {}, onAwait() {}, onComplete() {}, onError() {} },
     )
   return { upstream, ask, ...namesOf(upstream) }

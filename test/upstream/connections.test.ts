@@ -11,7 +11,7 @@ import { type RawUpstream, startRawUpstream } from '../upstream.ts'
 
 /* Which connections there are, when they are used again, and what is written on them. */
 
-const GET: UpstreamRequest = { method: 'GET', path: '/', headers: ['host', 'h'], body: null }
+const GET: UpstreamRequest = { method: 'GET', path: '/', headers: ['host', 'h'], body: null, client: 'c' }
 const OK = 'HTTP/1.1 200 OK\r\n'
 
 async function open(
@@ -176,10 +176,10 @@ t.test('a request for which a used connection was chosen, and nothing written, o
 
 t.test('what is written of a request is what it is made of', async t => {
   const { upstream, ask } = await open(t, socket => socket.end(`${OK}Content-Length: 2\r\n\r\nok`))
-  await ask({ method: 'GET', path: '/a?b', headers: ['host', 'h', 'X-A', '1', 'x-a', '\xff'], body: null })
-  await ask({ method: 'POST', path: '/', headers: ['host', 'h'], body: null })
-  await ask({ method: 'DELETE', path: '/', headers: ['host', 'h', 'Content-Length', '0'], body: null })
-  await ask({ method: 'HEAD', path: '/', headers: ['host', 'h'], body: null })
+  await ask({ method: 'GET', path: '/a?b', headers: ['host', 'h', 'X-A', '1', 'x-a', '\xff'], body: null, client: 'c' })
+  await ask({ method: 'POST', path: '/', headers: ['host', 'h'], body: null, client: 'c' })
+  await ask({ method: 'DELETE', path: '/', headers: ['host', 'h', 'Content-Length', '0'], body: null, client: 'c' })
+  await ask({ method: 'HEAD', path: '/', headers: ['host', 'h'], body: null, client: 'c' })
   t.same(upstream.heard, [
     'GET /a?b HTTP/1.1\r\nhost: h\r\nX-A: 1\r\nx-a: \xff\r\nconnection: keep-alive\r\n\r\n',
     'POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 0\r\nconnection: keep-alive\r\n\r\n',

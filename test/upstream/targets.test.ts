@@ -6,7 +6,7 @@ import type { Link, Receiver } from '../../src/upstream/receiver.ts'
 import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
 import { startRawUpstream, startUpstream } from '../upstream.ts'
 
-const GET = { method: 'GET', path: '/', headers: ['host', 'h'], body: null }
+const GET = { method: 'GET', path: '/', headers: ['host', 'h'], body: null, client: 'c' }
 
 function openTarget(t: Test, url: string, connections: Partial<TargetOptions['connections']> = {}): HttpTarget {
   const target = new HttpTarget(url, {

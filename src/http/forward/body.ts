@@ -2,8 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../refusal.ts'
 import type { BodyTaker, RequestBody } from '../../upstream/receiver.ts'
 
-/** How long the rest of a body that nobody wants is read and thrown away, in milliseconds. */
-const LINGER = 5_000
+/** What of a body is read before anything of its request is forwarded, in bytes: most are whole by then. */
+const READ_FIRST = 65_536
+
+/** How much of this all bodies of a process may hold at a time, in bytes; beyond it they are forwarded as they come. */
+const READ_FIRST_TOTAL = 64 * 1024 * 1024
 
 /** Whether a request has a body; RFC 9112 6.3: one of the two announces it. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
@@ -20,36 +23,126 @@ export class CallerLeft extends Error {
 
 /** Refuses a body that says of itself that it has more than `limit` bytes. */
 export function refuseTooLarge(request: IncomingMessage, limit: number): void {
-  if (Number(request.headers['content-length'] ?? 0) <= limit) return
-  discardRest(request)
-  throw new Refusal('BODY_TOO_LARGE')
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw new Refusal('BODY_TOO_LARGE')
+}
+
+/** Bytes of bodies that wait to be forwarded, of all requests together. */
+export class BodyMemory {
+  readonly #limit: number
+  #used = 0
+
+  constructor(limit = READ_FIRST_TOTAL) {
+    this.#limit = limit
+  }
+
+  get isFull(): boolean {
+    return this.#used >= this.#limit
+  }
+
+  add(bytes: number): void {
+    this.#used += bytes
+  }
+}
+
+/** Receives how the first reading of a body went. */
+export interface FirstReading {
+  /** All of a small body is there, or enough of a large one. */
+  onReady(): void
+  onFailed(error: Error): void
 }
 
 /**
- * A caller's body, which fails when it has more than `limit` bytes. When an upstream answers before it has read
- * everything, the rest is read and thrown away, for a while: the caller's connection must not stay unread for good.
+ * A client's body, which fails when it has more than `limit` bytes. A small one is read whole before it is forwarded: a
+ * slow client holds memory for its own bytes then, and no connection to an upstream. A large one streams. When an upstream
+ * answers before it has read everything, the rest is read and thrown away, for a while.
  */
 export class CallerBody implements RequestBody {
   readonly #request: IncomingMessage
+  readonly #memory: BodyMemory
+  #reading: FirstReading | null = null
   #taker: BodyTaker | null = null
   /** Bytes that may still come. */
   #left: number
+  /** What was read first, until it is forwarded. */
+  #first: Buffer[] = []
+  #firstBytes = 0
+  #isWhole = false
 
-  constructor(request: IncomingMessage, limit: number) {
+  constructor(request: IncomingMessage, limit: number, memory: BodyMemory) {
     this.#request = request
+    this.#memory = memory
     this.#left = limit
+  }
+
+  /** Costs no turn of the event loop where the whole body is there. */
+  readFirst(reading: FirstReading): void {
+    const request = this.#request
+    if (request.complete) {
+      this.#isWhole = true
+      const whole: Buffer | null = request.read()
+      if (whole !== null && !this.#keep(whole)) reading.onFailed(new Refusal('BODY_TOO_LARGE'))
+      else reading.onReady()
+      return
+    }
+    this.#reading = reading
+    request
+      .on('data', this.#onFirstData)
+      .on('end', this.#onFirstEnd)
+      .on('close', this.#onClose)
+      .on('error', this.#onError)
+  }
+
+  /** Answers whether the body is within its limit. */
+  #keep(chunk: Buffer): boolean {
+    this.#left -= chunk.length
+    if (this.#left < 0) return false
+    this.#first.push(chunk)
+    this.#firstBytes += chunk.length
+    this.#memory.add(chunk.length)
+    return true
+  }
+
+  #onFirstData = (chunk: Buffer): void => {
+    if (!this.#keep(chunk)) this.#onError(new Refusal('BODY_TOO_LARGE'))
+    else if (this.#firstBytes >= READ_FIRST || this.#memory.isFull) this.#ready()
+  }
+
+  #onFirstEnd = (): void => {
+    this.#isWhole = true
+    this.#ready()
+  }
+
+  #ready(): void {
+    const reading = this.#reading
+    this.#detach()
+    if (!this.#isWhole) this.#request.pause()
+    this.#reading = null
+    reading?.onReady()
   }
 
   start(taker: BodyTaker): void {
     this.#taker = taker
-    this.#request.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose)
+    const first = this.#first
+    this.#forgetFirst()
+    for (const chunk of first) this.#taker?.onBodyData(chunk)
+    if (this.#isWhole) {
+      this.#taker?.onBodyEnd()
+      return
+    }
+    this.#request.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose).on('error', this.#onError)
+    if (this.#request.destroyed) this.#onClose()
+    else if (!this.#isHeld) this.#request.resume()
   }
 
+  #isHeld = false
+
   pause(): void {
+    this.#isHeld = true
     this.#request.pause()
   }
 
   resume(): void {
+    this.#isHeld = false
     this.#request.resume()
   }
 
@@ -60,28 +153,44 @@ export class CallerBody implements RequestBody {
   discard(): void {
     const request = this.#request
     this.#taker = null
-    request.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose)
-    if (request.readableEnded || request.destroyed) return
-    // What has all arrived only has to be taken out of the way of the next request.
-    if (request.complete) request.resume()
-    else discardRest(request)
+    this.#reading = null
+    this.#forgetFirst()
+    this.#detach()
+    // The rest only has to be taken out of the way of the next request; whoever sends on and on is given up (slow.ts).
+    if (!request.readableEnded && !request.destroyed) request.resume()
+  }
+
+  #forgetFirst(): void {
+    this.#memory.add(-this.#firstBytes)
+    this.#first = []
+    this.#firstBytes = 0
+  }
+
+  #detach(): void {
+    const request = this.#request
+    request.off('data', this.#onFirstData).off('end', this.#onFirstEnd)
+    request.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose).off('error', this.#onError)
   }
 
   #onData = (chunk: Buffer): void => {
     this.#left -= chunk.length
-    if (this.#left < 0) this.#taker?.onBodyError(new Refusal('BODY_TOO_LARGE'))
+    if (this.#left < 0) this.#onError(new Refusal('BODY_TOO_LARGE'))
     else this.#taker?.onBodyData(chunk)
   }
 
   #onEnd = (): void => this.#taker?.onBodyEnd()
 
   #onClose = (): void => {
-    if (!this.#request.complete) this.#taker?.onBodyError(new CallerLeft())
+    if (!this.#request.complete) this.#onError(new CallerLeft())
   }
-}
 
-function discardRest(request: IncomingMessage): void {
-  const timer = setTimeout(() => request.destroy(), LINGER).unref()
-  request.once('close', () => clearTimeout(timer))
-  request.resume()
+  #onError = (error: Error): void => {
+    const reading = this.#reading
+    if (reading === null) {
+      this.#taker?.onBodyError(error)
+    } else {
+      this.discard()
+      reading.onFailed(error)
+    }
+  }
 }

@@ -1,13 +1,11 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { UpstreamRequest } from '../../upstream/receiver.ts'
-import { hasBody } from './body.ts'
 
 /** What of a body is shown; all of it is counted. */
 const SHOWN_BYTES = 65_536
 
 /** Answers with what a backend would have received. `outgoing` is the very request that would have been sent. */
-export function answerEcho(request: FastifyRequest, reply: FastifyReply, outgoing: UpstreamRequest): void {
-  const { raw } = request
+export function answerEcho(reply: FastifyReply, outgoing: UpstreamRequest): void {
   const shown: Buffer[] = []
   let bytes = 0
 
@@ -18,15 +16,18 @@ export function answerEcho(request: FastifyRequest, reply: FastifyReply, outgoin
       .send(JSON.stringify({ ...describe(outgoing), body, body_bytes: bytes }))
   }
 
-  if (!hasBody(raw)) {
+  if (outgoing.body === null) {
     answer()
     return
   }
-  raw.on('data', (chunk: Buffer) => {
-    if (bytes < SHOWN_BYTES) shown.push(chunk)
-    bytes += chunk.length
+  outgoing.body.start({
+    onBodyData(chunk) {
+      if (bytes < SHOWN_BYTES) shown.push(chunk)
+      bytes += chunk.length
+    },
+    onBodyEnd: answer,
+    onBodyError: error => void reply.send(error),
   })
-  raw.on('end', answer)
 }
 
 function describe({ method, path: url, headers }: UpstreamRequest): Record<string, unknown> {

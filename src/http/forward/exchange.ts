@@ -13,9 +13,6 @@ import { type Departure, departWithTurn } from '../../upstream/turn.ts'
 import { Attempts, SessionEnded } from './attempts.ts'
 import { CallerLeft } from './body.ts'
 
-/** A caller that takes nothing of its answer for this long is given up, in milliseconds. */
-const CALLER_STALL_LIMIT = 60_000
-
 /** Bodies up to this many bytes are written together with their head. */
 const SMALL_BODY = 16_384
 
@@ -48,8 +45,8 @@ export class Exchange implements Receiver, Departure {
   #idle: NodeJS.Timeout | null = null
   /** Ends the watch over the session, while the response is cut with it. */
   #unwatch: (() => void) | null = null
-  /** Runs while the caller takes nothing. */
-  #stalled: NodeJS.Timeout | null = null
+  /** Whether the client accepts no more for now. One that stays so is given up by the listener (connection/slow.ts). */
+  #isStalled = false
   #hasLength = false
   #delimitedByClose = false
   #headWritten = false
@@ -122,7 +119,7 @@ export class Exchange implements Receiver, Departure {
   }
 
   #onIdle(): void {
-    if (this.#stalled === null) this.#link!.abort(this, new Error('the body of the response fell silent'))
+    if (!this.#isStalled) this.#link!.abort(this, new Error('the body of the response fell silent'))
     else this.#idle!.refresh()
   }
 
@@ -147,18 +144,17 @@ export class Exchange implements Receiver, Departure {
   }
 
   #write(chunk: Buffer): void {
-    if (!this.#response.write(chunk) && this.#stalled === null) this.#awaitCaller()
+    if (!this.#response.write(chunk) && !this.#isStalled) this.#awaitCaller()
   }
 
   #awaitCaller(): void {
     this.#link!.hold()
-    this.#stalled = setTimeout(() => this.#response.destroy(), CALLER_STALL_LIMIT)
+    this.#isStalled = true
     this.#response.once('drain', this.#onDrain)
   }
 
   #onDrain = (): void => {
-    clearTimeout(this.#stalled!)
-    this.#stalled = null
+    this.#isStalled = false
     this.#link!.resume()
   }
 
@@ -245,10 +241,7 @@ export class Exchange implements Receiver, Departure {
     this.#response.off('close', this.#onCallerGone)
     if (this.#idle !== null) clearTimeout(this.#idle)
     this.#unwatch?.()
-    if (this.#stalled !== null) {
-      clearTimeout(this.#stalled)
-      this.#response.off('drain', this.#onDrain)
-    }
+    if (this.#isStalled) this.#response.off('drain', this.#onDrain)
     this.#outgoing.body?.discard()
   }
 

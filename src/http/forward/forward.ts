@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { Permissions } from '../../account/permissions.ts'
 import { isAdmitted } from '../../gate/decide.ts'
 import { isVersioned, type Verdict } from '../../gate/rules.ts'
+import { networkOf } from '../../login/address.ts'
 import { Refusal } from '../../refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import type { OwnTokens } from '../../token/own.ts'
@@ -11,10 +12,11 @@ import type { Upstream, UpstreamTable } from '../../upstream/table.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
 import { METHODS } from '../ambiguous.ts'
 import type {} from '../authenticate.ts'
+import { connectionOf } from '../connection/connection.ts'
 import { refuseForUpstream } from '../guards.ts'
 import { isUpgrade, routeUpgrades } from '../websocket/upgrade.ts'
 import type { WebSockets } from '../websocket/websockets.ts'
-import { CallerBody, hasBody, refuseTooLarge } from './body.ts'
+import { BodyMemory, CallerBody, CallerLeft, hasBody, refuseTooLarge } from './body.ts'
 import { answerEcho } from './echo.ts'
 import { Exchange } from './exchange.ts'
 
@@ -54,8 +56,9 @@ export async function registerForwarding(app: FastifyInstance, options: Forwardi
 export function createForwarder(options: ForwardingOptions) {
   const { table, log, permissions, webSockets, watch } = options
   const outgoingOf = createOutgoing(options)
+  const memory = new BodyMemory()
 
-  return (request: FastifyRequest, reply: FastifyReply): void => {
+  return function forward(request: FastifyRequest, reply: FastifyReply): void {
     const { target: asked, verdict, session } = request
     if (verdict === null || !isAdmitted(verdict, session)) {
       throw new Error('a request reached the forwarding without passing the gate')
@@ -70,21 +73,45 @@ export function createForwarder(options: ForwardingOptions) {
 
   function start(request: FastifyRequest, reply: FastifyReply, verdict: Verdict, upstream: Upstream): void {
     const { raw } = request
+    if (webSockets !== null && isUpgrade(raw)) {
+      const target = upstream.next()
+      webSockets.take({ request, reply, upstream, target, outgoing: outgoingOf(request, verdict, upstream, target) })
+      return
+    }
+    if (!hasBody(raw)) {
+      send(request, reply, verdict, upstream, null)
+      return
+    }
+    refuseTooLarge(raw, upstream.bodyLimit)
+    connectionOf(raw.socket)?.forwardsBody()
+    const body = new CallerBody(raw, upstream.bodyLimit, memory)
+    body.readFirst({
+      onReady: () => sendOrRefuse(request, reply, verdict, upstream, body),
+      onFailed: error => {
+        if (!(error instanceof CallerLeft)) reply.send(error)
+      },
+    })
+  }
+
+  type Forwarded = [FastifyRequest, FastifyReply, Verdict, Upstream, CallerBody | null]
+
+  /** The target is chosen when there is something to send: until then others may have become better. */
+  function send(...[request, reply, verdict, upstream, body]: Forwarded): void {
     const target = upstream.next()
     const outgoing = outgoingOf(request, verdict, upstream, target)
-    if (webSockets !== null && isUpgrade(raw)) {
-      webSockets.take({ request, reply, upstream, target, outgoing })
-      return
+    outgoing.body = body
+    if (target === null) answerEcho(reply, outgoing)
+    else new Exchange({ request, reply, upstream, target, outgoing, log, watch }).start()
+  }
+
+  function sendOrRefuse(...forwarded: Forwarded): void {
+    try {
+      send(...forwarded)
+    } catch (error) {
+      const [, reply, , , body] = forwarded
+      body?.discard()
+      reply.send(error)
     }
-    if (target === null) {
-      answerEcho(request, reply, outgoing)
-      return
-    }
-    if (hasBody(raw)) {
-      refuseTooLarge(raw, upstream.bodyLimit)
-      outgoing.body = new CallerBody(raw, upstream.bodyLimit)
-    }
-    new Exchange({ request, reply, upstream, target, outgoing, log, watch }).start()
   }
 }
 
@@ -116,6 +143,6 @@ function createOutgoing({ tokenHeader, ownTokens }: Pick<ForwardingOptions, 'tok
     const headers = requestHeaders(incoming, { host: own, passAuthorization, via })
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
     const query = passAuthorization === 'off' ? ownTokens.removedFrom(asked.query) : asked.query
-    return { method, path: path + query, headers, body: null }
+    return { method, path: path + query, headers, body: null, client: networkOf(request.ip) }
   }
 }
