@@ -62,7 +62,7 @@ export default [
   {
     claim: 'a tunnel is refused',
     send: request(['CONNECT x:80 HTTP/1.1', 'Host: x:80']),
-    answers: [],
+    answers: [405],
   },
   {
     claim: 'a method that nobody knows is refused',
