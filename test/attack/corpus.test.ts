@@ -4,24 +4,39 @@ import t from 'tap'
 import type { Attack } from './attack.ts'
 import { openStage } from './stage.ts'
 
-/* Every file in corpus/ is a table of attacks: a new attack is a new row, a new kind a new file. */
+/*
+ * Every file in corpus/ is a table of attacks: a new attack is a new row, a new kind a new file. One of them is for a gateway
+ * with exceptions; the others hold with these exceptions as without.
+ */
 
 const CORPUS = join(import.meta.dirname, 'corpus')
 
+interface Table {
+  default: Attack[]
+  /** What the gateway has to except. */
+  exceptions?: object[]
+}
+
 const tables = await Promise.all(
   readdirSync(CORPUS).map(async file => {
-    const { default: attacks } = (await import(join(CORPUS, file))) as { default: Attack[] }
-    return { kind: basename(file, '.ts').replaceAll('-', ' '), attacks }
+    const { default: attacks, exceptions } = (await import(join(CORPUS, file))) as Table
+    return { kind: basename(file, '.ts').replaceAll('-', ' '), attacks, exceptions }
   }),
 )
-const stage = await openStage(t)
+const exceptions = tables.flatMap(table => table.exceptions ?? [])
+const STAGES = [
+  { name: '', stage: await openStage(t), tables: tables.filter(table => table.exceptions === undefined) },
+  { name: ', with exceptions', stage: await openStage(t, { config: { gate: { exceptions } } }), tables },
+]
 
-for (const { kind, attacks } of tables) {
-  t.test(kind, async t => {
-    for (const attack of attacks) {
-      await t.test(attack.claim, async t => {
-        await stage.attempt(t, attack)
-      })
-    }
-  })
+for (const { name, stage, tables } of STAGES) {
+  for (const { kind, attacks } of tables) {
+    t.test(kind + name, async t => {
+      for (const attack of attacks) {
+        await t.test(attack.claim, async t => {
+          await stage.attempt(t, attack)
+        })
+      }
+    })
+  }
 }
