@@ -1,7 +1,9 @@
 import t from 'tap'
 import { openStage } from '../attack/stage.ts'
 import { withoutNginx } from '../nginx.ts'
+import { EXCEPTIONS } from './exceptions.ts'
 import { startNginx } from './nginx.ts'
+import type { Rules } from './readers.ts'
 import { runFuzz } from './run.ts'
 import { wireWitness } from './wire-witness.ts'
 
@@ -9,11 +11,19 @@ import { wireWitness } from './wire-witness.ts'
 
 const REQUESTS = 5000
 
-for (const profile of [1, 2] as const) {
-  t.test(`profile ${profile}: what is generated arrives where every reader lets its sender, or is refused`, async t => {
-    const { world, upstream, tokens } = await openStage(t, { profile })
+for (const [what, rules] of Object.entries({
+  'profile 1': { profile: 1, exceptions: [] },
+  'profile 2': { profile: 2, exceptions: [] },
+  'profile 1 with exceptions': { profile: 1, exceptions: EXCEPTIONS },
+} satisfies Record<string, Rules>)) {
+  t.test(`${what}: what is generated arrives where every reader lets its sender, or is refused`, async t => {
+    const { profile, exceptions } = rules
+    const { world, upstream, tokens } = await openStage(t, {
+      profile,
+      config: { gate: { exceptions: [...exceptions] } },
+    })
     const witness = wireWitness(upstream)
-    const result = await runFuzz({ url: world.url, tokens, witness, profile, requests: REQUESTS })
+    const result = await runFuzz({ url: world.url, tokens, witness, rules, requests: REQUESTS })
     t.equal(result.violation, null)
     t.ok(result.sent >= REQUESTS)
     t.ok(result.forwarded > REQUESTS / 20 && result.refused > REQUESTS / 20, 'both happen often')
@@ -26,7 +36,13 @@ t.test('nginx behind the gateway reads every path as the gateway did', { skip: w
   const { world, tokens } = await openStage(t, {
     config: { upstreams: [{ name: 'nginx', match: '/api', target: witness.url }] },
   })
-  const result = await runFuzz({ url: world.url, tokens, witness, profile: 1, requests: REQUESTS })
+  const result = await runFuzz({
+    url: world.url,
+    tokens,
+    witness,
+    rules: { profile: 1, exceptions: [] },
+    requests: REQUESTS,
+  })
   t.equal(result.violation, null)
   t.ok(result.forwarded > REQUESTS / 20)
 })

@@ -5,7 +5,9 @@ import { startWireUpstream } from '../attack/wire-upstream.ts'
 import { call } from '../caller.ts'
 import { withoutNginx } from '../nginx.ts'
 import { newcomerFolder, startGateway } from '../process.ts'
+import { EXCEPTIONS } from './exceptions.ts'
 import { startNginx } from './nginx.ts'
+import type { Rules } from './readers.ts'
 import { type FuzzOptions, type FuzzResult, runFuzz, type Witness } from './run.ts'
 import { wireWitness } from './wire-witness.ts'
 
@@ -14,7 +16,8 @@ const HELP = `npm run fuzz -- [options]
   before nginx, and looks whether each arrived where its sender may go in the eyes of every reader, or was refused.
     --requests 240000       of which a sixth go to nginx
     --seed N --path P       replays what an earlier run found
-    --only wire|wire-2|nginx    wire-2 is a gateway in Profile 2`
+    --only wire|wire-2|wire-exceptions|nginx
+                            wire-2 is a gateway in Profile 2, wire-exceptions one with gate.exceptions`
 
 const { values } = parseArgs({
   options: {
@@ -37,12 +40,13 @@ async function startWire(): Promise<Backend> {
   return { url: upstream.url, witness: wireWitness(upstream), stop: () => upstream.close() }
 }
 
-const RUNS: Readonly<Record<string, { share: number; profile: 1 | 2; start(): Promise<Backend> }>> = {
-  wire: { share: 4 / 6, profile: 1, start: startWire },
-  'wire-2': { share: 1 / 6, profile: 2, start: startWire },
+const RUNS: Readonly<Record<string, { share: number; rules: Rules; start(): Promise<Backend> }>> = {
+  wire: { share: 3 / 6, rules: { profile: 1, exceptions: [] }, start: startWire },
+  'wire-2': { share: 1 / 6, rules: { profile: 2, exceptions: [] }, start: startWire },
+  'wire-exceptions': { share: 1 / 6, rules: { profile: 1, exceptions: EXCEPTIONS }, start: startWire },
   nginx: {
     share: 1 / 6,
-    profile: 1,
+    rules: { profile: 1, exceptions: [] },
     async start() {
       const witness = await startNginx()
       return { url: witness.url, witness, stop: () => witness.stop() }
@@ -51,13 +55,14 @@ const RUNS: Readonly<Record<string, { share: number; profile: 1 | 2; start(): Pr
 }
 
 async function fuzz(name: string, requests: number): Promise<FuzzResult> {
-  const { profile, start } = RUNS[name]!
+  const { rules, start } = RUNS[name]!
   const backend = await start()
   const { folder, remove } = newcomerFolder()
   const upstreams = [{ name, match: '/api', target: backend.url }]
   writeFileSync(join(folder, 'config/upstreams.yaml'), JSON.stringify({ upstreams }))
   const gateway = await startGateway(folder, {
-    PROFILE: String(profile),
+    PROFILE: String(rules.profile),
+    GATE__EXCEPTIONS: JSON.stringify(rules.exceptions),
     WORKERS: '1',
     LOG__ACCESS: 'off',
     LOG__LEVEL: 'error',
@@ -71,7 +76,7 @@ async function fuzz(name: string, requests: number): Promise<FuzzResult> {
         CONSUMER: await signIn(gateway.internal, 'consumer', secret),
       },
       witness: backend.witness,
-      profile,
+      rules,
       requests,
       seed: values.seed === undefined ? undefined : Number(values.seed),
       path: values.path,

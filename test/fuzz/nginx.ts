@@ -44,7 +44,7 @@ export async function startNginx(): Promise<NginxWitness> {
       const said = proven === '' ? [] : [proven]
       if (needed !== (said[0] ?? 'none')) return `nginx takes it for ${access}, and is told ${proven}`
       if (headerOf(answer, 'x-target') !== sent.target) return `nginx was asked for ${headerOf(answer, 'x-target')}`
-      return judgeProof(sent, sent.target, said, 1)
+      return judgeProof(sent, sent.target, said, { profile: 1, exceptions: [] })
     },
     stop: () => nginx.stop(),
   }

@@ -1,19 +1,35 @@
 import type { LoginType } from '../../src/side/record.ts'
+import type { FuzzException } from './exceptions.ts'
 
 /* How servers behind the gateway may read a path that it passed on: models of what real ones do before they route. */
 
 /** What a request must have proved to be allowed where it arrives; `outside` is where nothing is ever passed on to. */
-export type Access = 'none' | LoginType | 'outside'
+export type Access = 'none' | LoginType | 'either' | 'outside'
 
-/** The specification's gate ("Authentication gate"), asked about a path as somebody else reads it. */
-export function accessTo(path: string, method: string, profile: 1 | 2): Access {
+/** What the gateway under test decides by. */
+export interface Rules {
+  profile: 1 | 2
+  exceptions: readonly FuzzException[]
+}
+
+/** The specification's gate ("Authentication gate") and its exceptions, asked about a path as somebody else reads it. */
+export function accessTo(path: string, method: string, { profile, exceptions }: Rules): Access {
   if (!/^\/api\/v[0-9]+(\/|$)/.test(path)) return 'outside'
   if (method === 'OPTIONS') return 'none'
   const [, , , first, second] = path.split('/')
   const below = path.split('/').length - 4
   if (first === 'public' && profile === 2 && below > 0) return 'none'
   if (first === 'public' && (second === 'b' || second === 'c') && below > 1) return 'none'
+  const exception = exceptions.find(one => isExcepted(one, path, method))
+  if (exception !== undefined) return ACCESS[exception.needs]
   return first === 'c' && below > 0 ? 'CONSUMER' : 'BUSINESS'
+}
+
+const ACCESS = { none: 'none', business: 'BUSINESS', consumer: 'CONSUMER', either: 'either' } as const
+
+function isExcepted({ path: pattern, methods }: FuzzException, path: string, method: string): boolean {
+  if (!methods.includes(method === 'HEAD' ? 'GET' : method)) return false
+  return pattern.endsWith('/*') ? path.slice(0, pattern.length - 1) === pattern.slice(0, -1) : path === pattern
 }
 
 type Step = (path: string) => string
@@ -88,13 +104,16 @@ export type Proven = 'none' | LoginType
 /**
  * In whose eyes a request went where its sender has proved nothing for; `null` when all agree with the gate. A reader
  * that knows fewer paths apart may find another rule where the last one was asked: a session of the B side was proved,
- * and the upstream is told so.
+ * and the upstream is told so. It may find an exception, too, where the gate found none: what was proved is what the rule
+ * demands without it.
  */
-export function misreader(path: string, method: string, proven: Proven, profile: 1 | 2): string | null {
+export function misreader(path: string, method: string, proven: Proven, rules: Rules): string | null {
   for (const { name, read, isCoarser } of READERS) {
-    const access = accessTo(read(path), method, profile)
-    if (access === proven) continue
+    const access = accessTo(read(path), method, rules)
+    if (access === proven || (access === 'either' && proven !== 'none')) continue
     if (isCoarser && proven === 'BUSINESS' && access !== 'outside') continue
+    if (isCoarser && proven !== 'none' && proven === accessTo(read(path), method, { ...rules, exceptions: [] }))
+      continue
     return `${name}: ${JSON.stringify(read(path))} needs ${access}, and ${proven} was proved`
   }
   return null

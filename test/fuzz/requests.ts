@@ -37,6 +37,11 @@ const FIRST = [
   'C',
   'PUBLIC',
   'orders',
+  'sys/dict/tree',
+  'help',
+  'file',
+  'c/office',
+  'b/guide',
   '',
 ]
 const REST = ['', '/', '/x', '/x/y', '/x.json', '/c/x', '/b/x', '/public/b/x', '/sys/x', '/x?a=b', '/%E4%B8%AD', '/a b']
@@ -99,7 +104,7 @@ const WORDS = [
     '$',
     "'",
   ],
-  ...['/api/v1/public/b/', '/api/v1/c/', '/api/v1/sys/', 'http://x', 'x:80'],
+  ...['/api/v1/public/b/', '/api/v1/c/', '/api/v1/sys/', '/api/v1/help/', 'sys/dict/tree', 'http://x', 'x:80'],
 ]
 
 type Mutation = (text: string) => string

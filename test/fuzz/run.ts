@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { reservedForm } from '../../src/upstream/header-names.ts'
 import { converse } from '../attack/conversation.ts'
 import { fieldOf, headerOf, isInformational, type Message } from '../attack/http-reader.ts'
-import { misreader, type Proven } from './readers.ts'
+import { misreader, type Proven, type Rules } from './readers.ts'
 import { endsConnection, FORGED, RESERVED, type Sent, sentRequest } from './requests.ts'
 
 /** A backend, and what it says of what arrived. */
@@ -19,8 +19,8 @@ export interface FuzzOptions {
   url: string
   tokens: Readonly<Record<Exclude<Proven, 'none'>, string>>
   witness: Witness
-  /** Of the gateway; the backend has to know it too. */
-  profile: 1 | 2
+  /** Of the gateway; the backend has to know them too. */
+  rules: Rules
   /** Requests in all. */
   requests: number
   seed?: number | undefined
@@ -119,7 +119,7 @@ class Sender {
     this.counts.forwarded++
     const [message] = arrived
     return (
-      (message === undefined ? null : judgeArrival(sent, message, this.#options.profile)) ??
+      (message === undefined ? null : judgeArrival(sent, message, this.#options.rules)) ??
       this.#options.witness.judge(sent, answer!)
     )
   }
@@ -133,7 +133,9 @@ class Sender {
       return OWN.test(sent.target) ? null : `was served by the gateway itself: ${answer.body.slice(0, 200)}`
     }
     this.counts.refused++
-    return isPlain(sent) ? `was refused, though nothing is wrong with it: ${answer?.line} ${answer?.body}` : null
+    return isPlain(sent, this.#options.rules)
+      ? `was refused, though nothing is wrong with it: ${answer?.line} ${answer?.body}`
+      : null
   }
 }
 
@@ -141,11 +143,12 @@ class Sender {
 const OWN = /^\/api\/v1\/public\/b\/(?:captcha|sm2\/public-key|sm2-public-key)(?:\?|$)/
 
 /** A request that has to get through: a gate that refuses everything would break no other law. */
-const isPlain = ({ method, target, token, framing, headers }: Sent): boolean =>
+const isPlain = ({ method, target, token, framing, headers }: Sent, { exceptions }: Rules): boolean =>
   method !== 'OPTIONS' &&
   framing.body !== null &&
   headers.length === 0 &&
-  ((token === 'CONSUMER' && /^\/api\/v\d+\/c\/[a-z]+$/.test(target)) ||
+  ((exceptions.length > 0 && method === 'GET' && /^\/api\/v1\/(?:sys\/dict\/tree|help\/[a-z]+)$/.test(target)) ||
+    (token === 'CONSUMER' && /^\/api\/v\d+\/c\/[a-z]+$/.test(target)) ||
     (token === 'BUSINESS' && /^\/api\/v\d+\/(?:b|sys|orders)\/[a-z]+$/.test(target)))
 
 /** The requests over a few connections, those that end one last. */
@@ -165,7 +168,7 @@ function bytesOf({ id, sent }: Case, tokens: FuzzOptions['tokens']): string {
 
 const RESERVED_NAMES = new Set(RESERVED)
 
-function judgeArrival(sent: Sent, { line, headers, body }: Message, profile: 1 | 2): string | null {
+function judgeArrival(sent: Sent, { line, headers, body }: Message, rules: Rules): string | null {
   const [method = '', target = ''] = line.split(' ')
   if (method !== sent.method) return `arrived as ${method}`
   if (target !== sent.target) return `arrived as ${target}`
@@ -180,13 +183,13 @@ function judgeArrival(sent: Sent, { line, headers, body }: Message, profile: 1 |
   if (carriesToken && (proven.length > 0 || method === 'OPTIONS')) return 'arrived with the token'
   if (sent.framing.body === null) return 'arrived, though its framing is broken'
   if (body !== sent.framing.body) return `arrived with the body ${JSON.stringify(body)}`
-  return judgeProof(sent, target, proven, profile)
+  return judgeProof(sent, target, proven, rules)
 }
 
 /** Whether what the upstream is told is what was proved, and what every reader of the path asks for. */
-export function judgeProof(sent: Sent, target: string, proven: readonly string[], profile: 1 | 2): string | null {
+export function judgeProof(sent: Sent, target: string, proven: readonly string[], rules: Rules): string | null {
   if (proven.length > 1) return 'arrived with two identities'
   const [said = 'none'] = proven
   if (said !== 'none' && said !== sent.token) return `arrived as ${said}`
-  return misreader(target.split('?', 1)[0]!, sent.method, said as Proven, profile)
+  return misreader(target.split('?', 1)[0]!, sent.method, said as Proven, rules)
 }
