@@ -102,6 +102,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   const store = await openStore(settings.store, settings.data, clock, log, settings.session_cache, isWatched, {
     moments,
     sharing: options.sharing,
+    captchaKey: settings.login.captcha.key,
   })
   const metrics = createMetrics({
     tally: type => store.population.tally(type),

@@ -93,6 +93,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const { public: url, internal } = await gateway.listen()
   const store = await openStore(settings.store, settings.data, systemClock, logger, undefined, false, {
     moments: createMomentFormat(settings.timezone),
+    captchaKey: settings.login.captcha.key,
   })
 
   const world: World = {

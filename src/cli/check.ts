@@ -23,7 +23,7 @@ ${CONFIG_HELP}
   },
 }
 
-function summaryOf({ settings, secrets }: Configuration): string[] {
+function summaryOf({ settings, secrets, warnings }: Configuration): string[] {
   const { profile, listen, internal, store, accounts, upstreams } = settings
   const rows: [string, string][] = [
     ['profile', String(profile)],
@@ -38,5 +38,6 @@ function summaryOf({ settings, secrets }: Configuration): string[] {
     ]),
   ]
   if (upstreams.length === 0) rows.push(['upstream', 'none: requests reach the gateway’s own routes only'])
+  for (const { place, message } of warnings) rows.push(['warning', `${place} ${message}`])
   return rows.map(([name, value]) => `  ${name.padEnd(24)}${value}`)
 }

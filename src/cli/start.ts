@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { firstAccount } from '../account/file.ts'
 import { systemClock } from '../clock.ts'
-import { ConfigurationError, loadSettings } from '../config/load.ts'
+import { ConfigurationError, type Fault, loadSettings } from '../config/load.ts'
 import type { Settings } from '../config/schema.ts'
 import { servesConsole } from '../config/served.ts'
 import { createLog, type Logger } from '../log.ts'
@@ -31,7 +31,8 @@ ${CONFIG_HELP}`,
   options: CONFIG_OPTION,
   async run(written, terminal) {
     if (written.words.length > 0) throw new UsageError(`start takes no words, but got ${written.words.join(' ')}`)
-    const load = (): Settings => loadSettings(configOf(written), terminal.environment, terminal.cwd)
+    const warn = ({ place, message }: Fault): void => say(terminal.errors, `dualgate: warning: ${place} ${message}`)
+    const load = (): Settings => loadSettings(configOf(written), terminal.environment, terminal.cwd, warn)
     const settings = load()
     await announceFirstAccount(settings, terminal)
     const running = await open(settings, load)

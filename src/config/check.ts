@@ -5,7 +5,7 @@ import { readCertificate } from './certificate.ts'
 import { ConfigurationError } from './fault.ts'
 import { checkExceptions } from './gate-check.ts'
 import type { SettingsSchema } from './schema.ts'
-import { faultOfSecret, faultOfSigningKey, faultOfSm2PrivateKey } from './secrets.ts'
+import { faultOfForm, faultOfSecret, faultOfSm2PrivateKey, weaknessOfSigningKey } from './secrets.ts'
 import type { UpstreamSettings } from './upstream-schema.ts'
 import { readUpstreamTls } from './upstream-tls.ts'
 import type { KeyPath, Written } from './written.ts'
@@ -14,11 +14,12 @@ import type { KeyPath, Written } from './written.ts'
 export type Decoded = StaticDecode<typeof SettingsSchema>
 
 type Report = (path: KeyPath, message: string) => void
+type Warn = Report
 
 interface Check {
   /** What the check looks at; it is left out when something there is faulty already. */
   looksAt: KeyPath[]
-  run(settings: Decoded, report: Report): void
+  run(settings: Decoded, report: Report, warn: Warn): void
 }
 
 const CHECKS: readonly Check[] = [
@@ -33,10 +34,7 @@ const CHECKS: readonly Check[] = [
     looksAt: [['gate'], ['profile'], ['api_versions'], ['login'], ['session_administration'], ['console']],
     run: checkExceptions,
   },
-  {
-    looksAt: [['jwt', 'secret_key']],
-    run: checkSecret(({ jwt }) => jwt.secret_key, ['jwt', 'secret_key'], faultOfSigningKey),
-  },
+  { looksAt: [['jwt']], run: checkSigningKey },
   {
     looksAt: [['internal', 'secret']],
     run: checkSecret(({ internal }) => internal.secret, ['internal', 'secret'], faultOfSecret),
@@ -50,7 +48,8 @@ const CHECKS: readonly Check[] = [
 /** Checks what a schema cannot say: values that do not fit each other, or do not exist in the world. */
 export function checkSettings(settings: Decoded, written: Written): void {
   for (const { looksAt, run } of CHECKS) {
-    if (!looksAt.some(path => written.isFaulty(path))) run(settings, (path, message) => written.report(path, message))
+    if (looksAt.some(path => written.isFaulty(path))) continue
+    run(settings, written.report.bind(written), written.warn.bind(written))
   }
 }
 
@@ -171,6 +170,19 @@ function checkRightsQueries({ accounts, login, permissions }: Decoded, report: R
       'is missing; permissions.source: accounts needs it: SELECT id, status, roles, permissions FROM … WHERE id = :id',
     )
   }
+}
+
+/** A secret that can be guessed is refused, unless the operator has written that it is meant. */
+function checkSigningKey({ jwt }: Decoded, report: Report, warn: Warn): void {
+  const { secret_key, accept_weak_secret } = jwt
+  if (secret_key === undefined) return
+  const path = ['jwt', 'secret_key']
+  const form = faultOfForm(secret_key)
+  if (form !== null) report(path, form)
+  const weakness = weaknessOfSigningKey(secret_key)
+  if (weakness === null) return
+  if (accept_weak_secret === undefined) report(path, `${weakness}; for a move, see jwt.accept_weak_secret`)
+  else warn(path, `${weakness}: whoever guesses it makes tokens; jwt.accept_weak_secret lets the gateway start with it`)
 }
 
 function checkSecret(

@@ -10,6 +10,8 @@ import { labelOf, parseFlow } from './yaml.ts'
 interface Variable {
   text: string
   place: Place
+  /** From `.env`, which other programs in the same folder may read too. */
+  isShared: boolean
 }
 
 /** The variables that are set, by name: those of the process, then those of `.env` in the working directory. */
@@ -18,16 +20,16 @@ export type Variables = ReadonlyMap<string, Variable>
 /** An empty variable is one that is not set: that is what an unset one becomes on its way through a compose file. */
 export function readVariables(environment: NodeJS.ProcessEnv, cwd: string): Variables {
   const variables = new Map<string, Variable>()
-  const add = (source: NodeJS.Dict<string>, label: string): void => {
+  const add = (source: NodeJS.Dict<string>, label: string, isShared: boolean): void => {
     for (const [name, text] of Object.entries(source)) {
       if (text === undefined || text === '' || variables.has(name)) continue
-      variables.set(name, { text, place: { label: `${label} ${name}`, folder: cwd, exact: true } })
+      variables.set(name, { text, place: { label: `${label} ${name}`, folder: cwd, exact: true }, isShared })
     }
   }
-  add(environment, 'environment')
+  add(environment, 'environment', false)
   const file = join(cwd, '.env')
   const text = readEnvFile(file)
-  if (text !== null) add(parseEnv(text), labelOf(file, cwd))
+  if (text !== null) add(parseEnv(text), labelOf(file, cwd), true)
   return variables
 }
 
@@ -45,16 +47,18 @@ function readEnvFile(file: string): string | null {
 
 /**
  * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`. A name whose first part is no key
- * belongs to somebody else; one whose first part is a key, but whose rest is not, is a fault.
+ * belongs to somebody else; one whose first part is a key, but whose rest is not, is a fault, and in `.env` a warning: it
+ * may be meant for another program.
  */
 export function overlay(schema: TSchema, written: Written, variables: Variables): void {
   // The shorter name first: what is said about a part counts more than what is said about the whole.
   const byLength = [...variables].sort(([a], [b]) => a.split('__').length - b.split('__').length)
-  for (const [name, { text, place }] of byLength) {
+  for (const [name, { text, place, isShared }] of byLength) {
     const found = findKey(schema as Schema, name)
     if (found === null) continue
     if ('fault' in found) {
-      written.faults.push({ place: place.label, message: found.fault, path: [] })
+      if (isShared) written.warnings.push({ place: place.label, message: `${found.fault}${NOT_OURS}` })
+      else written.faults.push({ place: place.label, message: found.fault, path: [] })
       continue
     }
     const value = readText(found.schema, text)
@@ -63,6 +67,7 @@ export function overlay(schema: TSchema, written: Written, variables: Variables)
   }
 }
 
+const NOT_OURS = '. It is ignored: correct it, or leave it if another program reads this .env'
 const NOT_FLOW = 'is no YAML; a list is written [a, b], a section {key: value, other: value}'
 
 type Found = { path: string[]; schema: Schema } | { fault: string }

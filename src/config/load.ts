@@ -18,15 +18,23 @@ export interface Configuration {
   settings: Omit<Decoded, 'permissions' | 'upstreams'> & Pick<Settings, 'permissions' | 'upstreams'>
   /** Where each secret comes from: the place where it is written, or the file in the data folder. */
   secrets: { key: string; from: string; isSet: boolean }[]
+  /** What is not wrong enough to refuse a start. */
+  warnings: readonly Fault[]
 }
 
 /**
  * The settings of a gateway: the file, the variables of the environment and of `.env` over it, the defaults below it,
  * and the secrets, which are generated into the data folder when nobody set them.
- * Throws `ConfigurationError` with every fault there is.
+ * Throws `ConfigurationError` with every fault there is; `warn` receives what is no fault.
  */
-export function loadSettings(file: string | undefined, environment: NodeJS.ProcessEnv, cwd: string): Settings {
-  const { settings } = readConfiguration(file, environment, cwd)
+export function loadSettings(
+  file: string | undefined,
+  environment: NodeJS.ProcessEnv,
+  cwd: string,
+  warn: (warning: Fault) => void = () => undefined,
+): Settings {
+  const { settings, warnings } = readConfiguration(file, environment, cwd)
+  warnings.forEach(warn)
   const { jwt, login, internal, data } = settings
   return {
     ...settings,
@@ -70,6 +78,7 @@ export function readConfiguration(
   return {
     settings: { ...decoded, permissions, upstreams },
     secrets: secrets.map(({ key, from, missing }) => ({ key, from, isSet: missing.length === 0 })),
+    warnings: written.warnings,
   }
 }
 

@@ -7,11 +7,22 @@ const ConsumerLogin = Type.Union([Off, ...accountSources('consumers.yaml')], {
   description: 'Serve captcha, SM2 key and login for the C side too, with an accounts section of its own.',
 })
 
+/** Between `{type}` and `{id}` stands the word captcha, so that no captcha can be a session or a disable record. */
+const CAPTCHA_KEY = '^([A-Za-z0-9_.-]+:|[{]prefix[}]:)*[{]type[}]:([A-Za-z0-9_.-]+:)*captcha:[{]id[}]$'
+
 export const Login = Section(
   {
     captcha: Section(
       {
         ttl: Duration('300s', 'How long a captcha can be answered.'),
+        key: Type.String({
+          pattern: CAPTCHA_KEY,
+          default: '{prefix}:{type}:captcha:{id}',
+          'x-form':
+            'a key with {type}, then captcha, then {id}, such as {prefix}:{type}:captcha:{id} or {type}:captcha:{id}',
+          description:
+            'The key of an answer in Redis, for other programs that check it: {prefix}, {type} and {id} are filled in.',
+        }),
         length: Type.Integer({ minimum: 4, maximum: 8, default: 4, description: 'Number of characters.' }),
       },
       'The graphical captcha.',

@@ -17,10 +17,18 @@ export { UpstreamSchema, type UpstreamSettings, UpstreamsFileSchema } from './up
  * from here. `config/gateway.yaml` holds every key of it, and a test compares the two.
  */
 
+/** What an operator has to write who insists on a secret that can be guessed. */
+export const WEAK_SECRET_ACCEPTED = 'I will replace it after the move'
+
 const Jwt = Section(
   {
     secret_key: Type.Optional(
       Secret({ description: 'The HMAC secret of both sides: 32 bytes or more, not a key in PEM form.' }),
+    ),
+    accept_weak_secret: Type.Optional(
+      Type.Literal(WEAK_SECRET_ACCEPTED, {
+        description: 'For a move only: starts, with a warning, also with a secret that can be guessed.',
+      }),
     ),
     expire_seconds: Type.Integer({
       minimum: 1,

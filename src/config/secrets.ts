@@ -6,50 +6,102 @@ import { generateSm2PrivateKey, isPrivateKey } from '../login/sm2.ts'
 /** A new key for signing tokens, or any other shared secret: 48 random bytes as text. */
 export const generateSecret = (): string => randomBytes(48).toString('base64url')
 
-/** What in a normalised secret shows that it was copied from an example: letters and digits only, in lower case. */
-const WELL_KNOWN = [
+/**
+ * Words and sequences that examples are made of: letters and digits only, in lower case. They add nothing that is hard to
+ * guess; what stands beside them decides.
+ */
+const COMMON = [
   'changeme',
   'changethis',
   'changeit',
   'replaceme',
-  'yoursecret',
-  'yourjwtsecret',
-  'yoursupersecret',
-  'your256bitsecret',
-  'your384bitsecret',
-  'your512bitsecret',
+  'inproduction',
   'astringsecretatleast',
-  'mysecret',
+  'bitsecret',
+  'bitslong',
+  'yoursecret',
+  'secretkey',
   'supersecret',
   'topsecret',
-  'secretkey',
+  'mysecret',
   'insecure',
-  'abcdefghijkl',
-  '0123456789',
-  '1234567890',
+  'password',
+  'authorization',
+  'development',
+  'production',
+  'padded',
+  'tobelongenough',
+  'example',
+  'default',
+  'fastapi',
+  'secret',
+  'token',
+  'your',
+  'jwt',
+  'key',
   'qwertyuiop',
-  'passwordpassword',
 ]
 const MIN_KEY_BYTES = 32
 /** Random keys of 32 hex digits have 14 different ones; fewer than this is a pattern. */
 const MIN_DIFFERENT_CHARACTERS = 8
+/** What must stand beside common words, in bits by the frequency of its characters: 32 random hex digits have 90 and more. */
+const MIN_KEY_BITS = 64
+const MIN_SECRET_BITS = 32
 
 const MAKE_ONE = 'make one with `dualgate keys jwt`'
 
 /** Why a text cannot sign tokens; `null` when it can. RFC 7518, 3.2: a key as long as the hash, here 32 bytes. */
-export function faultOfSigningKey(secret: string): string | null {
+export const faultOfSigningKey = (secret: string): string | null => faultOfForm(secret) ?? weaknessOfSigningKey(secret)
+
+/** What no operator can insist on. */
+export function faultOfForm(secret: string): string | null {
   if (secret.includes('-----BEGIN')) return `is a key in PEM form, which is for other algorithms; ${MAKE_ONE}`
   if (Buffer.byteLength(secret) < MIN_KEY_BYTES) return `is shorter than ${MIN_KEY_BYTES} bytes; ${MAKE_ONE}`
-  return faultOfSecret(secret)
+  return null
 }
 
 /** Why a text is no secret: an example, or a pattern; `null` when it may be one. */
-export function faultOfSecret(secret: string): string | null {
-  const normal = secret.toLowerCase().replace(/[^a-z0-9]/g, '')
-  if (WELL_KNOWN.some(example => normal.includes(example))) return `contains a well-known example; ${MAKE_ONE}`
+export const faultOfSecret = (secret: string): string | null => weaknessOf(secret, MIN_SECRET_BITS)
+
+/** Why a key that is long enough can be guessed, in so far as an operator may insist on it; `null` when it cannot. */
+export function weaknessOfSigningKey(secret: string): string | null {
+  return faultOfForm(secret) === null ? weaknessOf(secret, MIN_KEY_BITS) : null
+}
+
+function weaknessOf(secret: string, minBits: number): string | null {
   if (isRepetition(secret) || new Set(secret).size < MIN_DIFFERENT_CHARACTERS)
     return `is a pattern that can be guessed; ${MAKE_ONE}`
+  const own = withoutCommon(secret)
+  if (own.length < secret.length && bitsOf(own) < minBits)
+    return `is a well-known example, or common words with too little beside them; ${MAKE_ONE}`
   return null
+}
+
+/** A secret without the words that examples are made of and without runs such as `0123456789` or `aaaa`. */
+function withoutCommon(secret: string): string {
+  let rest = secret.toLowerCase().replace(/[^a-z0-9]/g, '')
+  const plain = rest
+  for (const word of COMMON) rest = rest.replaceAll(word, '')
+  rest = withoutRuns(rest)
+  return rest === plain ? secret : rest
+}
+
+/** Each character that follows the one before it, in the order of the alphabet or of digits or as the same again, is left out. */
+function withoutRuns(text: string): string {
+  const steps = Array.from(text, (character, i) => character.charCodeAt(0) - (text.charCodeAt(i - 1) || 0))
+  const inRun = (i: number): boolean => Math.abs(steps[i]!) <= 1 && steps[i] === (steps[i + 1] ?? steps[i - 1])
+  return Array.from(text)
+    .filter((_, i) => !(i > 0 && inRun(i)))
+    .join('')
+}
+
+/** The entropy of a text by how often each of its characters occurs: an upper bound of what there is to guess. */
+function bitsOf(text: string): number {
+  const counts = new Map<string, number>()
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
+  let bits = 0
+  for (const count of counts.values()) bits += count * Math.log2(text.length / count)
+  return bits
 }
 
 /** Whether a text is its own beginning over and over: it is no harder to guess than that beginning. */

@@ -30,6 +30,8 @@ export class Written {
   /** `false` when what was written could not be made out: then nothing is to be said about what it does not contain. */
   legible = true
   readonly faults: (Fault & { path: KeyPath })[] = []
+  /** What is not wrong enough to refuse a start. */
+  readonly warnings: Fault[] = []
   readonly #places = new Map<string, { place: Place; path: KeyPath }>()
 
   constructor(value: unknown, place: Place) {
@@ -47,9 +49,17 @@ export class Written {
   }
 
   report(path: KeyPath, message: string): void {
+    this.faults.push({ place: this.#labelOf(path), message, path })
+  }
+
+  warn(path: KeyPath, message: string): void {
+    this.warnings.push({ place: this.#labelOf(path), message })
+  }
+
+  #labelOf(path: KeyPath): string {
     const { place, path: located } = this.#nearest(path)
     const said = path.length === 0 || (place.exact === true && located.length === path.length)
-    this.faults.push({ place: said ? place.label : `${place.label} ${textOf(path)}`, message, path })
+    return said ? place.label : `${place.label} ${textOf(path)}`
   }
 
   /** Whether anything at, below or above the path is faulty: there is nothing sound to look at then. */

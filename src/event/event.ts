@@ -26,8 +26,12 @@ export interface SessionEvent {
   seconds?: number
   /** Of a failed login: the refusal. */
   reason?: string
-  /** Of a login through the public endpoint, failed or not: where it came from. */
+  /** Of a login, failed or not: where it came from, as the proxies that are trusted tell it. */
   address?: string
+  /** Of a login, failed or not: the browser, or else the first product of the user agent. */
+  device_type?: string
+  /** Of a login, failed or not: what the client calls its device, at most 128 characters. */
+  device_id?: string
 }
 
 /** Takes an event at once and never fails: telling others is no part of the request. */

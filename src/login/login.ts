@@ -123,7 +123,7 @@ export function createLogin(options: LoginOptions): Login {
           const { reason } = fault
           log.info({ granted: false, reason, ...outcome }, 'login')
           const { type, address, login_id = null } = outcome
-          options.publish({ event: 'login-failed', type, login_id, reason, address })
+          options.publish({ event: 'login-failed', type, login_id, reason, address, ...deviceOf(credentials) })
         }
         throw fault
       }
@@ -141,14 +141,18 @@ interface Outcome {
   username?: string | undefined
 }
 
+const deviceOf = ({ userAgent, device_id }: Credentials) => ({
+  device_type: deviceTypeOf(userAgent),
+  device_id: device_id?.slice(0, MAX_DEVICE_ID_LENGTH) ?? '',
+})
+
 /** The record's `extra` (design: B-side login). */
 function extraOf(account: Account, credentials: Credentials): Extra {
   const extra = {
     ...account.extra,
     username: account.username,
     status: account.status,
-    device_type: deviceTypeOf(credentials.userAgent),
-    device_id: credentials.device_id?.slice(0, MAX_DEVICE_ID_LENGTH) ?? '',
+    ...deviceOf(credentials),
     login_ip: credentials.address,
   }
   const fault = faultOfExtra(extra)

@@ -96,7 +96,7 @@ export function createSide(options: SideOptions) {
     const record = { user_id: userId, type, created_at: moments.write(clock.now()), extra }
     const admission = await store.add(type, token, record, policy.firstExpiry())
     if (admission.admitted) {
-      tell({ event: 'login', login_id: userId, jti: jtiOf(token) })
+      tell({ event: 'login', login_id: userId, jti: jtiOf(token), ...originOf(extra) })
       await policy.entered(userId)
       return token
     }
@@ -216,5 +216,15 @@ export function createSide(options: SideOptions) {
     getSessionTimeout,
     getTokenValueByLoginId,
     getTokenValuesByLoginId,
+  }
+}
+
+/** What the record of a login says of where it came from, whoever signed the user in. */
+function originOf(extra: Extra): Pick<SessionEvent, 'address' | 'device_type' | 'device_id'> {
+  const { login_ip: address, device_type, device_id } = extra
+  return {
+    ...(typeof address === 'string' && { address }),
+    ...(typeof device_type === 'string' && { device_type }),
+    ...(typeof device_id === 'string' && { device_id }),
   }
 }

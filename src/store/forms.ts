@@ -7,4 +7,6 @@ export interface StoreForms {
   moments?: MomentFormat
   /** Reaches the other processes of the gateway, where there are several. */
   sharing?: Sharing | undefined
+  /** The key of a captcha's answer, with `{prefix}`, `{type}` and `{id}` to be filled in. Only Redis has such keys. */
+  captchaKey?: string
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
+import { readConfiguration } from '../../src/config/load.ts'
 import type { Settings } from '../../src/config/schema.ts'
-import { faultsOf, GOOD_KEY, settingsOf } from './folder.ts'
+import { faultsOf, folderWith, GOOD_KEY, settingsOf } from './folder.ts'
 
 const OVERLAYS: [variables: Record<string, string>, read: (settings: Settings) => unknown, value: unknown][] = [
   [{ PROFILE: '2' }, s => s.profile, 2],
@@ -98,3 +99,21 @@ t.test('NODE_ENV may stand in .env as well', async t => {
   t.match(faults, [/LOGIN__SM2__PRIVATE_KEY/, /INTERNAL__SECRET/])
   t.equal(faults.length, 2)
 })
+
+t.test(
+  'unknown keys in .env are warnings, for another program may read it; in the environment they are faults',
+  async t => {
+    const files = { '.env': 'CORS__ALLOW_ORIGINS=["http://a.example"]\nLISTEN__PROT=1\nDB__URL=x\n' }
+    const { warnings, settings } = readConfiguration(
+      'gateway.yaml',
+      {},
+      folderWith(t, { ...files, 'gateway.yaml': 'upstreams: []' }),
+    )
+    t.equal(settings.cors, 'off')
+    t.match(warnings, [
+      { place: '.env CORS__ALLOW_ORIGINS', message: /is no setting; .*ignored: correct it, or leave it/ },
+      { place: '.env LISTEN__PROT', message: /did you mean LISTEN__PORT\?/ },
+    ])
+    t.match(faultsOf(t, '', { CORS__ALLOW_ORIGINS: '*' }, files), [/^environment CORS__ALLOW_ORIGINS: is no setting/])
+  },
+)

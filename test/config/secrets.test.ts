@@ -103,7 +103,7 @@ const REFUSED: [key: string, fault: RegExp][] = [
   ['a'.repeat(40), /pattern/],
   ['abcdefgh'.repeat(4), /pattern/],
   ['Xq7-Rt2!'.repeat(5).slice(0, 37), /pattern/],
-  ['changeme-changeme-changeme-changeme', /well-known/],
+  ['changeme-changeme-changeme-changeme', /pattern/],
   ['CHANGE_ME_CHANGE_ME_CHANGE_ME_32', /well-known/],
   ['your-256-bit-secret-padded-to-be-long-enough', /well-known/],
   ['a-string-secret-at-least-256-bits-long', /well-known/],
@@ -127,4 +127,41 @@ t.test('a key as `openssl rand` makes it is taken', async t => {
 t.test('an SM2 private key outside the range of the curve is refused', async t => {
   t.match(faultsOf(t, `login: { sm2: { private_key: "${'0'.repeat(64)}" } }`), [/outside the range/])
   t.match(faultsOf(t, `login: { sm2: { private_key: "${'f'.repeat(64)}" } }`), [/outside the range/])
+})
+
+const WORDS_BESIDE_ENOUGH = [
+  'acme-secretkey-9f86d081884c7d659a2feaa0c55ad015',
+  'my-secret-key-q7Xw2Zr9Lk4Tn8Vb3Hd6Jf1Gs5Pm',
+  'supersecret/n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1s',
+]
+for (const key of WORDS_BESIDE_ENOUGH) {
+  t.test(`a key is accepted for what stands beside a common word: ${key.slice(0, 16)}…`, async t => {
+    t.equal(faultOfSigningKey(key), null)
+  })
+}
+
+const WEAK = 'backend-secret-key-change-in-production'
+const ACCEPTED = 'I will replace it after the move'
+
+t.test('an operator can insist on a weak secret in writing, and every start warns', async t => {
+  t.match(faultsOf(t, '', { JWT__SECRET_KEY: WEAK }), [/common words.*see jwt\.accept_weak_secret/])
+  const folder = folderWith(t, {})
+  const warnings: { place: string; message: string }[] = []
+  const load = () =>
+    loadSettings(undefined, { JWT__SECRET_KEY: WEAK, JWT__ACCEPT_WEAK_SECRET: ACCEPTED }, folder, warning =>
+      warnings.push(warning),
+    )
+  for (let start = 1; start <= 2; start++) {
+    t.equal(load().jwt.secret_key, WEAK)
+    t.equal(warnings.length, start)
+  }
+  t.match(warnings[0], { place: 'environment JWT__SECRET_KEY', message: /whoever guesses it makes tokens/ })
+  t.notMatch(JSON.stringify(warnings), WEAK)
+})
+
+t.test('what is too short, in PEM form or accepted in other words stays refused', async t => {
+  const insist = { JWT__ACCEPT_WEAK_SECRET: ACCEPTED }
+  t.match(faultsOf(t, '', { ...insist, JWT__SECRET_KEY: 'short' }), [/shorter than 32 bytes/])
+  t.match(faultsOf(t, '', { ...insist, JWT__SECRET_KEY: `-----BEGIN PUBLIC KEY-----\n${GOOD_KEY}` }), [/PEM/])
+  t.match(faultsOf(t, '', { JWT__ACCEPT_WEAK_SECRET: 'yes', JWT__SECRET_KEY: WEAK }), [/ACCEPT_WEAK_SECRET: must be/])
 })

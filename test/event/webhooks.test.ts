@@ -88,3 +88,25 @@ t.test('a receiver that is away holds up neither requests nor the end of the gat
   const lost = world.log.map(line => JSON.parse(line)).find(({ msg }) => msg === 'webhook events given up')
   t.match(lost, { events: 50, webhook: '127.0.0.1:1' })
 })
+
+t.test('logins and failed ones name the address and the browser, and no secret', async t => {
+  const receiver = await startUpstream()
+  t.teardown(() => receiver.close())
+  const world = await openWorld({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
+  t.teardown(() => world.close())
+  const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36' }
+  const attempt = async (password?: string) => {
+    const body = { ...(await world.credentials(undefined, password)), device_id: 'WEB_PC' }
+    return (await world.call({ method: 'POST', path: '/api/v1/public/b/login', headers, body })).json()
+  }
+  const { token } = (await attempt()).data
+  await attempt('a wrong password')
+  await until(() => receiver.requests.length >= 2)
+  const events = receiver.requests.map(({ body }) => JSON.parse(body))
+  const origin = { address: '127.0.0.1', device_type: 'Chrome', device_id: 'WEB_PC' }
+  t.match(events, [
+    { event: 'login', login_id: '1', ...origin },
+    { event: 'login-failed', login_id: '1', reason: 'WRONG_CREDENTIALS', ...origin },
+  ])
+  t.notOk(receiver.requests.some(({ body }) => body.includes(token) || body.includes('wrong password')))
+})

@@ -23,12 +23,13 @@ export interface Keys {
   index(type: LoginType, part: string): string
 }
 
-export function createKeys(prefix: string): Keys {
+export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha:{id}'): Keys {
+  const filled = captchaKey.replaceAll('{prefix}', () => prefix)
   return {
     token: (type, token) => `${prefix}:${type}:token:${token}`,
     session: (type, userId) => `${prefix}:${type}:session:${userId}`,
     disable: (type, loginId) => `${prefix}:${type}:disable:${loginId}`,
-    captcha: (type, id) => `${prefix}:${type}:captcha:${id}`,
+    captcha: (type, id) => filled.replace('{type}', type).replace('{id}', () => id),
     captchas: type => `${prefix}:${type}:idx:captchas`,
     kicked: (type, userId) => `${prefix}:${type}:kicked:${userId}`,
     attempts: name => `${prefix}:attempts:${name}`,

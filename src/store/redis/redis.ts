@@ -49,9 +49,9 @@ export class RedisStore implements Store {
 
   constructor(client: RedisClient, settings: Settings['store'], clock: Clock, log: Logger, forms: StoreForms) {
     const { prefix, timeout } = settings
-    const { moments, sharing = NO_SHARING } = forms
+    const { moments, captchaKey, sharing = NO_SHARING } = forms
     const ages = createAges(moments)
-    const keys = createKeys(prefix)
+    const keys = createKeys(prefix, captchaKey)
     for (const [name, lua] of Object.entries(SCRIPTS)) client.defineCommand(name, { numberOfKeys: 1, lua })
     const repeats = new Repeats({ client, journal: keys.journal, timeout, clock, log, sharing })
     const commands = commandsOn(client, repeats, clock)

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { faultsOf } from '../config/folder.ts'
+import { withoutRedis } from '../store/redis-server.ts'
+import { ADMIN, openWorld } from '../world.ts'
+
+t.test('another program finds the captchas where login.captcha.key says', { skip: withoutRedis }, async t => {
+  const world = await openWorld({ store: 'redis', config: { login: { captcha: { key: '{type}:captcha:{id}' } } } })
+  t.teardown(() => world.close())
+  const { captcha_id } = (await world.get('/api/v1/public/b/captcha')).json().data
+  t.match(await world.redis!.cli('GET', `BUSINESS:captcha:${captcha_id}`), /^[A-Z0-9]{4}$/)
+  t.equal(await world.redis!.cli('EXISTS', `svc:auth:BUSINESS:captcha:${captcha_id}`), '0')
+  t.type(await world.signIn(ADMIN.username), 'string', 'and the gateway itself accepts them')
+})
+
+t.test('without the setting, captchas stand under the prefix', { skip: withoutRedis }, async t => {
+  const world = await openWorld({ store: 'redis' })
+  t.teardown(() => world.close())
+  const { captcha_id } = (await world.get('/api/v1/public/b/captcha')).json().data
+  t.equal(await world.redis!.cli('EXISTS', `svc:auth:BUSINESS:captcha:${captcha_id}`), '1')
+})
+
+const REFUSED = [
+  '{id}',
+  'captcha:{id}',
+  '{type}:{id}',
+  '{prefix}:{type}:token:{id}',
+  '{type}:captcha:{id}:x',
+  '{type}:captcha:{name}',
+  '{type}:captcha:{id}{id}',
+  ' {type}:captcha:{id}',
+  '*{type}:captcha:{id}',
+]
+for (const key of REFUSED) {
+  t.test(`no captcha key: ${key}`, async t => {
+    t.match(faultsOf(t, `login: { captcha: { key: "${key}" } }`), [/login\.captcha\.key: must be a key with \{type\}/])
+  })
+}
