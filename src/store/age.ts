@@ -13,8 +13,11 @@ export interface Ages {
   createdAt(session: Dated): string
   /** The creation in milliseconds since the epoch; `null` when nothing tells it. */
   createdMs(session: Dated): number | null
-  /** Oldest first. Within one second the token's `iat` decides, then its `jti`, then the token itself. */
-  byAge(a: Dated, b: Dated): number
+  /**
+   * A text by which sessions sort, oldest first. Within one second the token's `iat` decides, then its `jti`, then the token
+   * itself.
+   */
+  ageOf(session: Dated): string
 }
 
 export function createAges(moments: MomentFormat = createMomentFormat('UTC')): Ages {
@@ -28,15 +31,13 @@ export function createAges(moments: MomentFormat = createMomentFormat('UTC')): A
   return {
     createdAt,
     createdMs: session => moments.read(createdAt(session)),
-    byAge: (a, b) => compare(createdAt(a), createdAt(b)) || byIssue(a.token, b.token),
+    ageOf: session => `${createdAt(session)} ${issueTextOf(session.token)}`,
   }
 }
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-function byIssue(a: string, b: string): number {
-  const [one, other] = [issueOf(a), issueOf(b)]
-  return one.iat - other.iat || compare(one.jti, other.jti) || compare(a, b)
+function issueTextOf(token: string): string {
+  const { iat, jti } = issueOf(token)
+  return `${String(iat).padStart(13, '0')} ${jti}\u0000${token}`
 }
 
 /** The last second that a date can hold. */

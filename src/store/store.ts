@@ -4,7 +4,8 @@ import type { Population } from './population.ts'
 /*
  * The law of every store. Moments are milliseconds since the epoch. Absence is a value, never an error; a store that
  * cannot answer throws `Unavailable`, within the configured `store.timeout`, so that "not logged in" and "not known"
- * cannot be confused. Every verb done twice leaves what it left once. No verb touches the other side's keys.
+ * cannot be confused. Every verb done twice leaves what it left once. No verb touches the other side's keys. However many
+ * tokens a user has, a verb works on some hundred of them at a time and lets others have their turn in between.
  */
 
 /** An answer that some stores have at once and others fetch; the request's path awaits only what has to be awaited. */
@@ -21,6 +22,25 @@ export interface StoredToken {
   /** `Infinity` for a record that another program stored without a lifetime. */
   expiresAt: number
 }
+
+/** What is shown of a user with live tokens. */
+export interface Overview {
+  /** Live tokens. */
+  count: number
+  first: StoredToken
+  newest: StoredToken
+  /** When the last of them ends. */
+  expiresAt: number
+}
+
+/**
+ * Tokens of a user from which the overview is made. Of a user with more, a store may make it from so many of them, and
+ * count those that have just expired.
+ */
+export const SURVEYED = 1000
+
+/** Tokens of a user that are listed unless a limit is given. */
+export const LISTED_AT_MOST = 10_000
 
 export interface SessionStore {
   /**
@@ -42,8 +62,26 @@ export interface SessionStore {
   /** Sets a new end of life for a live token and lets the set outlive it. `false` when it is not live: it is never created. */
   renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean>
 
-  /** The live tokens of a user, oldest first (`created_at`, then the token's `iat`). Empty when there are none. */
-  tokens(type: LoginType, userId: string): Promise<StoredToken[]>
+  /** Ends some tokens of a user, and answers which of them were live tokens of that user. */
+  removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]>
+
+  /**
+   * The live tokens of a user, oldest first (`created_at`, then the token's `iat`). Empty when there are none. Of more than `limit`,
+   * `LISTED_AT_MOST` unless it is given, the newest.
+   */
+  tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]>
+
+  /**
+   * All live tokens of a user, some hundred at a time, each once and in no order. Which were stored, and not ended, from
+   * the first batch to the last are all there.
+   */
+  batches(type: LoginType, userId: string): AsyncIterable<StoredToken[]>
+
+  /** How many tokens a user has; at once however many, and therefore with those that expired lately. */
+  count(type: LoginType, userId: string): Promise<number>
+
+  /** What is shown of a user; `null` when there is no live token. */
+  overview(type: LoginType, userId: string): Promise<Overview | null>
 
   /** When a live token ends; `null` when there is none, `Infinity` when it has no end. */
   tokenExpiresAt(type: LoginType, token: string): Promise<number | null>

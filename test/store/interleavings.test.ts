@@ -6,7 +6,7 @@ import { RedisSessions } from '../../src/store/redis/sessions.ts'
 import { type Act, printAct } from './interleavings/acts.ts'
 import { explore, walk } from './interleavings/explorer.ts'
 import { type Build, Stage } from './interleavings/stage.ts'
-import { BlindRenewal, DeletedSet, SetBeforeRecord } from './interleavings/wrong-orders.ts'
+import { BatchOutOfSetFirst, BlindRenewal, DeletedSet, SetBeforeRecord } from './interleavings/wrong-orders.ts'
 
 const LONG = 60_000
 const LONGER = 90_000
@@ -38,6 +38,7 @@ const wrong =
 const PAIRS: [string, Act[], Act, Act][] = [
   ['login × kickout, of a user without a session', [], login('a'), kickout],
   ['login × kickout, of a user with one', [login('a')], login('b'), kickout],
+  ['login × kickout, of a user with several', [login('a'), login('b', LONGER)], login('c'), kickout],
   ['login × disable', [], login('a'), disable],
   ['login × untie', [disable], login('a'), untie],
   ['login × login', [], login('a'), login('b', LONGER)],
@@ -81,6 +82,7 @@ t.test('more verbs at once keep the laws, in every order', async t => {
 const WRONG: [string, Build, Act[], Act, Act][] = [
   ['a login that adds to the set before it writes the record', wrong(SetBeforeRecord), [], login('a'), kickout],
   ['a kickout that deletes the set, a login without barriers', wrong(DeletedSet), [], login('a'), kickout],
+  ['a kickout by batches that leave the set first', wrong(BatchOutOfSetFirst), [login('a'), login('b')], login('c'), kickout],
   ['a renewal that looks at no other', wrong(BlindRenewal), [login('a')], renew('a', SHORT), renew('a', LONGER)],
 ]
 

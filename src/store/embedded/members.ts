@@ -9,6 +9,11 @@ export interface Member {
   token: string
 }
 
+export interface OwnedMember {
+  userId: string
+  member: Member
+}
+
 const CREATED_AT = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)$/
 
 /** Ends the user id in a member's key; no id holds it, so no two users can be confused. */
@@ -62,15 +67,40 @@ export class EmbeddedMembers {
     return this.#rows.removeSync(memberKey(type, userId, member))
   }
 
-  /** A user's members, oldest first, expired ones that no sweep has met yet included. */
-  of(type: LoginType, userId: string): Member[] {
-    return Array.from(this.#rows.getKeys(rangeOf(type, userId)), readKey)
+  /** Some members of a user after one, or from the first, oldest first; expired ones that no sweep has met yet included. */
+  after(type: LoginType, userId: string, member: Member | null, limit: number): Member[] {
+    const { start, end } = rangeOf(type, userId)
+    const from = member === null ? { start } : { start: memberKey(type, userId, member), exclusiveStart: true }
+    return Array.from(this.#rows.getKeys({ ...from, end, limit }), readKey)
+  }
+
+  /** Some members of a user before one, or from the last, newest first. */
+  before(type: LoginType, userId: string, member: Member | null, limit: number): Member[] {
+    const { start, end } = rangeOf(type, userId)
+    const from = member === null ? { start: end } : { start: memberKey(type, userId, member), exclusiveStart: true }
+    return Array.from(this.#rows.getKeys({ ...from, end: start, reverse: true, limit }), readKey)
   }
 
   newest(type: LoginType, userId: string): Member | null {
-    const { start, end } = rangeOf(type, userId)
-    const [key] = this.#rows.getKeys({ start: end, end: start, reverse: true, limit: 1 })
-    return key === undefined ? null : readKey(key)
+    return this.before(type, userId, null, 1)[0] ?? null
+  }
+
+  /** How many members a user has. */
+  count(type: LoginType, userId: string): number {
+    return this.#rows.getKeysCount(rangeOf(type, userId))
+  }
+
+  /** The members of all users of a side after one, or from the first. */
+  allAfter(type: LoginType, owned: OwnedMember | null, limit: number): OwnedMember[] {
+    const from =
+      owned === null
+        ? { start: sideKey(type, '') }
+        : { start: memberKey(type, owned.userId, owned.member), exclusiveStart: true }
+    const keys = this.#rows.getKeys({ ...from, end: Buffer.from([type.charCodeAt(0) + 1]), limit })
+    return Array.from(keys, key => ({
+      userId: key.toString('latin1', 1, key.indexOf(END_OF_ID)),
+      member: readKey(key),
+    }))
   }
 
   /** The user ids after one that have members, in the order of their bytes. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type LoginType, readRecord, type SessionRecord } from '../../side/record.ts'
 import type { EmbeddedFile } from './file.ts'
-import { type EmbeddedMembers, type Member, sideKey } from './members.ts'
+import { type EmbeddedMembers, type Member, type OwnedMember, sideKey } from './members.ts'
 import { type NameIndex, sameNames } from './population-names.ts'
 import { LEVELS, type OnlineOrder, type Place, type Span } from './population-order.ts'
 import type { People, Person } from './population-people.ts'
@@ -10,7 +10,7 @@ import type { ExpiringTable } from './table.ts'
 
 /** Rows that are looked at before anybody else gets a turn: some milliseconds. */
 const BATCH = 200
-const WALKS = 6 + LEVELS.length
+const WALKS = 7 + LEVELS.length
 const BEFORE_BLOCKS = -1
 
 /** What of the population is looked through. */
@@ -70,6 +70,7 @@ export class Reindexing {
     const { file, members, order, people } = this.#all
     const users = file.read(() => usersIn(order.sizes(type)))
     await this.#walk(sideKey(type, ''), users, this.#lookAtTokens, this.#mendToken)
+    await this.#walk(null, users, this.#lookAtMembers, this.#mendMember)
     for (const source of [members.usersAfter.bind(members), people.after.bind(people)]) {
       await this.#walk('', users, cursor => this.#lookAtUsers(source(type, cursor, BATCH)), this.#mendUser)
     }
@@ -147,7 +148,6 @@ export class Reindexing {
     const kept = people.get(this.#type, userId)
     const truth = this.#all.truthOf(this.#type, userId)
     return (
-      this.#dead(userId).length === 0 &&
       kept?.tokens === truth.tokens &&
       kept.created === truth.created &&
       sameNames(kept.names, truth.names) &&
@@ -156,16 +156,26 @@ export class Reindexing {
     )
   }
 
-  /** Members whose token is not stored. */
-  #dead(userId: string): Member[] {
-    const members = this.#all.members.of(this.#type, userId)
-    return members.filter(({ token }) => this.#all.tokens.peek(sideKey(this.#type, token)) === null)
+  readonly #lookAtMembers = (cursor: OwnedMember | null): Look<OwnedMember | null, OwnedMember> => {
+    const owned = this.#all.members.allAfter(this.#type, cursor, BATCH)
+    return lookAt(
+      owned,
+      owned.filter(({ member }) => this.#isDead(member)),
+    )
+  }
+
+  /** Whether the token of a member is not stored. */
+  #isDead({ token }: Member): boolean {
+    return this.#all.tokens.peek(sideKey(this.#type, token)) === null
+  }
+
+  readonly #mendMember = ({ userId, member }: OwnedMember): void => {
+    if (this.#isDead(member)) this.#all.members.remove(this.#type, userId, member)
   }
 
   readonly #mendUser = (userId: string): void => {
-    const { members, people, order, names } = this.#all
+    const { people, order, names } = this.#all
     const type = this.#type
-    for (const member of this.#dead(userId)) members.remove(type, userId, member)
     const truth = this.#all.truthOf(type, userId)
     const listed = order.tokensAt(type, { ...truth, userId })
     const isListed = listed > 0 ? { created: truth.created, tokens: listed } : null

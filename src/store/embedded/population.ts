@@ -69,6 +69,11 @@ export class EmbeddedPopulation implements Population {
     return this.members.newest(type, userId)?.token === member.token
   }
 
+  /** How many tokens a user has, expired ones that no sweep has met yet included. */
+  tokensOf(type: LoginType, userId: string): number {
+    return this.#people.get(type, userId)?.tokens ?? 0
+  }
+
   /** Within a write. */
   countLogin(type: LoginType, token: string, record: SessionRecord): void {
     this.#logins.count(type, this.#ages.createdAt({ token, record }))
@@ -215,7 +220,7 @@ export class EmbeddedPopulation implements Population {
   #truthOf(type: LoginType, userId: string): Omit<Person, 'block'> {
     const newest = this.#newestOf(type, userId)
     if (newest === null) return { created: 0, names: [], ...this.#people.get(type, userId), tokens: 0 }
-    return { ...newest, tokens: this.members.of(type, userId).length }
+    return { ...newest, tokens: this.members.count(type, userId) }
   }
 
   /** Answers from one snapshot, in which no session that has expired is left, unless very many did at once. */

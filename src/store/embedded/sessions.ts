@@ -1,9 +1,18 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../side/record.ts'
 import type { Ages } from '../age.ts'
-import type { Admission, SessionStore, StoredToken } from '../store.ts'
+import { Newest, overviewOf } from '../newest.ts'
+import {
+  type Admission,
+  LISTED_AT_MOST,
+  type Overview,
+  type SessionStore,
+  type StoredToken,
+  SURVEYED,
+} from '../store.ts'
 import type { EmbeddedChanges } from './changes.ts'
 import type { EmbeddedFile } from './file.ts'
-import { sideKey } from './members.ts'
+import { type Member, sideKey } from './members.ts'
 import type { EmbeddedPopulation } from './population.ts'
 import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './table.ts'
 
@@ -15,6 +24,8 @@ import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './table.
 
 /** Records kept as parsed, so that the text of a session in use is not parsed again for each of its requests. */
 const MAX_PARSED = 10_000
+/** Tokens of a user that one transaction ends, or one snapshot reads: some milliseconds in which others wait. */
+const BATCH = 200
 
 export class EmbeddedSessions implements SessionStore {
   readonly #file: EmbeddedFile
@@ -87,17 +98,47 @@ export class EmbeddedSessions implements SessionStore {
     })
   }
 
+  /**
+   * In batches, each a transaction of its own, until the user has none: others write in between. The oldest end first, so a
+   * login that comes meanwhile is met at the end, or stays, and can be ended.
+   */
   async removeAll(type: LoginType, userId: string): Promise<number> {
-    return this.#file.writeThrough(() => {
-      const members = this.#population.members.of(type, userId)
-      const live = members.filter(({ token }) => this.#tokens.remove(sideKey(type, token)) !== null)
-      this.#population.leave(type, userId, members)
-      this.#changes.noteSessions(
-        type,
-        live.map(({ token }) => token),
-      )
-      return live.length
+    let ended = 0
+    for (let more = true; more; ) {
+      const batch = await this.#file.writeThrough(() => {
+        const members = this.#population.members.after(type, userId, null, BATCH)
+        return { found: members.length, ended: this.#end(type, userId, members).length }
+      })
+      ended += batch.ended
+      more = batch.found === BATCH
+    }
+    return ended
+  }
+
+  async removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]> {
+    const ended: string[] = []
+    for (let i = 0; i < tokens.length; i += BATCH) {
+      const batch = tokens.slice(i, i + BATCH)
+      const own = await this.#file.writeThrough(() => this.#end(type, userId, this.#ownMembers(type, userId, batch)))
+      ended.push(...own)
+    }
+    return ended
+  }
+
+  #ownMembers(type: LoginType, userId: string, tokens: readonly string[]): Member[] {
+    return tokens.flatMap(token => {
+      const record = this.#live(type, token)?.record
+      return record?.user_id === userId ? [this.#population.members.memberOf(token, record)] : []
     })
+  }
+
+  /** Ends members of a user, and answers the tokens that were live. Within a write. */
+  #end(type: LoginType, userId: string, members: readonly Member[]): string[] {
+    const live = members.filter(({ token }) => this.#tokens.remove(sideKey(type, token)) !== null)
+    const tokens = live.map(({ token }) => token)
+    this.#population.leave(type, userId, members)
+    this.#changes.noteSessions(type, tokens)
+    return tokens
   }
 
   async renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean> {
@@ -110,8 +151,56 @@ export class EmbeddedSessions implements SessionStore {
     })
   }
 
-  async tokens(type: LoginType, userId: string): Promise<StoredToken[]> {
-    return this.#file.read(() => this.#liveTokensOf(type, userId)).toSorted(this.#ages.byAge)
+  async tokens(type: LoginType, userId: string, limit = LISTED_AT_MOST): Promise<StoredToken[]> {
+    const newest = new Newest(limit, this.#ages)
+    for await (const batch of this.#walk(type, userId, 'before')) {
+      newest.add(batch)
+      if (newest.added >= limit) break
+    }
+    return newest.list()
+  }
+
+  batches(type: LoginType, userId: string): AsyncIterable<StoredToken[]> {
+    return this.#walk(type, userId, 'after')
+  }
+
+  /** The live tokens of a user in the order of their age, each batch from a snapshot of its own. */
+  async *#walk(type: LoginType, userId: string, next: 'after' | 'before'): AsyncGenerator<StoredToken[]> {
+    let last: Member | null = null
+    for (;;) {
+      const from: Member | null = last
+      const { members, live } = this.#file.read((): { members: Member[]; live: StoredToken[] } => {
+        const members = this.#population.members[next](type, userId, from, BATCH)
+        return { members, live: members.flatMap(({ token }) => this.#stored(type, token)) }
+      })
+      if (live.length > 0) yield live
+      if (members.length < BATCH) return
+      last = members.at(-1) ?? null
+      await nextTurn()
+    }
+  }
+
+  #stored(type: LoginType, token: string): StoredToken[] {
+    const live = this.#live(type, token)
+    return live === null ? [] : [{ token, record: live.record, expiresAt: live.expiresAt }]
+  }
+
+  async count(type: LoginType, userId: string): Promise<number> {
+    return this.#file.read(() => this.#population.tokensOf(type, userId))
+  }
+
+  async overview(type: LoginType, userId: string): Promise<Overview | null> {
+    const newest = await this.tokens(type, userId, SURVEYED)
+    const seen = overviewOf(newest)
+    const count = await this.count(type, userId)
+    if (seen === null || newest.length < SURVEYED || count <= SURVEYED) return seen
+    const first = await this.#oldest(type, userId)
+    return { ...seen, count, first: first ?? seen.first }
+  }
+
+  async #oldest(type: LoginType, userId: string): Promise<StoredToken | null> {
+    for await (const [oldest] of this.#walk(type, userId, 'after')) return oldest ?? null
+    return null
   }
 
   async tokenExpiresAt(type: LoginType, token: string): Promise<number | null> {
@@ -119,8 +208,11 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   async sessionExpiresAt(type: LoginType, userId: string): Promise<number | null> {
-    const tokens = this.#file.read(() => this.#liveTokensOf(type, userId))
-    return tokens.length === 0 ? null : Math.max(...tokens.map(({ expiresAt }) => expiresAt))
+    let last: number | null = null
+    for await (const batch of this.#walk(type, userId, 'after')) {
+      for (const { expiresAt } of batch) last = Math.max(last ?? 0, expiresAt)
+    }
+    return last
   }
 
   async disable(type: LoginType, userId: string, until: number): Promise<void> {
@@ -142,13 +234,6 @@ export class EmbeddedSessions implements SessionStore {
     const entry = this.#tokens.get(sideKey(type, token))
     const record = entry === null ? null : readRecord(entry.text, type)
     return entry === null || record === null ? null : { record, text: entry.text, expiresAt: entry.expiresAt }
-  }
-
-  #liveTokensOf(type: LoginType, userId: string): StoredToken[] {
-    return this.#population.members.of(type, userId).flatMap(({ token }) => {
-      const live = this.#live(type, token)
-      return live === null ? [] : [{ token, record: live.record, expiresAt: live.expiresAt }]
-    })
   }
 
   /** What hangs on a token that the sweep has removed: `key` is its key, `text` its record. Within a write. */

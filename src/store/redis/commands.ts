@@ -37,7 +37,15 @@ export interface RedisCommands {
   /** Milliseconds left; `Infinity` without an end, `null` without the key. */
   timeLeft(key: string): Promise<number | null>
 
-  members(key: string): Promise<string[]>
+  /** Some members of a set, any of them, `MEMBERS_AT_ONCE` at most; none when there is no set. */
+  someMembers(key: string): Promise<string[]>
+  /**
+   * Some members and where to go on; begins at `'0'` and ends there. Who is a member from the first page to the last is on
+   * one of them, perhaps twice; unless another server takes over meanwhile, which has an order of its own.
+   */
+  scanMembers(key: string, cursor: string): Promise<{ next: string; members: string[] }>
+  /** How many members a set has. */
+  countMembers(key: string): Promise<number>
   /** Adds a member and lets the set live at least as long. A set that comes into being ends with its member. */
   addMember(key: string, member: string, expiresAt: number): Promise<void>
   removeMembers(key: string, members: readonly string[]): Promise<void>
@@ -58,6 +66,12 @@ export interface RedisCommands {
   /** Counts one more; the first opens a window of so many milliseconds, later ones do not extend it. */
   count(key: string, window: number): Promise<{ count: number; timeLeft: number }>
 }
+
+/**
+ * Members of a set that one command reads. What is done with each of them are commands too: so many take the gateway some
+ * milliseconds, and Redis less.
+ */
+export const MEMBERS_AT_ONCE = 250
 
 /** Commands without an answer, over all callers; beyond it Redis is as good as stuck. */
 const MAX_UNDER_WAY = 10_000
@@ -101,7 +115,12 @@ export function commandsOn(client: RedisClient, repeats: Repeats, clock: Clock):
     },
     endOf: async key => orNone(await ask(() => scripts.keyEnd(key))),
     moveEnd: (key, from, to) => ask(() => scripts.keyMoveEnd(key, from === Infinity ? -1 : from, Math.ceil(to))),
-    members: key => ask(() => client.smembers(key)),
+    someMembers: key => ask(() => client.srandmember(key, MEMBERS_AT_ONCE)),
+    async scanMembers(key, cursor) {
+      const [next, members] = await ask(() => client.sscan(key, cursor, 'COUNT', MEMBERS_AT_ONCE))
+      return { next, members }
+    },
+    countMembers: key => ask(() => client.scard(key)),
     addMember: async (key, member, at) => void (await ask(() => scripts.sessionAddMember(key, member, Math.ceil(at)))),
     async removeMembers(key, members) {
       if (members.length > 0) await ask(() => client.srem(key, ...members))

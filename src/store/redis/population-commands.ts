@@ -5,7 +5,7 @@ import type { RedisClient } from './client.ts'
 import type { Ask } from './commands.ts'
 import type { Keys } from './keys.ts'
 import type { Entry } from './population-entries.ts'
-import { CLAIM, INDEX_KEYS, POPULATION_SCRIPTS } from './population-scripts.ts'
+import { CLAIM, FORGOTTEN_AT_ONCE, INDEX_KEYS, POPULATION_SCRIPTS } from './population-scripts.ts'
 
 /** What the view asks of Redis: each is one command, on keys of one slot. */
 export type PopulationCommands = ReturnType<typeof populationCommandsOn>
@@ -43,16 +43,18 @@ export function populationCommandsOn(client: RedisClient, ask: Ask, keys: Keys, 
       await run('populationEnter', type, clock.now(), userId, digest, created, names, endsAt, day, minute ?? '')
     },
     async leave(type: LoginType, userId: string, digests: readonly string[]): Promise<void> {
-      const parts = Math.ceil(digests.length / MAX_DIGESTS)
-      const part = (i: number) => digests.slice(i * MAX_DIGESTS, (i + 1) * MAX_DIGESTS)
-      await Promise.all(
-        Array.from({ length: parts }, (_, i) => run('populationLeave', type, clock.now(), userId, ...part(i))),
-      )
+      for (let i = 0; i < digests.length; i += MAX_DIGESTS) {
+        await run('populationLeave', type, clock.now(), userId, ...digests.slice(i, i + MAX_DIGESTS))
+      }
     },
     /** A token ends at another time; `false` when the view does not know it. */
     move: async (type: LoginType, userId: string, digest: string, endsAt: number): Promise<boolean> =>
       (await run<number>('populationMove', type, clock.now(), userId, digest, endsAt)) === 1,
-    sweep: (type: LoginType, limit: number): Promise<number> => run('populationSweep', type, clock.now(), limit),
+    /** Removes some tokens that have expired, and tells how many, and whether there is more to do. */
+    async sweep(type: LoginType, limit: number): Promise<{ expired: number; more: boolean }> {
+      const [expired, forgotten] = await run<[number, number]>('populationSweep', type, clock.now(), limit)
+      return { expired, more: expired === limit || forgotten === FORGOTTEN_AT_ONCE }
+    },
     repair: async (type: LoginType, userIds: readonly string[]): Promise<void> => {
       if (userIds.length > 0) await run('populationRepair', type, ...userIds)
     },
@@ -78,6 +80,11 @@ export function populationCommandsOn(client: RedisClient, ask: Ask, keys: Keys, 
 
     linesOf: (type: LoginType, userId: string): Promise<string | null> =>
       ask(() => client.hget(on(type, 'users'), userId)),
+    countOlder: (type: LoginType, userId: string): Promise<number> =>
+      ask(() => client.zcard(`${on(type, 'users')}:${userId}`)),
+    /** Digests of the older tokens of a user who has very many, from a place on. */
+    olderOf: (type: LoginType, userId: string, from: number, limit: number): Promise<string[]> =>
+      ask(() => client.zrange(`${on(type, 'users')}:${userId}`, `${from}`, `${from + limit - 1}`)),
     linesOfAll: async (type: LoginType, userIds: readonly string[]): Promise<(string | null)[]> =>
       userIds.length === 0 ? [] : ask(() => client.hmget(on(type, 'users'), ...userIds)),
     /** When the last session of each user ends, as the view has it; `null` for a user it does not know. */
@@ -93,8 +100,16 @@ export function populationCommandsOn(client: RedisClient, ask: Ask, keys: Keys, 
       return { next, users: Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i]!, found[2 * i + 1]!]) }
     },
     /** When tokens end, by the view: each named by digest and user id. */
-    endsOf: async (type: LoginType, members: readonly string[]): Promise<(number | null)[]> =>
-      members.length === 0 ? [] : (await ask(() => client.zmscore(on(type, 'tokens'), ...members))).map(orNull),
+    async endsOf(type: LoginType, members: readonly string[]): Promise<(number | null)[]> {
+      const ends: (number | null)[] = []
+      for (let i = 0; i < members.length; i += MAX_DIGESTS) {
+        const some = members.slice(i, i + MAX_DIGESTS)
+        ends.push(...(await ask(() => client.zmscore(on(type, 'tokens'), ...some))).map(orNull))
+      }
+      return ends
+    },
+    /** How many tokens are in a user's set. */
+    sizeOfSet: (type: LoginType, userId: string): Promise<number> => ask(() => client.scard(keys.session(type, userId))),
     /** The tokens in a user's set, each with the milliseconds that its record has left: -1 without an end, -2 when it is gone. */
     async setOf(type: LoginType, userId: string): Promise<{ token: string; left: number }[]> {
       const tokens = await ask(() => client.smembers(keys.session(type, userId)))

@@ -3,7 +3,8 @@ import { LOGIN_TYPES, type LoginType, type SessionRecord } from '../../side/reco
 import type { Ages } from '../age.ts'
 import type { SessionStore, StoredToken } from '../store.ts'
 import type { PopulationCommands } from './population-commands.ts'
-import { digestOf, digestsIn, entryOf, NEVER } from './population-entries.ts'
+import { digestOf, digestsIn, type Entry, entryOf, NEVER } from './population-entries.ts'
+import { FEW_LINES } from './population-lines.ts'
 import { type Sighting, Sightings } from './population-sightings.ts'
 import type { SessionObserver } from './sessions.ts'
 
@@ -12,11 +13,18 @@ export const MINUTE = 60_000
 export const KEPT_MINUTES = 24 * 60
 /** Users whose news could not be told, and who are therefore compared; of more, only building the view anew knows. */
 const MAX_DOUBTED = 10_000
+/** Digests of a user that are read at once. */
+const OLDER_AT_ONCE = 1000
 /** Ends that differ by less, in milliseconds, are the same: they are told as time left, and take time to arrive. */
 const SAME_END = 2000
 /** Times left as Redis tells them: of a key that is not there, and of one without an end. */
 const GONE = -2
 const ENDLESS = -1
+
+/** A token, and the minute in which its login counts. */
+interface EnteringEntry extends Entry {
+  minute: number | null
+}
 
 /**
  * Keeps the view in step with the specified keys. What a verb did is told after it was done, and nobody waits for it: the
@@ -69,16 +77,26 @@ export class RedisIndex implements SessionObserver {
 
   /** Compares at once, and then is waited for: what is seen is in the view when it is shown. */
   look(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void> {
-    const asked = this.#commands.linesOf(type, userId).then(
-      lines => digestsIn(lines ?? ''),
-      () => null,
-    )
+    const asked = this.#digestsOf(type, userId).catch(() => null)
     return async live => {
       const known = await asked
       if (known === null) return
       const seen = new Set(live.map(({ token }) => digestOf(token)))
-      if (known.length === seen.size && known.every(digest => seen.has(digest))) return
+      if (known.size === seen.size && [...known].every(digest => seen.has(digest))) return
       await this.compare(type, userId).catch(() => undefined)
+    }
+  }
+
+  /** The tokens of a user that the view knows, by their digests. */
+  async #digestsOf(type: LoginType, userId: string): Promise<Set<string>> {
+    const known = new Set(digestsIn((await this.#commands.linesOf(type, userId)) ?? ''))
+    // With fewer lines there are no older tokens.
+    if (known.size < FEW_LINES) return known
+    let page: string[]
+    for (let from = 0; ; from += page.length) {
+      page = await this.#commands.olderOf(type, userId, from, OLDER_AT_ONCE)
+      for (const digest of page) known.add(digest)
+      if (page.length < OLDER_AT_ONCE) return known
     }
   }
 
@@ -96,28 +114,35 @@ export class RedisIndex implements SessionObserver {
    * first: a token enters its set before it enters the view, so what the view had and the set has not is gone.
    */
   async compare(type: LoginType, userId: string): Promise<number> {
-    const known = digestsIn((await this.#commands.linesOf(type, userId)) ?? '')
-    const [ends, live] = await Promise.all([
-      this.#commands.endsOf(
-        type,
-        known.map(digest => digest + userId),
-      ),
-      this.#truth.tokens(type, userId),
-    ])
-    const entries = live.map(stored => ({ ...entryOf(stored, this.#ages), minute: this.#minuteOf(stored) }))
-    const living = new Set(entries.map(({ digest }) => digest))
-    const endOf = new Map(known.map((digest, i) => [digest, ends[i] ?? null]))
-    const gone = known.filter(digest => !living.has(digest))
+    const known = await this.#digestsOf(type, userId)
+    const gone = new Set(known)
+    let live = 0
+    for await (const batch of this.#truth.batches(type, userId)) {
+      live += batch.length
+      const entries = batch.map(stored => ({ ...entryOf(stored, this.#ages), minute: this.#minuteOf(stored) }))
+      for (const { digest } of entries) gone.delete(digest)
+      await this.#compareEntries(type, userId, known, entries)
+    }
+    if (gone.size > 0) await this.#commands.leave(type, userId, [...gone])
+    return live
+  }
+
+  async #compareEntries(type: LoginType, userId: string, known: ReadonlySet<string>, entries: EnteringEntry[]): Promise<void> {
+    const old = entries.filter(({ digest }) => known.has(digest))
+    const ends = await this.#commands.endsOf(
+      type,
+      old.map(({ digest }) => digest + userId),
+    )
     await Promise.all([
-      gone.length > 0 ? this.#commands.leave(type, userId, gone) : null,
-      ...entries.map(entry => {
-        const end = endOf.get(entry.digest)
-        if (end === undefined) return this.#commands.enter(type, userId, entry, entry.minute)
+      ...entries
+        .filter(entry => !known.has(entry.digest))
+        .map(entry => this.#commands.enter(type, userId, entry, entry.minute)),
+      ...old.map((entry, i) => {
+        const end = ends[i] ?? null
         if (end !== null && Math.abs(end - entry.endsAt) < SAME_END) return null
         return this.#commands.move(type, userId, entry.digest, entry.endsAt)
       }),
     ])
-    return live.length
   }
 
   /** The minute in which a session counts that was created elsewhere; `null` when that was longer ago than is told. */
@@ -129,24 +154,41 @@ export class RedisIndex implements SessionObserver {
 
   /**
    * Those of some users of the view whose sets or ends differ from it, by fewer questions than a comparison takes. Whose
-   * set cannot be read is left as it is.
+   * set cannot be read is left as it is; of a user with many tokens only their number is compared.
    */
   async suspects(type: LoginType, users: readonly [userId: string, lines: string][]): Promise<string[]> {
+    const sizes = await Promise.all(users.map(user => this.#sizesOf(type, user).catch(() => null)))
+    const differing = users.filter((_, i) => sizes[i] !== null && sizes[i]?.set !== sizes[i]?.known)
+    const few = users.filter(([, lines], i) => {
+      const size = sizes[i]
+      return size !== null && size?.set === size?.known && digestsIn(lines).length < FEW_LINES
+    })
+    return [...differing.map(([userId]) => userId), ...(await this.#withOtherEnds(type, few))]
+  }
+
+  /** How many tokens are in a user's set, and how many the view knows. */
+  async #sizesOf(type: LoginType, [userId, lines]: [string, string]): Promise<{ set: number; known: number }> {
+    const { length } = digestsIn(lines)
+    const [set, older] = await Promise.all([
+      this.#commands.sizeOfSet(type, userId),
+      length < FEW_LINES ? 0 : this.#commands.countOlder(type, userId),
+    ])
+    return { set, known: length + older }
+  }
+
+  /** Those of some users with few tokens each whose records end at other times than in the view, or are gone. */
+  async #withOtherEnds(type: LoginType, users: readonly [userId: string, lines: string][]): Promise<string[]> {
     const sets = await Promise.all(users.map(([userId]) => this.#commands.setOf(type, userId).catch(() => null)))
     const now = this.#clock.now()
     const members = users.flatMap(([userId, lines]) => digestsIn(lines).map(digest => digest + userId))
     const ends = await this.#commands.endsOf(type, members)
     const endOf = new Map(members.map((member, i) => [member, ends[i] ?? null]))
-    const differs = ([userId, lines]: [string, string], i: number): boolean => {
-      const set = sets[i]
-      if (set === null || set === undefined) return false
-      if (set.length !== digestsIn(lines).length) return true
-      return set.some(({ token, left }) => {
+    const differs = ([userId]: [string, string], i: number): boolean =>
+      (sets[i] ?? []).some(({ token, left }) => {
         const end = endOf.get(digestOf(token) + userId)
         if (left === GONE || end === undefined || end === null) return true
         return Math.abs(end - (left === ENDLESS ? NEVER : now + left)) >= SAME_END
       })
-    }
     return users.filter(differs).map(([userId]) => userId)
   }
 

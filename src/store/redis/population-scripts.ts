@@ -11,6 +11,7 @@ import { PAGE, SEARCH, TALLY } from './population-questions.ts'
  *   recent   ZSET  user id by the newest creation, negative           the order of pages
  *   counts   ZSET  user id by tokens, of those who have several       the most of one user
  *   users    HASH  user id -> a line per token, the newest first: digest, creation (14 digits), names, line feed
+ *   users:…  ZSET  of a user with very many tokens: the digests of the older ones by creation, negative
  *   names    HASH  leaf -> entries, each in a line: a part of a name, NUL, user id
  *   leaves   ZSET  leaves but the first, by their names: an entry stands in the last leaf whose name is not above it
  *   ended    ZSET  digests of tokens that were ended, by when that may be forgotten
@@ -22,6 +23,9 @@ import { PAGE, SEARCH, TALLY } from './population-questions.ts'
 
 /** How long the end of a token is remembered: longer than the news of its login can be under way. */
 const REMEMBER_ENDED = 60_000
+
+/** Ended tokens that one sweep forgets. */
+export const FORGOTTEN_AT_ONCE = 200
 
 const DAY = 86_400_000
 const LOGINS_LIFETIME = 10 * DAY
@@ -65,7 +69,7 @@ end
 local now, user, digest, created, called, ends, day, minute = unpack(ARGV)
 if redis.call('ZSCORE', ended, digest) then return 0 end
 local new = enter(user, digest, created, called, ends)
-keep(tonumber(now), tonumber(ends))
+keep(tonumber(now), tonumber(ends), user)
 if new and day .. minute ~= '' then
   if day ~= '' then redis.call('HINCRBY', logins, 'd' .. day, 1) end
   if minute ~= '' then redis.call('HINCRBY', logins, 'm' .. minute, 1) end
@@ -93,14 +97,15 @@ return 1`
 /** ARGV: now, user id, digest, end. Answers 0 when there is no such token in the view. */
 const MOVE = `
 local lines = redis.call('HGET', users, ARGV[2])
-if not lines or not string.find(lines, ARGV[3], 1, true) then return 0 end
+if not lines or not isKnown(ARGV[2], ARGV[3], lines) then return 0 end
 move(ARGV[2], ARGV[3], ARGV[4], lines)
-keep(tonumber(ARGV[1]), tonumber(ARGV[4]))
+keep(tonumber(ARGV[1]), tonumber(ARGV[4]), ARGV[2])
 return 1`
 
-/** ARGV: now, how many tokens at most. Removes what has expired and answers how many tokens that were. */
+/** ARGV: now, how many tokens at most. Removes what has expired; answers how many tokens that were, and how many ended ones it forgot. */
 const SWEEP = `
-redis.call('ZREMRANGEBYSCORE', ended, '-inf', ARGV[1])
+local forgotten = redis.call('ZRANGEBYSCORE', ended, '-inf', ARGV[1], 'LIMIT', 0, ${FORGOTTEN_AT_ONCE})
+if #forgotten > 0 then redis.call('ZREM', ended, unpack(forgotten)) end
 local due = redis.call('ZRANGEBYSCORE', tokens, '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
 local ofUser = {}
 for _, member in ipairs(due) do
@@ -113,7 +118,7 @@ if #due > 0 then redis.call('ZREM', tokens, unpack(due)) end
 if #due < tonumber(ARGV[2]) then
   for _, user in ipairs(redis.call('ZRANGEBYSCORE', online, '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])) do straighten(user) end
 end
-return #due`
+return { #due, #forgotten }`
 
 /** ARGV: user ids. */
 const REPAIR = `
@@ -129,7 +134,7 @@ for i = 1, #page[2], 2 do
   local known
   if ARGV[1] == 'tokens' then
     local lines = redis.call('HGET', users, string.sub(member, ${DIGEST_LENGTH + 1}))
-    known = lines and string.find(lines, string.sub(member, 1, ${DIGEST_LENGTH}), 1, true)
+    known = lines and isKnown(string.sub(member, ${DIGEST_LENGTH + 1}), string.sub(member, 1, ${DIGEST_LENGTH}), lines)
   else
     known = redis.call('HEXISTS', users, member) == 1
   end
@@ -178,7 +183,7 @@ export const POPULATION_SCRIPTS = {
   populationMove: VIEW + MOVE,
   populationSweep: VIEW + STRAIGHTEN + SWEEP,
   populationRepair: VIEW + STRAIGHTEN + REPAIR,
-  populationPrune: TABLES + PRUNE,
+  populationPrune: VIEW + PRUNE,
   populationPruneNames: VIEW + PRUNE_NAMES,
   populationTally: TABLES + TALLY,
   populationPage: TABLES + PAGE,

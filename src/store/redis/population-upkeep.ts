@@ -66,7 +66,7 @@ export class RedisUpkeep {
 
   async #sweep(type: LoginType): Promise<void> {
     const until = this.#clock.now() + SWEEP_BUDGET
-    while ((await this.#commands.sweep(type, SWEEP_BATCH)) === SWEEP_BATCH) {
+    while ((await this.#commands.sweep(type, SWEEP_BATCH)).more) {
       if (this.#closed || this.#clock.now() > until) break
     }
   }

@@ -47,9 +47,9 @@ export class RedisPopulation implements Population {
    */
   async #ask<T>(type: LoginType, question: () => Promise<T>): Promise<T> {
     for (let round = 1; ; round++) {
-      const swept = this.#commands.sweep(type, SWEEP_BATCH).catch(() => 0)
+      const swept = this.#commands.sweep(type, SWEEP_BATCH).catch(() => ({ expired: 0 }))
       const answer = await question()
-      if ((await swept) < SWEEP_BATCH || round === MAX_SWEEPS) return answer
+      if ((await swept).expired < SWEEP_BATCH || round === MAX_SWEEPS) return answer
     }
   }
 

@@ -1,13 +1,15 @@
 import type { Clock } from '../../clock.ts'
+import { Unavailable } from '../../refusal.ts'
 import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../side/record.ts'
-import { type Ages, createAges } from '../age.ts'
-import type { Admission, StoredToken } from '../store.ts'
-import type { RedisCommands } from './commands.ts'
+import { createAges } from '../age.ts'
+import type { Admission, Overview, StoredToken } from '../store.ts'
+import { MEMBERS_AT_ONCE, type RedisCommands } from './commands.ts'
 import type { Keys } from './keys.ts'
 import type { ReadableSessions } from './tracked-sessions.ts'
+import { RedisUserTokens } from './user-tokens.ts'
 
-/** Rounds of a kickout: each ends what it finds; who logs in after it began need not be ended by it. */
-const MAX_ROUNDS = 16
+/** Rounds of a kickout, of some hundred sessions each. A user who has more than that is being signed in without end. */
+const MAX_ROUNDS = 10_000
 /**
  * What a set may live on beyond its only token, in milliseconds. Every renewal moves the set's end a little further, and
  * its end tells them apart: taking back that little would let two of them meet.
@@ -43,14 +45,14 @@ export class RedisSessions implements ReadableSessions {
   readonly #keys: Keys
   readonly #clock: Clock
   readonly #observer: SessionObserver
-  readonly #ages: Ages
+  readonly #users: RedisUserTokens
 
   constructor(redis: RedisCommands, keys: Keys, clock: Clock, observer = NOBODY, ages = createAges()) {
     this.#redis = redis
     this.#keys = keys
     this.#clock = clock
     this.#observer = observer
-    this.#ages = ages
+    this.#users = new RedisUserTokens({ redis, keys, clock, ages, observer })
   }
 
   async add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission> {
@@ -80,12 +82,12 @@ export class RedisSessions implements ReadableSessions {
     return Promise.all([this.#redis.get(this.#keys.kicked(type, userId)), this.disabledUntil(type, userId)])
   }
 
-  /** Record before index; answers how many records there were. */
-  async #end(type: LoginType, userId: string, tokens: readonly string[]): Promise<number> {
+  /** Record before index; answers the tokens that had a record. */
+  async #end(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]> {
     const deleted = await Promise.all(tokens.map(token => this.#redis.revoke(this.#keys.token(type, token))))
     this.#observer.ended(type, userId, tokens)
     await this.#redis.removeMembers(this.#keys.session(type, userId), tokens)
-    return deleted.filter(Boolean).length
+    return tokens.filter((_, i) => deleted[i])
   }
 
   async find(type: LoginType, token: string): Promise<SessionRecord | null> {
@@ -98,9 +100,24 @@ export class RedisSessions implements ReadableSessions {
   async remove(type: LoginType, userId: string, token: string): Promise<boolean> {
     const record = await this.find(type, token)
     if (record?.user_id !== userId) return false
-    return (await this.#end(type, userId, [token])) > 0
+    return (await this.#end(type, userId, [token])).length > 0
   }
 
+  async removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]> {
+    const ended: string[] = []
+    for (let i = 0; i < tokens.length; i += MEMBERS_AT_ONCE) {
+      const batch = tokens.slice(i, i + MEMBERS_AT_ONCE)
+      const records = await Promise.all(batch.map(token => this.find(type, token)))
+      const own = batch.filter((_, i) => records[i]?.user_id === userId)
+      if (own.length > 0) ended.push(...(await this.#end(type, userId, own)))
+    }
+    return ended
+  }
+
+  /**
+   * In batches, until the set is empty: each deletes its records before their tokens leave the set. A cursor would not do:
+   * it means nothing to the server that takes over in a failover, and what it passed over would live on.
+   */
   async removeAll(type: LoginType, userId: string): Promise<number> {
     const set = this.#keys.session(type, userId)
     const epoch = this.#redis.countKickout(this.#keys.kicked(type, userId))
@@ -110,10 +127,11 @@ export class RedisSessions implements ReadableSessions {
       (fault: unknown) => fault,
     )
     let ended = 0
-    for (let round = 0; round < MAX_ROUNDS; round++) {
-      const tokens = await this.#redis.members(set)
+    for (let round = 0; ; round++) {
+      const tokens = await this.#redis.someMembers(set)
       if (tokens.length === 0) break
-      ended += await this.#end(type, userId, tokens)
+      if (round === MAX_ROUNDS) throw new Unavailable('Redis: sessions are added as fast as they are ended')
+      ended += (await this.#end(type, userId, tokens)).length
     }
     if (fault !== null) throw fault
     return ended
@@ -139,32 +157,24 @@ export class RedisSessions implements ReadableSessions {
     return outcome !== 'gone'
   }
 
-  async tokens(type: LoginType, userId: string): Promise<StoredToken[]> {
-    const set = this.#keys.session(type, userId)
-    const found = this.#observer.look(type, userId)
-    const members = await this.#redis.members(set)
-    const entries = await Promise.all(members.map(token => this.#stored(type, userId, token)))
-    const dead = members.filter((_, i) => entries[i] === null)
-    if (dead.length > 0) await this.#redis.removeMembers(set, dead)
-    const live = entries.filter(entry => entry !== null).sort(this.#ages.byAge)
-    await found(live)
-    return live
+  tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]> {
+    return this.#users.newest(type, userId, limit)
   }
 
-  async #stored(type: LoginType, userId: string, token: string): Promise<StoredToken | null> {
-    const stored = await this.read(type, token)
-    return stored?.record.user_id === userId ? stored : null
+  batches(type: LoginType, userId: string): AsyncIterable<StoredToken[]> {
+    return this.#users.batches(type, userId)
   }
 
-  async read(type: LoginType, token: string): Promise<StoredToken | null> {
-    const key = this.#keys.token(type, token)
-    // Before Redis is asked, so that the end is never told later than it is.
-    const now = this.#clock.now()
-    const [text, left] = await Promise.all([this.#redis.get(key), this.#redis.timeLeft(key)])
-    const record = text === null ? null : readRecord(text, type)
-    if (record === null || left === null) return null
-    this.#observer.seen(type, token, record.user_id)
-    return { token, record, expiresAt: now + left }
+  count(type: LoginType, userId: string): Promise<number> {
+    return this.#redis.countMembers(this.#keys.session(type, userId))
+  }
+
+  overview(type: LoginType, userId: string): Promise<Overview | null> {
+    return this.#users.overview(type, userId)
+  }
+
+  read(type: LoginType, token: string): Promise<StoredToken | null> {
+    return this.#users.read(type, token)
   }
 
   async tokenExpiresAt(type: LoginType, token: string): Promise<number | null> {
@@ -174,8 +184,7 @@ export class RedisSessions implements ReadableSessions {
   }
 
   async sessionExpiresAt(type: LoginType, userId: string): Promise<number | null> {
-    const tokens = await this.tokens(type, userId)
-    return tokens.length === 0 ? null : Math.max(...tokens.map(({ expiresAt }) => expiresAt))
+    return (await this.overview(type, userId))?.expiresAt ?? null
   }
 
   async disable(type: LoginType, userId: string, until: number): Promise<void> {

@@ -1,5 +1,5 @@
 import type { LoginType, SessionRecord } from '../../side/record.ts'
-import type { Admission, Prompt, SessionStore, StoredToken } from '../store.ts'
+import type { Admission, Overview, Prompt, SessionStore, StoredToken } from '../store.ts'
 import type { SessionCache } from './session-cache.ts'
 
 /** A store that tells a session together with its end. */
@@ -70,8 +70,28 @@ export class TrackedSessions implements SessionStore {
     }
   }
 
-  tokens(type: LoginType, userId: string): Promise<StoredToken[]> {
-    return this.#sessions.tokens(type, userId)
+  async removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]> {
+    try {
+      return await this.#sessions.removeSome(type, userId, tokens)
+    } finally {
+      for (const token of tokens) this.#caches[type]?.evict(token)
+    }
+  }
+
+  tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]> {
+    return this.#sessions.tokens(type, userId, limit)
+  }
+
+  batches(type: LoginType, userId: string): AsyncIterable<StoredToken[]> {
+    return this.#sessions.batches(type, userId)
+  }
+
+  count(type: LoginType, userId: string): Promise<number> {
+    return this.#sessions.count(type, userId)
+  }
+
+  overview(type: LoginType, userId: string): Promise<Overview | null> {
+    return this.#sessions.overview(type, userId)
   }
 
   tokenExpiresAt(type: LoginType, token: string): Promise<number | null> {

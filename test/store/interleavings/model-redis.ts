@@ -64,7 +64,13 @@ export class ModelRedis {
       entry.endsAt = to
       return 'moved'
     },
-    members: key => [...this.#members(key)],
+    // One at a time: a batch of hundreds leaves as much open as a batch of one.
+    someMembers: key => [...this.#members(key)].sort().slice(0, 1),
+    scanMembers: (key, cursor) => {
+      const members = [...this.#members(key)].sort().filter(member => cursor === '0' || member > cursor)
+      return { next: members.length > 1 ? members[0] : '0', members: members.slice(0, 1) }
+    },
+    countMembers: key => this.#members(key).size,
     addMember: (key, member, endsAt) => {
       const existed = this.entry(key)
       if (existed === null) return this.#put(key, new Set([member]), endsAt)

@@ -26,7 +26,7 @@ export type Fate = 'done' | 'unheard' | 'late' | 'crash'
 const FAULTS: Fate[] = ['unheard', 'late', 'crash']
 /** A question changes nothing when it is answered late. */
 const FAULTS_OF_QUESTIONS: Fate[] = ['unheard', 'crash']
-const QUESTION = /^(?:get|timeLeft|endOf|members) /
+const QUESTION = /^(?:get|timeLeft|endOf|someMembers|scanMembers|countMembers) /
 
 interface Pending {
   scene: Scene

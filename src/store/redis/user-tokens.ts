@@ -1,0 +1,105 @@
+import type { Clock } from '../../clock.ts'
+import { type LoginType, readRecord } from '../../side/record.ts'
+import type { Ages } from '../age.ts'
+import { Newest, overviewOf } from '../newest.ts'
+import { LISTED_AT_MOST, type Overview, type StoredToken, SURVEYED } from '../store.ts'
+import type { RedisCommands } from './commands.ts'
+import type { Keys } from './keys.ts'
+import { Room } from './room.ts'
+import type { SessionObserver } from './sessions.ts'
+
+/** Tokens that are read at once, over all clients: two commands each, and Redis is to answer others meanwhile. */
+const READ_AT_ONCE = 500
+
+export interface UserTokensOptions {
+  redis: RedisCommands
+  keys: Keys
+  clock: Clock
+  ages: Ages
+  observer: Pick<SessionObserver, 'look' | 'seen'>
+}
+
+/**
+ * Reads the tokens of users, however many one has: page by page, so that neither Redis nor this process is held up, and
+ * never more than so many at a time. Members without a record are dead, and leave the set on the way.
+ */
+export class RedisUserTokens {
+  readonly #redis: RedisCommands
+  readonly #keys: Keys
+  readonly #clock: Clock
+  readonly #ages: Ages
+  readonly #observer: UserTokensOptions['observer']
+  readonly #room = new Room(READ_AT_ONCE)
+
+  constructor({ redis, keys, clock, ages, observer }: UserTokensOptions) {
+    this.#redis = redis
+    this.#keys = keys
+    this.#clock = clock
+    this.#ages = ages
+    this.#observer = observer
+  }
+
+  async *batches(type: LoginType, userId: string): AsyncGenerator<StoredToken[]> {
+    const set = this.#keys.session(type, userId)
+    const seen = new Set<string>()
+    let cursor = '0'
+    do {
+      const { next, members } = await this.#redis.scanMembers(set, cursor)
+      const fresh = members.filter(token => !seen.has(token) && seen.add(token))
+      const live = await this.#room.within(fresh.length, () => this.#readAll(type, userId, fresh))
+      if (live.length > 0) yield live
+      cursor = next
+    } while (cursor !== '0')
+  }
+
+  async #readAll(type: LoginType, userId: string, tokens: readonly string[]): Promise<StoredToken[]> {
+    const read = await Promise.all(tokens.map(token => this.read(type, token)))
+    const live = read.filter(stored => stored?.record.user_id === userId) as StoredToken[]
+    if (live.length < tokens.length) {
+      const living = new Set(live.map(({ token }) => token))
+      const dead = tokens.filter(token => !living.has(token))
+      await this.#redis.removeMembers(this.#keys.session(type, userId), dead)
+    }
+    return live
+  }
+
+  async read(type: LoginType, token: string): Promise<StoredToken | null> {
+    const key = this.#keys.token(type, token)
+    // Before Redis is asked, so that the end is never told later than it is.
+    const now = this.#clock.now()
+    const [text, left] = await Promise.all([this.#redis.get(key), this.#redis.timeLeft(key)])
+    const record = text === null ? null : readRecord(text, type)
+    if (record === null || left === null) return null
+    this.#observer.seen(type, token, record.user_id)
+    return { token, record, expiresAt: now + left }
+  }
+
+  async newest(type: LoginType, userId: string, limit = LISTED_AT_MOST): Promise<StoredToken[]> {
+    const found = this.#observer.look(type, userId)
+    const newest = new Newest(limit, this.#ages)
+    for await (const batch of this.batches(type, userId)) newest.add(batch)
+    // Of a user with more, the round learns what is not in the view.
+    if (newest.added <= Math.min(limit, SURVEYED)) await found(newest.list())
+    return newest.list()
+  }
+
+  async overview(type: LoginType, userId: string): Promise<Overview | null> {
+    const set = this.#keys.session(type, userId)
+    if ((await this.#redis.countMembers(set)) <= SURVEYED) return overviewOf(await this.newest(type, userId))
+    const sample = await this.#sample(type, userId)
+    const [count, left] = await Promise.all([this.#redis.countMembers(set), this.#redis.timeLeft(set)])
+    const seen = overviewOf(sample)
+    if (seen === null) return null
+    return { ...seen, count, expiresAt: Math.max(seen.expiresAt, this.#clock.now() + (left ?? 0)) }
+  }
+
+  /** Some of very many tokens. */
+  async #sample(type: LoginType, userId: string): Promise<StoredToken[]> {
+    const sample = new Newest(SURVEYED, this.#ages)
+    for await (const batch of this.batches(type, userId)) {
+      sample.add(batch)
+      if (sample.added >= SURVEYED) break
+    }
+    return sample.list()
+  }
+}
