@@ -7,7 +7,7 @@ import type { MomentFormat } from '../side/moment.ts'
 import { type Extra, LOGIN_TYPES, type LoginType } from '../side/record.ts'
 import type { Side } from '../side/side.ts'
 import type { Population } from '../store/population.ts'
-import type { SessionStore, StoredToken } from '../store/store.ts'
+import type { Overview, SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import { remainingText } from './remaining.ts'
@@ -15,6 +15,8 @@ import { remainingText } from './remaining.ts'
 const HOUR = 3_600_000
 const DAY = 86_400_000
 const CHART_DAYS = 7
+/** Tokens of one user that a list shows: as many as one has at most, unless `max_tokens_per_user` says otherwise. */
+export const SHOWN_TOKENS = 1000
 
 export interface Analysis {
   /** Live tokens of both sides. */
@@ -122,18 +124,17 @@ export function createAdministration(options: AdministrationOptions) {
     const { size, keyword } = query
     const { total, userIds } = await population.page(type, { offset: (query.page - 1) * size, limit: size, keyword })
     const users = await Promise.all(
-      userIds.map(async userId => onlineUser(userId, await sessions.tokens(type, userId))),
+      userIds.map(async userId => onlineUser(userId, await sessions.overview(type, userId))),
     )
     const records = users.filter(user => user !== null)
     return { records, total, page: query.page, size, pages: Math.ceil(total / size) }
   }
 
-  function onlineUser(userId: string, tokens: readonly StoredToken[]): OnlineUser | null {
-    const first = tokens[0]
-    const last = tokens.at(-1)
-    if (first === undefined || last === undefined) return null
-    const { extra } = last.record
-    const left = secondsLeft(Math.max(...tokens.map(({ expiresAt }) => expiresAt)))
+  function onlineUser(userId: string, overview: Overview | null): OnlineUser | null {
+    if (overview === null) return null
+    const { first, newest, count, expiresAt } = overview
+    const { extra } = newest.record
+    const left = secondsLeft(expiresAt)
     return {
       user_id: userId,
       username: textOf(extra, 'username'),
@@ -142,20 +143,20 @@ export function createAdministration(options: AdministrationOptions) {
       status: textOf(extra, 'status'),
       last_login_ip: textOf(extra, 'login_ip'),
       last_login_address: textOf(extra, 'login_address'),
-      last_login_time: inZone(last.record.created_at),
+      last_login_time: inZone(newest.record.created_at),
       session_create_time: inZone(first.record.created_at),
       session_timeout: remainingText(left, locale),
       session_timeout_seconds: left,
-      token_count: tokens.length,
+      token_count: count,
     }
   }
 
   /** Records of other programs may hold other forms of a time; people see one. */
   const inZone = (createdAt: string): string => moments.normalize(createdAt) ?? createdAt
 
-  /** A user's live tokens, the newest first: the tokens themselves, or their `jti` as a handle. */
+  /** A user's live tokens, the newest `SHOWN_TOKENS` at most and the newest first: the tokens themselves, or their `jti` as a handle. */
   async function tokens(type: LoginType, userId: string, show: 'token' | 'handle'): Promise<UserToken[]> {
-    const live = await sessions.tokens(type, userId)
+    const live = await sessions.tokens(type, userId, SHOWN_TOKENS)
     return live.toReversed().map(({ token, record, expiresAt }) => {
       const left = secondsLeft(expiresAt)
       return {
@@ -185,8 +186,11 @@ export function createAdministration(options: AdministrationOptions) {
 
   async function byHandle(type: LoginType, userId: string, handle: string): Promise<string | null> {
     if (handle === '') return null
-    const live = await sessions.tokens(type, userId)
-    return live.find(({ token }) => handleOf(token) === handle)?.token ?? null
+    for await (const batch of sessions.batches(type, userId)) {
+      const found = batch.find(({ token }) => handleOf(token) === handle)
+      if (found !== undefined) return found.token
+    }
+    return null
   }
 
   const disable = (type: LoginType, userId: string, seconds: number): Promise<void> =>

@@ -3,6 +3,7 @@ import type { SessionsSettings } from './session-schema.ts'
 /** Durations in milliseconds. */
 interface Policy {
   max_tokens_per_user: number
+  per_device: boolean
   auto_renew: 'off' | number
   idle_timeout: 'off' | number
 }

@@ -1,5 +1,5 @@
 import Type, { type StaticDecode, type TSchema } from 'typebox'
-import { Duration, Off, Section, Variant } from './notation.ts'
+import { Duration, Off, Section, Switch, Variant } from './notation.ts'
 
 const MaxTokens = (fallback: object) =>
   Type.Integer({
@@ -8,6 +8,9 @@ const MaxTokens = (fallback: object) =>
     ...fallback,
     description: 'Live tokens of one user; with one more login the oldest ends. 0: as many as there are logins.',
   })
+
+const PER_DEVICE =
+  'Whether max_tokens_per_user holds for each device_type by itself; sessions without one are a kind of their own.'
 
 const OffOrDuration = (fallback: object, description: string) =>
   Type.Union([Off, Duration('5m', description)], {
@@ -24,6 +27,7 @@ const OneSide = (side: string): TSchema =>
     Variant(
       {
         max_tokens_per_user: Type.Optional(MaxTokens({})),
+        per_device: Type.Optional(Switch(undefined, PER_DEVICE)),
         auto_renew: Type.Optional(OffOrDuration({}, RENEW)),
         idle_timeout: Type.Optional(OffOrDuration({}, IDLE)),
       },
@@ -33,13 +37,14 @@ const OneSide = (side: string): TSchema =>
 
 export const Sessions = Section(
   {
-    max_tokens_per_user: MaxTokens({ default: 0 }),
+    max_tokens_per_user: MaxTokens({ default: 1000 }),
+    per_device: Switch(false, PER_DEVICE),
     auto_renew: OffOrDuration({ default: 'off' }, RENEW),
     idle_timeout: OffOrDuration({ default: 'off' }, IDLE),
     business: OneSide('B'),
     consumer: OneSide('C'),
   },
-  'Policies of sessions, all off at first.',
+  'Policies of sessions.',
 )
 
 export type SessionsSettings = StaticDecode<typeof Sessions>

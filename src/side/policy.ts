@@ -1,16 +1,20 @@
 import type { Clock } from '../clock.ts'
 import type { Publish } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
+import type { Ages } from '../store/age.ts'
 import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
-import type { LoginType } from './record.ts'
+import { Limit } from './limit.ts'
+import type { LoginType, SessionRecord } from './record.ts'
 import type { Session } from './side.ts'
 
 /** What is switched on for one side; times in milliseconds. */
 export interface SessionPolicy {
   /** 0: as many as there are logins. */
   max_tokens_per_user: number
+  /** The limit holds for each device type by itself. */
+  per_device: boolean
   auto_renew: 'off' | number
   idle_timeout: 'off' | number
 }
@@ -19,6 +23,7 @@ export interface PolicyOptions {
   type: LoginType
   jwt: Jwt
   store: SessionStore
+  ages: Ages
   clock: Clock
   policy: SessionPolicy
   /** Lifetime of a session in seconds. */
@@ -35,7 +40,7 @@ const MAX_REMEMBERED = 100_000
  * The optional policies of a side. Each gateway acts on its own; what several do at once comes to the same, because
  * the oldest tokens are the same for all of them, and a renewal too many changes nothing.
  */
-export function createPolicy({ type, jwt, store, clock, policy, expireSeconds, publish }: PolicyOptions) {
+export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeconds, publish }: PolicyOptions) {
   const { max_tokens_per_user: most, auto_renew: renewEvery, idle_timeout: idle } = policy
   const lifetime = expireSeconds * 1000
   const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
@@ -48,21 +53,31 @@ export function createPolicy({ type, jwt, store, clock, policy, expireSeconds, p
     return idle === 'off' ? full : Math.min(full, now + idle)
   }
 
+  async function end(userId: string, tokens: readonly string[]): Promise<void> {
+    for (const token of await store.removeSome(type, userId, tokens)) {
+      const text = asToken(token)
+      const jti = (text === null ? null : jwt.read(text))?.jti ?? ''
+      publish({ event: 'replaced', type, login_id: userId, jti })
+    }
+  }
+
   return {
     /** When a session that begins now ends, unless it is used. */
     firstExpiry: (): number => expiryOf(clock.now()),
 
-    /** A user has one more token: the oldest beyond the limit end. */
+    /** A user has one more token: the oldest beyond the limit end. What counts them first is cheap, and mostly enough. */
     async entered(userId: string): Promise<void> {
-      if (most === 0) return
-      // The store answers the oldest first, whoever wrote the records.
-      const live = await store.tokens(type, userId)
-      const surplus = live.slice(0, Math.max(0, live.length - most))
-      for (const { token } of surplus) {
-        const text = asToken(token)
-        const jti = (text === null ? null : jwt.read(text))?.jti ?? ''
-        if (await store.remove(type, userId, token)) publish({ event: 'replaced', type, login_id: userId, jti })
+      if (most === 0 || (await store.count(type, userId)) <= most) return
+      const kinds = new Map<string, Limit>()
+      for await (const batch of store.batches(type, userId)) {
+        for (const stored of batch) {
+          const kind = policy.per_device ? deviceOf(stored.record) : ''
+          const limit = kinds.get(kind) ?? new Limit(most)
+          kinds.set(kind, limit)
+          limit.add({ token: stored.token, age: ages.ageOf(stored) })
+        }
       }
+      for (const limit of kinds.values()) await end(userId, limit.surplus())
     },
 
     /** A session was used. Putting off its end is no part of the request: it is not waited for. */
@@ -82,6 +97,12 @@ export function createPolicy({ type, jwt, store, clock, policy, expireSeconds, p
       })
     },
   }
+}
+
+/** What a session was begun on, as its record says; where it does not, that is a kind of its own. */
+function deviceOf({ extra }: SessionRecord): string {
+  const device = Object.hasOwn(extra, 'device_type') ? extra.device_type : undefined
+  return typeof device === 'string' ? device : ''
 }
 
 function shortest(a: 'off' | number, b: 'off' | number): 'off' | number {

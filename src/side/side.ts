@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Publish, SessionEvent } from '../event/event.ts'
 import { invalid, Refusal } from '../refusal.ts'
+import { createAges } from '../store/age.ts'
 import type { Prompt, SessionStore } from '../store/store.ts'
 import { asToken, readBearer, type Token } from '../token/bearer.ts'
 import type { Claims, Jwt } from '../token/jwt.ts'
@@ -44,7 +45,7 @@ export type Side = ReturnType<typeof createSide>
 export function createSide(options: SideOptions) {
   const { type, jwt, store, clock, moments, enforceDisable } = options
   const headerName = options.tokenName.toLowerCase()
-  const policy = createPolicy(options)
+  const policy = createPolicy({ ...options, ages: createAges(moments) })
   const tell = (event: Omit<SessionEvent, 'type'>): void => options.publish({ ...event, type })
   const bar = createBar({ type, store, clock, tell })
 
@@ -177,15 +178,18 @@ export function createSide(options: SideOptions) {
     return session === null ? NONE : secondsLeft(await store.sessionExpiresAt(type, session.record.user_id))
   }
 
-  /** get token values by login id: all live tokens of a user, oldest first. */
+  /** get token values by login id: the live tokens of a user, oldest first; of more than `LISTED_AT_MOST` the newest. */
   async function getTokenValuesByLoginId(loginId: string): Promise<string[]> {
     checkLoginId(loginId)
     return (await store.tokens(type, loginId)).map(({ token }) => token)
   }
 
   /** get token value by login id: the newest live token of a user; `null` without one. */
-  const getTokenValueByLoginId = async (loginId: string): Promise<string | null> =>
-    (await getTokenValuesByLoginId(loginId)).at(-1) ?? null
+  async function getTokenValueByLoginId(loginId: string): Promise<string | null> {
+    checkLoginId(loginId)
+    const [newest] = await store.tokens(type, loginId, 1)
+    return newest?.token ?? null
+  }
 
   return {
     type,

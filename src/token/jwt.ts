@@ -46,11 +46,14 @@ export function createJwt(signer: Signer, algorithm: JwtAlgorithm, clock: Clock,
     }
   }
 
+  let lastIssue = 0
+
   return {
     issue() {
       const now = clock.now()
-      // Ids in the order of their issue: stores keep what was issued together close together.
-      const jti = now.toString(16).padStart(12, '0') + randomBytes(16).toString('base64url')
+      // Ids in the order of their issue, also within a millisecond: where a user has too many, the oldest ends.
+      lastIssue = Math.max(now, lastIssue + 1)
+      const jti = lastIssue.toString(16).padStart(12, '0') + randomBytes(16).toString('base64url')
       const token = asToken(signer.sign({ jti, iat: Math.floor(now / 1000) }))
       if (token === null) throw new Error('the signer did not answer with a compact JWS')
       return token

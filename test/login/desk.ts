@@ -67,7 +67,7 @@ export async function openDesk(options: DeskOptions = {}) {
     expireSeconds: 3600,
     tokenName: 'Authorization',
     enforceDisable: false,
-    policy: { max_tokens_per_user: 0, auto_renew: 'off', idle_timeout: 'off' },
+    policy: { max_tokens_per_user: 0, per_device: false, auto_renew: 'off', idle_timeout: 'off' },
     publish: () => undefined,
   })
   const accounts = options.accounts ?? [account('Admin')]

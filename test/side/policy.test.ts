@@ -37,6 +37,57 @@ inEveryWorld(
   { config: { sessions: { consumer: { max_tokens_per_user: 3 } } } },
 )
 
+inEveryWorld(
+  t,
+  async (t, world) => {
+    const { business, consumer } = world.gateway.sides
+    const onDevices = async (side: typeof business, user: string, devices: (string | undefined)[]) => {
+      const tokens: string[] = []
+      for (const device of devices) {
+        tokens.push(await side.login(undefined, user, device === undefined ? {} : { device_type: device }))
+        await soon(2)
+      }
+      return Promise.all(tokens.map(token => side.isLogin(asRequest(token))))
+    }
+
+    t.test('per_device: the limit holds for each device type by itself, and for sessions without one', async t => {
+      const devices = ['app', 'web', undefined, 'web', 'app', undefined, 'web', undefined]
+      t.same(await onDevices(consumer, someone(), devices), [true, false, false, true, true, true, true, true])
+    })
+
+    t.test('per_device: a side without it counts all device types together', async t => {
+      t.same(await onDevices(business, someone(), ['app', 'web', 'app', 'tv']), [false, false, true, true])
+    })
+  },
+  { config: { sessions: { max_tokens_per_user: 2, consumer: { per_device: 'on' } } } },
+)
+
+t.test(
+  'max_tokens_per_user: unless it is set, a user has 1000 sessions, and thousands too many end at once',
+  async t => {
+    const world = await openWorld()
+    t.teardown(() => world.close())
+    const { consumer } = world.gateway.sides
+    const user = someone()
+    const extra = { login_ip: '192.0.2.1' }
+    const record = { user_id: user, type: 'CONSUMER' as const, created_at: '2025-01-31 12:00:00', extra }
+    const add = (n: number) =>
+    world.store.sessions.add('CONSUMER', `eyJhbGciOiJIUzI1NiJ9.${n}.${'s'.repeat(43)}`, record, Date.now() + 600_000)
+  for (let n = 0; n < 2500; n += 100) await Promise.all(Array.from({ length: 100 }, (_, i) => add(n + i)))
+  const newest = await consumer.login(undefined, user)
+    t.equal(await world.store.sessions.count('CONSUMER', user), 1000)
+    t.equal(await consumer.isLogin(asRequest(newest)), true)
+  },
+)
+
+t.test('max_tokens_per_user: 0 is no limit', async t => {
+  const world = await openWorld({ config: { sessions: { max_tokens_per_user: 0 } } })
+  t.teardown(() => world.close())
+  const user = someone()
+  await Promise.all(Array.from({ length: 1010 }, () => world.gateway.sides.consumer.login(undefined, user)))
+  t.equal(await world.store.sessions.count('CONSUMER', user), 1010)
+})
+
 t.test('idle_timeout: a session that is used lives on, one that is not ends', async t => {
   const world = await openWorld({ config: { sessions: { idle_timeout: '1500ms' } } })
   t.teardown(() => world.close())

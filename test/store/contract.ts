@@ -4,6 +4,7 @@ import type { Store } from '../../src/store/store.ts'
 import { attemptLaw } from './contract-attempts.ts'
 import { captchaLaw } from './contract-captchas.ts'
 import { disableLaw } from './contract-disable.ts'
+import { manyLaw } from './contract-many.ts'
 import { modelLaw } from './contract-model.ts'
 import { populationLaw } from './contract-population.ts'
 import { populationModelLaw } from './contract-population-model.ts'
@@ -40,6 +41,7 @@ export async function storeContract(t: Test, name: string, open: () => Promise<S
   await modelLaw(test)
   await populationLaw(test)
   await populationModelLaw(test)
+  await manyLaw(test)
   await storeLaw(test)
 }
 

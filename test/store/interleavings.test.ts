@@ -82,7 +82,13 @@ t.test('more verbs at once keep the laws, in every order', async t => {
 const WRONG: [string, Build, Act[], Act, Act][] = [
   ['a login that adds to the set before it writes the record', wrong(SetBeforeRecord), [], login('a'), kickout],
   ['a kickout that deletes the set, a login without barriers', wrong(DeletedSet), [], login('a'), kickout],
-  ['a kickout by batches that leave the set first', wrong(BatchOutOfSetFirst), [login('a'), login('b')], login('c'), kickout],
+  [
+    'a kickout by batches that leave the set first',
+    wrong(BatchOutOfSetFirst),
+    [login('a'), login('b')],
+    login('c'),
+    kickout,
+  ],
   ['a renewal that looks at no other', wrong(BlindRenewal), [login('a')], renew('a', SHORT), renew('a', LONGER)],
 ]
 

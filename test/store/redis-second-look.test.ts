@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { RedisCommands } from '../../src/store/redis/commands.ts'
 import { RedisSessions } from '../../src/store/redis/sessions.ts'
+import { freshToken, MINUTE, record } from './contract-world.ts'
 import { keys } from './interleavings/acts.ts'
 import { ModelRedis } from './interleavings/model-redis.ts'
-import { freshToken, MINUTE, record } from './contract-world.ts'
 
 /*
  * A login in Redis checks twice whether its user was kicked out or disabled: before it writes, and after. Here something

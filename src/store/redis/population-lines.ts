@@ -161,7 +161,7 @@ end
 `
 
 /** What a user's lines say, said again in every key. */
-export const STRAIGHTEN = String.raw`
+export const STRAIGHTEN = `
 local function straighten(user)
   local lines = redis.call('HGET', users, user)
   if not lines then return forget(user) end
