@@ -72,9 +72,9 @@ t.test(
     const extra = { login_ip: '192.0.2.1' }
     const record = { user_id: user, type: 'CONSUMER' as const, created_at: '2025-01-31 12:00:00', extra }
     const add = (n: number) =>
-    world.store.sessions.add('CONSUMER', `eyJhbGciOiJIUzI1NiJ9.${n}.${'s'.repeat(43)}`, record, Date.now() + 600_000)
-  for (let n = 0; n < 2500; n += 100) await Promise.all(Array.from({ length: 100 }, (_, i) => add(n + i)))
-  const newest = await consumer.login(undefined, user)
+      world.store.sessions.add('CONSUMER', `eyJhbGciOiJIUzI1NiJ9.${n}.${'s'.repeat(43)}`, record, Date.now() + 600_000)
+    for (let n = 0; n < 2500; n += 100) await Promise.all(Array.from({ length: 100 }, (_, i) => add(n + i)))
+    const newest = await consumer.login(undefined, user)
     t.equal(await world.store.sessions.count('CONSUMER', user), 1000)
     t.equal(await consumer.isLogin(asRequest(newest)), true)
   },

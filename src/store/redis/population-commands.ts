@@ -109,7 +109,8 @@ export function populationCommandsOn(client: RedisClient, ask: Ask, keys: Keys, 
       return ends
     },
     /** How many tokens are in a user's set. */
-    sizeOfSet: (type: LoginType, userId: string): Promise<number> => ask(() => client.scard(keys.session(type, userId))),
+    sizeOfSet: (type: LoginType, userId: string): Promise<number> =>
+      ask(() => client.scard(keys.session(type, userId))),
     /** The tokens in a user's set, each with the milliseconds that its record has left: -1 without an end, -2 when it is gone. */
     async setOf(type: LoginType, userId: string): Promise<{ token: string; left: number }[]> {
       const tokens = await ask(() => client.smembers(keys.session(type, userId)))

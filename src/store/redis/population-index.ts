@@ -127,7 +127,12 @@ export class RedisIndex implements SessionObserver {
     return live
   }
 
-  async #compareEntries(type: LoginType, userId: string, known: ReadonlySet<string>, entries: EnteringEntry[]): Promise<void> {
+  async #compareEntries(
+    type: LoginType,
+    userId: string,
+    known: ReadonlySet<string>,
+    entries: EnteringEntry[],
+  ): Promise<void> {
     const old = entries.filter(({ digest }) => known.has(digest))
     const ends = await this.#commands.endsOf(
       type,
