@@ -32,6 +32,8 @@ export const readSideKey = (key: Buffer): { type: LoginType; id: string } => ({
 
 /** One table: side, user id, second of creation, token -> nothing. The sets of the users, in the order of age. */
 export class EmbeddedMembers {
+  /** Before the first member of every side. */
+  readonly start: OwnedMember = { userId: '', member: { created: 0, token: '' } }
   readonly #rows: Rows
   readonly #ages: Ages
 
@@ -90,13 +92,11 @@ export class EmbeddedMembers {
     return this.#rows.getKeysCount(rangeOf(type, userId))
   }
 
-  /** The members of all users of a side after one, or from the first. */
-  allAfter(type: LoginType, owned: OwnedMember | null, limit: number): OwnedMember[] {
-    const from =
-      owned === null
-        ? { start: sideKey(type, '') }
-        : { start: memberKey(type, owned.userId, owned.member), exclusiveStart: true }
-    const keys = this.#rows.getKeys({ ...from, end: Buffer.from([type.charCodeAt(0) + 1]), limit })
+  /** The members of all users of a side after one. */
+  allAfter(type: LoginType, { userId, member }: OwnedMember, limit: number): OwnedMember[] {
+    const start = memberKey(type, userId, member)
+    const end = Buffer.from([type.charCodeAt(0) + 1])
+    const keys = this.#rows.getKeys({ start, end, exclusiveStart: true, limit })
     return Array.from(keys, key => ({
       userId: key.toString('latin1', 1, key.indexOf(END_OF_ID)),
       member: readKey(key),

@@ -70,7 +70,7 @@ export class Reindexing {
     const { file, members, order, people } = this.#all
     const users = file.read(() => usersIn(order.sizes(type)))
     await this.#walk(sideKey(type, ''), users, this.#lookAtTokens, this.#mendToken)
-    await this.#walk(null, users, this.#lookAtMembers, this.#mendMember)
+    await this.#walk(members.start, users, this.#lookAtMembers, this.#mendMember)
     for (const source of [members.usersAfter.bind(members), people.after.bind(people)]) {
       await this.#walk('', users, cursor => this.#lookAtUsers(source(type, cursor, BATCH)), this.#mendUser)
     }
@@ -156,7 +156,7 @@ export class Reindexing {
     )
   }
 
-  readonly #lookAtMembers = (cursor: OwnedMember | null): Look<OwnedMember | null, OwnedMember> => {
+  readonly #lookAtMembers = (cursor: OwnedMember): Look<OwnedMember, OwnedMember> => {
     const owned = this.#all.members.allAfter(this.#type, cursor, BATCH)
     return lookAt(
       owned,
