@@ -84,8 +84,9 @@ t.test('max_tokens_per_user: 0 is no limit', async t => {
   const world = await openWorld({ config: { sessions: { max_tokens_per_user: 0 } } })
   t.teardown(() => world.close())
   const user = someone()
-  await Promise.all(Array.from({ length: 1010 }, () => world.gateway.sides.consumer.login(undefined, user)))
-  t.equal(await world.store.sessions.count('CONSUMER', user), 1010)
+  const { consumer } = world.gateway.sides
+  for (let n = 0; n < 11; n++) await Promise.all(Array.from({ length: 100 }, () => consumer.login(undefined, user)))
+  t.equal(await world.store.sessions.count('CONSUMER', user), 1100)
 })
 
 t.test('idle_timeout: a session that is used lives on, one that is not ends', async t => {
