@@ -4,6 +4,7 @@ import { findSession, isAdmitted, judge } from '../gate/decide.ts'
 import type { PathRules } from '../gate/rules.ts'
 import { Refusal } from '../refusal.ts'
 import type { Session } from '../side/side.ts'
+import { IDENTITY_SPELLINGS, isIdentity } from '../upstream/header-names.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { METHODS, refuseDoubled } from './ambiguous.ts'
 import type { Sides } from './authenticate.ts'
@@ -38,7 +39,7 @@ const CONVENTIONS = [
 /**
  * `/verify` (design: Internal listener): the gate's decision for proxies that forward themselves. 200 with the identity
  * headers lets a request pass; 401 says that a session is missing, 403 that it is refused whatever the session, 503 that
- * nobody can tell. Envoy puts the original path behind ours; the others name it in headers.
+ * the store cannot tell. Envoy puts the original path behind ours; the others name it in headers.
  */
 export function serveVerify(app: FastifyInstance, options: VerifyOptions): void {
   const { envelopes } = options
@@ -58,12 +59,42 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
 const answer =
   (options: VerifyOptions, originalOf: (request: FastifyRequest) => Original) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    refuseIdentity(request.raw.rawHeaders)
     const session = await admit(request, originalOf(request), options)
-    if (session !== null) {
-      reply.headers({ 'x-login-id': session.record.user_id, 'x-login-type': session.record.type })
-    }
-    return reply.header('cache-control', 'no-store').send()
+    return reply
+      .headers(session === null ? ANONYMOUS : identityOf(session))
+      .header('cache-control', 'no-store')
+      .send()
   }
+
+/**
+ * Envoy shows only the headers that it is configured to show, and removes those that are named here, after it has set those
+ * of the answer: so what the answer sets must not be among them.
+ */
+const TO_REMOVE = 'x-envoy-auth-headers-to-remove'
+
+/** Without a session both are there and empty: a proxy that copies an absent one may leave what its configuration says instead. */
+const ANONYMOUS = { 'x-login-id': '', 'x-login-type': '', [TO_REMOVE]: IDENTITY_SPELLINGS.join() }
+
+const OTHER_SPELLINGS = IDENTITY_SPELLINGS.filter(name => name !== 'x-login-id' && name !== 'x-login-type').join()
+
+const identityOf = ({ record }: Session) => ({
+  'x-login-id': record.user_id,
+  'x-login-type': record.type,
+  [TO_REMOVE]: OTHER_SPELLINGS,
+})
+
+/**
+ * Refuses what a backend could take for our identity headers, in every spelling: the proxy forwards the headers of the client
+ * and adds ours, so a spelling that it does not replace would arrive beside them. It removes the plain ones before it asks.
+ */
+function refuseIdentity(rawHeaders: readonly string[]): void {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (isIdentity(rawHeaders[i]!)) {
+      throw new Refusal('BAD_REQUEST', { params: { fault: 'identity headers, which the proxy has to remove first' } })
+    }
+  }
+}
 
 /** Decides as the public listener does. */
 async function admit(

@@ -24,6 +24,15 @@ export function remembering<T>(judge: (name: string) => T): (name: string) => T 
 /** What the gateway alone says about a caller (design: Upstreams). Dropped in both directions, then set by us. */
 const IDENTITY = new Set(['x-login-id', 'x-login-type', 'x-login-extra', 'x-login-signature'])
 
+/** Whether a name is one of these to a server that folds spellings into one. */
+export const isIdentity = (name: string): boolean => IDENTITY.has(reservedForm(name))
+
+/** Every lower-case spelling that some server reads as one of them, for proxies that remove headers by name. */
+export const IDENTITY_SPELLINGS: readonly string[] = [...IDENTITY].flatMap(name => {
+  const [first = '', ...rest] = name.split('-')
+  return rest.reduce((begun, part) => begun.flatMap(text => ['-', '_', '.'].map(mark => text + mark + part)), [first])
+})
+
 /** RFC 9110 7.6.1 and what else concerns one connection only. `Proxy-*` is looked at by its prefix. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'te', 'transfer-encoding', 'upgrade', 'http2-settings'])
 

@@ -78,11 +78,11 @@ export const describeVerify: Description = {
   summary: 'The decision of the gate, for proxies that forward themselves',
   details:
     'The original request is named by X-Original-URI and X-Original-Method, by X-Forwarded-Uri and X-Forwarded-Method, ' +
-    'or by its path behind /verify.',
+    'or by its path behind /verify. Requests with identity headers of their own, in any spelling, are refused with 403.',
   plain: [
     {
       status: 200,
-      what: 'It passes; X-Login-Id and X-Login-Type say who asks, where a session is needed.',
+      what: 'It passes; X-Login-Id and X-Login-Type say whose session it is, and are empty where none is needed.',
       type: 'text/plain',
       schema: { type: 'string' },
       example: '',
