@@ -13,6 +13,8 @@ export type RefusalReason =
   | 'BODY_TOO_LARGE'
   | 'UNSUPPORTED_TRANSFER_CODING'
   | 'REQUEST_TIMEOUT'
+  /** The client closed its connection before its body was complete. No client reads this answer. */
+  | 'CLIENT_LEFT'
   // the gate
   | 'NOT_FOUND'
   | 'NOT_LOGGED_IN'
@@ -67,8 +69,30 @@ export class Refusal extends Error {
   }
 }
 
-/** A field of the caller's input is not what it has to be: `field` is its name, `fault` says what it must be. */
-export const invalid = (field: string, fault: string): Refusal => new Refusal('INVALID', { params: { field, fault } })
+/** What can be wrong with a field of a client's input. `http/messages.ts` has the same in the other language. */
+export type FieldFault =
+  | 'is missing'
+  | 'is taken'
+  | 'must be a JSON object'
+  | 'must be sent as application/json'
+  | 'must be an object'
+  | 'must be a string'
+  | 'must be a number'
+  | `must be a whole number from 1 to ${100 | 1_000_000 | 315_360_000}`
+  | 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -'
+  | 'must be 1 to 128 characters without spaces at its ends'
+  | 'must be at most 128 characters'
+  | 'must be at most 8192 bytes as JSON'
+  | 'must not nest deeper than 16 levels'
+  | 'must have at least 8 characters'
+  | 'must be at most 72 bytes as UTF-8'
+  | 'must be well-formed Unicode'
+  | 'must not be empty'
+  | 'must not contain NUL'
+
+/** A field of the client's input is not what it has to be. */
+export const invalid = (field: string, fault: FieldFault): Refusal =>
+  new Refusal('INVALID', { params: { field, fault } })
 
 /** A store, or a source of accounts, that does not answer. Never "not logged in": the answer is 503 (design: fail closed). */
 export class Unavailable extends Refusal {

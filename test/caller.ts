@@ -26,7 +26,9 @@ export function call(base: string, { method = 'GET', path, token, headers = {}, 
   const sent: Record<string, string | string[]> = { ...headers }
   if (token !== undefined) sent.authorization = `Bearer ${token}`
   if (payload !== undefined) sent['content-type'] ??= 'application/json'
-  if (payload !== undefined) sent['content-length'] = String(Buffer.byteLength(payload))
+  if (payload !== undefined && sent['transfer-encoding'] === undefined) {
+    sent['content-length'] = String(Buffer.byteLength(payload))
+  }
   return new Promise((resolve, reject) => {
     const request = httpRequest({ hostname, port, method, path, headers: sent, agent: false }, response => {
       const chunks: Buffer[] = []

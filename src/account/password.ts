@@ -1,4 +1,4 @@
-import { invalid } from '../refusal.ts'
+import { type FieldFault, invalid } from '../refusal.ts'
 import { createTurns } from './turns.ts'
 
 /** Passwords against stored hashes ("Authentication", rule 4). */
@@ -36,7 +36,7 @@ export const isBcryptHash = (hash: string): boolean => costOf(hash) !== null
 const dummyHash = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(21)}O${'.'.repeat(31)}`
 
 /** Why bcrypt would read another password than this one, in words; `null` when it would not. */
-function faultOfPassword(plain: string): string | null {
+function faultOfPassword(plain: string): FieldFault | null {
   if (plain === '') return 'must not be empty'
   if (Buffer.byteLength(plain) > MAX_BYTES) return `must be at most ${MAX_BYTES} bytes as UTF-8`
   if (plain.includes('\0')) return 'must not contain NUL'

@@ -18,7 +18,7 @@ import { serveDocuments } from './documents/documents.ts'
 import type { Envelopes } from './envelope.ts'
 import { registerForwarding } from './forward/forward.ts'
 import { serveLogin, serveLogout } from './login.ts'
-import { countAnswered } from './metrics.ts'
+import { countAnswered, countLeft } from './metrics.ts'
 import { type SessionRoutesOptions, serveSessions } from './sessions.ts'
 import type { WebSockets } from './websocket/websockets.ts'
 
@@ -56,6 +56,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   app.decorateRequest('session', null)
   app.decorateRequest('upstream', null)
   app.addHook('onResponse', countAnswered(metrics))
+  app.addHook('onSend', countLeft(metrics))
   if (accessLog !== null) app.addHook('onResponse', createAccessLog(accessLog))
 
   app.addHook('onRequest', createJudge(pathRulesOf(settings, profile), tokenHeader))

@@ -66,24 +66,13 @@ function headersOf(refusal: Refusal | null, status: number): Record<string, stri
 /** What Fastify refuses by itself, in our words; `null` for a fault. */
 function asRefusal(fault: unknown): Refusal | null {
   if (fault instanceof Refusal) return fault
-  const { code, validation, statusCode } = fault as Partial<FastifyError>
-  if (validation !== undefined) return validationRefusal(validation[0])
+  const { code, statusCode } = fault as Partial<FastifyError>
   if (code === 'FST_ERR_BAD_URL') return new Refusal('BAD_PATH', { params: { fault: 'an escape that is not UTF-8' } })
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('BODY_TOO_LARGE')
   if (code?.startsWith('FST_ERR_CTP_') || (fault instanceof SyntaxError && statusCode === 400)) {
-    return invalid('body', 'must be a JSON object, sent as application/json')
+    return invalid('body', 'must be a JSON object')
   }
   return null
-}
-
-function validationRefusal(fault: NonNullable<FastifyError['validation']>[number] | undefined): Refusal {
-  const missing = fault?.params.missingProperty ?? fault?.params.additionalProperty
-  const path = fault?.instancePath.slice(1).replaceAll('/', '.') ?? ''
-  const field = [path, typeof missing === 'string' ? missing : ''].filter(part => part !== '').join('.') || 'body'
-  return invalid(
-    field,
-    typeof missing === 'string' && fault?.keyword === 'required' ? 'is missing' : (fault?.message ?? 'is not valid'),
-  )
 }
 
 declare module 'fastify' {
@@ -93,15 +82,21 @@ declare module 'fastify' {
   }
 }
 
+/** A request whose body cannot be read to its end was ended by ourselves, with a refusal, or by its client. */
+const faultOfReading = (fault: unknown): Refusal =>
+  fault instanceof Refusal ? fault : new Refusal('CLIENT_LEFT', { cause: fault })
+
 /** The error handler of a listener: refusals as envelopes; faults logged with their cause and shown as "internal". */
 export function createErrorHandler(envelopes: Envelopes) {
-  return (fault: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+  return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    const fault = thrown === request.raw.errored ? faultOfReading(thrown) : thrown
     // Who asks for a WebSocket reads nothing but the status, and has to read that it is not 101.
     const isHandshake = isUpgrade(request.raw)
     const { status, reason, headers, body } = envelopes.failure(request.id, fault, isHandshake ? 'native' : undefined)
     if (isHandshake) headers.connection = 'close'
     request.refused = reason
     if (reason === 'INTERNAL') request.log.error({ err: fault }, 'internal fault')
+    else if (reason === 'CLIENT_LEFT') request.log.debug({ reason }, 'the client left before its body was complete')
     else if (status >= 500) request.log.warn({ reason, err: (fault as Error).cause }, 'not served')
     reply.code(status).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
   }

@@ -60,7 +60,8 @@ const FIELDS = ['captcha_id', 'captcha_value', 'captcha_code', 'username', 'pass
 
 /** Every field is a string or absent, by our own check: a schema compiler might turn `null` or `12` into one. */
 function credentialsOf(request: FastifyRequest) {
-  const { body } = request
+  // No body has no field.
+  const { body = {} } = request
   if (!isPlainObject(body)) throw invalid('body', 'must be a JSON object')
   const fields: Partial<Record<(typeof FIELDS)[number], string>> = {}
   for (const name of FIELDS) {

@@ -1,4 +1,4 @@
-import type { RefusalReason } from '../refusal.ts'
+import type { FieldFault, RefusalReason } from '../refusal.ts'
 
 export type Locale = 'en' | 'zh-CN'
 type Text = readonly [en: string, zh: string]
@@ -24,6 +24,8 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   BODY_TOO_LARGE: { code: 413, text: ['Request body too large', '请求体过大'] },
   UNSUPPORTED_TRANSFER_CODING: { code: 501, text: ['Unsupported transfer coding', '不支持的传输编码'] },
   REQUEST_TIMEOUT: { code: 408, text: ['The request did not arrive in time', '请求超时'] },
+  // The code that nginx logs for the same; it stands in the log and the metrics only.
+  CLIENT_LEFT: { code: 499, text: ['The client left before its request was complete', '客户端在请求完成前断开'] },
   NOT_FOUND: { code: 404, text: ['Not found', '资源不存在'] },
   NOT_LOGGED_IN: { code: 401, status: 200, text: ['Not logged in', '未授权/未登录'] },
   NOT_PERMITTED: { code: 403, text: ['Missing permission: {permissions}', '缺少权限: {permissions}'] },
@@ -52,11 +54,38 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   INTERNAL: { code: 500, text: ['Internal server error', '服务器内部错误'] },
 }
 
+/** The faults of fields in Chinese; in English they are what they are called. */
+const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
+  'is missing': '缺少该字段',
+  'is taken': '已被占用',
+  'must be a JSON object': '必须是 JSON 对象',
+  'must be sent as application/json': '必须以 application/json 发送',
+  'must be an object': '必须是对象',
+  'must be a string': '必须是字符串',
+  'must be a number': '必须是数字',
+  'must be a whole number from 1 to 100': '必须是 1 到 100 之间的整数',
+  'must be a whole number from 1 to 1000000': '必须是 1 到 1000000 之间的整数',
+  'must be a whole number from 1 to 315360000': '必须是 1 到 315360000 之间的整数',
+  'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -': '必须是 1 到 128 个字符，且只含 A-Z a-z 0-9 . _ @ : -',
+  'must be 1 to 128 characters without spaces at its ends': '必须是 1 到 128 个字符，且首尾没有空格',
+  'must be at most 128 characters': '最多 128 个字符',
+  'must be at most 8192 bytes as JSON': '转为 JSON 后最多 8192 字节',
+  'must not nest deeper than 16 levels': '嵌套不能超过 16 层',
+  'must have at least 8 characters': '至少 8 个字符',
+  'must be at most 72 bytes as UTF-8': '以 UTF-8 计最多 72 字节',
+  'must be well-formed Unicode': '必须是合法的 Unicode 文本',
+  'must not be empty': '不能为空',
+  'must not contain NUL': '不能包含 NUL 字符',
+}
+
 export const SUCCESS: Text = ['Success', '请求成功']
 export const LOGGED_OUT: Text = ['Logged out', '登出成功']
 
 export const inLocale = (text: Text, locale: Locale): string => text[locale === 'en' ? 0 : 1]
 
 export function failureMessage(reason: Failure, params: Record<string, string | number>, locale: Locale): string {
-  return inLocale(FAILURES[reason].text, locale).replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''))
+  const { fault } = params
+  const told =
+    reason === 'INVALID' && locale !== 'en' ? { ...params, fault: FIELD_FAULTS[fault as FieldFault] } : params
+  return inLocale(FAILURES[reason].text, locale).replace(/\{(\w+)\}/g, (_, name: string) => String(told[name] ?? ''))
 }

@@ -21,13 +21,24 @@ const ruleOf = (verdict: Verdict | null): AnsweredRequest['rule'] =>
 export const countAnswered =
   (metrics: Metrics) =>
   (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    metrics.answered({
-      rule: ruleOf(request.verdict),
-      side: request.session?.record.type ?? 'none',
-      upstream: request.upstream ?? 'gateway',
-      status: reply.raw.statusCode,
-      refused: request.refused,
-      seconds: reply.elapsedTime / 1000,
-    })
+    if (request.refused !== 'CLIENT_LEFT') count(metrics, request, reply)
     done()
   }
+
+/** Counts requests whose clients left before they were complete: their answers are made and never sent. */
+export const countLeft =
+  (metrics: Metrics) =>
+  (request: FastifyRequest, reply: FastifyReply, _payload: unknown, done: () => void): void => {
+    if (request.refused === 'CLIENT_LEFT') count(metrics, request, reply)
+    done()
+  }
+
+const count = (metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void =>
+  metrics.answered({
+    rule: ruleOf(request.verdict),
+    side: request.session?.record.type ?? 'none',
+    upstream: request.upstream ?? 'gateway',
+    status: reply.raw.statusCode,
+    refused: request.refused,
+    seconds: reply.elapsedTime / 1000,
+  })

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Profile } from '../profile.ts'
-import { invalid, Refusal } from '../refusal.ts'
+import { type FieldFault, invalid, Refusal } from '../refusal.ts'
 import { type OperationName, operationNames } from '../side/operations.ts'
 import { isPlainObject } from '../side/record.ts'
 import type { Side, WithHeaders } from '../side/side.ts'
@@ -98,14 +98,14 @@ const isNumber = (value: unknown): value is number => typeof value === 'number'
 
 const given = (body: Body, field: string): boolean => Object.hasOwn(body, field) && body[field] !== null
 
-function optional<T>(body: Body, field: string, is: (value: unknown) => value is T, fault: string): T | undefined {
+function optional<T>(body: Body, field: string, is: (value: unknown) => value is T, fault: FieldFault): T | undefined {
   if (!given(body, field)) return undefined
   const value = body[field]
   if (!is(value)) throw invalid(field, fault)
   return value
 }
 
-function required<T>(body: Body, field: string, is: (value: unknown) => value is T, fault: string): T {
+function required<T>(body: Body, field: string, is: (value: unknown) => value is T, fault: FieldFault): T {
   const value = optional(body, field, is, fault)
   if (value === undefined) throw invalid(field, 'is missing')
   return value

@@ -4,6 +4,7 @@ import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fas
 import type { Certificate } from '../config/certificate.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
+import { readBodies } from './bodies.ts'
 import { serveInTurn } from './connection/connection.ts'
 import { type ClosingReason, limitConnections } from './connection/limit.ts'
 import { SlowClients, type SlowLimits } from './connection/slow.ts'
@@ -89,6 +90,7 @@ export function createServer({
   app.setNotFoundHandler(() => {
     throw new Refusal('NOT_FOUND')
   })
+  readBodies(app)
   continueWhenAdmitted(app)
   return app
 }
@@ -102,9 +104,6 @@ const FIXED = {
   // What arrives while the gateway closes was sent in good faith, and is served.
   return503OnClosing: false,
   exposeHeadRoutes: false,
-  // As data: what is read from it is read as own properties only.
-  onProtoPoisoning: 'ignore',
-  onConstructorPoisoning: 'ignore',
   ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
 } as const satisfies FastifyHttpOptions<Server, Logger>
 

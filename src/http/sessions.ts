@@ -8,6 +8,7 @@ import type { Envelopes } from './envelope.ts'
 import type { Guards } from './guards.ts'
 import { END, MAY, PREVENT, SEE, SEE_TOKENS } from './sessions-permissions.ts'
 
+const MAX_PAGE = 1_000_000
 const MAX_PAGE_SIZE = 100
 
 export interface SessionRoutesOptions {
@@ -127,6 +128,8 @@ const maySeeTokens = async ({ session }: FastifyRequest, permissions: Permission
 
 /** A field of a query or a body; the query's object has a prototype of its own. */
 function fieldOf(source: unknown, name: string): unknown {
+  // There was no body.
+  if (source === undefined) return undefined
   if (typeof source !== 'object' || source === null || Array.isArray(source)) {
     throw invalid('body', 'must be a JSON object')
   }
@@ -135,35 +138,44 @@ function fieldOf(source: unknown, name: string): unknown {
 
 function loginIdOf(source: unknown): string {
   const userId = fieldOf(source, 'user_id')
-  if (!isLoginId(userId)) throw invalid('user_id', 'must be a string of 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  if (userId === undefined) throw invalid('user_id', 'is missing')
+  if (!isLoginId(userId)) throw invalid('user_id', 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
   return userId
 }
 
 function tokenOf(source: unknown): string {
   const token = fieldOf(source, 'token')
-  if (typeof token !== 'string' || token === '') throw invalid('token', 'must be a string')
+  if (token === undefined) throw invalid('token', 'is missing')
+  if (typeof token !== 'string') throw invalid('token', 'must be a string')
+  if (token === '') throw invalid('token', 'must not be empty')
   return token
 }
 
 function secondsOf(source: unknown): number {
   const seconds = fieldOf(source, 'seconds')
+  if (seconds === undefined) throw invalid('seconds', 'is missing')
   if (typeof seconds !== 'number') throw invalid('seconds', 'must be a number')
   return seconds
 }
 
 function pageQueryOf(query: unknown): { page: number; size: number; keyword: string } {
   const keyword = fieldOf(query, 'keyword') ?? ''
-  if (typeof keyword !== 'string' || keyword.length > 128)
-    throw invalid('keyword', 'must be a text of at most 128 characters')
+  if (typeof keyword !== 'string') throw invalid('keyword', 'must be a string')
+  if (keyword.length > 128) throw invalid('keyword', 'must be at most 128 characters')
   const named = fieldOf(query, 'current') === undefined ? 'page' : 'current'
   return {
-    page: wholeNumber(query, named, 1, 1_000_000),
+    page: wholeNumber(query, named, 1, MAX_PAGE),
     size: wholeNumber(query, 'size', 10, MAX_PAGE_SIZE),
     keyword: keyword.trim(),
   }
 }
 
-function wholeNumber(query: unknown, name: string, fallback: number, most: number): number {
+function wholeNumber(
+  query: unknown,
+  name: string,
+  fallback: number,
+  most: typeof MAX_PAGE_SIZE | typeof MAX_PAGE,
+): number {
   const text = fieldOf(query, name) ?? ''
   if (text === '') return fallback
   const number = typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN

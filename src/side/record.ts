@@ -1,3 +1,5 @@
+import type { FieldFault } from '../refusal.ts'
+
 /** The login types of the specification, one per side. */
 export const LOGIN_TYPES = ['BUSINESS', 'CONSUMER'] as const
 export type LoginType = (typeof LOGIN_TYPES)[number]
@@ -50,7 +52,7 @@ export const MAX_EXTRA_BYTES = 8192
 export const MAX_EXTRA_DEPTH = 16
 
 /** What keeps `extra` from being stored, in words; `null` when nothing does. */
-export function faultOfExtra(extra: unknown): string | null {
+export function faultOfExtra(extra: unknown): FieldFault | null {
   if (!isPlainObject(extra)) return 'must be an object'
   if (depthOf(extra, MAX_EXTRA_DEPTH) > MAX_EXTRA_DEPTH) return `must not nest deeper than ${MAX_EXTRA_DEPTH} levels`
   if (Buffer.byteLength(JSON.stringify(extra)) > MAX_EXTRA_BYTES)

@@ -5,7 +5,7 @@ import type { JsonSchema } from './json-schema.ts'
 
 /**
  * What the API documents say of a route. It stands at the route as `config: { description }` and is read once, when the
- * route is made: nothing of it is asked on the way of a request, so it can neither change an answer nor a refusal.
+ * route is made. A route whose description has no body ignores the bodies of its requests.
  */
 export type Description = Subject & (Enveloped | Plain)
 

@@ -26,7 +26,7 @@ const Record = object({
 
 interface Said {
   summary: string
-  body: { schema: JsonSchema; example: unknown }
+  body?: { schema: JsonSchema; example: unknown }
   data: { schema: JsonSchema; example: unknown }
   refusals?: Failure[]
 }
@@ -101,7 +101,6 @@ const SAID: Readonly<Record<OperationName, Said>> = {
   untieDisable: { summary: 'Let a login id in again', body: ofUser, data: nothing },
   getLoginType: {
     summary: 'The login type of the side',
-    body: { schema: object({}), example: {} },
     data: one('login_type', text('The side.', { enum: ['BUSINESS', 'CONSUMER'] }), 'CONSUMER'),
   },
   getTokenInfo: { summary: 'The record of a token, or null', body: ofToken, data: record },
