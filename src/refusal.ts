@@ -48,6 +48,8 @@ export interface RefusalDetails {
   params?: Record<string, string | number>
   /** Goes to the caller as the envelope's `data`. */
   data?: unknown
+  /** The methods of an `Allow` header. */
+  allow?: string
   /** Seconds for a `Retry-After` header. */
   retryAfter?: number
   cause?: unknown
@@ -57,6 +59,7 @@ export class Refusal extends Error {
   readonly reason: RefusalReason
   readonly params: Record<string, string | number>
   readonly data: unknown
+  readonly allow: string | undefined
   readonly retryAfter: number | undefined
 
   constructor(reason: RefusalReason, details: RefusalDetails = {}) {
@@ -65,6 +68,7 @@ export class Refusal extends Error {
     this.reason = reason
     this.params = details.params ?? {}
     this.data = details.data ?? null
+    this.allow = details.allow
     this.retryAfter = details.retryAfter
   }
 }

@@ -1,5 +1,5 @@
 import { readConfiguration } from '../config/load.ts'
-import { ownRoutes } from '../config/own-routes.ts'
+import { ownMethods, ownRoutes } from '../config/own-routes.ts'
 import type { Settings } from '../config/schema.ts'
 import { pathRulesOf } from '../config/served.ts'
 import { type Judged, judge } from '../gate/decide.ts'
@@ -70,8 +70,10 @@ async function explainRequest(method: string, text: string, settings: ReadSettin
     rows.push(['exception', `gate.exceptions[${index}] ${path} (${[...methods].join(', ')})`])
   }
   rows.push(['needs', NEEDS[verdict.need]])
-  if (ownRoutes(settings, profile).has(`${method} ${target.path}`))
-    return [...rows, ['answered by', 'the gateway itself']]
+  const own = ownMethods(ownRoutes(settings, profile), target.path)
+  if (own.includes(method)) return [...rows, ['answered by', 'the gateway itself']]
+  if (own.length > 0)
+    return [...rows, ['refused', `METHOD_NOT_ALLOWED: the gateway serves this path itself, with ${own.join(', ')}`]]
 
   const table = createUpstreamTable(settings.upstreams)
   try {

@@ -37,8 +37,19 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
       ]
     : []
   const routes = [...publicRoutes, ...logouts, ...administration]
-  return new Set([
-    ...[...openPathsOf(settings, profile)].flatMap(path => [`GET ${path}`, `HEAD ${path}`]),
-    ...api_versions.flatMap(version => routes.map(route => route.replace(' ', ` /api/v${version}`))),
-  ])
+  return new Set(
+    [
+      ...[...openPathsOf(settings, profile)].map(path => `GET ${path}`),
+      ...api_versions.flatMap(version => routes.map(route => route.replace(' ', ` /api/v${version}`))),
+    ].flatMap(withHead),
+  )
+}
+
+const withHead = (route: string): string[] =>
+  route.startsWith('GET ') ? [route, route.replace('GET', 'HEAD')] : [route]
+
+/** The methods of a path that the public listener serves itself; none where it serves another. OPTIONS is one of them. */
+export function ownMethods(routes: ReadonlySet<string>, path: string): string[] {
+  const methods = [...routes].flatMap(route => (route.endsWith(` ${path}`) ? [route.slice(0, route.indexOf(' '))] : []))
+  return methods.length === 0 ? [] : [...methods, 'OPTIONS']
 }

@@ -17,7 +17,6 @@ const badRequest = (fault: string): Refusal => new Refusal('BAD_REQUEST', { para
  * only because of its method, more header lines than are looked at.
  */
 export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, verdict: Verdict | null): void {
-  if (!METHODS.has(request.method ?? '')) throw new Refusal('METHOD_NOT_ALLOWED')
   const { rawHeaders, headers } = request
   if (rawHeaders.length > 2 * MAX_HEADER_LINES) throw new Refusal('HEADERS_TOO_LARGE')
   refuseDoubled(rawHeaders, tokenHeader)

@@ -6,6 +6,7 @@ import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../side/record.ts'
 import type { Session, Side } from '../side/side.ts'
 import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
+import type { OwnPaths } from './own-paths.ts'
 import { tokenOfUpgrade } from './websocket/upgrade.ts'
 
 declare module 'fastify' {
@@ -25,12 +26,13 @@ export type Sides = Readonly<Record<LoginType, Side>>
  * The first hook of every request, whatever its method or route: reads the target once, refuses what is ambiguous, and
  * lets the rules decide. A path that no rule names is not found.
  */
-export function createJudge(rules: PathRules, tokenHeader: string) {
+export function createJudge(rules: PathRules, tokenHeader: string, ownPaths: OwnPaths) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     refuseMisframed(request.raw, reply.raw)
     refuseInvalid(request.raw, request.host)
     const { target, verdict } = judge(request.raw.url ?? '', request.method, rules)
     request.target = target
+    ownPaths.refuseUnknownMethod(request.method, target.path)
     refuseAmbiguous(request.raw, tokenHeader, verdict)
     if (verdict === null) throw new Refusal('NOT_FOUND')
     request.verdict = verdict

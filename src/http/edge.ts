@@ -19,6 +19,7 @@ import type { Envelopes } from './envelope.ts'
 import { registerForwarding } from './forward/forward.ts'
 import { serveLogin, serveLogout } from './login.ts'
 import { countAnswered, countLeft } from './metrics.ts'
+import { OwnPaths } from './own-paths.ts'
 import { type SessionRoutesOptions, serveSessions } from './sessions.ts'
 import type { WebSockets } from './websocket/websockets.ts'
 
@@ -59,10 +60,15 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   app.addHook('onSend', countLeft(metrics))
   if (accessLog !== null) app.addHook('onResponse', createAccessLog(accessLog))
 
-  app.addHook('onRequest', createJudge(pathRulesOf(settings, profile), tokenHeader))
-  if (settings.cors !== 'off') await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
+  const ownPaths = new OwnPaths()
+  app.addHook('onRequest', createJudge(pathRulesOf(settings, profile), tokenHeader, ownPaths))
+  if (settings.cors !== 'off') {
+    app.addHook('onRequest', ownPaths.tellOptions)
+    await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
+  }
   app.addHook('onRequest', createGate(sides))
 
+  ownPaths.collect(app)
   const described = collectDescriptions(app)
   const loginRoutes = { settings, profile, envelopes }
   serveLogin(app, 'b', logins.business, loginRoutes)
@@ -77,6 +83,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     tokenName: settings.jwt.token_name,
   })
   if (servesConsole(settings, profile)) serveConsole(app, settings, profile)
+  ownPaths.refuseOtherMethods(app)
   const forwarding = { table: upstreams, tokenHeader, ownTokens, permissions, webSockets, watch }
   await registerForwarding(app, { ...forwarding, log: app.log })
 }

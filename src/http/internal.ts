@@ -12,6 +12,7 @@ import type { Envelopes } from './envelope.ts'
 import type { Locale } from './messages.ts'
 import { serveMetrics } from './metrics.ts'
 import { serveOperations } from './operations.ts'
+import { OwnPaths } from './own-paths.ts'
 import { serveProbes } from './probes.ts'
 import { serveVerify, type VerifyOptions } from './verify.ts'
 
@@ -34,11 +35,14 @@ export interface InternalOptions {
 /** The internal listener: probes for whoever runs the gateway, operations for the services behind it that know the secret. */
 export async function serveInternal(app: FastifyInstance, options: InternalOptions): Promise<void> {
   const { secret, sides, profile, envelopes, locale, store, upstreams, gatherMetrics, isStopping } = options
+  const ownPaths = new OwnPaths()
   app.addHook('onRequest', (request, _reply, done) => {
+    ownPaths.refuseUnknownMethod(request.method, request.url.split('?', 1)[0]!)
     refuseInvalid(request.raw, request.host)
     refuseDoubled(request.raw.rawHeaders, 'authorization')
     done()
   })
+  ownPaths.collect(app)
   const described = collectDescriptions(app)
   // The plugin would hold up the start until Redis answers; the gateway starts without it, and is unavailable meanwhile.
   // It is loaded here because an embedded store has no use for it, nor for the client that it brings along.
@@ -47,11 +51,13 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
   serveMetrics(app, gatherMetrics)
   serveVerify(app, { ...options.verify, sides, upstreams, envelopes })
   serveInternalDocument(app, described, { locale, style: 'native', tokenName: 'Authorization' })
+  ownPaths.refuseOtherMethods(app)
   await app.register(async operations => {
     operations.addHook('onRequest', async request => {
       if (!isSecret(secret, request.headers.authorization)) throw new Refusal('NOT_LOGGED_IN')
     })
     serveOperations(operations, sides, profile, envelopes)
+    ownPaths.refuseOtherMethods(operations)
   })
 }
 

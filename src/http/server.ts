@@ -103,7 +103,6 @@ const FIXED = {
   forceCloseConnections: 'idle',
   // What arrives while the gateway closes was sent in good faith, and is served.
   return503OnClosing: false,
-  exposeHeadRoutes: false,
   ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
 } as const satisfies FastifyHttpOptions<Server, Logger>
 

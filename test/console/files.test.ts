@@ -75,7 +75,7 @@ t.test(
     ]) {
       t.equal((await world.get(path)).status, 404, path)
     }
-    t.equal((await world.post('/console/', {})).status, 404)
+    t.equal((await world.post('/console/', {})).status, 405)
     t.same(world.upstream.requests, [])
   },
 )

@@ -7,6 +7,7 @@ import type { UpstreamSettings } from '../../src/config/schema.ts'
 import { createGate, createJudge } from '../../src/http/authenticate.ts'
 import { createEnvelopes } from '../../src/http/envelope.ts'
 import { registerForwarding } from '../../src/http/forward/forward.ts'
+import { OwnPaths } from '../../src/http/own-paths.ts'
 import { createServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import { PROFILES } from '../../src/profile.ts'
@@ -78,7 +79,7 @@ export async function openForwardWorld(options: ForwardOptions): Promise<Forward
   app.decorateRequest('verdict', null)
   app.decorateRequest('session', null)
   prepare?.(app)
-  app.addHook('onRequest', createJudge(PROFILES[1].paths, tokenHeader))
+  app.addHook('onRequest', createJudge(PROFILES[1].paths, tokenHeader, new OwnPaths()))
   const side = (type: LoginType) => ({
     getTokenValue: ({ headers }: WithHeaders) => String(headers[tokenHeader]).replace('Bearer ', '') as Token,
     authenticate: (token: string) => sessionOf(token, type),

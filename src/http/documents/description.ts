@@ -78,7 +78,9 @@ export function collectDescriptions(app: FastifyInstance): readonly DescribedRou
   const described: DescribedRoute[] = []
   app.addHook('onRoute', ({ method, url, config }) => {
     const { description } = config ?? {}
-    if (description !== undefined) described.push({ method: String(method), path: url, description })
+    // What is said of GET holds for the HEAD that stands beside it.
+    if (description !== undefined && method !== 'HEAD')
+      described.push({ method: String(method), path: url, description })
   })
   return described
 }
