@@ -21,13 +21,13 @@ export interface Nginx {
   stop(): Promise<void>
 }
 
-const configOf = (folder: string, http: string): string => `
+const configOf = (folder: string, http: string, connections: number): string => `
 daemon off;
 worker_processes 1;
 pid ${folder}/pid;
 error_log /dev/null;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
-events { worker_connections 512; }
+events { worker_connections ${connections}; }
 http {
   access_log off;
   ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(kind => `${kind}_temp_path ${folder}/${kind};`).join(' ')}
@@ -36,10 +36,10 @@ http {
 `
 
 /** Starts nginx in a folder of its own with what stands in `http`, which has to listen on the port. */
-export async function runNginx(port: number, http: string): Promise<Nginx> {
+export async function runNginx(port: number, http: string, connections = 512): Promise<Nginx> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-nginx-'))
   mkdirSync(join(folder, 'logs'))
-  writeFileSync(join(folder, 'nginx.conf'), configOf(folder, http))
+  writeFileSync(join(folder, 'nginx.conf'), configOf(folder, http, connections))
   const child = spawn(NGINX!, ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' })
   while (!(await isListening(port))) {
     if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}`)

@@ -4,16 +4,21 @@ import { embedded } from './embedded-setup.ts'
 import { clusterRedis, sentinelRedis, singleRedis } from './redis-setups.ts'
 import { type ChaosReport, runChaos } from './run.ts'
 import type { Setup } from './setup.ts'
+import { measureSlowClients, withoutSlowhttptest } from './slow-clients.ts'
 
 const HELP = `npm run chaos -- [options]
   Injects faults into a gateway of two workers under a light load of requests, logins, kickouts and disables, and judges
   everything that was answered: nothing is passed on without a live session, nobody is refused because of a fault of
   ours, and everything works again two seconds after the fault.
-    --setup embedded|redis|sentinel|cluster
-    --only TEXT             one of the setups above, or faults with this in their names
+  Then holds 1100 connections of slow clients (slowhttptest, in each of its modes), and reports which part of the
+  requests of a normal client were answered: all have to be.
+    --setup embedded|redis|sentinel|cluster|slow-clients
+    --only TEXT             one of the setups above, or faults or modes with this in their names
     --rounds 1
     --failovers 20          so many failovers and nothing else; in every second one workers die beside the master
-    --gateway FOLDER        another build of the gateway, to compare`
+    --gateway FOLDER        another build of the gateway, to compare; with slow-clients also nginx`
+
+const SLOW_CLIENTS = 'slow-clients'
 
 const SETUPS: Readonly<Record<string, () => Promise<Setup> | Setup>> = {
   embedded,
@@ -48,11 +53,11 @@ function report({ setup, requests, operations, failed, late, faults, violations 
 if (values.help) {
   console.log(HELP)
 } else {
-  const isSetup = values.only !== undefined && values.only in SETUPS
+  const isSetup = values.only !== undefined && (values.only in SETUPS || values.only === SLOW_CLIENTS)
   const setup = values.setup ?? (isSetup ? values.only : undefined)
   const only = isSetup ? undefined : values.only
   const failovers = values.failovers === undefined ? undefined : Number(values.failovers)
-  for (const name of setup === undefined ? Object.keys(SETUPS) : [setup]) {
+  for (const name of setup === undefined ? Object.keys(SETUPS) : setup === SLOW_CLIENTS ? [] : [setup]) {
     if (name !== 'embedded' && withoutRedisServer !== false) {
       console.log(`${name}: ${withoutRedisServer}\n`)
       continue
@@ -61,5 +66,17 @@ if (values.help) {
     const result = await runChaos(SETUPS[name]!, { rounds, only, failovers, gateway: values.gateway })
     report(result)
     if (result.violations.length > 0) process.exitCode = 1
+  }
+  const isWhole = setup === undefined && failovers === undefined
+  if (isWhole || setup === SLOW_CLIENTS) await reportSlowClients(values.gateway, only)
+}
+
+async function reportSlowClients(gateway: string | undefined, only: string | undefined): Promise<void> {
+  console.log(`${SLOW_CLIENTS}: ${withoutSlowhttptest || 'requests of a normal client that were answered'}`)
+  if (withoutSlowhttptest !== false) return
+  for await (const { mode, asked, answered, slowest } of measureSlowClients(gateway, only)) {
+    const percent = ((100 * answered) / asked).toFixed(1)
+    console.log(`  ${mode}: ${percent} % of ${asked}, the slowest in ${Math.round(slowest)} ms`)
+    if (answered < asked) process.exitCode = 1
   }
 }

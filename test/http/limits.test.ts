@@ -110,7 +110,7 @@ t.test(
     t.ok(await until(() => world.upstream.open === 0))
     const { values } = (await world.gateway.metrics()).find(({ name }) => name === 'dualgate_connections_closed_total')!
     t.same(
-      values.map(({ labels, value }) => [labels['reason'], value]),
+      values.map(({ labels, value }) => [labels.reason, value]),
       [['slow_reader', 1]],
     )
   },
@@ -197,7 +197,7 @@ t.test(
     t.equal(lines.length, 1, 'in one line')
     t.match(JSON.parse(lines[0]!), { address: '127.0.0.1', max_connections_per_address: limit })
     const { values } = (await world.gateway.metrics()).find(({ name }) => name === 'dualgate_connections_closed_total')!
-    t.equal(values[0]!.labels['reason'], 'too_many_of_address')
+    t.equal(values[0]!.labels.reason, 'too_many_of_address')
   },
 )
 

@@ -233,3 +233,73 @@ t.test('connections that are refused leave nothing behind', async t => {
   t.ok(outcomes.every(outcome => outcome instanceof Error && !/queue|free/.test(outcome.message)))
   t.equal(target.open, 0)
 })
+
+/** Requests that are told of apart, of one client address. */
+const from = (client: string): UpstreamRequest => ({ ...GET, client })
+
+/** A target that answers when it is allowed to. */
+async function holding(t: Test, connections: Partial<TargetOptions['connections']>) {
+  const waiting: Socket[] = []
+  const stage = await open(t, socket => void waiting.push(socket), connections)
+  return {
+    ...stage,
+    waiting,
+    answerOne: () => waiting.shift()!.write(`${OK}Content-Length: 2\r\n\r\nok`),
+  }
+}
+
+t.test(
+  'one client address uses its share of the connections, and others pass the requests that it has waiting',
+  async t => {
+    const { ask, target, waiting, answerOne } = await holding(t, { limit: 100, per_address: 3 })
+    const greedy = Array.from({ length: 10 }, () => ask(from('greedy')))
+    t.ok(await until(() => waiting.length === 3))
+    t.equal(target.open, 10)
+    const other = ask(from('other'))
+    t.ok(await until(() => waiting.length === 4))
+    for (let i = 0; i < 11; i++) {
+      t.ok(await until(() => waiting.length > 0))
+      answerOne()
+    }
+    t.same(
+      await Promise.all([...greedy, other]),
+      Array.from({ length: 11 }, () => 'ok'),
+    )
+    t.equal(target.open, 0)
+  },
+)
+
+t.test('requests whose client leaves give their share back', async t => {
+  const { ask, target, upstream, waiting, answerOne } = await holding(t, { limit: 100, per_address: 2 })
+  const broken = [ask(from('one')), ask(from('one'))]
+  t.ok(await until(() => waiting.length === 2))
+  waiting.length = 0
+  for (const socket of upstream.sockets) socket.destroy()
+  for (const answer of broken) t.ok((await answer) instanceof Error)
+  const served = [ask(from('one')), ask(from('one'))]
+  t.ok(await until(() => waiting.length === 2))
+  answerOne()
+  answerOne()
+  t.same(await Promise.all(served), ['ok', 'ok'])
+  t.equal(target.open, 0)
+})
+
+t.test('clients that wait for a connection are served in turns, and one cannot take the whole queue', async t => {
+  const { ask, waiting, answerOne } = await holding(t, { limit: 1, queue: 60 })
+  const order: string[] = []
+  const asked = (client: string) => ask(from(client)).then(answer => order.push(answer === 'ok' ? client : 'refused'))
+  const answers = [asked('first')]
+  for (let i = 0; i < 40; i++) answers.push(asked('greedy'))
+  answers.push(asked('other'), asked('another'))
+  t.ok(await until(() => order.length === 10), 'more than half of the queue is not for one address')
+  for (let i = 0; i < 33; i++) {
+    t.ok(await until(() => waiting.length === 1))
+    answerOne()
+  }
+  await Promise.all(answers)
+  t.same(
+    order.slice(0, 10),
+    Array.from({ length: 10 }, () => 'refused'),
+  )
+  t.same(order.slice(10, 15), ['first', 'greedy', 'other', 'another', 'greedy'])
+})

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { call } from '../caller.ts'
+import { startUpstream } from '../upstream.ts'
+import { forwardTo, TOKEN, until } from './world.ts'
+
+/* Bodies that come slowly take no connection of an upstream from requests that are there. */
+
+const C = '/api/v1/c/things'
+const LIMIT = 5
+
+async function open(t: Test) {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const world = await forwardTo(t, upstream.url, { connections: { limit: LIMIT, queue: 0 } })
+  const post = async (headers: string, body: string): Promise<Socket> => {
+    const socket = connect(world.port, '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'connect')
+    socket.write(`POST ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\n${headers}\r\n\r\n${body}`)
+    return socket
+  }
+  const ask = () => call(world.url, { method: 'POST', path: C, token: TOKEN.consumer, body: 'mine' })
+  return { ...world, upstream, post, ask }
+}
+
+t.test('slow small bodies hold no connection of an upstream', async t => {
+  const { upstream, post, ask } = await open(t)
+  const slow: Socket[] = []
+  for (let i = 0; i < 4 * LIMIT; i++)
+    slow.push(
+      await post(i % 2 === 0 ? 'Content-Length: 100' : 'Transfer-Encoding: chunked', i % 2 === 0 ? 'x' : '5\r\nx'),
+    )
+  for (let i = 0; i < 3; i++) t.equal((await ask()).status, 200)
+  t.same(new Set(upstream.requests.map(({ body }) => body)), new Set(['mine']))
+  const last = slow[0]!
+  const answer = once(last, 'data')
+  last.write('y'.repeat(99))
+  t.match(String((await answer)[0]), /^HTTP\/1\.1 200 /)
+  t.equal(upstream.requests.at(-1)!.body, `x${'y'.repeat(99)}`)
+})
+
+t.test('the beginning of a slow large body holds none either, and all of it arrives', async t => {
+  const { upstream, post, ask, table } = await open(t)
+  const slow: Socket[] = []
+  for (let i = 0; i < 2 * LIMIT; i++) slow.push(await post('Content-Length: 3000000', 'x'.repeat(50_000)))
+  t.equal((await ask()).status, 200)
+  t.equal(upstream.requests.length, 1)
+  const [first, ...others] = slow
+  const answer = once(first!, 'data')
+  first!.write('y'.repeat(2_950_000))
+  t.match(String((await answer)[0]), /^HTTP\/1\.1 200 /)
+  t.equal(upstream.requests.at(-1)!.body, 'x'.repeat(50_000) + 'y'.repeat(2_950_000))
+  for (const socket of others) socket.destroy()
+  t.ok(await until(() => table.upstreams[0]!.targets[0]!.open === 0))
+})
+
+t.test('a body that came with its head is forwarded as it is', async t => {
+  const { upstream, post } = await open(t)
+  for (const [headers, body, arrived] of [
+    ['Content-Length: 5', 'hello', 'hello'],
+    ['Transfer-Encoding: chunked', '2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n', 'hello'],
+    ['Transfer-Encoding: chunked', '0\r\n\r\n', ''],
+  ] as const) {
+    const socket = await post(headers, body)
+    t.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 200 /)
+    t.equal(upstream.requests.at(-1)!.body, arrived)
+    t.equal(upstream.requests.at(-1)!.headers['content-length'], headers.startsWith('C') ? '5' : undefined)
+  }
+})
