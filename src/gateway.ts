@@ -86,7 +86,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     trustedProxies: settings.trusted_proxies,
     timeouts: settings.listen.timeouts,
     minRate: settings.listen.min_rate === 'off' ? 0 : settings.listen.min_rate,
-    isCrowded: () => upstreams.isCrowded(),
+    isPressed: () => isClosing || upstreams.isCrowded(),
     maxConnections: connectionLimits(settings),
     onClosed: reason => metrics.closed(reason),
     certificate: options.certificate ?? certificateOf(settings),
@@ -94,6 +94,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   })
   const internal = createServer({ log, envelopes: native, trustedProxies: [], bodyLimit: INTERNAL_BODY_LIMIT })
   const listeners = new Listeners(settings, edge, internal)
+  let isClosing = false
   let isStopping = false
 
   const signer = await registerJwt(edge, settings.jwt)
@@ -184,6 +185,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     renewCertificate: certificate => listeners.renewCertificate(certificate),
     metrics: () => metrics.snapshot(),
     async close(closing = {}) {
+      isClosing = true
       isStopping = !closing.handover
       releaseBusiness(offered.business)
       const goodbye = setTimeout(() => webSockets?.close(), closing.grace ?? 0)

@@ -37,8 +37,8 @@ export interface ServerOptions {
   timeouts?: Timeouts
   /** Bytes per second that a client sends of a body and accepts of an answer at least, on average. */
   minRate?: number
-  /** Whether upstreams are short of connections. */
-  isCrowded?: () => boolean
+  /** Whether others wait for what slow clients hold: a connection to an upstream, or the end of the gateway. */
+  isPressed?: () => boolean
   /** Open connections beyond which new ones are closed, and those of one client address; none when it is not given. */
   maxConnections?: { total: number; perAddress: number }
   /** Counts the connections that are ended because of what their client does. */
@@ -57,7 +57,7 @@ export function createServer({
   bodyLimit = BODY_LIMIT,
   timeouts = TIMEOUTS,
   minRate = MIN_RATE,
-  isCrowded = () => false,
+  isPressed = () => false,
   maxConnections,
   onClosed = () => undefined,
   certificate = null,
@@ -80,7 +80,7 @@ export function createServer({
   // Node drops lines beyond its own limit silently; ours refuses them.
   app.server.maxHeadersCount = 0
   unparsable.refuseConnect(app.server)
-  endSlowClients(app, { limit: timeouts.body, minRate, isCrowded, onSlow: onClosed })
+  endSlowClients(app, { limit: timeouts.body, minRate, isPressed, onSlow: onClosed })
   app.decorateRequest('refused', null)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)

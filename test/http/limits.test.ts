@@ -137,6 +137,23 @@ t.test('a stream of events that stays silent is not slow', async t => {
   t.ok(await until(() => heard.includes('last')))
 })
 
+t.test('slow bodies do not keep the gateway from its end', async t => {
+  const world = await openWorld()
+  const { port } = new URL(world.url)
+  const sockets = ['/api/v1/public/b/login', '/api/v1/public/b/x'].map(path => {
+    const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`)
+    const timer = setInterval(() => socket.write(' '), 500)
+    socket.once('close', () => clearInterval(timer))
+    return socket.resume()
+  })
+  const closed = sockets.map(socket => once(socket, 'close'))
+  await new Promise(resolve => setTimeout(resolve, 200))
+  await world.close()
+  await Promise.all(closed)
+  t.pass('though a byte of each came every now and then')
+})
+
 t.test('an idle connection is ended', async t => {
   const { say } = await openImpatient(t, { keep_alive: '300ms' })
   t.match(await say(socket => socket.write('GET /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\n\r\n')), /^HTTP\/1\.1 200 /)

@@ -13,16 +13,16 @@ const OWN_BODY_LIMIT = 10_000
 /** How long the rest of a body is read whose request is answered already, in milliseconds. */
 const DISCARD_LIMIT = 5_000
 
-/** What instead of `limit` holds while others have to wait for a connection to an upstream, in milliseconds. */
-const CROWDED_LIMIT = 3_000
+/** What holds instead of `limit` while others wait for what slow clients hold, in milliseconds. */
+const PRESSED_LIMIT = 3_000
 
 export interface SlowLimits {
   /** How long a client may send or accept nothing, and stay below `minRate` at first, in milliseconds. */
   limit: number
   /** Bytes per second that a client sends of a body or accepts of an answer at least, on average. */
   minRate: number
-  /** Whether upstreams are short of connections. */
-  isCrowded(): boolean
+  /** Whether others wait for what slow clients hold: a connection to an upstream, or the end of the gateway. */
+  isPressed(): boolean
   /** Receives every connection that was ended. */
   onSlow(what: 'slow_body' | 'slow_reader'): void
 }
@@ -65,8 +65,8 @@ export class SlowClients {
 
   /** `elapsed` milliseconds have passed since the last check. */
   check(elapsed: number): void {
-    const { limit, isCrowded } = this.#limits
-    const allowed = isCrowded() ? Math.min(limit, CROWDED_LIMIT) : limit
+    const { limit, isPressed } = this.#limits
+    const allowed = isPressed() ? Math.min(limit, PRESSED_LIMIT) : limit
     for (const connection of this.#connections) {
       const { request, response } = connection
       if (request === null || response === null) continue

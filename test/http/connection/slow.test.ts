@@ -11,7 +11,7 @@ import { until } from '../../forward/world.ts'
 
 const LIMIT = 30_000
 
-async function open(t: Test, answer: RequestListener, isCrowded = false) {
+async function open(t: Test, answer: RequestListener, isPressed = false) {
   const server = createServer({ keepAliveTimeout: 60_000 }, answer)
   const connections = serveInTurn(server)
   const drain = createDrain(server)
@@ -19,7 +19,7 @@ async function open(t: Test, answer: RequestListener, isCrowded = false) {
   const slow = new SlowClients(connections, {
     limit: LIMIT,
     minRate: 1000,
-    isCrowded: () => isCrowded,
+    isPressed: () => isPressed,
     onSlow: what => ended.push(what),
   })
   server.listen(0, '127.0.0.1')
@@ -93,11 +93,11 @@ t.test('a body that is forwarded may take longer, as long as it is not below the
 })
 
 t.test('a client that accepts nothing has less time while others wait for an upstream', async t => {
-  for (const isCrowded of [false, true]) {
+  for (const isPressed of [false, true]) {
     const { socket, pass, ended, connections } = await open(
       t,
       (_request, response) => void response.end(Buffer.alloc(30_000_000)),
-      isCrowded,
+      isPressed,
     )
     socket.pause()
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -107,7 +107,7 @@ t.test('a client that accepts nothing has less time while others wait for an ups
     await pass(2)
     t.same(ended, [])
     await pass(3)
-    t.same(ended, isCrowded ? ['slow_reader'] : [])
+    t.same(ended, isPressed ? ['slow_reader'] : [])
     await pass(30)
     t.same(ended, ['slow_reader'])
   }
