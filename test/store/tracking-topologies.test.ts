@@ -1,9 +1,25 @@
-import t from 'tap'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
+import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { trackRedisStore } from '../../src/store/redis/tracked.ts'
 import { freshToken, MINUTE, record } from './contract-world.ts'
 import { startCluster } from './redis-cluster.ts'
 import { startSentinels } from './redis-sentinel.ts'
-import { redisCommand, withoutRedisServer } from './redis-server.ts'
-import { isRemembered, keys, openTracked, remember, until, untilHeard, untilRemembered } from './tracking-world.ts'
+import { redisCommand, startRedis, withoutRedisServer } from './redis-server.ts'
+import {
+  isRemembered,
+  keys,
+  openTracked,
+  PREFIX,
+  remember,
+  TRACKING,
+  until,
+  untilHeard,
+  untilRemembered,
+} from './tracking-world.ts'
 
 await t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t => {
   const setup = await startSentinels()
@@ -26,6 +42,55 @@ await t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t =
     t.equal(isRemembered(store, await remember(store)), true)
   })
 })
+
+await t.test(
+  'a session is not remembered while announcements come from another server than its record',
+  { skip: withoutRedisServer },
+  async t => {
+    const [asked, other] = [await startRedis(), await startRedis()]
+    let port = asked.port
+    const balancer = await startBalancer(t, () => port)
+    const lines: string[] = []
+    const log = createLog('info', { write: line => void lines.push(JSON.parse(line).msg) })
+    const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 2000, redis: { url: balancer } }
+    const opened = await openRedisStore(settings, systemClock, log)
+    await opened.ping()
+    port = other.port
+    const store = trackRedisStore(opened, keys, TRACKING, systemClock, log)
+    t.teardown(async () => {
+      await store.close()
+      await Promise.all([asked.stop(), other.stop()])
+    })
+    await until(() => lines.some(line => line.startsWith('sessions are')))
+    t.match(lines, ['sessions are not cached: the second connection reached another server'])
+
+    const token = freshToken()
+    await store.sessions.add('CONSUMER', token, record('CONSUMER', '1'), Date.now() + MINUTE)
+    for (let i = 0; i < 3; i++) t.match(await store.sessions.find('CONSUMER', token), { user_id: '1' })
+    t.equal(isRemembered(store, token), false)
+    port = asked.port
+    await untilRemembered(store, token)
+  },
+)
+
+/** One address before several servers: each connection goes where `port` says then. Answers its URL. */
+async function startBalancer(t: Test, port: () => number): Promise<string> {
+  const sockets = new Set<Socket>()
+  const server = createServer(client => {
+    const redis = connect(port(), '127.0.0.1')
+    for (const socket of [client, redis]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+    }
+    client.pipe(redis).pipe(client)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 await t.test('a store in a Cluster asks on every request', { skip: withoutRedisServer }, async t => {
   const cluster = await startCluster()
