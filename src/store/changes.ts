@@ -4,7 +4,7 @@ import type { LoginType } from '../side/record.ts'
 export interface ChangeHearer {
   /** Something became of a session: it was stored, renewed or ended. */
   session(type: LoginType, token: string): void
-  /** Something became of the bar of a login id. */
+  /** A login id was disabled or untied. */
   bar(type: LoginType, userId: string): void
   /** Anything may have become of any session. */
   anything(): void

@@ -7,6 +7,7 @@ import type { LoginType } from '../../src/side/record.ts'
 
 /** Something that was asked for, and when it was acknowledged; `null` while it is not known to have happened. */
 export interface Act {
+  what: 'login' | 'kickout' | 'end'
   asked: number
   acked: number | null
 }
@@ -14,7 +15,7 @@ export interface Act {
 interface KnownToken {
   side: LoginType
   user: string
-  login: { asked: number; acked: number }
+  login: Act & { acked: number }
   ends: Act[]
 }
 
@@ -75,19 +76,19 @@ export class History {
   }
 
   loggedIn(token: string, side: LoginType, user: string, asked: number): void {
-    this.#tokens.set(token, { side, user, login: { asked, acked: this.now() }, ends: [] })
+    this.#tokens.set(token, { side, user, login: { what: 'login', asked, acked: this.now() }, ends: [] })
   }
 
   /** An end of one token is asked for. */
   ends(token: string): Act {
-    const act: Act = { asked: this.now(), acked: null }
+    const act: Act = { what: 'end', asked: this.now(), acked: null }
     this.#tokens.get(token)?.ends.push(act)
     return act
   }
 
   /** An end of all tokens of a user is asked for. */
   kicksOut(side: LoginType, user: string): Act {
-    const act: Act = { asked: this.now(), acked: null }
+    const act: Act = { what: 'kickout', asked: this.now(), acked: null }
     const key = `${side} ${user}`
     this.#kickouts.set(key, [...(this.#kickouts.get(key) ?? []), act])
     return act
@@ -113,14 +114,15 @@ export class History {
   }
 
   #judgePassed(known: KnownToken, sent: number): void {
-    for (const { acked } of this.#endsOf(known, 'surely')) {
+    for (const { what, acked } of this.#endsOf(known, 'surely')) {
       if (acked === null || acked >= sent) continue
       const after = Math.round(sent - acked)
       // A worker that cannot hear that the session ended serves it for a heartbeat more.
       if (known.side === 'CONSUMER' && after <= this.#heartbeat) this.counts.late++
       else {
-        const what = `a ${known.side} token was passed on ${after} ms after its end was acknowledged`
-        this.violations.push(`${what}${this.placeOf(sent)}`)
+        const age = Math.round(acked - known.login.acked)
+        const passed = `a ${known.side} token was passed on ${after} ms after its ${what} was acknowledged (${age} ms old)`
+        this.violations.push(`${passed}${this.placeOf(sent)}`)
       }
     }
   }

@@ -106,9 +106,17 @@ t.test('a Redis that may not be written is unavailable to those who write', { sk
 
 t.test('a Redis that may forget sessions and bars by itself is named', { skip: withoutRedisServer }, async t => {
   const { server, store } = await world(t)
+  await server.cli('CONFIG', 'SET', 'appendonly', 'yes')
   t.strictSame(await store.warnings(), [])
   await server.cli('CONFIG', 'SET', 'maxmemory-policy', 'volatile-lru')
   t.match(await store.warnings(), [/evicts keys \(maxmemory-policy volatile-lru\).*use noeviction/])
+})
+
+t.test('a Redis that brings ended sessions back after a crash is named', { skip: withoutRedisServer }, async t => {
+  const { server, store } = await world(t)
+  t.match(await store.warnings(), [/no append-only file.*ended ones too; set appendonly yes/])
+  await server.cli('CONFIG', 'SET', 'appendonly', 'yes')
+  t.strictSame(await store.warnings(), [])
 })
 
 t.test('a store that was opened without a Redis finds it when it comes', { skip: withoutRedisServer }, async t => {

@@ -34,7 +34,7 @@ export class EmbeddedChanges implements Changes {
     this.#note('s', type, tokens)
   }
 
-  /** A login id was barred. Within a write. */
+  /** A login id was disabled or untied. Within a write. */
   noteBar(type: LoginType, userId: string): void {
     this.#note('b', type, [userId])
   }

@@ -227,7 +227,11 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   async untieDisable(type: LoginType, userId: string): Promise<boolean> {
-    return this.#file.write(() => this.#disables.remove(sideKey(type, userId)) !== null)
+    return this.#file.write(() => {
+      if (this.#disables.remove(sideKey(type, userId)) === null) return false
+      this.#changes.noteBar(type, userId)
+      return true
+    })
   }
 
   #live(type: LoginType, token: string): { record: SessionRecord; text: string; expiresAt: number } | null {

@@ -156,18 +156,27 @@ export async function redisWarnings(client: RedisClient): Promise<string[]> {
 
 async function nodeWarnings(node: Redis): Promise<string[]> {
   const warnings: string[] = []
-  // Either may be forbidden to this user; then nothing is known, and nothing is said.
-  const info = await node.info('server').catch(() => '')
-  const version = /redis_version:(\d+)\.(\d+)/.exec(info)
+  // Each may be forbidden to this user; then nothing is known, and nothing is said.
+  const [server, persistence, policy] = await Promise.all([
+    node.info('server').catch(() => ''),
+    node.info('persistence').catch(() => ''),
+    node.config('GET', 'maxmemory-policy').catch(() => []),
+  ])
+  const version = /redis_version:(\d+)\.(\d+)/.exec(server)
   const [major, minor] = version === null ? [0, 0] : [Number(version[1]), Number(version[2])]
   if (major > 0 && (major < 6 || (major === 6 && minor < 2))) {
     warnings.push(`Redis ${major}.${minor} is too old: 6.2 or newer is needed`)
   }
-  const policy = await node.config('GET', 'maxmemory-policy').catch(() => [])
   const [, value] = policy as string[]
   if (value !== undefined && value !== 'noeviction') {
     warnings.push(
       `Redis evicts keys (maxmemory-policy ${value}): sessions and disable records may vanish; use noeviction`,
+    )
+  }
+  if (/^aof_enabled:0/m.test(persistence)) {
+    warnings.push(
+      'Redis writes no append-only file: after a crash it has the sessions of its last snapshot, ended ones too; ' +
+        'set appendonly yes',
     )
   }
   return warnings
