@@ -45,8 +45,11 @@ function report({ setup, requests, operations, failed, late, faults, violations 
   for (const { name, seconds, failed, recovery } of faults) {
     console.log(`  ${name}: ${seconds.toFixed(1)} s, ${failed} failed, recovered after ${Math.round(recovery)} ms`)
   }
-  console.log(`  violations ${violations.length}`)
-  for (const violation of violations.slice(0, 30)) console.log(`    ${violation}`)
+  const isSlow = (violation: string): boolean => / failed \d+ ms after the end of/.test(violation)
+  const slow = violations.filter(isSlow)
+  console.log(`  violations ${violations.length}, ${slow.length} of them slow recoveries`)
+  const worstFirst = [...violations.filter(violation => !isSlow(violation)), ...slow]
+  for (const violation of worstFirst.slice(0, 30)) console.log(`    ${violation}`)
   console.log()
 }
 

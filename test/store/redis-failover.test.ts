@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { createLog } from '../../src/log.ts'
@@ -68,6 +69,7 @@ t.test(
     await store.sessions.untieDisable('BUSINESS', 'tied')
     await takeOver(server)
     t.equal(await find(store, ended), null, 'an ended token')
+    await answered(() => store.ping())
     t.equal(
       await server.cli('EXISTS', `svc:auth:BUSINESS:token:${ended}`),
       '0',
@@ -235,3 +237,24 @@ t.test('the journal keeps what is recent, and ends by itself', { skip: withoutRe
   t.equal(await server.cli('XLEN', 'svc:auth:journal'), '1')
   t.ok(Number(await server.cli('PTTL', 'svc:auth:journal')) > 0)
 })
+
+t.test(
+  'a replica has the record of a login and its place among the tokens of its user, or neither',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const store = await openOn(t, server)
+    const watching = new Redis(server.port)
+    t.teardown(() => watching.disconnect())
+    const monitor = await watching.monitor()
+    t.teardown(() => monitor.disconnect())
+    const seen: string[] = []
+    monitor.on('monitor', (_time: string, [name = '', key = '']: string[], source: string) => {
+      if (/^(set|sadd)$/i.test(name) && /:(token|session):/.test(key)) seen.push(`${source} ${name.toLowerCase()}`)
+    })
+    await login(store)
+    while (seen.length < 2) await store.ping()
+    // What a script does reaches replicas as one transaction.
+    t.same(seen, ['lua set', 'lua sadd'])
+  },
+)

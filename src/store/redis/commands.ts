@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis'
 import type { Clock } from '../../clock.ts'
 import { Unavailable } from '../../refusal.ts'
 import { type RedisClient, summaryOf } from './client.ts'
@@ -15,6 +16,11 @@ export interface RedisCommands {
   set(key: string, value: string, expiresAt: number): Promise<void>
   /** Sets a key that must not exist yet. */
   create(key: string, value: string, expiresAt: number): Promise<boolean>
+  /**
+   * `create` and `addMember` in one, for a replica, too: one that takes over has both or neither. Absent in a Cluster,
+   * where the two keys lie in different slots.
+   */
+  enter?(key: string, value: string, set: string, member: string, expiresAt: number): Promise<void>
   /** The value, which is gone from then on. */
   take(key: string): Promise<string | null>
   /** `false` when there was nothing to delete. */
@@ -94,6 +100,13 @@ export function commandsOn(client: RedisClient, repeats: Repeats, clock: Clock):
     get: key => (changes.isEnded(key) ? ENDED : ask(() => client.get(key))),
     set: async (key, value, at) => void (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at)))),
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
+    ...(client instanceof Cluster
+      ? {}
+      : {
+          async enter(key, value, set, member, at) {
+            await ask(() => scripts.sessionEnter(key, set, member, Math.ceil(at), value))
+          },
+        }),
     take: key => ask(() => client.getdel(key)),
     delete: remove,
     async revoke(key) {

@@ -16,7 +16,7 @@ import { RedisIndex } from './population-index.ts'
 import { RedisUpkeep } from './population-upkeep.ts'
 import { RedisAttempts, RedisCaptchas } from './records.ts'
 import { Repeats } from './repeats.ts'
-import { SCRIPTS } from './scripts.ts'
+import { SCRIPTS, TWO_KEY_SCRIPTS } from './scripts.ts'
 import { RedisSessions } from './sessions.ts'
 import type { ReadableSessions } from './tracked-sessions.ts'
 
@@ -53,6 +53,7 @@ export class RedisStore implements Store {
     const ages = createAges(moments)
     const keys = createKeys(prefix, captchaKey)
     for (const [name, lua] of Object.entries(SCRIPTS)) client.defineCommand(name, { numberOfKeys: 1, lua })
+    for (const [name, lua] of Object.entries(TWO_KEY_SCRIPTS)) client.defineCommand(name, { numberOfKeys: 2, lua })
     const repeats = new Repeats({ client, journal: keys.journal, timeout, clock, log, sharing })
     const commands = commandsOn(client, repeats, clock)
     const view = populationCommandsOn(client, repeats.ask, keys, clock)

@@ -23,6 +23,11 @@ redis.call('SADD', KEYS[1], ARGV[1])
 if last == -2 or (last >= 0 and tonumber(ARGV[2]) > last) then redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
 return 1`
 
+/** KEYS[1] record, KEYS[2] set, ARGV[1] member, ARGV[2] moment, ARGV[3] the record's text. Replicas get it as a whole. */
+const ENTER = `
+redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[2], 'NX')
+${ADD_MEMBER.replaceAll('KEYS[1]', 'KEYS[2]')}`
+
 /** KEYS[1] key. Answers its end, -1 without one, -2 without the key. */
 const END_OF = `${LAST}
 return last`
@@ -136,6 +141,9 @@ redis.call('XTRIM', KEYS[1], 'MINID', '~', string.format('%.0f', oldest))
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return #ARGV - 2`
 
+/** Takes two keys, which only a server without slots has in one place. */
+export const TWO_KEY_SCRIPTS = { sessionEnter: ENTER } as const
+
 /** Each becomes a command of the client under its name; all take one key first. */
 export const SCRIPTS = {
   sessionAddMember: ADD_MEMBER,
@@ -155,6 +163,7 @@ export const SCRIPTS = {
 } as const
 
 export interface Scripts {
+  sessionEnter(key: string, set: string, member: string, moment: number, text: string): Promise<number>
   sessionAddMember(key: string, member: string, moment: number): Promise<number>
   sessionExtend(key: string, moment: number): Promise<number>
   sessionEndWith(key: string, member: string, from: number, to: number): Promise<number>

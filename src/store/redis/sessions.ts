@@ -60,8 +60,7 @@ export class RedisSessions implements ReadableSessions {
     const [epoch, disabledUntil] = await this.#barriers(type, userId)
     if (disabledUntil !== null) return { admitted: false, disabledUntil }
     try {
-      await this.#redis.create(this.#keys.token(type, token), writeRecord(record), expiresAt)
-      await this.#redis.addMember(this.#keys.session(type, userId), token, expiresAt)
+      await this.#store(type, token, record, expiresAt)
       // A kickout or a disable that ran meanwhile may have looked before the token could be found.
       const [epochNow, disabledNow] = await this.#barriers(type, userId)
       if (epochNow === epoch && disabledNow === null) {
@@ -75,6 +74,18 @@ export class RedisSessions implements ReadableSessions {
       await this.#end(type, userId, [token]).catch(() => undefined)
       throw fault
     }
+  }
+
+  /** The record before the set, or both at once: a record that nobody could end must not be found alone. */
+  async #store(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<void> {
+    const [key, set, text] = [
+      this.#keys.token(type, token),
+      this.#keys.session(type, record.user_id),
+      writeRecord(record),
+    ]
+    if (this.#redis.enter !== undefined) return this.#redis.enter(key, text, set, token, expiresAt)
+    await this.#redis.create(key, text, expiresAt)
+    await this.#redis.addMember(set, token, expiresAt)
   }
 
   /** What a login must not overlap: the count of kickouts, and the end of a bar. */

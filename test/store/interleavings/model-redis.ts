@@ -5,6 +5,9 @@ interface Entry {
   endsAt: number
 }
 
+/** Without those that no Cluster has: each step is on one key. */
+type Command = Exclude<keyof RedisCommands, 'enter'>
+
 /** Redis as its commands see it: keys that end, one command after the other. Its time is a number that a test moves. */
 export class ModelRedis {
   now = 1_000_000
@@ -33,7 +36,7 @@ export class ModelRedis {
   }
 
   /** Each command as it happens, at once. */
-  readonly commands: { [C in keyof RedisCommands]: (...args: Parameters<RedisCommands[C]>) => unknown } = {
+  readonly commands: { [C in Command]: (...args: Parameters<RedisCommands[C]>) => unknown } = {
     get: key => this.#text(key),
     set: (key, value, endsAt) => this.#put(key, value, endsAt),
     create: (key, value, endsAt) => {
