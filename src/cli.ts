@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   account: async () => (await import('./cli/account.ts')).account,
   keys: async () => (await import('./cli/keys.ts')).keys,
   reindex: async () => (await import('./cli/reindex.ts')).reindex,
+  adopt: async () => (await import('./cli/adopt.ts')).adopt,
 }
 
 /** Runs one command line and answers its exit code: 0, 1 when the work could not be done, 2 when it cannot be meant. */

@@ -12,6 +12,8 @@ export interface Account {
   status: AccountStatus
   /** Goes into the record's `extra` at login: nickname, avatar, roles, permissions and whatever else the source holds. */
   extra: Extra
+  /** What the source holds beyond what a session may: the columns that are not in `extra`, and the kind of the source. */
+  leftOut?: { columns: readonly string[]; source: 'sql' | 'http' }
 }
 
 /** What an account grants to each of its sessions. */

@@ -8,7 +8,10 @@ import type { Account, AccountStatus, Rights } from './accounts.ts'
  * An answer that leaves a doubt whose account it is lets nobody in: it throws, as a fault of the source. A password that
  * is null or no bcrypt hash fits no password, so such an account exists and nobody can sign in to it.
  */
-export function readAccount(fields: readonly (readonly [name: string, value: unknown])[]): Account {
+export function readAccount(
+  fields: readonly (readonly [name: string, value: unknown])[],
+  source: 'sql' | 'http',
+): Account {
   checkNames(fields)
   const known = new Map<string, unknown>()
   const extra: [string, unknown][] = []
@@ -24,12 +27,14 @@ export function readAccount(fields: readonly (readonly [name: string, value: unk
   if (!isLoginId(id)) throw new Error('the field "id" is no login id: 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
   const username = textOf('username', known.get('username'))
   if (username === null || username === '') throw new Error('the field "username" is empty')
+  const columns = tooLargeOf(extra)
   return {
     id,
     username,
     passwordHash: textOf('password', known.get('password')) ?? '',
     status: statusOf(known.get('status')),
-    extra: checkedExtra(extra),
+    extra: checkedExtra(extra.filter(([name]) => !columns.includes(name))),
+    ...(columns.length > 0 && { leftOut: { columns, source } }),
   }
 }
 
@@ -108,7 +113,23 @@ function checkedExtra(entries: [string, unknown][]): Extra {
   const extra: Extra = Object.fromEntries(entries)
   const fault = faultOfExtra(extra)
   if (fault !== null) throw new Error(`what goes into the session ${fault}`)
-  if (Buffer.byteLength(JSON.stringify(extra)) > MAX_BYTES)
-    throw new Error(`what goes into the session must be at most ${MAX_BYTES} bytes as JSON`)
   return extra
+}
+
+/**
+ * The columns without which the others fit into a session, the largest first: a picture in a column must not keep its
+ * user from signing in.
+ */
+function tooLargeOf(entries: readonly [string, unknown][]): string[] {
+  const sizes = entries
+    .map(([name, value]) => ({ name, bytes: Buffer.byteLength(JSON.stringify({ [name]: value })) }))
+    .sort((a, b) => b.bytes - a.bytes)
+  let sum = sizes.reduce((bytes, entry) => bytes + entry.bytes, 0)
+  const columns: string[] = []
+  for (const { name, bytes } of sizes) {
+    if (sum <= MAX_BYTES) break
+    columns.push(name)
+    sum -= bytes
+  }
+  return columns
 }

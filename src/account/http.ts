@@ -8,7 +8,8 @@ import type { Accounts } from './accounts.ts'
 import { readAccount, readRights } from './answer.ts'
 import { createTurns } from './turns.ts'
 
-const MAX_ANSWER_BYTES = 65_536
+/** Room for a picture that is left out of the session. */
+const MAX_ANSWER_BYTES = 2_097_152
 /** Connections to the backend, and questions that wait for one. */
 const CONNECTIONS = 8
 const WAITING = 64
@@ -54,7 +55,7 @@ export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSetting
     async findByUsername(username) {
       return orUnavailable(async () => {
         const answer = await ask({ username })
-        return answer === null ? null : readAccount(Object.entries(answer))
+        return answer === null ? null : readAccount(Object.entries(answer), 'http')
       })
     },
     async findRights(id) {

@@ -47,7 +47,7 @@ export async function createSqlAccounts(settings: SqlAccountsSettings): Promise<
 
   return {
     async findByUsername(username) {
-      return accounts.ask(username, readAccount)
+      return accounts.ask(username, fields => readAccount(fields, 'sql'))
     },
     async findRights(id) {
       if (rights === null) throw new Error('accounts.rights_query is missing; the configuration was not checked')

@@ -82,6 +82,12 @@ export function createLogin(options: LoginOptions): Login {
     })
     if (account.status === 'LOCKED') throw new Refusal('ACCOUNT_LOCKED')
     if (account.status === 'INACTIVE') throw new Refusal('ACCOUNT_INACTIVE')
+    if (account.leftOut !== undefined) {
+      log.warn(
+        { type: side.type, login_id: account.id, ...account.leftOut },
+        'the account holds more than a session may: these columns are left out of it',
+      )
+    }
     return { token: await side.login(undefined, account.id, extraOf(account, credentials)) }
   }
 

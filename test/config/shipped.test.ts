@@ -23,7 +23,7 @@ t.test('the shipped configuration loads', async t => {
 t.test('the shipped configuration means what an empty one means', async t => {
   const files = Object.fromEntries(
     readdirSync(CONFIG)
-      .filter(file => file !== 'gateway.yaml' && file !== 'accounts.yaml')
+      .filter(file => !['gateway.yaml', 'accounts.yaml', 'examples'].includes(file))
       .map(file => [file, textOf(file)]),
   )
   const strip = (settings: object, folder: string) =>
@@ -41,7 +41,8 @@ t.test('the shipped configuration means what an empty one means', async t => {
 t.test('every file in config/ is one that the gateway reads, or that what runs and shows it does', async t => {
   const read = ['gateway.yaml', 'upstreams.yaml', 'permissions.yaml', 'accounts.yaml', 'consumers.yaml']
   const others = ['gateway.schema.json', 'grafana-dashboard.json', 'dualgate.service', 'kubernetes.yaml']
-  const known = [...read, ...others]
+  // Guides for operators; nothing in there is read.
+  const known = [...read, ...others, 'examples']
   t.same(
     readdirSync(CONFIG).filter(file => !known.includes(file)),
     [],
@@ -114,4 +115,12 @@ t.test('the schema for editors is that of this version, and the shipped file is 
   for (const wrong of ['listen: { port: x }', 'lisen: {}', 'listen: { timeouts: { body: 30 } }']) {
     t.notOk(isValid(parse(wrong)), wrong)
   }
+})
+
+t.test('the accounts of the guide to a move are a configuration', async t => {
+  const [, accounts] = /```yaml\n(.*?)```/s.exec(textOf('examples/README.md'))!
+  const settings = settingsOf(t, `permissions: { source: accounts }\n${accounts}`, {
+    ACCOUNTS__URL: 'mysql://gateway:secret@127.0.0.1:3306/shop',
+  })
+  t.match(settings.accounts, { kind: 'sql', query: /:username$/, rights_query: /:id$/ })
 })

@@ -1,0 +1,43 @@
+import type { Survey } from '../store/redis/survey.ts'
+import type { Other } from './adopt-findings.ts'
+
+const DEFAULT_PREFIX = 'svc:auth'
+/** Not 8081, which services of the family often have themselves. */
+const INTERNAL_PORT = 18081
+
+/** A configuration to begin a move with. Secrets and addresses with passwords stay in the environment. */
+export function startingConfiguration(survey: Survey, other: Other | null): string {
+  const prefix = prefixOf(survey)
+  return `# Begun by \`dualgate adopt\`. Secrets stand in the environment, never here: JWT__SECRET_KEY (the same secret),
+# LOGIN__SM2__PRIVATE_KEY (the same key), INTERNAL__SECRET (a new one), STORE__REDIS__URL (the same server and database).
+profile: 1
+timezone: ${JSON.stringify(other?.timezone ?? 'UTC')}
+internal: { port: ${INTERNAL_PORT} }
+store: { kind: redis, prefix: ${JSON.stringify(prefix)} }
+login:
+  captcha: { key: ${JSON.stringify(captchaKeyOf(survey, prefix))} }
+# Accounts of the other service; see config/examples/README.md for the query and its pitfalls.
+#accounts:
+  #kind: sql
+  #query: SELECT … WHERE username = :username
+  #rights_query: SELECT … WHERE id = :id
+permissions: { source: accounts }
+upstreams:
+  # Where the other service listens. It reads the whole header as the token: bare, without "Bearer".
+  - { name: backend, match: /api, target: "http://127.0.0.1:8000", pass_authorization: bare }`
+}
+
+/** The prefix with the most tokens. */
+function prefixOf({ families }: Survey): string {
+  let found = DEFAULT_PREFIX
+  let most = -1
+  for (const [prefix, { BUSINESS, CONSUMER }] of families) {
+    if (prefix === '' || BUSINESS.tokens + CONSUMER.tokens <= most) continue
+    most = BUSINESS.tokens + CONSUMER.tokens
+    found = prefix
+  }
+  return found
+}
+
+const captchaKeyOf = ({ captchaPrefixes }: Survey, prefix: string): string =>
+  captchaPrefixes.has('') && !captchaPrefixes.has(prefix) ? '{type}:captcha:{id}' : '{prefix}:{type}:captcha:{id}'
