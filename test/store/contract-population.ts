@@ -316,6 +316,20 @@ async function keywordLaw(test: StoreTest): Promise<void> {
     t.strictSame(await page(24), { total: 20, userIds: [] })
   })
 
+  await test('a keyword finds 1000 users where more have it, and the exact user id among them', async (t, world) => {
+    for (let i = 0; i < 1100; i += 100) {
+      const extra = (n: number) => ({ username: `banana${n}`, nickname: 'Anna Banana' })
+      await Promise.all(Array.from({ length: 100 }, (_, n) => enter(world, `u${i + n}`, { extra: extra(i + n) })))
+    }
+    await enter(world, 'an', { ago: 5000 })
+    for (const keyword of ['banana', 'an', 'nana']) {
+      const { total, userIds } = await world.store.population.page('BUSINESS', { offset: 990, limit: 20, keyword })
+      t.strictSame([total, userIds.length], [1000, 10], keyword)
+    }
+    t.ok((await online(world, 'an')).includes('an'))
+    t.equal((await online(world, 'banana10')).length, 111)
+  })
+
   await test('users are found by the names of their newest live session, and by no other', async (t, world) => {
     const { sessions } = world.store
     await enter(world, 'a', { extra: { username: 'first' }, ago: 3000 })

@@ -96,7 +96,8 @@ const PAGE_QUERY: readonly Parameter[] = [
   { name: 'size', description: 'Users on a page.', schema: { type: 'integer', minimum: 1, maximum: 100, default: 10 } },
   {
     name: 'keyword',
-    description: 'A user id exactly, or a part of a username or nickname in any case.',
+    description:
+      'A user id exactly, or a part of a username or nickname in any case. Finds up to 1000 users; `total` is 1000 where there are more.',
     schema: { type: 'string', maxLength: 128 },
   },
 ]
@@ -147,7 +148,7 @@ const SAID: Readonly<Record<SessionRoute, (type: LoginType) => Said>> = {
     refusals: ['INVALID'],
   }),
   tokens: () => ({
-    summary: 'The live tokens of a user, the newest first',
+    summary: 'The live tokens of a user, the newest first, up to 1000',
     permission: SEE,
     query: [USER_QUERY],
     data: {

@@ -65,8 +65,12 @@ export function populationCommandsOn(client: RedisClient, ask: Ask, keys: Keys, 
       run('populationTally', type, clock.now()),
     page: (type: LoginType, offset: number, limit: number): Promise<[total: number, ...userIds: string[]]> =>
       run('populationPage', type, clock.now(), offset, limit),
-    search: (type: LoginType, beginning: string, limit: number): Promise<(string | null)[]> =>
-      run('populationSearch', type, beginning, limit),
+    search: (
+      type: LoginType,
+      beginning: string,
+      limit: number,
+      after: string,
+    ): Promise<[last: string, ...leaves: (string | null)[]]> => run('populationSearch', type, beginning, limit, after),
 
     /**
      * Where this gateway's rounds go on, over the users of the view and over the session sets; `''` for one that is

@@ -48,9 +48,20 @@ for _, user in ipairs(redis.call('ZRANGE', recent, from, from + limit - 1 + #ran
 end
 return answer`
 
-/** ARGV: a part of a name, how many leaves at most. Answers the leaves that may hold names it begins. */
+/**
+ * ARGV: a part of a name, how many leaves at most, the last leaf of the answer before or ''. Answers the last leaf, and the
+ * leaves that may hold names it begins.
+ */
 export const SEARCH = String.raw`
-local found = { leafOf(ARGV[1]) }
-local more = redis.call('ZRANGEBYLEX', leaves, '(' .. ARGV[1], '[' .. ARGV[1] .. '\255', 'LIMIT', 0, ARGV[2] - 1)
+local found = {}
+local from = ARGV[3]
+if from == '' then
+  found[1] = leafOf(ARGV[1])
+  from = ARGV[1]
+end
+local more = redis.call('ZRANGEBYLEX', leaves, '(' .. from, '[' .. ARGV[1] .. '\255', 'LIMIT', 0, ARGV[2] - #found)
 for _, leaf in ipairs(more) do found[#found + 1] = leaf end
-return redis.call('HMGET', names, unpack(found))`
+if #found == 0 then return { '' } end
+local answer = redis.call('HMGET', names, unpack(found))
+table.insert(answer, 1, found[#found])
+return answer`

@@ -8,9 +8,14 @@ import { KEPT_MINUTES, MINUTE } from './population-index.ts'
 import { MAX_SUFFIX } from './population-names.ts'
 import { type Reindex, SWEEP_BATCH } from './population-upkeep.ts'
 
-/** Users whom a keyword finds at most, and leaves of the table of names that are looked through for them. */
+/**
+ * Users whom a keyword finds at most. More of them are read, because some may be gone, from leaves of the table of names: so
+ * many at a time, so many times.
+ */
 const MAX_FOUND = 1000
+const MAX_CANDIDATES = 1200
 const MAX_LEAVES = 64
+const MAX_SEARCHES = 16
 /** How often a question is asked again because many had expired. */
 const MAX_SWEEPS = 5
 
@@ -54,14 +59,14 @@ export class RedisPopulation implements Population {
   }
 
   /**
-   * Those whom a keyword finds, the newest login first. However many are online, at most `MAX_LEAVES` pieces of 1 KiB of
-   * the table of names are read, and the lines of at most `MAX_FOUND` users: where more have the keyword in a name, those
-   * are found that come first by what follows it in their names.
+   * Those whom a keyword finds, the newest login first. However many are online, at most `MAX_SEARCHES` times `MAX_LEAVES`
+   * pieces of 1 KiB of the table of names are read, and the lines of at most `MAX_CANDIDATES` users: where more have the
+   * keyword in a name, those are found that come first by what follows it in their names.
    */
   async #find(type: LoginType, keyword: string): Promise<Found[]> {
     const folded = withoutControl(fold(keyword))
     const candidates = await this.#candidates(type, charactersOf(folded, MAX_SUFFIX))
-    const userIds = [...new Set([keyword, ...candidates])].slice(0, MAX_FOUND)
+    const userIds = [...new Set([keyword, ...candidates])].slice(0, MAX_CANDIDATES)
     const [lines, ends] = await Promise.all([
       this.#commands.linesOfAll(type, userIds),
       this.#commands.endsOfUsers(type, userIds),
@@ -73,14 +78,22 @@ export class RedisPopulation implements Population {
         const { created, names } = newestIn(lines[i])
         return userId === keyword || names.some(name => name.includes(folded)) ? [{ userId, created }] : []
       })
+      .slice(0, MAX_FOUND)
       .sort((a, b) => compare(b.created, a.created) || compare(a.userId, b.userId))
   }
 
-  /** The users of whom a part of a name begins like this, each once. */
-  async #candidates(type: LoginType, beginning: string): Promise<string[]> {
-    const leaves = await this.#commands.search(type, beginning, MAX_LEAVES)
-    const entries = leaves.flatMap(leaf => leaf?.split('\n') ?? []).filter(entry => entry.startsWith(beginning))
-    return entries.filter(entry => entry !== '').map(entry => entry.slice(entry.indexOf('\u0000') + 1))
+  /** Users of whom a part of a name begins like this, each once. */
+  async #candidates(type: LoginType, beginning: string): Promise<Set<string>> {
+    const found = new Set<string>()
+    let after = ''
+    for (let search = 0; search < MAX_SEARCHES && found.size < MAX_CANDIDATES; search++) {
+      const [last, ...leaves] = await this.#commands.search(type, beginning, MAX_LEAVES, after)
+      const entries = leaves.flatMap(leaf => leaf?.split('\n') ?? []).filter(entry => entry.startsWith(beginning))
+      for (const entry of entries) if (entry !== '') found.add(entry.slice(entry.indexOf('\u0000') + 1))
+      if (leaves.length < MAX_LEAVES) break
+      after = last
+    }
+    return found
   }
 
   async tally(type: LoginType): Promise<Tally> {
