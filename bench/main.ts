@@ -1,6 +1,7 @@
 import { LIMITS_HELP, limits } from './limits.ts'
 import { LOGIN_HELP, login } from './login.ts'
 import { describeMachine } from './machine.ts'
+import { MANY_HELP, many } from './many.ts'
 import { PROFILE_HELP, profile } from './profile.ts'
 import { PROXY_HELP, proxy } from './proxy.ts'
 import { RESOURCES_HELP, resources } from './resources.ts'
@@ -13,6 +14,7 @@ const HELP = `Usage: npm run bench -- WHAT [options]
 
   ${PROXY_HELP}
   ${SESSIONS_HELP}
+  ${MANY_HELP}
   ${LOGIN_HELP}
   ${TIMES_HELP}
   ${RESOURCES_HELP}
@@ -24,6 +26,7 @@ const HELP = `Usage: npm run bench -- WHAT [options]
 const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   proxy,
   sessions,
+  many,
   login,
   times,
   resources,

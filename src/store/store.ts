@@ -72,7 +72,7 @@ export interface SessionStore {
   tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]>
 
   /**
-   * All live tokens of a user, some hundred at a time, each once and in no order. Which were stored, and not ended, from
+   * All live tokens of a user, a hundred or so at a time, each once and in no order. Which were stored, and not ended, from
    * the first batch to the last are all there.
    */
   batches(type: LoginType, userId: string): AsyncIterable<StoredToken[]>

@@ -121,7 +121,7 @@ const SAID: Readonly<Record<OperationName, Said>> = {
     data: one('token', nullable(text('The token.')), TOKEN),
   },
   getTokenValuesByLoginId: {
-    summary: 'Every live token of a user, the oldest first',
+    summary: 'The live tokens of a user, the oldest first; of more than 10 000 the newest',
     body: ofUser,
     data: one('tokens', list(text('A token.'), 'Live tokens.'), [TOKEN]),
   },

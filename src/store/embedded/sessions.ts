@@ -25,7 +25,7 @@ import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './table.
 /** Records kept as parsed, so that the text of a session in use is not parsed again for each of its requests. */
 const MAX_PARSED = 10_000
 /** Tokens of a user that one transaction ends, or one snapshot reads: some milliseconds in which others wait. */
-const BATCH = 200
+const BATCH = 100
 
 export class EmbeddedSessions implements SessionStore {
   readonly #file: EmbeddedFile

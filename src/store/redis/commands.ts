@@ -77,7 +77,7 @@ export interface RedisCommands {
  * Members of a set that one command reads. What is done with each of them are commands too: so many take the gateway some
  * milliseconds, and Redis less.
  */
-export const MEMBERS_AT_ONCE = 250
+export const MEMBERS_AT_ONCE = 100
 
 /** Commands without an answer, over all callers; beyond it Redis is as good as stuck. */
 const MAX_UNDER_WAY = 10_000

@@ -9,7 +9,7 @@ import { Room } from './room.ts'
 import type { SessionObserver } from './sessions.ts'
 
 /** Tokens that are read at once, over all clients: two commands each, and Redis is to answer others meanwhile. */
-const READ_AT_ONCE = 500
+const READ_AT_ONCE = 200
 
 export interface UserTokensOptions {
   redis: RedisCommands
