@@ -14,7 +14,7 @@ const OWN_BODY_LIMIT = 10_000
 const DISCARD_LIMIT = 5_000
 
 /** What holds instead of `limit` while others wait for what slow clients hold, in milliseconds. */
-const PRESSED_LIMIT = 3_000
+const PRESSED_LIMIT = 2_000
 
 export interface SlowLimits {
   /** How long a client may send or accept nothing, and stay below `minRate` at first, in milliseconds. */
