@@ -46,6 +46,11 @@ export function refuseInvalid({ headers, httpVersion }: IncomingMessage, host: s
   if (length !== undefined && !LENGTH.test(length)) throw badRequest('an invalid Content-Length')
 }
 
+/** Refuses a target that is no path of ours: in absolute form for another authority, which the router would read as its path. */
+export function refuseForeignTarget({ url = '' }: IncomingMessage): void {
+  if (!url.startsWith('/')) throw badRequest('a target that is no path')
+}
+
 /** Refuses a `Host`, an `Authorization` or a token header that is there twice. */
 export function refuseDoubled(rawHeaders: readonly string[], tokenHeader: string): void {
   let hosts = 0

@@ -4,7 +4,7 @@ import type { Profile } from '../profile.ts'
 import { Refusal } from '../refusal.ts'
 import type { OpenedStore } from '../store/open.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
-import { refuseDoubled, refuseInvalid } from './ambiguous.ts'
+import { refuseDoubled, refuseForeignTarget, refuseInvalid } from './ambiguous.ts'
 import type { Sides } from './authenticate.ts'
 import { collectDescriptions } from './documents/description.ts'
 import { serveInternalDocument } from './documents/documents.ts'
@@ -39,6 +39,7 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
   app.addHook('onRequest', (request, _reply, done) => {
     ownPaths.refuseUnknownMethod(request.method, request.url.split('?', 1)[0]!)
     refuseInvalid(request.raw, request.host)
+    refuseForeignTarget(request.raw)
     refuseDoubled(request.raw.rawHeaders, 'authorization')
     done()
   })

@@ -4,6 +4,7 @@ import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fas
 import type { Certificate } from '../config/certificate.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
+import { originFormOf } from './absolute-form.ts'
 import { readBodies } from './bodies.ts'
 import { serveInTurn } from './connection/connection.ts'
 import { type ClosingReason, limitConnections } from './connection/limit.ts'
@@ -98,6 +99,8 @@ export function createServer({
 /** Settings of Fastify that no listener of ours has otherwise. */
 const FIXED = {
   childLoggerFactory: requestLog,
+  // Before the router reads the target, so that what is judged is what is routed.
+  rewriteUrl: request => originFormOf(request as IncomingMessage),
   genReqId: request => traceIdOf(request as IncomingMessage),
   requestTimeout: 0,
   forceCloseConnections: 'idle',

@@ -1,7 +1,7 @@
 import { headerOf } from '../attack/http-reader.ts'
 import { runNginx } from '../nginx.ts'
 import { freePort } from '../ports.ts'
-import { judgeProof, type Witness } from './run.ts'
+import { judgeProof, originForm, type Witness } from './run.ts'
 
 /** A real nginx as the backend of a gateway in Profile 1: it says by its own reading of the path what a request should have proved. */
 export interface NginxWitness extends Witness {
@@ -43,8 +43,9 @@ export async function startNginx(): Promise<NginxWitness> {
       const needed = sent.method === 'OPTIONS' && access !== 'outside' ? 'none' : access
       const said = proven === '' ? [] : [proven]
       if (needed !== (said[0] ?? 'none')) return `nginx takes it for ${access}, and is told ${proven}`
-      if (headerOf(answer, 'x-target') !== sent.target) return `nginx was asked for ${headerOf(answer, 'x-target')}`
-      return judgeProof(sent, sent.target, said, { profile: 1, exceptions: [] })
+      if (headerOf(answer, 'x-target') !== originForm(sent.target))
+        return `nginx was asked for ${headerOf(answer, 'x-target')}`
+      return judgeProof(sent, originForm(sent.target), said, { profile: 1, exceptions: [] })
     },
     stop: () => nginx.stop(),
   }

@@ -48,7 +48,7 @@ const REST = ['', '/', '/x', '/x/y', '/x.json', '/c/x', '/b/x', '/public/b/x', '
 
 const base = fc
   .tuple(
-    fc.constantFrom(...Array.from({ length: 18 }, () => '/api'), '/API', ''),
+    fc.constantFrom(...Array.from({ length: 18 }, () => '/api'), '/API', '', 'http://x/api', 'http://X/api'),
     fc.constantFrom(...VERSIONS),
     fc.constantFrom(...FIRST),
     fc.constantFrom(...REST),
@@ -148,7 +148,7 @@ const target = fc
   .map(([text, changes, form]) => {
     const changed = changes.reduce((changing, change) => change(changing), text)
     // What does not begin with a slash is refused for that: it need not be most of all.
-    return form === 0 || changed.startsWith('/') ? changed : `/${changed}`
+    return form === 0 || /^(?:\/|http:)/.test(changed) ? changed : `/${changed}`
   })
   // A line end would begin a header: framing has attacks of its own.
   .map(text => text.replace(/[\r\n ]/g, ''))

@@ -130,7 +130,7 @@ class Sender {
     const isSuccess = answer !== null && / 200 /.test(answer.line) && !answer.body.includes('"success":false')
     if (isSuccess && sent.method !== 'HEAD') {
       this.counts.served++
-      return OWN.test(sent.target) ? null : `was served by the gateway itself: ${answer.body.slice(0, 200)}`
+      return OWN.test(originForm(sent.target)) ? null : `was served by the gateway itself: ${answer.body.slice(0, 200)}`
     }
     this.counts.refused++
     return isPlain(sent, this.#options.rules)
@@ -138,6 +138,9 @@ class Sender {
       : null
   }
 }
+
+/** A target in absolute form for the `Host` of these requests is the path in it. */
+export const originForm = (target: string): string => target.replace(/^http:\/\/x(?=\/)/, '')
 
 /** What the gateway itself answers to requests without a session. */
 const OWN = /^\/api\/v1\/public\/b\/(?:captcha|sm2\/public-key|sm2-public-key)(?:\?|$)/
@@ -171,7 +174,7 @@ const RESERVED_NAMES = new Set(RESERVED)
 function judgeArrival(sent: Sent, { line, headers, body }: Message, rules: Rules): string | null {
   const [method = '', target = ''] = line.split(' ')
   if (method !== sent.method) return `arrived as ${method}`
-  if (target !== sent.target) return `arrived as ${target}`
+  if (target !== originForm(sent.target)) return `arrived as ${target}`
   const proven: string[] = []
   let carriesToken = false
   for (const header of headers) {

@@ -41,6 +41,18 @@ inEveryWorld(t, async (t, world) => {
     }
   })
 
+  t.test('a target in absolute form is read for the authority of Host, and refused for any other', async t => {
+    const { host } = new URL(world.internal)
+    const ask = async (path: string): Promise<number> => (await call(world.internal, { path })).status
+    t.equal(await ask(`http://${host}/livez`), 200)
+    t.equal(await ask(`http://${host}/verify/api/v1/public/b/x`), 200)
+    t.equal(await ask(`http://${host}/verify/api/v1/c/x`), 401)
+    for (const foreign of ['http://evil.example', `https://${host}`, `http://u@${host}`]) {
+      t.equal(await ask(`${foreign}/livez`), 400, foreign)
+      t.equal(await ask(`${foreign}/verify/api/v1/public/b/x`), 403, foreign)
+    }
+  })
+
   t.test('nothing of the public port answers on the internal one', async t => {
     t.equal((await call(world.internal, { path: '/api/v1/public/b/captcha' })).status, 404)
   })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { call } from '../caller.ts'
 import { until } from '../forward/world.ts'
 import { open, openEnd, refusalOf } from './stage.ts'
-import { heard, openStage, rawCall } from './world.ts'
+import { heard, openStage, RAW_HANDSHAKE, rawCall } from './world.ts'
 
 /* Who may open a WebSocket, and what becomes of a handshake. */
 
@@ -57,6 +57,28 @@ t.test('a handshake without a live session of the side is refused, and nothing r
   t.match(JSON.parse(refused!.body), { code: 401, success: false, data: null })
   t.match(refused!.headers, { connection: 'close', 'content-type': /json/ })
   t.same(upstream.handshakes, [])
+})
+
+t.test('a handshake in absolute form is for our own authority alone, and its token goes nowhere', async t => {
+  const { world, upstream, login } = await openStage(t)
+  const token = await login('u1')
+  const ask = async (target: string): Promise<string | undefined> => {
+    const { text, socket } = await rawCall(
+      t,
+      world,
+      RAW_HANDSHAKE('none').replace('/api/v1/c/live', target).replace('Authorization: none\r\n', ''),
+    )
+    await until(() => text().includes('\r\n\r\n'))
+    socket.destroy()
+    return /^HTTP\/1\.1 (\d+)/.exec(text())?.[1]
+  }
+  t.equal(await ask(`http://x/api/v1/c/live?a=1&token=${token}`), '101')
+  t.equal(upstream.handshakes[0]?.url, '/api/v1/c/live?a=1')
+  t.equal(upstream.handshakes[0]?.headers['x-login-id'], 'u1')
+  t.equal(await ask('http://x/api/v1/c/live'), '401')
+  t.equal(await ask(`http://y/api/v1/c/live?token=${token}`), '400')
+  t.equal(await ask(`ws://x/api/v1/c/live?token=${token}`), '400')
+  t.equal(upstream.handshakes.length, 1)
 })
 
 t.test('?token= is for handshakes alone', async t => {

@@ -77,15 +77,7 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
     '/api/v1/public/b/;jsessionid=1',
   ],
   'a fragment': ['/api/v1/c#/x', '/docs#/api/v1/sys/u', '/api/v1/c/x?a#b'],
-  'another form than a path': [
-    'http://x/api/v1/sys/session/page',
-    'HTTP://x/api/v1/c/x',
-    'https://evil.example/api/v1/c/x',
-    '*',
-    'api/v1/c/x',
-    '?/api/v1/c/x',
-    'x:80',
-  ],
+  'another form than a path': ['https://evil.example/api/v1/c/x', '*', 'api/v1/c/x', '?/api/v1/c/x', 'x:80'],
   'an escaped control': [
     '/api/v1/c/%00',
     '/api/v1/sys/u%00/../../public/b/x',
