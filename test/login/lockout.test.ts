@@ -33,6 +33,21 @@ for (const [which, name] of NAMES) {
   })
 }
 
+for (const [what, password] of [
+  ['are no ciphertext', 'zz'],
+  ['are empty', ''],
+  ['are encrypted for another key', '04'.padEnd(220, 'a')],
+] as const) {
+  t.test(`passwords that ${what} lock a name and an address like wrong ones`, async t => {
+    const desk = await openDesk({ lockout: { address_failures: 6 } })
+    t.teardown(desk.close)
+    for (let i = 0; i < 5; i++) t.equal(await desk.attempt('admin', '', { password }), 'WRONG_CREDENTIALS')
+    t.equal(await desk.attempt('admin', PASSWORD), 'DISABLED')
+    t.equal(await desk.attempt('unknown', '', { password }), 'WRONG_CREDENTIALS')
+    t.equal(await desk.attempt('other', PASSWORD), 'TOO_MANY_ATTEMPTS')
+  })
+}
+
 t.test('a lockout disables the login id, and only that one', async t => {
   const desk = await openDesk({ accounts: [account('Admin'), account('other')] })
   t.teardown(desk.close)

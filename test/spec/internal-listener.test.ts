@@ -6,12 +6,18 @@ inEveryWorld(t, async (t, world) => {
   const path = '/operations/v1/business/get-login-type'
 
   t.test('the operations need the shared secret', async t => {
+    const { secret } = world.settings.internal
+    const other = (character: string | undefined): string => (character === 'x' ? 'y' : 'x')
     for (const token of [
       undefined,
       '',
       'wrong',
-      `${world.settings.internal.secret}x`,
-      world.settings.internal.secret.slice(0, -1),
+      `${secret}x`,
+      secret.slice(0, -1),
+      // Of the right length.
+      'x'.repeat(secret.length),
+      other(secret[0]) + secret.slice(1),
+      secret.slice(0, -1) + other(secret.at(-1)),
     ]) {
       const answer = await call(world.internal, {
         method: 'POST',
