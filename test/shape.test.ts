@@ -110,7 +110,7 @@ const KNOWERS: Record<string, RegExp> = {
   ioredis: /^store\/redis\/[^/]+\.ts$/,
   lmdb: /^store\/embedded\/[^/]+\.ts$/,
   'sm-crypto': /^login\/sm2[^/]*\.ts$/,
-  'svg-captcha': /^login\/captcha-image\.ts$/,
+  'svg-captcha': /^login\/captcha-outlines\.ts$/,
   '@resvg/resvg-js': /^login\/captcha-image\.ts$/,
   piscina: /^login\/[^/]*\.ts$/,
   bcrypt: /^account\/hash\.ts$/,

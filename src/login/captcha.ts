@@ -32,8 +32,8 @@ export interface CaptchaOptions {
   draw(text: string): Promise<string>
 }
 
-/** Upper case without look-alikes, also of their lower-case forms: no 0 O, 1 I, 2 Z, 5 S, 8 B, U V. */
-const CHARACTERS = 'ACDEFGHJKLMNPQRTUWXY34679'
+/** Upper case without look-alikes, also of their lower-case forms: no 0 O, 1 I L, 2 Z, 5 S, 8 B, U V J, E F, K X, M N. */
+export const CHARACTERS = 'ACDFGHMPQRTUWXY34679'
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Bound on what unanswered captchas take in the store. */
 const MAX_OUTSTANDING = 100_000
