@@ -25,28 +25,33 @@ const CLOSE_FRAME = 8
 const PONG = 10
 const MAX_CONTROL_PAYLOAD = 125
 const MASK_BYTES = 4
-/** A length of which a byte is still to come is not larger than this, or it was refused. */
+/** No message is longer. */
 const MAX_LENGTH = Number.MAX_SAFE_INTEGER
 
-/** The part of a frame that the next byte belongs to. */
-const Part = { first: 0, second: 1, length: 2, mask: 3, payload: 4 } as const
+const NOTHING = Buffer.alloc(0)
+
+/** What `read` stops in front of: nothing, the next frame, or a close frame. */
+export type Until = 'end' | 'frame' | 'close'
 
 /**
  * Follows the frames of one direction as they pass in pieces of any size. Without extensions, so the reserved bits are 0
- * (5.2). `isMasked` says whether the sender masks, as callers have to (5.1).
+ * (5.2). `isMasked` says whether the sender masks, as clients have to (5.1). The head of a frame passes whole and checked
+ * or not at all: so whatever is wrong with a frame, it is found between two frames, where a close frame can be put.
  */
 export class FrameReader {
   /** What was wrong, once something was: nothing is read any more. */
   fault: CloseCode | null = null
   /** Whether a close frame has passed: no frame may follow it. */
   isClosed = false
+  /** Whether a close frame is next, where `read` was to stop in front of it. */
+  isAtClose = false
   readonly #isMasked: boolean
   readonly #maxMessage: number
-  #part: number = Part.first
-  /** Bytes that are left of the part. */
-  #left = 1
+  /** The beginning of a head, until the rest of it comes. */
+  #held: Buffer = NOTHING
+  /** Bytes that are left of the mask and the payload. */
+  #left = 0
   #opcode = 0
-  #length = 0
   /** Whether a message is under way whose last frame is still to come, */
   #isFragmented = false
   /** and how many bytes of the message there have been. */
@@ -59,93 +64,83 @@ export class FrameReader {
 
   /** Whether everything that passed was whole frames: another one could be put in here. */
   get isBetweenFrames(): boolean {
-    return this.#part === Part.first
+    return this.#left === 0
   }
 
   /**
-   * Reads on and answers how many bytes belong to frames that may pass: all of them, but where there was a fault, and where
-   * a close frame ended, and, with `toEndOfFrame`, where the present frame ends.
+   * Reads on and answers the bytes that may pass: all of them, but those of a frame with a fault, what follows a close
+   * frame, and what `until` excludes. The beginning of a head is held back, and passes with the rest of it.
    */
-  read(bytes: Buffer, toEndOfFrame = false): number {
+  read(bytes: Buffer, until: Until = 'end'): Buffer {
+    const all = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes])
+    const passed = this.#readOn(all, until)
+    this.#held = NOTHING
+    if (passed === all.length) return all
+    const isPartOfHead = this.fault === null && !this.isClosed && !this.isAtClose && until !== 'frame'
+    if (isPartOfHead) this.#held = Buffer.from(all.subarray(passed))
+    return all.subarray(0, passed)
+  }
+
+  #readOn(bytes: Buffer, until: Until): number {
     let at = 0
     while (at < bytes.length && this.fault === null && !this.isClosed) {
-      if (toEndOfFrame && this.isBetweenFrames) return at
-      at += this.#part >= Part.mask ? this.#skip(bytes.length - at) : this.#take(bytes[at]!)
-      if (this.#left === 0) this.#next()
+      if (this.#left === 0) {
+        if (until === 'frame') return at
+        const head = this.#readHead(bytes, at, until)
+        if (head === 0) return at
+        at += head
+      }
+      const skipped = Math.min(this.#left, bytes.length - at)
+      this.#left -= skipped
+      at += skipped
+      if (this.#left === 0) this.isClosed = this.#opcode === CLOSE_FRAME
+      if (until === 'frame' && this.#left === 0) return at
     }
     return at
   }
 
-  #skip(available: number): number {
-    const skipped = Math.min(this.#left, available)
-    this.#left -= skipped
-    return skipped
-  }
-
-  #take(byte: number): 0 | 1 {
-    if (this.#part === Part.first) this.fault = this.#faultOfFirst(byte)
-    else if (this.#part === Part.second) this.fault = this.#faultOfSecond(byte)
-    else this.#length = Math.min(this.#length * 256 + byte, MAX_LENGTH)
+  /** How long the head at this place is, without its mask; 0 with a fault, or when part of it is still to come. */
+  #readHead(bytes: Buffer, at: number, until: Until): number {
+    const first = bytes[at]!
+    this.fault = this.#faultOfFirst(first)
+    const second = bytes[at + 1]
+    if (this.fault !== null || second === undefined) return 0
+    const opcode = first & 0x0f
+    this.fault = this.#faultOfSecond(opcode, second)
+    const seven = second & 0x7f
+    const extended = seven < 126 ? 0 : seven === 126 ? 2 : 8
+    if (this.fault !== null || bytes.length - at < 2 + extended) return 0
+    if (until === 'close' && opcode === CLOSE_FRAME) {
+      this.isAtClose = true
+      return 0
+    }
+    const length =
+      extended === 0 ? seven : extended === 2 ? bytes.readUInt16BE(at + 2) : Number(bytes.readBigUInt64BE(at + 2))
+    this.fault = this.#faultOfLength(opcode, length)
     if (this.fault !== null) return 0
-    this.#left--
-    return 1
+    this.#opcode = opcode
+    if (opcode < CLOSE_FRAME) this.#isFragmented = (first & 0x80) === 0
+    this.#left = length + (this.#isMasked ? MASK_BYTES : 0)
+    return 2 + extended
   }
 
   #faultOfFirst(byte: number): CloseCode | null {
     const isLast = (byte & 0x80) !== 0
     const opcode = byte & 0x0f
-    this.#opcode = opcode
     if ((byte & 0x70) !== 0) return CLOSE.protocolError
     if (opcode >= CLOSE_FRAME) return isLast && opcode <= PONG ? null : CLOSE.protocolError
     const isRightTime = this.#isFragmented ? opcode === CONTINUATION : opcode === TEXT || opcode === BINARY
-    this.#isFragmented = !isLast
     return isRightTime ? null : CLOSE.protocolError
   }
 
-  #faultOfSecond(byte: number): CloseCode | null {
-    this.#length = byte & 0x7f
+  #faultOfSecond(opcode: number, byte: number): CloseCode | null {
     if (byte >= 0x80 !== this.#isMasked) return CLOSE.protocolError
-    return this.#opcode >= CLOSE_FRAME && this.#length > MAX_CONTROL_PAYLOAD ? CLOSE.protocolError : null
+    return opcode >= CLOSE_FRAME && (byte & 0x7f) > MAX_CONTROL_PAYLOAD ? CLOSE.protocolError : null
   }
 
-  /** A part is over: goes on to the next one that has any bytes. */
-  #next(): void {
-    if (this.#part === Part.first) this.#enter(Part.second, 1)
-    else if (this.#part === Part.second && this.#length >= 126) this.#enterLength(this.#length === 126 ? 2 : 8)
-    else if (this.#part < Part.mask) this.#enterMask()
-    else if (this.#part === Part.mask) this.#enterPayload()
-    else this.#endFrame()
-  }
-
-  #enterLength(bytes: number): void {
-    this.#length = 0
-    this.#enter(Part.length, bytes)
-  }
-
-  #enterMask(): void {
-    this.fault = this.#faultOfLength()
-    if (this.#isMasked) this.#enter(Part.mask, MASK_BYTES)
-    else this.#enterPayload()
-  }
-
-  #enterPayload(): void {
-    if (this.#length > 0) this.#enter(Part.payload, this.#length)
-    else this.#endFrame()
-  }
-
-  #endFrame(): void {
-    this.isClosed = this.#opcode === CLOSE_FRAME
-    this.#enter(Part.first, 1)
-  }
-
-  #enter(part: number, bytes: number): void {
-    this.#part = part
-    this.#left = bytes
-  }
-
-  #faultOfLength(): CloseCode | null {
-    if (this.#opcode >= CLOSE_FRAME) return null
-    this.#message = this.#opcode === CONTINUATION ? this.#message + this.#length : this.#length
+  #faultOfLength(opcode: number, length: number): CloseCode | null {
+    if (opcode >= CLOSE_FRAME) return null
+    this.#message = opcode === CONTINUATION ? this.#message + length : length
     return this.#message > this.#maxMessage ? CLOSE.tooBig : null
   }
 }

@@ -35,6 +35,8 @@ export class Tunnel {
   readonly #fromUpstream = new FrameReader(false)
   readonly #onClosed: TunnelOptions['onClosed']
   #closing: CloseCode | null = null
+  /** Whether the caller still gets what the upstream answers to the frames before a bad one. */
+  #awaitsUpstream = false
   /** Whether the caller has been sent all that it will be. */
   #isDone = false
   #parting: NodeJS.Timeout | null = null
@@ -76,16 +78,37 @@ export class Tunnel {
 
   /** Closes both ends with this code: at once, or as soon as the frame is over that the caller is being sent. */
   close(code: CloseCode): void {
-    if (this.#closing !== null) return
+    if (this.#closing === null) this.#close(code, code)
+    else if (this.#awaitsUpstream) {
+      this.#awaitsUpstream = false
+      if (this.#fromUpstream.isBetweenFrames) this.#sayGoodbye(this.#closing)
+    }
+  }
+
+  #close(code: CloseCode, toUpstream: CloseCode): void {
     this.#closing = code
     const upstream = this.#upstream
     // What is left of the caller's last frame is not waited for: then the upstream sees a broken connection.
     if (this.#fromCaller.isBetweenFrames && !this.#fromCaller.isClosed && upstream.writable) {
-      upstream.write(closeFrame(code, REASONS[code], { isMasked: true }))
+      upstream.write(closeFrame(toUpstream, REASONS[toUpstream], { isMasked: true }))
     }
     this.#caller.resume()
     this.#partWithin(CLOSING_LIMIT)
-    if (this.#fromUpstream.isBetweenFrames) this.#sayGoodbye(code)
+    if (!this.#awaitsUpstream && this.#fromUpstream.isBetweenFrames) this.#sayGoodbye(code)
+  }
+
+  /**
+   * A bad frame of the caller's: the upstream has those before it and is asked to close; what it answers until then goes on
+   * to the caller, and then the code.
+   */
+  #closeBehindAnswers(code: CloseCode): void {
+    this.#awaitsUpstream = this.#upstream.writable && this.#upstream.readable && !this.#fromUpstream.isClosed
+    this.#close(code, code)
+    if (!this.#awaitsUpstream) return
+    this.#after(CLOSING_LIMIT, () => {
+      this.#partWithin(CLOSING_LIMIT)
+      this.close(code)
+    })
   }
 
   #sayGoodbye(code: CloseCode): void {
@@ -101,20 +124,23 @@ export class Tunnel {
 
   readonly #onCallerData = (bytes: Buffer): void => {
     if (this.#closing !== null) return
-    const passed = this.#fromCaller.read(bytes)
-    if (passed > 0 && !send(bytes, passed, this.#upstream)) this.#caller.pause()
-    if (this.#fromCaller.fault !== null) this.close(this.#fromCaller.fault)
+    if (!send(this.#fromCaller.read(bytes), this.#upstream)) this.#caller.pause()
+    if (this.#fromCaller.fault !== null) this.#closeBehindAnswers(this.#fromCaller.fault)
   }
 
   readonly #onUpstreamData = (bytes: Buffer): void => {
     if (this.#isDone) return
-    const passed = this.#fromUpstream.read(bytes, this.#closing !== null)
-    if (passed > 0 && !send(bytes, passed, this.#caller)) this.#upstream.pause()
-    if (this.#fromUpstream.fault !== null) this.#breakOff()
-    else if (this.#closing !== null && this.#fromUpstream.isBetweenFrames) this.#sayGoodbye(this.#closing)
+    const reader = this.#fromUpstream
+    const until = this.#closing === null ? 'end' : this.#awaitsUpstream ? 'close' : 'frame'
+    if (!send(reader.read(bytes, until), this.#caller)) this.#upstream.pause()
+    if (this.#closing === null) {
+      if (reader.fault !== null) this.#close(CLOSE.badGateway, reader.fault)
+    } else if (reader.fault !== null || reader.isAtClose || (until === 'frame' && reader.isBetweenFrames)) {
+      this.#sayGoodbye(this.#closing)
+    }
   }
 
-  /** The upstream sends what is no frame, or leaves in the middle of one: nothing can be put behind that. */
+  /** The upstream leaves in the middle of a frame: nothing can be put behind that. */
   #breakOff(): void {
     this.#closing ??= CLOSE.badGateway
     this.#isDone = true
@@ -124,7 +150,8 @@ export class Tunnel {
   readonly #onUpstreamEnd = (): void => {
     if (!this.#fromUpstream.isBetweenFrames) this.#breakOff()
     else if (this.#fromUpstream.isClosed) this.#part(this.#caller)
-    else this.close(CLOSE.badGateway)
+    else if (this.#closing === null) this.close(CLOSE.badGateway)
+    else this.#sayGoodbye(this.#closing)
   }
 
   readonly #onUpstreamClosed = (): void => {
@@ -152,14 +179,17 @@ export class Tunnel {
   }
 
   #partWithin(limit: number): void {
-    if (this.#parting !== null) clearTimeout(this.#parting)
-    this.#parting = setTimeout(() => {
+    this.#after(limit, () => {
       this.#caller.destroy()
       this.#upstream.destroy()
-    }, limit)
+    })
+  }
+
+  #after(limit: number, then: () => void): void {
+    if (this.#parting !== null) clearTimeout(this.#parting)
+    this.#parting = setTimeout(then, limit)
   }
 }
 
 /** Answers whether more may follow at once. */
-const send = (bytes: Buffer, length: number, to: Socket): boolean =>
-  !to.writable || to.write(length === bytes.length ? bytes : bytes.subarray(0, length))
+const send = (bytes: Buffer, to: Socket): boolean => bytes.length === 0 || !to.writable || to.write(bytes)
