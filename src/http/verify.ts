@@ -49,9 +49,8 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
     scope.setErrorHandler((fault, request, reply) => refuse(envelopes, fault, request, reply))
     const byHeaders = answer(options, originalFromHeaders)
-    scope.get(PATH, { exposeHeadRoute: false, config: { description: describeVerify } }, byHeaders)
     // Some proxies ask with the method of the original request.
-    scope.route({ method: [...METHODS].filter(method => method !== 'GET'), url: PATH, handler: byHeaders })
+    scope.route({ method: [...METHODS], url: PATH, config: { description: describeVerify }, handler: byHeaders })
     scope.route({ method: [...METHODS], url: `${PATH}/*`, handler: answer(options, originalFromPath) })
   })
 }

@@ -59,7 +59,8 @@ for (const [what, options] of CONFIGURATIONS) {
     const operations = routes.filter(route => /^POST \/operations\/v1\/(business|consumer)\/[a-z-]+$/.test(route))
     t.equal(operations.length, 2 * operationNames(PROFILES[world.profile]).length)
     const probes = routes.filter(route => !operations.includes(route))
-    t.same(probes, ['GET /livez', 'GET /metrics', 'GET /readyz', 'GET /verify'])
+    const verify = ['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT'].map(method => `${method} /verify`)
+    t.same(probes.sort(), ['GET /livez', 'GET /metrics', 'GET /readyz', ...verify].sort())
   })
 }
 
@@ -94,4 +95,48 @@ t.test('a token goes where the configuration says', async t => {
     in: 'header',
     name: 'X-Token',
   })
+})
+
+t.test('what the document says of a query is what is checked', async t => {
+  const world = await open(t, { config: { errors: { http_status: 'native' } } })
+  const token = await world.gateway.sides.business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
+  const { paths } = (await world.get('/openapi.json')).json()
+  const schemaOf = (route: string, name: string) =>
+    paths[`/api/v1/sys/session/${route}`].get.parameters.find((one: { name: string }) => one.name === name).schema
+  const ask = (route: string, query: string) => world.get(`/api/v1/sys/session/${route}?${query}`, token)
+
+  for (const name of ['current', 'size']) {
+    const { minimum, maximum } = schemaOf('page', name)
+    for (const [value, status] of [
+      [minimum, 200],
+      [maximum, 200],
+      [minimum - 1, 400],
+      [maximum + 1, 400],
+    ])
+      t.equal((await ask('page', `${name}=${value}`)).status, status, `${name}=${value}`)
+  }
+  for (const route of ['tokens', 'disabled']) {
+    const pattern = new RegExp(schemaOf(route, 'user_id').pattern, 'u')
+    for (const id of ['1', 'a@b:c', '', 'a b', 'a\u0015', '中', 'x'.repeat(128), 'x'.repeat(129)]) {
+      const { status } = await ask(route, `user_id=${encodeURIComponent(id)}`)
+      t.equal(status, pattern.test(id) ? 200 : 400, `${route}: ${id}`)
+    }
+  }
+})
+
+t.test('the answers of /verify to every method are described', async t => {
+  const world = await open(t, {})
+  const item = (await call(world.internal, { path: '/openapi.json' })).json().paths['/verify']
+  for (const method of ['GET', 'POST', 'OPTIONS']) {
+    for (const [path, status] of [
+      ['/api/v1/public/b/x', 200],
+      ['/api/v1/b/x', method === 'OPTIONS' ? 200 : 401],
+      ['/x', method === 'OPTIONS' ? 200 : 403],
+    ] as const) {
+      const headers = { 'x-original-uri': path, 'x-original-method': method }
+      const answer = await call(world.internal, { method, path: '/verify', headers })
+      t.equal(answer.status, status, `${method} ${path}`)
+      t.ok(item[method.toLowerCase()].responses[answer.status], `${method} ${answer.status} is described`)
+    }
+  }
 })

@@ -79,8 +79,10 @@ export function collectDescriptions(app: FastifyInstance): readonly DescribedRou
   app.addHook('onRoute', ({ method, url, config }) => {
     const { description } = config ?? {}
     // What is said of GET holds for the HEAD that stands beside it.
-    if (description !== undefined && method !== 'HEAD')
-      described.push({ method: String(method), path: url, description })
+    if (description === undefined) return
+    for (const one of [method].flat()) {
+      if (one !== 'HEAD') described.push({ method: one, path: url, description })
+    }
   })
   return described
 }

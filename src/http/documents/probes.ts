@@ -1,4 +1,4 @@
-import type { Description } from './description.ts'
+import type { Description, PlainAnswer } from './description.ts'
 import { type JsonSchema, list, object, text, whole } from './json-schema.ts'
 
 const state = (...values: string[]): JsonSchema => text('How it is.', { enum: values })
@@ -73,6 +73,14 @@ export const describeMetrics: Description = {
   ],
 }
 
+const refusal = (status: number, what: string, code: number, message: string): PlainAnswer => ({
+  status,
+  what,
+  type: 'application/json',
+  schema: { $ref: '#/components/schemas/Refusal' },
+  example: { code, message, data: null, success: false, trace_id: '0af7651916cd43dd8448eb211c80319c' },
+})
+
 export const describeVerify: Description = {
   ...probe,
   summary: 'The decision of the gate, for proxies that forward themselves',
@@ -87,5 +95,13 @@ export const describeVerify: Description = {
       schema: { type: 'string' },
       example: '',
     },
+    refusal(401, 'A session is missing.', 401, 'Not logged in'),
+    refusal(
+      403,
+      'It is refused whatever the session; `code` says how the gateway itself would answer.',
+      404,
+      'Not found',
+    ),
+    refusal(503, 'The store does not answer.', 503, 'Service unavailable'),
   ],
 }

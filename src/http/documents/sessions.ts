@@ -83,7 +83,7 @@ const Bar = object({
 const USER_QUERY: Parameter = {
   name: 'user_id',
   description: 'Login id of the user.',
-  schema: { type: 'string' },
+  schema: { type: 'string', pattern: '^[A-Za-z0-9._@:-]{1,128}$' },
   required: true,
 }
 
@@ -91,7 +91,7 @@ const PAGE_QUERY: readonly Parameter[] = [
   {
     name: 'current',
     description: 'Number of the page; `page` means the same.',
-    schema: { type: 'integer', default: 1 },
+    schema: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 },
   },
   { name: 'size', description: 'Users on a page.', schema: { type: 'integer', minimum: 1, maximum: 100, default: 10 } },
   {

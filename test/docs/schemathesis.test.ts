@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openWorld, type World } from '../world.ts'
+
+/* Documents promise what is checked: requests generated from them are answered as they say. */
+
+const SCHEMATHESIS = [
+  process.env.SCHEMATHESIS,
+  ...(process.env.PATH ?? '').split(delimiter).map(folder => join(folder, 'schemathesis')),
+].find(path => path !== undefined && existsSync(path))
+const skip = SCHEMATHESIS === undefined ? 'LEFT OUT: no schemathesis on PATH and none in $SCHEMATHESIS' : false
+
+/**
+ * What no document can say: which captcha is outstanding, and whose token is live. Requests of the right form are refused
+ * there with 400 for their values.
+ */
+const BY_VALUE = [
+  '/api/v1/public/b/login',
+  '/api/v1/public/c/login',
+  '/api/v1/sys/session/exit-token',
+  '/api/v1/client/session/exit-token',
+  '/operations/v1/business/kickout-token',
+  '/operations/v1/consumer/kickout-token',
+]
+
+const SETTINGS = BY_VALUE.map(
+  path => `[[operations]]
+include-path = "${path}"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403"]
+`,
+).join('\n')
+
+function run(
+  t: Test,
+  base: string,
+  authorization: string,
+  only: string[] = [],
+): Promise<{ code: number; said: string }> {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-schemathesis-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const settings = join(folder, 'schemathesis.toml')
+  writeFileSync(settings, SETTINGS)
+  const header = `Authorization: Bearer ${authorization}`
+  const more = ['--header', header, '--max-examples', '10', '--seed', '1', '--no-color', ...only]
+  const args = ['--config-file', settings, 'run', `${base}/openapi.json`, '--url', base, ...more]
+  return new Promise(resolve => {
+    execFile(SCHEMATHESIS!, args, { cwd: folder, maxBuffer: 2 ** 26 }, (fault, output, errors) =>
+      resolve({ code: fault === null ? 0 : Number(fault.code), said: output + errors }),
+    )
+  })
+}
+
+async function open(t: Test, profile: 1 | 2): Promise<World> {
+  const config = { session_administration: true, errors: { http_status: 'native' } }
+  const login = { consumer: { kind: 'file', path: 'consumers.yaml' } }
+  const world = await openWorld({ profile, config: { ...config, login } })
+  t.teardown(() => world.close())
+  return world
+}
+
+for (const profile of [1, 2] as const) {
+  t.test(`profile ${profile}: schemathesis finds nothing`, { skip }, async t => {
+    const world = await open(t, profile)
+    const { business, consumer } = world.gateway.sides
+    const roles = ['SUPER_ADMIN']
+    const admin = await business.login(undefined, 'admin-7531', { roles })
+    // A logout ends the session that the other calls need: it is tried with one of its own.
+    for (const [what, base, authorization, only] of [
+      ['public', world.url, admin, ['--exclude-path-regex', '/logout$']],
+      [
+        'logout, B side',
+        world.url,
+        await business.login(undefined, '8', { roles }),
+        ['--include-path', '/api/v1/b/logout'],
+      ],
+      ['logout, C side', world.url, await consumer.login(undefined, '8'), ['--include-path', '/api/v1/c/logout']],
+      ['internal', world.internal, world.settings.internal.secret, []],
+    ] as [string, string, string, string[]][]) {
+      const { code, said } = await run(t, base, authorization, only)
+      t.equal(code, 0, what)
+      t.comment(code === 0 ? said.slice(said.indexOf('= SUMMARY =')) : said)
+    }
+  })
+}
