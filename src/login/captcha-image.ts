@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { Resvg } from '@resvg/resvg-js'
 import { faceOf, linesAcross, moved, type Outline, type Point, pointsOf } from './captcha-outlines.ts'
 
@@ -119,5 +120,4 @@ function rangeOf(outline: Outline, axis: 0 | 1): { least: number; size: number; 
   return { least, size: most - least, middle: (least + most) / 2 }
 }
 
-/** How a picture is bent is no secret; its text is, and that comes from elsewhere. */
-const between = (least: number, most: number): number => least + Math.random() * (most - least)
+const between = (least: number, most: number): number => least + (randomInt(2 ** 32) / 2 ** 32) * (most - least)
