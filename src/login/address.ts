@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
  * What attempts are counted by: an IPv4 address, or the /64 of an IPv6 address, since a client is given a whole /64 and
  * could come from another address of it each time. An IPv4 address written as IPv6 is the IPv4 address.
  */
-export function networkOf(address: string): string {
+export function networkOf(address: string | undefined): string {
   const plain = plainAddress(address)
   return isIP(plain) === 6 ? prefixOf(plain, 64) : plain.slice(0, 64)
 }
@@ -13,14 +13,17 @@ export function networkOf(address: string): string {
  * The network around it, for whoever has many addresses: the /24 of an IPv4 address, the /48 of an IPv6 address, which is
  * what a site is given (RFC 6177). `null` for what is no address, such as the name of a socket.
  */
-export function siteOf(address: string): string | null {
+export function siteOf(address: string | undefined): string | null {
   const plain = plainAddress(address)
   if (isIP(plain) === 6) return prefixOf(plain, 48)
   return isIP(plain) === 4 ? `${plain.slice(0, plain.lastIndexOf('.'))}.0/24` : null
 }
 
-/** An address without its zone; an IPv4 address that is written as IPv6 in its own form. */
-function plainAddress(address: string): string {
+/**
+ * An address without its zone; an IPv4 address that is written as IPv6 in its own form. A connection that has ended
+ * meanwhile has no address.
+ */
+function plainAddress(address = ''): string {
   const plain = address.split('%', 1)[0] ?? ''
   if (isIP(plain) !== 6) return plain
   const groups = groupsOf(plain)

@@ -2,7 +2,8 @@ import t from 'tap'
 import { networkOf, siteOf } from '../../src/login/address.ts'
 import { openDesk, PASSWORD, reasonOf, refusalOf } from './desk.ts'
 
-const NETWORKS: readonly (readonly [string, string])[] = [
+const NETWORKS: readonly (readonly [string | undefined, string])[] = [
+  [undefined, ''],
   ['192.0.2.1', '192.0.2.1'],
   ['::ffff:192.0.2.1', '192.0.2.1'],
   ['::FFFF:c000:201', '192.0.2.1'],
@@ -21,7 +22,7 @@ const NETWORKS: readonly (readonly [string, string])[] = [
 ]
 
 t.test('attempts are counted by IPv4 address, and by the /64 of an IPv6 address', async t => {
-  for (const [address, network] of NETWORKS) t.equal(networkOf(address), network, address)
+  for (const [address, network] of NETWORKS) t.equal(networkOf(address), network, String(address))
 })
 
 const SITES: readonly (readonly [string, string | null])[] = [
