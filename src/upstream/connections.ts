@@ -66,6 +66,13 @@ export class Connections {
     return this.#waiting.size
   }
 
+  /** Whether a request that may take long leaves half of the connections to others, and half of its client's share. */
+  admitsSlow(client: string): boolean {
+    return (
+      this.#waiting.size === 0 && 2 * (this.open + 1) <= this.#options.settings.limit && this.#inUse.hasHalf(client)
+    )
+  }
+
   /** Never throws; a request that cannot be sent is told to the receiver. */
   dispatch(request: UpstreamRequest, receiver: Receiver): void {
     if (this.#isClosed) receiver.onError(new TargetBusy('the gateway has closed its connections'))

@@ -12,6 +12,11 @@ export class Shares {
     return (this.#held.get(client) ?? 0) < this.#limit
   }
 
+  /** Whether it can hold one more and leave half of its places free. */
+  hasHalf(client: string): boolean {
+    return 2 * ((this.#held.get(client) ?? 0) + 1) <= this.#limit
+  }
+
   enter(client: string): void {
     this.#held.set(client, (this.#held.get(client) ?? 0) + 1)
   }

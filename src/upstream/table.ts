@@ -55,6 +55,8 @@ export interface Upstream {
   next(): HttpTarget | null
   /** The one to try when these came to nothing; `null` when all did. */
   another(tried: readonly HttpTarget[]): HttpTarget | null
+  /** Whether a request that may take long leaves enough connections to others, whichever target it goes to. */
+  admitsSlow(client: string): boolean
   /** Begins to check the targets, where that is configured. */
   start(): void
   close(): void
@@ -158,6 +160,7 @@ function createUpstream(settings: UpstreamSettings, circumstances: UpstreamCircu
     forwardedPath: path => (rewrite === undefined ? path : replacePrefix(path, match, rewrite)),
     next: () => (targets.length === 0 ? null : balance.next()),
     another: tried => balance.another(tried),
+    admitsSlow: client => targets.every(target => target.admitsSlow(client)),
     start() {
       for (const check of checks) check.start()
     },

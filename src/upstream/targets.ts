@@ -102,6 +102,11 @@ export class HttpTarget {
     return waiting > 0 || 4 * open > 3 * this.#options.connections.limit
   }
 
+  /** Whether a request that may take long leaves half of the connections to others, and half of its client's share. */
+  admitsSlow(client: string): boolean {
+    return this.#connections.admitsSlow(client)
+  }
+
   status(): TargetStatus {
     const { open, waiting } = this.#connections
     return { target: this.url, state: this.standing.state(this.#options.clock.now()), open, waiting }

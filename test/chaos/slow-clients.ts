@@ -1,7 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { createServer, request as httpRequest } from 'node:http'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { request as httpRequest } from 'node:http'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { runNginx, withoutNginx } from '../nginx.ts'
 import { freePort } from '../ports.ts'
@@ -18,7 +19,7 @@ const CONNECTIONS = 1100
 const LASTS = 25
 const ASK_EVERY = 100
 const PATIENCE = 5000
-const LARGE = Buffer.alloc(2 ** 20, 'x')
+const LARGE_BYTES = 2 ** 20
 
 const SMALL_PATH = '/api/v1/public/c/small'
 const LARGE_PATH = '/api/v1/public/c/large'
@@ -79,19 +80,26 @@ export async function* measureSlowClients(build: string | undefined, only = ''):
   }
 }
 
+/** A process of its own, fast enough that nothing waits for it: nginx, which reads a body whole before it answers. */
 async function startBackend(): Promise<Server> {
-  const server = createServer((request, response) => {
-    request.resume().on('end', () => response.end(request.url === LARGE_PATH ? LARGE : 'small'))
-    request.on('error', () => {})
-  })
-  const port = await freePort()
-  server.listen(port, '127.0.0.1', 4096)
-  await once(server, 'listening')
+  if (withoutNginx !== false) throw new Error(withoutNginx)
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-slow-clients-'))
+  chmodSync(folder, 0o755)
+  writeFileSync(join(folder, 'large'), Buffer.alloc(LARGE_BYTES, 'x'))
+  const [port, inner] = [await freePort(), await freePort()]
+  const answers = `server { listen 127.0.0.1:${inner} backlog=4096; location / { return 200 small; } }`
+  const large = `location = ${LARGE_PATH} { alias ${folder}/large; }`
+  const small = `location / { client_max_body_size 0; proxy_pass http://127.0.0.1:${inner}; }`
+  const nginx = await runNginx(
+    port,
+    `${answers} server { listen 127.0.0.1:${port} backlog=4096; ${large} ${small} }`,
+    8192,
+  )
   return {
     url: `http://127.0.0.1:${port}`,
     async stop() {
-      server.closeAllConnections()
-      server.close()
+      await nginx.stop()
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

@@ -1,19 +1,22 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import type { ConnectionSettings } from '../../src/config/upstream-schema.ts'
 import { call } from '../caller.ts'
 import { startUpstream } from '../upstream.ts'
 import { forwardTo, TOKEN, until } from './world.ts'
 
-/* Bodies that come slowly take no connection of an upstream from requests that are there. */
+/* Bodies that come slowly take no connection of an upstream from requests that need it. */
 
 const C = '/api/v1/c/things'
 const LIMIT = 5
+/** So many of them leave half of the connections to others. */
+const ADMITTED = 2
 
-async function open(t: Test) {
+async function open(t: Test, connections: Partial<ConnectionSettings> = { limit: LIMIT, queue: 0 }) {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
-  const world = await forwardTo(t, upstream.url, { connections: { limit: LIMIT, queue: 0 } })
+  const world = await forwardTo(t, upstream.url, { connections })
   const post = async (headers: string, body: string): Promise<Socket> => {
     const socket = connect(world.port, '127.0.0.1')
     t.teardown(() => socket.destroy())
@@ -26,16 +29,17 @@ async function open(t: Test) {
   return { ...world, upstream, post, ask }
 }
 
-t.test('slow small bodies hold no connection of an upstream', async t => {
+t.test('slow small bodies hold few connections of an upstream, and get theirs when they are whole', async t => {
   const { upstream, post, ask } = await open(t)
   const slow: Socket[] = []
   for (let i = 0; i < 4 * LIMIT; i++)
     slow.push(
       await post(i % 2 === 0 ? 'Content-Length: 100' : 'Transfer-Encoding: chunked', i % 2 === 0 ? 'x' : '5\r\nx'),
     )
+  t.ok(await until(() => upstream.requests.length === ADMITTED))
   for (let i = 0; i < 3; i++) t.equal((await ask()).status, 200)
-  t.same(new Set(upstream.requests.map(({ body }) => body)), new Set(['mine']))
-  const last = slow[0]!
+  t.same(new Set(upstream.requests.slice(ADMITTED).map(({ body }) => body)), new Set(['mine']))
+  const last = slow.at(-2)!
   const answer = once(last, 'data')
   last.write('y'.repeat(99))
   t.match(String((await answer)[0]), /^HTTP\/1\.1 200 /)
@@ -46,15 +50,48 @@ t.test('the beginning of a slow large body holds none either, and all of it arri
   const { upstream, post, ask, table } = await open(t)
   const slow: Socket[] = []
   for (let i = 0; i < 2 * LIMIT; i++) slow.push(await post('Content-Length: 3000000', 'x'.repeat(50_000)))
+  t.ok(await until(() => upstream.requests.length === ADMITTED))
   t.equal((await ask()).status, 200)
-  t.equal(upstream.requests.length, 1)
-  const [first, ...others] = slow
+  t.equal(upstream.requests.length, ADMITTED + 1)
+  const [first, ...others] = slow.reverse()
   const answer = once(first!, 'data')
   first!.write('y'.repeat(2_950_000))
   t.match(String((await answer)[0]), /^HTTP\/1\.1 200 /)
   t.equal(upstream.requests.at(-1)!.body, 'x'.repeat(50_000) + 'y'.repeat(2_950_000))
   for (const socket of others) socket.destroy()
   t.ok(await until(() => table.upstreams[0]!.targets[0]!.open === 0))
+})
+
+t.test('a slow body is forwarded as it comes where half of the connections are free', async t => {
+  const { upstream, post, ask } = await open(t)
+  for (const [headers, parts, arrived] of [
+    ['Content-Length: 10', ['hello', 'world'], 'helloworld'],
+    ['Transfer-Encoding: chunked', ['5\r\nhello\r\n', '5\r\nworld\r\n0\r\n\r\n'], 'helloworld'],
+  ] as const) {
+    const before = upstream.requests.length
+    const socket = await post(headers, parts[0])
+    t.ok(await until(() => upstream.requests.length === before + 1))
+    t.notOk(upstream.requests.at(-1)!.complete)
+    const answer = once(socket, 'data')
+    socket.write(parts[1])
+    t.match(String((await answer)[0]), /^HTTP\/1\.1 200 /)
+    t.equal(upstream.requests.at(-1)!.body, arrived)
+  }
+  const [socket] = await Promise.all([post('Content-Length: 10', 'x'), post('Content-Length: 10', 'x')])
+  t.ok(await until(() => upstream.open === ADMITTED))
+  await post('Content-Length: 10', 'x')
+  socket!.destroy()
+  t.ok(await until(() => upstream.requests.length === 5), 'the next one when one of them has left')
+  t.equal((await ask()).status, 200)
+})
+
+t.test('one client address has half of its share in use by slow bodies at most', async t => {
+  const { upstream, post, ask } = await open(t, { limit: 1000, per_address: 4 })
+  for (let i = 0; i < 4; i++) await post('Content-Length: 10', 'x')
+  t.ok(await until(() => upstream.requests.length === 2))
+  const answers = await Promise.all([ask(), ask(), ask(), ask()])
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  t.equal(upstream.requests.filter(({ complete }) => !complete).length, 2)
 })
 
 t.test('a body that came with its head is forwarded as it is', async t => {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../refusal.ts'
 import type { BodyTaker, RequestBody } from '../../upstream/receiver.ts'
+import type { ComingBody, SlowBodies } from './slow-bodies.ts'
 
 /** What of a body is read before anything of its request is forwarded, in bytes: most are whole by then. */
 const READ_FIRST = 65_536
@@ -44,21 +45,31 @@ export class BodyMemory {
   }
 }
 
+/** What all bodies of a process share. */
+export interface SharedByBodies {
+  readonly memory: BodyMemory
+  readonly slow: SlowBodies
+}
+
 /** Receives how the first reading of a body went. */
 export interface FirstReading {
-  /** All of a small body is there, or enough of a large one. */
+  /** Whether the upstream has enough connections for a body that comes slowly. */
+  isAdmitted(): boolean
+  /** All of a small body is there, enough of a large one, or the beginning of a slow one that is admitted. */
   onReady(): void
   onFailed(error: Error): void
 }
 
 /**
- * A client's body, which fails when it has more than `limit` bytes. A small one is read whole before it is forwarded: a
- * slow client holds memory for its own bytes then, and no connection to an upstream. A large one streams. When an upstream
- * answers before it has read everything, the rest is read and thrown away, for a while.
+ * A client's body, which fails when it has more than `limit` bytes. A small one is read whole before it is forwarded, if
+ * it comes at once: a slow client holds memory for its own bytes then, and no connection to an upstream that others need.
+ * Large ones stream, and slow ones where there is room. When an upstream answers before it has read everything, the rest
+ * is read and thrown away, for a while.
  */
-export class CallerBody implements RequestBody {
+export class CallerBody implements RequestBody, ComingBody {
   readonly #request: IncomingMessage
   readonly #memory: BodyMemory
+  readonly #slow: SlowBodies
   #reading: FirstReading | null = null
   #taker: BodyTaker | null = null
   /** Bytes that may still come. */
@@ -68,23 +79,28 @@ export class CallerBody implements RequestBody {
   #firstBytes = 0
   #isWhole = false
 
-  constructor(request: IncomingMessage, limit: number, memory: BodyMemory) {
+  constructor(request: IncomingMessage, limit: number, { memory, slow }: SharedByBodies) {
     this.#request = request
     this.#memory = memory
+    this.#slow = slow
     this.#left = limit
   }
 
-  /** Costs no turn of the event loop where the whole body is there. */
+  /** Reads a body that came with its head, as most do; answers whether it did. Throws when it is too large. */
+  readWhole(): boolean {
+    const request = this.#request
+    if (!request.complete) return false
+    this.#isWhole = true
+    const whole: Buffer | null = request.read()
+    if (whole !== null && !this.#keep(whole)) throw new Refusal('BODY_TOO_LARGE')
+    return true
+  }
+
+  /** Reads the beginning of one that is still coming. */
   readFirst(reading: FirstReading): void {
     const request = this.#request
-    if (request.complete) {
-      this.#isWhole = true
-      const whole: Buffer | null = request.read()
-      if (whole !== null && !this.#keep(whole)) reading.onFailed(new Refusal('BODY_TOO_LARGE'))
-      else reading.onReady()
-      return
-    }
     this.#reading = reading
+    this.#slow.add(this)
     request
       .on('data', this.#onFirstData)
       .on('end', this.#onFirstEnd)
@@ -104,16 +120,21 @@ export class CallerBody implements RequestBody {
 
   #onFirstData = (chunk: Buffer): void => {
     if (!this.#keep(chunk)) this.#onError(new Refusal('BODY_TOO_LARGE'))
-    else if (this.#firstBytes >= READ_FIRST || this.#memory.isFull) this.#ready()
+    else if (this.#firstBytes >= READ_FIRST || this.#memory.isFull) this.forward()
   }
 
   #onFirstEnd = (): void => {
     this.#isWhole = true
-    this.#ready()
+    this.forward()
   }
 
-  #ready(): void {
+  get isAdmitted(): boolean {
+    return this.#reading?.isAdmitted() === true
+  }
+
+  forward(): void {
     const reading = this.#reading
+    this.#slow.delete(this)
     this.#detach()
     if (!this.#isWhole) this.#request.pause()
     this.#reading = null
@@ -153,6 +174,7 @@ export class CallerBody implements RequestBody {
   discard(): void {
     const request = this.#request
     this.#taker = null
+    if (this.#reading !== null) this.#slow.delete(this)
     this.#reading = null
     this.#forgetFirst()
     this.#detach()

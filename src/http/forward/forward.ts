@@ -16,9 +16,10 @@ import { connectionOf } from '../connection/connection.ts'
 import { refuseForUpstream } from '../guards.ts'
 import { isUpgrade, routeUpgrades } from '../websocket/upgrade.ts'
 import type { WebSockets } from '../websocket/websockets.ts'
-import { BodyMemory, CallerBody, CallerLeft, hasBody, refuseTooLarge } from './body.ts'
+import { BodyMemory, CallerBody, CallerLeft, hasBody, refuseTooLarge, type SharedByBodies } from './body.ts'
 import { answerEcho } from './echo.ts'
 import { Exchange } from './exchange.ts'
+import { SlowBodies } from './slow-bodies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -56,7 +57,7 @@ export async function registerForwarding(app: FastifyInstance, options: Forwardi
 export function createForwarder(options: ForwardingOptions) {
   const { table, log, permissions, webSockets, watch } = options
   const outgoingOf = createOutgoing(options)
-  const memory = new BodyMemory()
+  const shared: SharedByBodies = { memory: new BodyMemory(), slow: new SlowBodies() }
 
   return function forward(request: FastifyRequest, reply: FastifyReply): void {
     const { target: asked, verdict, session } = request
@@ -84,8 +85,14 @@ export function createForwarder(options: ForwardingOptions) {
     }
     refuseTooLarge(raw, upstream.bodyLimit)
     connectionOf(raw.socket)?.forwardsBody()
-    const body = new CallerBody(raw, upstream.bodyLimit, memory)
+    const body = new CallerBody(raw, upstream.bodyLimit, shared)
+    if (body.readWhole()) {
+      sendOrRefuse(request, reply, verdict, upstream, body)
+      return
+    }
+    const client = networkOf(request.ip)
     body.readFirst({
+      isAdmitted: () => upstream.admitsSlow(client),
       onReady: () => sendOrRefuse(request, reply, verdict, upstream, body),
       onFailed: error => {
         if (!(error instanceof CallerLeft)) reply.send(error)
