@@ -8,7 +8,7 @@ import { readCertificate } from './config/certificate.ts'
 import type { Settings } from './config/schema.ts'
 import { forwardedRulesOf, servesAdministration } from './config/served.ts'
 import { policyOf } from './config/session-policy.ts'
-import { publishTo } from './event/event.ts'
+import { type Publish, publishTo } from './event/event.ts'
 import { createWebhooks } from './event/webhooks.ts'
 import { serveEdge } from './http/edge.ts'
 import { createEnvelopes } from './http/envelope.ts'
@@ -112,7 +112,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     webSockets: () => webSockets?.open ?? 0,
   })
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
-  const publish = publishTo(event => log.info(event, 'event'), metrics.happened, webhooks.publish)
+  const publish = publishTo(logTo(log), metrics.happened, webhooks.publish)
   const { sessions, population } = store
   const sides = createSides(settings, {
     jwt,
@@ -120,6 +120,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     clock,
     moments,
     publish,
+    isReplicated: store.isReplicated,
   })
   const login = await openLogin({
     settings,
@@ -203,6 +204,12 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
 const certificateOf = ({ listen: { tls } }: Settings): Certificate | null =>
   tls === undefined ? null : readCertificate(tls)
 
+/** What replicas may have missed is a warning. */
+const logTo =
+  (log: Logger): Publish =>
+  event =>
+    log[event.replicated === false ? 'warn' : 'info'](event, 'event')
+
 /** A client address may hold a quarter of a worker's connections unless the settings say otherwise, and 20 in any case. */
 const connectionLimits = ({ listen: { max_connections, max_connections_per_address } }: Settings) => ({
   total: max_connections,
@@ -212,7 +219,7 @@ const connectionLimits = ({ listen: { max_connections, max_connections_per_addre
 /** Both sides as the settings want them, over the same parts; what one does never touches the other. */
 function createSides(
   { jwt, disable, sessions }: Settings,
-  parts: Pick<SideOptions, 'jwt' | 'store' | 'clock' | 'moments' | 'publish'>,
+  parts: Pick<SideOptions, 'jwt' | 'store' | 'clock' | 'moments' | 'publish' | 'isReplicated'>,
 ): Readonly<Record<LoginType, Side>> {
   const shared = {
     ...parts,

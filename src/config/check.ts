@@ -122,9 +122,21 @@ function checkStore({ store }: Decoded, report: Report): void {
       'is the name of a master that Sentinels watch; add store.redis.sentinels or remove it',
     )
   }
+  checkWait(store, report)
   for (const key of ['username', 'password', 'tls'] as const) {
     if (redis.url === undefined || redis[key] === undefined) continue
     report(['store', 'redis', key], 'has no effect beside url; write it in the URL: rediss://user:password@host:port')
+  }
+}
+
+function checkWait({ timeout, redis }: Decoded['store'], report: Report): void {
+  const wait = redis?.wait ?? 'off'
+  if (wait === 'off') return
+  if (redis?.cluster !== undefined) {
+    report(['store', 'redis', 'wait'], 'is for one server and for Sentinel; a Cluster cannot tell, remove it')
+  }
+  if (wait.timeout >= timeout) {
+    report(['store', 'redis', 'wait', 'timeout'], 'must be shorter than store.timeout')
   }
 }
 

@@ -4,7 +4,7 @@ import { Events } from './event-schema.ts'
 import { Gate } from './gate-schema.ts'
 import { Listen, Workers } from './listen-schema.ts'
 import { Login } from './login-schema.ts'
-import { Duration, Off, Path, Port, Secret, Section, Switch, Variant } from './notation.ts'
+import { Count, Duration, Off, Path, Port, Secret, Section, Switch, Variant } from './notation.ts'
 import { type PermissionSettings, Permissions } from './permission-schema.ts'
 import { SessionCache } from './session-cache-schema.ts'
 import { Sessions } from './session-schema.ts'
@@ -74,6 +74,24 @@ const Redis = Variant(
     username: Type.Optional(Type.String({ description: 'User, for Sentinel and Cluster.' })),
     password: Type.Optional(Secret({ description: 'Password, for Sentinel and Cluster.' })),
     tls: Type.Optional(Switch(undefined, 'TLS to the nodes, for Sentinel and Cluster; a URL says it by rediss://.')),
+    wait: Type.Optional(
+      Type.Union(
+        [
+          Off,
+          Variant(
+            {
+              replicas: Count(1, 'Replicas that have to have a change.'),
+              timeout: Duration('100ms', 'How long they may take; shorter than `store.timeout`.'),
+            },
+            'Waits for replicas.',
+          ),
+        ],
+        {
+          description:
+            'Whether ended sessions and disabled login ids are answered once replicas have them. Not in a Cluster.',
+        },
+      ),
+    ),
   },
   'Where Redis is: exactly one of `url`, `sentinels` with `name`, `cluster`.',
 )

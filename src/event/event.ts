@@ -32,6 +32,8 @@ export interface SessionEvent {
   device_type?: string
   /** Of a login, failed or not: what the client calls its device, at most 128 characters. */
   device_id?: string
+  /** Of what was changed for good: it is not proven that replicas have it (`store.redis.wait`). */
+  replicated?: false
 }
 
 /** Takes an event at once and never fails: telling others is no part of the request. */

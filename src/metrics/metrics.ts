@@ -55,6 +55,11 @@ export function createMetrics(sources: Sources): Metrics {
     labelNames: ['side', 'result'],
     registers,
   })
+  const unreplicated = new Counter({
+    name: 'dualgate_store_unreplicated_total',
+    help: 'Sessions ended, login ids disabled or untied, of which it is not proven that replicas have it',
+    registers,
+  })
   const closed = new Counter({
     name: 'dualgate_connections_closed_total',
     help: 'Connections of clients that were ended because there were too many, or because they were too slow',
@@ -69,8 +74,9 @@ export function createMetrics(sources: Sources): Metrics {
     answered: requests.answered,
     stored,
     closed: reason => closed.inc({ reason }),
-    happened({ event, type, reason }) {
+    happened({ event, type, reason, replicated }) {
       events.inc({ event, side: type })
+      if (replicated === false) unreplicated.inc()
       if (event === 'login') logins.inc({ side: type, result: 'ok' })
       else if (event === 'login-failed') logins.inc({ side: type, result: reason ?? 'unknown' })
     },

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
-import type { SessionEvent } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import type { SessionStore } from '../store/store.ts'
+import type { Confirmed } from './confirmed.ts'
 import { checkLoginId, checkSeconds, NONE, remaining } from './input.ts'
 import type { LoginType } from './record.ts'
 
@@ -9,7 +9,7 @@ export interface BarOptions {
   type: LoginType
   store: SessionStore
   clock: Clock
-  tell(event: Omit<SessionEvent, 'type'>): void
+  confirmed: Confirmed
 }
 
 /** The refusal of a login while its id is barred. */
@@ -17,12 +17,12 @@ export const disabledFor = (seconds: number): Refusal =>
   new Refusal('DISABLED', { params: { seconds }, data: { disable_time: seconds } })
 
 /** The operations that bar login ids for a time ("Login-id disable"). */
-export function createBar({ type, store, clock, tell }: BarOptions) {
+export function createBar({ type, store, clock, confirmed }: BarOptions) {
   async function disable(loginId: string, seconds: number): Promise<void> {
     checkLoginId(loginId)
     checkSeconds(seconds)
     await store.disable(type, loginId, clock.now() + seconds * 1000)
-    tell({ event: 'disable', login_id: loginId, seconds })
+    await confirmed({ event: 'disable', login_id: loginId, seconds })
   }
 
   const isDisable = async (loginId: string): Promise<boolean> => (await getDisableTime(loginId)) !== NONE
@@ -31,7 +31,7 @@ export function createBar({ type, store, clock, tell }: BarOptions) {
   async function untieDisable(loginId: string): Promise<boolean> {
     checkLoginId(loginId)
     if (!(await store.untieDisable(type, loginId))) return false
-    tell({ event: 'untie-disable', login_id: loginId })
+    await confirmed({ event: 'untie-disable', login_id: loginId })
     return true
   }
 

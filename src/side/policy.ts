@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
-import type { Publish } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import type { Ages } from '../store/age.ts'
 import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
+import type { Confirmed } from './confirmed.ts'
 import { Limit } from './limit.ts'
 import type { LoginType, SessionRecord } from './record.ts'
 import type { Session } from './side.ts'
@@ -28,7 +28,7 @@ export interface PolicyOptions {
   policy: SessionPolicy
   /** Lifetime of a session in seconds. */
   expireSeconds: number
-  publish: Publish
+  confirmed: Confirmed
 }
 
 /** An idle session is put off in steps of this part of its idle time: the store is not written on every request. */
@@ -40,7 +40,7 @@ const MAX_REMEMBERED = 100_000
  * The optional policies of a side. Each gateway acts on its own; what several do at once comes to the same, because
  * the oldest tokens are the same for all of them, and a renewal too many changes nothing.
  */
-export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeconds, publish }: PolicyOptions) {
+export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeconds, confirmed }: PolicyOptions) {
   const { max_tokens_per_user: most, auto_renew: renewEvery, idle_timeout: idle } = policy
   const lifetime = expireSeconds * 1000
   const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
@@ -54,11 +54,13 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
   }
 
   async function end(userId: string, tokens: readonly string[]): Promise<void> {
-    for (const token of await store.removeSome(type, userId, tokens)) {
+    const ended = await store.removeSome(type, userId, tokens)
+    const events = ended.map(token => {
       const text = asToken(token)
       const jti = (text === null ? null : jwt.read(text))?.jti ?? ''
-      publish({ event: 'replaced', type, login_id: userId, jti })
-    }
+      return { event: 'replaced' as const, login_id: userId, jti }
+    })
+    await confirmed(...events)
   }
 
   return {

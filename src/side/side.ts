@@ -6,6 +6,7 @@ import type { Prompt, SessionStore } from '../store/store.ts'
 import { asToken, readBearer, type Token } from '../token/bearer.ts'
 import type { Claims, Jwt } from '../token/jwt.ts'
 import { createBar, disabledFor } from './bar.ts'
+import { createConfirmed, type IsReplicated } from './confirmed.ts'
 import { checkLoginId, checkSeconds, NONE, remaining } from './input.ts'
 import type { MomentFormat } from './moment.ts'
 import { createPolicy, type SessionPolicy } from './policy.ts'
@@ -37,6 +38,7 @@ export interface SideOptions {
   enforceDisable: boolean
   policy: SessionPolicy
   publish: Publish
+  isReplicated?: IsReplicated | undefined
 }
 
 export type Side = ReturnType<typeof createSide>
@@ -45,9 +47,10 @@ export type Side = ReturnType<typeof createSide>
 export function createSide(options: SideOptions) {
   const { type, jwt, store, clock, moments, enforceDisable } = options
   const headerName = options.tokenName.toLowerCase()
-  const policy = createPolicy({ ...options, ages: createAges(moments) })
+  const confirmed = createConfirmed(type, options.publish, options.isReplicated)
+  const policy = createPolicy({ ...options, confirmed, ages: createAges(moments) })
   const tell = (event: Omit<SessionEvent, 'type'>): void => options.publish({ ...event, type })
-  const bar = createBar({ type, store, clock, tell })
+  const bar = createBar({ type, store, clock, confirmed })
 
   const jtiOf = (token: Token): string => jwt.read(token)?.jti ?? ''
   const expiryAfter = (seconds: number): number => clock.now() + seconds * 1000
@@ -110,7 +113,7 @@ export function createSide(options: SideOptions) {
     if (loginId !== undefined) return (await kickout(loginId)) > 0
     const session = await sessionOf(request)
     if (session === null || !(await store.remove(type, session.record.user_id, session.token))) return false
-    tell({ event: 'logout', login_id: session.record.user_id, jti: session.claims.jti })
+    await confirmed({ event: 'logout', login_id: session.record.user_id, jti: session.claims.jti })
     return true
   }
 
@@ -118,7 +121,7 @@ export function createSide(options: SideOptions) {
   async function kickout(userId: string): Promise<number> {
     checkLoginId(userId)
     const ended = await store.removeAll(type, userId)
-    tell({ event: 'kickout', login_id: userId, ended })
+    await confirmed({ event: 'kickout', login_id: userId, ended })
     return ended
   }
 
@@ -127,7 +130,7 @@ export function createSide(options: SideOptions) {
     checkLoginId(userId)
     const token = asToken(text)
     if (token === null || !(await store.remove(type, userId, token))) return false
-    tell({ event: 'kickout-token', login_id: userId, jti: jtiOf(token) })
+    await confirmed({ event: 'kickout-token', login_id: userId, jti: jtiOf(token) })
     return true
   }
 

@@ -15,6 +15,8 @@ export interface OpenedStore extends Store {
   readonly changes: Changes
   /** The sessions that this process remembers, of the sides that it does so for. */
   readonly caches?: SessionCaches
+  /** Whether replicas have everything that was changed before; absent where that is not asked. */
+  readonly isReplicated?: () => Promise<boolean>
 }
 
 /**

@@ -165,6 +165,16 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
     /store\.redis\.password: has no effect beside url/,
   ],
   [
+    'waiting for replicas in a Cluster',
+    'store: { kind: redis, redis: { cluster: [{ host: a }], wait: { replicas: 1 } } }\n',
+    /store\.redis\.wait: is for one server and for Sentinel/,
+  ],
+  [
+    'waiting for replicas as long as for the store',
+    'store: { kind: redis, redis: { url: "redis://a", wait: { timeout: 1s } } }\n',
+    /store\.redis\.wait\.timeout: must be shorter than store\.timeout/,
+  ],
+  [
     'both sides with one accounts file',
     'login: { consumer: { kind: file, path: accounts.yaml } }\n',
     /login\.consumer\.path: is the file of the B-side accounts/,

@@ -16,6 +16,8 @@ export interface Keys {
   attempts(name: string): string
   /** What was acknowledged lately, for the other gateways of the store. */
   readonly journal: string
+  /** Written to prove that replicas have everything that was written before. */
+  readonly mark: string
   /**
    * A part of the view of who is online. All parts of a side lie in the same slot of a Cluster: the braces hold the name
    * of the first.
@@ -34,6 +36,7 @@ export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha
     kicked: (type, userId) => `${prefix}:${type}:kicked:${userId}`,
     attempts: name => `${prefix}:attempts:${name}`,
     journal: `${prefix}:journal`,
+    mark: `${prefix}:mark`,
     index: (type, part) => {
       const first = `${prefix}:${type}:idx:online`
       return part === 'online' ? first : `${prefix}:${type}:idx:${part}:{${first}}`

@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis'
 import type { Clock } from '../../clock.ts'
 import type { Settings } from '../../config/schema.ts'
 import type { Logger } from '../../log.ts'
@@ -16,6 +17,7 @@ import { RedisIndex } from './population-index.ts'
 import { RedisUpkeep } from './population-upkeep.ts'
 import { RedisAttempts, RedisCaptchas } from './records.ts'
 import { Repeats } from './repeats.ts'
+import { ReplicaProof } from './replica-proof.ts'
 import { SCRIPTS, TWO_KEY_SCRIPTS } from './scripts.ts'
 import { RedisSessions } from './sessions.ts'
 import type { ReadableSessions } from './tracked-sessions.ts'
@@ -41,10 +43,13 @@ export class RedisStore implements Store {
   /** The connection, for whoever registers it elsewhere; this store closes it. */
   readonly redis: RedisClient
   readonly repeats: Repeats
+  /** Whether replicas have everything that was changed before; absent unless `store.redis.wait` asks for it. */
+  readonly isReplicated?: () => Promise<boolean>
   readonly #commands: RedisCommands
   readonly #index: RedisIndex
   readonly #upkeep: RedisUpkeep
   readonly #probe: string
+  readonly #proof: ReplicaProof | null = null
   #closed: Promise<void> | null = null
 
   constructor(client: RedisClient, settings: Settings['store'], clock: Clock, log: Logger, forms: StoreForms) {
@@ -61,6 +66,12 @@ export class RedisStore implements Store {
     this.repeats = repeats
     this.#commands = commands
     this.#probe = `${prefix}:probe`
+    const wait = settings.redis?.wait ?? 'off'
+    if (wait !== 'off' && !(client instanceof Cluster)) {
+      const proof = new ReplicaProof(client, keys.mark, repeats.gate, wait)
+      this.#proof = proof
+      this.isReplicated = () => proof.prove()
+    }
     this.#index = new RedisIndex(view, new RedisSessions(commands, keys, clock), clock, ages)
     this.#upkeep = new RedisUpkeep(view, this.#index, clock)
     this.sessions = new RedisSessions(commands, keys, clock, this.#index, ages)
@@ -86,6 +97,7 @@ export class RedisStore implements Store {
     await this.#upkeep.close()
     await this.#index.settled()
     this.repeats.close()
+    this.#proof?.close()
     await closeRedis(this.redis)
   }
 }

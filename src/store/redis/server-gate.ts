@@ -88,7 +88,7 @@ export class ServerGate implements Gate {
 const UNKNOWN = 'unknown'
 
 /** `run_id` changes with every start; the id of the replication with every promotion, also back to a server known before. */
-async function identityOf(client: Redis): Promise<string> {
+export async function identityOf(client: Redis): Promise<string> {
   const infos = await Promise.all(['server', 'replication'].map(section => client.info(section))).catch(error => {
     if ((error as Error).name === 'ReplyError') return [] as string[]
     throw error

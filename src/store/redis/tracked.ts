@@ -25,7 +25,12 @@ export function trackRedisStore(
   clock: Clock,
   log: Logger,
   isWatched = false,
-): Store & { readonly redis: RedisClient; readonly changes: Changes; readonly caches?: SessionCaches } {
+): Store & {
+  readonly redis: RedisClient
+  readonly changes: Changes
+  readonly caches?: SessionCaches
+  readonly isReplicated?: () => Promise<boolean>
+} {
   const { redis } = store
   const cached: LoginType[] = []
   if (settings.business === 'tracking') cached.push('BUSINESS')
@@ -54,6 +59,7 @@ export function trackRedisStore(
   return {
     redis,
     changes,
+    ...(store.isReplicated !== undefined && { isReplicated: store.isReplicated }),
     caches: byType,
     sessions: new TrackedSessions(store.sessions, byType),
     population: store.population,
