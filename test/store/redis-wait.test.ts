@@ -38,7 +38,7 @@ async function openOn(t: Test, { master }: Pair, wait: object): Promise<World> {
   const redis = { url: `redis://127.0.0.1:${master}`, wait }
   const store = { kind: 'redis', timeout: '5s', redis }
   const sessions = { consumer: { max_tokens_per_user: 1 } }
-  const world = await openWorld({ config: { store, sessions } })
+  const world = await openWorld({ config: { store, sessions, session_cache: { consumer: 'off' } } })
   t.teardown(() => world.close())
   return world
 }

@@ -23,7 +23,7 @@ export class ReplicaProof {
   readonly #settings: ReplicaSettings
   /** Which server the line has reached. */
   #identity: Promise<string> | null = null
-  #waiting: ((isProven: boolean) => void)[] = []
+  #waiting = new Set<(isProven: boolean) => void>()
   #isProving = false
 
   constructor(client: Redis, key: string, gate: Gate, settings: ReplicaSettings) {
@@ -44,20 +44,22 @@ export class ReplicaProof {
   /** Whether enough replicas have what was changed before, as far as it is known within the timeout. Never rejects. */
   prove(): Promise<boolean> {
     return new Promise(resolve => {
-      const timer = setTimeout(resolve, this.#settings.timeout, false)
-      this.#waiting.push(isProven => {
+      const settle = (isProven: boolean): void => {
         clearTimeout(timer)
+        this.#waiting.delete(settle)
         resolve(isProven)
-      })
+      }
+      const timer = setTimeout(settle, this.#settings.timeout, false)
+      this.#waiting.add(settle)
       if (!this.#isProving) void this.#proveAll()
     })
   }
 
   async #proveAll(): Promise<void> {
     this.#isProving = true
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.size > 0) {
       const waiting = this.#waiting
-      this.#waiting = []
+      this.#waiting = new Set()
       const isProven = await this.#proveOnce().catch(() => false)
       for (const settle of waiting) settle(isProven)
     }
