@@ -175,6 +175,59 @@ t.test(
   },
 )
 
+t.test(
+  'a token that another process ended is not accepted while the server here cannot end it',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    let receive: (changes: readonly Acknowledged[]) => void = () => undefined
+    const store = await openOn(t, server, { share: async () => {}, receive: receiver => (receive = receiver) })
+    const token = await login(store)
+    // A master that was replaced, and became a replica, answers what it knew.
+    await server.cli('REPLICAOF', '127.0.0.1', '1')
+    receive([{ kind: 'ended', key: `svc:auth:BUSINESS:token:${token}`, server: 'another' }])
+    for (let i = 0; i < 50; i++) {
+      const found = await outcomeOf(() => store.sessions.find('BUSINESS', token))
+      t.ok(found === null || found === UNAVAILABLE)
+    }
+    await server.cli('REPLICAOF', 'NO', 'ONE')
+    t.equal(await find(store, token), null)
+  },
+)
+
+t.test(
+  'what another process acknowledges while a server is prepared is repeated there, too',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    let receive: (changes: readonly Acknowledged[]) => void = () => undefined
+    const store = await openOn(t, server, { share: async () => {}, receive: receiver => (receive = receiver) })
+    const [first, second] = [await login(store), await login(store)]
+    await save(server)
+    await store.sessions.remove('BUSINESS', '1', first)
+    const key = (name: string) => `svc:auth:BUSINESS:${name}`
+    const redis = store.redis as Redis
+    const unlink = redis.unlink.bind(redis) as (key: string) => Promise<number>
+    let isReceived = false
+    redis.unlink = ((name: string) => {
+      // The memory is being repeated on the server that took over.
+      if (!isReceived) {
+        isReceived = true
+        const until = systemClock.now() + MINUTE
+        receive([
+          { kind: 'ended', key: key(`token:${second}`), server: 'another' },
+          { kind: 'disabled', key: key('disable:bad'), server: 'another', until, version: 1, replaced: [] },
+        ])
+      }
+      return unlink(name)
+    }) as Redis['unlink']
+    await takeOver(server)
+    t.equal(await find(store, second), null)
+    t.not(await disabledUntil(store, 'bad'), null)
+    t.equal(await server.cli('EXISTS', key(`token:${second}`), key('disable:bad')), '1', 'the disable alone')
+  },
+)
+
 t.test('a repeat takes nothing back that was done later elsewhere', { skip: withoutRedisServer }, async t => {
   const server = await startServer(t)
   const store = await openOn(t, server)

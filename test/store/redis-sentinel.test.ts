@@ -89,6 +89,21 @@ await t.test('a revocation that the new master had not heard of holds', { skip: 
 })
 
 await t.test(
+  'a replica is not asked, although the Sentinels still name it as the master',
+  { skip: withoutRedisServer },
+  async t => {
+    const { setup, store } = await world(t)
+    const token = await login(store)
+    await redisCommand(setup.masterPort, 'REPLICAOF', '127.0.0.1', String(setup.replicaPort))
+    await redisCommand(setup.masterPort, 'CLIENT', 'KILL', 'TYPE', 'normal').catch(() => undefined)
+    for (let i = 0; i < 20; i++) {
+      t.equal(await outcomeOf(() => store.sessions.find('BUSINESS', token)), UNAVAILABLE)
+      await new Promise(resolve => setTimeout(resolve, 25))
+    }
+  },
+)
+
+await t.test(
   'a switch announced while a silent Sentinel is asked is followed',
   { skip: withoutRedisServer },
   async t => {

@@ -88,6 +88,8 @@ const ENDED = Promise.resolve(null)
 export function commandsOn(client: RedisClient, repeats: Repeats, clock: Clock): RedisCommands {
   const scripts = client as unknown as Scripts
   const { ask, changes } = repeats
+  // In a Cluster a question may reach a new master before it is known that there is one.
+  const mayBeStale = client instanceof Cluster ? () => true : () => !repeats.isSettled
   const remove = async (key: string): Promise<boolean> => (await ask(() => client.unlink(key))) === 1
   const changeDisabled = async (key: string, until: number): Promise<boolean> => {
     const change = until === 0 ? () => scripts.disableUntie(key) : () => scripts.disableSet(key, until)
@@ -97,7 +99,7 @@ export function commandsOn(client: RedisClient, repeats: Repeats, clock: Clock):
   }
 
   return {
-    get: key => (changes.isEnded(key) ? ENDED : ask(() => client.get(key))),
+    get: key => (mayBeStale() && changes.isEnded(key) ? ENDED : ask(() => client.get(key))),
     set: async (key, value, at) => void (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at)))),
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
     ...(client instanceof Cluster

@@ -34,14 +34,19 @@ export class Repeats {
   readonly changes: AcknowledgedChanges
   readonly gate: Gate
   readonly ask: Ask
-  /** Whether every server that is asked has everything that is remembered; a server behind a closed gate is not asked. */
-  isSettled = true
   /** Receives the keys of tokens that other processes have ended. */
   onEnded: (key: string) => void = () => undefined
   readonly #client: RedisClient
   readonly #log: Logger
   readonly #journal: Journal
   readonly #sharing: Sharing
+  /** A server that is asked may have missed something. */
+  #isBehind = false
+  /** Repeats under way beside questions. */
+  #repeating = 0
+  /** What came while a server behind the gate is prepared. */
+  #late: Acknowledged[] | null = null
+  #isClosed = false
   #pending: Acknowledged[] = []
   #passing: Promise<void> | null = null
   #retry: NodeJS.Timeout | null = null
@@ -52,7 +57,7 @@ export class Repeats {
     this.#sharing = sharing
     this.changes = new AcknowledgedChanges(clock)
     const unsettled = (): void => {
-      this.isSettled = false
+      this.#isBehind = true
     }
     this.gate =
       client instanceof Cluster
@@ -62,6 +67,11 @@ export class Repeats {
     this.#journal = new Journal(client, this.ask, journal, timeout, log)
     this.#journal.follow(changes => this.#receive(changes))
     sharing.receive(changes => this.#receive(changes))
+  }
+
+  /** Whether every server that is asked has everything that is remembered; a server behind a closed gate is not asked. */
+  get isSettled(): boolean {
+    return !this.#isBehind && this.#repeating === 0
   }
 
   get server(): string {
@@ -101,10 +111,23 @@ export class Repeats {
     const news = this.changes.add(changes)
     if (news.length === 0) return
     for (const { kind, key } of news) if (kind === 'ended') this.onEnded(key)
-    // Without a checked server, all of it is repeated with the next.
     const { server } = this
-    const missing = server === '' ? [] : news.filter(change => change.server !== server || overtaken.has(change.key))
-    this.#repeat(missing).catch(() => undefined)
+    // Without a checked server, all of it is repeated with the next.
+    if (server === '') this.#late?.push(...news)
+    else void this.#repeatMissing(news.filter(change => change.server !== server || overtaken.has(change.key)))
+  }
+
+  async #repeatMissing(missing: readonly Acknowledged[]): Promise<void> {
+    if (missing.length === 0) return
+    this.#repeating++
+    try {
+      this.#settle(await this.#repeat(missing), this.#isBehind)
+    } catch {
+      this.#isBehind = true
+      this.#retryLater()
+    } finally {
+      this.#repeating--
+    }
   }
 
   async #prepare(): Promise<void> {
@@ -118,17 +141,30 @@ export class Repeats {
   }
 
   async #repeatAll(): Promise<void> {
-    const refused = await this.#repeat(this.changes.all())
-    this.isSettled = refused === 0
-    if (refused > 0) this.#retryLater(refused)
+    const late: Acknowledged[] = []
+    this.#late = late
+    try {
+      let refused = await this.#repeat(this.changes.all())
+      while (late.length > 0) refused += await this.#repeat(late.splice(0))
+      this.#settle(refused, false)
+    } finally {
+      if (this.#late === late) this.#late = null
+    }
   }
 
   /** A full Redis stores no disable; until it does, the memory answers for them. */
-  #retryLater(refused: number): void {
+  #settle(refused: number, isBehind: boolean): void {
+    this.#isBehind = refused > 0 || isBehind
+    if (refused === 0) return
     this.#log.error({ refused }, 'Redis is full: disabled login ids are known to this process only')
+    this.#retryLater()
+  }
+
+  #retryLater(): void {
+    if (this.#isClosed) return
     if (this.#retry !== null) clearTimeout(this.#retry)
     this.#retry = setTimeout(() => {
-      this.#repeatAll().catch(() => this.#retryLater(refused))
+      this.#repeatAll().catch(() => this.#retryLater())
     }, RETRY_PAUSE).unref()
   }
 
@@ -147,6 +183,7 @@ export class Repeats {
   }
 
   close(): void {
+    this.#isClosed = true
     if (this.#retry !== null) clearTimeout(this.#retry)
     this.#journal.close()
   }
