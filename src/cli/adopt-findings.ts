@@ -110,7 +110,7 @@ function formsOf({ samples }: SurveyedSide): string[] {
   }
   const lines = Array.from(
     forms,
-    ([form, count]) => `created_at like ${form} (${count} of ${samples.length} looked at)`,
+    ([form, count]) => `created_at like ${form} (${count} of ${samples.length} records read)`,
   )
   if ([...forms.keys()].some(form => /^[\d :T.-]+$/.test(form)))
     lines.push('a created_at without an offset is read in `timezone`: it must be the zone of that service')
@@ -132,7 +132,7 @@ function secretLines(samples: readonly { token: string }[], other: Other | null)
   if (other?.secret === undefined) return ['secret    not known: name the .env or YAML file of the service']
   const { name, value } = other.secret
   const fitting = samples.filter(({ token }) => signedBy(token, value)).length
-  const lines = [`secret    ${name} fits ${fitting} of ${samples.length} tokens looked at`]
+  const lines = [`secret    ${name} fits ${fitting} of ${samples.length} tokens read`]
   const fault = faultOfForm(value)
   if (fault !== null) lines.push(`          it ${fault}`)
   else if (weaknessOfSigningKey(value) !== null) lines.push('          it can be guessed: see jwt.accept_weak_secret')

@@ -10,13 +10,14 @@ import { CommandError, say, UsageError } from './terminal.ts'
 
 export const adopt: Command = {
   words: '[FILE]',
-  summary: 'look at a service of the same family, and print a configuration to begin with',
+  summary: 'report what a move beside a service of the same family needs, and print a configuration to begin with',
   help: `FILE is the .env or the YAML file of the other service. Its Redis is read, and nothing in it is changed. Prints what
 matters for a move: prefix, sessions of each side, how records write their time, whether the secret fits the tokens, where
 captchas are kept; then a configuration to begin with. No secret is printed or written. config/examples/README.md says how
 a move goes.
 
-  --redis URL         its Redis, where FILE does not name it; or ADOPT_REDIS_URL in the environment, which nobody sees
+  --redis URL         its Redis, where FILE does not name it; or ADOPT_REDIS_URL in the environment, which does not show the
+                      password to other users of the machine
   --write FILE        write the configuration into a new file; an existing one is never replaced`,
   options: { redis: { type: 'string' }, write: { type: 'string' } },
   async run({ values, words }, { output, environment, cwd }) {
