@@ -291,6 +291,27 @@ t.test('the journal keeps what is recent, and ends by itself', { skip: withoutRe
   t.ok(Number(await server.cli('PTTL', 'svc:auth:journal')) > 0)
 })
 
+t.test('a kickout of many sessions is passed on in small parts', { skip: withoutRedisServer }, async t => {
+  const server = await startServer(t)
+  const parts: number[] = []
+  const sharing = {
+    share: async (changes: readonly Acknowledged[]) => void parts.push(changes.length),
+    receive: () => {},
+  }
+  const store = await openOn(t, server, sharing)
+  const key = 'svc:auth:BUSINESS:session:1'
+  const tokens = Array.from({ length: 2000 }, (_, i) => `token-${i}`)
+  await server.cli('MSET', ...tokens.flatMap(token => [`svc:auth:BUSINESS:token:${token}`, '{}']))
+  await server.cli('SADD', key, ...tokens)
+  t.equal(await store.sessions.removeAll('BUSINESS', '1'), tokens.length)
+  t.equal(
+    parts.reduce((sum, part) => sum + part),
+    tokens.length + 1,
+  )
+  t.ok(Math.max(...parts) <= 200, String(Math.max(...parts)))
+  t.equal(store.repeats.changes.all().length, tokens.length + 1, 'and each of them is remembered')
+})
+
 t.test(
   'a replica has the record of a login and its place among the tokens of its user, or neither',
   { skip: withoutRedisServer },
