@@ -5,6 +5,9 @@ import { listenPrivately } from './private-socket.ts'
 
 export type Address = { host: string; port: number } | { path: string }
 
+/** Connections that may wait to be accepted, as far as the system allows: all clients may come at once after a restart. */
+const BACKLOG = 4096
+
 /**
  * Opens a listener and answers its URL, or `unix:` and the path. Fastify's own way would write a line for each of the
  * machine's addresses into the log, in every worker.
@@ -17,7 +20,7 @@ export async function listen(app: FastifyInstance, address: Address): Promise<st
     return `unix:${address.path}`
   }
   const listening = once(server, 'listening')
-  server.listen({ host: address.host, port: address.port })
+  server.listen({ host: address.host, port: address.port, backlog: BACKLOG })
   await listening
   return urlOf(server.address() as AddressInfo, 'setSecureContext' in server ? 'https' : 'http')
 }

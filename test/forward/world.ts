@@ -13,6 +13,7 @@ import { createLog } from '../../src/log.ts'
 import { PROFILES } from '../../src/profile.ts'
 import type { LoginType } from '../../src/side/record.ts'
 import type { Session, WithHeaders } from '../../src/side/side.ts'
+import type { SessionWatch } from '../../src/store/session-watch.ts'
 import type { Token } from '../../src/token/bearer.ts'
 import { createOwnTokens } from '../../src/token/own.ts'
 import { createUpstreamTable, type UpstreamTable } from '../../src/upstream/table.ts'
@@ -46,6 +47,8 @@ export interface ForwardOptions {
   clock?: Clock
   /** Called before the routes, for hooks of the test's own. */
   prepare?: (app: FastifyInstance) => void
+  /** Notices the ends of sessions; without it none ever ends. */
+  watch?: Pick<SessionWatch, 'watch'>
 }
 
 export const TOKEN = { business: 'BUSINESS.admin-1', consumer: 'CONSUMER.user-7' }
@@ -71,6 +74,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
 
 export async function openForwardWorld(options: ForwardOptions): Promise<ForwardWorld> {
   const { upstreams, tokenHeader = 'authorization', trustedProxies = [], clock = systemClock, prepare } = options
+  const { watch = { watch: () => () => undefined } } = options
   const log: Record<string, any>[] = []
   const logger = createLog('info', { write: line => void log.push(JSON.parse(line)) })
   const app = createServer({ log: logger, envelopes: createEnvelopes('en', 'envelope'), trustedProxies })
@@ -88,8 +92,6 @@ export async function openForwardWorld(options: ForwardOptions): Promise<Forward
   const permissions = createPermissions({})
   // What these tests send has no signature.
   const ownTokens = createOwnTokens({ isSigned: () => false })
-  // No session of these tests ever ends.
-  const watch = { watch: () => () => undefined }
   await registerForwarding(app, { table, tokenHeader, ownTokens, log: logger, permissions, webSockets: null, watch })
   table.start()
   await app.listen({ host: '127.0.0.1', port: 0 })

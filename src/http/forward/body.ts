@@ -7,7 +7,7 @@ import type { ComingBody, SlowBodies } from './slow-bodies.ts'
 const READ_FIRST = 65_536
 
 /** How much of this all bodies of a process may hold at a time, in bytes; beyond it they are forwarded as they come. */
-const READ_FIRST_TOTAL = 64 * 1024 * 1024
+export const READ_FIRST_TOTAL = 64 * 1024 * 1024
 
 /** Whether a request has a body; RFC 9112 6.3: one of the two announces it. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
@@ -27,12 +27,12 @@ export function refuseTooLarge(request: IncomingMessage, limit: number): void {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw new Refusal('BODY_TOO_LARGE')
 }
 
-/** Bytes of bodies that wait to be forwarded, of all requests together. */
+/** Bytes of bodies that wait to be forwarded, or to be accepted, of all requests together. */
 export class BodyMemory {
   readonly #limit: number
   #used = 0
 
-  constructor(limit = READ_FIRST_TOTAL) {
+  constructor(limit: number) {
     this.#limit = limit
   }
 

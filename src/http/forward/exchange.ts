@@ -11,7 +11,8 @@ import type { Upstream } from '../../upstream/table.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
 import { type Departure, departWithTurn } from '../../upstream/turn.ts'
 import { Attempts, SessionEnded } from './attempts.ts'
-import { CallerLeft } from './body.ts'
+import { Backlog } from './backlog.ts'
+import { type BodyMemory, CallerLeft } from './body.ts'
 
 /** Bodies up to this many bytes are written together with their head. */
 const SMALL_BODY = 16_384
@@ -24,6 +25,8 @@ export interface ExchangeOptions {
   outgoing: UpstreamRequest
   log: FastifyBaseLogger
   watch: Pick<SessionWatch, 'watch'>
+  /** What answers hold in memory that their clients have not accepted. */
+  memory: BodyMemory
 }
 
 /**
@@ -38,6 +41,7 @@ export class Exchange implements Receiver, Departure {
   readonly #outgoing: UpstreamRequest
   readonly #log: FastifyBaseLogger
   readonly #watch: ExchangeOptions['watch']
+  readonly #memory: BodyMemory
   readonly #attempts: Attempts
   /** The connection that the request was written to; `null` before. */
   #link: Link | null = null
@@ -45,8 +49,10 @@ export class Exchange implements Receiver, Departure {
   #idle: NodeJS.Timeout | null = null
   /** Ends the watch over the session, while the response is cut with it. */
   #unwatch: (() => void) | null = null
-  /** Whether the client accepts no more for now. One that stays so is given up by the listener (connection/slow.ts). */
-  #isStalled = false
+  /** What the client does not accept for now. One that stays so is given up by the listener (connection/slow.ts). */
+  #backlog: Backlog | null = null
+  /** The upstream has sent everything, and the rest of it is in the backlog. */
+  #isLeftToClient = false
   #hasLength = false
   #delimitedByClose = false
   #headWritten = false
@@ -57,7 +63,7 @@ export class Exchange implements Receiver, Departure {
   #awaitsBody = false
   #over = false
 
-  constructor({ request, reply, upstream, target, outgoing, log, watch }: ExchangeOptions) {
+  constructor({ request, reply, upstream, target, outgoing, log, watch, memory }: ExchangeOptions) {
     this.#request = request
     this.#reply = reply
     this.#response = reply.raw
@@ -65,6 +71,7 @@ export class Exchange implements Receiver, Departure {
     this.#outgoing = outgoing
     this.#log = log
     this.#watch = watch
+    this.#memory = memory
     this.#attempts = new Attempts(upstream, target, outgoing)
   }
 
@@ -113,13 +120,17 @@ export class Exchange implements Receiver, Departure {
     const { session } = this.#request
     if (session === null) return
     const { type, user_id: userId } = session.record
-    this.#unwatch = this.#watch.watch({ type, token: session.token, userId }, () =>
-      this.#link!.abort(this, new SessionEnded()),
-    )
+    this.#unwatch = this.#watch.watch({ type, token: session.token, userId }, () => this.#onSessionEnd())
+  }
+
+  #onSessionEnd(): void {
+    const ended = new SessionEnded()
+    if (this.#isLeftToClient) this.#breakOff(ended)
+    else this.#link!.abort(this, ended)
   }
 
   #onIdle(): void {
-    if (!this.#isStalled) this.#link!.abort(this, new Error('the body of the response fell silent'))
+    if (this.#backlog?.isHeld !== true) this.#link!.abort(this, new Error('the body of the response fell silent'))
     else this.#idle!.refresh()
   }
 
@@ -144,25 +155,26 @@ export class Exchange implements Receiver, Departure {
   }
 
   #write(chunk: Buffer): void {
-    if (!this.#response.write(chunk) && !this.#isStalled) this.#awaitCaller()
-  }
-
-  #awaitCaller(): void {
-    this.#link!.hold()
-    this.#isStalled = true
-    this.#response.once('drain', this.#onDrain)
-  }
-
-  #onDrain = (): void => {
-    this.#isStalled = false
-    this.#link!.resume()
+    if (this.#response.write(chunk)) return
+    this.#backlog ??= new Backlog(this.#response, this.#link!, this.#memory)
+    this.#backlog.add(chunk.length)
   }
 
   onComplete(trailers: string[]): void {
     if (this.#over) return
     this.#attempts.succeeded()
     if (trailers.length > 0) this.#response.addTrailers(responseTrailers(trailers))
-    this.#finish()
+    if (this.#backlog === null || this.#backlog.isEmpty) this.#finish()
+    else this.#leaveToClient(this.#backlog)
+  }
+
+  /** Its connection of the upstream is free. The answer is not over until its client has accepted it, or leaves. */
+  #leaveToClient(backlog: Backlog): void {
+    this.#isLeftToClient = true
+    backlog.leave()
+    if (this.#idle !== null) clearTimeout(this.#idle)
+    this.#outgoing.body?.discard()
+    this.#response.end()
   }
 
   #finish(): void {
@@ -241,7 +253,7 @@ export class Exchange implements Receiver, Departure {
     this.#response.off('close', this.#onCallerGone)
     if (this.#idle !== null) clearTimeout(this.#idle)
     this.#unwatch?.()
-    if (this.#isStalled) this.#response.off('drain', this.#onDrain)
+    this.#backlog?.close()
     this.#outgoing.body?.discard()
   }
 

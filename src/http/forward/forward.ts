@@ -16,7 +16,16 @@ import { connectionOf } from '../connection/connection.ts'
 import { refuseForUpstream } from '../guards.ts'
 import { isUpgrade, routeUpgrades } from '../websocket/upgrade.ts'
 import type { WebSockets } from '../websocket/websockets.ts'
-import { BodyMemory, CallerBody, CallerLeft, hasBody, refuseTooLarge, type SharedByBodies } from './body.ts'
+import { READ_AHEAD_TOTAL } from './backlog.ts'
+import {
+  BodyMemory,
+  CallerBody,
+  CallerLeft,
+  hasBody,
+  READ_FIRST_TOTAL,
+  refuseTooLarge,
+  type SharedByBodies,
+} from './body.ts'
 import { answerEcho } from './echo.ts'
 import { Exchange } from './exchange.ts'
 import { SlowBodies } from './slow-bodies.ts'
@@ -57,7 +66,8 @@ export async function registerForwarding(app: FastifyInstance, options: Forwardi
 export function createForwarder(options: ForwardingOptions) {
   const { table, log, permissions, webSockets, watch } = options
   const outgoingOf = createOutgoing(options)
-  const shared: SharedByBodies = { memory: new BodyMemory(), slow: new SlowBodies() }
+  const answers = new BodyMemory(READ_AHEAD_TOTAL)
+  const shared: SharedByBodies = { memory: new BodyMemory(READ_FIRST_TOTAL), slow: new SlowBodies() }
 
   return function forward(request: FastifyRequest, reply: FastifyReply): void {
     const { target: asked, verdict, session } = request
@@ -108,7 +118,7 @@ export function createForwarder(options: ForwardingOptions) {
     const outgoing = outgoingOf(request, verdict, upstream, target)
     outgoing.body = body
     if (target === null) answerEcho(reply, outgoing)
-    else new Exchange({ request, reply, upstream, target, outgoing, log, watch }).start()
+    else new Exchange({ request, reply, upstream, target, outgoing, log, watch, memory: answers }).start()
   }
 
   function sendOrRefuse(...forwarded: Forwarded): void {

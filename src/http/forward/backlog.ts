@@ -1,0 +1,70 @@
+import type { ServerResponse } from 'node:http'
+import type { Link } from '../../upstream/receiver.ts'
+import type { BodyMemory } from './body.ts'
+
+/**
+ * How far an answer is read ahead of its client, in bytes: most are whole then, so that a slow client keeps its own
+ * connection and no upstream's. A download of any size holds no more.
+ */
+const READ_AHEAD = 1024 * 1024
+
+/** What all answers of a process may hold so, in bytes; beyond it a client that does not accept holds its upstream back. */
+export const READ_AHEAD_TOTAL = 128 * 1024 * 1024
+
+/** What of an answer its client has not accepted yet. There is none for a client that accepts everything at once. */
+export class Backlog {
+  readonly #response: ServerResponse
+  readonly #link: Link
+  readonly #memory: BodyMemory
+  /** Bytes that were written since the client accepted everything. */
+  #bytes = 0
+  #isHeld = false
+
+  constructor(response: ServerResponse, link: Link, memory: BodyMemory) {
+    this.#response = response
+    this.#link = link
+    this.#memory = memory
+  }
+
+  get isEmpty(): boolean {
+    return this.#bytes === 0
+  }
+
+  /** Whether the upstream waits for the client. */
+  get isHeld(): boolean {
+    return this.#isHeld
+  }
+
+  /** So much was written that the client did not accept at once. */
+  add(bytes: number): void {
+    if (this.#bytes === 0) this.#response.once('drain', this.#onDrain)
+    this.#bytes += bytes
+    this.#memory.add(bytes)
+    if (this.#isHeld || (this.#bytes < READ_AHEAD && !this.#memory.isFull)) return
+    this.#isHeld = true
+    this.#link.hold()
+  }
+
+  readonly #onDrain = (): void => {
+    this.#forgetBytes()
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    this.#link.resume()
+  }
+
+  /** The upstream has sent everything: its connection may serve another request by now. */
+  leave(): void {
+    this.#isHeld = false
+  }
+
+  #forgetBytes(): void {
+    this.#memory.add(-this.#bytes)
+    this.#bytes = 0
+  }
+
+  /** The client has accepted it, or has left. */
+  close(): void {
+    this.#response.off('drain', this.#onDrain)
+    this.#forgetBytes()
+  }
+}
