@@ -50,6 +50,8 @@ export class EmbeddedCaptchas implements CaptchaStore {
   /** Within a write. A file of an earlier version holds captchas that were not counted: never below 0. */
   #add(key: Buffer, change: 1 | -1): void {
     const side = key.subarray(0, 1)
-    this.#counts.putSync(side, String(Math.max(0, this.#count(side) + change)))
+    const count = this.#count(side) + change
+    if (count > 0) this.#counts.putSync(side, String(count))
+    else this.#counts.removeSync(side)
   }
 }
