@@ -30,6 +30,9 @@ const PARAMETERS = /(?=[&;])/
 export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
   /** A value with too many candidates counts as one that holds a token. */
   function isIn(value: string): boolean {
+    // Nearly always a value is one token and nothing else.
+    const only = readBearer(value)
+    if (only !== null) return only.length >= SHORTEST && jwt.isSigned(only)
     let candidates = 0
     for (const piece of value.split(SEPARATORS)) {
       const token = piece.length < SHORTEST ? null : asToken(piece)

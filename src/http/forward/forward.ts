@@ -6,6 +6,7 @@ import { networkOf } from '../../login/address.ts'
 import { Refusal } from '../../refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import type { OwnTokens } from '../../token/own.ts'
+import { remembering } from '../../upstream/header-names.ts'
 import { createRequestHeaders } from '../../upstream/headers.ts'
 import type { UpstreamRequest } from '../../upstream/receiver.ts'
 import type { Upstream, UpstreamTable } from '../../upstream/table.ts'
@@ -100,7 +101,7 @@ export function createForwarder(options: ForwardingOptions) {
       sendOrRefuse(request, reply, verdict, upstream, body)
       return
     }
-    const client = networkOf(request.ip)
+    const client = clientOf(request.ip ?? '')
     body.readFirst({
       isAdmitted: () => upstream.admitsSlow(client),
       onReady: () => sendOrRefuse(request, reply, verdict, upstream, body),
@@ -132,6 +133,9 @@ export function createForwarder(options: ForwardingOptions) {
   }
 }
 
+/** Addresses repeat from request to request; a connection that has ended meanwhile has none. */
+const clientOf = remembering(networkOf)
+
 /** What the upstream is sent, without the body. */
 function createOutgoing({ tokenHeader, ownTokens }: Pick<ForwardingOptions, 'tokenHeader' | 'ownTokens'>) {
   const requestHeaders = createRequestHeaders(tokenHeader, ownTokens)
@@ -160,6 +164,6 @@ function createOutgoing({ tokenHeader, ownTokens }: Pick<ForwardingOptions, 'tok
     const headers = requestHeaders(incoming, { host: own, passAuthorization, via })
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
     const query = passAuthorization === 'off' ? ownTokens.removedFrom(asked.query) : asked.query
-    return { method, path: path + query, headers, body: null, client: networkOf(request.ip) }
+    return { method, path: path + query, headers, body: null, client: clientOf(incoming.ip ?? '') }
   }
 }
