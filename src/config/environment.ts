@@ -47,7 +47,7 @@ function readEnvFile(file: string): string | null {
 
 /**
  * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`. A name whose first part is no key
- * belongs to somebody else; one whose first part is a key, but whose rest is not, is a fault, and in `.env` a warning: it
+ * belongs to another program; one whose first part is a key, but whose rest is not, is a fault, and in `.env` a warning: it
  * may be meant for another program.
  */
 export function overlay(schema: TSchema, written: Written, variables: Variables): void {

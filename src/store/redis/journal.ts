@@ -58,7 +58,7 @@ export class Journal {
     this.#fails = true
   }
 
-  /** Everything it holds, a page at a time. Asked on the connection itself: nobody else may ask there yet. */
+  /** Everything it holds, a page at a time. Asked on the connection itself: no other question may be asked there yet. */
   async *read(): AsyncIterable<Acknowledged[]> {
     for (let from = '-'; ; ) {
       const entries = (await this.#client.xrange(this.#key, from, '+', 'COUNT', PAGE)) as Entries

@@ -150,7 +150,7 @@ export class RedisIndex implements SessionObserver {
     ])
   }
 
-  /** The minute in which a session counts that was created elsewhere; `null` when that was longer ago than is told. */
+  /** The minute in which a session counts that was created elsewhere; `null` when that was longer ago than the minutes kept. */
   #minuteOf(stored: StoredToken): number | null {
     const now = this.#clock.now()
     const created = Math.min(this.#ages.createdMs(stored) ?? 0, now)

@@ -117,7 +117,7 @@ return { last, version }`
 /**
  * KEYS[1] disable record, ARGV[1] its end after a change on another server, 0 when it was untied, ARGV[2…] ends that this
  * change replaced. A record that has one of those missed the change. A longer one that has none of them is a later change
- * by somebody else, and stays.
+ * by another program, and stays.
  */
 const DISABLE_REPEAT = `${LAST}
 local till = tonumber(ARGV[1])

@@ -76,7 +76,7 @@ export class RedisSessions implements ReadableSessions {
     }
   }
 
-  /** The record before the set, or both at once: a record that nobody could end must not be found alone. */
+  /** The record before the set, or both at once: a record that no kickout could end must not be found alone. */
   async #store(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<void> {
     const [key, set, text] = [
       this.#keys.token(type, token),
