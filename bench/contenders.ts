@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { freePort } from '../test/ports.ts'
+import { freePort } from '../test/support/ports.ts'
 import { type BenchGateway, knows, logIn, SECRETS, startGateway } from './gateway.ts'
 import { GATEWAY_CORE, programNamed } from './machine.ts'
 import { type Scene, type Started, start } from './process.ts'

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
-import type { SessionRecord } from '../src/side/record.ts'
+import type { SessionRecord } from '../src/session.ts'
 import type { OpenedStore } from '../src/store/open.ts'
 import { onScene, type Scene } from './process.ts'
 import { startRedis } from './redis.ts'
@@ -68,7 +68,7 @@ async function measure(scene: Scene, kind: string, sessions: number): Promise<vo
 const add = (store: OpenedStore, userId: string, n: number): Promise<unknown> =>
   store.sessions.add('CONSUMER', tokenOf(n), record(userId), Date.now() + LIFETIME)
 
-function verbsOf({ sessions, population }: OpenedStore, count: number): Record<string, () => Promise<unknown>> {
+function verbsOf({ sessions, online }: OpenedStore, count: number): Record<string, () => Promise<unknown>> {
   const tokens = Array.from({ length: 5000 }, (_, i) => tokenOf(i + 10))
   return {
     nothing: () => pause(1000),
@@ -80,9 +80,9 @@ function verbsOf({ sessions, population }: OpenedStore, count: number): Record<s
     'one more login': () => sessions.add('CONSUMER', tokenOf(count + 1), record('many'), Date.now() + LIFETIME),
     'renewal of one': () => sessions.renew('CONSUMER', 'many', tokenOf(1), Date.now() + 2 * LIFETIME),
     'logout of one': () => sessions.remove('CONSUMER', 'many', tokenOf(0)),
-    tally: () => population.tally('CONSUMER'),
+    tally: () => online.tally('CONSUMER'),
     'end of the 5000 oldest': () => sessions.removeSome('CONSUMER', 'many', tokens),
-    reindex: () => population.reindex('CONSUMER', () => undefined),
+    reindex: () => online.reindex('CONSUMER', () => undefined),
     kickout: () => sessions.removeAll('CONSUMER', 'many'),
   }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { isListening } from '../test/ports.ts'
+import { isListening } from '../test/support/ports.ts'
 import { pinned } from './machine.ts'
 
 /** Longest wait for a process to take connections or to end, in milliseconds. */

@@ -1,4 +1,4 @@
-import { freePort } from '../test/ports.ts'
+import { freePort } from '../test/support/ports.ts'
 import { OTHER_CORE, programNamed } from './machine.ts'
 import { type Scene, type Started, start } from './process.ts'
 

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { createMomentFormat } from '../src/side/moment.ts'
 import type { Store } from '../src/store/store.ts'
+import { createTimestampFormat } from '../src/timestamp.ts'
 import { createJwt } from '../src/token/jwt.ts'
 import { SECRETS } from './gateway.ts'
 import { note, whole } from './statistics.ts'
@@ -52,7 +52,7 @@ export async function seed({ redis, data, together }: Ground, users: number): Pr
   let now = began
   const clock = { now: () => now }
   const store = await openBeside(redis, data, PATIENCE, clock)
-  const moments = createMomentFormat('UTC')
+  const timestamps = createTimestampFormat('UTC')
   const jwt = createJwt(SIGNER, 'HS256', clock, 2)
 
   const one = async (login: number): Promise<void> => {
@@ -60,7 +60,7 @@ export async function seed({ redis, data, together }: Ground, users: number): Pr
     const record = {
       user_id: seededUser(user),
       type: 'CONSUMER' as const,
-      created_at: moments.write(now),
+      created_at: timestamps.write(now),
       extra: extraOf(user),
     }
     const admission = await store.sessions.add('CONSUMER', jwt.issue(), record, now + LIFETIME)
@@ -109,10 +109,10 @@ const SIGNER = {
 }
 
 /** What a store does after its answers is done when the view counts every login. */
-async function settle({ population }: Pick<Store, 'population'>, logins: number): Promise<void> {
+async function settle({ online }: Pick<Store, 'online'>, logins: number): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
-    if ((await population.tally('CONSUMER')).tokens === logins) return
+    if ((await online.tally('CONSUMER')).tokens === logins) return
     await new Promise(resolve => setTimeout(resolve, 100))
   }
-  throw new Error(`the view counts ${(await population.tally('CONSUMER')).tokens} tokens, not ${logins}`)
+  throw new Error(`the view counts ${(await online.tally('CONSUMER')).tokens} tokens, not ${logins}`)
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../test/ports.ts'
+import { freePort } from '../test/support/ports.ts'
 import { OTHER_CORE, programNamed } from './machine.ts'
 import { type Scene, start } from './process.ts'
 import { nginxCommand, nginxConfig } from './rivals/nginx.ts'

@@ -1,4 +1,4 @@
-import type { Extra, LoginType, SessionRecord } from './side/record.ts'
+import type { Extra, LoginType, SessionRecord } from './session.ts'
 
 /*
  * The operations of a running gateway, for the services behind it (`import { createClient } from 'dualgate/client'`). It

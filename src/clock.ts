@@ -6,4 +6,4 @@ export interface Clock {
 export const systemClock: Clock = { now: () => Date.now() }
 
 /** Whole seconds from `now` until `moment`, rounded up so that a lifetime just given reads as it was given. */
-export const secondsUntil = (moment: number, now: number): number => Math.ceil((moment - now) / 1000)
+export const secondsUntil = (timestamp: number, now: number): number => Math.ceil((timestamp - now) / 1000)

@@ -3,35 +3,35 @@ import { createPermissions } from './account/permissions.ts'
 import { createAccountRights } from './account/rights.ts'
 import { createAdministration } from './administration/administration.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { Certificate } from './config/certificate.ts'
-import { readCertificate } from './config/certificate.ts'
-import type { Settings } from './config/schema.ts'
+import type { Settings } from './config/schema/settings.ts'
 import { forwardedRulesOf, servesAdministration } from './config/served.ts'
 import { policyOf } from './config/session-policy.ts'
+import type { Certificate } from './config/tls/certificate.ts'
+import { readCertificate } from './config/tls/certificate.ts'
 import { type Publish, publishTo } from './event/event.ts'
 import { createWebhooks } from './event/webhooks.ts'
 import { serveEdge } from './http/edge.ts'
-import { createEnvelopes } from './http/envelope.ts'
 import { createGuards } from './http/guards.ts'
 import { serveInternal } from './http/internal.ts'
 import { registerJwt } from './http/jwt.ts'
-import { type Closing, Listeners } from './http/listeners.ts'
-import { createServer } from './http/server.ts'
+import { createEnvelopes } from './http/server/envelope.ts'
+import { type Closing, Listeners } from './http/server/listeners.ts'
+import { createServer } from './http/server/server.ts'
 import { createWebSockets } from './http/websocket/websockets.ts'
 import { createBatchedLog, createLog, type Logger } from './log.ts'
 import { openLogin } from './login/open.ts'
 import { type Snapshot, textOf } from './metrics/exposition.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { PROFILES } from './profile.ts'
+import type { LoginType } from './session.ts'
 import { bindBusiness, releaseBusiness } from './side/bound.ts'
-import { createMomentFormat } from './side/moment.ts'
 import { type Operations, offerOperations } from './side/operations.ts'
-import type { LoginType } from './side/record.ts'
 import { createSide, type Side, type SideOptions } from './side/side.ts'
 import type { Sharing } from './store/acknowledged.ts'
 import { measureSessions } from './store/measured.ts'
 import { openStore } from './store/open.ts'
 import { SessionWatch } from './store/session-watch.ts'
+import { createTimestampFormat } from './timestamp.ts'
 import { createJwt } from './token/jwt.ts'
 import { createOwnTokens } from './token/own.ts'
 import { createUpstreamTable } from './upstream/table.ts'
@@ -99,26 +99,26 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
 
   const signer = await registerJwt(edge, settings.jwt)
   const jwt = createJwt(signer, settings.jwt.algorithm, clock)
-  const moments = createMomentFormat(settings.timezone)
+  const timestamps = createTimestampFormat(settings.timezone)
   const store = await openStore(settings.store, settings.data, clock, log, settings.session_cache, isWatched, {
-    moments,
+    timestamps,
     sharing: options.sharing,
     captchaKey: settings.login.captcha.key,
   })
   const metrics = createMetrics({
-    tally: type => store.population.tally(type),
+    tally: type => store.online.tally(type),
     caches: store.caches ?? {},
     upstreams: () => upstreams.status(),
     webSockets: () => webSockets?.open ?? 0,
   })
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
   const publish = publishTo(logTo(log), metrics.happened, webhooks.publish)
-  const { sessions, population } = store
+  const { sessions, online } = store
   const sides = createSides(settings, {
     jwt,
     store: measureSessions(sessions, metrics.stored),
     clock,
-    moments,
+    timestamps,
     publish,
     isReplicated: store.isReplicated,
   })
@@ -137,7 +137,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     rightsFrom === 'accounts' ? createAccountRights({ sources: login.sources, clock, remember }) : undefined
   const permissions = createPermissions(roles, holderOf)
   const guards = createGuards(permissions)
-  const administration = createAdministration({ sides, sessions, population, jwt, clock, moments, locale })
+  const administration = createAdministration({ sides, sessions, online, jwt, clock, timestamps, locale })
   const accessLog = settings.log.access ? (options.log ?? createBatchedLog(settings.log.level)) : null
   const enforceDisable = settings.disable.enforce === 'request'
   const watch = new SessionWatch({ sessions, changes: store.changes, clock, log, enforceDisable })
@@ -219,7 +219,7 @@ const connectionLimits = ({ listen: { max_connections, max_connections_per_addre
 /** Both sides as the settings want them, over the same parts; what one does never touches the other. */
 function createSides(
   { jwt, disable, sessions }: Settings,
-  parts: Pick<SideOptions, 'jwt' | 'store' | 'clock' | 'moments' | 'publish' | 'isReplicated'>,
+  parts: Pick<SideOptions, 'jwt' | 'store' | 'clock' | 'timestamps' | 'publish' | 'isReplicated'>,
 ): Readonly<Record<LoginType, Side>> {
   const shared = {
     ...parts,

@@ -1,6 +1,6 @@
 /**
  * A decision against the caller, with a stable word for it. The same word is logged, counted and documented; what a
- * caller sees of it (status, code, text) is decided in one table, `http/envelope.ts`. Absence is `null` and never a
+ * caller sees of it (status, code, text) is decided in one table, `http/server/envelope.ts`. Absence is `null` and never a
  * refusal; whatever else is thrown is a fault.
  */
 export type RefusalReason =
@@ -73,7 +73,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What can be wrong with a field of a client's input. `http/messages.ts` has the same in the other language. */
+/** What can be wrong with a field of a client's input. `http/server/messages.ts` has the same in the other language. */
 export type FieldFault =
   | 'is missing'
   | 'is taken'

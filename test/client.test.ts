@@ -2,7 +2,7 @@ import t from 'tap'
 import { createClient, OperationError } from '../src/client.ts'
 import { PROFILES } from '../src/profile.ts'
 import { operationNames } from '../src/side/operations.ts'
-import { openWorld } from './world.ts'
+import { openWorld } from './support/gateway.ts'
 
 t.test('the client does what the operations do', async t => {
   const world = await openWorld({ profile: 2 })

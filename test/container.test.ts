@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { call } from './caller.ts'
 import { until } from './forward/world.ts'
+import { endProcess, redisCommand, spawnOn, withoutRedisServer } from './store/redis-server.ts'
+import { call } from './support/client.ts'
 import {
   buildImage,
   container,
@@ -17,10 +18,9 @@ import {
   STAGES,
   temporaryFolder,
   textOf,
-} from './image.ts'
-import { freePort } from './ports.ts'
-import { type GatewayProcess, startGateway } from './process.ts'
-import { endProcess, redisCommand, spawnOn, withoutRedisServer } from './store/redis-server.ts'
+} from './support/image.ts'
+import { freePort } from './support/ports.ts'
+import { type GatewayProcess, startGateway } from './support/process.ts'
 
 /*
  * The image and the compose file, without an engine: what the compose file starts is started with its commands and its

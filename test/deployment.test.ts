@@ -3,10 +3,10 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { call } from './caller.ts'
 import { run, shippedFolder } from './cli/run.ts'
-import { runIn, temporaryFolder, textOf } from './image.ts'
-import { startGateway } from './process.ts'
+import { call } from './support/client.ts'
+import { runIn, temporaryFolder, textOf } from './support/image.ts'
+import { startGateway } from './support/process.ts'
 
 /* The unit for systemd and the manifest for Kubernetes, as far as they go without either. */
 

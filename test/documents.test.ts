@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 import { branchesOf } from '../src/config/read.ts'
-import { SettingsSchema } from '../src/config/schema.ts'
+import { SettingsSchema } from '../src/config/schema/settings.ts'
 import { run, shippedFolder } from './cli/run.ts'
 
 /* What documents, configuration and containers say of commands, options, settings and variables, exists. */

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../src/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
-import { newcomerFolder, startGateway } from './process.ts'
+import { newcomerFolder, startGateway } from './support/process.ts'
 
 /* The README's commands are run as they stand, and print what it says. */
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { call } from './caller.ts'
-import { type GatewayProcess, newcomerFolder, startGateway } from './process.ts'
+import { call } from './support/client.ts'
+import { type GatewayProcess, newcomerFolder, startGateway } from './support/process.ts'
 
 /* The embedded store and the life of its process. */
 
@@ -58,7 +58,7 @@ t.test('a restart keeps the sessions that live and the ones that ended', async t
 })
 
 t.test(
-  `kill -9 at ${ROUNDS} random moments: acknowledged logins live, acknowledged logouts stay dead`,
+  `kill -9 at ${ROUNDS} random timestamps: acknowledged logins live, acknowledged logouts stay dead`,
   { timeout: 600_000 },
   async t => {
     const { folder, remove } = newcomerFolder()

@@ -1,4 +1,4 @@
-import type { Extra } from '../side/record.ts'
+import type { Extra } from '../session.ts'
 
 export type AccountStatus = 'ACTIVE' | 'INACTIVE' | 'LOCKED'
 

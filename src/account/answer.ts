@@ -1,4 +1,4 @@
-import { type Extra, faultOfExtra, isLoginId } from '../side/record.ts'
+import { type Extra, faultOfExtra, isLoginId } from '../session.ts'
 import type { Account, AccountStatus, Rights } from './accounts.ts'
 
 /**

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Clock } from '../clock.ts'
-import type { HttpAccountsSettings } from '../config/account-schema.ts'
+import type { HttpAccountsSettings } from '../config/schema/accounts.ts'
 import { Refusal, Unavailable } from '../refusal.ts'
-import { isPlainObject } from '../side/record.ts'
+import { isPlainObject } from '../session.ts'
+import { createTurns } from '../turns.ts'
 import type { Accounts } from './accounts.ts'
 import { readAccount, readRights } from './answer.ts'
-import { createTurns } from './turns.ts'
 
 /** Room for a picture that is left out of the session. */
 const MAX_ANSWER_BYTES = 2_097_152

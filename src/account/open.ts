@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { AccountsSettings } from '../config/account-schema.ts'
+import type { AccountsSettings } from '../config/schema/accounts.ts'
 import type { Logger } from '../log.ts'
 import type { Accounts } from './accounts.ts'
 
@@ -10,9 +10,9 @@ import type { Accounts } from './accounts.ts'
 export async function openAccounts(settings: AccountsSettings, clock: Clock, log: Logger): Promise<Accounts> {
   switch (settings.kind) {
     case 'file':
-      return (await import('./file.ts')).createFileAccounts(settings, log)
+      return (await import('./file/source.ts')).createFileAccounts(settings, log)
     case 'sql':
-      return (await import('./sql.ts')).createSqlAccounts(settings)
+      return (await import('./sql/source.ts')).createSqlAccounts(settings)
     case 'http':
       return (await import('./http.ts')).createHttpAccounts(settings, clock)
   }

@@ -1,5 +1,5 @@
 import { type FieldFault, invalid } from '../refusal.ts'
-import { createTurns } from './turns.ts'
+import { createTurns } from '../turns.ts'
 
 /** Passwords against stored hashes ("Authentication", rule 4). */
 export interface Passwords {

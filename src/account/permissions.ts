@@ -1,4 +1,4 @@
-import type { SessionRecord } from '../side/record.ts'
+import type { SessionRecord } from '../session.ts'
 
 /** All of the required permissions, or at least one of them. */
 export type PermissionMode = 'all' | 'any'

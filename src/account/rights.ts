@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { Extra, LoginType, SessionRecord } from '../side/record.ts'
+import type { Extra, LoginType, SessionRecord } from '../session.ts'
 import type { RightsSource } from './accounts.ts'
 
 /** Users whose rights are remembered; beyond it, the one that was read first is forgotten. */

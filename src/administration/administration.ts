@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
 import { secondsUntil } from '../clock.ts'
-import type { Settings } from '../config/schema.ts'
+import type { Settings } from '../config/schema/settings.ts'
 import { Refusal } from '../refusal.ts'
+import { type Extra, LOGIN_TYPES, type LoginType } from '../session.ts'
 import { NONE } from '../side/input.ts'
-import type { MomentFormat } from '../side/moment.ts'
-import { type Extra, LOGIN_TYPES, type LoginType } from '../side/record.ts'
 import type { Side } from '../side/side.ts'
-import type { Population } from '../store/population.ts'
+import type { OnlineUsers } from '../store/online.ts'
 import type { Overview, SessionStore } from '../store/store.ts'
+import type { TimestampFormat } from '../timestamp.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import { remainingText } from './remaining.ts'
@@ -79,10 +79,10 @@ export interface Chart {
 export interface AdministrationOptions {
   sides: Readonly<Record<LoginType, Side>>
   sessions: SessionStore
-  population: Population
+  online: OnlineUsers
   jwt: Jwt
   clock: Clock
-  moments: MomentFormat
+  timestamps: TimestampFormat
   locale: Settings['locale']
 }
 
@@ -90,20 +90,20 @@ export type Administration = ReturnType<typeof createAdministration>
 
 /** What administrators see and do ("Session administration"); every question names the side it is about. */
 export function createAdministration(options: AdministrationOptions) {
-  const { sides, sessions, population, jwt, clock, moments, locale } = options
+  const { sides, sessions, online, jwt, clock, timestamps, locale } = options
 
   const secondsLeft = (expiresAt: number): number =>
     expiresAt === Number.POSITIVE_INFINITY ? -1 : Math.max(secondsUntil(expiresAt, clock.now()), -1)
-  const today = (): string => moments.day(clock.now())
-  const tallies = () => Promise.all(LOGIN_TYPES.map(type => population.tally(type)))
+  const today = (): string => timestamps.day(clock.now())
+  const tallies = () => Promise.all(LOGIN_TYPES.map(type => online.tally(type)))
 
   async function analysis(type: LoginType): Promise<Analysis> {
     const since = clock.now() - HOUR
     const [[business, consumer], added, own, [todays]] = await Promise.all([
       tallies(),
-      Promise.all(LOGIN_TYPES.map(side => population.loginsSince(side, since))),
-      population.tally(type),
-      population.loginsOn(type, [today()]),
+      Promise.all(LOGIN_TYPES.map(side => online.loginsSince(side, since))),
+      online.tally(type),
+      online.loginsOn(type, [today()]),
     ])
     const [b, c] = [business!, consumer!]
     return {
@@ -122,7 +122,7 @@ export function createAdministration(options: AdministrationOptions) {
     query: { page: number; size: number; keyword: string },
   ): Promise<Page<OnlineUser>> {
     const { size, keyword } = query
-    const { total, userIds } = await population.page(type, { offset: (query.page - 1) * size, limit: size, keyword })
+    const { total, userIds } = await online.page(type, { offset: (query.page - 1) * size, limit: size, keyword })
     const users = await Promise.all(
       userIds.map(async userId => onlineUser(userId, await sessions.overview(type, userId))),
     )
@@ -152,7 +152,7 @@ export function createAdministration(options: AdministrationOptions) {
   }
 
   /** Records of other programs may hold other forms of a time; people see one. */
-  const inZone = (createdAt: string): string => moments.normalize(createdAt) ?? createdAt
+  const inZone = (createdAt: string): string => timestamps.normalize(createdAt) ?? createdAt
 
   /** A user's live tokens, the newest `SHOWN_TOKENS` at most and the newest first: the tokens themselves, or their `jti` as a handle. */
   async function tokens(type: LoginType, userId: string, show: 'token' | 'handle'): Promise<UserToken[]> {
@@ -207,10 +207,10 @@ export function createAdministration(options: AdministrationOptions) {
   async function chart(): Promise<Chart> {
     const now = clock.now()
     // Noon of each day: no change of clocks moves it to another date.
-    const noon = moments.read(`${moments.day(now)} 12:00:00`) ?? now
-    const days = Array.from({ length: CHART_DAYS }, (_, i) => moments.day(noon - (CHART_DAYS - 1 - i) * DAY))
+    const noon = timestamps.read(`${timestamps.day(now)} 12:00:00`) ?? now
+    const days = Array.from({ length: CHART_DAYS }, (_, i) => timestamps.day(noon - (CHART_DAYS - 1 - i) * DAY))
     const [logins, live] = await Promise.all([
-      Promise.all(LOGIN_TYPES.map(type => population.loginsOn(type, days))),
+      Promise.all(LOGIN_TYPES.map(type => online.loginsOn(type, days))),
       tallies(),
     ])
     return {

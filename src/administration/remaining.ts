@@ -1,4 +1,4 @@
-import type { Settings } from '../config/schema.ts'
+import type { Settings } from '../config/schema/settings.ts'
 
 type Locale = Settings['locale']
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { addAccount, listAccounts, removeAccount, setPassword } from '../account/file.ts'
+import { addAccount, listAccounts, removeAccount, setPassword } from '../account/file/source.ts'
 import { readConfiguration } from '../config/load.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, type Written } from './command.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'

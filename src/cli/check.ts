@@ -1,5 +1,5 @@
-import { editorSchema } from '../config/editor-schema.ts'
 import { type Configuration, readConfiguration } from '../config/load.ts'
+import { editorSchema } from '../config/schema/editor.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
 import { say, UsageError } from './terminal.ts'
 

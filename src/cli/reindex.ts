@@ -2,10 +2,10 @@ import { systemClock } from '../clock.ts'
 import { readConfiguration } from '../config/load.ts'
 import { createLog } from '../log.ts'
 import { Unavailable } from '../refusal.ts'
-import { createMomentFormat } from '../side/moment.ts'
-import { LOGIN_TYPES, type LoginType } from '../side/record.ts'
+import { LOGIN_TYPES, type LoginType } from '../session.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
+import { createTimestampFormat } from '../timestamp.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
 import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
 
@@ -26,9 +26,9 @@ ${CONFIG_HELP}`,
     if (written.words.length > 0) throw new UsageError(`reindex takes no words, but got ${written.words.join(' ')}`)
     const { environment, cwd } = terminal
     const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
-    const moments = createMomentFormat(settings.timezone)
+    const timestamps = createTimestampFormat(settings.timezone)
     const log = createLog('silent')
-    const store = await openStore(settings.store, settings.data, systemClock, log, undefined, false, { moments })
+    const store = await openStore(settings.store, settings.data, systemClock, log, undefined, false, { timestamps })
     try {
       for (const type of LOGIN_TYPES) await reindexSide(store, type, terminal)
     } catch (fault) {
@@ -41,9 +41,9 @@ ${CONFIG_HELP}`,
   },
 }
 
-async function reindexSide({ population }: Store, type: LoginType, { output, errors }: Terminal): Promise<void> {
+async function reindexSide({ online }: Store, type: LoginType, { output, errors }: Terminal): Promise<void> {
   const draw = progressBar(errors, type)
-  const live = await population.reindex(type, draw)
+  const live = await online.reindex(type, draw)
   say(output, `${type}: ${live} live ${live === 1 ? 'token' : 'tokens'}`)
 }
 

@@ -1,14 +1,14 @@
 import { isIP } from 'node:net'
 import type { StaticDecode } from 'typebox'
 import { readTarget } from '../gate/path.ts'
-import { readCertificate } from './certificate.ts'
 import { ConfigurationError } from './fault.ts'
 import { checkExceptions } from './gate-check.ts'
-import type { SettingsSchema } from './schema.ts'
+import type { SettingsSchema } from './schema/settings.ts'
+import type { UpstreamSettings } from './schema/upstreams.ts'
 import { faultOfForm, faultOfSecret, faultOfSm2PrivateKey, weaknessOfSigningKey } from './secrets.ts'
-import type { UpstreamSettings } from './upstream-schema.ts'
-import { readUpstreamTls } from './upstream-tls.ts'
-import type { KeyPath, Written } from './written.ts'
+import type { KeyPath, Written } from './source/written.ts'
+import { readCertificate } from './tls/certificate.ts'
+import { readUpstreamTls } from './tls/upstream-tls.ts'
 
 /** The configuration after its schema has been applied: every value for itself is what it must be. */
 export type Decoded = StaticDecode<typeof SettingsSchema>

@@ -4,7 +4,7 @@ import { canBeExcepted, verdictOf } from '../gate/rules.ts'
 import { PROFILES, type Profile } from '../profile.ts'
 import type { Decoded } from './check.ts'
 import { ownRoutes } from './own-routes.ts'
-import type { KeyPath } from './written.ts'
+import type { KeyPath } from './source/written.ts'
 
 type Report = (path: KeyPath, message: string) => void
 type Entry = Decoded['gate']['exceptions'][number]

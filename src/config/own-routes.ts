@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts'
-import type { Settings } from './schema.ts'
+import type { Settings } from './schema/settings.ts'
 import { openPathsOf, servesAdministration } from './served.ts'
 
 type RouteSettings = Pick<Settings, 'api_versions' | 'session_administration' | 'console'> & {

@@ -2,7 +2,7 @@ import { isAbsolute, resolve } from 'node:path'
 import type { TSchema } from 'typebox'
 import { Check, Decode } from 'typebox/value'
 import { suggest } from './fault.ts'
-import { isSection, type KeyPath, type Section, type Written } from './written.ts'
+import { isSection, type KeyPath, type Section, type Written } from './source/written.ts'
 
 /** The parts of a schema that are looked at; TypeBox writes JSON Schema. */
 export interface Schema {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { generateSm2PrivateKey, isPrivateKey } from '../login/sm2.ts'
+import { generateSm2PrivateKey, isPrivateKey } from '../login/sm2/sm2.ts'
 
 /** A new key for signing tokens, or any other shared secret: 48 random bytes as text. */
 export const generateSecret = (): string => randomBytes(48).toString('base64url')

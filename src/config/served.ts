@@ -2,7 +2,7 @@ import { createExceptions } from '../gate/exceptions.ts'
 import { withConsole } from '../gate/pages.ts'
 import type { PathRules } from '../gate/rules.ts'
 import type { Profile } from '../profile.ts'
-import type { Settings } from './schema.ts'
+import type { Settings } from './schema/settings.ts'
 
 type Switches = Pick<Settings, 'session_administration' | 'console'>
 

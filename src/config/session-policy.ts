@@ -1,4 +1,4 @@
-import type { SessionsSettings } from './session-schema.ts'
+import type { SessionsSettings } from './schema/sessions.ts'
 
 /** Durations in milliseconds. */
 interface Policy {

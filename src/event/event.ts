@@ -1,4 +1,4 @@
-import type { LoginType } from '../side/record.ts'
+import type { LoginType } from '../session.ts'
 
 export const EVENT_NAMES = [
   'login',

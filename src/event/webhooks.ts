@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
-import type { WebhookSettings } from '../config/event-schema.ts'
+import type { WebhookSettings } from '../config/schema/events.ts'
 import type { Logger } from '../log.ts'
 import type { Publish, SessionEvent } from './event.ts'
 

@@ -1,4 +1,4 @@
-import type { LoginType } from '../side/record.ts'
+import type { LoginType } from '../session.ts'
 import type { Session, Side } from '../side/side.ts'
 import type { Token } from '../token/bearer.ts'
 import { readTarget, type Target } from './path.ts'

@@ -1,4 +1,4 @@
-import type { LoginType } from '../side/record.ts'
+import type { LoginType } from '../session.ts'
 import type { Exception } from './exceptions.ts'
 import type { CanonicalPath } from './path.ts'
 

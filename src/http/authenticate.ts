@@ -3,10 +3,10 @@ import { findSession, isAdmitted, judge } from '../gate/decide.ts'
 import type { Target } from '../gate/path.ts'
 import type { PathRules, Verdict } from '../gate/rules.ts'
 import { Refusal } from '../refusal.ts'
-import type { LoginType } from '../side/record.ts'
+import type { LoginType } from '../session.ts'
 import type { Session, Side } from '../side/side.ts'
-import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
-import type { OwnPaths } from './own-paths.ts'
+import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './server/ambiguous.ts'
+import type { OwnPaths } from './server/own-paths.ts'
 import { tokenOfUpgrade } from './websocket/upgrade.ts'
 
 declare module 'fastify' {

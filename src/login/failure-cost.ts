@@ -1,7 +1,7 @@
 import type { Account, AccountSource } from '../account/accounts.ts'
 import { COST, costOf } from '../account/password.ts'
 import type { Clock } from '../clock.ts'
-import type { LoginType } from '../side/record.ts'
+import type { LoginType } from '../session.ts'
 import type { AttemptStore } from '../store/store.ts'
 
 /**

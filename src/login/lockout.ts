@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { createTurns, type Turns } from '../account/turns.ts'
 import { type Clock, secondsUntil } from '../clock.ts'
 import { Refusal } from '../refusal.ts'
 import type { Side } from '../side/side.ts'
 import type { AttemptStore } from '../store/store.ts'
+import { createTurns, type Turns } from '../turns.ts'
 import { networkOf } from './address.ts'
 import { tooManyAttempts } from './rate-limit.ts'
 

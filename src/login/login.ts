@@ -3,14 +3,14 @@ import { isBcryptHash, MAX_COST, type Passwords } from '../account/password.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import { invalid, Refusal } from '../refusal.ts'
-import { type Extra, faultOfExtra, type LoginType } from '../side/record.ts'
+import { type Extra, faultOfExtra, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
-import type { Captcha, IssuedCaptcha } from './captcha.ts'
+import type { Captcha, IssuedCaptcha } from './captcha/captcha.ts'
 import { deviceTypeOf } from './device.ts'
 import type { FailureCost } from './failure-cost.ts'
 import type { Lockout } from './lockout.ts'
 import type { RateLimit } from './rate-limit.ts'
-import type { Sm2 } from './sm2.ts'
+import type { Sm2 } from './sm2/sm2.ts'
 
 /** A login request ("Login request fields"); every field that is there is a string. */
 export interface Credentials {

@@ -1,6 +1,6 @@
 import { type Clock, secondsUntil } from '../clock.ts'
 import { Refusal } from '../refusal.ts'
-import type { LoginType } from '../side/record.ts'
+import type { LoginType } from '../session.ts'
 import type { AttemptStore } from '../store/store.ts'
 import { networkOf, siteOf } from './address.ts'
 

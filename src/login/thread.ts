@@ -1,7 +1,7 @@
 import { platform, setPriority } from 'node:os'
 import { matchesHash } from '../account/hash.ts'
-import { drawCaptcha } from './captcha-image.ts'
-import { decryptCiphertext } from './sm2-ciphertext.ts'
+import { drawCaptcha } from './captcha/image.ts'
+import { decryptCiphertext } from './sm2/ciphertext.ts'
 import type { ThreadWork } from './threads.ts'
 
 /*

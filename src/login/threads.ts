@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import type { Piscina } from 'piscina'
-import { createTurns } from '../account/turns.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
+import { createTurns } from '../turns.ts'
 
 /** The work of a login that would stop the event loop; `thread.ts` does it. */
 export interface ThreadWork {

@@ -1,9 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { SessionEvent } from '../event/event.ts'
-import { LOGIN_TYPES, type LoginType } from '../side/record.ts'
+import { LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { StoreVerb } from '../store/measured.ts'
-import type { Tally } from '../store/population.ts'
-import type { SessionCaches } from '../store/redis/tracked-sessions.ts'
+import type { Tally } from '../store/online.ts'
+import type { SessionCaches } from '../store/redis/tracking/tracked-sessions.ts'
 import type { UpstreamStatus } from '../upstream/table.ts'
 import type { TargetStatus } from '../upstream/targets.ts'
 import type { Snapshot } from './exposition.ts'
@@ -66,7 +66,7 @@ export function createMetrics(sources: Sources): Metrics {
     labelNames: ['reason'],
     registers,
   })
-  lookAtPopulation(registers, sources)
+  readOnline(registers, sources)
   lookAtCaches(registers, sources)
   lookAtUpstreams(registers, sources)
 
@@ -105,7 +105,7 @@ function countStore(registers: Registry[]): Metrics['stored'] {
 }
 
 /** All processes look into the same store: the most that one of them saw is what there is. */
-function lookAtPopulation(registers: Registry[], { tally }: Sources): void {
+function readOnline(registers: Registry[], { tally }: Sources): void {
   // Both curves are of the same moment, and of one question.
   const underWay = new Map<LoginType, Promise<Tally | null>>()
   const ask = (side: LoginType): Promise<Tally | null> => {

@@ -1,4 +1,4 @@
-import type { LoginType } from '../side/record.ts'
+import type { LoginType } from '../session.ts'
 import type { Snapshot } from './exposition.ts'
 
 /** A request that was answered. Every word comes from the configuration or from a list of ours: labels are bounded. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { Server } from 'node:net'
-import type { Settings } from '../config/schema.ts'
-import { listenPrivately } from '../http/private-socket.ts'
+import type { Settings } from '../config/schema/settings.ts'
+import { listenPrivately } from '../http/server/private-socket.ts'
 
 /** Why a gateway cannot listen where it is told to, and what to do about it. */
 export class AddressError extends Error {}

@@ -1,5 +1,5 @@
-import { readCertificate } from '../config/certificate.ts'
-import type { Settings } from '../config/schema.ts'
+import type { Settings } from '../config/schema/settings.ts'
+import { readCertificate } from '../config/tls/certificate.ts'
 import { createGateway } from '../gateway.ts'
 import { createLog } from '../log.ts'
 import { explainListening } from './address.ts'

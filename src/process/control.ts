@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { connect, Server, type Socket } from 'node:net'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { listenPrivately } from '../http/private-socket.ts'
+import { listenPrivately } from '../http/server/private-socket.ts'
 import type { Logger } from '../log.ts'
 
 /** How a command that was sent to a running gateway ended: nothing, or what to tell whoever sent it. */

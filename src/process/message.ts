@@ -1,5 +1,5 @@
-import type { Certificate } from '../config/certificate.ts'
-import type { Settings } from '../config/schema.ts'
+import type { Settings } from '../config/schema/settings.ts'
+import type { Certificate } from '../config/tls/certificate.ts'
 import type { Snapshot } from '../metrics/exposition.ts'
 import type { Acknowledged } from '../store/acknowledged.ts'
 

@@ -1,5 +1,5 @@
 import type { Publish, SessionEvent } from '../event/event.ts'
-import type { LoginType } from './record.ts'
+import type { LoginType } from '../session.ts'
 
 /** Whether replicas of the store have everything that was changed before; absent where that is not asked. */
 export type IsReplicated = () => Promise<boolean>

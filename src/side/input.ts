@@ -1,6 +1,6 @@
 import { secondsUntil } from '../clock.ts'
 import { invalid } from '../refusal.ts'
-import { isLoginId } from './record.ts'
+import { isLoginId } from '../session.ts'
 
 /** Ten years: what is longer is a mistake in units. */
 const MAX_SECONDS = 315_360_000
@@ -9,9 +9,9 @@ const MAX_SECONDS = 315_360_000
 export const NONE = -1
 
 /** Whole seconds until a moment; `NONE` when there is none, when it has passed, and for what has no end. */
-export function remaining(moment: number | null, now: number): number {
-  if (moment === null || moment === Number.POSITIVE_INFINITY) return NONE
-  const left = secondsUntil(moment, now)
+export function remaining(timestamp: number | null, now: number): number {
+  if (timestamp === null || timestamp === Number.POSITIVE_INFINITY) return NONE
+  const left = secondsUntil(timestamp, now)
   return left > 0 ? left : NONE
 }
 

@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts'
 import { Refusal } from '../refusal.ts'
+import type { LoginType, SessionRecord } from '../session.ts'
 import type { Ages } from '../store/age.ts'
 import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
 import { Limit } from './limit.ts'
-import type { LoginType, SessionRecord } from './record.ts'
 import type { Session } from './side.ts'
 
 /** What is switched on for one side; times in milliseconds. */

@@ -1,16 +1,16 @@
 import type { Clock } from '../clock.ts'
 import type { Publish, SessionEvent } from '../event/event.ts'
 import { invalid, Refusal } from '../refusal.ts'
+import { type Extra, faultOfExtra, type LoginType, type SessionRecord } from '../session.ts'
 import { createAges } from '../store/age.ts'
-import type { Prompt, SessionStore } from '../store/store.ts'
+import type { MaybePromise, SessionStore } from '../store/store.ts'
+import type { TimestampFormat } from '../timestamp.ts'
 import { asToken, readBearer, type Token } from '../token/bearer.ts'
 import type { Claims, Jwt } from '../token/jwt.ts'
-import { createBar, disabledFor } from './bar.ts'
 import { createConfirmed, type IsReplicated } from './confirmed.ts'
+import { createBar, disabledFor } from './disable.ts'
 import { checkLoginId, checkSeconds, NONE, remaining } from './input.ts'
-import type { MomentFormat } from './moment.ts'
 import { createPolicy, type SessionPolicy } from './policy.ts'
-import { type Extra, faultOfExtra, type LoginType, type SessionRecord } from './record.ts'
 
 /** What a request has to have for its token to be found: anything with lower-case header names will do. */
 export interface WithHeaders {
@@ -29,7 +29,7 @@ export interface SideOptions {
   jwt: Jwt
   store: SessionStore
   clock: Clock
-  moments: MomentFormat
+  timestamps: TimestampFormat
   /** Lifetime of a session in seconds. */
   expireSeconds: number
   /** Name of the header that carries the token. */
@@ -45,16 +45,16 @@ export type Side = ReturnType<typeof createSide>
 
 /** The operations of one side ("Internal authentication operations"). Inputs that cannot be meant are refused with `INVALID`. */
 export function createSide(options: SideOptions) {
-  const { type, jwt, store, clock, moments, enforceDisable } = options
+  const { type, jwt, store, clock, timestamps, enforceDisable } = options
   const headerName = options.tokenName.toLowerCase()
   const confirmed = createConfirmed(type, options.publish, options.isReplicated)
-  const policy = createPolicy({ ...options, confirmed, ages: createAges(moments) })
+  const policy = createPolicy({ ...options, confirmed, ages: createAges(timestamps) })
   const tell = (event: Omit<SessionEvent, 'type'>): void => options.publish({ ...event, type })
   const bar = createBar({ type, store, clock, confirmed })
 
   const jtiOf = (token: Token): string => jwt.read(token)?.jti ?? ''
   const expiryAfter = (seconds: number): number => clock.now() + seconds * 1000
-  const secondsLeft = (moment: number | null): number => remaining(moment, clock.now())
+  const secondsLeft = (timestamp: number | null): number => remaining(timestamp, clock.now())
 
   /** get token value: the token of the request's header, valid or not; `null` without one. */
   const getTokenValue = (request: WithHeaders): Token | null => readBearer(request.headers[headerName])
@@ -63,7 +63,7 @@ export function createSide(options: SideOptions) {
    * What the gate asks: the live session of a token, `null` when there is none on this side. Throws `Unavailable` when
    * the store cannot tell, and the refusal `SESSION_DISABLED` for a disabled login id where `disable.enforce` says so.
    */
-  function authenticate(token: Token): Prompt<Session | null> {
+  function authenticate(token: Token): MaybePromise<Session | null> {
     const session = find(token)
     if (!enforceDisable) return session
     return Promise.resolve(session).then(async found => {
@@ -72,7 +72,7 @@ export function createSide(options: SideOptions) {
     })
   }
 
-  function find(token: Token): Prompt<Session | null> {
+  function find(token: Token): MaybePromise<Session | null> {
     const claims = jwt.read(token)
     if (claims === null) return null
     const record = store.find(type, token)
@@ -97,7 +97,7 @@ export function createSide(options: SideOptions) {
     const fault = faultOfExtra(extra)
     if (fault !== null) throw invalid('extra', fault)
     const token = jwt.issue()
-    const record = { user_id: userId, type, created_at: moments.write(clock.now()), extra }
+    const record = { user_id: userId, type, created_at: timestamps.write(clock.now()), extra }
     const admission = await store.add(type, token, record, policy.firstExpiry())
     if (admission.admitted) {
       tell({ event: 'login', login_id: userId, jti: jtiOf(token), ...originOf(extra) })

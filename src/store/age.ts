@@ -1,5 +1,5 @@
-import { createMomentFormat, type MomentFormat } from '../side/moment.ts'
-import type { SessionRecord } from '../side/record.ts'
+import type { SessionRecord } from '../session.ts'
+import { createTimestampFormat, type TimestampFormat } from '../timestamp.ts'
 import type { StoredToken } from './store.ts'
 
 type Dated = Pick<StoredToken, 'token'> & { record: Pick<SessionRecord, 'created_at'> }
@@ -20,17 +20,17 @@ export interface Ages {
   ageOf(session: Dated): string
 }
 
-export function createAges(moments: MomentFormat = createMomentFormat('UTC')): Ages {
+export function createAges(timestamps: TimestampFormat = createTimestampFormat('UTC')): Ages {
   function createdAt({ token, record }: Dated): string {
-    const written = moments.normalize(record.created_at)
+    const written = timestamps.normalize(record.created_at)
     if (written !== null) return written
     const { iat } = issueOf(token)
-    return iat === 0 ? '' : moments.write(iat * 1000)
+    return iat === 0 ? '' : timestamps.write(iat * 1000)
   }
 
   return {
     createdAt,
-    createdMs: session => moments.read(createdAt(session)),
+    createdMs: session => timestamps.read(createdAt(session)),
     ageOf: session => `${createdAt(session)} ${issueTextOf(session.token)}`,
   }
 }

@@ -1,4 +1,4 @@
-import type { LoginType } from '../side/record.ts'
+import type { LoginType } from '../session.ts'
 
 /** Hears what became of sessions, whoever did it: this process, another one, or another program. */
 export interface ChangeHearer {

@@ -1,4 +1,4 @@
-import type { Extra } from '../side/record.ts'
+import type { Extra } from '../session.ts'
 
 /** Of a longer name only so many characters are looked at: it bounds what an index holds of it. */
 const MAX_NAME_LENGTH = 64

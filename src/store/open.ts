@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts'
-import type { Settings } from '../config/schema.ts'
-import type { SessionCacheSettings } from '../config/session-cache-schema.ts'
+import type { SessionCacheSettings } from '../config/schema/session-cache.ts'
+import type { Settings } from '../config/schema/settings.ts'
 import type { Logger } from '../log.ts'
 import type { Changes } from './changes.ts'
 import type { StoreForms } from './forms.ts'
 import type { RedisClient } from './redis/client.ts'
-import type { SessionCaches } from './redis/tracked-sessions.ts'
+import type { SessionCaches } from './redis/tracking/tracked-sessions.ts'
 import type { Store } from './store.ts'
 
 /** A store, and the Redis connection below it when it is in Redis. */
@@ -42,7 +42,7 @@ export async function openStore(
   if (cache === undefined) return store
   const [{ createKeys }, { trackRedisStore }] = await Promise.all([
     import('./redis/keys.ts'),
-    import('./redis/tracked.ts'),
+    import('./redis/tracking/tracked-store.ts'),
   ])
   return trackRedisStore(store, createKeys(settings.prefix), cache, clock, log, isWatched)
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
-import type { LoginType } from '../side/record.ts'
+import type { LoginType } from '../session.ts'
 import type { ChangeHearer, Changes } from './changes.ts'
 import type { SessionStore } from './store.ts'
 

@@ -1,5 +1,5 @@
-import type { LoginType, SessionRecord } from '../side/record.ts'
-import type { Population } from './population.ts'
+import type { LoginType, SessionRecord } from '../session.ts'
+import type { OnlineUsers } from './online.ts'
 
 /*
  * The law of every store. Moments are milliseconds since the epoch. Absence is a value, never an error; a store that
@@ -9,7 +9,7 @@ import type { Population } from './population.ts'
  */
 
 /** An answer that some stores have at once and others fetch; the request's path awaits only what has to be awaited. */
-export type Prompt<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>
 
 export type Admission =
   | { admitted: true }
@@ -51,7 +51,7 @@ export interface SessionStore {
   add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission>
 
   /** The live record of a token; `null` when there is none on this side. Sees every deletion acknowledged before it was asked. */
-  find(type: LoginType, token: string): Prompt<SessionRecord | null>
+  find(type: LoginType, token: string): MaybePromise<SessionRecord | null>
 
   /** Ends one token of a user. `false`, and nothing changed, when it is not a live token of that user. */
   remove(type: LoginType, userId: string, token: string): Promise<boolean>
@@ -93,7 +93,7 @@ export interface SessionStore {
   disable(type: LoginType, userId: string, until: number): Promise<void>
 
   /** Until when a login id is barred; `null` when it is not. */
-  disabledUntil(type: LoginType, userId: string): Prompt<number | null>
+  disabledUntil(type: LoginType, userId: string): MaybePromise<number | null>
 
   /** Removes the bar; `false` when there was none. */
   untieDisable(type: LoginType, userId: string): Promise<boolean>
@@ -127,7 +127,7 @@ export interface AttemptStore {
 
 export interface Store {
   readonly sessions: SessionStore
-  readonly population: Population
+  readonly online: OnlineUsers
   readonly captchas: CaptchaStore
   readonly attempts: AttemptStore
   /** Resolves when the store answers, throws `Unavailable` when it does not. */

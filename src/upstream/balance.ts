@@ -42,15 +42,15 @@ export function createBalance(targets: readonly HttpTarget[], kind: BalanceKind,
     next() {
       const first = inTurn()
       if (first.isReady && kind === 'round-robin') return first
-      if (!first.standing.isUp && first.standing.admitsTrial(clock.now())) return first
+      if (!first.health.isUp && first.health.admitsTrial(clock.now())) return first
       const ready = kind === 'round-robin' ? find(target => target.isReady) : findFewest()
       // Failing that, one where the request has to wait for a connection; failing that, any.
-      return ready ?? find(({ standing }) => standing.isUp) ?? first
+      return ready ?? find(({ health }) => health.isUp) ?? first
     },
     another(tried) {
       return (
         find(target => target.isReady && !tried.includes(target)) ??
-        find(target => target.standing.isUp && !tried.includes(target)) ??
+        find(target => target.health.isUp && !tried.includes(target)) ??
         find(target => !tried.includes(target))
       )
     },

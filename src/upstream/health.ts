@@ -1,10 +1,10 @@
-import type { HealthSettings } from '../config/upstream-schema.ts'
-import type { UpstreamTls } from '../config/upstream-tls.ts'
+import type { HealthSettings } from '../config/schema/upstreams.ts'
+import type { UpstreamTls } from '../config/tls/upstream-tls.ts'
 import { readAddress } from './address.ts'
-import { type Connect, createConnect } from './connect.ts'
-import { Connection } from './connection.ts'
-import type { Receiver } from './receiver.ts'
 import type { HttpTarget } from './targets.ts'
+import { type Connect, createConnect } from './wire/connect.ts'
+import { Connection } from './wire/connection.ts'
+import type { Receiver } from './wire/receiver.ts'
 
 /** Asks one target again and again how it is, each time by a connection of its own. */
 export class HealthChecks {

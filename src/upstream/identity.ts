@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../clock.ts'
-import type { IdentitySettings } from '../config/upstream-schema.ts'
+import type { IdentitySettings } from '../config/schema/upstreams.ts'
 import type { Session } from '../side/side.ts'
 
 /** What of an upstream request is signed. */

@@ -5,7 +5,7 @@ import type { TargetOptions } from './targets.ts'
 export function reportTo(upstream: string, log: Pick<Logger, 'info' | 'warn'> | undefined): TargetOptions['report'] {
   return (target, change, cause) => {
     const line = { upstream, target: target.url, ...(cause !== null && { err: cause }) }
-    if (change === 'ejected') log?.warn({ ...line, duration: target.standing.duration }, 'target ejected')
+    if (change === 'ejected') log?.warn({ ...line, duration: target.health.duration }, 'target ejected')
     else if (change === 'returned') log?.info(line, 'target returned')
     else if (change === 'unhealthy') log?.warn(line, 'target fails its health checks')
     else log?.info(line, 'target passes its health checks')

@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts'
-import type { ConnectionSettings } from '../config/upstream-schema.ts'
-import type { UpstreamTls } from '../config/upstream-tls.ts'
+import type { ConnectionSettings } from '../config/schema/upstreams.ts'
+import type { UpstreamTls } from '../config/tls/upstream-tls.ts'
 import { readAddress } from './address.ts'
-import { type Connect, createConnect } from './connect.ts'
-import { Connections } from './connections.ts'
-import type { Receiver, UpstreamRequest } from './receiver.ts'
-import { type EjectionRules, Standing, type StandingChange, type StandingState } from './standing.ts'
+import { type EjectionRules, TargetHealth, type TargetHealthChange, type TargetState } from './target-health.ts'
+import { type Connect, createConnect } from './wire/connect.ts'
+import { Connections } from './wire/connections.ts'
+import type { Receiver, UpstreamRequest } from './wire/receiver.ts'
 
 export interface TargetOptions {
   /** Time limits in milliseconds; `response`: until its head, from the end of the request. */
@@ -16,13 +16,13 @@ export interface TargetOptions {
   tls: UpstreamTls
   clock: Clock
   /** Told of every change in how a target stands, and why. */
-  report(target: HttpTarget, change: StandingChange, cause: Error | null): void
+  report(target: HttpTarget, change: TargetHealthChange, cause: Error | null): void
 }
 
 /** How a target is doing, as this process sees it. */
 export interface TargetStatus {
   target: string
-  state: StandingState
+  state: TargetState
   /** Requests under way, and those of them that wait for a connection. */
   open: number
   waiting: number
@@ -33,7 +33,7 @@ export class HttpTarget {
   readonly url: string
   /** Host and port, as in a `Host` header. */
   readonly authority: string
-  readonly standing: Standing
+  readonly health: TargetHealth
   /** Opens a connection of its own to the target, verified as all are; for what is no request and response. */
   readonly connect: Connect
   readonly #options: TargetOptions
@@ -44,7 +44,7 @@ export class HttpTarget {
     const { timeouts, connections, ejection, tls } = options
     this.url = address.url
     this.authority = address.authority
-    this.standing = new Standing(ejection)
+    this.health = new TargetHealth(ejection)
     this.connect = createConnect(address, timeouts.connect, tls)
     this.#options = options
     this.#connections = new Connections({
@@ -68,21 +68,21 @@ export class HttpTarget {
   /** A request of this era was answered, wholly. */
   succeeded(era: number): void {
     // Nearly always there is nothing to be forgiven.
-    if (this.standing.isUnblemished) return
-    this.#report(this.standing.succeeded(era, this.#options.clock.now()), null)
+    if (this.health.isUnblemished) return
+    this.#report(this.health.succeeded(era, this.#options.clock.now()), null)
   }
 
   /** A request of this era was not answered, or not wholly, by the target's fault. */
   failed(era: number, cause: Error): void {
-    this.#report(this.standing.failed(era, this.#options.clock.now()), cause)
+    this.#report(this.health.failed(era, this.#options.clock.now()), cause)
   }
 
   /** What the active checks have come to. */
   checked(isHealthy: boolean, cause: Error | null): void {
-    this.#report(this.standing.checked(isHealthy), cause)
+    this.#report(this.health.checked(isHealthy), cause)
   }
 
-  #report(change: StandingChange | null, cause: Error | null): void {
+  #report(change: TargetHealthChange | null, cause: Error | null): void {
     if (change !== null) this.#options.report(this, change, cause)
   }
 
@@ -93,7 +93,7 @@ export class HttpTarget {
 
   /** Whether it gets its share of requests, and has a connection for the next. */
   get isReady(): boolean {
-    return this.standing.isUp && this.open < this.#options.connections.limit
+    return this.health.isUp && this.open < this.#options.connections.limit
   }
 
   /** Whether a request waits for a connection, or more than three quarters of them are in use. */
@@ -109,7 +109,7 @@ export class HttpTarget {
 
   status(): TargetStatus {
     const { open, waiting } = this.#connections
-    return { target: this.url, state: this.standing.state(this.#options.clock.now()), open, waiting }
+    return { target: this.url, state: this.health.state(this.#options.clock.now()), open, waiting }
   }
 
   /** Ends what is under way and gives up the connections. */

@@ -21,7 +21,7 @@ import {
   readAccounts,
   removeAccount,
   setPassword,
-} from '../../src/account/file.ts'
+} from '../../src/account/file/source.ts'
 import { ConfigurationError } from '../../src/config/fault.ts'
 import { refusalOf } from '../login/desk.ts'
 import { sourceContract } from './source-contract.ts'

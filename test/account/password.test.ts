@@ -2,7 +2,7 @@ import bcrypt from 'bcrypt'
 import t from 'tap'
 import { matchesHash } from '../../src/account/hash.ts'
 import { createPasswords, hashPassword, isBcryptHash } from '../../src/account/password.ts'
-import { createTurns } from '../../src/account/turns.ts'
+import { createTurns } from '../../src/turns.ts'
 import { refusalOf } from '../login/desk.ts'
 
 const hash = (password: string, cost = 4): string => bcrypt.hashSync(password, cost)

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { createPermissions } from '../../src/account/permissions.ts'
 import { ConfigurationError, readConfiguration } from '../../src/config/load.ts'
-import type { Extra, SessionRecord } from '../../src/side/record.ts'
+import type { Extra, SessionRecord } from '../../src/session.ts'
 
 const session = (extra: Extra): SessionRecord => ({ user_id: '1', type: 'BUSINESS', created_at: '', extra })
 const granted = (grant: string, code: string): boolean =>

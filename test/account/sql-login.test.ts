@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { openWorld } from '../world.ts'
+import { openWorld } from '../support/gateway.ts'
 import { missingDatabase, startDatabase } from './database-server.ts'
 
 const PASSWORD = 'correct horse 2'

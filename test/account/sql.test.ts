@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import type { AccountSource } from '../../src/account/accounts.ts'
-import { createSqlAccounts } from '../../src/account/sql.ts'
+import { createSqlAccounts } from '../../src/account/sql/source.ts'
 import { type DatabaseKind, type DatabaseServer, missingDatabase, startDatabase } from './database-server.ts'
 import { HASH, reasonOf, type StoredAccount, sourceContract } from './source-contract.ts'
 

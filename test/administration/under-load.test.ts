@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { Refusal } from '../../src/refusal.ts'
 import { startCluster } from '../store/redis-cluster.ts'
 import { withoutRedis, withoutRedisServer } from '../store/redis-server.ts'
-import { openWorld, type World } from '../world.ts'
+import { openWorld, type World } from '../support/gateway.ts'
 
 /* Administrators look while sessions come and go. */
 

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import type { Answer } from '../caller.ts'
-import { call } from '../caller.ts'
 import { startSupervised } from '../process/supervised.ts'
 import { startRedis, withoutRedis } from '../store/redis-server.ts'
-import { ADMIN, openWorld, type World, type WorldOptions } from '../world.ts'
+import type { Answer } from '../support/client.ts'
+import { call } from '../support/client.ts'
+import { ADMIN, openWorld, type World, type WorldOptions } from '../support/gateway.ts'
 
 /* Whom attempts are counted against, and that nobody chooses it: not by a header, not by another worker or gateway. */
 

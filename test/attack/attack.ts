@@ -1,4 +1,4 @@
-import type { LoginType } from '../../src/side/record.ts'
+import type { LoginType } from '../../src/session.ts'
 
 /** One hostile input, and what becomes of it. */
 export interface Attack {

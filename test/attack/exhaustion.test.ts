@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Answer, call } from '../caller.ts'
 import { until } from '../forward/world.ts'
-import { type GatewayProcess, newcomerFolder, startGateway } from '../process.ts'
+import { type Answer, call } from '../support/client.ts'
+import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
 
 /*
  * Callers who take what costs the gateway more than them. Bounds on memory are far above what is used: they find what

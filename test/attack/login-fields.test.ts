@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t from 'tap'
-import { addAccount } from '../../src/account/file.ts'
-import { ADMIN, openWorld, type World } from '../world.ts'
+import { addAccount } from '../../src/account/file/source.ts'
+import { ADMIN, openWorld, type World } from '../support/gateway.ts'
 
 /* Everything that can stand in a login request. None of it is a fault of the gateway, and none of it tells anything. */
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { call } from '../caller.ts'
-import { inEveryWorld, someone } from '../world.ts'
+import { call } from '../support/client.ts'
+import { inEveryWorld, someone } from '../support/gateway.ts'
 
 /* What services may hand to the operations by mistake, or be made to hand on. */
 

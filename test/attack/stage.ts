@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import type { LoginType } from '../../src/side/record.ts'
-import { openWorld, type World, type WorldOptions } from '../world.ts'
+import type { LoginType } from '../../src/session.ts'
+import { openWorld, type World, type WorldOptions } from '../support/gateway.ts'
 import type { Arrival, Attack } from './attack.ts'
 import { type Conversation, converse } from './conversation.ts'
 import { fieldOf, headerOf, isInformational, type Message } from './http-reader.ts'

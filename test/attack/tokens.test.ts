@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import type { LoginType } from '../../src/side/record.ts'
+import type { LoginType } from '../../src/session.ts'
 import { withoutRedis } from '../store/redis-server.ts'
-import { openWorld, type World } from '../world.ts'
+import { openWorld, type World } from '../support/gateway.ts'
 
 /*
  * Tokens that are none, each with a live record under it: whatever else somebody managed to do, the signature and the

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { startRawUpstream } from '../upstream.ts'
-import { openWorld } from '../world.ts'
+import { openWorld } from '../support/gateway.ts'
+import { startRawUpstream } from '../support/upstream.ts'
 import { converse } from './conversation.ts'
 import { fieldOf, type Message } from './http-reader.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { faultsOf } from '../config/folder.ts'
 import { withoutRedis } from '../store/redis-server.ts'
-import { ADMIN, openWorld } from '../world.ts'
+import { ADMIN, openWorld } from '../support/gateway.ts'
 
 t.test('another program finds the captchas where login.captcha.key says', { skip: withoutRedis }, async t => {
   const world = await openWorld({ store: 'redis', config: { login: { captcha: { key: '{type}:captcha:{id}' } } } })

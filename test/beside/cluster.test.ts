@@ -20,7 +20,7 @@ t.test('in a Cluster, sessions of another program are found on every node', { sk
     await other.set(`svc:auth:CONSUMER:token:x.${user}.z`, JSON.stringify(record), 'EX', 3600)
     await other.sadd(`svc:auth:CONSUMER:session:${user}`, `x.${user}.z`)
   }
-  const tally = async () => Object.values(await store.population.tally('CONSUMER'))
+  const tally = async () => Object.values(await store.online.tally('CONSUMER'))
   t.same(await eventually(tally, [60, 60, 1]), [60, 60, 1])
   await other.del('svc:auth:CONSUMER:token:x.user-7.z')
   t.same(await eventually(tally, [59, 59, 1]), [59, 59, 1])

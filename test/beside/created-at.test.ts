@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { createMomentFormat } from '../../src/side/moment.ts'
+import { createTimestampFormat } from '../../src/timestamp.ts'
 import { withoutRedis } from '../store/redis-server.ts'
-import { openWorld, type World } from '../world.ts'
+import { openWorld, type World } from '../support/gateway.ts'
 import { isoInShanghai, isoInUtc, isoWithZ, type OtherProgram, otherProgram } from './other-program.ts'
 
 /* Records of another program name their creation in other forms and zones than ours; they are as old as they are. */
@@ -17,7 +17,7 @@ async function open(t: Test, config: Record<string, unknown> = {}): Promise<{ wo
 
 for (const timezone of ['UTC', 'Asia/Shanghai', 'America/Los_Angeles']) {
   t.test(`in the zone ${timezone}`, { skip: withoutRedis }, async t => {
-    const format = createMomentFormat(timezone)
+    const format = createTimestampFormat(timezone)
     const { world, other } = await open(t, { timezone, sessions: { business: { max_tokens_per_user: 2 } } })
     const { business } = world.gateway.sides
     const isLive = (token: string) => business.isLogin({ headers: { authorization: token } })
@@ -32,19 +32,19 @@ for (const timezone of ['UTC', 'Asia/Shanghai', 'America/Los_Angeles']) {
       })
 
       t.test(`a session written ${name} is listed by its age, counts for its day, and shows its time`, async t => {
-        const { population, sessions } = world.store
+        const { online, sessions } = world.store
         const [before, between, after] = [Date.now() - 3 * HOUR, Date.now() - 2 * HOUR, Date.now() - HOUR]
         const day = format.day(between)
-        const [counted = 0] = await population.loginsOn('CONSUMER', [day])
+        const [counted = 0] = await online.loginsOn('CONSUMER', [day])
         await other.signIn(`${name}-old`, { type: 'CONSUMER', at: before, form: at => format.write(at) })
         await other.signIn(`${name}-theirs`, { type: 'CONSUMER', at: between, form })
         await other.signIn(`${name}-new`, { type: 'CONSUMER', at: after, form: at => format.write(at) })
         for (const who of ['old', 'theirs', 'new']) await sessions.tokens('CONSUMER', `${name}-${who}`)
-        const { userIds } = await population.page('CONSUMER', { offset: 0, limit: 100 })
+        const { userIds } = await online.page('CONSUMER', { offset: 0, limit: 100 })
         const order = userIds.filter(id => id.startsWith(name))
         t.same(order, [`${name}-new`, `${name}-theirs`, `${name}-old`])
         const ofDay = [before, between, after].filter(at => format.day(at) === day).length
-        t.same(await population.loginsOn('CONSUMER', [day]), [counted + ofDay])
+        t.same(await online.loginsOn('CONSUMER', [day]), [counted + ofDay])
 
         const token = await world.signIn()
         const page = (await world.get('/api/v1/client/session/page?size=100', token)).json().data.records
@@ -77,11 +77,11 @@ t.test('where `created_at` cannot be read, the `iat` of the token is the age', {
 
 t.test('a session of another program counts in the minute of its creation', { skip: withoutRedis }, async t => {
   const { world, other } = await open(t, { timezone: 'Asia/Shanghai' })
-  const { population, sessions } = world.store
+  const { online, sessions } = world.store
   await other.signIn('recent', { at: Date.now() - HOUR / 2 })
   await other.signIn('earlier', { at: Date.now() - 3 * HOUR })
   await other.signIn('long-ago', { at: Date.now() - 48 * HOUR })
   for (const user of ['recent', 'earlier', 'long-ago']) await sessions.tokens('BUSINESS', user)
-  t.equal(await population.loginsSince('BUSINESS', Date.now() - HOUR), 1)
-  t.equal(await population.loginsSince('BUSINESS', Date.now() - 23 * HOUR), 2)
+  t.equal(await online.loginsSince('BUSINESS', Date.now() - HOUR), 1)
+  t.equal(await online.loginsSince('BUSINESS', Date.now() - 23 * HOUR), 2)
 })

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { withoutRedis } from '../store/redis-server.ts'
-import { openWorld, type World } from '../world.ts'
+import { openWorld, type World } from '../support/gateway.ts'
 import { eventually, isoInShanghai, isoInUtc, type OtherProgram, otherProgram } from './other-program.ts'
 
 /* Sessions of another program are found by themselves: without a command, and without anybody asking for their users. */
@@ -82,16 +82,16 @@ for (const side of ['BUSINESS', 'CONSUMER'] as const) {
 
 t.test('a session that passes the gate is found without any round', { skip: withoutRedis }, async t => {
   const { world, other } = await open(t)
-  const { population } = world.store
+  const { online } = world.store
   for (const key of Object.values(UPKEEP)) await world.redis!.cli('SET', key, 'no round can begin')
   const token = await other.signIn('passing', { extra: { username: 'Ada' } })
   t.equal((await world.get('/api/v1/b/x', token)).status, 200)
   const found = await eventually(
-    async () => (await population.page('BUSINESS', { offset: 0, limit: 10, keyword: 'ada' })).userIds,
+    async () => (await online.page('BUSINESS', { offset: 0, limit: 10, keyword: 'ada' })).userIds,
     ['passing'],
   )
   t.same(found, ['passing'])
-  t.equal(await population.loginsSince('BUSINESS', Date.now() - HOUR), 2, 'the administrator, and this one once')
+  t.equal(await online.loginsSince('BUSINESS', Date.now() - HOUR), 2, 'the administrator, and this one once')
 })
 
 t.test('a key that is no set does not stop the others from being found', { skip: withoutRedis }, async t => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { hashPassword } from '../../src/account/password.ts'
-import { ADMIN, openWorld } from '../world.ts'
+import { ADMIN, openWorld } from '../support/gateway.ts'
 
 const AVATAR = `data:image/png;base64,${'A'.repeat(600_000)}`
 

@@ -6,10 +6,10 @@ import t, { type Test } from 'tap'
 import { parse, stringify } from 'yaml'
 import { createAccountRights } from '../../src/account/rights.ts'
 import { Unavailable } from '../../src/refusal.ts'
-import type { SessionRecord } from '../../src/side/record.ts'
-import { call } from '../caller.ts'
+import type { SessionRecord } from '../../src/session.ts'
 import { withoutRedis } from '../store/redis-server.ts'
-import { openWorld, type World } from '../world.ts'
+import { call } from '../support/client.ts'
+import { openWorld, type World } from '../support/gateway.ts'
 import { eventually, otherProgram } from './other-program.ts'
 
 /* `permissions.source: accounts`: what users may do stands in their accounts, whoever made their sessions. */

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../src/side/record.ts'
+import type { LoginType } from '../../src/session.ts'
 import { type Asked, ask } from './ask.ts'
 import type { History, Outcome } from './history.ts'
 

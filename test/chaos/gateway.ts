@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join, resolve } from 'node:path'
-import { freePort } from '../ports.ts'
-import { type GatewayProcess, newcomerFolder, startGateway } from '../process.ts'
+import { freePort } from '../support/ports.ts'
+import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
 import type { Where } from './actors.ts'
 
 /** A backend that answers, refuses connections, or keeps callers waiting. */

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../src/side/record.ts'
+import type { LoginType } from '../../src/session.ts'
 
 /*
  * Every request and every operation of a run, and what they must not have come to (P1 to P9 of the store's law). Times
@@ -128,9 +128,11 @@ export class History {
   }
 
   /** Where in the run a moment lies, as far as there was a fault. */
-  placeOf(moment: number): string {
+  placeOf(timestamp: number): string {
     const fault = this.faults.at(-1)
-    return fault === undefined ? '' : `, ${Math.round(moment - fault.began)} ms after the beginning of: ${fault.name}`
+    return fault === undefined
+      ? ''
+      : `, ${Math.round(timestamp - fault.began)} ms after the beginning of: ${fault.name}`
   }
 
   #judgeRefused(known: KnownToken): void {

@@ -4,9 +4,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { runNginx, withoutNginx } from '../nginx.ts'
-import { freePort } from '../ports.ts'
-import { newcomerFolder, startGateway } from '../process.ts'
+import { runNginx, withoutNginx } from '../support/nginx.ts'
+import { freePort } from '../support/ports.ts'
+import { newcomerFolder, startGateway } from '../support/process.ts'
 
 /*
  * Slow clients against one worker: slowhttptest holds 1100 connections, more than an upstream has, in each of its modes,

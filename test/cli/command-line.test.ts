@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { faultOfSigningKey } from '../../src/config/secrets.ts'
-import { publicKeyOf } from '../../src/login/sm2.ts'
+import { publicKeyOf } from '../../src/login/sm2/sm2.ts'
 import { launch, run, shippedFolder } from './run.ts'
 
 const COMMANDS = ['start', 'check', 'explain', 'account', 'keys']

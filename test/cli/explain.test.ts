@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ownRoutes } from '../../src/config/own-routes.ts'
 import { PROFILES } from '../../src/profile.ts'
-import { openWorld } from '../world.ts'
+import { openWorld } from '../support/gateway.ts'
 import { run, shippedFolder } from './run.ts'
 
 const UPSTREAMS = `upstreams:

@@ -1,6 +1,6 @@
 import type { Request } from 'playwright-core'
-import type { Visitor } from '../browser.ts'
-import { ADMIN } from '../world.ts'
+import type { Visitor } from '../support/browser.ts'
+import { ADMIN } from '../support/gateway.ts'
 import type { Client, Site } from './site.ts'
 
 /** An answer as the client library gave it to the page. */

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { openBrowser, type Visitor, withoutBrowser } from '../browser.ts'
 import { until } from '../forward/world.ts'
-import { ADMIN, someone } from '../world.ts'
+import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
+import { ADMIN, someone } from '../support/gateway.ts'
 import { type Answer, Front } from './front.ts'
 import { CLIENTS, type Client, ORIGINS, openSite, type Site } from './site.ts'
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Test } from 'tap'
-import { type Handler, startUpstream } from '../upstream.ts'
+import { openWorld, type World } from '../support/gateway.ts'
+import { type Handler, startUpstream } from '../support/upstream.ts'
 import { startSocketUpstream } from '../websocket/stage.ts'
-import { openWorld, type World } from '../world.ts'
 
 export const CLIENTS = ['axios', 'alova', 'fetch'] as const
 export type Client = (typeof CLIENTS)[number]

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readConfiguration } from '../../src/config/load.ts'
-import type { Settings } from '../../src/config/schema.ts'
+import type { Settings } from '../../src/config/schema/settings.ts'
 import { faultsOf, folderWith, GOOD_KEY, settingsOf } from './folder.ts'
 
 const OVERLAYS: [variables: Record<string, string>, read: (settings: Settings) => unknown, value: unknown][] = [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { ConfigurationError, loadSettings } from '../../src/config/load.ts'
-import type { Settings } from '../../src/config/schema.ts'
+import type { Settings } from '../../src/config/schema/settings.ts'
 
 /** A working directory with these files, gone after the test. */
 export function folderWith(t: Test, files: Record<string, string>): string {

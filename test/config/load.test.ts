@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import Value from 'typebox/value'
 import { ConfigurationError, loadSettings } from '../../src/config/load.ts'
-import { SettingsSchema } from '../../src/config/schema.ts'
+import { SettingsSchema } from '../../src/config/schema/settings.ts'
 import { faultsOf, folderWith, settingsOf } from './folder.ts'
 
 t.test('an empty file means the defaults of the schema', async t => {

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { loadSettings } from '../../src/config/load.ts'
 import { faultOfSigningKey, generateSecret } from '../../src/config/secrets.ts'
-import { generateSm2PrivateKey } from '../../src/login/sm2.ts'
+import { generateSm2PrivateKey } from '../../src/login/sm2/sm2.ts'
 import { faultsOf, folderWith, GOOD_KEY } from './folder.ts'
 
 const secretsOf = ({ jwt, login, internal }: ReturnType<typeof loadSettings>): string[] => [

@@ -3,10 +3,10 @@ import { join, resolve } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { parse } from 'yaml'
-import { editorSchema } from '../../src/config/editor-schema.ts'
 import { readConfiguration } from '../../src/config/load.ts'
 import { branchesOf, type Schema } from '../../src/config/read.ts'
-import { SettingsSchema, UpstreamSchema } from '../../src/config/schema.ts'
+import { editorSchema } from '../../src/config/schema/editor.ts'
+import { SettingsSchema, UpstreamSchema } from '../../src/config/schema/settings.ts'
 import { folderWith, settingsOf } from './folder.ts'
 
 const CONFIG = resolve(import.meta.dirname, '../../config')

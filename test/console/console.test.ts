@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { openBrowser, type Visitor, withoutBrowser } from '../browser.ts'
-import { ADMIN, openWorld, someone, type World, type WorldOptions } from '../world.ts'
+import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
+import { ADMIN, openWorld, someone, type World, type WorldOptions } from '../support/gateway.ts'
 
 /* The page for administrators, as its users see it. */
 

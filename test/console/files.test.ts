@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/pages.ts'
-import { call } from '../caller.ts'
-import { newcomerFolder, startGateway } from '../process.ts'
-import { openWorld } from '../world.ts'
+import { call } from '../support/client.ts'
+import { openWorld } from '../support/gateway.ts'
+import { newcomerFolder, startGateway } from '../support/process.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../../src/console')
 

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
-import { type Answer, call } from '../caller.ts'
-import { inEveryWorld, someone } from '../world.ts'
+import { type Answer, call } from '../support/client.ts'
+import { inEveryWorld, someone } from '../support/gateway.ts'
 
 /* What the documents say of an answer is what arrives. */
 

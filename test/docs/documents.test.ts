@@ -3,8 +3,8 @@ import t, { type Test } from 'tap'
 import { ownRoutes } from '../../src/config/own-routes.ts'
 import { PROFILES } from '../../src/profile.ts'
 import { operationNames } from '../../src/side/operations.ts'
-import { call } from '../caller.ts'
-import { openWorld, type World, type WorldOptions } from '../world.ts'
+import { call } from '../support/client.ts'
+import { openWorld, type World, type WorldOptions } from '../support/gateway.ts'
 
 /** Refusals are answers with status 200 in the shipped style, so an operation without a 4xx is none that says too little. */
 const RULES = { 'operation-4xx-response': 'off', 'no-server-example.com': 'off' } as const

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openBrowser, withoutBrowser } from '../browser.ts'
-import { openWorld } from '../world.ts'
+import { openBrowser, withoutBrowser } from '../support/browser.ts'
+import { openWorld } from '../support/gateway.ts'
 
 t.test('the documents show in a browser', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)

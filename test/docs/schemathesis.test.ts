@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openWorld, type World } from '../world.ts'
+import { openWorld, type World } from '../support/gateway.ts'
 
 /* Documents promise what is checked: requests generated from them are answered as they say. */
 

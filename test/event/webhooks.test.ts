@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { startUpstream } from '../upstream.ts'
-import { openWorld, someone } from '../world.ts'
+import { openWorld, someone } from '../support/gateway.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const SECRET = 'a key of at least thirty-two characters'
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })

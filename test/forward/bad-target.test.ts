@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { call } from '../caller.ts'
-import { startUpstream } from '../upstream.ts'
+import { call } from '../support/client.ts'
+import { startUpstream } from '../support/upstream.ts'
 import { openForwardWorld, TOKEN, until } from './world.ts'
 
 /*

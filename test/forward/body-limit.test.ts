@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
-import { call } from '../caller.ts'
-import { type Recorder, startUpstream } from '../upstream.ts'
+import { call } from '../support/client.ts'
+import { type Recorder, startUpstream } from '../support/upstream.ts'
 import { openForwardWorld, TOKEN, until } from './world.ts'
 
 const C = '/api/v1/c/things'
@@ -78,7 +78,7 @@ t.test('a body that turns out to be larger is cut off, and the target is not to 
     t.ok(await until(() => backend.open === 0), 'the upstream request is given up')
     t.notOk(backend.requests[i]!.complete)
   }
-  t.ok(table.upstreams[0]!.targets[0]!.standing.isUp)
+  t.ok(table.upstreams[0]!.targets[0]!.health.isUp)
 })
 
 t.test('when the answer has begun, it is broken off', async t => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
-import { call, callRaw } from '../caller.ts'
+import { call, callRaw } from '../support/client.ts'
 import { type ForwardWorld, openForwardWorld, TOKEN } from './world.ts'
 
 const C = '/api/v1/c/orders/7'

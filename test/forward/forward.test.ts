@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import t from 'tap'
-import { call, callRaw } from '../caller.ts'
-import { type Recorder, startRawUpstream, startUpstream } from '../upstream.ts'
+import { call, callRaw } from '../support/client.ts'
+import { type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
 import { type ForwardWorld, forwardTo, openForwardWorld, TOKEN, until } from './world.ts'
 
 const C = '/api/v1/c/things'

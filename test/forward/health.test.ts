@@ -1,7 +1,7 @@
 import t from 'tap'
-import { call } from '../caller.ts'
-import { startUpstream } from '../upstream.ts'
-import { openWorld } from '../world.ts'
+import { call } from '../support/client.ts'
+import { openWorld } from '../support/gateway.ts'
+import { startUpstream } from '../support/upstream.ts'
 import { openForwardWorld, TOKEN, until } from './world.ts'
 
 const C = '/api/v1/c/things'

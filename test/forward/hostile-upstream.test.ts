@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { type Answer, call, callRaw } from '../caller.ts'
-import { startRawUpstream } from '../upstream.ts'
+import { type Answer, call, callRaw } from '../support/client.ts'
+import { startRawUpstream } from '../support/upstream.ts'
 import { forwardTo, TOKEN, until } from './world.ts'
 
 const C = '/api/v1/c/things'

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { call } from '../caller.ts'
-import { type Arrived, startUpstream } from '../upstream.ts'
-import { openWorld } from '../world.ts'
+import { call } from '../support/client.ts'
+import { openWorld } from '../support/gateway.ts'
+import { type Arrived, startUpstream } from '../support/upstream.ts'
 
 const [OLD, NEW] = ['the key of yesterday', 'the key of tomorrow']
 

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import t, { type Test } from 'tap'
-import { type Answer, call } from '../caller.ts'
-import { type Recorder, startUpstream } from '../upstream.ts'
+import { type Answer, call } from '../support/client.ts'
+import { type Recorder, startUpstream } from '../support/upstream.ts'
 import { openForwardWorld, TOKEN, until, type WrittenUpstream } from './world.ts'
 
 const C = '/api/v1/c/things'
@@ -71,7 +71,7 @@ t.test('a full queue is 503 at once, and harms nobody who waits', async t => {
     log.find(line => line.msg === 'not served'),
     { reason: 'UPSTREAM_BUSY' },
   )
-  t.equal(targets[0]!.standing.isUp, true)
+  t.equal(targets[0]!.health.isUp, true)
   for (const answer of served) {
     t.ok(await until(() => waiting.length > 0))
     waiting.shift()!()

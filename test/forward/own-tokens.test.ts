@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { openWorld, someone, type World, type WorldOptions } from '../world.ts'
+import { openWorld, someone, type World, type WorldOptions } from '../support/gateway.ts'
 
 /* No upstream gets a token of this gateway, live or ended, unless its settings say so; what others issue is their own. */
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { call } from '../caller.ts'
-import { type Recorder, startRawUpstream, startUpstream } from '../upstream.ts'
+import { call } from '../support/client.ts'
+import { type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
 import { openForwardWorld, TOKEN, type WrittenUpstream } from './world.ts'
 
 const C = '/api/v1/c/things'

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import type { ConnectionSettings } from '../../src/config/upstream-schema.ts'
-import { call } from '../caller.ts'
-import { startUpstream } from '../upstream.ts'
+import type { ConnectionSettings } from '../../src/config/schema/upstreams.ts'
+import { call } from '../support/client.ts'
+import { startUpstream } from '../support/upstream.ts'
 import { forwardTo, TOKEN, until } from './world.ts'
 
 /* Bodies that come slowly take no connection of an upstream from requests that need it. */

@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { Backlog, READ_AHEAD_TOTAL } from '../../src/http/forward/backlog.ts'
 import { BodyMemory } from '../../src/http/forward/body.ts'
 import type { EndOfWatch } from '../../src/store/session-watch.ts'
-import { call } from '../caller.ts'
-import { startUpstream } from '../upstream.ts'
+import { call } from '../support/client.ts'
+import { startUpstream } from '../support/upstream.ts'
 import { openForwardWorld, TOKEN, until, type WrittenUpstream } from './world.ts'
 
 /* Clients that accept their answers slowly, or not at all. */

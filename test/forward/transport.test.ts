@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
-import { call } from '../caller.ts'
+import { call } from '../support/client.ts'
 import { openForwardWorld, TOKEN, until, type WrittenUpstream } from './world.ts'
 
 const C = '/api/v1/c/things'

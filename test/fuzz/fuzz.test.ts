@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openStage } from '../attack/stage.ts'
-import { withoutNginx } from '../nginx.ts'
+import { withoutNginx } from '../support/nginx.ts'
 import { EXCEPTIONS } from './exceptions.ts'
 import { startNginx } from './nginx.ts'
 import type { Rules } from './readers.ts'

@@ -1,6 +1,6 @@
 import { headerOf } from '../attack/http-reader.ts'
-import { runNginx } from '../nginx.ts'
-import { freePort } from '../ports.ts'
+import { runNginx } from '../support/nginx.ts'
+import { freePort } from '../support/ports.ts'
 import { judgeProof, originForm, type Witness } from './run.ts'
 
 /** A real nginx as the backend of a gateway in Profile 1: it says by its own reading of the path what a request should have proved. */

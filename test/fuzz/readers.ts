@@ -1,4 +1,4 @@
-import type { LoginType } from '../../src/side/record.ts'
+import type { LoginType } from '../../src/session.ts'
 import type { FuzzException } from './exceptions.ts'
 
 /* How servers behind the gateway may read a path that it passed on: models of what real ones do before they route. */

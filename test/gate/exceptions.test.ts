@@ -4,7 +4,7 @@ import { createExceptions, type WrittenException } from '../../src/gate/exceptio
 import type { Verdict } from '../../src/gate/rules.ts'
 import { PROFILES } from '../../src/profile.ts'
 import { Unavailable } from '../../src/refusal.ts'
-import type { LoginType } from '../../src/side/record.ts'
+import type { LoginType } from '../../src/session.ts'
 import type { Session } from '../../src/side/side.ts'
 import { asToken } from '../../src/token/bearer.ts'
 

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import t from 'tap'
-import { type Answer, call } from '../caller.ts'
 import { until } from '../store/tracking-world.ts'
-import { openWorld, type World } from '../world.ts'
+import { type Answer, call } from '../support/client.ts'
+import { openWorld, type World } from '../support/gateway.ts'
 
 /* Bodies of our own routes: where one is needed, and where whatever comes is ignored. */
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
+import { openWorld, type World, type WorldOptions } from '../support/gateway.ts'
 import { open as openSocket } from '../websocket/stage.ts'
-import { openWorld, type World, type WorldOptions } from '../world.ts'
 
 /* Pages of other origins: who may read an answer is the gateway's decision alone, once it is configured. */
 

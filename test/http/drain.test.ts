@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { createDrain } from '../../src/http/drain.ts'
+import { createDrain } from '../../src/http/server/drain.ts'
 import { until } from '../forward/world.ts'
 
 /* The end of a server that fails no request. */

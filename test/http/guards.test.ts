@@ -1,9 +1,9 @@
 import { fastify } from 'fastify'
 import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
-import { createEnvelopes, createErrorHandler } from '../../src/http/envelope.ts'
 import { createGuards } from '../../src/http/guards.ts'
-import type { Extra, LoginType } from '../../src/side/record.ts'
+import { createEnvelopes, createErrorHandler } from '../../src/http/server/envelope.ts'
+import type { Extra, LoginType } from '../../src/session.ts'
 import type { Session } from '../../src/side/side.ts'
 
 const guards = createGuards(createPermissions({ operator: ['sys:session:page'] }))

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { isHost } from '../../src/http/host.ts'
-import { callRaw } from '../caller.ts'
-import { openWorld } from '../world.ts'
+import { isHost } from '../../src/http/server/host.ts'
+import { callRaw } from '../support/client.ts'
+import { openWorld } from '../support/gateway.ts'
 
 /* The invalid ones are in test/attack/corpus/hosts.ts, as bytes at the public listener. */
 

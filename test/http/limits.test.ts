@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { until } from '../forward/world.ts'
-import { openWorld } from '../world.ts'
+import { openWorld } from '../support/gateway.ts'
 
 /* How long the public listener waits for its callers. */
 

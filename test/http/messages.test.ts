@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { FAILURES } from '../../src/http/messages.ts'
+import { FAILURES } from '../../src/http/server/messages.ts'
 
 t.test('README says of every refusal what to do, and of no other', async t => {
   const readme = readFileSync('README.md', 'utf8')

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { type Answer, call } from '../caller.ts'
-import { openWorld, someone, type World, type WorldOptions } from '../world.ts'
+import { type Answer, call } from '../support/client.ts'
+import { openWorld, someone, type World, type WorldOptions } from '../support/gateway.ts'
 
 /* What becomes of a path of our own with another method. */
 

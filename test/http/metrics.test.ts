@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { call } from '../caller.ts'
 import { startSupervised } from '../process/supervised.ts'
-import { ADMIN, inEveryWorld } from '../world.ts'
+import { call } from '../support/client.ts'
+import { ADMIN, inEveryWorld } from '../support/gateway.ts'
 
 /** The value of a metric with just these labels; `null` without one. */
 function readMetric(text: string, name: string, labels: Record<string, string> = {}): number | null {

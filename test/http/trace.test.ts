@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from '../forward/world.ts'
-import { openWorld } from '../world.ts'
+import { openWorld } from '../support/gateway.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`

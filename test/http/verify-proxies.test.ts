@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { IDENTITY_SPELLINGS } from '../../src/upstream/header-names.ts'
-import { runCaddy, withoutCaddy } from '../caddy.ts'
-import { call, callRaw } from '../caller.ts'
-import { runNginx, withoutNginx } from '../nginx.ts'
-import { freePort } from '../ports.ts'
-import { type Arrived, startUpstream } from '../upstream.ts'
-import { openWorld } from '../world.ts'
+import { IDENTITY_SPELLINGS } from '../../src/upstream/headers/names.ts'
+import { runCaddy, withoutCaddy } from '../support/caddy.ts'
+import { call, callRaw } from '../support/client.ts'
+import { openWorld } from '../support/gateway.ts'
+import { runNginx, withoutNginx } from '../support/nginx.ts'
+import { freePort } from '../support/ports.ts'
+import { type Arrived, startUpstream } from '../support/upstream.ts'
 
 /*
  * Real proxies that ask /verify, configured as the README says, before a backend that reads header names as CGI and WSGI

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { IDENTITY_SPELLINGS } from '../../src/upstream/header-names.ts'
-import { type Answer, call, callRaw } from '../caller.ts'
-import { inEveryWorld, openWorld } from '../world.ts'
+import { IDENTITY_SPELLINGS } from '../../src/upstream/headers/names.ts'
+import { type Answer, call, callRaw } from '../support/client.ts'
+import { inEveryWorld, openWorld } from '../support/gateway.ts'
 
 inEveryWorld(t, async (t, world) => {
   const consumer: string = (await world.operate('consumer', 'login', { user_id: '42' })).data.token

@@ -1,8 +1,8 @@
 import { Resvg } from '@resvg/resvg-js'
 import t from 'tap'
-import { CHARACTERS } from '../../src/login/captcha.ts'
-import { captchaSvg, drawCaptcha } from '../../src/login/captcha-image.ts'
-import { faceOf, moved, pointsOf } from '../../src/login/captcha-outlines.ts'
+import { CHARACTERS } from '../../src/login/captcha/captcha.ts'
+import { captchaSvg, drawCaptcha } from '../../src/login/captcha/image.ts'
+import { faceOf, moved, pointsOf } from '../../src/login/captcha/outlines.ts'
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createCaptcha } from '../../src/login/captcha.ts'
+import { createCaptcha } from '../../src/login/captcha/captcha.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { reasonOf, refusalOf } from './desk.ts'
 

@@ -8,17 +8,17 @@ import { sm2 as encryption } from 'sm-crypto-v2'
 import type { Account, AccountSource } from '../../src/account/accounts.ts'
 import { matchesHash } from '../../src/account/hash.ts'
 import { createPasswords } from '../../src/account/password.ts'
-import { createCaptcha } from '../../src/login/captcha.ts'
+import { createCaptcha } from '../../src/login/captcha/captcha.ts'
 import { createFailureCost } from '../../src/login/failure-cost.ts'
 import { createLockout, type LockoutSettings } from '../../src/login/lockout.ts'
 import { type Credentials, createLogin } from '../../src/login/login.ts'
 import { createRateLimit, type RateLimits } from '../../src/login/rate-limit.ts'
-import { createSm2, generateSm2PrivateKey } from '../../src/login/sm2.ts'
-import { decryptCiphertext } from '../../src/login/sm2-ciphertext.ts'
+import { decryptCiphertext } from '../../src/login/sm2/ciphertext.ts'
+import { createSm2, generateSm2PrivateKey } from '../../src/login/sm2/sm2.ts'
 import { Refusal } from '../../src/refusal.ts'
-import { createMomentFormat } from '../../src/side/moment.ts'
 import { createSide } from '../../src/side/side.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { createTimestampFormat } from '../../src/timestamp.ts'
 import { createJwt, type Signer } from '../../src/token/jwt.ts'
 
 export const PASSWORD = 'correct horse'
@@ -63,7 +63,7 @@ export async function openDesk(options: DeskOptions = {}) {
     jwt: createJwt(signer, 'HS256', clock),
     store: store.sessions,
     clock,
-    moments: createMomentFormat('UTC'),
+    timestamps: createTimestampFormat('UTC'),
     expireSeconds: 3600,
     tokenName: 'Authorization',
     enforceDisable: false,

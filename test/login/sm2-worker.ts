@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { sm2 } from 'sm-crypto-v2'
-import { publicKeyOf } from '../../src/login/sm2.ts'
-import { decryptCiphertext } from '../../src/login/sm2-ciphertext.ts'
+import { decryptCiphertext } from '../../src/login/sm2/ciphertext.ts'
+import { publicKeyOf } from '../../src/login/sm2/sm2.ts'
 
 /** Encrypts and decrypts `count` texts, every other ciphertext with `04` in front; answers what came out wrong. */
 const { privateKey, count } = workerData as { privateKey: string; count: number }

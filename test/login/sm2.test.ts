@@ -5,8 +5,8 @@ import { Worker } from 'node:worker_threads'
 import smCrypto from 'sm-crypto'
 import { sm2 as other } from 'sm-crypto-v2'
 import t from 'tap'
-import { generateSm2PrivateKey, publicKeyOf } from '../../src/login/sm2.ts'
-import { decryptCiphertext, derivePublicKey } from '../../src/login/sm2-ciphertext.ts'
+import { decryptCiphertext, derivePublicKey } from '../../src/login/sm2/ciphertext.ts'
+import { generateSm2PrivateKey, publicKeyOf } from '../../src/login/sm2/sm2.ts'
 
 const KEY = generateSm2PrivateKey()
 const PUBLIC = await publicKeyOf(KEY)

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { sm2 as encryption } from 'sm-crypto-v2'
 import t from 'tap'
 import { hashPassword } from '../../src/account/password.ts'
-import { createSm2, generateSm2PrivateKey } from '../../src/login/sm2.ts'
+import { createSm2, generateSm2PrivateKey } from '../../src/login/sm2/sm2.ts'
 import { createThreads } from '../../src/login/threads.ts'
 import { reasonOf } from './desk.ts'
 

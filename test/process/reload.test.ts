@@ -1,6 +1,6 @@
 import t from 'tap'
-import { call } from '../caller.ts'
 import { withoutRedis } from '../store/redis-server.ts'
+import { call } from '../support/client.ts'
 import { startLoad } from './load.ts'
 import { startSupervised } from './supervised.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { call } from '../caller.ts'
 import { run } from '../cli/run.ts'
+import { call } from '../support/client.ts'
 import { eventually, startSupervised } from './supervised.ts'
 
 /* What a reload takes, what it refuses, and who is told. */

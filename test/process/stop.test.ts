@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { call } from '../caller.ts'
+import { call } from '../support/client.ts'
 import { startLoad } from './load.ts'
 import { eventually, startSupervised } from './supervised.ts'
 

@@ -5,7 +5,7 @@ import { Agent, get } from 'node:https'
 import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
-import { callRaw } from '../caller.ts'
+import { callRaw } from '../support/client.ts'
 import { startLoad } from './load.ts'
 import { eventually, startSupervised } from './supervised.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone } from '../world.ts'
+import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
 
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 const soon = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone } from '../world.ts'
+import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
 
 inEveryWorld(t, async (t, world) => {
   for (const side of ['business', 'consumer'] as const) {

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { callRaw } from '../caller.ts'
-import { inEveryWorld, openWorld } from '../world.ts'
+import { callRaw } from '../support/client.ts'
+import { inEveryWorld, openWorld } from '../support/gateway.ts'
 
 inEveryWorld(t, async (t, world) => {
   t.test('a request without a valid token: HTTP 200, code 401, success false, in both profiles', async t => {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { call } from '../caller.ts'
 import { redisAvailable } from '../store/redis-server.ts'
-import { openWorld, someone, type World } from '../world.ts'
+import { call } from '../support/client.ts'
+import { openWorld, someone, type World } from '../support/gateway.ts'
 
 const skip = redisAvailable() ? false : 'LEFT OUT: no redis-server on PATH and no REDIS_URL'
 

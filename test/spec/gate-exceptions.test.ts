@@ -1,10 +1,10 @@
 import t from 'tap'
-import { call } from '../caller.ts'
 import { until } from '../forward/world.ts'
 import { withoutRedis as skip } from '../store/redis-server.ts'
+import { call } from '../support/client.ts'
+import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
 import { openEnd, refusalOf } from '../websocket/stage.ts'
 import { openStage } from '../websocket/world.ts'
-import { inEveryWorld, openWorld, someone } from '../world.ts'
 
 /* What operators excepted from rules 4 to 6 of the gate; all else is judged as without exceptions. */
 

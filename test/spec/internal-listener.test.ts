@@ -1,6 +1,6 @@
 import t from 'tap'
-import { call } from '../caller.ts'
-import { inEveryWorld } from '../world.ts'
+import { call } from '../support/client.ts'
+import { inEveryWorld } from '../support/gateway.ts'
 
 inEveryWorld(t, async (t, world) => {
   const path = '/operations/v1/business/get-login-type'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone } from '../world.ts'
+import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
 
 const SECRET = 'a secret of more than thirty-two bytes'
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t from 'tap'
-import { addAccount } from '../../src/account/file.ts'
-import { ADMIN, inEveryWorld, openWorld, sm2KeyPath } from '../world.ts'
+import { addAccount } from '../../src/account/file/source.ts'
+import { ADMIN, inEveryWorld, openWorld, sm2KeyPath } from '../support/gateway.ts'
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 

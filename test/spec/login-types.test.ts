@@ -1,6 +1,6 @@
 import t from 'tap'
 import { business } from '../../src/index.ts'
-import { inEveryWorld, someone } from '../world.ts'
+import { inEveryWorld, someone } from '../support/gateway.ts'
 
 inEveryWorld(t, async (t, world) => {
   t.test('login types: BUSINESS is the B side, CONSUMER the C side, as get login type says', async t => {

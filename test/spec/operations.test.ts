@@ -1,6 +1,6 @@
 import t from 'tap'
 import { business } from '../../src/index.ts'
-import { inEveryWorld, openWorld, someone } from '../world.ts'
+import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
 
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 const NOBODY = 'aa.bb.cc'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { redisAvailable } from '../store/redis-server.ts'
-import { openWorld, someone } from '../world.ts'
+import { openWorld, someone } from '../support/gateway.ts'
 
 /* The key and value shapes of the specification, literally, as another program sees them in Redis. */
 

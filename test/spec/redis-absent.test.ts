@@ -1,6 +1,6 @@
 import t from 'tap'
 import { withoutRedis } from '../store/redis-server.ts'
-import { openWorld } from '../world.ts'
+import { openWorld } from '../support/gateway.ts'
 
 t.test(
   'a gateway starts while Redis is away, is unavailable, and serves when Redis comes',

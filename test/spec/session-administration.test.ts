@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone, type World } from '../world.ts'
+import { inEveryWorld, openWorld, someone, type World } from '../support/gateway.ts'
 
 /* The endpoints of both sides, in the forms that the clients in use send and read; ours beside them. */
 

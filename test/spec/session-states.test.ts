@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone, type World } from '../world.ts'
+import { inEveryWorld, openWorld, someone, type World } from '../support/gateway.ts'
 
 const PATHS = { business: '/api/v1/b/x', consumer: '/api/v1/c/x' } as const
 const TYPES = { business: 'BUSINESS', consumer: 'CONSUMER' } as const

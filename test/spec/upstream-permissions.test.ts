@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openWorld, someone } from '../world.ts'
+import { openWorld, someone } from '../support/gateway.ts'
 
 t.test('permissions of upstreams', async t => {
   const target = 'builtin:echo'

@@ -43,7 +43,7 @@ export async function attemptLaw(test: StoreTest): Promise<void> {
     )
   })
 
-  await test('a count that was set is counted on from, until the moment that was set', async (t, world) => {
+  await test('a count that was set is counted on from, until the timestamp that was set', async (t, world) => {
     const { attempts } = world.store
     await attempts.count('a', MINUTE)
     for (let i = 0; i < 2; i++) await attempts.set('a', 7, world.clock.now() + 5 * MINUTE)

@@ -2,7 +2,7 @@ import type { StoreTest } from './contract.ts'
 import { ahead, freshToken, isLive, login, MINUTE, record, SLACK, tokensOf } from './contract-world.ts'
 
 export async function disableLaw(test: StoreTest): Promise<void> {
-  await test('a login id is barred until the moment given, on its side only', async (t, world) => {
+  await test('a login id is barred until the timestamp given, on its side only', async (t, world) => {
     const { sessions } = world.store
     t.equal(await sessions.disabledUntil('BUSINESS', 'a'), null)
     for (let i = 0; i < 2; i++) await sessions.disable('BUSINESS', 'a', world.clock.now() + 10 * MINUTE)
@@ -14,7 +14,7 @@ export async function disableLaw(test: StoreTest): Promise<void> {
     t.equal(await sessions.disabledUntil('BUSINESS', 'a'), null)
   })
 
-  await test('a later disable replaces the moment, also with an earlier one', async (t, world) => {
+  await test('a later disable replaces the timestamp, also with an earlier one', async (t, world) => {
     const { sessions } = world.store
     for (const ms of [5 * MINUTE, 20 * MINUTE, MINUTE]) {
       await sessions.disable('BUSINESS', '1', world.clock.now() + ms)

@@ -1,6 +1,6 @@
 import { LISTED_AT_MOST } from '../../src/store/store.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
-import { enter } from './contract-population.ts'
+import { enter } from './contract-online.ts'
 import { freshToken, isLive, MINUTE, tokensOf } from './contract-world.ts'
 
 /** More than any store reads, ends or surveys at once. */
@@ -23,7 +23,7 @@ async function enterMany(world: StoreUnderTest, userId: string): Promise<string[
 /** The law of users who have very many sessions. */
 export async function manyLaw(test: StoreTest): Promise<void> {
   await test('the sessions of a user are counted, listed and surveyed, however many there are', async (t, world) => {
-    const { sessions, population } = world.store
+    const { sessions, online } = world.store
     const tokens = await enterMany(world, '1')
     t.equal(await sessions.count('BUSINESS', '1'), MANY)
     t.same(
@@ -41,20 +41,20 @@ export async function manyLaw(test: StoreTest): Promise<void> {
     )
     t.ok(Math.abs((overview?.expiresAt ?? 0) - longest) < 1000)
     t.ok(((await sessions.sessionExpiresAt('BUSINESS', '1')) ?? 0) > longest - 100)
-    t.same(await population.tally('BUSINESS'), { users: 1, tokens: MANY, maxTokensPerUser: MANY })
-    t.same(await population.page('BUSINESS', { offset: 0, limit: 10, keyword: 'many' }), { total: 1, userIds: ['1'] })
+    t.same(await online.tally('BUSINESS'), { users: 1, tokens: MANY, maxTokensPerUser: MANY })
+    t.same(await online.page('BUSINESS', { offset: 0, limit: 10, keyword: 'many' }), { total: 1, userIds: ['1'] })
     const seen: string[] = []
     for await (const batch of sessions.batches('BUSINESS', '1')) {
       t.ok(batch.length <= LARGEST_BATCH)
       seen.push(...batch.map(({ token }) => token))
     }
     t.same(seen.toSorted(), tokens.toSorted())
-    t.equal(await population.reindex('BUSINESS', () => undefined), MANY)
-    t.same(await population.tally('BUSINESS'), { users: 1, tokens: MANY, maxTokensPerUser: MANY })
+    t.equal(await online.reindex('BUSINESS', () => undefined), MANY)
+    t.same(await online.tally('BUSINESS'), { users: 1, tokens: MANY, maxTokensPerUser: MANY })
   })
 
   await test('a user with thousands of sessions is ended while others are served', async (t, world) => {
-    const { sessions, population } = world.store
+    const { sessions, online } = world.store
     const tokens = await enterMany(world, '1')
     t.equal(await sessions.remove('BUSINESS', '1', tokens[0]!), true)
     t.equal(await sessions.remove('BUSINESS', '1', tokens.at(-1)!), true)
@@ -66,11 +66,11 @@ export async function manyLaw(test: StoreTest): Promise<void> {
     t.same(await tokensOf(world, 'BUSINESS', '1'), [])
     t.equal(await sessions.overview('BUSINESS', '1'), null)
     t.equal(await isLive(world, 'BUSINESS', other), true)
-    t.same(await population.tally('BUSINESS'), { users: 1, tokens: 1, maxTokensPerUser: 1 })
+    t.same(await online.tally('BUSINESS'), { users: 1, tokens: 1, maxTokensPerUser: 1 })
   })
 
   await test('some tokens are ended, of the given user only, and those that were live are named', async (t, world) => {
-    const { sessions, population } = world.store
+    const { sessions, online } = world.store
     const own = await Promise.all(Array.from({ length: 700 }, () => enter(world, '1')))
     const other = await enter(world, '2')
     const ended = await sessions.removeSome('BUSINESS', '1', [...own.slice(0, 600), other, freshToken()])
@@ -78,7 +78,7 @@ export async function manyLaw(test: StoreTest): Promise<void> {
     t.same((await tokensOf(world, 'BUSINESS', '1')).toSorted(), own.slice(600).toSorted())
     t.equal(await isLive(world, 'BUSINESS', other), true)
     t.same(await sessions.removeSome('BUSINESS', '1', own.slice(0, 600)), [], 'twice equals once')
-    t.same(await population.tally('BUSINESS'), { users: 2, tokens: 101, maxTokensPerUser: 100 })
+    t.same(await online.tally('BUSINESS'), { users: 2, tokens: 101, maxTokensPerUser: 100 })
   })
 
   await test('logins that overlap the end of thousands of sessions are dead, or can be ended', async (t, world) => {
@@ -99,15 +99,15 @@ export async function manyLaw(test: StoreTest): Promise<void> {
   })
 
   await test('thousands of expired sessions of one user leave the view', async (t, world) => {
-    const { sessions, population } = world.store
+    const { sessions, online } = world.store
     await enterMany(world, '1')
     const last = await enter(world, '1', { lifetime: 300 * MINUTE })
     await world.fastForward(61 * MINUTE)
     t.same(await tokensOf(world, 'BUSINESS', '1'), [last])
     t.equal((await sessions.overview('BUSINESS', '1'))?.count, 1)
-    for (let asked = 0; asked < 50 && (await population.tally('BUSINESS')).tokens > 1; asked++);
-    t.same(await population.tally('BUSINESS'), { users: 1, tokens: 1, maxTokensPerUser: 1 })
-    t.equal(await population.reindex('BUSINESS', () => undefined), 1)
+    for (let asked = 0; asked < 50 && (await online.tally('BUSINESS')).tokens > 1; asked++);
+    t.same(await online.tally('BUSINESS'), { users: 1, tokens: 1, maxTokensPerUser: 1 })
+    t.equal(await online.reindex('BUSINESS', () => undefined), 1)
     t.equal(await sessions.removeAll('BUSINESS', '1'), 1)
   })
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { LOGIN_TYPES, type LoginType } from '../../src/side/record.ts'
+import { LOGIN_TYPES, type LoginType } from '../../src/session.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
 import { freshToken, record, SLACK } from './contract-world.ts'
 
@@ -120,7 +120,7 @@ async function take(world: StoreUnderTest, model: Model, { verb, type, user, pic
 
 async function compareUser(world: StoreUnderTest, model: Model, type: LoginType, user: string): Promise<void> {
   const { sessions } = world.store
-  const left = (moment: number | null): number | null => (moment === null ? null : moment - world.clock.now())
+  const left = (timestamp: number | null): number | null => (timestamp === null ? null : timestamp - world.clock.now())
   const tokens = model.ofUser(type, user)
   const listed = await sessions.tokens(type, user)
   expect(listed.map(({ token }) => token).join(), tokens.toSorted().join(), `tokens of ${user}`)

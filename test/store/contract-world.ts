@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Extra, LoginType, SessionRecord } from '../../src/side/record.ts'
+import type { Extra, LoginType, SessionRecord } from '../../src/session.ts'
 import type { StoreUnderTest } from './contract.ts'
 
 export const MINUTE = 60_000
@@ -37,7 +37,7 @@ export const tokensOf = async ({ store }: StoreUnderTest, type: LoginType, userI
   (await store.sessions.tokens(type, userId)).map(({ token }) => token)
 
 /** A moment of the store lies `ms` milliseconds ahead, give or take the slack. */
-export function ahead(t: Test, { clock }: StoreUnderTest, moment: number | null, ms: number, message: string): void {
-  const left = (moment ?? Number.NaN) - clock.now()
+export function ahead(t: Test, { clock }: StoreUnderTest, timestamp: number | null, ms: number, message: string): void {
+  const left = (timestamp ?? Number.NaN) - clock.now()
   t.ok(Math.abs(left - ms) <= SLACK, `${message}: ${left} ms ahead, expected ${ms}`)
 }

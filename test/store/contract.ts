@@ -6,8 +6,8 @@ import { captchaLaw } from './contract-captchas.ts'
 import { disableLaw } from './contract-disable.ts'
 import { manyLaw } from './contract-many.ts'
 import { modelLaw } from './contract-model.ts'
-import { populationLaw } from './contract-population.ts'
-import { populationModelLaw } from './contract-population-model.ts'
+import { onlineLaw } from './contract-online.ts'
+import { onlineModelLaw } from './contract-online-model.ts'
 import { sessionLaw } from './contract-sessions.ts'
 
 /** A store under test, and how its time is moved. */
@@ -39,8 +39,8 @@ export async function storeContract(t: Test, name: string, open: () => Promise<S
   await captchaLaw(test)
   await attemptLaw(test)
   await modelLaw(test)
-  await populationLaw(test)
-  await populationModelLaw(test)
+  await onlineLaw(test)
+  await onlineModelLaw(test)
   await manyLaw(test)
   await storeLaw(test)
 }
@@ -53,16 +53,16 @@ async function storeLaw(test: StoreTest): Promise<void> {
 
   await test('a closed store is unavailable, which is not the same as "not logged in"', async (t, { store }) => {
     await store.close()
-    const { sessions, population, captchas, attempts } = store
+    const { sessions, online, captchas, attempts } = store
     const verbs: Record<string, () => unknown> = {
       find: () => sessions.find('BUSINESS', 'a.b.c'),
       tokens: () => sessions.tokens('BUSINESS', '1'),
       remove: () => sessions.remove('BUSINESS', '1', 'a.b.c'),
       removeAll: () => sessions.removeAll('BUSINESS', '1'),
       disabledUntil: () => sessions.disabledUntil('BUSINESS', '1'),
-      page: () => population.page('BUSINESS', { offset: 0, limit: 10 }),
-      tally: () => population.tally('BUSINESS'),
-      loginsSince: () => population.loginsSince('BUSINESS', 0),
+      page: () => online.page('BUSINESS', { offset: 0, limit: 10 }),
+      tally: () => online.tally('BUSINESS'),
+      loginsSince: () => online.loginsSince('BUSINESS', 0),
       take: () => captchas.take('BUSINESS', '1'),
       count: () => attempts.count('1', 1000),
       ping: () => store.ping(),

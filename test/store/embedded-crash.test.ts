@@ -83,8 +83,8 @@ async function compareView(store: EmbeddedStore, users: Iterable<string>): Promi
     const { length } = await store.sessions.tokens('BUSINESS', user)
     if (length > 0) sizes.set(user, length)
   }
-  const tally = await store.population.tally('BUSINESS')
-  const { userIds } = await store.population.page('BUSINESS', { offset: 0, limit: 10_000 })
+  const tally = await store.online.tally('BUSINESS')
+  const { userIds } = await store.online.page('BUSINESS', { offset: 0, limit: 10_000 })
   const shown = [tally.users, tally.tokens, tally.maxTokensPerUser, ...userIds.toSorted()].join(' ')
   const tokens = [...sizes.values()]
   const sum = tokens.reduce((total, length) => total + length, 0)

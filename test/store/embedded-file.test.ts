@@ -12,7 +12,7 @@ const START = Date.UTC(2025, 0, 31, 12)
 
 /** A store whose time stands still until it is moved. */
 async function openAt(folder: string) {
-  const clock = { moment: START, now: () => clock.moment }
+  const clock = { timestamp: START, now: () => clock.timestamp }
   return { store: await openEmbeddedStore(folder, clock, 30_000), clock, folder }
 }
 
@@ -73,10 +73,10 @@ await t.test('what has expired leaves nothing behind', async t => {
   for (let i = 0; i < 3; i++) await store.attempts.count('a', MINUTE)
   await store.attempts.set('a', 9, clock.now() + 3 * MINUTE)
 
-  clock.moment += 10 * MINUTE
+  clock.timestamp += 10 * MINUTE
   t.equal(await store.sweep(), 706)
   t.equal(await store.sweep(), 0)
-  clock.moment += LONG
+  clock.timestamp += LONG
   // A day and a minute of logins on each side, and the names of those who were online.
   t.equal(await store.sweep(), 4 + 2)
   const emptyBlock = 1
@@ -97,7 +97,7 @@ await t.test('what was ended leaves nothing behind', async t => {
   await store.captchas.take('BUSINESS', 'c')
   await store.attempts.count('a', MINUTE)
   await store.attempts.clear('a')
-  clock.moment += LONG
+  clock.timestamp += LONG
   await store.sweep()
   t.strictSame(await countAfterClosing(world), EMPTY)
 })
@@ -109,13 +109,13 @@ await t.test('a sweep leaves alone what lives, to the millisecond', async t => {
   const endless = freshToken()
   await store.sessions.add('BUSINESS', endless, record('BUSINESS', '1'), Number.POSITIVE_INFINITY)
   t.equal(await store.sessions.sessionExpiresAt('BUSINESS', '1'), Number.POSITIVE_INFINITY)
-  clock.moment += MINUTE - 1
+  clock.timestamp += MINUTE - 1
   t.equal(await store.sweep(), 0)
-  clock.moment += 1
+  clock.timestamp += 1
   t.equal(await store.sweep(), 1)
   t.equal(store.sessions.find('BUSINESS', first), null)
   t.equal(store.sessions.find('BUSINESS', last)?.user_id, '1')
-  clock.moment += 1
+  clock.timestamp += 1
   t.equal(store.sessions.find('BUSINESS', last), null, 'absent before any sweep')
   t.equal(await store.sweep(), 1)
   t.strictSame(
@@ -145,7 +145,7 @@ await t.test('the sweep runs by itself', async t => {
   const raw = openRaw(world.folder)
   t.teardown(() => raw.close())
   const count = entryCounter(raw)
-  world.clock.moment += MINUTE
+  world.clock.timestamp += MINUTE
   t.equal(count().tokens, 1)
   mock.timers.tick(SWEEP_INTERVAL)
   while (count().tokens !== 0) await new Promise(resolve => setImmediate(resolve))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EmbeddedFile } from '../../src/store/embedded/file.ts'
-import { FilterDraft } from '../../src/store/embedded/population-filters.ts'
-import { type NamedUser, NameIndex } from '../../src/store/embedded/population-names.ts'
+import { FilterDraft } from '../../src/store/embedded/online/filters.ts'
+import { type NamedUser, NameIndex } from '../../src/store/embedded/online/names.ts'
 
 const USERS_PER_GROUP = 512 * 32
 const FIRST = ['ADA', 'GRACE', '李雷', '韩梅梅', 'ÉLODIE', '🦊']

@@ -67,7 +67,7 @@ await t.test('while a stopped worker holds the lock, questions are answered and 
   await t.rejects(login, new Unavailable(''))
   await t.rejects(store.sessions.removeAll('BUSINESS', '1'), new Unavailable(''))
   await t.rejects(store.ping(), new Unavailable(''))
-  t.strictSame((await store.population.page('BUSINESS', { offset: 0, limit: 10 })).userIds, ['1'])
+  t.strictSame((await store.online.page('BUSINESS', { offset: 0, limit: 10 })).userIds, ['1'])
 
   writeFileSync(`${folder}/release`, '')
   t.equal(await worker.ended, 0)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { LOGIN_TYPES } from '../../src/side/record.ts'
+import { LOGIN_TYPES } from '../../src/session.ts'
 
 import { RedisSessions } from '../../src/store/redis/sessions.ts'
 import { type Act, printAct } from './interleavings/acts.ts'

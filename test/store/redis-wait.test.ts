@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { call } from '../caller.ts'
-import { freePort } from '../ports.ts'
-import { openWorld, someone, type World } from '../world.ts'
+import { call } from '../support/client.ts'
+import { openWorld, someone, type World } from '../support/gateway.ts'
+import { freePort } from '../support/ports.ts'
 import { endProcess, redisCommand, spawnRedis, withoutRedisServer } from './redis-server.ts'
 
 /** Far longer than a replica takes that follows, so that a busy machine proves nothing wrong. */

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import type { SessionRecord } from '../../src/side/record.ts'
-import { SessionCache } from '../../src/store/redis/session-cache.ts'
-import { type ReadableSessions, TrackedSessions } from '../../src/store/redis/tracked-sessions.ts'
+import type { SessionRecord } from '../../src/session.ts'
+import { SessionCache } from '../../src/store/redis/tracking/session-cache.ts'
+import { type ReadableSessions, TrackedSessions } from '../../src/store/redis/tracking/tracked-sessions.ts'
 import type { StoredToken } from '../../src/store/store.ts'
 import { record } from './contract-world.ts'
 

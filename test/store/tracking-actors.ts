@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { systemClock } from '../../src/clock.ts'
-import { writeRecord } from '../../src/side/record.ts'
+import { writeRecord } from '../../src/session.ts'
 import { type OpenedStore, openStore } from '../../src/store/open.ts'
 import { freshToken, MINUTE, record } from './contract-world.ts'
 import { type Session, sharedNow, type Way } from './tracking-interleavings.ts'

@@ -44,7 +44,7 @@ t.test('an issued token has exactly jti and iat, and reads back', async t => {
     t.same(header, { alg: algorithm, typ: 'JWT' })
     t.same(Object.keys(payload).sort(), ['iat', 'jti'])
     t.equal(payload.iat, IAT)
-    t.match(payload.jti, /^[0-9a-f]{12}[\w-]{22}$/, 'the moment, and 128 random bits')
+    t.match(payload.jti, /^[0-9a-f]{12}[\w-]{22}$/, 'the timestamp, and 128 random bits')
     t.same(jwt.read(token), payload)
     t.same(jwt.read(token), payload, 'also when it is read again')
     t.not(jwt.issue(), token)

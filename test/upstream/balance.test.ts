@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { createUpstreamTable, type Upstream } from '../../src/upstream/table.ts'
 import type { HttpTarget } from '../../src/upstream/targets.ts'
 import { upstreamSettings, type WrittenUpstream } from '../forward/world.ts'
-import { startRawUpstream } from '../upstream.ts'
+import { startRawUpstream } from '../support/upstream.ts'
 
 /** Three targets that are never asked, `a` to `c`, and a clock that stands until it is set. */
 function threeTargets(t: Test, written: WrittenUpstream = {}) {
@@ -21,7 +21,7 @@ function namesOf(upstream: Upstream) {
 }
 
 function eject(target: HttpTarget): void {
-  const { era } = target.standing
+  const { era } = target.health
   for (let i = 0; i < 5; i++) target.failed(era, new Error('failed'))
 }
 
@@ -35,7 +35,7 @@ for (const balance of ['round-robin', 'least-pending'] as const) {
     t.equal(turns(12).replaceAll(/[ac]/g, ''), 'b', 'by one request')
     clock.time = 11_000
     t.equal(turns(12).replaceAll(/[ac]/g, ''), 'b', 'a second')
-    upstream.targets[1]!.succeeded(upstream.targets[1]!.standing.era)
+    upstream.targets[1]!.succeeded(upstream.targets[1]!.health.era)
     t.match(turns(3), 'b', 'and get their share when one is answered')
   })
 

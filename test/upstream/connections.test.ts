@@ -2,12 +2,12 @@ import { createServer, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
-import { Connections } from '../../src/upstream/connections.ts'
-import type { Receiver, RequestBody, UpstreamRequest } from '../../src/upstream/receiver.ts'
-import { UnwritableRequest } from '../../src/upstream/request-head.ts'
 import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
+import { Connections } from '../../src/upstream/wire/connections.ts'
+import type { Receiver, RequestBody, UpstreamRequest } from '../../src/upstream/wire/receiver.ts'
+import { UnwritableRequest } from '../../src/upstream/wire/request-head.ts'
 import { until } from '../forward/world.ts'
-import { type RawUpstream, startRawUpstream } from '../upstream.ts'
+import { type RawUpstream, startRawUpstream } from '../support/upstream.ts'
 
 /* Which connections there are, when they are used again, and what is written on them. */
 

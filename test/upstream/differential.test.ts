@@ -2,7 +2,7 @@ import { get } from 'node:http'
 import { createServer } from 'node:net'
 import fc from 'fast-check'
 import t from 'tap'
-import { ResponseReader } from '../../src/upstream/response-reader.ts'
+import { ResponseReader } from '../../src/upstream/wire/response-reader.ts'
 
 /*
  * Two readers of the same bytes must not read two things: whatever our reader takes for a response, Node's own parser

@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Verdict } from '../../src/gate/rules.ts'
-import type { LoginType } from '../../src/side/record.ts'
+import type { LoginType } from '../../src/session.ts'
 import type { Session } from '../../src/side/side.ts'
-import { createRequestHeaders, type HeaderPolicy, type IncomingRequest } from '../../src/upstream/headers.ts'
+import { createRequestHeaders, type HeaderPolicy, type IncomingRequest } from '../../src/upstream/headers/request.ts'
 
 const session = (type: LoginType, user_id: string): Session => ({
   token: 'a.b.c' as Session['token'],

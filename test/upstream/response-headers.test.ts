@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type ResponseCircumstances, responseHead, responseTrailers } from '../../src/upstream/response-headers.ts'
+import { type ResponseCircumstances, responseHead, responseTrailers } from '../../src/upstream/headers/response.ts'
 
 type Headers = [name: string, value: string][]
 

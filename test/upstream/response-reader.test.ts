@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { MalformedResponse } from '../../src/upstream/response-head.ts'
-import { ResponseReader } from '../../src/upstream/response-reader.ts'
+import { MalformedResponse } from '../../src/upstream/wire/response-head.ts'
+import { ResponseReader } from '../../src/upstream/wire/response-reader.ts'
 
 /* Bytes of a connection on the one side, what a receiver is told on the other; what is not HTTP/1.1 is a fault. */
 

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
-import { isTimeout } from '../../src/upstream/connection.ts'
-import type { Link, Receiver } from '../../src/upstream/receiver.ts'
 import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
-import { startRawUpstream, startUpstream } from '../upstream.ts'
+import { isTimeout } from '../../src/upstream/wire/connection.ts'
+import type { Link, Receiver } from '../../src/upstream/wire/receiver.ts'
+import { startRawUpstream, startUpstream } from '../support/upstream.ts'
 
 const GET = { method: 'GET', path: '/', headers: ['host', 'h'], body: null, client: 'c' }
 

@@ -6,7 +6,7 @@ import { createLog } from '../../src/log.ts'
 import { MAX_UNKNOWN } from '../../src/store/session-watch.ts'
 import { until } from '../forward/world.ts'
 import { withoutRedis } from '../store/redis-server.ts'
-import { someone } from '../world.ts'
+import { someone } from '../support/gateway.ts'
 import { closingOf, openEnd, refusalOf } from './stage.ts'
 import { accept, heard, openStage } from './world.ts'
 

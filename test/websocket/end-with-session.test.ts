@@ -2,8 +2,8 @@ import { type IncomingMessage, request } from 'node:http'
 import t, { type Test } from 'tap'
 import { until } from '../forward/world.ts'
 import { withoutRedis } from '../store/redis-server.ts'
-import { type Recorder, startUpstream } from '../upstream.ts'
-import { openWorld, type StoreKind, type World } from '../world.ts'
+import { openWorld, type StoreKind, type World } from '../support/gateway.ts'
+import { type Recorder, startUpstream } from '../support/upstream.ts'
 
 /* Long responses, such as event streams: they arrive as they are sent, and end with their session where that is asked for. */
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { call } from '../caller.ts'
 import { until } from '../forward/world.ts'
+import { call } from '../support/client.ts'
 import { open, openEnd, refusalOf } from './stage.ts'
 import { heard, openStage, RAW_HANDSHAKE, rawCall } from './world.ts'
 

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto'
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { call } from '../caller.ts'
 import { until } from '../forward/world.ts'
+import { call } from '../support/client.ts'
 import { openEnd } from './stage.ts'
 import { accept, heard, openStage, RAW_HANDSHAKE, rawCall } from './world.ts'
 
@@ -12,7 +12,7 @@ const ROUNDS = 8
 const CALLERS = 30
 
 const pick = <T>(...of: readonly T[]): T => of[randomInt(of.length)]!
-const aMoment = () => new Promise(resolve => setTimeout(resolve, pick(0, 1, 5, 20)))
+const aTimestamp = () => new Promise(resolve => setTimeout(resolve, pick(0, 1, 5, 20)))
 
 const FRAMES = [
   [0x81, 0x81, 0, 0, 0, 0, 97],
@@ -37,7 +37,7 @@ t.test('whatever callers and an upstream do, nothing of it stays', async t => {
     socket.resume().on('end', () => socket.end())
     if (how < 4) accept(request, socket, pick(Buffer.alloc(0), ...FRAMES))
     else socket.write(pick('HTTP/1.1 ', 'HTTP/1.1 101 ?\r\n\r\n', 'HTTP/1.1 403 No\r\nContent-Length: 5\r\n\r\nno'))
-    void aMoment().then(() => leave(socket))
+    void aTimestamp().then(() => leave(socket))
     return true
   }
   let token = await login('u1')
@@ -48,9 +48,9 @@ t.test('whatever callers and an upstream do, nothing of it stays', async t => {
       world,
       bytes.slice(0, pick(bytes.length, bytes.length, randomInt(bytes.length))),
     )
-    await aMoment()
+    await aTimestamp()
     for (let i = randomInt(3); i > 0; i--) socket.write(pick(...FRAMES))
-    await aMoment()
+    await aTimestamp()
     leave(socket)
   }
   for (let round = 0; round < ROUNDS; round++) {

@@ -5,7 +5,7 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import t from 'tap'
 import { until } from '../forward/world.ts'
-import { openWorld } from '../world.ts'
+import { openWorld } from '../support/gateway.ts'
 import { closingOf, openEnd, startSocketUpstream } from './stage.ts'
 
 /* WebSockets over TLS, on either side, and over a Unix socket. */

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { call } from '../caller.ts'
 import { until } from '../forward/world.ts'
 import { eventually, type Supervised, startSupervised } from '../process/supervised.ts'
 import { withoutRedis } from '../store/redis-server.ts'
+import { call } from '../support/client.ts'
 import { closingOf, type End, openEnd, type SocketUpstream, startSocketUpstream } from './stage.ts'
 
 /* WebSockets of a gateway of several processes. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import { until } from '../forward/world.ts'
-import { openWorld, type StoreKind, someone, type World } from '../world.ts'
+import { openWorld, type StoreKind, someone, type World } from '../support/gateway.ts'
 import { type End, type SocketUpstream, startSocketUpstream } from './stage.ts'
 
 export interface Stage {

@@ -1,9 +1,9 @@
 import { Refusal } from '../../refusal.ts'
-import { TargetBusy } from '../../upstream/connections.ts'
-import type { Receiver, UpstreamRequest } from '../../upstream/receiver.ts'
-import { UnwritableRequest } from '../../upstream/request-head.ts'
 import type { Upstream } from '../../upstream/table.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
+import { TargetBusy } from '../../upstream/wire/connections.ts'
+import type { Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
+import { UnwritableRequest } from '../../upstream/wire/request-head.ts'
 import { CallerLeft } from './body.ts'
 
 /** RFC 9110 9.2.2, of the methods that are forwarded. */
@@ -35,7 +35,7 @@ export class Attempts {
 
   /** It is being sent to the target. */
   begin(): void {
-    this.#era = this.target.standing.era
+    this.#era = this.target.health.era
   }
 
   dispatch(receiver: Receiver): void {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Link } from '../../upstream/receiver.ts'
+import type { Link } from '../../upstream/wire/receiver.ts'
 import type { BodyMemory } from './body.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../refusal.ts'
-import type { BodyTaker, RequestBody } from '../../upstream/receiver.ts'
+import type { BodyTaker, RequestBody } from '../../upstream/wire/receiver.ts'
 import type { ComingBody, SlowBodies } from './slow-bodies.ts'
 
 /** What of a body is read before anything of its request is forwarded, in bytes: most are whole by then. */

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { UpstreamRequest } from '../../upstream/receiver.ts'
+import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 
 /** What of a body is shown; all of it is counted. */
 const SHOWN_BYTES = 65_536

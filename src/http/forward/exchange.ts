@@ -3,13 +3,13 @@ import { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
-import { isTimeout } from '../../upstream/connection.ts'
-import { TargetBusy } from '../../upstream/connections.ts'
-import type { Link, Receiver, UpstreamRequest } from '../../upstream/receiver.ts'
-import { responseHead, responseTrailers } from '../../upstream/response-headers.ts'
+import { responseHead, responseTrailers } from '../../upstream/headers/response.ts'
 import type { Upstream } from '../../upstream/table.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
-import { type Departure, departWithTurn } from '../../upstream/turn.ts'
+import { isTimeout } from '../../upstream/wire/connection.ts'
+import { TargetBusy } from '../../upstream/wire/connections.ts'
+import { type PendingWrite, writeAtEndOfTurn } from '../../upstream/wire/end-of-turn.ts'
+import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { Attempts, SessionEnded } from './attempts.ts'
 import { Backlog } from './backlog.ts'
 import { type BodyMemory, CallerLeft } from './body.ts'
@@ -33,7 +33,7 @@ export interface ExchangeOptions {
  * One request at an upstream and its answer on the way to the caller. Until the upstream's head has arrived a failure
  * is a refusal; after it, the caller's connection is broken off, so that half an answer never looks like a whole one.
  */
-export class Exchange implements Receiver, Departure {
+export class Exchange implements Receiver, PendingWrite {
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
   readonly #response: ServerResponse
@@ -187,14 +187,14 @@ export class Exchange implements Receiver, Departure {
 
   #departWhole(body: Buffer): void {
     this.#whole = body
-    departWithTurn(this)
+    writeAtEndOfTurn(this)
   }
 
   /**
    * Writes head and body in one string, by one call of the system. Left to itself, `end` would make a vector of them and
    * the nothing that it adds at the end, which costs twice as much.
    */
-  depart(): void {
+  writeNow(): void {
     const { socket, destroyed } = this.#response
     if (destroyed) return
     socket?.cork()

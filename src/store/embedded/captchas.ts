@@ -1,4 +1,4 @@
-import type { LoginType } from '../../side/record.ts'
+import type { LoginType } from '../../session.ts'
 import type { CaptchaStore } from '../store.ts'
 import type { EmbeddedFile, Rows } from './file.ts'
 import { sideKey } from './members.ts'

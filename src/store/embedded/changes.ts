@@ -1,4 +1,4 @@
-import type { LoginType } from '../../side/record.ts'
+import type { LoginType } from '../../session.ts'
 import type { ChangeHearer, Changes } from '../changes.ts'
 import type { EmbeddedFile, Rows } from './file.ts'
 import { readSideKey, sideKey } from './members.ts'

@@ -8,7 +8,7 @@ import { EmbeddedAttempts } from './attempts.ts'
 import { EmbeddedCaptchas } from './captchas.ts'
 import { EmbeddedChanges } from './changes.ts'
 import { EmbeddedFile } from './file.ts'
-import { EmbeddedPopulation } from './population.ts'
+import { EmbeddedOnline } from './online/online.ts'
 import { EmbeddedSessions } from './sessions.ts'
 import { Expiries } from './table.ts'
 
@@ -68,7 +68,7 @@ async function checkFormat(file: EmbeddedFile): Promise<void> {
  */
 export class EmbeddedStore implements Store {
   readonly sessions: EmbeddedSessions
-  readonly population: EmbeddedPopulation
+  readonly online: EmbeddedOnline
   readonly changes: EmbeddedChanges
   readonly captchas: CaptchaStore
   readonly attempts: AttemptStore
@@ -77,14 +77,14 @@ export class EmbeddedStore implements Store {
   readonly #timer: NodeJS.Timeout
   #sweeping: Promise<number> | null = null
 
-  constructor(file: EmbeddedFile, clock: Clock, { moments }: StoreForms) {
-    const ages = createAges(moments)
+  constructor(file: EmbeddedFile, clock: Clock, { timestamps }: StoreForms) {
+    const ages = createAges(timestamps)
     this.#file = file
     this.#expiries = new Expiries(file, clock)
     const tokens = this.#expiries.table(file, 'tokens', 't', (key, text) => this.sessions.expired(key, text))
-    this.population = new EmbeddedPopulation(file, this.#expiries, clock, tokens, ages)
+    this.online = new EmbeddedOnline(file, this.#expiries, clock, tokens, ages)
     this.changes = new EmbeddedChanges(file)
-    this.sessions = new EmbeddedSessions(file, this.#expiries, tokens, this.population, this.changes, ages)
+    this.sessions = new EmbeddedSessions(file, this.#expiries, tokens, this.online, this.changes, ages)
     this.captchas = new EmbeddedCaptchas(file, this.#expiries)
     this.attempts = new EmbeddedAttempts(file, this.#expiries, clock)
     // A sweep that fails is repeated by the next; meanwhile the failure is everybody's answer.
@@ -104,7 +104,7 @@ export class EmbeddedStore implements Store {
     while (this.#file.read(() => this.#expiries.anyDue())) {
       removed += await this.#file.write(() => this.#expiries.removeDue(SWEEP_BATCH))
     }
-    await this.population.filter()
+    await this.online.filter()
     return removed
   }
 

@@ -1,4 +1,4 @@
-import type { LoginType, SessionRecord } from '../../side/record.ts'
+import type { LoginType, SessionRecord } from '../../session.ts'
 import type { Ages } from '../age.ts'
 import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from './file.ts'
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../side/record.ts'
+import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../session.ts'
 import type { Ages } from '../age.ts'
 import { Newest, overviewOf } from '../newest.ts'
 import {
@@ -13,11 +13,11 @@ import {
 import type { EmbeddedChanges } from './changes.ts'
 import type { EmbeddedFile } from './file.ts'
 import { type Member, sideKey } from './members.ts'
-import type { EmbeddedPopulation } from './population.ts'
+import type { EmbeddedOnline } from './online/online.ts'
 import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './table.ts'
 
 /*
- * Two tables; the users' sets belong to the population, which changes with them in the same transaction.
+ * Two tables; the users' sets belong to the online users, which change with them in the same transaction.
  *   tokens    side, token    -> the record as JSON text; ends with the token
  *   disables  side, user id  -> nothing; ends with the bar
  */
@@ -30,7 +30,7 @@ const BATCH = 100
 export class EmbeddedSessions implements SessionStore {
   readonly #file: EmbeddedFile
   readonly #tokens: ExpiringTable
-  readonly #population: EmbeddedPopulation
+  readonly #online: EmbeddedOnline
   readonly #disables: ExpiringTable
   readonly #changes: EmbeddedChanges
   readonly #ages: Ages
@@ -40,7 +40,7 @@ export class EmbeddedSessions implements SessionStore {
     file: EmbeddedFile,
     expiries: Expiries,
     tokens: ExpiringTable,
-    population: EmbeddedPopulation,
+    online: EmbeddedOnline,
     changes: EmbeddedChanges,
     ages: Ages,
   ) {
@@ -48,13 +48,13 @@ export class EmbeddedSessions implements SessionStore {
     this.#changes = changes
     this.#ages = ages
     this.#tokens = tokens
-    this.#population = population
+    this.#online = online
     this.#disables = expiries.table(file, 'disables', 'd')
   }
 
   async add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission> {
     const key = sideKey(type, token)
-    if (key.length > MAX_ENTRY_KEY_BYTES || !this.#population.members.fits(record.user_id, token)) {
+    if (key.length > MAX_ENTRY_KEY_BYTES || !this.#online.members.fits(record.user_id, token)) {
       throw new RangeError('the token is too long to be stored')
     }
     return this.#file.write((): Admission => {
@@ -63,8 +63,8 @@ export class EmbeddedSessions implements SessionStore {
       const known = this.#tokens.take(key)
       if (known !== null) this.expired(key, known.text)
       this.#tokens.put(key, writeRecord(record), expiresAt)
-      this.#population.enter(type, token, record)
-      if (known === null) this.#population.countLogin(type, token, record)
+      this.#online.enter(type, token, record)
+      if (known === null) this.#online.countLogin(type, token, record)
       return { admitted: true }
     })
   }
@@ -92,7 +92,7 @@ export class EmbeddedSessions implements SessionStore {
       const record = this.#live(type, token)?.record
       if (record?.user_id !== userId) return false
       this.#tokens.remove(sideKey(type, token))
-      this.#population.leave(type, userId, [this.#population.members.memberOf(token, record)])
+      this.#online.leave(type, userId, [this.#online.members.memberOf(token, record)])
       this.#changes.noteSessions(type, [token])
       return true
     })
@@ -106,7 +106,7 @@ export class EmbeddedSessions implements SessionStore {
     let ended = 0
     for (let more = true; more; ) {
       const batch = await this.#file.writeThrough(() => {
-        const members = this.#population.members.after(type, userId, null, BATCH)
+        const members = this.#online.members.after(type, userId, null, BATCH)
         return { found: members.length, ended: this.#end(type, userId, members).length }
       })
       ended += batch.ended
@@ -128,7 +128,7 @@ export class EmbeddedSessions implements SessionStore {
   #ownMembers(type: LoginType, userId: string, tokens: readonly string[]): Member[] {
     return tokens.flatMap(token => {
       const record = this.#live(type, token)?.record
-      return record?.user_id === userId ? [this.#population.members.memberOf(token, record)] : []
+      return record?.user_id === userId ? [this.#online.members.memberOf(token, record)] : []
     })
   }
 
@@ -136,7 +136,7 @@ export class EmbeddedSessions implements SessionStore {
   #end(type: LoginType, userId: string, members: readonly Member[]): string[] {
     const live = members.filter(({ token }) => this.#tokens.remove(sideKey(type, token)) !== null)
     const tokens = live.map(({ token }) => token)
-    this.#population.leave(type, userId, members)
+    this.#online.leave(type, userId, members)
     this.#changes.noteSessions(type, tokens)
     return tokens
   }
@@ -170,7 +170,7 @@ export class EmbeddedSessions implements SessionStore {
     for (;;) {
       const from: Member | null = last
       const { members, live } = this.#file.read((): { members: Member[]; live: StoredToken[] } => {
-        const members = this.#population.members[next](type, userId, from, BATCH)
+        const members = this.#online.members[next](type, userId, from, BATCH)
         return { members, live: members.flatMap(({ token }) => this.#stored(type, token)) }
       })
       if (live.length > 0) yield live
@@ -186,7 +186,7 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   async count(type: LoginType, userId: string): Promise<number> {
-    return this.#file.read(() => this.#population.tokensOf(type, userId))
+    return this.#file.read(() => this.#online.tokensOf(type, userId))
   }
 
   async overview(type: LoginType, userId: string): Promise<Overview | null> {
@@ -243,8 +243,8 @@ export class EmbeddedSessions implements SessionStore {
   /** What hangs on a token that the sweep has removed: `key` is its key, `text` its record. Within a write. */
   expired(key: Buffer, text: string): void {
     const record = JSON.parse(text) as SessionRecord
-    const member = this.#population.members.memberOf(key.toString('utf8', 1), record)
-    this.#population.leave(record.type, record.user_id, [member])
+    const member = this.#online.members.memberOf(key.toString('utf8', 1), record)
+    this.#online.leave(record.type, record.user_id, [member])
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../../clock.ts'
-import type { LoginType } from '../../side/record.ts'
+import type { LoginType } from '../../session.ts'
 import type { ChangeHearer, Changes } from '../changes.ts'
 import type { Keys } from './keys.ts'
-import type { KeyListener } from './tracking.ts'
+import type { KeyListener } from './tracking/tracking.ts'
 
 const TYPES: readonly LoginType[] = ['BUSINESS', 'CONSUMER']
 

@@ -1,5 +1,5 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
-import type { Settings } from '../../config/schema.ts'
+import type { Settings } from '../../config/schema/settings.ts'
 import type { Logger } from '../../log.ts'
 
 /*

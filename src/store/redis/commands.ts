@@ -2,9 +2,9 @@ import { Cluster } from 'ioredis'
 import type { Clock } from '../../clock.ts'
 import { Unavailable } from '../../refusal.ts'
 import { type RedisClient, summaryOf } from './client.ts'
-import type { Repeats } from './repeats.ts'
+import type { Repeats } from './failover/repeats.ts'
+import type { CheckedServer, Gate } from './failover/server-gate.ts'
 import type { Scripts } from './scripts.ts'
-import type { CheckedServer, Gate } from './server-gate.ts'
 
 /*
  * What the Redis store asks of Redis: commands on one key each, because the specified key shapes fall into different
@@ -59,7 +59,7 @@ export interface RedisCommands {
    * Lets an existing set live at least until then, and always a little longer than before: the end it answers is one that
    * nobody else was told. `null` without the set, or when it has no end.
    */
-  extend(key: string, moment: number): Promise<number | null>
+  extend(key: string, timestamp: number): Promise<number | null>
   /** Lets a set end with its only member, unless it has others or its end is no longer the one that `extend` told. */
   endWith(key: string, member: string, from: number, to: number): Promise<void>
 
@@ -140,8 +140,8 @@ export function commandsOn(client: RedisClient, repeats: Repeats, clock: Clock):
     async removeMembers(key, members) {
       if (members.length > 0) await ask(() => client.srem(key, ...members))
     },
-    async extend(key, moment) {
-      const end = await ask(() => scripts.sessionExtend(key, Math.ceil(moment)))
+    async extend(key, timestamp) {
+      const end = await ask(() => scripts.sessionExtend(key, Math.ceil(timestamp)))
       return end < 0 ? null : end
     },
     endWith: async (key, member, from, to) =>

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import type { LoginType } from '../../side/record.ts'
+import type { LoginType } from '../../session.ts'
 import type { AttemptStore, Attempts, CaptchaStore } from '../store.ts'
 import type { RedisCommands } from './commands.ts'
 import type { Keys } from './keys.ts'

@@ -1,26 +1,26 @@
 import { Cluster } from 'ioredis'
 import type { Clock } from '../../clock.ts'
-import type { Settings } from '../../config/schema.ts'
+import type { Settings } from '../../config/schema/settings.ts'
 import type { Logger } from '../../log.ts'
 import { NO_SHARING } from '../acknowledged.ts'
 import { createAges } from '../age.ts'
 import { type Changes, NO_CHANGES } from '../changes.ts'
 import type { StoreForms } from '../forms.ts'
-import type { Population } from '../population.ts'
+import type { OnlineUsers } from '../online.ts'
 import type { AttemptStore, CaptchaStore, Store } from '../store.ts'
 import { closeRedis, connectRedis, type RedisClient, redisWarnings } from './client.ts'
 import { commandsOn, type RedisCommands } from './commands.ts'
+import { Repeats } from './failover/repeats.ts'
+import { ReplicaProof } from './failover/replica-proof.ts'
 import { createKeys } from './keys.ts'
-import { RedisPopulation } from './population.ts'
-import { populationCommandsOn } from './population-commands.ts'
-import { RedisIndex } from './population-index.ts'
-import { RedisUpkeep } from './population-upkeep.ts'
+import { onlineCommandsOn } from './online/commands.ts'
+import { RedisOnline } from './online/online.ts'
+import { RedisUpkeep } from './online/upkeep.ts'
+import { RedisIndex } from './online/writes.ts'
 import { RedisAttempts, RedisCaptchas } from './records.ts'
-import { Repeats } from './repeats.ts'
-import { ReplicaProof } from './replica-proof.ts'
 import { SCRIPTS, TWO_KEY_SCRIPTS } from './scripts.ts'
 import { RedisSessions } from './sessions.ts'
-import type { ReadableSessions } from './tracked-sessions.ts'
+import type { ReadableSessions } from './tracking/tracked-sessions.ts'
 
 /** Opens the store in Redis (design, section 5). A Redis that is away is no fault here: the store is unavailable until it is back. */
 export async function openRedisStore(
@@ -36,7 +36,7 @@ export async function openRedisStore(
 
 export class RedisStore implements Store {
   readonly sessions: ReadableSessions
-  readonly population: Population
+  readonly online: OnlineUsers
   readonly captchas: CaptchaStore
   readonly attempts: AttemptStore
   readonly changes: Changes = NO_CHANGES
@@ -54,14 +54,14 @@ export class RedisStore implements Store {
 
   constructor(client: RedisClient, settings: Settings['store'], clock: Clock, log: Logger, forms: StoreForms) {
     const { prefix, timeout } = settings
-    const { moments, captchaKey, sharing = NO_SHARING } = forms
-    const ages = createAges(moments)
+    const { timestamps, captchaKey, sharing = NO_SHARING } = forms
+    const ages = createAges(timestamps)
     const keys = createKeys(prefix, captchaKey)
     for (const [name, lua] of Object.entries(SCRIPTS)) client.defineCommand(name, { numberOfKeys: 1, lua })
     for (const [name, lua] of Object.entries(TWO_KEY_SCRIPTS)) client.defineCommand(name, { numberOfKeys: 2, lua })
     const repeats = new Repeats({ client, journal: keys.journal, timeout, clock, log, sharing })
     const commands = commandsOn(client, repeats, clock)
-    const view = populationCommandsOn(client, repeats.ask, keys, clock)
+    const view = onlineCommandsOn(client, repeats.ask, keys, clock)
     this.redis = client
     this.repeats = repeats
     this.#commands = commands
@@ -75,7 +75,7 @@ export class RedisStore implements Store {
     this.#index = new RedisIndex(view, new RedisSessions(commands, keys, clock), clock, ages)
     this.#upkeep = new RedisUpkeep(view, this.#index, clock)
     this.sessions = new RedisSessions(commands, keys, clock, this.#index, ages)
-    this.population = new RedisPopulation(view, clock, this.#upkeep.reindex)
+    this.online = new RedisOnline(view, clock, this.#upkeep.reindex)
     this.captchas = new RedisCaptchas(commands, keys)
     this.attempts = new RedisAttempts(commands, keys, clock)
   }

@@ -163,19 +163,19 @@ export const SCRIPTS = {
 } as const
 
 export interface Scripts {
-  sessionEnter(key: string, set: string, member: string, moment: number, text: string): Promise<number>
-  sessionAddMember(key: string, member: string, moment: number): Promise<number>
-  sessionExtend(key: string, moment: number): Promise<number>
+  sessionEnter(key: string, set: string, member: string, timestamp: number, text: string): Promise<number>
+  sessionAddMember(key: string, member: string, timestamp: number): Promise<number>
+  sessionExtend(key: string, timestamp: number): Promise<number>
   sessionEndWith(key: string, member: string, from: number, to: number): Promise<number>
   keyEnd(key: string): Promise<number>
   keyMoveEnd(key: string, from: number, to: number): Promise<'moved' | 'same' | 'changed' | 'gone'>
   windowCount(key: string, window: number): Promise<[number, number]>
-  endingAdd(key: string, member: string, moment: number): Promise<number>
+  endingAdd(key: string, member: string, timestamp: number): Promise<number>
   endingCount(key: string): Promise<number>
   kickoutCount(key: string): Promise<number>
   kickoutRepeat(key: string, count: number): Promise<number>
-  disableSet(key: string, moment: number): Promise<[replaced: number, version: number]>
+  disableSet(key: string, timestamp: number): Promise<[replaced: number, version: number]>
   disableUntie(key: string): Promise<[replaced: number, version: number]>
-  disableRepeat(key: string, moment: number, ...replaced: number[]): Promise<number>
+  disableRepeat(key: string, timestamp: number, ...replaced: number[]): Promise<number>
   journalAppend(key: string, window: number, most: number, ...entries: string[]): Promise<number>
 }

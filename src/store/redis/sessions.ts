@@ -1,11 +1,11 @@
 import type { Clock } from '../../clock.ts'
 import { Unavailable } from '../../refusal.ts'
-import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../side/record.ts'
+import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../session.ts'
 import { createAges } from '../age.ts'
 import type { Admission, Overview, StoredToken } from '../store.ts'
 import { MEMBERS_AT_ONCE, type RedisCommands } from './commands.ts'
 import type { Keys } from './keys.ts'
-import type { ReadableSessions } from './tracked-sessions.ts'
+import type { ReadableSessions } from './tracking/tracked-sessions.ts'
 import { RedisUserTokens } from './user-tokens.ts'
 
 /** Rounds of a kickout, of some hundred sessions each. A user who has more than that is being signed in without end. */

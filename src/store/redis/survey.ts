@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import type { Logger } from '../../log.ts'
 import { Unavailable } from '../../refusal.ts'
-import { LOGIN_TYPES, type LoginType } from '../../side/record.ts'
+import { LOGIN_TYPES, type LoginType } from '../../session.ts'
 import { closeRedis, connectRedis } from './client.ts'
 
 /** What another program of the family keeps under one prefix, on one side. */

@@ -1,11 +1,11 @@
 import type { Clock } from '../../clock.ts'
-import { type LoginType, readRecord } from '../../side/record.ts'
+import { type LoginType, readRecord } from '../../session.ts'
 import type { Ages } from '../age.ts'
 import { Newest, overviewOf } from '../newest.ts'
 import { LISTED_AT_MOST, type Overview, type StoredToken, SURVEYED } from '../store.ts'
 import type { RedisCommands } from './commands.ts'
 import type { Keys } from './keys.ts'
-import { Room } from './room.ts'
+import { Semaphore } from './semaphore.ts'
 import type { SessionObserver } from './sessions.ts'
 
 /** Tokens that are read at once, over all clients: two commands each, and Redis is to answer others meanwhile. */
@@ -29,7 +29,7 @@ export class RedisUserTokens {
   readonly #clock: Clock
   readonly #ages: Ages
   readonly #observer: UserTokensOptions['observer']
-  readonly #room = new Room(READ_AT_ONCE)
+  readonly #room = new Semaphore(READ_AT_ONCE)
 
   constructor({ redis, keys, clock, ages, observer }: UserTokensOptions) {
     this.#redis = redis

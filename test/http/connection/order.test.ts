@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { callRaw } from '../../caller.ts'
 import { forwardTo, TOKEN, until } from '../../forward/world.ts'
-import { startUpstream } from '../../upstream.ts'
+import { callRaw } from '../../support/client.ts'
+import { startUpstream } from '../../support/upstream.ts'
 
 /* The end of a connection on which something arrived that is no request, or that no other request may follow. */
 

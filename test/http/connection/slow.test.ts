@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { serveInTurn } from '../../../src/http/connection/connection.ts'
-import { SlowClients } from '../../../src/http/connection/slow.ts'
-import { createDrain } from '../../../src/http/drain.ts'
+import { serveInTurn } from '../../../src/http/server/connection/connection.ts'
+import { SlowClients } from '../../../src/http/server/connection/slow.ts'
+import { createDrain } from '../../../src/http/server/drain.ts'
 import { until } from '../../forward/world.ts'
 
 /* Clients that are slow, by a clock of the test's own. */

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { MAX_HELD } from '../../../src/http/connection/connection.ts'
-import { call, callRaw } from '../../caller.ts'
+import { MAX_HELD } from '../../../src/http/server/connection/connection.ts'
 import { forwardTo, TOKEN, until } from '../../forward/world.ts'
-import { type Handler, startUpstream } from '../../upstream.ts'
+import { call, callRaw } from '../../support/client.ts'
+import { type Handler, startUpstream } from '../../support/upstream.ts'
 
 /* Requests that a client sends without waiting for the answers (RFC 9112 9.3.2). */
 

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../../src/side/record.ts'
+import type { LoginType } from '../../../src/session.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import type { SessionStore } from '../../../src/store/store.ts'
 import { record } from '../contract-world.ts'

@@ -1,4 +1,4 @@
-import { type LoginType, readRecord } from '../../../src/side/record.ts'
+import { type LoginType, readRecord } from '../../../src/session.ts'
 import { type Act, keys, printAct } from './acts.ts'
 import type { ModelRedis } from './model-redis.ts'
 

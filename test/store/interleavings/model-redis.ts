@@ -85,10 +85,10 @@ export class ModelRedis {
       for (const member of members) set.delete(member)
       if (set.size === 0) this.#entries.delete(key)
     },
-    extend: (key, moment) => {
+    extend: (key, timestamp) => {
       const entry = this.entry(key)
       if (entry === null || entry.endsAt === Infinity) return null
-      entry.endsAt = Math.max(entry.endsAt + 1, moment)
+      entry.endsAt = Math.max(entry.endsAt + 1, timestamp)
       return entry.endsAt
     },
     endWith: (key, member, from, to) => {

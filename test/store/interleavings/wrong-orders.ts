@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/clock.ts'
-import { type LoginType, type SessionRecord, writeRecord } from '../../../src/side/record.ts'
+import { type LoginType, type SessionRecord, writeRecord } from '../../../src/session.ts'
 import type { RedisCommands } from '../../../src/store/redis/commands.ts'
 import type { Keys } from '../../../src/store/redis/keys.ts'
 import { RedisSessions } from '../../../src/store/redis/sessions.ts'

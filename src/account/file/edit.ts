@@ -1,0 +1,148 @@
+import { randomInt } from 'node:crypto'
+import { mkdir, readFile, realpath, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { type Document, isMap, isSeq } from 'yaml'
+import { invalid } from '../../refusal.ts'
+import { isLoginId } from '../../session.ts'
+import type { AccountStatus } from '../accounts.ts'
+import { generateAccountId } from '../id.ts'
+import { hashPassword } from '../password.ts'
+import { type AccountEntry, isUsername, nameKey, parseAccounts } from './document.ts'
+import { createFile, replaceFile, withLock } from './replace.ts'
+
+export interface NewAccount {
+  username: string
+  password: string
+  /** A new snowflake-style id when absent. */
+  id?: string
+  nickname?: string
+  status?: AccountStatus
+  roles?: string[]
+  permissions?: string[]
+}
+
+export interface ListedAccount {
+  id: string
+  username: string
+  nickname: string
+  status: AccountStatus
+  roles: string[]
+  permissions: string[]
+}
+
+const EMPTY = `# Accounts of the gateway, managed by \`dualgate account\`; read again when this file changes.
+# status: ACTIVE, INACTIVE or LOCKED. password: a bcrypt hash. Further keys go into the session as they are.
+accounts: []
+`
+
+/** Adds an account; creates the file when there is none. Refuses with `INVALID` a name or an id that is taken or none. */
+export async function addAccount(path: string, account: NewAccount): Promise<{ id: string }> {
+  const { username, id = generateAccountId() } = account
+  if (!isUsername(username)) throw invalid('username', 'must be 1 to 128 characters without spaces at its ends')
+  if (!isLoginId(id)) throw invalid('id', 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  const entry = await entryOf(account, id)
+  await edit(path, (document, entries) => {
+    if (indexOf(entries, username) !== -1) throw invalid('username', 'is taken')
+    if (entries.some(other => other.id === id)) throw invalid('id', 'is taken')
+    append(document, entry)
+    return true
+  })
+  return { id }
+}
+
+/** Sets the password of an account. `false` when there is no such account. */
+export async function setPassword(path: string, username: string, password: string): Promise<boolean> {
+  const hash = await hashPassword(password)
+  return edit(path, (document, entries) => {
+    const index = indexOf(entries, username)
+    if (index !== -1) document.setIn(['accounts', index, 'password'], hash)
+    return index !== -1
+  })
+}
+
+/** Removes an account; its sessions live on until they are ended. `false` when there is no such account. */
+export async function removeAccount(path: string, username: string): Promise<boolean> {
+  return edit(path, (document, entries) => {
+    const index = indexOf(entries, username)
+    if (index !== -1) document.deleteIn(['accounts', index])
+    return index !== -1
+  })
+}
+
+/** The accounts as they stand in the file, without their hashes. Empty when there is no file. */
+export async function listAccounts(path: string): Promise<ListedAccount[]> {
+  const { entries } = parseAccounts(await readOrEmpty(path), path)
+  return entries.map(({ id, username, nickname = username, status = 'ACTIVE', roles = [], permissions = [] }) => ({
+    id,
+    username,
+    nickname,
+    status,
+    roles,
+    permissions,
+  }))
+}
+
+/** For a first start: when there is no file, makes one with an administrator and answers its password; otherwise `null`. */
+export async function firstAccount(path: string): Promise<{ username: string; password: string } | null> {
+  if (await exists(path)) return null
+  const first = { username: 'admin', password: randomPassword() }
+  const { document } = parseAccounts(EMPTY, path)
+  append(document, await entryOf({ ...first, nickname: 'Administrator', roles: ['SUPER_ADMIN'] }, generateAccountId()))
+  await mkdir(dirname(path), { recursive: true })
+  return (await createFile(path, String(document))) ? first : null
+}
+
+/** Letters and digits that are read and typed without doubt: 57 of them, 24 times, are 139 bits. */
+const UNAMBIGUOUS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789'
+const randomPassword = (): string =>
+  Array.from({ length: 24 }, () => UNAMBIGUOUS[randomInt(UNAMBIGUOUS.length)]).join('')
+
+async function entryOf(account: NewAccount, id: string): Promise<AccountEntry> {
+  const { username, nickname = username, status = 'ACTIVE', roles = [], permissions = [] } = account
+  return { id, username, password: await hashPassword(account.password), nickname, status, roles, permissions }
+}
+
+const indexOf = (entries: AccountEntry[], username: string): number =>
+  entries.findIndex(entry => nameKey(entry.username) === nameKey(username))
+
+function append(document: Document, entry: AccountEntry): void {
+  if (!isMap(document.contents)) document.contents = document.createNode({ accounts: [] })
+  const list = document.get('accounts', true)
+  if (isSeq(list)) {
+    // `[]` is how an empty list is written; accounts stand one below the other.
+    if (list.items.length === 0) list.flow = false
+    list.add(document.createNode(entry))
+  } else {
+    document.set('accounts', document.createNode([entry]))
+  }
+}
+
+/** Reads the file, changes it and writes it, with no other writer in between. `change` answers whether it changed anything. */
+async function edit(path: string, change: (document: Document, entries: AccountEntry[]) => boolean): Promise<boolean> {
+  await mkdir(dirname(path), { recursive: true })
+  // A link is followed, so that the file it names is replaced and not the link.
+  const file = (await exists(path)) ? await realpath(path) : path
+  return withLock(file, async () => {
+    const { document, entries } = parseAccounts(await readOrEmpty(file), path)
+    if (!change(document, entries)) return false
+    const text = document.toString({ lineWidth: 0 })
+    // What is not readable again must not replace what was.
+    parseAccounts(text, path)
+    await replaceFile(file, text)
+    return true
+  })
+}
+
+async function readOrEmpty(path: string): Promise<string> {
+  return (await exists(path)) ? readFile(path, 'utf8') : EMPTY
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw fault
+  }
+}

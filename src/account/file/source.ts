@@ -1,0 +1,106 @@
+import { readFile, stat } from 'node:fs/promises'
+import { ConfigurationError } from '../../config/fault.ts'
+import type { FileAccountsSettings } from '../../config/schema/accounts.ts'
+import type { Logger } from '../../log.ts'
+import { Unavailable } from '../../refusal.ts'
+import type { Account, Accounts } from '../accounts.ts'
+import { COST, costOf } from '../password.ts'
+import { type AccountEntry, nameKey, parseAccounts } from './document.ts'
+
+export { generateAccountId } from '../id.ts'
+export { addAccount, firstAccount, listAccounts, removeAccount, setPassword } from './edit.ts'
+
+interface Read {
+  byName: ReadonlyMap<string, Account>
+  byId: ReadonlyMap<string, Account>
+}
+
+/**
+ * Accounts in a YAML file. It is looked at on every look-up and read again when it changed. A version with faults is
+ * logged once and the one before it stays; without one the source is `Unavailable`. No file is a file without accounts.
+ */
+export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Logger, 'error'>): Accounts {
+  let version: string | null = null
+  let accounts: Read | null = null
+  let highestCost = COST
+  let reading: Promise<void> | null = null
+
+  async function read(found: string): Promise<void> {
+    try {
+      accounts = await readAccounts(path)
+      highestCost = highestCostOf(accounts)
+    } catch (fault) {
+      if (!(fault instanceof ConfigurationError)) throw new Unavailable(`${path} cannot be read`, fault)
+      const consequence =
+        accounts === null ? 'nobody can log in until it is mended' : 'the accounts of its last good version stay'
+      log.error({ faults: fault.faults }, `the accounts file has faults; ${consequence}`)
+    }
+    version = found
+  }
+
+  async function current(): Promise<Read> {
+    const found = await versionOf(path)
+    if (found !== version) {
+      reading ??= read(found).finally(() => {
+        reading = null
+      })
+      await reading
+    }
+    if (accounts === null) throw new Unavailable(`${path} has faults`)
+    return accounts
+  }
+
+  return {
+    async findByUsername(username) {
+      return (await current()).byName.get(nameKey(username)) ?? null
+    },
+    async findRights(id) {
+      const account = (await current()).byId.get(id)
+      if (account === undefined || account.status !== 'ACTIVE') return null
+      const { roles, permissions } = account.extra as { roles: string[]; permissions: string[] }
+      return { roles, permissions }
+    },
+    highestCost: () => highestCost,
+    async close() {},
+  }
+}
+
+function highestCostOf(accounts: Read): number {
+  const costs = [...accounts.byName.values()].map(({ passwordHash }) => costOf(passwordHash) ?? 0)
+  return costs.length === 0 ? COST : Math.max(...costs)
+}
+
+/** The accounts of a file, by lower-case name and by login id. Throws `ConfigurationError` with everything that is wrong with it. */
+export async function readAccounts(path: string): Promise<Read> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (fault) {
+    if (isAbsent(fault)) return { byName: new Map(), byId: new Map() }
+    throw fault
+  }
+  const found = parseAccounts(text, path).entries.map(accountOf)
+  return {
+    byName: new Map(found.map(account => [nameKey(account.username), account])),
+    byId: new Map(found.map(account => [account.id, account])),
+  }
+}
+
+/** What changes whenever the file is written or replaced. */
+async function versionOf(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
+    return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
+  } catch (fault) {
+    if (isAbsent(fault)) return 'absent'
+    throw new Unavailable(`${path} cannot be looked at`, fault)
+  }
+}
+
+const isAbsent = (fault: unknown): boolean => (fault as NodeJS.ErrnoException).code === 'ENOENT'
+
+function accountOf({ id, username, password, ...others }: AccountEntry): Account {
+  const status = others.status ?? 'ACTIVE'
+  const extra = { nickname: username, avatar: null, roles: [], permissions: [], ...others, status }
+  return { id, username, passwordHash: password, status, extra }
+}

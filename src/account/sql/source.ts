@@ -1,0 +1,114 @@
+import type { SqlAccountsSettings } from '../../config/schema/accounts.ts'
+import { Refusal, Unavailable } from '../../refusal.ts'
+import { createTurns } from '../../turns.ts'
+import type { Accounts } from '../accounts.ts'
+import { readAccount, readRights } from '../answer.ts'
+import { type DatabaseAddress, readDatabaseAddress } from './address.ts'
+import type { Placeholder } from './placeholder.ts'
+
+/** What a query answered, column by column: two columns may have one name. */
+export interface Rows {
+  columns: readonly string[]
+  rows: readonly (readonly unknown[])[]
+}
+
+/** One kind of database. Nothing is connected before the first question. */
+export interface Database {
+  /** Puts the query for a value, read only. When `signal` aborts, its connection is given up and the question fails. */
+  ask(value: string, signal: AbortSignal): Promise<Rows>
+  /** Whether a fault of `ask` says that the database has no way of writing this value: then it has no such account. */
+  isUnwritable(fault: unknown): boolean
+  close(): Promise<void>
+}
+
+export interface DatabaseOptions {
+  /** The operator's query; `placeholder` stands for the value, which is sent beside the text and never becomes part of it. */
+  query: string
+  placeholder: Placeholder
+  connections: number
+  /** Milliseconds until the server itself is to give up, and for connecting. */
+  timeout: number
+}
+
+/** Questions that wait for a connection; beyond them, callers are told to come again. */
+const WAITING = 64
+
+/** Accounts in a table of the operator's (design: B-side login). */
+export async function createSqlAccounts(settings: SqlAccountsSettings): Promise<Accounts> {
+  const { url, query, rights_query, timeout, pool } = settings
+  const address = readDatabaseAddress(url)
+  const open = await driverOf(address.kind)
+  const options = { connections: pool, timeout }
+  const accounts = createQuestion(open(address, { ...options, query, placeholder: ':username' }), options)
+  const rights =
+    rights_query === undefined
+      ? null
+      : createQuestion(open(address, { ...options, query: rights_query, placeholder: ':id' }), options)
+
+  return {
+    async findByUsername(username) {
+      return accounts.ask(username, fields => readAccount(fields, 'sql'))
+    },
+    async findRights(id) {
+      if (rights === null) throw new Error('accounts.rights_query is missing; the configuration was not checked')
+      return rights.ask(id, fields => readRights(id, fields))
+    },
+    async close() {
+      await Promise.all([accounts.close(), rights?.close()])
+    },
+  }
+}
+
+type Fields = readonly (readonly [name: string, value: unknown])[]
+
+/** One query, with connections of its own: it answers one row for a value, or none. */
+function createQuestion(database: Database, { connections, timeout }: Omit<DatabaseOptions, 'query' | 'placeholder'>) {
+  const inTurn = createTurns(connections, WAITING)
+
+  /**
+   * The time runs from the call on: for waiting, connecting and answering together. A turn ends in time whatever the
+   * driver does, and whoever waits for one came later, so nobody waits beyond the own time.
+   */
+  async function rowsFor(value: string): Promise<Rows> {
+    const signal = AbortSignal.timeout(timeout)
+    return inTurn(async () => {
+      const late = () => new Error(`no answer within ${timeout} ms`)
+      if (signal.aborted) throw late()
+      const tooLate = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => reject(late()), { once: true })
+      })
+      return Promise.race([database.ask(value, signal), tooLate])
+    })
+  }
+
+  return {
+    async ask<T>(value: string, read: (fields: Fields) => T): Promise<T | null> {
+      try {
+        const { columns, rows } = await rowsFor(value)
+        if (rows.length === 0) return null
+        if (rows.length > 1) throw new Error(`the query answers ${rows.length} rows for one name`)
+        return read(columns.map((name, index) => [name, rows[0]![index]]))
+      } catch (fault) {
+        if (fault instanceof Refusal) throw fault
+        if (database.isUnwritable(fault)) return null
+        throw new Unavailable('the database of the accounts', withoutName(fault, value))
+      }
+    },
+    close: () => database.close(),
+  }
+}
+
+/** Only the driver that is needed is loaded. */
+const driverOf = async (kind: DatabaseAddress['kind']) =>
+  kind === 'postgres' ? (await import('./postgres.ts')).openPostgres : (await import('./mysql.ts')).openMysql
+
+/** SQLSTATE class of faults in values, whose messages quote them. */
+const DATA_FAULT = '22'
+
+/** A fault without the name that was asked for: some people type their password there. Nor does the driver's own error go on. */
+function withoutName(fault: unknown, username: string): Error {
+  const { message, code, sqlState } = fault as { message: string; code?: unknown; sqlState?: unknown }
+  const quotes = [code, sqlState].some(state => String(state).startsWith(DATA_FAULT))
+  const told = quotes || message.includes(username.slice(0, 8)) ? 'a fault whose message quotes the name' : message
+  return new Error(typeof code === 'string' ? `${code}: ${told}` : told)
+}

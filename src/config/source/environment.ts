@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import type { TSchema } from 'typebox'
+import { ConfigurationError, suggest } from '../fault.ts'
+import { branchesOf, type Schema } from '../read.ts'
+import { isSection, type Place, type Written } from './written.ts'
+import { labelOf, parseFlow } from './yaml.ts'
+
+interface Variable {
+  text: string
+  place: Place
+  /** From `.env`, which other programs in the same folder may read too. */
+  isShared: boolean
+}
+
+/** The variables that are set, by name: those of the process, then those of `.env` in the working directory. */
+export type Variables = ReadonlyMap<string, Variable>
+
+/** An empty variable is one that is not set: that is what an unset one becomes on its way through a compose file. */
+export function readVariables(environment: NodeJS.ProcessEnv, cwd: string): Variables {
+  const variables = new Map<string, Variable>()
+  const add = (source: NodeJS.Dict<string>, label: string, isShared: boolean): void => {
+    for (const [name, text] of Object.entries(source)) {
+      if (text === undefined || text === '' || variables.has(name)) continue
+      variables.set(name, { text, place: { label: `${label} ${name}`, folder: cwd, exact: true }, isShared })
+    }
+  }
+  add(environment, 'environment', false)
+  const file = join(cwd, '.env')
+  const text = readEnvFile(file)
+  if (text !== null) add(parseEnv(text), labelOf(file, cwd), true)
+  return variables
+}
+
+function readEnvFile(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault'
+    if (code === 'ENOENT' || code === 'EISDIR') return null
+    throw new ConfigurationError([
+      { place: file, message: `cannot be read (${code}); let this user read it, or remove it` },
+    ])
+  }
+}
+
+/**
+ * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`. A name whose first part is no key
+ * belongs to another program; one whose first part is a key, but whose rest is not, is a fault, and in `.env` a warning: it
+ * may be meant for another program.
+ */
+export function overlay(schema: TSchema, written: Written, variables: Variables): void {
+  // The shorter name first: what is said about a part counts more than what is said about the whole.
+  const byLength = [...variables].sort(([a], [b]) => a.split('__').length - b.split('__').length)
+  for (const [name, { text, place, isShared }] of byLength) {
+    const found = findKey(schema as Schema, name)
+    if (found === null) continue
+    if ('fault' in found) {
+      if (isShared) written.warnings.push({ place: place.label, message: `${found.fault}${NOT_OURS}` })
+      else written.faults.push({ place: place.label, message: found.fault, path: [] })
+      continue
+    }
+    const value = readText(found.schema, text)
+    if (value === undefined) written.faults.push({ place: place.label, message: NOT_FLOW, path: found.path })
+    else written.set(found.path, value, place)
+  }
+}
+
+const NOT_OURS = '. It is ignored: correct it, or leave it if another program reads this .env'
+const NOT_FLOW = 'is no YAML; a list is written [a, b], a section {key: value, other: value}'
+
+type Found = { path: string[]; schema: Schema } | { fault: string }
+
+/** The key that a variable names; `null` when its first part is none. */
+function findKey(root: Schema, name: string): Found | null {
+  const path: string[] = []
+  let schema = root
+  for (const [index, part] of name.split('__').entries()) {
+    const properties: Record<string, Schema> = Object.assign({}, ...branchesOf(schema).map(branch => branch.properties))
+    const key = Object.keys(properties).find(candidate => candidate.toUpperCase() === part)
+    if (key === undefined && index === 0) return null
+    if (key === undefined) {
+      const before = path.map(known => known.toUpperCase())
+      const known = Object.keys(properties).map(candidate => [...before, candidate.toUpperCase()].join('__'))
+      const hint =
+        known.length === 0 ? `; ${path.join('.')} is written as a whole, in ${before.join('__')}` : suggest(name, known)
+      return { fault: `is no setting${hint}` }
+    }
+    path.push(key)
+    schema = properties[key]!
+  }
+  return { path, schema }
+}
+
+/** A variable's text as the value it stands for: a text where the schema takes one, else what YAML reads in it. */
+function readText(schema: Schema, text: string): unknown {
+  const branches = branchesOf(schema)
+  const isFlow = /^\s*[[{]/.test(text)
+  if (isFlow && branches.some(({ type }) => type === 'array' || type === 'object')) return parseFlow(text)
+  if (branches.some(branch => branch.type === 'string' && branch.const === undefined)) return text
+  const list = branches.find(({ type }) => type === 'array')
+  if (list === undefined) return scalarOr(text)
+  const items = text
+    .split(',')
+    .map(item => item.trim())
+    .filter(item => item !== '')
+  return branches.some(branch => branch.const === text) ? text : items.map(item => readText(list.items!, item))
+}
+
+/** A number or `true` as such; whatever is more than one plain value stays the text that it is. */
+function scalarOr(text: string): unknown {
+  const value = parseFlow(text)
+  return value === undefined || value === null || isSection(value) || Array.isArray(value) ? text : value
+}

@@ -1,0 +1,50 @@
+import type { StaticDecode } from 'typebox'
+import type { Decoded } from '../check.ts'
+import type { Fault } from '../fault.ts'
+import { read } from '../read.ts'
+import { type PermissionSettings, PermissionsFileSchema, type RoleGrants } from '../schema/permissions.ts'
+import type { Written } from './written.ts'
+import { labelOf, readYamlFile } from './yaml.ts'
+
+interface ReadPermissions {
+  permissions: PermissionSettings
+  /** What is wrong in the file of the permissions. */
+  faults: Fault[]
+}
+
+/**
+ * A lone path is the path of a section, so that a variable of the environment can set what stands beside it and leaves
+ * the path as it is.
+ */
+export function expandPermissions(written: Written): void {
+  const path = written.get(['permissions'])
+  if (typeof path === 'string') written.set(['permissions', 'path'], path, written.placeOf(['permissions']))
+}
+
+/** What the roles grant. A file that the operator did not name may be absent; then roles grant nothing. */
+export function readPermissions({ permissions }: Decoded, written: Written, cwd: string): ReadPermissions {
+  const unread: PermissionSettings = { roles: {}, source: 'record', remember: 5000 }
+  if (written.isFaulty(['permissions'])) return { permissions: unread, faults: [] }
+  const { path, ...others } = typeof permissions === 'string' ? { ...unread, path: permissions } : permissions
+  const named = [written.get(['permissions', 'path']), written.get(['permissions'])].some(
+    value => typeof value === 'string',
+  )
+  const inner = readYamlFile(path, cwd)
+  if (inner === null) {
+    if (named) written.report(['permissions'], `no such file: ${labelOf(path, cwd)}; create it, or remove this line`)
+    return { permissions: { ...others, roles: {} }, faults: [] }
+  }
+  if (!inner.legible) return { permissions: unread, faults: inner.faults }
+  const { roles } = read(PermissionsFileSchema, inner, cwd) as StaticDecode<typeof PermissionsFileSchema>
+  if (!inner.isFaulty(['roles'])) checkRoles(roles, inner)
+  return { permissions: { ...others, roles }, faults: inner.faults }
+}
+
+function checkRoles(roles: RoleGrants, written: Written): void {
+  if (Object.hasOwn(roles, 'SUPER_ADMIN')) {
+    written.report(
+      ['roles', 'SUPER_ADMIN'],
+      'holds everything, and no line could take something from it; remove this one',
+    )
+  }
+}

@@ -1,0 +1,39 @@
+import type { StaticDecode } from 'typebox'
+import { checkUpstreams, type Decoded } from '../check.ts'
+import type { Fault } from '../fault.ts'
+import { read } from '../read.ts'
+import { type UpstreamSettings, UpstreamsFileSchema } from '../schema/upstreams.ts'
+import type { Written } from './written.ts'
+import { labelOf, readYamlFile } from './yaml.ts'
+
+interface ReadUpstreams {
+  upstreams: UpstreamSettings[]
+  /** What is wrong in the file of the upstreams. */
+  faults: Fault[]
+}
+
+/** The upstreams, from the list in the configuration or from the file that it names. */
+export function readUpstreams(
+  decoded: Decoded,
+  written: Written,
+  file: string | undefined,
+  cwd: string,
+): ReadUpstreams {
+  if (written.isFaulty(['upstreams'])) return { upstreams: [], faults: [] }
+  const { upstreams } = decoded
+  if (typeof upstreams !== 'string') {
+    checkUpstreams(upstreams, written, ['upstreams'])
+    return { upstreams, faults: [] }
+  }
+  // Without a file there is nothing that the default could stand beside.
+  if (file === undefined && written.get(['upstreams']) === undefined) return { upstreams: [], faults: [] }
+  const inner = readYamlFile(upstreams, cwd)
+  if (inner === null) {
+    written.report(['upstreams'], `no such file: ${labelOf(upstreams, cwd)}; create it, or write the list itself here`)
+    return { upstreams: [], faults: [] }
+  }
+  if (!inner.legible) return { upstreams: [], faults: inner.faults }
+  const { upstreams: listed } = read(UpstreamsFileSchema, inner, cwd) as StaticDecode<typeof UpstreamsFileSchema>
+  if (Array.isArray(listed)) checkUpstreams(listed, inner, ['upstreams'])
+  return { upstreams: listed, faults: inner.faults }
+}

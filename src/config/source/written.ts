@@ -1,0 +1,107 @@
+import type { Fault } from '../fault.ts'
+
+/** Where a value of the configuration is: keys and positions in lists. */
+export type KeyPath = readonly (string | number)[]
+
+export const textOf = (path: KeyPath): string =>
+  path
+    .map(part => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./, '')
+
+/** Where a value was written. */
+export interface Place {
+  /** `config/gateway.yaml:12`, or `environment LISTEN__PORT`. */
+  label: string
+  /** What a relative path that is written here is relative to. */
+  folder: string
+  /** The label says which value it is, as the name of a variable does and a line does not. */
+  exact?: true
+}
+
+export type Section = Record<string, unknown>
+
+export const isSection = (value: unknown): value is Section =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A configuration as it was written, in whatever forms and from whatever places, and what is wrong with it. */
+export class Written {
+  value: unknown
+  /** `false` when what was written could not be made out: then nothing is to be said about what it does not contain. */
+  legible = true
+  readonly faults: (Fault & { path: KeyPath })[] = []
+  /** What is not wrong enough to refuse a start. */
+  readonly warnings: Fault[] = []
+  readonly #places = new Map<string, { place: Place; path: KeyPath }>()
+
+  constructor(value: unknown, place: Place) {
+    this.value = value
+    this.locate([], place)
+  }
+
+  locate(path: KeyPath, place: Place): void {
+    this.#places.set(textOf(path), { place, path })
+  }
+
+  /** The place of a value, or of the nearest thing around it that was written. */
+  placeOf(path: KeyPath): Place {
+    return this.#nearest(path).place
+  }
+
+  report(path: KeyPath, message: string): void {
+    this.faults.push({ place: this.#labelOf(path), message, path })
+  }
+
+  warn(path: KeyPath, message: string): void {
+    this.warnings.push({ place: this.#labelOf(path), message })
+  }
+
+  #labelOf(path: KeyPath): string {
+    const { place, path: located } = this.#nearest(path)
+    const said = path.length === 0 || (place.exact === true && located.length === path.length)
+    return said ? place.label : `${place.label} ${textOf(path)}`
+  }
+
+  /** Whether anything at, below or above the path is faulty: there is nothing sound to look at then. */
+  isFaulty(path: KeyPath): boolean {
+    return this.faults.some(fault => {
+      // A fault of the file as a whole says nothing about its keys.
+      if (fault.path.length === 0) return path.length === 0
+      const shared = Math.min(path.length, fault.path.length)
+      return path.slice(0, shared).every((part, index) => fault.path[index] === part)
+    })
+  }
+
+  /** The value at a path; `undefined` when there is none. */
+  get(path: KeyPath): unknown {
+    let value = this.value
+    for (const part of path) value = isSection(value) || Array.isArray(value) ? (value as Section)[part] : undefined
+    return value
+  }
+
+  /** Writes a value over whatever is there; a text on the way that is no section gives way to one. */
+  set(path: readonly string[], value: unknown, place: Place): void {
+    if (!isSection(this.value)) this.value = emptySection()
+    let section = this.value as Section
+    for (const part of path.slice(0, -1)) {
+      if (!isSection(section[part])) section[part] = emptySection()
+      section = section[part] as Section
+    }
+    section[path.at(-1)!] = value
+    const key = textOf(path)
+    for (const below of this.#places.keys()) {
+      if (below.startsWith(`${key}.`) || below.startsWith(`${key}[`)) this.#places.delete(below)
+    }
+    this.locate(path, place)
+  }
+
+  #nearest(path: KeyPath): { place: Place; path: KeyPath } {
+    for (let length = path.length; ; length--) {
+      const found = this.#places.get(textOf(path.slice(0, length)))
+      if (found !== undefined) return found
+    }
+  }
+}
+
+/** Without a prototype, so that `__proto__` is a key like any other and nothing is inherited. */
+export const emptySection = (): Section => Object.create(null) as Section

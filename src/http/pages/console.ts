@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify'
+import type { Settings } from '../../config/schema/settings.ts'
+import { CONSOLE_FILES, CONSOLE_SETTINGS } from '../../gate/pages.ts'
+import type { Profile } from '../../profile.ts'
+import { FAILURES } from '../server/messages.ts'
+import { serveAsset, vendored } from './assets.ts'
+
+/** The file of the page that comes from another package: SM2 in the browser. */
+const VENDORED = 'sm2.js'
+
+/** `/console/`: the page for administrators. It holds no data and no secret; all it shows comes from guarded endpoints. */
+export function serveConsole(app: FastifyInstance, settings: Settings, profile: Profile): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/console',
+    handler: async (_request, reply) => reply.redirect('console/', 302),
+  })
+  const ours = (name: string): URL => new URL(`../../console/${name}`, import.meta.url)
+  serveAsset(app, { path: '/console/', from: ours('index.html') })
+  for (const file of CONSOLE_FILES) {
+    serveAsset(app, { path: `/console/${file}`, from: file === VENDORED ? vendored(file) : ours(file) })
+  }
+  serveAsset(app, { path: CONSOLE_SETTINGS, from: () => JSON.stringify(pageSettings(settings, profile)) })
+}
+
+/** What the page has to know of its gateway, all of it public. */
+function pageSettings({ api_versions, jwt, login, locale, timezone }: Settings, { sm2PublicKeyPaths }: Profile) {
+  return {
+    api: `/api/v${api_versions[0]}`,
+    sm2_public_key_path: sm2PublicKeyPaths[0],
+    token_name: jwt.token_name,
+    /** Whether the gateway serves the logout, or an upstream. */
+    logout: login.logout_routes,
+    locale,
+    timezone,
+    /** The texts of refusals in both languages: the gateway speaks one, the page's reader may have chosen the other. */
+    messages: Object.values(FAILURES).map(({ text }) => text),
+  }
+}

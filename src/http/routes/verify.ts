@@ -1,0 +1,149 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Permissions } from '../../account/permissions.ts'
+import { findSession, isAdmitted, judge } from '../../gate/decide.ts'
+import type { PathRules } from '../../gate/rules.ts'
+import { Refusal } from '../../refusal.ts'
+import type { Session } from '../../side/side.ts'
+import { IDENTITY_SPELLINGS, isIdentity } from '../../upstream/headers/names.ts'
+import type { UpstreamTable } from '../../upstream/table.ts'
+import type { Sides } from '../authenticate.ts'
+import { refuseForUpstream } from '../guards.ts'
+import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
+import type { Envelopes } from '../server/envelope.ts'
+import { describeVerify } from './documents/probes.ts'
+
+export interface VerifyOptions {
+  rules: PathRules
+  sides: Sides
+  /** Lower-case name of the header that carries the token. */
+  tokenHeader: string
+  upstreams: UpstreamTable
+  permissions: Permissions
+  envelopes: Envelopes
+}
+
+/** A request as the proxy that asks has received it. */
+interface Original {
+  method: string
+  target: string
+}
+
+const PATH = '/verify'
+
+/** How proxies tell the original request: nginx as its configuration says, Traefik and Caddy by themselves. */
+const CONVENTIONS = [
+  { target: 'x-original-uri', method: 'x-original-method' },
+  { target: 'x-forwarded-uri', method: 'x-forwarded-method' },
+] as const
+
+/**
+ * `/verify` (design: Internal listener): the gate's decision for proxies that forward themselves. 200 with the identity
+ * headers lets a request pass; 401 says that a session is missing, 403 that it is refused whatever the session, 503 that
+ * the store cannot tell. Envoy puts the original path behind ours; the others name it in headers.
+ */
+export function serveVerify(app: FastifyInstance, options: VerifyOptions): void {
+  const { envelopes } = options
+  void app.register(async scope => {
+    scope.removeAllContentTypeParsers()
+    // A body is none of our business, and is not read.
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    scope.setErrorHandler((fault, request, reply) => refuse(envelopes, fault, request, reply))
+    const byHeaders = answer(options, originalFromHeaders)
+    // Some proxies ask with the method of the original request.
+    scope.route({ method: [...METHODS], url: PATH, config: { description: describeVerify }, handler: byHeaders })
+    scope.route({ method: [...METHODS], url: `${PATH}/*`, handler: answer(options, originalFromPath) })
+  })
+}
+
+const answer =
+  (options: VerifyOptions, originalOf: (request: FastifyRequest) => Original) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    refuseIdentity(request.raw.rawHeaders)
+    const session = await admit(request, originalOf(request), options)
+    return reply
+      .headers(session === null ? ANONYMOUS : identityOf(session))
+      .header('cache-control', 'no-store')
+      .send()
+  }
+
+/**
+ * Envoy shows only the headers that it is configured to show, and removes those that are named here, after it has set those
+ * of the answer: so what the answer sets must not be among them.
+ */
+const TO_REMOVE = 'x-envoy-auth-headers-to-remove'
+
+/** Without a session both are there and empty: a proxy that copies an absent one may leave what its configuration says instead. */
+const ANONYMOUS = { 'x-login-id': '', 'x-login-type': '', [TO_REMOVE]: IDENTITY_SPELLINGS.join() }
+
+const OTHER_SPELLINGS = IDENTITY_SPELLINGS.filter(name => name !== 'x-login-id' && name !== 'x-login-type').join()
+
+const identityOf = ({ record }: Session) => ({
+  'x-login-id': record.user_id,
+  'x-login-type': record.type,
+  [TO_REMOVE]: OTHER_SPELLINGS,
+})
+
+/**
+ * Refuses what a backend could take for our identity headers, in every spelling: the proxy forwards the headers of the client
+ * and adds ours, so a spelling that it does not replace would arrive beside them. It removes the plain ones before it asks.
+ */
+function refuseIdentity(rawHeaders: readonly string[]): void {
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (isIdentity(rawHeaders[i]!)) {
+      throw new Refusal('BAD_REQUEST', { params: { fault: 'identity headers, which the proxy has to remove first' } })
+    }
+  }
+}
+
+/** Decides as the public listener does. */
+async function admit(
+  request: FastifyRequest,
+  { method, target }: Original,
+  { rules, sides, tokenHeader, upstreams, permissions }: VerifyOptions,
+): Promise<Session | null> {
+  const judged = judge(target, method, rules)
+  const { verdict } = judged
+  if (verdict === null) throw new Refusal('NOT_FOUND')
+  refuseDoubled(request.raw.rawHeaders, tokenHeader)
+  const session = await findSession(verdict, sides.BUSINESS.getTokenValue(request), sides)
+  if (!isAdmitted(verdict, session)) throw new Refusal('NOT_LOGGED_IN')
+  const upstream = upstreams.find(judged.target.path)
+  if (upstream !== null) await refuseForUpstream(permissions, upstream, session)
+  return session
+}
+
+const originalFromPath = ({ raw }: FastifyRequest): Original => ({
+  method: raw.method ?? '',
+  target: (raw.url ?? '').slice(PATH.length),
+})
+
+/**
+ * The headers of one convention, target and method both. A proxy replaces what a caller sent in those that it sets itself,
+ * and passes the others on: with the headers of two conventions, or with half of one, a caller may have chosen.
+ */
+function originalFromHeaders({ headers }: FastifyRequest): Original {
+  const told = CONVENTIONS.filter(
+    ({ target, method }) => headers[target] !== undefined || headers[method] !== undefined,
+  )
+  const [convention] = told
+  if (told.length !== 1 || convention === undefined) throw misconfigured()
+  const [target, method] = [headers[convention.target], headers[convention.method]]
+  if (typeof target !== 'string' || typeof method !== 'string' || !METHODS.has(method)) throw misconfigured()
+  return { method, target }
+}
+
+const misconfigured = (): Refusal =>
+  new Refusal('BAD_REQUEST', {
+    params: {
+      fault: 'the proxy has to name path and method, in X-Original-URI and -Method or X-Forwarded-Uri and -Method',
+    },
+  })
+
+/** Proxies know three answers; whatever is not for want of a session, and no failure of ours, is 403 to them. */
+function refuse(envelopes: Envelopes, fault: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, reason, headers, body } = envelopes.failure(request.id, fault)
+  request.refused = reason
+  if (reason === 'INTERNAL') request.log.error({ err: fault }, 'internal fault')
+  const told = status === 401 || status >= 500 ? status : 403
+  void reply.code(told).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
+}

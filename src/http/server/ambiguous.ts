@@ -1,0 +1,90 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Verdict } from '../../gate/rules.ts'
+import { Refusal } from '../../refusal.ts'
+import { connectionOf } from './connection/connection.ts'
+import { isHost } from './host.ts'
+
+export const MAX_HEADER_LINES = 200
+
+/** The methods that are served and forwarded. */
+export const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+const badRequest = (fault: string): Refusal => new Refusal('BAD_REQUEST', { params: { fault } })
+
+/**
+ * Refuses what two readers could read in two ways, or that Node would have dropped silently: a doubled `Host`,
+ * `Authorization` or token header, an unknown expectation, a body on a request that passes without a session
+ * only because of its method, more header lines than are looked at.
+ */
+export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, verdict: Verdict | null): void {
+  const { rawHeaders, headers } = request
+  if (rawHeaders.length > 2 * MAX_HEADER_LINES) throw new Refusal('HEADERS_TOO_LARGE')
+  refuseDoubled(rawHeaders, tokenHeader)
+  // RFC 9110 10.1.1.
+  const { expect } = headers
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw badRequest('an unknown expectation')
+  if (
+    verdict?.rule === 2 &&
+    (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+  ) {
+    throw badRequest('OPTIONS with a body')
+  }
+}
+
+/** RFC 9110 8.6 would allow zeros in front, which some read as octal. */
+const LENGTH = /^(?:0|[1-9]\d*)$/
+
+/**
+ * Refuses, before anything else is read, a `Host` or a `Content-Length` in another form than clients send, and a request
+ * of HTTP/1.1 without a `Host` (RFC 9110 7.2). `host` is the client's as a trusted proxy reports it, or the same `Host`.
+ */
+export function refuseInvalid({ headers, httpVersion }: IncomingMessage, host: string): void {
+  const { host: own, 'content-length': length } = headers
+  if (own === undefined && httpVersion === '1.1') throw badRequest('no Host header')
+  if (own !== undefined && !isHost(own)) throw badRequest('an invalid Host')
+  if (host !== '' && host !== own && !isHost(host)) throw badRequest('an invalid X-Forwarded-Host')
+  if (length !== undefined && !LENGTH.test(length)) throw badRequest('an invalid Content-Length')
+}
+
+/** Refuses a target that is no path of ours: in absolute form for another authority, which the router would read as its path. */
+export function refuseForeignTarget({ url = '' }: IncomingMessage): void {
+  if (!url.startsWith('/')) throw badRequest('a target that is no path')
+}
+
+/** Refuses a `Host`, an `Authorization` or a token header that is there twice. */
+export function refuseDoubled(rawHeaders: readonly string[], tokenHeader: string): void {
+  let hosts = 0
+  let tokens = 0
+  let authorizations = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!
+    // The length is looked at first: most names are neither, and lower-casing each would cost more than the rest.
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+    else if (name.length === 13 && name.toLowerCase() === 'authorization') authorizations++
+    else if (name.length === tokenHeader.length && name.toLowerCase() === tokenHeader) tokens++
+  }
+  if (hosts > 1) throw badRequest('more than one Host header')
+  if (authorizations > 1 || tokens > 1) throw badRequest('more than one Authorization header')
+}
+
+/**
+ * Refuses framing of other kinds than `Content-Length` or `chunked`, and versions that have neither. Where such a request
+ * ends is not clear, so nothing behind it on the connection is served, and the connection closes (RFC 9112 6.1, 6.3).
+ */
+export function refuseMisframed(request: IncomingMessage, response: ServerResponse): void {
+  const { headers, httpVersion, socket } = request
+  const coding = headers['transfer-encoding']
+  if (coding === undefined && httpVersion === '1.1') return
+  const fault = faultOfFraming(httpVersion, coding)
+  if (fault === null) return
+  response.shouldKeepAlive = false
+  connectionOf(socket)?.closeAfter(response)
+  throw fault
+}
+
+function faultOfFraming(version: string, coding: string | undefined): Refusal | null {
+  if (version !== '1.1' && version !== '1.0') return badRequest('not HTTP/1.1')
+  if (coding === undefined) return null
+  if (version === '1.0') return badRequest('chunked in HTTP/1.0')
+  return coding.toLowerCase() === 'chunked' ? null : new Refusal('UNSUPPORTED_TRANSFER_CODING')
+}

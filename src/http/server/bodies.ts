@@ -1,0 +1,29 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { invalid } from '../../refusal.ts'
+import type {} from '../pages/description.ts'
+
+/**
+ * How a listener reads the bodies of its own routes. A body of length 0 is no body, whatever its content type: clients in
+ * use send `content-type: application/json` with every request, the logout included. A route whose description names no
+ * body ignores what comes, up to the limit. Everywhere else a body is JSON, and says so: that keeps forms of foreign pages
+ * out, which browsers send without a preflight.
+ */
+export function readBodies(app: FastifyInstance): void {
+  // Members like `__proto__` stay data: what is read from a body is read as own properties only.
+  const parseJson = app.getDefaultJsonParser('ignore', 'ignore')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (body.length === 0 || !needsBody(request)) done(null)
+    else if (request.mediaType !== 'application/json') done(invalid('body', 'must be sent as application/json'))
+    else void parseJson(request, body.toString(), done)
+  })
+  // Fastify refuses content types that it cannot read before any parser is asked, on routes that ignore or forward them too.
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    if (request.headers['content-type'] !== undefined && request.mediaType === undefined) {
+      request.headers = { 'content-type': undefined }
+    }
+    done()
+  })
+}
+
+const needsBody = ({ routeOptions }: FastifyRequest): boolean => routeOptions.config.description?.body !== undefined

@@ -1,0 +1,201 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import type { Refusal } from '../../../refusal.ts'
+import { hasBody } from '../../forward/body.ts'
+import { closeWithLinger } from './linger.ts'
+
+/** Requests of one connection that wait for the answers to those before them; those beyond are left unanswered. */
+export const MAX_HELD = 100
+
+interface Exchanged {
+  request: IncomingMessage
+  response: ServerResponse
+}
+
+/**
+ * A client's connection. Its requests are served one at a time, in their order (RFC 9112 9.3.2): the parser reports all
+ * that one packet brings at once, so the later ones are held here, and nothing more is read meanwhile. For the usual
+ * connection, whose client waits for each answer, that costs a comparison.
+ */
+export class ClientConnection {
+  readonly socket: Socket
+  readonly #serve: RequestListener
+  /** The request being served, or the last one that was. */
+  #current: Exchanged | null = null
+  /** Whether the current one has been handed on. */
+  #isBegun = false
+  /** Those behind it, oldest first. */
+  #held: Exchanged[] = []
+  /** Nothing that arrives from now on is served. */
+  #isClosing = false
+  #isFailed = false
+  /** Whether the body of the current request goes to an upstream: it may take longer than one of our own routes. */
+  #isForwarded = false
+
+  constructor(socket: Socket, serve: RequestListener) {
+    this.socket = socket
+    this.#serve = serve
+    // What Node calls behind an answer with `Connection: close`.
+    socket.destroySoon = this.#end
+  }
+
+  get request(): IncomingMessage | null {
+    return this.#current?.request ?? null
+  }
+
+  get response(): ServerResponse | null {
+    return this.#current?.response ?? null
+  }
+
+  /** Whether the last request is answered and its body is not all there: nothing depends on it any more. */
+  get isOnlyDiscarding(): boolean {
+    const current = this.#current
+    return current?.response.writableFinished === true && !current.request.complete
+  }
+
+  get isForwarded(): boolean {
+    return this.#isForwarded
+  }
+
+  /** The body of the current request goes to an upstream. */
+  forwardsBody(): void {
+    this.#isForwarded = true
+  }
+
+  /** A request's head has arrived. */
+  arrive(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#isClosing) return
+    if (asksForUpgrade(request)) this.closeAfter(response)
+    const current = this.#current
+    if (this.#held.length > 0 || (current !== null && !current.response.writableFinished)) this.#hold(request, response)
+    else this.#begin({ request, response })
+  }
+
+  #hold(request: IncomingMessage, response: ServerResponse): void {
+    const held = this.#held
+    if (held.length === 0) this.#current!.response.once('finish', this.#next)
+    if (held.length >= MAX_HELD) {
+      // The client reads in the last answer that it has to repeat the others (RFC 9112 9.3.2).
+      this.closeAfter(held.at(-1)!.response)
+      return
+    }
+    held.push({ request, response })
+    this.socket.pause()
+  }
+
+  /** Node's own listener, which gives the socket to the next response, has run. */
+  readonly #next = (): void => {
+    const next = this.#held.shift()
+    if (next === undefined) return
+    if (this.#held.length > 0) next.response.once('finish', this.#next)
+    this.#begin(next)
+    if (this.#held.length === 0 && !this.#isFailed) this.socket.resume()
+  }
+
+  #begin(exchanged: Exchanged): void {
+    this.#current = exchanged
+    this.#isForwarded = false
+    this.#isBegun = !awaitsBody(exchanged.request)
+    // A body that came in one packet with its head is there when the packet has been read.
+    if (this.#isBegun) this.#serve(exchanged.request, exchanged.response)
+    else process.nextTick(this.#serveWithBody)
+  }
+
+  readonly #serveWithBody = (): void => {
+    const current = this.#current
+    if (this.#isBegun || current === null || this.socket.destroyed) return
+    this.#isBegun = true
+    this.#serve(current.request, current.response)
+  }
+
+  /** This answer is the connection's last: nothing behind its request is served. Not for one whose head is written. */
+  closeAfter(response: ServerResponse): void {
+    response.shouldKeepAlive = false
+    this.#isClosing = true
+  }
+
+  /**
+   * What has arrived is no HTTP. The requests before it are served first; `answer` is called when it is the turn of its
+   * own answer. Bytes behind the head of an incomplete request are its body: it fails with `refusal` if it is being served.
+   */
+  fail(refusal: Refusal, answer: () => void): void {
+    // Once is enough.
+    if (this.#isFailed) return
+    this.#isFailed = true
+    this.#isClosing = true
+    this.socket.pause()
+    const last = this.#held.at(-1) ?? this.#current
+    if (last === null || last.request.complete) this.#after(last, answer)
+    else if (this.#held.length > 0) this.#withdrawHeld(answer)
+    else if (this.#isBegun) this.#failCurrent(last, refusal)
+    else this.#withdrawCurrent(answer)
+  }
+
+  #withdrawHeld(answer: () => void): void {
+    this.#held.pop()
+    this.#after(this.#held.at(-1) ?? this.#current, answer)
+  }
+
+  #withdrawCurrent(answer: () => void): void {
+    this.#isBegun = true
+    this.#current = null
+    answer()
+  }
+
+  #failCurrent({ request, response }: Exchanged, refusal: Refusal): void {
+    // An answer that is all written, or will be, ends the connection behind it.
+    if (response.writableEnded) this.#after({ request, response }, () => closeWithLinger(this.socket))
+    else if (response.headersSent || !failBody(request, refusal)) this.socket.destroy()
+  }
+
+  #after(ahead: Exchanged | null, answer: () => void): void {
+    const response = ahead?.response
+    if (response === undefined || response.writableFinished) answer()
+    else response.once('finish', () => setImmediate(answer))
+  }
+
+  /** Ends the connection behind its last answer. */
+  readonly #end = (): void => {
+    const mayFollow = this.#isClosing || this.#held.length > 0 || this.#current?.request.complete === false
+    this.#isClosing = true
+    this.#held = []
+    if (mayFollow) closeWithLinger(this.socket)
+    else Socket.prototype.destroySoon.call(this.socket)
+  }
+}
+
+/** Not for a framing that is refused: where the body ends is not clear then, and the parser fails on it. */
+const awaitsBody = (request: IncomingMessage): boolean =>
+  hasBody(request) && (request.headers['transfer-encoding'] ?? 'chunked').toLowerCase() === 'chunked'
+
+/** Tells whoever reads the body of a request that there will be no more of it; answers whether there is one. */
+export function failBody(request: IncomingMessage, refusal: Refusal): boolean {
+  return request.listenerCount('error') > 0 && request.emit('error', refusal)
+}
+
+/**
+ * Whether the parser leaves HTTP behind this request. It drops the rest of the packet then, also where the upgrade is
+ * ignored (RFC 9110 7.8): where the next request begins is not known any more.
+ */
+const asksForUpgrade = ({ headers }: IncomingMessage): boolean =>
+  headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
+
+const connections = new WeakMap<Socket, ClientConnection>()
+
+/** Undefined for what did not come over a listener of ours. */
+export const connectionOf = (socket: Socket): ClientConnection | undefined => connections.get(socket)
+
+/** Has the requests of each connection served one at a time. Answers the open connections. */
+export function serveInTurn(server: Server): ReadonlySet<ClientConnection> {
+  const open = new Set<ClientConnection>()
+  const [serve] = server.listeners('request') as [RequestListener]
+  server.removeAllListeners('request')
+  server.on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
+    const connection = new ClientConnection(socket, serve)
+    connections.set(socket, connection)
+    open.add(connection)
+    socket.once('close', () => open.delete(connection))
+  })
+  server.on('request', (request, response) => connections.get(request.socket)!.arrive(request, response))
+  return open
+}

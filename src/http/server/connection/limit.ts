@@ -1,0 +1,54 @@
+import type { Server } from 'node:http'
+import type { Logger } from '../../../log.ts'
+import { limitPerAddress } from './per-address.ts'
+
+/** Why a connection was ended that had done nothing but to be there, or to be slow. */
+export type ClosingReason = 'too_many' | 'too_many_of_address' | 'slow_body' | 'slow_reader'
+
+/** How often at most the log says that connections were closed, in milliseconds. */
+const REPORT_INTERVAL = 10_000
+
+interface ConnectionLimits {
+  total: number
+  perAddress: number
+  trustedProxies: readonly string[]
+  log: Logger
+  onClosed(reason: ClosingReason): void
+}
+
+/** Closes connections beyond what a worker holds, and beyond what it holds of one client address. */
+export function limitConnections(server: Server, limits: ConnectionLimits): void {
+  const { total, perAddress, trustedProxies, log, onClosed } = limits
+  server.maxConnections = total
+  const reportTotal = createReport(log, { max_connections: total }, 'there are too many')
+  server.on('drop', () => {
+    onClosed('too_many')
+    reportTotal()
+  })
+  const reportAddress = createReport(
+    log,
+    { max_connections_per_address: perAddress },
+    'its client address has too many',
+  )
+  limitPerAddress(server, {
+    limit: perAddress,
+    trustedProxies,
+    onClosed(address) {
+      onClosed('too_many_of_address')
+      reportAddress({ address })
+    },
+  })
+}
+
+/** Writes the first of many lines, and then how many there were. */
+function createReport(log: Logger, settings: Record<string, number>, why: string) {
+  let closed = 0
+  return (details: Record<string, string> = {}): void => {
+    if (closed++ > 0) return
+    log.warn({ ...settings, ...details }, `a connection was closed: ${why}`)
+    setTimeout(() => {
+      if (closed > 1) log.warn({ ...settings, closed }, `connections were closed: ${why}`)
+      closed = 0
+    }, REPORT_INTERVAL).unref()
+  }
+}

@@ -1,0 +1,60 @@
+import cluster from 'node:cluster'
+import { rmSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
+import type { Settings } from '../../config/schema/settings.ts'
+import type { Certificate } from '../../config/tls/certificate.ts'
+import { createDrain, type Drain } from './drain.ts'
+import { listen } from './listener.ts'
+import { renewCertificate } from './server.ts'
+
+export interface Closing {
+  /** For how long, in milliseconds, an idle connection may still bring a request that was on its way; 0 when not given. */
+  grace?: number
+  /** Whether others accept at the same addresses meanwhile: then the internal listener stops accepting at once too. */
+  handover?: boolean
+}
+
+/** The two servers of a gateway, from their opening to their end. */
+export class Listeners {
+  readonly #settings: Pick<Settings, 'listen' | 'internal'>
+  readonly #edge: FastifyInstance
+  readonly #internal: FastifyInstance
+  readonly #drainEdge: Drain
+  readonly #drainInternal: Drain
+
+  constructor(settings: Pick<Settings, 'listen' | 'internal'>, edge: FastifyInstance, internal: FastifyInstance) {
+    this.#settings = settings
+    this.#edge = edge
+    this.#internal = internal
+    this.#drainEdge = createDrain(edge.server)
+    this.#drainInternal = createDrain(internal.server)
+  }
+
+  /** Opens both, the internal one last: whoever finds the gateway ready finds the public one open. Answers their URLs. */
+  async open(): Promise<{ public: string; internal: string }> {
+    const { listen: outside, internal: inside } = this.#settings
+    return {
+      public: await listen(this.#edge, outside),
+      internal: await listen(this.#internal, inside.socket === undefined ? inside : { path: freed(inside.socket) }),
+    }
+  }
+
+  renewCertificate(certificate: Certificate): void {
+    renewCertificate(this.#edge, certificate)
+  }
+
+  /** Lets the requests under way finish; until then they can have the operations of the internal listener. */
+  async close({ grace = 0, handover = false }: Closing): Promise<void> {
+    const handedOver = handover ? this.#drainInternal(grace) : null
+    await this.#drainEdge(grace)
+    await this.#edge.close()
+    await (handedOver ?? this.#drainInternal(0))
+    await this.#internal.close()
+  }
+}
+
+/** The path of a Unix socket at which nothing is left of an earlier process. A worker shares it; its primary cleared it. */
+function freed(path: string): string {
+  if (cluster.isPrimary) rmSync(path, { force: true })
+  return path
+}

@@ -1,0 +1,91 @@
+import type { FieldFault, RefusalReason } from '../../refusal.ts'
+
+export type Locale = 'en' | 'zh-CN'
+type Text = readonly [en: string, zh: string]
+
+/** The reason of a fault, beside the reasons of refusals. */
+export type Failure = RefusalReason | 'INTERNAL'
+
+interface Row {
+  /** The envelope's `code`, and the HTTP status where `errors.http_status` is `native`. */
+  code: number
+  /** The HTTP status where `errors.http_status` is `envelope`, when it is not the code. */
+  status?: 200
+  text: Text
+}
+
+/** One row for each word of `refusal.ts`: what its caller sees ("Errors"). `{name}` is filled from the refusal's params. */
+export const FAILURES: Readonly<Record<Failure, Row>> = {
+  BAD_PATH: { code: 400, text: ['Malformed request path: {fault}', '请求路径不合法'] },
+  BAD_REQUEST: { code: 400, text: ['Malformed request: {fault}', '请求不合法'] },
+  URI_TOO_LONG: { code: 414, text: ['Request target too long', '请求地址过长'] },
+  METHOD_NOT_ALLOWED: { code: 405, text: ['Method not allowed', '请求方法不被允许'] },
+  HEADERS_TOO_LARGE: { code: 431, text: ['Too many or too large header fields', '请求头过大'] },
+  BODY_TOO_LARGE: { code: 413, text: ['Request body too large', '请求体过大'] },
+  UNSUPPORTED_TRANSFER_CODING: { code: 501, text: ['Unsupported transfer coding', '不支持的传输编码'] },
+  REQUEST_TIMEOUT: { code: 408, text: ['The request did not arrive in time', '请求超时'] },
+  // The code that nginx logs for the same; it stands in the log and the metrics only.
+  CLIENT_LEFT: { code: 499, text: ['The client left before its request was complete', '客户端在请求完成前断开'] },
+  NOT_FOUND: { code: 404, text: ['Not found', '资源不存在'] },
+  NOT_LOGGED_IN: { code: 401, status: 200, text: ['Not logged in', '未授权/未登录'] },
+  NOT_PERMITTED: { code: 403, text: ['Missing permission: {permissions}', '缺少权限: {permissions}'] },
+  ORIGIN_NOT_ALLOWED: { code: 403, text: ['Origin not allowed', '来源不被允许'] },
+  TOO_MANY_SOCKETS: { code: 429, text: ['Too many open connections', '连接数过多'] },
+  DISABLED: { code: 403, status: 200, text: ['Account disabled', '账号已被禁用'] },
+  SESSION_DISABLED: { code: 403, text: ['Account disabled', '账号已被禁用'] },
+  INVALID: { code: 400, status: 200, text: ['{field}: {fault}', '{field}: {fault}'] },
+  CAPTCHA_BLANK: { code: 400, status: 200, text: ['Captcha id or answer missing', '验证码ID或验证码内容不能为空'] },
+  CAPTCHA_GONE: { code: 400, status: 200, text: ['Captcha expired or invalid', '验证码已过期或无效'] },
+  CAPTCHA_WRONG: { code: 400, status: 200, text: ['Wrong captcha', '验证码错误'] },
+  WRONG_CREDENTIALS: { code: 400, status: 200, text: ['Wrong username or password', '用户名或密码错误'] },
+  ACCOUNT_LOCKED: { code: 400, status: 200, text: ['Account locked', '账号已被锁定'] },
+  ACCOUNT_INACTIVE: { code: 400, status: 200, text: ['Account inactive', '账号已停用'] },
+  TOO_MANY_ATTEMPTS: {
+    code: 429,
+    status: 200,
+    text: ['Too many requests, try again in {seconds} seconds', '请求过于频繁，请{seconds}秒后再试'],
+  },
+  NO_SUCH_TOKEN: { code: 400, status: 200, text: ['Not a live token of this user', '令牌不存在或不属于该用户'] },
+  BUSY: { code: 503, text: ['Too busy, try again', '服务繁忙，请稍后再试'] },
+  UNAVAILABLE: { code: 503, text: ['Service unavailable', '服务暂不可用'] },
+  BAD_GATEWAY: { code: 502, text: ['Bad gateway', '上游服务不可用'] },
+  UPSTREAM_TIMEOUT: { code: 504, text: ['The upstream did not answer in time', '上游服务响应超时'] },
+  UPSTREAM_BUSY: { code: 503, text: ['The upstream is too busy, try again', '上游服务繁忙，请稍后再试'] },
+  INTERNAL: { code: 500, text: ['Internal server error', '服务器内部错误'] },
+}
+
+/** The faults of fields in Chinese; in English they are what they are called. */
+const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
+  'is missing': '缺少该字段',
+  'is taken': '已被占用',
+  'must be a JSON object': '必须是 JSON 对象',
+  'must be sent as application/json': '必须以 application/json 发送',
+  'must be an object': '必须是对象',
+  'must be a string': '必须是字符串',
+  'must be a number': '必须是数字',
+  'must be a whole number from 1 to 100': '必须是 1 到 100 之间的整数',
+  'must be a whole number from 1 to 1000000': '必须是 1 到 1000000 之间的整数',
+  'must be a whole number from 1 to 315360000': '必须是 1 到 315360000 之间的整数',
+  'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -': '必须是 1 到 128 个字符，且只含 A-Z a-z 0-9 . _ @ : -',
+  'must be 1 to 128 characters without spaces at its ends': '必须是 1 到 128 个字符，且首尾没有空格',
+  'must be at most 128 characters': '最多 128 个字符',
+  'must be at most 8192 bytes as JSON': '转为 JSON 后最多 8192 字节',
+  'must not nest deeper than 16 levels': '嵌套不能超过 16 层',
+  'must have at least 8 characters': '至少 8 个字符',
+  'must be at most 72 bytes as UTF-8': '以 UTF-8 计最多 72 字节',
+  'must be well-formed Unicode': '必须是合法的 Unicode 文本',
+  'must not be empty': '不能为空',
+  'must not contain NUL': '不能包含 NUL 字符',
+}
+
+export const SUCCESS: Text = ['Success', '请求成功']
+export const LOGGED_OUT: Text = ['Logged out', '登出成功']
+
+export const inLocale = (text: Text, locale: Locale): string => text[locale === 'en' ? 0 : 1]
+
+export function failureMessage(reason: Failure, params: Record<string, string | number>, locale: Locale): string {
+  const { fault } = params
+  const told =
+    reason === 'INVALID' && locale !== 'en' ? { ...params, fault: FIELD_FAULTS[fault as FieldFault] } : params
+  return inLocale(FAILURES[reason].text, locale).replace(/\{(\w+)\}/g, (_, name: string) => String(told[name] ?? ''))
+}

@@ -1,0 +1,74 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { Refusal } from '../../refusal.ts'
+import { METHODS } from './ambiguous.ts'
+
+/** What `Allow` names where it is an upstream that decides. */
+const FORWARDED = [...METHODS].join(', ')
+
+/**
+ * The paths that a listener serves itself, and their methods. Any other method on them is 405 with `Allow`, and OPTIONS is
+ * 204 with `Allow` (RFC 9110 9.3.7, 15.5.6): neither is forwarded.
+ */
+export class OwnPaths {
+  readonly #methods = new Map<string, Set<string>>()
+  #isCollecting = true
+  /** Paths whose other methods have no route yet. */
+  readonly #unfinished = new Set<string>()
+
+  /** Collects the routes that are made from now on. */
+  collect(app: FastifyInstance): void {
+    app.addHook('onRoute', ({ method, url }: RouteOptions) => {
+      if (!this.#isCollecting) return
+      const methods = this.#methods.get(url) ?? new Set()
+      for (const one of [method].flat()) methods.add(one)
+      this.#methods.set(url, methods)
+      this.#unfinished.add(url)
+    })
+  }
+
+  /**
+   * Makes routes of the other methods of every path collected so far. They are routes like the others, behind the same
+   * hooks: where a path needs a session, or the secret, a request without one is refused for that first, whatever its
+   * method. OPTIONS passes on the public listener (rule 2), and so shows the methods to every client: they are public, the
+   * API document names them.
+   */
+  refuseOtherMethods(app: FastifyInstance): void {
+    this.#isCollecting = false
+    for (const url of this.#unfinished) {
+      const method = [...METHODS].filter(other => !this.#methods.get(url)!.has(other))
+      if (method.length === 0) continue
+      app.route({ method, url, exposeHeadRoute: false, handler: answerOther(this.allowOf(url)) })
+    }
+    this.#unfinished.clear()
+    this.#isCollecting = true
+  }
+
+  /** The value of `Allow` of a path. */
+  allowOf(path: string): string {
+    const methods = this.#methods.get(path)
+    return methods === undefined ? FORWARDED : [...METHODS].filter(is => is === 'OPTIONS' || methods.has(is)).join(', ')
+  }
+
+  /**
+   * Refuses methods that are neither served nor forwarded, ahead of everything else: no session and no secret makes them
+   * work, and `Allow` tells no more than OPTIONS does.
+   */
+  refuseUnknownMethod(method: string, path: string): void {
+    if (!METHODS.has(method)) throw new Refusal('METHOD_NOT_ALLOWED', { allow: this.allowOf(path) })
+  }
+
+  /** A hook ahead of CORS, which answers OPTIONS itself where it is on. */
+  readonly tellOptions = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    if (request.method === 'OPTIONS' && this.#methods.has(request.target.path)) {
+      reply.header('allow', this.allowOf(request.target.path))
+    }
+    done()
+  }
+}
+
+const answerOther =
+  (allow: string) =>
+  ({ method }: FastifyRequest, reply: FastifyReply): void => {
+    if (method !== 'OPTIONS') throw new Refusal('METHOD_NOT_ALLOWED', { allow })
+    reply.code(204).header('allow', allow).send()
+  }

@@ -1,0 +1,175 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Server as SecureServer, type TlsOptions } from 'node:tls'
+import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
+import type { Certificate } from '../../config/tls/certificate.ts'
+import type { Logger } from '../../log.ts'
+import { Refusal } from '../../refusal.ts'
+import { hasBody } from '../forward/body.ts'
+import { UpgradableMessage } from '../websocket/upgrade.ts'
+import { originFormOf } from './absolute-form.ts'
+import { readBodies } from './bodies.ts'
+import { serveInTurn } from './connection/connection.ts'
+import { type ClosingReason, limitConnections } from './connection/limit.ts'
+import { SlowClients, type SlowLimits } from './connection/slow.ts'
+import { createErrorHandler, type Envelopes } from './envelope.ts'
+import { requestLog } from './request-log.ts'
+import { traceIdOf } from './trace.ts'
+import { createUnparsable } from './unparsable.ts'
+
+interface Timeouts {
+  headers: number
+  body: number
+  keep_alive: number
+}
+
+/** Time limits of a listener that has no settings of its own, in milliseconds. */
+const TIMEOUTS: Timeouts = { headers: 10_000, body: 30_000, keep_alive: 65_000 }
+/** Bytes per second of a client there. */
+const MIN_RATE = 1024
+const MAX_HEADER_BYTES = 16_384
+/** Our own JSON routes; forwarded bodies are streams and not limited by it. */
+const BODY_LIMIT = 8_192
+
+export interface ServerOptions {
+  log: Logger
+  envelopes: Envelopes
+  trustedProxies: readonly string[]
+  bodyLimit?: number
+  timeouts?: Timeouts
+  /** Bytes per second that a client sends of a body and accepts of an answer at least, on average. */
+  minRate?: number
+  /** Whether others wait for what slow clients hold: a connection to an upstream, or the end of the gateway. */
+  isPressed?: () => boolean
+  /** Open connections beyond which new ones are closed, and those of one client address; none when it is not given. */
+  maxConnections?: { total: number; perAddress: number }
+  /** Counts the connections that are ended because of what their client does. */
+  onClosed?: (reason: ClosingReason) => void
+  /** With one the listener speaks HTTPS. */
+  certificate?: Certificate | null
+  /** Whether requests for WebSockets are upgrades. */
+  hasWebSockets?: boolean
+}
+
+/** What a Fastify of ours has, whichever listener it serves: envelopes, trace ids, limits, and no type coercion. */
+export function createServer({
+  log,
+  envelopes,
+  trustedProxies,
+  bodyLimit = BODY_LIMIT,
+  timeouts = TIMEOUTS,
+  minRate = MIN_RATE,
+  isPressed = () => false,
+  maxConnections,
+  onClosed = () => undefined,
+  certificate = null,
+  hasWebSockets = false,
+}: ServerOptions): FastifyInstance {
+  const onError = createErrorHandler(envelopes)
+  const unparsable = createUnparsable(envelopes)
+  const app = fastify({
+    ...FIXED,
+    ...transportOf(timeouts, certificate, hasWebSockets),
+    loggerInstance: log,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'trace_id' }),
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    bodyLimit,
+    keepAliveTimeout: timeouts.keep_alive,
+    frameworkErrors: onError,
+    clientErrorHandler: unparsable.answer,
+  }) as unknown as FastifyInstance
+  if (maxConnections !== undefined) limitConnections(app.server, { ...maxConnections, trustedProxies, log, onClosed })
+  // Node drops lines beyond its own limit silently; ours refuses them.
+  app.server.maxHeadersCount = 0
+  unparsable.refuseConnect(app.server)
+  endSlowClients(app, { limit: timeouts.body, minRate, isPressed, onSlow: onClosed })
+  app.decorateRequest('refused', null)
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    done()
+  })
+  app.setErrorHandler(onError)
+  app.setNotFoundHandler(() => {
+    throw new Refusal('NOT_FOUND')
+  })
+  readBodies(app)
+  continueWhenAdmitted(app)
+  return app
+}
+
+/** Settings of Fastify that no listener of ours has otherwise. */
+const FIXED = {
+  childLoggerFactory: requestLog,
+  // Before the router reads the target, so that what is judged is what is routed.
+  rewriteUrl: request => originFormOf(request as IncomingMessage),
+  genReqId: request => traceIdOf(request as IncomingMessage),
+  requestTimeout: 0,
+  forceCloseConnections: 'idle',
+  // What arrives while the gateway closes was sent in good faith, and is served.
+  return503OnClosing: false,
+  ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
+} as const satisfies FastifyHttpOptions<Server, Logger>
+
+/** Settings of Node's server below it. */
+function transportOf({ headers }: Timeouts, certificate: Certificate | null, hasWebSockets: boolean) {
+  const limits = {
+    headersTimeout: headers,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    connectionsCheckingInterval: 1000,
+    // Node would refuse it in words of its own.
+    requireHostHeader: false,
+    ...(hasWebSockets && { IncomingMessage: UpgradableMessage }),
+  }
+  if (certificate === null) return { http: limits }
+  return { https: { ...limits, ...secureContextOf(certificate), handshakeTimeout: headers } }
+}
+
+/** Has requests served in their order, and ends connections whose clients are too slow. */
+function endSlowClients(app: FastifyInstance, limits: SlowLimits): void {
+  const slow = new SlowClients(serveInTurn(app.server), limits)
+  app.server.once('listening', () => slow.start())
+  app.addHook('onClose', (_app, done) => {
+    slow.close()
+    done()
+  })
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    if (isFollowedByMuch(request)) reply.raw.shouldKeepAlive = false
+    done()
+  })
+}
+
+/** Gives a server that speaks HTTPS another certificate for connections to come. */
+export function renewCertificate({ server }: FastifyInstance, certificate: Certificate): void {
+  if (server instanceof SecureServer) server.setSecureContext(secureContextOf(certificate))
+}
+
+const secureContextOf = ({ cert, key, ticketKeys }: Certificate): TlsOptions => ({
+  cert,
+  key,
+  ticketKeys: Buffer.from(ticketKeys, 'base64'),
+})
+
+/** What of a body may still be on its way when its request is answered, for the connection to be used again, in bytes. */
+const MAX_REST = 65_536
+
+/** Whether a client sends more behind a request that is answered already than is worth reading. */
+function isFollowedByMuch({ raw, refused }: FastifyRequest): boolean {
+  if (raw.complete || !hasBody(raw)) return false
+  return refused === 'REQUEST_TIMEOUT' || !(Number(raw.headers['content-length']) <= MAX_REST)
+}
+
+/** `100 Continue` is said only to a caller whose request passed the gate; the others get their refusal at once. */
+function continueWhenAdmitted(app: FastifyInstance): void {
+  const waiting = new WeakSet<IncomingMessage>()
+  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    waiting.add(request)
+    app.server.emit('request', request, response)
+  })
+  // Any other expectation Node would refuse in words of its own.
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    app.server.emit('request', request, response)
+  })
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    if (waiting.delete(request.raw)) reply.raw.writeContinue()
+    done()
+  })
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { Refusal, type RefusalReason } from '../../refusal.ts'
+import { METHODS } from './ambiguous.ts'
+import { connectionOf } from './connection/connection.ts'
+import { closeWithLinger } from './connection/linger.ts'
+import type { Envelopes } from './envelope.ts'
+import { newTraceId } from './trace.ts'
+
+const PARSER_REASONS: Readonly<Record<string, RefusalReason>> = {
+  HPE_HEADER_OVERFLOW: 'HEADERS_TOO_LARGE',
+  ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
+}
+
+/**
+ * Bytes that are no HTTP request never reach a hook, nor does CONNECT. They are answered in the same envelope, after the
+ * answers to earlier requests on the connection, which ends then.
+ */
+export function createUnparsable(envelopes: Envelopes) {
+  function refuse(refusal: Refusal, socket: Socket): void {
+    const answer = (): void => {
+      if (!socket.writable) return
+      socket.write(messageOf(envelopes, refusal))
+      closeWithLinger(socket)
+    }
+    const connection = connectionOf(socket)
+    if (connection === undefined) answer()
+    else connection.fail(refusal, answer)
+  }
+
+  return {
+    answer(error: Error & { code?: string }, socket: Socket): void {
+      if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) socket.destroy()
+      else refuse(refusalOf(error), socket)
+    },
+    /** Node closes a connection whose CONNECT has no listener, without a word. */
+    refuseConnect(server: Server): void {
+      server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+        // Node has taken its own listener away, and an error without one ends the process.
+        socket.on('error', () => socket.destroy())
+        refuse(new Refusal('METHOD_NOT_ALLOWED'), socket)
+      })
+    },
+  }
+}
+
+const refusalOf = ({ code = '' }: Error & { code?: string }): Refusal =>
+  new Refusal(PARSER_REASONS[code] ?? 'BAD_REQUEST', { params: { fault: 'not valid HTTP/1.1' } })
+
+function messageOf(envelopes: Envelopes, refusal: Refusal): string {
+  const traceId = newTraceId()
+  const { status, reason, body } = envelopes.failure(traceId, refusal)
+  const text = JSON.stringify(body)
+  const head = [
+    `HTTP/1.1 ${status} ${reason}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(text)}`,
+    ...(reason === 'METHOD_NOT_ALLOWED' ? [`allow: ${[...METHODS].join(', ')}`] : []),
+    `x-request-id: ${traceId}`,
+    'connection: close',
+  ]
+  return `${head.join('\r\n')}\r\n\r\n${text}`
+}

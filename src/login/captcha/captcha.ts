@@ -1,0 +1,80 @@
+import { randomInt, randomUUID } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import { Refusal } from '../../refusal.ts'
+import type { LoginType } from '../../session.ts'
+import type { AttemptStore, CaptchaStore } from '../../store/store.ts'
+import { siteOf } from '../address.ts'
+
+/** A captcha as clients expect it. */
+export interface IssuedCaptcha {
+  captcha_id: string
+  /** The picture as a data URL. */
+  captcha_base64: string
+}
+
+export interface Captcha {
+  /** Refuses with `BUSY` when too many are outstanding. */
+  issue(address: string): Promise<IssuedCaptcha>
+  /** Refuses what is not the answer. The first try uses the captcha up, whatever comes of it. */
+  verify(id: string | undefined, value: string | undefined): Promise<void>
+}
+
+export interface CaptchaOptions {
+  type: LoginType
+  store: CaptchaStore
+  attempts: AttemptStore
+  /** Milliseconds for which a captcha can be answered. */
+  ttl: number
+  /** Number of characters. */
+  length: number
+  clock: Clock
+  /** The picture of a text as a data URL. */
+  draw(text: string): Promise<string>
+}
+
+/** Upper case without look-alikes, also of their lower-case forms: no 0 O, 1 I L, 2 Z, 5 S, 8 B, U V J, E F, K X, M N. */
+export const CHARACTERS = 'ACDFGHMPQRTUWXY34679'
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** Bound on what unanswered captchas take in the store. */
+const MAX_OUTSTANDING = 100_000
+/**
+ * From here on each site has a few more in a lifetime: enough for people to sign in, and what it takes to reach the bound
+ * is ten thousand sites.
+ */
+const MANY_OUTSTANDING = 50_000
+const FEW_PER_SITE = 5
+/** Seconds. */
+const RETRY_AFTER = 10
+
+/** The graphical captcha of one side ("Login processing order", step 1). */
+export function createCaptcha(options: CaptchaOptions): Captcha {
+  const { type, store, attempts, ttl, clock } = options
+
+  async function checkOutstanding(address: string): Promise<void> {
+    const outstanding = await store.outstanding(type)
+    if (outstanding < MANY_OUTSTANDING) return
+    if (outstanding >= MAX_OUTSTANDING) throw new Refusal('BUSY', { retryAfter: RETRY_AFTER })
+    const { count } = await attempts.count(`captchas:${type}:${siteOf(address) ?? address}`, ttl)
+    if (count > FEW_PER_SITE) throw new Refusal('BUSY', { retryAfter: RETRY_AFTER })
+  }
+
+  return {
+    async issue(address) {
+      await checkOutstanding(address)
+      const text = Array.from({ length: options.length }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('')
+      const captcha_base64 = await options.draw(text)
+      const captcha_id = randomUUID()
+      await store.put(type, captcha_id, text, clock.now() + ttl)
+      return { captcha_id, captcha_base64 }
+    },
+
+    async verify(id = '', value = '') {
+      const given = value.trim()
+      if (id === '' || given === '') throw new Refusal('CAPTCHA_BLANK')
+      // Anything else never was an id of ours and must not become part of a key.
+      const answer = UUID.test(id) ? await store.take(type, id) : null
+      if (answer === null) throw new Refusal('CAPTCHA_GONE')
+      if (given.toLowerCase() !== answer.toLowerCase()) throw new Refusal('CAPTCHA_WRONG')
+    },
+  }
+}

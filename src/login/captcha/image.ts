@@ -1,0 +1,123 @@
+import { randomInt } from 'node:crypto'
+import { Resvg } from '@resvg/resvg-js'
+import { faceOf, linesAcross, moved, type Outline, type Point, pointsOf } from './outlines.ts'
+
+const WIDTH = 100
+const HEIGHT = 38
+/** Kept free around the text, in pixels. */
+const MARGIN = 2
+
+/** The height of a character before it is turned, in pixels: two thirds of the picture and more. */
+const GLYPH_HEIGHT = [25, 28] as const
+/** To either side, in degrees. */
+const TURN = 18
+/** How far points are moved when the text is bent, and how long a wave is, in pixels. */
+const BEND = [1, 2] as const
+const WAVE = [40, 90] as const
+/** The share of its width by which a character overlaps the next. */
+const OVERLAP = 0.09
+/** What is added around a character, so that its thin strokes are as dark as its thick ones. */
+const BOLDNESS = 0.3
+
+/** Thin lines through the text, of the paper's colour; people do not see them. */
+const CUTS = 2
+const CUT_WIDTH = 0.6
+
+const PAPER = '#ffffff'
+
+type Move = (point: Point) => Point
+
+/**
+ * The picture of a captcha's text: a PNG of 100 × 38 as a data URL, drawn in the calling thread. What is sent is a raster,
+ * because the path commands of the SVG give its text away.
+ */
+export function drawCaptcha(text: string): string {
+  const png = new Resvg(captchaSvg(text), { background: PAPER, font: { loadSystemFonts: false } }).render().asPng()
+  return `data:image/png;base64,${png.toString('base64')}`
+}
+
+/**
+ * For people: high and solid characters, as dark as the paper is light or the other way round, with no line of their
+ * colour through them. Against programs: a stripe of the picture has paper and ink exchanged; characters are turned and
+ * bent, overlap and are cut into pieces. So neither lightness nor connection tells what belongs together.
+ */
+export function captchaSvg(text: string): string {
+  const ink = `hsl(${Math.floor(between(0, 360))}, 60%, ${Math.floor(between(12, 21))}%)`
+  const glyphs = placeGlyphs([...text]).join('')
+  const cuts = linesAcross(WIDTH, HEIGHT, CUTS).join('')
+  const drawn = (dark: string, light: string): string =>
+    `<rect width="${WIDTH}" height="${HEIGHT}" fill="${light}"/>` +
+    `<path class="glyphs" fill="${dark}" stroke="${dark}" stroke-width="${2 * BOLDNESS}" d="${glyphs}"/>` +
+    `<path class="cuts" fill="none" stroke="${light}" stroke-width="${CUT_WIDTH}" d="${cuts}"/>`
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}">`,
+    `<clipPath id="stripe"><path d="${stripe()}"/></clipPath>`,
+    drawn(ink, PAPER),
+    `<g clip-path="url(#stripe)">${drawn(PAPER, ink)}</g>`,
+    '</svg>',
+  ].join('')
+}
+
+/** A slanting stripe about half as wide as the picture. */
+function stripe(): Outline {
+  const left = between(10, WIDTH / 2)
+  const right = left + between(WIDTH * 0.35, WIDTH * 0.5)
+  const slant = (): string => between(-12, 12).toFixed(1)
+  return `M${left} 0l${slant()} ${HEIGHT}L${right} ${HEIGHT}l${slant()} -${HEIGHT}Z`
+}
+
+/** The outlines of the characters where they stand, from left to right. */
+function placeGlyphs(characters: readonly string[]): Outline[] {
+  const bend = createBend()
+  const glyphs = characters.map(character => turned(faceOf(character)))
+  const widths = glyphs.map(glyph => rangeOf(glyph, 0).size)
+  const room = WIDTH - 2 * MARGIN
+  const needed = widths.reduce((sum, width) => sum + width, 0) * (1 - OVERLAP)
+  // What is wider than the picture is drawn narrower; what is not stands a little apart, but nowhere near evenly.
+  const scale = Math.min(1, room / needed)
+  const free = Math.max(0, room - needed)
+  let left = MARGIN + free * between(0, 0.4)
+  const gap = (free * 0.6) / characters.length
+  return glyphs.map((glyph, index) => {
+    const from = left
+    left += widths[index]! * scale * (1 - OVERLAP) + between(0, gap)
+    return intoHeight(moved(glyph, ([x, y]) => bend([from + x * scale, y])))
+  })
+}
+
+/** An outline of its own height and angle, with its left end at 0. */
+function turned(outline: Outline): Outline {
+  const [x, y] = [rangeOf(outline, 0), rangeOf(outline, 1)]
+  const scale = between(...GLYPH_HEIGHT) / (y.size || 1)
+  const angle = (between(-TURN, TURN) * Math.PI) / 180
+  const [sin, cos] = [Math.sin(angle), Math.cos(angle)]
+  const upright = moved(outline, point => [(point[0] - x.middle) * scale, (point[1] - y.middle) * scale])
+  const rotated = moved(upright, ([right, down]) => [right * cos - down * sin, right * sin + down * cos])
+  const { least } = rangeOf(rotated, 0)
+  return moved(rotated, ([right, down]) => [right - least, down])
+}
+
+/** Moves an outline to somewhere between the upper and the lower edge. */
+function intoHeight(outline: Outline): Outline {
+  const { least, size } = rangeOf(outline, 1)
+  const down = between(1, Math.max(1, HEIGHT - 1 - size)) - least
+  return moved(outline, ([x, y]) => [x, y + down])
+}
+
+/** Two waves, along the text and across it. */
+function createBend(): Move {
+  const wave = (): ((along: number) => number) => {
+    const [size, length, phase] = [between(...BEND), between(...WAVE), between(0, 2 * Math.PI)]
+    return along => size * Math.sin((2 * Math.PI * along) / length + phase)
+  }
+  const [right, down] = [wave(), wave()]
+  return ([x, y]) => [x + right(y), y + down(x)]
+}
+
+function rangeOf(outline: Outline, axis: 0 | 1): { least: number; size: number; middle: number } {
+  const values = pointsOf(outline).map(point => point[axis])
+  const [least, most] = values.length === 0 ? [0, 0] : [Math.min(...values), Math.max(...values)]
+  return { least, size: most - least, middle: (least + most) / 2 }
+}
+
+const between = (least: number, most: number): number => least + (randomInt(2 ** 32) / 2 ** 32) * (most - least)

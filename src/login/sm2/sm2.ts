@@ -1,0 +1,49 @@
+import { createECDH, getCurves, randomBytes } from 'node:crypto'
+import type { Threads } from '../threads.ts'
+
+/** The transport encryption of passwords ("Authentication", rule 4). */
+export interface Sm2 {
+  /** 130 lower-case hex digits: `04`, x, y. */
+  readonly publicKey: string
+  /** The text that a client encrypted; `null` for everything that is no ciphertext of some text for this key. */
+  decrypt(ciphertext: string): Promise<string | null>
+}
+
+/** Decrypts in worker threads: one decryption is about ten milliseconds of arithmetic. */
+export async function createSm2(privateKey: string, threads: Pick<Threads, 'decrypt'>): Promise<Sm2> {
+  return {
+    publicKey: await publicKeyOf(privateKey),
+    decrypt: ciphertext => threads.decrypt(ciphertext, privateKey),
+  }
+}
+
+/** Order of the curve's group (GB/T 32918.5). A private key is a number from 1 to n - 2. */
+const ORDER = 0xfffffffeffffffffffffffffffffffff7203df6b21c6052b53bbf40939d54123n
+
+export function isPrivateKey(hex: string): boolean {
+  if (!/^[0-9a-f]{64}$/i.test(hex)) return false
+  const number = BigInt(`0x${hex}`)
+  return number >= 1n && number <= ORDER - 2n
+}
+
+const CURVE = 'SM2'
+
+/**
+ * The public key of a private one, as clients expect it: 130 lower-case hex digits that begin with `04`. OpenSSL needs a
+ * hundredth of the time, but some distributions build theirs without the curve.
+ */
+export async function publicKeyOf(privateKey: string): Promise<string> {
+  if (!isPrivateKey(privateKey)) throw new Error('the SM2 private key must be 64 hex digits, a number from 1 to n - 2')
+  if (!getCurves().includes(CURVE)) return (await import('./ciphertext.ts')).derivePublicKey(privateKey)
+  const pair = createECDH(CURVE)
+  pair.setPrivateKey(privateKey, 'hex')
+  return pair.getPublicKey('hex')
+}
+
+/** A new private key: 64 lower-case hex digits. */
+export function generateSm2PrivateKey(): string {
+  for (;;) {
+    const hex = randomBytes(32).toString('hex')
+    if (isPrivateKey(hex)) return hex
+  }
+}

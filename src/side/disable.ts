@@ -1,0 +1,57 @@
+import type { Clock } from '../clock.ts'
+import { Refusal } from '../refusal.ts'
+import type { LoginType } from '../session.ts'
+import type { SessionStore } from '../store/store.ts'
+import type { Confirmed } from './confirmed.ts'
+import { checkLoginId, checkSeconds, NONE, remaining } from './input.ts'
+
+export interface BarOptions {
+  type: LoginType
+  store: SessionStore
+  clock: Clock
+  confirmed: Confirmed
+}
+
+/** The refusal of a login while its id is barred. */
+export const disabledFor = (seconds: number): Refusal =>
+  new Refusal('DISABLED', { params: { seconds }, data: { disable_time: seconds } })
+
+/** The operations that bar login ids for a time ("Login-id disable"). */
+export function createBar({ type, store, clock, confirmed }: BarOptions) {
+  async function disable(loginId: string, seconds: number): Promise<void> {
+    checkLoginId(loginId)
+    checkSeconds(seconds)
+    await store.disable(type, loginId, clock.now() + seconds * 1000)
+    await confirmed({ event: 'disable', login_id: loginId, seconds })
+  }
+
+  const isDisable = async (loginId: string): Promise<boolean> => (await getDisableTime(loginId)) !== NONE
+
+  /** untie disable: `false` when the id was not disabled. */
+  async function untieDisable(loginId: string): Promise<boolean> {
+    checkLoginId(loginId)
+    if (!(await store.untieDisable(type, loginId))) return false
+    await confirmed({ event: 'untie-disable', login_id: loginId })
+    return true
+  }
+
+  /** get disable time: seconds for which the id stays disabled; -1 when it is not. */
+  async function getDisableTime(loginId: string): Promise<number> {
+    checkLoginId(loginId)
+    return remaining(await store.disabledUntil(type, loginId), clock.now())
+  }
+
+  /** check disable: refuses with `DISABLED` while the id is disabled. */
+  async function checkDisable(loginId: string): Promise<void> {
+    const seconds = await getDisableTime(loginId)
+    if (seconds !== NONE) throw disabledFor(seconds)
+  }
+
+  /** Refuses with `SESSION_DISABLED` who has a session while the id is disabled. */
+  async function enforce(userId: string): Promise<void> {
+    const seconds = await getDisableTime(userId)
+    if (seconds !== NONE) throw new Refusal('SESSION_DISABLED', { data: { disable_time: seconds } })
+  }
+
+  return { disable, isDisable, untieDisable, getDisableTime, checkDisable, enforce }
+}

@@ -1,0 +1,197 @@
+import { Cluster, type Redis } from 'ioredis'
+import type { Clock } from '../../../clock.ts'
+import type { Logger } from '../../../log.ts'
+import { type Acknowledged, AcknowledgedChanges, type Disabled, type Sharing } from '../../acknowledged.ts'
+import { type RedisClient, summaryOf } from '../client.ts'
+import { type Ask, createAsk } from '../commands.ts'
+import type { Scripts } from '../scripts.ts'
+import { ClusterMasters } from './cluster-masters.ts'
+import { Journal } from './journal.ts'
+import { type Gate, ServerGate } from './server-gate.ts'
+
+/** Changes that are repeated at once. */
+const BATCH = 500
+/** Before changes are repeated again that a full Redis refused, in milliseconds. */
+const RETRY_PAUSE = 1000
+
+export interface RepeatsOptions {
+  client: RedisClient
+  /** Key of the journal. */
+  journal: string
+  timeout: number
+  clock: Clock
+  log: Logger
+  sharing: Sharing
+}
+
+/**
+ * Keeps what was acknowledged true on whichever server answers. Each change is remembered here, passed to the other
+ * processes of this gateway and written to the journal for other gateways, before it is acknowledged; all of it is
+ * repeated on a server that took over, before anything else is asked there. In a Cluster masters change one by one: there
+ * the memory itself answers for what it knows, and changes are repeated as soon as their master is there.
+ */
+export class Repeats {
+  readonly changes: AcknowledgedChanges
+  readonly gate: Gate
+  readonly ask: Ask
+  /** Receives the keys of tokens that other processes have ended. */
+  onEnded: (key: string) => void = () => undefined
+  readonly #client: RedisClient
+  readonly #log: Logger
+  readonly #journal: Journal
+  readonly #sharing: Sharing
+  /** A server that is asked may have missed something. */
+  #isBehind = false
+  /** Repeats under way beside questions. */
+  #repeating = 0
+  /** What came while a server behind the gate is prepared. */
+  #late: Acknowledged[] | null = null
+  #isClosed = false
+  #pending: Acknowledged[] = []
+  #passing: Promise<void> | null = null
+  #retry: NodeJS.Timeout | null = null
+
+  constructor({ client, journal, timeout, clock, log, sharing }: RepeatsOptions) {
+    this.#client = client
+    this.#log = log
+    this.#sharing = sharing
+    this.changes = new AcknowledgedChanges(clock)
+    const unsettled = (): void => {
+      this.#isBehind = true
+    }
+    this.gate =
+      client instanceof Cluster
+        ? new ClusterMasters(client, unsettled, () => this.#repeatAll())
+        : new ServerGate(client, () => this.#prepare())
+    this.ask = createAsk(client, timeout, this.gate)
+    this.#journal = new Journal(client, this.ask, journal, timeout, log)
+    this.#journal.follow(changes => this.#receive(changes))
+    sharing.receive(changes => this.#receive(changes))
+  }
+
+  /** Whether every server that is asked has everything that is remembered; a server behind a closed gate is not asked. */
+  get isSettled(): boolean {
+    return !this.#isBehind && this.#repeating === 0
+  }
+
+  get server(): string {
+    return this.gate.server?.id ?? ''
+  }
+
+  /** Remembers a change and passes it on. Resolves when it may be acknowledged. */
+  acknowledge(change: Acknowledged): Promise<void> {
+    this.changes.add([change])
+    this.#pending.push(change)
+    // What one verb changes is passed on together.
+    this.#passing ??= Promise.resolve().then(() => this.#pass())
+    return this.#passing
+  }
+
+  async #pass(): Promise<void> {
+    const changes = this.#pending
+    this.#pending = []
+    this.#passing = null
+    await Promise.all([this.#sharing.share(changes), this.#journal.append(changes)])
+  }
+
+  /** A change of a login id: later than every one that is known of it. */
+  acknowledgeDisabled(change: Omit<Disabled, 'kind' | 'server'>): Promise<void> {
+    const known = this.changes.disabled(change.key)
+    const version = Math.max(change.version, (known?.version ?? 0) + 1)
+    return this.acknowledge({ ...change, kind: 'disabled', server: this.server, version })
+  }
+
+  #receive(changes: readonly Acknowledged[]): void {
+    // An earlier change of another server may have been repeated here after this one was made.
+    const overtaken = new Set(
+      changes
+        .filter(({ key, server }) => (this.changes.disabled(key)?.server ?? server) !== server)
+        .map(({ key }) => key),
+    )
+    const news = this.changes.add(changes)
+    if (news.length === 0) return
+    for (const { kind, key } of news) if (kind === 'ended') this.onEnded(key)
+    const { server } = this
+    // Without a checked server, all of it is repeated with the next.
+    if (server === '') this.#late?.push(...news)
+    else void this.#repeatMissing(news.filter(change => change.server !== server || overtaken.has(change.key)))
+  }
+
+  async #repeatMissing(missing: readonly Acknowledged[]): Promise<void> {
+    if (missing.length === 0) return
+    this.#repeating++
+    try {
+      this.#settle(await this.#repeat(missing), this.#isBehind)
+    } catch {
+      this.#isBehind = true
+      this.#retryLater()
+    } finally {
+      this.#repeating--
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    try {
+      for await (const changes of this.#journal.read()) this.#receive(changes)
+    } catch (error) {
+      if ((error as Error).name !== 'ReplyError') throw error
+      this.#log.error({ fault: summaryOf(error) }, 'what other gateways ended is not known')
+    }
+    await this.#repeatAll()
+  }
+
+  async #repeatAll(): Promise<void> {
+    const late: Acknowledged[] = []
+    this.#late = late
+    try {
+      let refused = await this.#repeat(this.changes.all())
+      while (late.length > 0) refused += await this.#repeat(late.splice(0))
+      this.#settle(refused, false)
+    } finally {
+      if (this.#late === late) this.#late = null
+    }
+  }
+
+  /** A full Redis stores no disable; until it does, the memory answers for them. */
+  #settle(refused: number, isBehind: boolean): void {
+    this.#isBehind = refused > 0 || isBehind
+    if (refused === 0) return
+    this.#log.error({ refused }, 'Redis is full: disabled login ids are known to this process only')
+    this.#retryLater()
+  }
+
+  #retryLater(): void {
+    if (this.#isClosed) return
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    this.#retry = setTimeout(() => {
+      this.#repeatAll().catch(() => this.#retryLater())
+    }, RETRY_PAUSE).unref()
+  }
+
+  /** Answers how many Redis refused because it is full; rejects when any may not have happened for another reason. */
+  async #repeat(changes: readonly Acknowledged[]): Promise<number> {
+    let refused = 0
+    const full = (error: Error): void => {
+      if (!error.message.startsWith('OOM')) throw error
+      refused++
+    }
+    for (let i = 0; i < changes.length; i += BATCH) {
+      const batch = changes.slice(i, i + BATCH)
+      await Promise.all(batch.map(change => repeat(this.#client as Redis & Scripts, change).catch(full)))
+    }
+    return refused
+  }
+
+  close(): void {
+    this.#isClosed = true
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    this.#journal.close()
+  }
+}
+
+/** Never takes back what a later change did. */
+function repeat(client: Redis & Scripts, change: Acknowledged): Promise<unknown> {
+  if (change.kind === 'ended') return client.unlink(change.key)
+  if (change.kind === 'kicked') return client.kickoutRepeat(change.key, change.count)
+  return client.disableRepeat(change.key, Math.ceil(change.until), ...change.replaced)
+}

@@ -1,0 +1,154 @@
+import type { Clock } from '../../../clock.ts'
+import { LOGIN_TYPES, type LoginType } from '../../../session.ts'
+import type { OnlineUsers } from '../../online.ts'
+import type { OnlineCommands } from './commands.ts'
+import type { RedisIndex } from './writes.ts'
+
+export type Reindex = OnlineUsers['reindex']
+
+/** How often the view is swept, by one of the gateways, in milliseconds. */
+const SWEEP_INTERVAL = 1000
+/** Two timers that are due together are not kept apart by the little that one is early. */
+const SWEEP_PAUSE = 0.9 * SWEEP_INTERVAL
+/** Tokens that one command removes: other commands wait for it, some 3 ms. And how long a sweep lasts at most. */
+export const SWEEP_BATCH = 20
+const SWEEP_BUDGET = 500
+/** Users that each sweep compares with the specified keys: a million in 34 minutes. */
+const COMPARED = 500
+/** Rounds begin at most this often, in milliseconds: few users are compared every few seconds. */
+const ROUND_PAUSE = 3000
+/** Steps of the round over the session sets in one sweep, and users new to the view after which it takes no further one. */
+const SET_STEPS = 4
+const MAX_NEW = 200
+/** Users that are compared at once. */
+const AT_ONCE = 50
+
+/**
+ * Keeps the view right without being asked: removes what has expired, and goes round the users to find the sessions that
+ * other programs deleted, renewed or stored. Of several gateways one does it at a time; two would do no harm.
+ */
+export class RedisUpkeep {
+  readonly #commands: OnlineCommands
+  readonly #index: RedisIndex
+  readonly #clock: Clock
+  readonly #timer: NodeJS.Timeout
+  #running: Promise<void> | null = null
+  #closed = false
+
+  constructor(commands: OnlineCommands, index: RedisIndex, clock: Clock) {
+    this.#commands = commands
+    this.#index = index
+    this.#clock = clock
+    this.#timer = setInterval(() => this.#run(), SWEEP_INTERVAL).unref()
+  }
+
+  #run(): void {
+    // What fails is done by the next, or by another gateway's.
+    this.#running ??= this.#upkeep()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#running = null
+      })
+  }
+
+  async #upkeep(): Promise<void> {
+    await this.#index.compareDoubted()
+    await this.#index.compareSeen()
+    for (const type of LOGIN_TYPES) {
+      const claimed = await this.#commands.claim(type, SWEEP_PAUSE, ROUND_PAUSE)
+      if (claimed === null) continue
+      const [users, sets] = claimed
+      await this.#sweep(type)
+      if (users !== '' && !this.#closed) await this.#goRound(type, users)
+      if (sets !== '' && !this.#closed) await this.#goRoundSets(type, sets)
+    }
+  }
+
+  async #sweep(type: LoginType): Promise<void> {
+    const until = this.#clock.now() + SWEEP_BUDGET
+    while ((await this.#commands.sweep(type, SWEEP_BATCH)).more) {
+      if (this.#closed || this.#clock.now() > until) break
+    }
+  }
+
+  async #goRound(type: LoginType, cursor: string): Promise<void> {
+    const { next, users } = await this.#commands.someUsers(type, cursor, COMPARED)
+    await this.#compareEach(type, await this.#index.suspects(type, users))
+    await this.#commands.goOn(type, 'cursor', next)
+  }
+
+  /** Finds the users whom other programs signed in: their sets are there, and the view does not know them. */
+  async #goRoundSets(type: LoginType, from: string): Promise<void> {
+    let position = from
+    for (let step = 0; step < SET_STEPS && !this.#closed; step++) {
+      const { next, userIds } = await this.#commands.someSets(type, position)
+      const lines = await this.#commands.linesOfAll(type, userIds)
+      const unknown = userIds.filter((_, i) => typeof lines[i] !== 'string')
+      await this.#compareEach(type, unknown)
+      await this.#commands.goOn(type, 'sets', next)
+      if (next === '0' || unknown.length > MAX_NEW) break
+      position = next
+    }
+  }
+
+  /** Compares each for itself: a key that is no set must not stop a round for ever. */
+  async #compareEach(type: LoginType, userIds: readonly string[]): Promise<void> {
+    for (let i = 0; i < userIds.length && !this.#closed; i += AT_ONCE) {
+      const some = userIds.slice(i, i + AT_ONCE)
+      await Promise.allSettled(some.map(userId => this.#index.compare(type, userId)))
+    }
+  }
+
+  async #compareAll(type: LoginType, userIds: readonly string[]): Promise<number> {
+    let live = 0
+    for (let i = 0; i < userIds.length && !this.#closed; i += AT_ONCE) {
+      const compared = userIds.slice(i, i + AT_ONCE).map(userId => this.#index.compare(type, userId))
+      for (const count of await Promise.all(compared)) live += count
+    }
+    return live
+  }
+
+  /**
+   * First every user who has a session set enters the view, or is put right in it; then what belongs to nobody leaves it.
+   * At no moment does anything leave that a live session has.
+   */
+  reindex: Reindex = async (type, progress) => {
+    const counted = new Set<string>()
+    let live = 0
+    for await (const { userIds, done } of this.#commands.sets(type)) {
+      // A scan may tell a key twice.
+      const fresh = userIds.filter(userId => !counted.has(userId))
+      for (const userId of fresh) counted.add(userId)
+      live += await this.#compareAll(type, fresh)
+      await this.#commands.repair(type, fresh)
+      progress(live, Math.max(live, Math.round(live / done)))
+    }
+    await this.#removeStrangers(type, counted)
+    return live
+  }
+
+  async #removeStrangers(type: LoginType, counted: ReadonlySet<string>): Promise<void> {
+    let cursor = '0'
+    do {
+      const { next, users } = await this.#commands.someUsers(type, cursor, COMPARED)
+      const userIds = users.map(([userId]) => userId)
+      await this.#compareAll(
+        type,
+        userIds.filter(userId => !counted.has(userId)),
+      )
+      cursor = next
+    } while (cursor !== '0')
+    for (const key of ['online', 'tokens', 'recent', 'counts'] as const) {
+      do cursor = await this.#commands.prune(type, key, cursor)
+      while (cursor !== '0')
+    }
+    do cursor = await this.#commands.pruneNames(type, cursor)
+    while (cursor !== '0')
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearInterval(this.#timer)
+    await this.#running
+  }
+}

@@ -1,0 +1,235 @@
+import type { Clock } from '../../../clock.ts'
+import { LOGIN_TYPES, type LoginType, type SessionRecord } from '../../../session.ts'
+import type { Ages } from '../../age.ts'
+import type { SessionStore, StoredToken } from '../../store.ts'
+import type { SessionObserver } from '../sessions.ts'
+import type { OnlineCommands } from './commands.ts'
+import { digestOf, digestsIn, type Entry, entryOf, NEVER } from './entries.ts'
+import { type Sighting, Sightings } from './found.ts'
+import { FEW_LINES } from './lines.ts'
+
+export const MINUTE = 60_000
+/** Logins are told for so many minutes back. */
+export const KEPT_MINUTES = 24 * 60
+/** Users whose news could not be told, and who are therefore compared; of more, only building the view anew knows. */
+const MAX_DOUBTED = 10_000
+/** Digests of a user that are read at once. */
+const OLDER_AT_ONCE = 1000
+/** Ends that differ by less, in milliseconds, are the same: they are told as time left, and take time to arrive. */
+const SAME_END = 2000
+/** Times left as Redis tells them: of a key that is not there, and of one without an end. */
+const GONE = -2
+const ENDLESS = -1
+
+/** A token, and the minute in which its login counts. */
+interface EnteringEntry extends Entry {
+  minute: number | null
+}
+
+/**
+ * Keeps the view in step with the specified keys. What a verb did is told after it was done, and nobody waits for it: the
+ * verb is as right without it, and must not be slower or fail where only the view's slot of a Cluster is away. It still
+ * leaves with the verb's last command or right after its answer, on one connection in order, so that whoever asks this
+ * process next finds it told. A user of whom something could not be told is compared as soon as Redis answers again.
+ */
+export class RedisIndex implements SessionObserver {
+  readonly #commands: OnlineCommands
+  /** The sessions themselves, read without telling anybody. */
+  readonly #truth: SessionStore
+  readonly #clock: Clock
+  readonly #ages: Ages
+  readonly #underWay = new Set<Promise<void>>()
+  readonly #sightings = new Sightings()
+  readonly #doubted = new Map<string, { type: LoginType; userId: string }>()
+
+  constructor(commands: OnlineCommands, truth: SessionStore, clock: Clock, ages: Ages) {
+    this.#commands = commands
+    this.#truth = truth
+    this.#clock = clock
+    this.#ages = ages
+  }
+
+  added(type: LoginType, token: string, record: SessionRecord, expiresAt: number): void {
+    this.#sightings.remember(token)
+    const minute = Math.floor(this.#clock.now() / MINUTE)
+    const entry = entryOf({ token, record, expiresAt }, this.#ages)
+    this.#tell(type, record.user_id, this.#commands.enter(type, record.user_id, entry, minute))
+  }
+
+  ended(type: LoginType, userId: string, tokens: readonly string[]): void {
+    this.#tell(type, userId, this.#commands.leave(type, userId, tokens.map(digestOf)))
+  }
+
+  renewed(type: LoginType, userId: string, token: string, expiresAt: number): void {
+    const moved = this.#commands.move(type, userId, digestOf(token), Math.ceil(expiresAt))
+    this.#tell(
+      type,
+      userId,
+      moved.then(async known => {
+        if (!known) await this.compare(type, userId)
+      }),
+    )
+  }
+
+  seen(type: LoginType, token: string, userId: string): void {
+    this.#sightings.note(type, token, userId)
+  }
+
+  /** Compares at once, and then is waited for: what is seen is in the view when it is shown. */
+  look(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void> {
+    const asked = this.#digestsOf(type, userId).catch(() => null)
+    return async live => {
+      const known = await asked
+      if (known === null) return
+      const seen = new Set(live.map(({ token }) => digestOf(token)))
+      if (known.size === seen.size && [...known].every(digest => seen.has(digest))) return
+      await this.compare(type, userId).catch(() => undefined)
+    }
+  }
+
+  /** The tokens of a user that the view knows, by their digests. */
+  async #digestsOf(type: LoginType, userId: string): Promise<Set<string>> {
+    const known = new Set(digestsIn((await this.#commands.linesOf(type, userId)) ?? ''))
+    // With fewer lines there are no older tokens.
+    if (known.size < FEW_LINES) return known
+    let page: string[]
+    for (let from = 0; ; from += page.length) {
+      page = await this.#commands.olderOf(type, userId, from, OLDER_AT_ONCE)
+      for (const digest of page) known.add(digest)
+      if (page.length < OLDER_AT_ONCE) return known
+    }
+  }
+
+  #tell(type: LoginType, userId: string, news: Promise<void>): void {
+    const told = news.catch(() => this.#doubt(type, userId)).finally(() => this.#underWay.delete(told))
+    this.#underWay.add(told)
+  }
+
+  #doubt(type: LoginType, userId: string): void {
+    if (this.#doubted.size < MAX_DOUBTED) this.#doubted.set(`${type} ${userId}`, { type, userId })
+  }
+
+  /**
+   * Makes the view of a user what the specified keys say, and answers how many live tokens there are. The view is read
+   * first: a token enters its set before it enters the view, so what the view had and the set has not is gone.
+   */
+  async compare(type: LoginType, userId: string): Promise<number> {
+    const known = await this.#digestsOf(type, userId)
+    const gone = new Set(known)
+    let live = 0
+    for await (const batch of this.#truth.batches(type, userId)) {
+      live += batch.length
+      const entries = batch.map(stored => ({ ...entryOf(stored, this.#ages), minute: this.#minuteOf(stored) }))
+      for (const { digest } of entries) gone.delete(digest)
+      await this.#compareEntries(type, userId, known, entries)
+    }
+    if (gone.size > 0) await this.#commands.leave(type, userId, [...gone])
+    return live
+  }
+
+  async #compareEntries(
+    type: LoginType,
+    userId: string,
+    known: ReadonlySet<string>,
+    entries: EnteringEntry[],
+  ): Promise<void> {
+    const old = entries.filter(({ digest }) => known.has(digest))
+    const ends = await this.#commands.endsOf(
+      type,
+      old.map(({ digest }) => digest + userId),
+    )
+    await Promise.all([
+      ...entries
+        .filter(entry => !known.has(entry.digest))
+        .map(entry => this.#commands.enter(type, userId, entry, entry.minute)),
+      ...old.map((entry, i) => {
+        const end = ends[i] ?? null
+        if (end !== null && Math.abs(end - entry.endsAt) < SAME_END) return null
+        return this.#commands.move(type, userId, entry.digest, entry.endsAt)
+      }),
+    ])
+  }
+
+  /** The minute in which a session counts that was created elsewhere; `null` when that was longer ago than the minutes kept. */
+  #minuteOf(stored: StoredToken): number | null {
+    const now = this.#clock.now()
+    const created = Math.min(this.#ages.createdMs(stored) ?? 0, now)
+    return created < now - KEPT_MINUTES * MINUTE ? null : Math.floor(created / MINUTE)
+  }
+
+  /**
+   * Those of some users of the view whose sets or ends differ from it, by fewer questions than a comparison takes. Whose
+   * set cannot be read is left as it is; of a user with many tokens only their number is compared.
+   */
+  async suspects(type: LoginType, users: readonly [userId: string, lines: string][]): Promise<string[]> {
+    const sizes = await Promise.all(users.map(user => this.#sizesOf(type, user).catch(() => null)))
+    const differing = users.filter((_, i) => sizes[i] !== null && sizes[i]?.set !== sizes[i]?.known)
+    const few = users.filter(([, lines], i) => {
+      const size = sizes[i]
+      return size !== null && size?.set === size?.known && digestsIn(lines).length < FEW_LINES
+    })
+    return [...differing.map(([userId]) => userId), ...(await this.#withOtherEnds(type, few))]
+  }
+
+  /** How many tokens are in a user's set, and how many the view knows. */
+  async #sizesOf(type: LoginType, [userId, lines]: [string, string]): Promise<{ set: number; known: number }> {
+    const { length } = digestsIn(lines)
+    const [set, older] = await Promise.all([
+      this.#commands.sizeOfSet(type, userId),
+      length < FEW_LINES ? 0 : this.#commands.countOlder(type, userId),
+    ])
+    return { set, known: length + older }
+  }
+
+  /** Those of some users with few tokens each whose records end at other times than in the view, or are gone. */
+  async #withOtherEnds(type: LoginType, users: readonly [userId: string, lines: string][]): Promise<string[]> {
+    const sets = await Promise.all(users.map(([userId]) => this.#commands.setOf(type, userId).catch(() => null)))
+    const now = this.#clock.now()
+    const members = users.flatMap(([userId, lines]) => digestsIn(lines).map(digest => digest + userId))
+    const ends = await this.#commands.endsOf(type, members)
+    const endOf = new Map(members.map((member, i) => [member, ends[i] ?? null]))
+    const differs = ([userId]: [string, string], i: number): boolean =>
+      (sets[i] ?? []).some(({ token, left }) => {
+        const end = endOf.get(digestOf(token) + userId)
+        if (left === GONE || end === undefined || end === null) return true
+        return Math.abs(end - (left === ENDLESS ? NEVER : now + left)) >= SAME_END
+      })
+    return users.filter(differs).map(([userId]) => userId)
+  }
+
+  /** Compares the users of whom something could not be told, as long as Redis answers. */
+  async compareDoubted(): Promise<void> {
+    for (const [key, { type, userId }] of this.#doubted) {
+      await this.compare(type, userId)
+      this.#doubted.delete(key)
+    }
+  }
+
+  /** Compares the users of the sessions that passed the gate and that the view does not know. */
+  async compareSeen(): Promise<void> {
+    const seen = this.#sightings.take()
+    for (const type of LOGIN_TYPES) {
+      await this.#compareUnknown(
+        type,
+        seen.filter(sighting => sighting.type === type),
+      )
+    }
+  }
+
+  async #compareUnknown(type: LoginType, seen: readonly Sighting[]): Promise<void> {
+    const userIds = [...new Set(seen.map(({ userId }) => userId))]
+    try {
+      const lines = await this.#commands.linesOfAll(type, userIds)
+      const known = new Map(userIds.map((userId, i) => [userId, lines[i] ?? '']))
+      const unknown = seen.filter(({ token, userId }) => !known.get(userId)?.includes(digestOf(token)))
+      for (const userId of new Set(unknown.map(sighting => sighting.userId))) await this.compare(type, userId)
+    } catch {
+      for (const userId of userIds) this.#doubt(type, userId)
+    }
+  }
+
+  /** Resolves when everything was told, or given up. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay)
+  }
+}

@@ -1,0 +1,116 @@
+import type { LoginType, SessionRecord } from '../../../session.ts'
+import type { Admission, MaybePromise, Overview, SessionStore, StoredToken } from '../../store.ts'
+import type { SessionCache } from './session-cache.ts'
+
+/** A store that tells a session together with its end. */
+export interface ReadableSessions extends SessionStore {
+  /** The live record of a token and its end, which is never later than the true one; `null` when there is none on this side. */
+  read(type: LoginType, token: string): Promise<StoredToken | null>
+}
+
+export type SessionCaches = Partial<Record<LoginType, SessionCache>>
+
+/**
+ * Sessions of a store, remembered on the sides that have a cache: `find` then answers at once. What this process ends or
+ * renews is forgotten before that is acknowledged; of what others do, the cache is told.
+ */
+export class TrackedSessions implements SessionStore {
+  readonly #sessions: ReadableSessions
+  readonly #caches: SessionCaches
+
+  constructor(sessions: ReadableSessions, caches: SessionCaches) {
+    this.#sessions = sessions
+    this.#caches = caches
+  }
+
+  find(type: LoginType, token: string): MaybePromise<SessionRecord | null> {
+    const cache = this.#caches[type]
+    if (cache === undefined) return this.#sessions.find(type, token)
+    return cache.get(token) ?? this.#ask(cache, type, token)
+  }
+
+  async #ask(cache: SessionCache, type: LoginType, token: string): Promise<SessionRecord | null> {
+    const read = cache.beginRead(token)
+    if (read === null) return this.#sessions.find(type, token)
+    let stored: StoredToken | null = null
+    try {
+      stored = await this.#sessions.read(type, token)
+    } finally {
+      cache.endRead(token, read, stored)
+    }
+    return stored?.record ?? null
+  }
+
+  add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission> {
+    return this.#sessions.add(type, token, record, expiresAt)
+  }
+
+  async remove(type: LoginType, userId: string, token: string): Promise<boolean> {
+    try {
+      return await this.#sessions.remove(type, userId, token)
+    } finally {
+      // Also when it failed: it may have happened all the same.
+      this.#caches[type]?.evict(token)
+    }
+  }
+
+  async removeAll(type: LoginType, userId: string): Promise<number> {
+    try {
+      return await this.#sessions.removeAll(type, userId)
+    } finally {
+      this.#caches[type]?.evictUser(userId)
+    }
+  }
+
+  async renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean> {
+    try {
+      return await this.#sessions.renew(type, userId, token, expiresAt)
+    } finally {
+      this.#caches[type]?.evict(token)
+    }
+  }
+
+  async removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]> {
+    try {
+      return await this.#sessions.removeSome(type, userId, tokens)
+    } finally {
+      for (const token of tokens) this.#caches[type]?.evict(token)
+    }
+  }
+
+  tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]> {
+    return this.#sessions.tokens(type, userId, limit)
+  }
+
+  batches(type: LoginType, userId: string): AsyncIterable<StoredToken[]> {
+    return this.#sessions.batches(type, userId)
+  }
+
+  count(type: LoginType, userId: string): Promise<number> {
+    return this.#sessions.count(type, userId)
+  }
+
+  overview(type: LoginType, userId: string): Promise<Overview | null> {
+    return this.#sessions.overview(type, userId)
+  }
+
+  tokenExpiresAt(type: LoginType, token: string): Promise<number | null> {
+    return this.#sessions.tokenExpiresAt(type, token)
+  }
+
+  sessionExpiresAt(type: LoginType, userId: string): Promise<number | null> {
+    return this.#sessions.sessionExpiresAt(type, userId)
+  }
+
+  disable(type: LoginType, userId: string, until: number): Promise<void> {
+    return this.#sessions.disable(type, userId, until)
+  }
+
+  disabledUntil(type: LoginType, userId: string): MaybePromise<number | null> {
+    return this.#sessions.disabledUntil(type, userId)
+  }
+
+  untieDisable(type: LoginType, userId: string): Promise<boolean> {
+    return this.#sessions.untieDisable(type, userId)
+  }
+}

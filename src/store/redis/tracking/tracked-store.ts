@@ -1,0 +1,75 @@
+import { Redis } from 'ioredis'
+import type { Clock } from '../../../clock.ts'
+import type { SessionCacheSettings } from '../../../config/schema/session-cache.ts'
+import type { Logger } from '../../../log.ts'
+import type { LoginType } from '../../../session.ts'
+import type { Changes } from '../../changes.ts'
+import type { Store } from '../../store.ts'
+import { RedisChanges } from '../changes.ts'
+import type { RedisClient } from '../client.ts'
+import type { Keys } from '../keys.ts'
+import type { RedisStore } from '../redis.ts'
+import { SessionCache } from './session-cache.ts'
+import { type SessionCaches, TrackedSessions } from './tracked-sessions.ts'
+import { RedisTracking } from './tracking.ts'
+
+/**
+ * A store in Redis that remembers the sessions of the sides that are to be tracked, and, where they are watched, tells what
+ * becomes of those of both. In a Cluster every node announces its own keys only, and keys move between nodes: there the
+ * store is answered as it is.
+ */
+export function trackRedisStore(
+  store: RedisStore,
+  keys: Keys,
+  settings: SessionCacheSettings,
+  clock: Clock,
+  log: Logger,
+  isWatched = false,
+): Store & {
+  readonly redis: RedisClient
+  readonly changes: Changes
+  readonly caches?: SessionCaches
+  readonly isReplicated?: () => Promise<boolean>
+} {
+  const { redis } = store
+  const cached: LoginType[] = []
+  if (settings.business === 'tracking') cached.push('BUSINESS')
+  if (settings.consumer === 'tracking') cached.push('CONSUMER')
+  if ((cached.length === 0 && !isWatched) || !(redis instanceof Redis)) return store
+
+  const caches = cached.map(type => ({
+    type,
+    prefix: keys.token(type, ''),
+    listener: new SessionCache(clock, settings.max_entries),
+  }))
+  store.repeats.onEnded = key => {
+    for (const { prefix, listener } of caches) if (key.startsWith(prefix)) listener.evict(key.slice(prefix.length))
+  }
+  const changes = new RedisChanges(clock)
+  const tracking = new RedisTracking({
+    main: redis,
+    // The caches first: who hears of a change asks the store, and must not be answered from them.
+    listeners: isWatched ? [...caches, ...changes.listeners(keys)] : caches,
+    purpose: cached.length > 0 ? 'cached' : 'watched',
+    heartbeat: settings.heartbeat,
+    clock,
+    log,
+  })
+  const byType: SessionCaches = Object.fromEntries(caches.map(({ type, listener }) => [type, listener]))
+  return {
+    redis,
+    changes,
+    ...(store.isReplicated !== undefined && { isReplicated: store.isReplicated }),
+    caches: byType,
+    sessions: new TrackedSessions(store.sessions, byType),
+    online: store.online,
+    captchas: store.captchas,
+    attempts: store.attempts,
+    ping: () => store.ping(),
+    warnings: () => store.warnings(),
+    async close() {
+      await tracking.close()
+      await store.close()
+    },
+  }
+}

@@ -1,0 +1,184 @@
+import type { Redis } from 'ioredis'
+import type { Clock } from '../../../clock.ts'
+import type { Logger } from '../../../log.ts'
+import { closeRedis, secondConnection, summaryOf } from '../client.ts'
+
+/*
+ * Redis announces the keys that were written, deleted or have expired (CLIENT TRACKING). The connection that asks for it
+ * hears it too: it redirects to itself, by its own id, and so nothing is ever set up that nobody listens to. In RESP2 the
+ * announcements are messages of a channel; in RESP3 the client library drops them. What is announced below a prefix
+ * (BCAST) does not depend on who has read what, and costs Redis no memory per key.
+ *
+ * An announcement is written before the answer to whoever caused it, and before the answer to a PING that came later. So
+ * a PONG proves that everything is known that was done before its PING was sent.
+ */
+
+const CHANNEL = '__redis__:invalidate'
+/** Questions within the heartbeat: some may be late, or wait behind a busy event loop. */
+const PINGS_PER_HEARTBEAT = 4
+/** In milliseconds, before a connection is given up that reached another server than the store's. */
+const RETRY_PAUSE = 500
+
+/** Listens for keys below a prefix. */
+export interface KeyListener {
+  /** Something became of the key with this name, which is what follows the prefix. */
+  evict(name: string): void
+  /** Anything may have become of any key. */
+  clear(): void
+  /** Announcements may be missed, until the next proof is completed. */
+  switchOff(): void
+  /** Begins a proof that every change until now is known; what is answered completes it, and tells for how long it holds. */
+  beginProof(): (until: number) => void
+}
+
+export interface TrackingOptions {
+  /** The connection on which the store asks; what is remembered is believed only while both reach the same server. */
+  main: Redis
+  /** Who listens, and below which prefix. What several hear, the first in the list hears first. */
+  listeners: readonly { prefix: string; listener: KeyListener }[]
+  /** What the listeners do to sessions, as the log has it. */
+  purpose: 'cached' | 'watched'
+  /** How long after the last proof the listeners are believed, in milliseconds. */
+  heartbeat: number
+  clock: Clock
+  log: Logger
+}
+
+/** Keeps what listens true to what Redis announces, and switches it off whenever an announcement could be missed. */
+export class RedisTracking {
+  readonly #main: Redis
+  readonly #line: Redis
+  readonly #listeners: TrackingOptions['listeners']
+  readonly #purpose: TrackingOptions['purpose']
+  readonly #heartbeat: number
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #pulse: NodeJS.Timeout
+  readonly #silence: NodeJS.Timeout
+  /** The present connection; another one, or `null`, as soon as either connection is lost. */
+  #connection: { tracked: boolean } | null = null
+  #believed = false
+  /** Why they are not believed, as the log has it. */
+  #obstacle: string | null = null
+
+  constructor({ main, listeners, purpose, heartbeat, clock, log }: TrackingOptions) {
+    this.#main = main
+    this.#line = secondConnection(main)
+    this.#listeners = listeners
+    this.#purpose = purpose
+    this.#heartbeat = heartbeat
+    this.#clock = clock
+    this.#log = log
+    this.#line.on('ready', () => this.#begin())
+    this.#line.on('close', this.#lose)
+    this.#line.on('messageBuffer', (_channel, keys) => this.#hear(keys as unknown as Buffer[] | null))
+    main.on('close', this.#lose)
+    main.on('ready', this.#startOver)
+    this.#pulse = setInterval(() => this.#prove(), heartbeat / PINGS_PER_HEARTBEAT).unref()
+    this.#silence = setTimeout(() => this.#doubt('Redis is silent'), heartbeat).unref()
+    this.#line.connect().catch(() => undefined)
+  }
+
+  async #begin(): Promise<void> {
+    const connection = { tracked: false }
+    this.#connection = connection
+    try {
+      const sameServer = await this.#track()
+      if (this.#connection !== connection) return
+      if (!sameServer) return this.#retry(connection, 'the second connection reached another server')
+      connection.tracked = true
+      this.#prove()
+    } catch (error) {
+      if (this.#connection !== connection) return
+      if ((error as Error).name === 'ReplyError') this.#name(`Redis refuses the tracking (${summaryOf(error)})`)
+      else this.#retry(connection, summaryOf(error))
+    }
+  }
+
+  /** Asks for announcements; answers whether they come from the server that the store asks. */
+  async #track(): Promise<boolean> {
+    const prefixes = [...new Set(this.#listeners.map(({ prefix }) => prefix))].flatMap(prefix => ['PREFIX', prefix])
+    const id = await this.#line.client('ID')
+    await this.#line.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', id, 'BCAST', ...prefixes)
+    const [announcing, asked] = await Promise.all([runIdOf(this.#line), runIdOf(this.#main)])
+    await this.#line.subscribe(CHANNEL)
+    return announcing !== null && announcing === asked
+  }
+
+  /** During a failover, or behind a balancer, the two connections can end at different servers. */
+  #retry(connection: object, why: string): void {
+    this.#name(why)
+    const again = (): void => {
+      if (this.#connection === connection) this.#startOver()
+    }
+    setTimeout(again, RETRY_PAUSE).unref()
+  }
+
+  /** What the other connection was lost with, this one may have missed, or it may be back at another server. */
+  readonly #startOver = (): void => {
+    this.#lose()
+    if (this.#line.status === 'ready') this.#line.disconnect(true)
+  }
+
+  readonly #lose = (): void => {
+    this.#connection = null
+    this.#doubt('the connection is lost')
+  }
+
+  #doubt(why: string): void {
+    for (const { listener } of this.#listeners) listener.switchOff()
+    if (this.#believed) this.#name(why)
+    this.#believed = false
+  }
+
+  #name(obstacle: string): void {
+    if (obstacle !== this.#obstacle) this.#log.warn(`sessions are not ${this.#purpose}: ${obstacle}`)
+    this.#obstacle = obstacle
+  }
+
+  #prove(): void {
+    const connection = this.#connection
+    if (connection?.tracked !== true) return
+    const until = this.#clock.now() + this.#heartbeat
+    const proofs = this.#listeners.map(({ listener }) => listener.beginProof())
+    const complete = (): void => {
+      if (this.#connection !== connection) return
+      for (const proof of proofs) proof(until)
+      this.#silence.refresh()
+      if (!this.#believed) this.#log.info(`sessions are ${this.#purpose}`)
+      this.#believed = true
+      this.#obstacle = null
+    }
+    // A question that fails does so because its connection is lost.
+    this.#line.ping().then(complete, () => undefined)
+  }
+
+  /** The keys of which something became; `null` when the whole database was emptied. */
+  #hear(keys: readonly Buffer[] | null): void {
+    if (keys === null) {
+      for (const { listener } of this.#listeners) listener.clear()
+      return
+    }
+    for (const bytes of keys) {
+      const key = bytes.toString()
+      for (const { prefix, listener } of this.#listeners) {
+        if (key.startsWith(prefix)) listener.evict(key.slice(prefix.length))
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#pulse)
+    clearTimeout(this.#silence)
+    this.#main.off('close', this.#lose)
+    this.#main.off('ready', this.#startOver)
+    this.#believed = false
+    this.#lose()
+    await closeRedis(this.#line)
+  }
+}
+
+/** The id that a server gives itself at each start; `null` when it tells none. */
+async function runIdOf(connection: Redis): Promise<string | null> {
+  return /^run_id:(\w+)/m.exec(await connection.info('server'))?.[1] ?? null
+}

@@ -1,0 +1,62 @@
+/**
+ * `created_at` and every other time that people read: `YYYY-MM-DD HH:MM:SS` in the configured time zone
+ * ("Session token record"). Records of other programs may hold an ISO 8601 form, which is read too.
+ */
+export interface TimestampFormat {
+  /** Milliseconds since the epoch as text. */
+  write(timestamp: number): string
+  /** Text as milliseconds since the epoch; `null` when it is no time. A text without an offset is in the configured zone. */
+  read(text: string): number | null
+  /** A text of any form that is read, as `write` writes it: such texts sort by age. `null` when it is no time. */
+  normalize(text: string): string | null
+  /** `YYYY-MM-DD` of a moment. */
+  day(timestamp: number): string
+}
+
+const OWN_FORM = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
+const FORM = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$/
+
+export function createTimestampFormat(timeZone: string): TimestampFormat {
+  // The Swedish locale writes `YYYY-MM-DD HH:MM:SS`.
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  })
+  const write = (timestamp: number): string => format.format(timestamp)
+
+  /** The zone's offset from UTC at a moment, in milliseconds. */
+  const offsetAt = (timestamp: number): number => {
+    const wholeSecond = Math.floor(timestamp / 1000) * 1000
+    return Date.parse(`${write(wholeSecond).replace(' ', 'T')}Z`) - wholeSecond
+  }
+
+  function read(text: string): number | null {
+    const parts = FORM.exec(text)
+    if (parts === null) return null
+    const [, year, month, day, hour, minute, second, , zone] = parts
+    const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone ?? 'Z'}`)
+    if (Number.isNaN(wall)) return null
+    if (zone !== undefined) return wall
+    // Two looks settle the offset on both sides of a change of clocks.
+    const guess = wall - offsetAt(wall)
+    return wall - offsetAt(guess)
+  }
+
+  return {
+    write,
+    day: timestamp => write(timestamp).slice(0, 'YYYY-MM-DD'.length),
+    read,
+    normalize(text) {
+      // Most records are ours, and a session list reads many of them.
+      if (OWN_FORM.test(text)) return text
+      const timestamp = read(text)
+      return timestamp === null ? null : write(timestamp)
+    },
+  }
+}

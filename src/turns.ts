@@ -1,0 +1,35 @@
+import { Refusal } from './refusal.ts'
+
+/** Runs work when its turn comes. Refuses with `BUSY` when too many wait. */
+export type Turns = <T>(work: () => Promise<T>) => Promise<T>
+
+/** Turns for `atOnce` works at a time, first come, first served, with `waiting` more in line. */
+export function createTurns(atOnce: number, waiting: number): Turns {
+  const line: (() => void)[] = []
+  let running = 0
+
+  async function begin(): Promise<void> {
+    if (running < atOnce) {
+      running += 1
+      return
+    }
+    if (line.length >= waiting) throw new Refusal('BUSY', { retryAfter: 1 })
+    // Whoever ends hands its turn over, so nobody who comes in between can take it.
+    await new Promise<void>(resolve => line.push(resolve))
+  }
+
+  function end(): void {
+    const next = line.shift()
+    if (next === undefined) running -= 1
+    else next()
+  }
+
+  return async work => {
+    await begin()
+    try {
+      return await work()
+    } finally {
+      end()
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import type { PassAuthorization } from '../../config/schema/upstreams.ts'
+import type { Verdict } from '../../gate/rules.ts'
+import type { Session } from '../../side/side.ts'
+import type { OwnTokens } from '../../token/own.ts'
+import { isDroppedFromRequests, namedByConnection, remembering, reservedForm } from './names.ts'
+
+/** What of a caller's request decides about the headers that go on. */
+export interface IncomingRequest {
+  /** Names and values in turn, as they arrived. */
+  rawHeaders: readonly string[]
+  /** The value of `Connection`. */
+  connection: string | undefined
+  verdict: Verdict
+  session: Session | null
+  id: string
+  /** Where the caller is, as the edge believes it: the socket, or a chain of trusted proxies. */
+  ip: string
+  protocol: string
+  /** The host that the caller asked for; `''` for HTTP/1.0 without one. */
+  host: string
+  httpVersion: string
+}
+
+export interface HeaderPolicy {
+  /** The value of `Host`. */
+  host: string
+  /** Whether the headers that carry tokens go on, ours in them or not; with `bare` ours go on without a scheme. */
+  passAuthorization: PassAuthorization
+  /** Whether `Via` names the gateway. */
+  via: boolean
+}
+
+/** What happens to a header, by its name alone. */
+type Fate = 'keep' | 'drop' | 'authorization' | 'token' | 'cookie'
+
+type JudgedTokens = Pick<OwnTokens, 'isIn' | 'bareOf'>
+
+export type RequestHeaders = (request: IncomingRequest, policy: HeaderPolicy) => string[]
+
+/**
+ * Makes the headers of upstream requests: names and values in turn, `host` first, then what the client sent and may
+ * send, ours last. `tokenHeader` is the lower-case name of the header that carries the token.
+ */
+export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedTokens): RequestHeaders {
+  const fateOf = createFates(tokenHeader)
+
+  /** What goes on of the authorization of a request without a session; `null` for nothing. */
+  function judged(value: string, pass: 'off' | 'bare'): string | null {
+    if (pass === 'bare') return ownTokens.bareOf(value)
+    return ownTokens.isIn(value) ? null : value
+  }
+
+  return (request, policy) => {
+    const { passAuthorization: pass } = policy
+    const { rawHeaders, session } = request
+    const named = namedByConnection(request.connection)
+    const passed = passedFates(request, pass)
+    const isJudged = session === null && pass !== 'on'
+    const headers = ['host', policy.host]
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const name = rawHeaders[i]!
+      const fate = fateOf(name)
+      if (!passed[fate]) continue
+      if (named !== null && fate === 'keep' && named.has(name.toLowerCase())) continue
+      const value = rawHeaders[i + 1]!
+      const passedOn = isJudged && (fate === 'authorization' || fate === 'token') ? judged(value, pass) : value
+      if (passedOn !== null) headers.push(name, passedOn)
+    }
+    if (pass === 'bare' && session !== null) headers.push(tokenHeader, session.token)
+    addOurs(headers, request, policy.via)
+    return headers
+  }
+}
+
+function createFates(tokenHeader: string): (name: string) => Fate {
+  const reservedToken = reservedForm(tokenHeader)
+  return remembering(name => {
+    const reserved = reservedForm(name)
+    // `Host` is set by the upstream's option, first of all.
+    if (reserved === 'host' || isDroppedFromRequests(name)) return 'drop'
+    if (reserved === reservedToken) return 'token'
+    if (reserved === 'authorization') return 'authorization'
+    return reserved === 'cookie' ? 'cookie' : 'keep'
+  })
+}
+
+function passedFates({ session, verdict }: IncomingRequest, pass: PassAuthorization): Record<Fate, boolean> {
+  // An OPTIONS request passed without a session only because of its method: it carries nothing that authenticates.
+  const isOptions = verdict.rule === 2
+  return {
+    keep: true,
+    drop: false,
+    // Where no session was needed a backend may have an authorization of its own: what is not ours is passed.
+    authorization: !isOptions && (pass !== 'off' || session === null),
+    token: !isOptions && (pass === 'on' || session === null),
+    cookie: !isOptions,
+  }
+}
+
+function addOurs(headers: string[], request: IncomingRequest, via: boolean): void {
+  const { session, id, ip, protocol, host, httpVersion } = request
+  headers.push('x-forwarded-for', ip, 'x-forwarded-proto', protocol)
+  if (host !== '') headers.push('x-forwarded-host', host)
+  headers.push('x-forwarded-port', portOf(host, protocol), 'x-request-id', id, 'trace_id', id)
+  // RFC 9110 7.6.3: behind those of the client, with the version that the client spoke. A gateway may leave its answers
+  // without one, and ours are: nothing that reads them is helped by it.
+  if (via) headers.push('via', httpVersion === '1.1' ? '1.1 dualgate' : `${httpVersion} dualgate`)
+  if (session !== null) headers.push('x-login-id', session.record.user_id, 'x-login-type', session.record.type)
+}
+
+const PORT = /:(\d{1,5})$/
+
+const portOf = (host: string, protocol: string): string => PORT.exec(host)?.[1] ?? (protocol === 'https' ? '443' : '80')

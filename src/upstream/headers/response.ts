@@ -1,0 +1,93 @@
+import { isCors, isDroppedFromResponses, namedByConnection, remembering } from './names.ts'
+
+export interface ResponseHead {
+  /** Names and values in turn; several `Set-Cookie` stay several. */
+  headers: string[]
+  /** Whether the upstream says how long the body is. */
+  hasLength: boolean
+}
+
+export interface ResponseCircumstances {
+  status: number
+  /** What the gateway itself says to the caller (CORS, request id): it replaces what the upstream says of the same name. */
+  ours: Readonly<Record<string, number | string | string[] | undefined>>
+  /** Whether the upstream decides which pages may read the answer; else what it says of that is dropped. */
+  passCors: boolean
+  /** Whether a trailer section can follow the body: the caller speaks HTTP/1.1, and the answer has a body. */
+  mayTrail: boolean
+}
+
+/** Fields that add to each other instead of replacing: a cache has to see the upstream's `Vary` and ours. */
+const ADDING = new Set(['vary', 'set-cookie'])
+
+/** What a trailer section must not bring after the head was judged (RFC 9110 6.5.1). */
+const HEAD_ONLY = /^(?:content-|set-cookie$|authorization$|host$|cache-control$|location$|trailer$)/
+
+/** Names that decide something, in lower case, beside those that go or stay. */
+const SPECIAL = new Set(['connection', 'transfer-encoding', 'trailer', 'content-length'])
+
+const judge = remembering(name => {
+  const lower = name.toLowerCase()
+  const isSpecial = SPECIAL.has(lower)
+  return { lower, isDropped: isDroppedFromResponses(name) && !isSpecial, isSpecial, isCors: isCors(name) }
+})
+
+/**
+ * Makes a caller's response head of an upstream's raw one. Throws on a transfer coding that is not plain `chunked`:
+ * the body would arrive in a coding that nobody announces any more.
+ */
+export function responseHead(raw: readonly string[], circumstances: ResponseCircumstances): ResponseHead {
+  const { status, ours, passCors, mayTrail } = circumstances
+  const headers: string[] = []
+  const special: Record<string, string> = {}
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!
+    const { lower, isDropped, isSpecial, isCors } = judge(name)
+    if (isDropped || (isCors && !passCors)) continue
+    const value = raw[i + 1]!
+    if (isSpecial) special[lower] = special[lower] === undefined ? value : `${special[lower]},${value}`
+    else if (ours[lower] === undefined || ADDING.has(lower)) headers.push(name, value)
+  }
+  const length = special['content-length']
+  // RFC 9110 8.6: none with 204.
+  if (length !== undefined && status !== 204) headers.push('Content-Length', length)
+  const isChunked = requireChunked(special['transfer-encoding'])
+  if (special.trailer !== undefined && isChunked && mayTrail) headers.push('Trailer', special.trailer)
+  const named = namedByConnection(special.connection)
+  const kept = named === null ? headers : withoutNamed(headers, named)
+  addOurs(kept, ours)
+  return { headers: kept, hasLength: length !== undefined }
+}
+
+function withoutNamed(headers: readonly string[], named: ReadonlySet<string>): string[] {
+  const kept: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!named.has(headers[i]!.toLowerCase())) kept.push(headers[i]!, headers[i + 1]!)
+  }
+  return kept
+}
+
+function addOurs(headers: string[], ours: ResponseCircumstances['ours']): void {
+  for (const name in ours) {
+    const value = ours[name]
+    if (Array.isArray(value)) for (const one of value) headers.push(name, one)
+    else if (value !== undefined) headers.push(name, String(value))
+  }
+}
+
+function requireChunked(coding: string | undefined): boolean {
+  if (coding === undefined) return false
+  if (coding.trim().toLowerCase() !== 'chunked') throw new Error('a response in a transfer coding other than chunked')
+  return true
+}
+
+/** The trailer fields that may follow, as name and value pairs. */
+export function responseTrailers(raw: readonly string[]): [string, string][] {
+  const trailers: [string, string][] = []
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!
+    if (isDroppedFromResponses(name) || HEAD_ONLY.test(name.toLowerCase())) continue
+    trailers.push([name, raw[i + 1]!])
+  }
+  return trailers
+}

@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import { LOGIN_TYPES, type LoginType } from '../../src/session.ts'
+import type { StoreTest, StoreUnderTest } from './contract.ts'
+import { asCreatedAt, usersOnline } from './contract-online.ts'
+import { freshToken, record } from './contract-world.ts'
+
+/** Steps of time are far apart from lifetimes that end half-way between them, so that slack never decides. */
+const STEP = 20_000
+const HALF = STEP / 2
+const USERS = ['u', 'u:v', 'w', 'ada']
+const NAMES = ['Ada', 'ada lovelace', '李雷', '', 'Grace']
+const KEYWORDS = ['a', 'ADA', 'ada l', '雷', 'gr', 'w', 'u:v', 'lovelac']
+
+interface Modelled {
+  token: string
+  type: LoginType
+  user: string
+  name: string
+  createdAt: string
+  endsAt: number
+}
+
+/** Who is online, in the simplest form: a list of all sessions ever. */
+class Model {
+  now = 0
+  sessions: Modelled[] = []
+  logins = 0
+
+  live(type: LoginType): Modelled[] {
+    return this.sessions.filter(session => session.type === type && session.endsAt > this.now)
+  }
+
+  /** The newest live session of each user, the newest first. */
+  newest(type: LoginType): Modelled[] {
+    const sorted = this.live(type).toSorted((a, b) => compare(b.createdAt, a.createdAt) || compare(b.token, a.token))
+    const newest = sorted.filter((session, i) => sorted.findIndex(({ user }) => user === session.user) === i)
+    return newest.toSorted((a, b) => compare(b.createdAt, a.createdAt) || compare(a.user, b.user))
+  }
+
+  found(type: LoginType, keyword: string): string[] {
+    return this.newest(type)
+      .filter(({ user, name }) => user === keyword || name.toLowerCase().includes(keyword.toLowerCase()))
+      .map(({ user }) => user)
+  }
+
+  tally(type: LoginType): number[] {
+    const live = this.live(type)
+    const sizes = USERS.map(user => live.filter(session => session.user === user).length)
+    return [sizes.filter(size => size > 0).length, live.length, Math.max(...sizes)]
+  }
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const step = fc.record({
+  verb: fc.constantFrom('add', 'add', 'add', 'remove', 'removeAll', 'renew', 'wait', 'reindex'),
+  type: fc.constantFrom(...LOGIN_TYPES),
+  user: fc.constantFrom(...USERS),
+  name: fc.constantFrom(...NAMES),
+  /** Which of the live sessions of the side. */
+  pick: fc.nat({ max: 5 }),
+  steps: fc.integer({ min: 1, max: 4 }),
+  /** Seconds before now that the record says it was created. */
+  ago: fc.integer({ min: 0, max: 3 }),
+})
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+/** After any sequence of verbs the view of a store is what a list in memory says. */
+export async function onlineModelLaw(test: StoreTest): Promise<void> {
+  await test('after any sequence of verbs the view shows who is online', async (t, world) => {
+    const [start, before] = [world.clock.now(), new Model()]
+    let [runs, logins] = [0, 0]
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async steps => {
+        for (const type of LOGIN_TYPES) {
+          for (const user of USERS) await world.store.sessions.removeAll(type, user)
+        }
+        const model = new Model()
+        model.now = before.now
+        for (const step of steps) {
+          await take(world, model, start, step)
+          before.now = model.now
+          if (step.verb === 'wait') await compareView(world, model)
+        }
+        logins += model.logins
+        await compareView(world, model)
+        runs++
+      }),
+      { numRuns: 25 },
+    )
+    t.ok(runs >= 25)
+    const counts = await Promise.all(LOGIN_TYPES.map(type => world.store.online.loginsSince(type, start)))
+    t.equal(
+      counts.reduce((sum, count) => sum + count, 0),
+      logins,
+    )
+  })
+}
+
+async function take(world: StoreUnderTest, model: Model, start: number, step: Step): Promise<void> {
+  const { type, user, name } = step
+  const { sessions, online } = world.store
+  const endsAt = world.clock.now() + step.steps * STEP - HALF
+  const modelEndsAt = model.now + step.steps * STEP - HALF
+  const picked = model.live(type).at(-1 - step.pick)
+  switch (step.verb) {
+    case 'add': {
+      const token = freshToken()
+      const createdAt = asCreatedAt(start + model.now - step.ago * 1000)
+      const created = { ...record(type, user, { username: name }), created_at: createdAt }
+      await sessions.add(type, token, created, endsAt)
+      model.sessions.push({ token, type, user, name, createdAt, endsAt: modelEndsAt })
+      model.logins++
+      break
+    }
+    case 'remove':
+      if (picked === undefined) break
+      await sessions.remove(type, picked.user, picked.token)
+      picked.endsAt = 0
+      break
+    case 'removeAll':
+      await sessions.removeAll(type, user)
+      for (const session of model.live(type)) if (session.user === user) session.endsAt = 0
+      break
+    case 'renew':
+      if (picked === undefined) break
+      await sessions.renew(type, picked.user, picked.token, endsAt)
+      picked.endsAt = modelEndsAt
+      break
+    case 'reindex':
+      expect(await online.reindex(type, () => undefined), model.live(type).length, 'reindex')
+      break
+    case 'wait':
+      await world.fastForward(step.steps * STEP)
+      model.now += step.steps * STEP
+  }
+}
+
+async function compareView(world: StoreUnderTest, model: Model): Promise<void> {
+  for (const type of LOGIN_TYPES) {
+    const { users, tokens, maxTokensPerUser } = await world.store.online.tally(type)
+    expect([users, tokens, maxTokensPerUser], model.tally(type), `tally ${type}`)
+    const everybody = model.newest(type).map(({ user }) => user)
+    expect(await usersOnline(world, '', type), everybody, `page ${type}`)
+    for (const [i, user] of everybody.entries()) {
+      const page = await world.store.online.page(type, { offset: i, limit: 1 })
+      expect(page, { total: everybody.length, userIds: [user] }, `page ${type} ${i}`)
+    }
+    for (const keyword of KEYWORDS) {
+      expect(await usersOnline(world, keyword, type), model.found(type, keyword), `keyword ${keyword} ${type}`)
+    }
+  }
+}
+
+function expect(actual: unknown, expected: unknown, what: string): void {
+  const [is, should] = [JSON.stringify(actual), JSON.stringify(expected)]
+  if (is !== should) throw new Error(`${what}: ${is} instead of ${should}`)
+}

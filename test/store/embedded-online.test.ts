@@ -1,0 +1,212 @@
+import { open, type RootDatabase } from 'lmdb'
+import t from 'tap'
+import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import type { StoreUnderTest } from './contract.ts'
+import { asCreatedAt, enter, usersOnline } from './contract-online.ts'
+import { MINUTE } from './contract-world.ts'
+
+const START = Date.UTC(2025, 0, 31, 12)
+const DAY = 86_400_000
+const HOUR = 3_600_000
+
+interface World extends StoreUnderTest {
+  store: EmbeddedStore
+  folder: string
+  clock: { timestamp: number; now(): number }
+}
+
+async function openAt(folder: string, timestamp = START): Promise<World> {
+  const clock = { timestamp, now: () => clock.timestamp }
+  const store = await openEmbeddedStore(folder, clock, 30_000)
+  const fastForward = async (ms: number) => {
+    clock.timestamp += ms
+  }
+  return { store, clock, folder, fastForward, close: () => store.close() }
+}
+
+/** Changes the rows of a table behind the store's back, while it is closed, and opens it again. */
+async function behind(world: World, change: (root: RootDatabase) => void): Promise<World> {
+  await world.store.sweep()
+  await world.store.close()
+  const root = open({ path: `${world.folder}/sessions.mdb`, noSubdir: true, maxDbs: 32 })
+  await root.transaction(() => change(root))
+  await root.close()
+  return openAt(world.folder, world.clock.timestamp)
+}
+
+const tableOf = (root: RootDatabase, name: string) =>
+  root.openDB<string, Buffer>(name, { encoding: 'string', keyEncoding: 'binary' })
+
+const everyThird = (root: RootDatabase, name: string): void => {
+  const table = tableOf(root, name)
+  for (const [i, key] of Array.from(table.getKeys({ start: Buffer.from([0]) })).entries()) {
+    if (i % 3 === 0) table.removeSync(key)
+  }
+}
+
+await t.test('any place in the order is found, whether people came in one second or over years', async t => {
+  const world = await openAt(t.testdir())
+  t.teardown(() => world.close())
+  const ages = [0, 1000, 15_000, 16_000, 17_000, HOUR, HOUR + 1000, 5 * HOUR, DAY, 12 * DAY, 13 * DAY, 400 * DAY]
+  const logins = Array.from({ length: 1200 }, (_, i) => ({ userId: `u${i}`, ago: ages[(i * i) % ages.length] ?? 0 }))
+  logins.push({ userId: 'first', ago: START - 1000 })
+  await Promise.all(logins.map(({ userId, ago }) => enter(world, userId, { ago })))
+  const leavers = logins.filter((_, i) => i % 5 === 0)
+  await Promise.all(leavers.map(({ userId }) => world.store.sessions.removeAll('BUSINESS', userId)))
+  const expected = logins
+    .filter((_, i) => i % 5 !== 0)
+    .toSorted((a, b) => a.ago - b.ago || (a.userId < b.userId ? -1 : 1))
+    .map(({ userId }) => userId)
+  for (let offset = 0; offset < expected.length; offset += 7) {
+    const { total, userIds } = await world.store.online.page('BUSINESS', { offset, limit: 9 })
+    t.equal(total, expected.length)
+    t.strictSame(userIds, expected.slice(offset, offset + 9), `from ${offset} on`)
+  }
+})
+
+await t.test('a record whose creation is no time counts as the oldest login, and on no day', async t => {
+  const world = await openAt(t.testdir())
+  t.teardown(() => world.close())
+  await enter(world, 'a', { ago: START })
+  for (const [userId, created_at] of [
+    ['b', 'yesterday'],
+    ['c', ''],
+    ['d', '9999-99-99 99:99:99'],
+  ] as const) {
+    await world.store.sessions.add(
+      'BUSINESS',
+      userId,
+      { user_id: userId, type: 'BUSINESS', created_at, extra: {} },
+      Infinity,
+    )
+  }
+  t.strictSame((await usersOnline(world)).toSorted(), ['a', 'b', 'c', 'd'])
+  t.strictSame((await usersOnline(world)).slice(1), ['a', 'b', 'c'])
+  t.strictSame(await world.store.online.loginsOn('BUSINESS', ['yesterday', '']), [0, 0])
+})
+
+await t.test('logins are remembered by the minute for a day, and by the day for eight', async t => {
+  const world = await openAt(t.testdir())
+  t.teardown(() => world.close())
+  const { online } = world.store
+  const since = (ago: number) => online.loginsSince('BUSINESS', world.clock.now() - ago)
+  for (let i = 0; i < 3; i++) {
+    for (let n = 0; n <= i; n++) await enter(world, 'a', { lifetime: MINUTE })
+    await world.fastForward(10 * MINUTE)
+  }
+  t.equal(await since(5 * MINUTE), 0)
+  t.equal(await since(10 * MINUTE), 3)
+  t.equal(await since(20 * MINUTE), 5)
+  t.equal(await since(HOUR), 6)
+  await world.fastForward(DAY - 30 * MINUTE)
+  await world.store.sweep()
+  t.equal(await since(DAY), 6)
+  t.equal(await since(DAY - 10 * MINUTE), 5)
+  await world.fastForward(DAY)
+  t.equal(await since(DAY), 0)
+  await world.fastForward(6 * DAY)
+  await world.store.sweep()
+  t.strictSame(await online.loginsOn('BUSINESS', [asCreatedAt(START).slice(0, 10)]), [6])
+  await world.fastForward(3 * DAY)
+  t.strictSame(await online.loginsOn('BUSINESS', [asCreatedAt(START).slice(0, 10)]), [0])
+})
+
+await t.test('a keyword that very many have finds a thousand of them', async t => {
+  const world = await openAt(t.testdir())
+  t.teardown(() => world.close())
+  const extra = { username: 'bananarama', nickname: 'Anna' }
+  await Promise.all(Array.from({ length: 1200 }, (_, i) => enter(world, `u${i}`, { extra })))
+  await enter(world, 'anna')
+  for (const keyword of ['banana', 'bananarama']) {
+    const { total, userIds } = await world.store.online.page('BUSINESS', { offset: 990, limit: 20, keyword })
+    t.strictSame([total, userIds.length], [1000, 10], keyword)
+  }
+  t.ok((await usersOnline(world, 'anna')).includes('anna'), 'the exact user id is found before all others')
+})
+
+await t.test(
+  'when more have expired than a question removes, the sweep brings the counts down to the truth',
+  async t => {
+    const world = await openAt(t.testdir())
+    t.teardown(() => world.close())
+    await Promise.all(
+      Array.from({ length: 1500 }, (_, i) => enter(world, `u${i}`, { lifetime: i < 1300 ? MINUTE : HOUR })),
+    )
+    await world.fastForward(MINUTE)
+    t.equal((await world.store.online.tally('BUSINESS')).tokens, 500)
+    t.equal((await world.store.online.tally('BUSINESS')).tokens, 200)
+    t.equal((await usersOnline(world)).length, 200)
+  },
+)
+
+await t.test('names leave the index a week after the last session', async t => {
+  const world = await openAt(t.testdir())
+  await enter(world, 'a', { extra: { username: 'Ada' }, lifetime: MINUTE })
+  await world.fastForward(MINUTE)
+  await world.store.sweep()
+  await world.fastForward(7 * DAY)
+  // Before the sweep removes the old names the user is back with others.
+  await enter(world, 'a', { extra: { username: 'Grace' }, lifetime: MINUTE })
+  await world.store.sweep()
+  t.strictSame(await usersOnline(world, 'grace'), ['a'])
+  await world.store.sessions.removeAll('BUSINESS', 'a')
+  await world.fastForward(7 * DAY)
+  await world.store.sweep()
+  const again = await behind(world, root => {
+    const names = tableOf(root, 'names')
+    t.strictSame(
+      [...names.getKeys({ start: Buffer.from([0]) })].map(key => names.get(key)),
+      [''],
+    )
+  })
+  await again.close()
+})
+
+for (const table of ['members', 'people', 'online', 'names']) {
+  await t.test(`a view that has lost rows of the table ${table} is built anew`, async t => {
+    const first = await openAt(t.testdir())
+    for (let i = 0; i < 700; i++) {
+      await enter(first, `u${i % 600}`, { ago: i * 1000, extra: { username: `name ${i % 600}` } })
+    }
+    await enter(first, 'c', { type: 'CONSUMER' })
+    const [all, tally, named] = [
+      await usersOnline(first),
+      await first.store.online.tally('BUSINESS'),
+      await usersOnline(first, 'me 5'),
+    ]
+    const second = await behind(first, root => everyThird(root, table))
+    t.teardown(() => second.close())
+    t.equal(await second.store.online.reindex('BUSINESS', () => undefined), 700)
+    t.equal(await second.store.online.reindex('CONSUMER', () => undefined), 1)
+    t.strictSame(await usersOnline(second), all)
+    t.strictSame(await second.store.online.tally('BUSINESS'), tally)
+    t.strictSame(await usersOnline(second, 'me 5'), named)
+    for (const userId of all) await second.store.sessions.removeAll('BUSINESS', userId)
+    t.strictSame(await second.store.online.tally('BUSINESS'), { users: 0, tokens: 0, maxTokensPerUser: 0 })
+  })
+}
+
+await t.test('what the view has too much of goes when it is built anew', async t => {
+  const first = await openAt(t.testdir())
+  for (let i = 0; i < 300; i++) await enter(first, `u${i}`, { ago: i * 1000, extra: { username: `name ${i}` } })
+  const second = await behind(first, root => everyThird(root, 'tokens'))
+  t.teardown(() => second.close())
+  t.equal(await second.store.online.reindex('BUSINESS', () => undefined), 200)
+  t.equal((await usersOnline(second)).length, 200)
+  for (const userId of await usersOnline(second))
+    t.equal((await second.store.sessions.tokens('BUSINESS', userId)).length, 1)
+})
+
+await t.test('building anew that was interrupted can be run again', async t => {
+  const first = await openAt(t.testdir())
+  for (let i = 0; i < 300; i++) await enter(first, `u${i}`)
+  const second = await behind(first, root => everyThird(root, 'online'))
+  t.teardown(() => second.close())
+  let steps = 0
+  const interrupt = () => {
+    if (++steps === 4) throw new Error('interrupted')
+  }
+  await t.rejects(second.store.online.reindex('BUSINESS', interrupt), /interrupted/)
+  t.equal(await second.store.online.reindex('BUSINESS', () => undefined), 300)
+  t.equal((await usersOnline(second)).length, 300)
+})

@@ -1,0 +1,185 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import sm from 'sm-crypto'
+import type { Test } from 'tap'
+import { stringify } from 'yaml'
+import { addAccount } from '../../src/account/file/source.ts'
+import { systemClock } from '../../src/clock.ts'
+import { loadSettings } from '../../src/config/load.ts'
+import type { Settings } from '../../src/config/schema/settings.ts'
+import { createGateway, type Gateway } from '../../src/gateway.ts'
+import { createLog } from '../../src/log.ts'
+import type { LoginType } from '../../src/session.ts'
+import { type OpenedStore, openStore } from '../../src/store/open.ts'
+import { createTimestampFormat } from '../../src/timestamp.ts'
+import { type RedisServer, redisAvailable, startRedis } from '../store/redis-server.ts'
+import { type Answer, type Call, call } from './client.ts'
+import { expectSecrecy } from './secrecy.ts'
+import { type Recorder, startUpstream } from './upstream.ts'
+
+export type StoreKind = 'embedded' | 'redis'
+
+export interface WorldOptions {
+  profile?: 1 | 2
+  store?: StoreKind
+  /** Whether Redis is away when the gateway starts. */
+  redisDown?: boolean
+  /** Merged over the configuration file, section by section. */
+  config?: Record<string, any>
+  environment?: Record<string, string>
+  /** Entries beside the recording upstream, which has `/api`. */
+  upstreams?: Record<string, any>[]
+}
+
+/** A running gateway as operators start it, from a configuration file, with a recording upstream behind it. */
+export interface World {
+  profile: 1 | 2
+  kind: StoreKind
+  settings: Settings
+  gateway: Gateway
+  /** Base URLs of the public and the internal listener. */
+  url: string
+  internal: string
+  upstream: Recorder
+  /** A second opening of the gateway's store, as another program would have. */
+  store: OpenedStore
+  redis: RedisServer | null
+  /** Everything that was logged, one JSON text per line. */
+  log: string[]
+  folder: string
+  get(path: string, token?: string): Promise<Answer>
+  post(path: string, body?: unknown, token?: string): Promise<Answer>
+  call(options: Call): Promise<Answer>
+  /** One operation through the internal listener. */
+  operate(side: 'business' | 'consumer', operation: string, body?: unknown): Promise<any>
+  /** A captcha and its answer. */
+  captcha(section?: 'b' | 'c'): Promise<{ id: string; answer: string }>
+  /** The body of a login request that would succeed: a fresh captcha and the encrypted password. */
+  credentials(username?: string, password?: string): Promise<Record<string, string>>
+  /** A B-side token by the whole login. */
+  signIn(username?: string, password?: string): Promise<string>
+  /** Ends everything; throws when the log has told a secret. */
+  close(): Promise<void>
+}
+
+export const ADMIN = { username: 'admin', password: 'correct horse 1' }
+
+export async function openWorld(options: WorldOptions = {}): Promise<World> {
+  const { profile = 1, store: kind = 'embedded', config = {}, environment = {} } = options
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-'))
+  const redis = kind === 'redis' ? await startRedis() : null
+  if (options.redisDown) await redis?.kill()
+  const upstream = await startUpstream()
+  const file = join(folder, 'gateway.yaml')
+  const written = {
+    profile,
+    listen: { host: '127.0.0.1', port: 0 },
+    internal: { port: 0 },
+    data: join(folder, 'data'),
+    store: redis === null ? {} : { kind: 'redis', redis: { url: redis.url } },
+    upstreams: [...(options.upstreams ?? []), { name: 'recorder', match: '/api', target: upstream.url }],
+    ...config,
+    login: { rate_limit: 'off', ...config.login },
+  }
+  writeFileSync(file, stringify(written))
+  writeFileSync(join(folder, 'permissions.yaml'), stringify({ roles: { operator: ['sys:session:page'] } }))
+  await addAccount(join(folder, 'accounts.yaml'), { ...ADMIN, id: '1', nickname: 'Admin', roles: ['SUPER_ADMIN'] })
+  const settings = loadSettings(file, environment, folder)
+  const log: string[] = []
+  const logger = createLog('trace', { write: line => void log.push(line) })
+  const gateway = await createGateway(settings, { log: logger })
+  const { public: url, internal } = await gateway.listen()
+  const store = await openStore(settings.store, settings.data, systemClock, logger, undefined, false, {
+    timestamps: createTimestampFormat(settings.timezone),
+    captchaKey: settings.login.captcha.key,
+  })
+
+  const world: World = {
+    profile,
+    kind,
+    settings,
+    gateway,
+    url,
+    internal,
+    upstream,
+    store,
+    redis,
+    log,
+    folder,
+    call: options => call(url, options),
+    get: (path, token) => call(url, { path, ...(token !== undefined && { token }) }),
+    post: (path, body, token) => call(url, { method: 'POST', path, body, ...(token !== undefined && { token }) }),
+    operate: async (side, operation, body = {}) =>
+      (
+        await call(internal, {
+          method: 'POST',
+          path: `/operations/v1/${side}/${operation}`,
+          token: settings.internal.secret,
+          body,
+        })
+      ).json(),
+    async captcha(section = 'b') {
+      const { captcha_id } = (await world.get(`/api/v1/public/${section}/captcha`)).json().data
+      const type: LoginType = section === 'b' ? 'BUSINESS' : 'CONSUMER'
+      const answer = await store.captchas.take(type, captcha_id)
+      if (answer === null) throw new Error('the captcha is not in the store')
+      await store.captchas.put(type, captcha_id, answer, Date.now() + 60_000)
+      return { id: captcha_id, answer }
+    },
+    async credentials(username = ADMIN.username, password = ADMIN.password) {
+      const { id, answer } = await world.captcha()
+      const publicKey = (await world.get(sm2KeyPath(profile))).json().data
+      return {
+        captcha_id: id,
+        captcha_value: answer,
+        username,
+        password: sm.sm2.doEncrypt(password, publicKey, 1),
+      }
+    },
+    async signIn(username, password) {
+      const answer = (await world.post('/api/v1/public/b/login', await world.credentials(username, password))).json()
+      if (answer.success !== true) throw new Error(`login failed: ${JSON.stringify(answer)}`)
+      return answer.data.token
+    },
+    async close() {
+      await gateway.close()
+      await store.close()
+      await upstream.close()
+      await redis?.stop()
+      rmSync(folder, { recursive: true, force: true })
+      expectSecrecy(log, {
+        'the key of the tokens': settings.jwt.secret_key,
+        'the internal secret': settings.internal.secret,
+        'the SM2 key': settings.login.sm2.private_key,
+        'a password': ADMIN.password,
+      })
+    },
+  }
+  return world
+}
+
+export const sm2KeyPath = (profile: 1 | 2): string =>
+  profile === 1 ? '/api/v1/public/b/sm2/public-key' : '/api/v1/public/b/sm2-public-key'
+
+/** A login id that no other test uses. */
+export const someone = (): string => `u${randomBytes(6).toString('hex')}`
+
+/** Runs a suite once per profile and per store; a store whose server is missing is left out, and said so. */
+export function inEveryWorld(
+  t: Test,
+  suite: (t: Test, world: World) => Promise<void>,
+  options: WorldOptions = {},
+): void {
+  for (const profile of [1, 2] as const) {
+    for (const store of ['embedded', 'redis'] as const) {
+      const skip = store === 'redis' && !redisAvailable() ? 'LEFT OUT: no redis-server on PATH and no REDIS_URL' : false
+      t.test(`profile ${profile}, ${store} store`, { skip }, async t => {
+        const world = await openWorld({ ...options, profile, store })
+        t.teardown(() => world.close())
+        await suite(t, world)
+      })
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Test } from 'tap'
+
+/* The image of the Dockerfile, made without an engine: what it copies is copied, from the built tree. */
+
+export const ROOT = resolve(import.meta.dirname, '../..')
+export const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+/** The instructions of the Dockerfile's stages, one list for each. */
+export const STAGES = textOf('Dockerfile')
+  .split(/^(?=FROM )/m)
+  .slice(1)
+  .map(stage => [...stage.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name, rest]) => ({ name: name!, rest: rest! })))
+const IMAGE = STAGES.at(-1)!
+export const instructionOf = (name: string): string => IMAGE.find(instruction => instruction.name === name)!.rest
+
+/** A folder with what the image holds below /app, but the folders that are written to. */
+export function buildImage(t: Test): string {
+  const folder = temporaryFolder(t, 'image')
+  for (const { name, rest } of IMAGE) if (name === 'COPY') copyInto(folder, rest.split(' '))
+  return folder
+}
+
+export function temporaryFolder(t: Test, name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `dualgate-${name}-`))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function copyInto(folder: string, words: string[]): void {
+  const [to, ...sources] = words.filter(word => !word.startsWith('--')).reverse()
+  for (const source of sources) {
+    const file = source.replace('/app/', '')
+    if (file === 'node_modules') copyDependencies(folder)
+    else cpSync(join(ROOT, file), join(folder, to === './' ? file : to!), { recursive: true, filter: isShipped })
+  }
+}
+
+const isShipped = (file: string): boolean => !/config\/(accounts|consumers)\.yaml$/.test(file)
+
+/** What `npm prune --omit=dev` leaves. */
+function copyDependencies(folder: string): void {
+  const { packages } = JSON.parse(textOf('package-lock.json')) as { packages: Record<string, { dev?: boolean }> }
+  for (const [path, { dev = false }] of Object.entries(packages)) {
+    const isNested = path.lastIndexOf('node_modules/') !== 0
+    if (dev || isNested || !existsSync(join(ROOT, path))) continue
+    cpSync(join(ROOT, path), join(folder, path), { recursive: true })
+  }
+}
+
+const INSTALLED = /^install -d .* -m 0700 (.*) && /.exec(instructionOf('RUN'))![1]!.split(' ')
+
+/** A container of the image: what it writes is its own, but what is in the volume `shared`. */
+export function container(t: Test, image: string, shared: string): string {
+  const folder = temporaryFolder(t, 'container')
+  for (const name of readdirSync(image)) symlinkSync(join(image, name), join(folder, name))
+  for (const name of INSTALLED) if (name !== 'shared') mkdirSync(join(folder, name), { mode: 0o700 })
+  symlinkSync(shared, join(folder, 'shared'))
+  return folder
+}
+
+const [NODE_ENV] = /(?<=^NODE_ENV=)\S+$/.exec(instructionOf('ENV'))!
+export const IMAGE_ENVIRONMENT = { NODE_ENV, HOME: '/nonexistent' }
+
+export interface Ended {
+  code: number
+  printed: string
+}
+
+/** Runs a program in a container to its end. */
+export async function runIn(folder: string, [program, ...words]: string[], environment = {}): Promise<Ended> {
+  const child = spawn(program === 'node' ? process.execPath : program!, words, {
+    cwd: folder,
+    env: { ...IMAGE_ENVIRONMENT, PATH: `${resolve(process.execPath, '..')}:${process.env.PATH}`, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) stream!.on('data', chunk => (printed += chunk))
+  const [code] = await once(child, 'close')
+  return { code, printed }
+}

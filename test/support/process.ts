@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expectSecrecy } from './secrecy.ts'
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** A gateway in a process of its own, started from a copy of the shipped configuration as `npm start` does. */
+export interface GatewayProcess {
+  folder: string
+  url: string
+  internal: string
+  /** Everything it printed so far. */
+  output(): string
+  child: ChildProcess
+  /** Ends it and waits; answers its exit code, `null` after SIGKILL. Throws when it has printed a secret. */
+  end(signal: NodeJS.Signals): Promise<number | null>
+}
+
+/** A folder with the shipped configuration, in which a gateway can be started and started again. */
+export function newcomerFolder(): { folder: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-start-'))
+  cpSync(join(ROOT, 'config'), join(folder, 'config'), {
+    recursive: true,
+    filter: file => !file.endsWith('accounts.yaml'),
+  })
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+const NPM_START = [join(ROOT, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml']
+
+/** Starts the built gateway on free ports and resolves when it printed its URLs. */
+export async function startGateway(
+  folder: string,
+  environment: Record<string, string> = {},
+  words: string[] = NPM_START,
+): Promise<GatewayProcess> {
+  const child = spawn(process.execPath, words, {
+    cwd: folder,
+    env: { PATH: process.env.PATH, LISTEN__PORT: '0', LISTEN__HOST: '127.0.0.1', INTERNAL__PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  const urls = new Promise<string[]>((found, failed) => {
+    const read = (chunk: Buffer): void => {
+      printed += chunk
+      const line = /.*https?:\/\/\S+.*(http:\/\/|unix:)\S+.*\n/.exec(printed)?.[0]
+      if (line !== undefined) found(line.match(/https?:\/\/[\w.[\]:]+\d|unix:\S+/g) ?? [])
+    }
+    child.stdout!.on('data', read)
+    child.stderr!.on('data', read)
+    child.once('exit', code => failed(new Error(`the gateway ended with ${code}: ${printed}`)))
+  })
+  const [url, internal] = await urls
+  return {
+    folder,
+    url: url!,
+    internal: internal!,
+    output: () => printed,
+    child,
+    async end(signal) {
+      expectSecrecy(printed.split('\n'))
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+      const exit = once(child, 'exit')
+      child.kill(signal)
+      const [code] = await exit
+      return code
+    },
+  }
+}
