@@ -2,12 +2,12 @@ import t from 'tap'
 import { createClient, OperationError } from '../src/client.ts'
 import { PROFILES } from '../src/profile.ts'
 import { operationNames } from '../src/side/operations.ts'
-import { openWorld } from './support/gateway.ts'
+import { openFixture } from './support/gateway-fixture.ts'
 
 t.test('the client does what the operations do', async t => {
-  const world = await openWorld({ profile: 2 })
-  t.teardown(() => world.close())
-  const { consumer, business } = createClient({ url: world.internal, secret: world.settings.internal.secret })
+  const fixture = await openFixture({ profile: 2 })
+  t.teardown(() => fixture.close())
+  const { consumer, business } = createClient({ url: fixture.internal, secret: fixture.settings.internal.secret })
 
   const token = await consumer.login('42', { nickname: 'Ann' })
   t.equal(await consumer.isLogin(token), true)
@@ -47,9 +47,9 @@ t.test('the client has every operation but those that only a request needs', asy
 })
 
 t.test('a wrong secret and a gateway that is away are told apart', async t => {
-  const world = await openWorld()
-  t.teardown(() => world.close())
-  const wrong = createClient({ url: world.internal, secret: 'not the secret at all' })
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  const wrong = createClient({ url: fixture.internal, secret: 'not the secret at all' })
   const refused = await wrong.consumer.login('42').catch(fault => fault)
   t.ok(refused instanceof OperationError)
   t.match(refused, { code: 401, traceId: /^[0-9a-f]{32}$/ })

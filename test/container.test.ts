@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { until } from './forward/world.ts'
-import { endProcess, redisCommand, spawnOn, withoutRedisServer } from './store/redis-server.ts'
 import { call } from './support/client.ts'
+import { until } from './support/forward-fixture.ts'
 import {
   buildImage,
   container,
@@ -21,6 +20,7 @@ import {
 } from './support/image.ts'
 import { freePort } from './support/ports.ts'
 import { type GatewayProcess, startGateway } from './support/process.ts'
+import { endProcess, redisCommand, spawnOn, withoutRedisServer } from './support/redis-server.ts'
 
 /*
  * The image and the compose file, without an engine: what the compose file starts is started with its commands and its

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import t from 'tap'
 import { branchesOf } from '../src/config/read.ts'
 import { SettingsSchema } from '../src/config/schema/settings.ts'
-import { run, shippedFolder } from './cli/run.ts'
+import { run, shippedFolder } from './support/command-line.ts'
 
 /* What documents, configuration and containers say of commands, options, settings and variables, exists. */
 

@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
-import { run } from './cli/run.ts'
 import { folderWith } from './config/folder.ts'
-import { until } from './forward/world.ts'
-import { withoutRedis } from './store/redis-server.ts'
 import { type Answer, call, callRaw } from './support/client.ts'
-import { ADMIN, openWorld, someone, type World, type WorldOptions } from './support/gateway.ts'
+import { run } from './support/command-line.ts'
+import { until } from './support/forward-fixture.ts'
+import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from './support/gateway-fixture.ts'
 import { freePort } from './support/ports.ts'
 import { newcomerFolder, startGateway } from './support/process.ts'
+import { withoutRedis } from './support/redis-server.ts'
 import { expectSecrecy } from './support/secrecy.ts'
 
 /*
@@ -64,61 +64,68 @@ class Listener {
 
 const LOGIN = '/api/v1/public/b/login'
 
-async function openHeard(t: Test, options: WorldOptions): Promise<{ world: World; listener: Listener }> {
+async function openHeard(t: Test, options: FixtureOptions): Promise<{ fixture: Fixture; listener: Listener }> {
   const listener = new Listener()
-  const world = await openWorld(options)
-  t.teardown(() => world.close())
-  listener.knows('the key of the tokens', world.settings.jwt.secret_key)
-  listener.knows('the internal secret', world.settings.internal.secret)
-  listener.knows('the SM2 key', world.settings.login.sm2.private_key)
-  return { world, listener }
+  const fixture = await openFixture(options)
+  t.teardown(() => fixture.close())
+  listener.knows('the key of the tokens', fixture.settings.jwt.secret_key)
+  listener.knows('the internal secret', fixture.settings.internal.secret)
+  listener.knows('the SM2 key', fixture.settings.login.sm2.private_key)
+  return { fixture, listener }
 }
 
 /** Everything that was logged and is served to whoever asks. */
-async function listenToAll(world: World, listener: Listener): Promise<void> {
-  for (const line of world.log) listener.hears('the log', line)
-  for (const path of ['/openapi.json', '/docs', '/redoc', '/favicon.ico']) listener.refused(await world.get(path))
+async function listenToAll(fixture: Fixture, listener: Listener): Promise<void> {
+  for (const line of fixture.log) listener.hears('the log', line)
+  for (const path of ['/openapi.json', '/docs', '/redoc', '/favicon.ico']) listener.refused(await fixture.get(path))
   for (const path of ['/livez', '/readyz', '/metrics', '/openapi.json', '/']) {
-    listener.refused(await call(world.internal, { path }))
+    listener.refused(await call(fixture.internal, { path }))
   }
 }
 
 /** The body of a login request, with its secrets known. */
-async function knownCredentials(world: World, listener: Listener, password: string): Promise<Record<string, string>> {
-  const body = await world.credentials(ADMIN.username, password)
+async function knownCredentials(
+  fixture: Fixture,
+  listener: Listener,
+  password: string,
+): Promise<Record<string, string>> {
+  const body = await fixture.credentials(ADMIN.username, password)
   listener.knows('an answer to a captcha', body.captcha_value!)
   listener.knows('an encrypted password', body.password!)
   listener.knows('a password', password)
   return body
 }
 
-async function logInGoodAndBad(world: World, listener: Listener): Promise<string> {
-  const good = await knownCredentials(world, listener, ADMIN.password)
-  const token = listener.knowsToken((await world.post(LOGIN, good)).json().data.token)
-  const reused = await world.post(LOGIN, good)
-  const wrong = await world.post(LOGIN, await knownCredentials(world, listener, 'Tr0ub4dor&3 "quoted" \\ ü'))
-  const blind = await knownCredentials(world, listener, 'never decrypted 7')
-  const undecryptable = await world.post(LOGIN, { ...blind, password: `ff${blind.password!.slice(2)}` })
-  const mistaken = await knownCredentials(world, listener, 'never looked at 8')
-  const wrongCaptcha = await world.post(LOGIN, {
+async function logInGoodAndBad(fixture: Fixture, listener: Listener): Promise<string> {
+  const good = await knownCredentials(fixture, listener, ADMIN.password)
+  const token = listener.knowsToken((await fixture.post(LOGIN, good)).json().data.token)
+  const reused = await fixture.post(LOGIN, good)
+  const wrong = await fixture.post(LOGIN, await knownCredentials(fixture, listener, 'Tr0ub4dor&3 "quoted" \\ ü'))
+  const blind = await knownCredentials(fixture, listener, 'never decrypted 7')
+  const undecryptable = await fixture.post(LOGIN, { ...blind, password: `ff${blind.password!.slice(2)}` })
+  const mistaken = await knownCredentials(fixture, listener, 'never looked at 8')
+  const wrongCaptcha = await fixture.post(LOGIN, {
     ...mistaken,
     captcha_value: listener.knows('a wrong answer', 'QZQZQ'),
   })
-  const plain = { ...(await knownCredentials(world, listener, 'sent in the clear 9')), password: 'sent in the clear 9' }
+  const plain = {
+    ...(await knownCredentials(fixture, listener, 'sent in the clear 9')),
+    password: 'sent in the clear 9',
+  }
   const cut = JSON.stringify(plain).slice(0, -3)
   for (const body of [plain, cut, { ...plain, password: [plain.password] }, { ...plain, username: null }]) {
-    listener.refused(await world.post(LOGIN, body))
+    listener.refused(await fixture.post(LOGIN, body))
   }
   for (const answer of [reused, wrong, undecryptable, wrongCaptcha]) listener.refused(answer)
-  const hash = /\$2[aby]\$\S+/.exec(readFileSync(join(world.folder, 'accounts.yaml'), 'utf8'))
+  const hash = /\$2[aby]\$\S+/.exec(readFileSync(join(fixture.folder, 'accounts.yaml'), 'utf8'))
   listener.knows('a hash of a password', hash![0].replace(/['"]$/, ''))
   return token
 }
 
 /** Tokens in every place where clients put them, rightly or wrongly. */
-async function carryTokens(world: World, listener: Listener, live: string): Promise<void> {
-  const dead = listener.knowsToken(await world.gateway.sides.business.login(undefined, someone()))
-  await world.gateway.sides.business.logout({ headers: { authorization: dead } })
+async function carryTokens(fixture: Fixture, listener: Listener, live: string): Promise<void> {
+  const dead = listener.knowsToken(await fixture.gateway.sides.business.login(undefined, someone()))
+  await fixture.gateway.sides.business.logout({ headers: { authorization: dead } })
   const forged = listener.knowsToken(`${live.slice(0, -6)}AAAAAA`)
   for (const token of [live, dead, forged]) {
     for (const path of [
@@ -127,36 +134,36 @@ async function carryTokens(world: World, listener: Listener, live: string): Prom
       `/api/v1/b/x?token=${token}`,
       `/api/v1/public/b/x?token=${token}`,
     ]) {
-      await world.call({
+      await fixture.call({
         path,
         token,
         headers: { cookie: `t=${token}`, referer: `http://x/?t=${token}`, 'x-api-key': token },
       })
     }
-    listener.refused(await world.get('/api/v1/c/x', token))
-    listener.refused(await world.get(`/api/v1/c//${token}`, token))
-    listener.refused(await world.get(`/nothing/${token.slice(0, 4)}?t=${token}`, token))
+    listener.refused(await fixture.get('/api/v1/c/x', token))
+    listener.refused(await fixture.get(`/api/v1/c//${token}`, token))
+    listener.refused(await fixture.get(`/nothing/${token.slice(0, 4)}?t=${token}`, token))
     for (const path of ['/api/v1/sys/session/exit-token', '/api/v1/client/session/exit-token']) {
-      listener.refused(await world.post(path, { user_id: 'nobody', token }, live))
-      listener.refused(await world.post(path, `{"token":"${token}"`, live))
+      listener.refused(await fixture.post(path, { user_id: 'nobody', token }, live))
+      listener.refused(await fixture.post(path, `{"token":"${token}"`, live))
     }
     for (const operation of ['renew-timeout', 'kickout-token', 'get-extra', 'logout', 'no-such-operation']) {
       if (operation === 'logout' && token === live) continue
       listener.hears(
         'an operation',
-        JSON.stringify(await world.operate('consumer', operation, { token, user_id: 'x', seconds: 0 })),
+        JSON.stringify(await fixture.operate('consumer', operation, { token, user_id: 'x', seconds: 0 })),
       )
     }
     const twice = `GET /api/v1/b/x HTTP/1.1\r\nHost: x\r\nAuthorization: ${token}\r\nAuthorization: ${token}\r\nConnection: close\r\n\r\n`
-    listener.hears('a raw answer', await callRaw(world.url, twice))
-    listener.hears('a raw answer', await callRaw(world.url, twice.replace('GET ', 'GET').replace('Host', 'Ho st')))
+    listener.hears('a raw answer', await callRaw(fixture.url, twice))
+    listener.hears('a raw answer', await callRaw(fixture.url, twice.replace('GET ', 'GET').replace('Host', 'Ho st')))
   }
 }
 
 t.test('logins, tokens, operations and a webhook that fails', async t => {
   const secret = 'a key of webhooks that is long enough'
   const url = `http://127.0.0.1:${await freePort()}/hook`
-  const { world, listener } = await openHeard(t, {
+  const { fixture, listener } = await openHeard(t, {
     profile: 2,
     config: {
       session_administration: true,
@@ -165,44 +172,44 @@ t.test('logins, tokens, operations and a webhook that fails', async t => {
     },
   })
   listener.knows('the key of a webhook', secret)
-  const token = await logInGoodAndBad(world, listener)
-  await carryTokens(world, listener, token)
+  const token = await logInGoodAndBad(fixture, listener)
+  await carryTokens(fixture, listener, token)
   for (let i = 0; i < 6; i++) {
-    listener.refused(await world.post(LOGIN, await knownCredentials(world, listener, `wrong password no. ${i}`)))
+    listener.refused(await fixture.post(LOGIN, await knownCredentials(fixture, listener, `wrong password no. ${i}`)))
   }
-  await world.operate('business', 'disable', { user_id: 'x', seconds: 60 })
-  for (const wrong of ['a secret that is wrong', `${world.settings.internal.secret}0`]) {
+  await fixture.operate('business', 'disable', { user_id: 'x', seconds: 60 })
+  for (const wrong of ['a secret that is wrong', `${fixture.settings.internal.secret}0`]) {
     listener.knows('a wrong internal secret', wrong)
     listener.refused(
-      await call(world.internal, { method: 'POST', path: '/operations/v1/business/login', token: wrong, body: {} }),
+      await call(fixture.internal, { method: 'POST', path: '/operations/v1/business/login', token: wrong, body: {} }),
     )
   }
-  t.ok(await until(() => world.log.some(line => line.includes('webhook not delivered'))))
-  world.upstream.answer = (_request, response) => response.socket?.destroy()
-  listener.refused(await world.get(`/api/v1/b/x?t=${token}`, token))
-  await listenToAll(world, listener)
-  t.ok(world.log.length > 50, 'much was logged')
+  t.ok(await until(() => fixture.log.some(line => line.includes('webhook not delivered'))))
+  fixture.upstream.answer = (_request, response) => response.socket?.destroy()
+  listener.refused(await fixture.get(`/api/v1/b/x?t=${token}`, token))
+  await listenToAll(fixture, listener)
+  t.ok(fixture.log.length > 50, 'much was logged')
   t.same(listener.leaks, [])
 
-  for (const file of readdirSync(world.settings.data)) {
-    const { mode } = statSync(join(world.settings.data, file))
+  for (const file of readdirSync(fixture.settings.data)) {
+    const { mode } = statSync(join(fixture.settings.data, file))
     t.equal((mode & 0o077).toString(8), '0', `${file} is for its owner only`)
   }
-  t.equal(statSync(join(world.folder, 'accounts.yaml')).mode & 0o077, 0, 'and so are the accounts')
+  t.equal(statSync(join(fixture.folder, 'accounts.yaml')).mode & 0o077, 0, 'and so are the accounts')
 })
 
 t.test('every other test looks for secrets in what its gateway logs or prints, and would find them', async t => {
-  const world = await openWorld()
-  const token = await world.signIn()
-  const { password } = await world.credentials()
-  const hash = /\$2[aby]\$[^\s'"]+/.exec(readFileSync(join(world.folder, 'accounts.yaml'), 'utf8'))![0]
+  const fixture = await openFixture()
+  const token = await fixture.signIn()
+  const { password } = await fixture.credentials()
+  const hash = /\$2[aby]\$[^\s'"]+/.exec(readFileSync(join(fixture.folder, 'accounts.yaml'), 'utf8'))![0]
   for (const secret of [token, password!, hash]) {
     t.throws(() => expectSecrecy([`{"msg":"it was ${secret}"}`]), /was told/)
   }
   t.throws(() => expectSecrecy(['it was a word'], { 'a secret': 'a word' }), /a secret was told/)
-  expectSecrecy(world.log)
-  world.log.push(`{"msg":"signed in with ${token}"}`)
-  await t.rejects(world.close(), /a token was told/)
+  expectSecrecy(fixture.log)
+  fixture.log.push(`{"msg":"signed in with ${token}"}`)
+  await t.rejects(fixture.close(), /a token was told/)
 })
 
 t.test('sources of accounts that fail', async t => {
@@ -223,37 +230,37 @@ t.test('sources of accounts that fail', async t => {
   }
   for (const [name, accounts] of Object.entries(sources)) {
     await t.test(name, async t => {
-      const { world, listener } = await openHeard(t, { config: { accounts } })
+      const { fixture, listener } = await openHeard(t, { config: { accounts } })
       listener.knows('the password of the database', password)
       listener.knows('the secret of the accounts', sources.http.secret)
-      const answer = await world.post(LOGIN, await knownCredentials(world, listener, 'my own pass 1'))
+      const answer = await fixture.post(LOGIN, await knownCredentials(fixture, listener, 'my own pass 1'))
       t.equal(listener.refused(answer).status, 503)
-      await listenToAll(world, listener)
+      await listenToAll(fixture, listener)
       t.same(listener.leaks, [])
     })
   }
 })
 
 t.test('a store that is away', { skip: withoutRedis }, async t => {
-  const { world, listener } = await openHeard(t, { store: 'redis' })
-  const token = listener.knowsToken(await world.signIn())
-  const body = await knownCredentials(world, listener, 'in vain 1234')
-  await world.redis!.kill()
-  listener.refused(await world.get('/api/v1/b/x', token))
-  listener.refused(await world.post(LOGIN, body))
-  listener.hears('an operation', JSON.stringify(await world.operate('business', 'kickout', { user_id: '1' })))
-  listener.hears('an operation', JSON.stringify(await world.operate('business', 'is-login', { token })))
+  const { fixture, listener } = await openHeard(t, { store: 'redis' })
+  const token = listener.knowsToken(await fixture.signIn())
+  const body = await knownCredentials(fixture, listener, 'in vain 1234')
+  await fixture.redis!.kill()
+  listener.refused(await fixture.get('/api/v1/b/x', token))
+  listener.refused(await fixture.post(LOGIN, body))
+  listener.hears('an operation', JSON.stringify(await fixture.operate('business', 'kickout', { user_id: '1' })))
+  listener.hears('an operation', JSON.stringify(await fixture.operate('business', 'is-login', { token })))
   listener.hears(
     'an operation',
     JSON.stringify(
-      await world.operate('business', 'login', {
+      await fixture.operate('business', 'login', {
         user_id: '1',
         extra: { pin: listener.knows('data of a user', 'extra-pin-4711') },
       }),
     ),
   )
-  await listenToAll(world, listener)
-  t.ok(world.log.some(line => line.includes('"reason":"UNAVAILABLE"')))
+  await listenToAll(fixture, listener)
+  t.ok(fixture.log.some(line => line.includes('"reason":"UNAVAILABLE"')))
   t.same(listener.leaks, [])
 })
 
@@ -261,10 +268,10 @@ t.test('a password of Redis, right or wrong', { skip: withoutRedis }, async t =>
   const listener = new Listener()
   const password = listener.knows('the password of Redis', 'pass of redis 0815')
   const url = `redis://user:${encodeURIComponent(password)}@127.0.0.1:${await freePort()}`
-  const world = await openWorld({ config: { store: { kind: 'redis', timeout: '300ms', redis: { url } } } })
-  t.teardown(() => world.close())
-  listener.refused(await world.get('/api/v1/public/b/captcha'))
-  await listenToAll(world, listener)
+  const fixture = await openFixture({ config: { store: { kind: 'redis', timeout: '300ms', redis: { url } } } })
+  t.teardown(() => fixture.close())
+  listener.refused(await fixture.get('/api/v1/public/b/captcha'))
+  await listenToAll(fixture, listener)
   t.same(listener.leaks, [])
 })
 

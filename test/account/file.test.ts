@@ -23,7 +23,7 @@ import {
   setPassword,
 } from '../../src/account/file/source.ts'
 import { ConfigurationError } from '../../src/config/fault.ts'
-import { refusalOf } from '../login/desk.ts'
+import { refusalOf } from '../support/login-fixture.ts'
 import { sourceContract } from './source-contract.ts'
 
 const HASH = bcrypt.hashSync('correct horse', 4)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { matchesHash } from '../../src/account/hash.ts'
 import { createPasswords, hashPassword, isBcryptHash } from '../../src/account/password.ts'
 import { createTurns } from '../../src/turns.ts'
-import { refusalOf } from '../login/desk.ts'
+import { refusalOf } from '../support/login-fixture.ts'
 
 const hash = (password: string, cost = 4): string => bcrypt.hashSync(password, cost)
 const HASH = hash('correct horse')

@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { openWorld } from '../support/gateway.ts'
-import { missingDatabase, startDatabase } from './database-server.ts'
+import { missingDatabase, startDatabase } from '../support/database-server.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 
 const PASSWORD = 'correct horse 2'
 const hash = bcrypt.hashSync(PASSWORD, 4)
@@ -28,23 +28,23 @@ for (const kind of ['postgres', 'mysql'] as const) {
       await server.run(`INSERT INTO ${table} VALUES (${id}, ${name}, '${password}', '${status}', 'operator,auditor')`)
     }
     const query = `SELECT id, login AS username, hash AS password, state AS status, roles FROM ${table} WHERE login = :username`
-    const world = await openWorld({ config: { accounts: { kind: 'sql', url: server.url, query, timeout: '20s' } } })
-    t.teardown(() => world.close())
+    const fixture = await openFixture({ config: { accounts: { kind: 'sql', url: server.url, query, timeout: '20s' } } })
+    t.teardown(() => fixture.close())
     const signIn = async (username: string, password = PASSWORD) =>
-      world.post('/api/v1/public/b/login', await world.credentials(username, password))
+      fixture.post('/api/v1/public/b/login', await fixture.credentials(username, password))
 
     await t.test('their users sign in by the real endpoint, whatever the form of their hash', async t => {
       for (const [id, username, , status] of USERS) {
         if (status !== 'ACTIVE') continue
-        const token = await world.signIn(username, PASSWORD)
-        const { data } = await world.operate('business', 'get-login-id-by-token', { token })
+        const token = await fixture.signIn(username, PASSWORD)
+        const { data } = await fixture.operate('business', 'get-login-id-by-token', { token })
         t.equal(data.user_id, id)
       }
     })
 
     await t.test('what the table says of a user stands in the session', async t => {
-      const token = await world.signIn('管理员', PASSWORD)
-      const found = await world.store.sessions.find('BUSINESS', token)
+      const token = await fixture.signIn('管理员', PASSWORD)
+      const found = await fixture.store.sessions.find('BUSINESS', token)
       t.match(found?.extra, { username: '管理员', status: 'ACTIVE', roles: ['operator', 'auditor'] })
       t.notMatch(JSON.stringify(found), hash.slice(7))
     })
@@ -66,20 +66,20 @@ for (const kind of ['postgres', 'mysql'] as const) {
       'without the database a login is answered with 503, and sessions live on',
       { skip: shared },
       async t => {
-        const token = await world.signIn('anna', PASSWORD)
+        const token = await fixture.signIn('anna', PASSWORD)
         await server.own!.kill()
         for (const password of [PASSWORD, 'wrong horse']) {
           const answer = await signIn('anna', password)
           t.equal(answer.status, 503)
           t.match(answer.json(), { code: 503, success: false, data: null })
         }
-        t.equal((await world.get('/api/v1/orders', token)).status, 200)
-        const log = world.log.join('\n')
+        t.equal((await fixture.get('/api/v1/orders', token)).status, 200)
+        const log = fixture.log.join('\n')
         t.match(log, 'the database of the accounts')
         for (const secret of [server.url, decodeURIComponent(new URL(server.url).password), hash.slice(7)])
           t.notMatch(log, secret)
         await server.own!.restart()
-        t.ok(await world.signIn('anna', PASSWORD))
+        t.ok(await fixture.signIn('anna', PASSWORD))
       },
     )
   })

@@ -2,7 +2,7 @@ import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import type { AccountSource } from '../../src/account/accounts.ts'
 import { createSqlAccounts } from '../../src/account/sql/source.ts'
-import { type DatabaseKind, type DatabaseServer, missingDatabase, startDatabase } from './database-server.ts'
+import { type DatabaseKind, type DatabaseServer, missingDatabase, startDatabase } from '../support/database-server.ts'
 import { HASH, reasonOf, type StoredAccount, sourceContract } from './source-contract.ts'
 
 /** Where the two speak differently. */
@@ -43,17 +43,17 @@ for (const kind of ['postgres', 'mysql'] as const) {
   t.test(kind, { skip: missingDatabase(kind) }, async t => {
     const server = await startDatabase(kind)
     t.teardown(() => server.stop())
-    const world = { kind, server, dialect: DIALECTS[kind] }
-    await sourceContract(t, kind, async (t, accounts) => openTable(t, world, accounts))
-    await columnLaw(t, world)
-    await faultLaw(t, world)
-    await readOnlyLaw(t, world)
-    await timeLaw(t, world)
-    await connectionLaw(t, world)
+    const fixture = { kind, server, dialect: DIALECTS[kind] }
+    await sourceContract(t, kind, async (t, accounts) => openTable(t, fixture, accounts))
+    await columnLaw(t, fixture)
+    await faultLaw(t, fixture)
+    await readOnlyLaw(t, fixture)
+    await timeLaw(t, fixture)
+    await connectionLaw(t, fixture)
   })
 }
 
-interface World {
+interface Fixture {
   kind: DatabaseKind
   server: DatabaseServer
   dialect: Dialect
@@ -78,7 +78,7 @@ function open(
 let tables = 0
 
 /** A table of its own with these accounts, as an operator might have one, and a source that reads it. */
-async function openTable(t: Test, { server, dialect: { text } }: World, accounts: StoredAccount[]) {
+async function openTable(t: Test, { server, dialect: { text } }: Fixture, accounts: StoredAccount[]) {
   const table = `dualgate_accounts_${process.pid}_${tables++}`
   const columns = ['id', 'username', 'password', 'status', 'nickname', 'roles', 'permissions']
   await server.run(`CREATE TABLE ${table} (${columns.map(name => `${name} ${text}`).join(', ')})`)
@@ -112,7 +112,7 @@ function row(columns: Record<string, string>, also = '', where = `:username <> '
   return `SELECT ${listed.join(', ')} ${also} FROM (SELECT 1 AS one) AS t WHERE ${where}`
 }
 
-async function columnLaw(t: Test, { kind, server }: World): Promise<void> {
+async function columnLaw(t: Test, { kind, server }: Fixture): Promise<void> {
   const found = async (t: Test, columns: Record<string, string>) =>
     open(t, server.url, row(columns)).findByUsername('admin')
 
@@ -185,7 +185,7 @@ async function columnLaw(t: Test, { kind, server }: World): Promise<void> {
   })
 }
 
-async function faultLaw(t: Test, { kind, server }: World): Promise<void> {
+async function faultLaw(t: Test, { kind, server }: Fixture): Promise<void> {
   const quoted = (name: string) => (kind === 'postgres' ? `"${name}"` : `\`${name}\``)
   const broken: Record<string, string> = {
     'two rows for one name': `${row({})} UNION ALL ${row({ id: `'2'` })}`,
@@ -242,7 +242,7 @@ async function faultLaw(t: Test, { kind, server }: World): Promise<void> {
   }
 }
 
-async function readOnlyLaw(t: Test, { kind, server, dialect }: World): Promise<void> {
+async function readOnlyLaw(t: Test, { kind, server, dialect }: Fixture): Promise<void> {
   await t.test('a query cannot write', async t => {
     await server.run('CREATE TABLE touched (one int)', ...dialect.touch)
     t.teardown(() => server.run('DROP FUNCTION touch', 'DROP TABLE touched'))
@@ -264,7 +264,7 @@ async function answers(source: AccountSource, username: string): Promise<string>
   }
 }
 
-async function timeLaw(t: Test, { server, dialect }: World): Promise<void> {
+async function timeLaw(t: Test, { server, dialect }: Fixture): Promise<void> {
   const slow = (word: string) =>
     row({ slept: `CASE WHEN :username = 'quick' THEN NULL ELSE ${dialect.sleep(60)} END`, word: `'${word}'` })
 
@@ -295,7 +295,7 @@ async function timeLaw(t: Test, { server, dialect }: World): Promise<void> {
   })
 }
 
-async function connectionLaw(t: Test, { kind, server, dialect }: World): Promise<void> {
+async function connectionLaw(t: Test, { kind, server, dialect }: Fixture): Promise<void> {
   const { own } = server
   const shared = own === null && 'LEFT OUT: the server is not the test’s own'
   await t.test(

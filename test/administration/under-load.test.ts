@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import type { Refusal } from '../../src/refusal.ts'
-import { startCluster } from '../store/redis-cluster.ts'
-import { withoutRedis, withoutRedisServer } from '../store/redis-server.ts'
-import { openWorld, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { startCluster } from '../support/redis-cluster.ts'
+import { withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
 
 /* Administrators look while sessions come and go. */
 
@@ -15,9 +15,9 @@ const PAGE = 50
 /** What is tested is what they see, not how fast a busy machine shows it. */
 const PATIENCE = '30s'
 
-async function underLoad(t: Test, world: World): Promise<void> {
-  const { business, consumer } = world.gateway.sides
-  const admin = await world.signIn()
+async function underLoad(t: Test, fixture: Fixture): Promise<void> {
+  const { business, consumer } = fixture.gateway.sides
+  const admin = await fixture.signIn()
   const stable = new Set<string>()
   for (let i = 0; i < STABLE; i++) {
     const user = `stable${i}`
@@ -35,7 +35,7 @@ async function underLoad(t: Test, world: World): Promise<void> {
       const found: string[] = []
       for (let current = 1; current <= Math.ceil(expected / PAGE); current++) {
         const path = `/api/v1/${base}/session/page?size=${PAGE}&current=${current}&keyword=${keyword}`
-        const { data, message } = (await world.get(path, admin)).json()
+        const { data, message } = (await fixture.get(path, admin)).json()
         if (data === null) seen.wrong.push(message)
         else found.push(...data.records.map(({ user_id }: { user_id: string }) => user_id))
       }
@@ -81,34 +81,34 @@ async function underLoad(t: Test, world: World): Promise<void> {
   let tokens = 0
   let online = 0
   for (let i = 0; i < 500; i++) {
-    const live = await world.store.sessions.tokens('CONSUMER', users(i))
+    const live = await fixture.store.sessions.tokens('CONSUMER', users(i))
     tokens += live.length
     if (live.length > 0) online++
   }
-  const { data } = (await world.get('/api/v1/client/session/analysis', admin)).json()
+  const { data } = (await fixture.get('/api/v1/client/session/analysis', admin)).json()
   t.equal(data.online_user_count, STABLE + online, 'users online are those with live keys')
   t.equal(data.proportion_of_b_and_c, `${stable.size}/${STABLE + tokens}`, 'and so are tokens')
   t.equal(data.today_login_count, STABLE + seen.logins, 'every login was counted')
 }
 
 t.test('embedded store', async t => {
-  const world = await openWorld({ config: { store: { timeout: PATIENCE } } })
-  t.teardown(() => world.close())
-  await underLoad(t, world)
+  const fixture = await openFixture({ config: { store: { timeout: PATIENCE } } })
+  t.teardown(() => fixture.close())
+  await underLoad(t, fixture)
 })
 
 t.test('Redis', { skip: withoutRedis }, async t => {
-  const world = await openWorld({ store: 'redis', environment: { STORE__TIMEOUT: PATIENCE } })
-  t.teardown(() => world.close())
-  await underLoad(t, world)
+  const fixture = await openFixture({ store: 'redis', environment: { STORE__TIMEOUT: PATIENCE } })
+  t.teardown(() => fixture.close())
+  await underLoad(t, fixture)
 })
 
 t.test('Cluster of three masters', { skip: withoutRedisServer }, async t => {
   const cluster = await startCluster()
   t.teardown(() => cluster.stop())
-  const world = await openWorld({
+  const fixture = await openFixture({
     config: { store: { kind: 'redis', timeout: PATIENCE, redis: { cluster: cluster.nodes } } },
   })
-  t.teardown(() => world.close())
-  await underLoad(t, world)
+  t.teardown(() => fixture.close())
+  await underLoad(t, fixture)
 })

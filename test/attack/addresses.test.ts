@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import { startSupervised } from '../process/supervised.ts'
-import { startRedis, withoutRedis } from '../store/redis-server.ts'
 import type { Answer } from '../support/client.ts'
 import { call } from '../support/client.ts'
-import { ADMIN, openWorld, type World, type WorldOptions } from '../support/gateway.ts'
+import { ADMIN, type Fixture, type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
+import { startRedis, withoutRedis } from '../support/redis-server.ts'
+import { startSupervised } from '../support/supervised.ts'
 
 /* Whom attempts are counted against, and that nobody chooses it: not by a header, not by another worker or gateway. */
 
@@ -15,25 +15,25 @@ const CAPTCHA = '/api/v1/public/b/captcha'
 const LIMIT = 3
 const LIMITED = { rate_limit: { captcha: LIMIT, login: LIMIT, window: '600s' } }
 
-async function open(t: Test, options: WorldOptions): Promise<World> {
-  const world = await openWorld(options)
-  t.teardown(() => world.close())
-  return world
+async function open(t: Test, options: FixtureOptions): Promise<Fixture> {
+  const fixture = await openFixture(options)
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
 /** The codes of requests for captchas with these `X-Forwarded-For` headers, one after the other. */
-async function codesOf(world: World, chains: readonly (string | null)[]): Promise<number[]> {
+async function codesOf(fixture: Fixture, chains: readonly (string | null)[]): Promise<number[]> {
   const codes: number[] = []
   for (const chain of chains) {
     const headers = chain === null ? {} : { 'x-forwarded-for': chain }
-    codes.push((await world.call({ path: CAPTCHA, headers })).json().code)
+    codes.push((await fixture.call({ path: CAPTCHA, headers })).json().code)
   }
   return codes
 }
 
 t.test('without trusted proxies no header makes a caller somebody else', async t => {
-  const world = await open(t, { config: { login: LIMITED } })
-  const codes = await codesOf(world, ['192.0.2.1', '192.0.2.2', null, '192.0.2.3', '::1', 'unknown'])
+  const fixture = await open(t, { config: { login: LIMITED } })
+  const codes = await codesOf(fixture, ['192.0.2.1', '192.0.2.2', null, '192.0.2.3', '::1', 'unknown'])
   t.same(codes, [200, 200, 200, 429, 429, 429])
   for (const name of [
     'x-real-ip',
@@ -43,35 +43,39 @@ t.test('without trusted proxies no header makes a caller somebody else', async t
     'true-client-ip',
     'x_forwarded_for',
   ]) {
-    const answer = await world.call({ path: CAPTCHA, headers: { [name]: '192.0.2.9' } })
+    const answer = await fixture.call({ path: CAPTCHA, headers: { [name]: '192.0.2.9' } })
     t.equal(answer.json().code, 429, name)
   }
 })
 
 t.test('behind a trusted proxy the address counts that the proxy saw, not what the caller wrote', async t => {
-  const world = await open(t, { config: { trusted_proxies: ['127.0.0.1'], login: LIMITED } })
+  const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1'], login: LIMITED } })
   const forged = ['198.51.100.1', '198.51.100.2, 127.0.0.1', 'nonsense', '10.0.0.1, 198.51.100.3', ''].map(
     written => `${written}, 192.0.2.1`,
   )
-  t.same(await codesOf(world, forged), [200, 200, 200, 429, 429])
+  t.same(await codesOf(fixture, forged), [200, 200, 200, 429, 429])
   t.same(
-    await codesOf(world, ['192.0.2.2', '192.0.2.2', '192.0.2.2', '192.0.2.2']),
+    await codesOf(fixture, ['192.0.2.2', '192.0.2.2', '192.0.2.2', '192.0.2.2']),
     [200, 200, 200, 429],
     'another caller',
   )
   t.same(
-    await codesOf(world, ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8::4']),
+    await codesOf(fixture, ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8::4']),
     [200, 200, 200, 429],
     'a /64',
   )
 })
 
 t.test('proxies that are trusted are those of the ranges, however many stand in a row', async t => {
-  const world = await open(t, { config: { trusted_proxies: ['127.0.0.1', '10.0.0.0/8'], login: LIMITED } })
+  const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1', '10.0.0.0/8'], login: LIMITED } })
   const chains = ['192.0.2.7, 10.1.1.1, 10.2.2.2', '1.1.1.1, 192.0.2.7, 10.9.9.9', '10.3.3.3, 192.0.2.7', '192.0.2.7']
-  t.same(await codesOf(world, chains), [200, 200, 200, 429])
-  await world.call({ path: '/api/v1/public/c/x', headers: { 'x-forwarded-for': '1.1.1.1, 192.0.2.7, 10.9.9.9' } })
-  t.equal(world.upstream.requests.at(-1)!.headers['x-forwarded-for'], '192.0.2.7', 'and the upstream is told the same')
+  t.same(await codesOf(fixture, chains), [200, 200, 200, 429])
+  await fixture.call({ path: '/api/v1/public/c/x', headers: { 'x-forwarded-for': '1.1.1.1, 192.0.2.7, 10.9.9.9' } })
+  t.equal(
+    fixture.upstream.requests.at(-1)!.headers['x-forwarded-for'],
+    '192.0.2.7',
+    'and the upstream is told the same',
+  )
 })
 
 t.test('gateways on one Redis count together', { skip: withoutRedis }, async t => {
@@ -80,7 +84,7 @@ t.test('gateways on one Redis count together', { skip: withoutRedis }, async t =
   const options = { config: { store: { kind: 'redis', redis: { url: redis.url } }, login: LIMITED } }
   const [one, other] = [await open(t, options), await open(t, options)]
   const codes: number[] = []
-  for (const world of [one, other, one, other, one]) codes.push((await world.get(CAPTCHA)).json().code)
+  for (const fixture of [one, other, one, other, one]) codes.push((await fixture.get(CAPTCHA)).json().code)
   t.same(codes, [200, 200, 200, 429, 429])
 })
 
@@ -98,29 +102,29 @@ t.test('workers of one gateway count together', async t => {
 })
 
 t.test('a name that others lock out loses its logins, and neither its sessions nor anybody else’s', async t => {
-  const world = await open(t, { config: { trusted_proxies: ['127.0.0.1'] } })
+  const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1'] } })
   const attempt = async (address: string, username: string, password: string) => {
-    const body = await world.credentials(username, password)
+    const body = await fixture.credentials(username, password)
     const headers = { 'x-forwarded-for': address }
-    return (await world.call({ method: 'POST', path: LOGIN, headers, body })).json()
+    return (await fixture.call({ method: 'POST', path: LOGIN, headers, body })).json()
   }
-  const before = await world.signIn()
+  const before = await fixture.signIn()
   for (let i = 0; i < 5; i++) t.equal((await attempt(`203.0.113.${i}`, ADMIN.username, 'guess')).code, 400)
   t.match(await attempt('192.0.2.1', ADMIN.username, ADMIN.password), { code: 403, message: 'Account disabled' })
-  t.equal((await world.get('/api/v1/b/x', before)).status, 200, 'who is signed in stays so')
-  t.notOk(await world.gateway.sides.consumer.isDisable('1'), 'the same id on the other side is somebody else')
+  t.equal((await fixture.get('/api/v1/b/x', before)).status, 200, 'who is signed in stays so')
+  t.notOk(await fixture.gateway.sides.consumer.isDisable('1'), 'the same id on the other side is somebody else')
   t.equal((await attempt('192.0.2.1', 'someone-else', 'guess')).code, 400, 'other names are not locked')
-  await world.gateway.sides.business.untieDisable('1')
+  await fixture.gateway.sides.business.untieDisable('1')
   t.equal((await attempt('192.0.2.1', ADMIN.username, ADMIN.password)).code, 200, 'an administrator ends it')
 })
 
 t.test('an address that guesses has to wait, and others need not', async t => {
   const lockout = { failures: 1000, address_failures: 4, address_window: '600s' }
-  const world = await open(t, { config: { trusted_proxies: ['127.0.0.1'], login: { lockout } } })
+  const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1'], login: { lockout } } })
   const attempt = async (address: string, username: string, password: string) => {
-    const body = await world.credentials(username, password)
+    const body = await fixture.credentials(username, password)
     const headers = { 'x-forwarded-for': address }
-    return (await world.call({ method: 'POST', path: LOGIN, headers, body })).json().code
+    return (await fixture.call({ method: 'POST', path: LOGIN, headers, body })).json().code
   }
   // Names in turn: no name has many failures.
   for (let i = 0; i < 4; i++) t.equal(await attempt('203.0.113.1', `name-${i}`, 'guess'), 400)
@@ -138,18 +142,18 @@ t.test('failures at one gateway count at every other', { skip: withoutRedis }, a
       login: { lockout: { failures: 4, address_failures: 6, address_window: '600s' } },
     },
   }
-  const worlds = [await open(t, options), await open(t, options)]
+  const fixtures = [await open(t, options), await open(t, options)]
   const attempt = async (i: number, address: string, username: string, password: string) => {
-    const world = worlds[i % 2]!
-    const body = await world.credentials(username, password)
+    const fixture = fixtures[i % 2]!
+    const body = await fixture.credentials(username, password)
     const headers = { 'x-forwarded-for': address }
-    return (await world.call({ method: 'POST', path: LOGIN, headers, body })).json().code
+    return (await fixture.call({ method: 'POST', path: LOGIN, headers, body })).json().code
   }
   for (let i = 0; i < 4; i++) t.equal(await attempt(i, `203.0.113.${i}`, ADMIN.username, 'guess'), 400)
   for (let i = 0; i < 2; i++) {
     t.equal(await attempt(i, '192.0.2.1', ADMIN.username, ADMIN.password), 403, 'the name is locked')
   }
-  await worlds[0]!.gateway.sides.business.untieDisable('1')
+  await fixtures[0]!.gateway.sides.business.untieDisable('1')
   for (let i = 0; i < 2; i++) {
     t.equal(await attempt(i, '192.0.2.1', ADMIN.username, ADMIN.password), 200, 'and free again')
   }

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
+import { openAttackFixture } from '../support/attack-fixture.ts'
 import type { Attack } from './attack.ts'
-import { openStage } from './stage.ts'
 
 /*
  * Every file in corpus/ is a table of attacks: a new attack is a new row, a new kind a new file. One of them is for a gateway
@@ -25,16 +25,16 @@ const tables = await Promise.all(
 )
 const exceptions = tables.flatMap(table => table.exceptions ?? [])
 const STAGES = [
-  { name: '', stage: await openStage(t), tables: tables.filter(table => table.exceptions === undefined) },
-  { name: ', with exceptions', stage: await openStage(t, { config: { gate: { exceptions } } }), tables },
+  { name: '', fixture: await openAttackFixture(t), tables: tables.filter(table => table.exceptions === undefined) },
+  { name: ', with exceptions', fixture: await openAttackFixture(t, { config: { gate: { exceptions } } }), tables },
 ]
 
-for (const { name, stage, tables } of STAGES) {
+for (const { name, fixture, tables } of STAGES) {
   for (const { kind, attacks } of tables) {
     t.test(kind + name, async t => {
       for (const attack of attacks) {
         await t.test(attack.claim, async t => {
-          await stage.attempt(t, attack)
+          await fixture.attempt(t, attack)
         })
       }
     })

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { until } from '../forward/world.ts'
 import { type Answer, call } from '../support/client.ts'
+import { until } from '../support/forward-fixture.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
 
 /*

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t from 'tap'
 import { addAccount } from '../../src/account/file/source.ts'
-import { ADMIN, openWorld, type World } from '../support/gateway.ts'
+import { ADMIN, type Fixture, openFixture } from '../support/gateway-fixture.ts'
 
 /* Everything that can stand in a login request. None of it is a fault of the gateway, and none of it tells anything. */
 
@@ -10,16 +10,16 @@ const LOCKOUT = { failures: 100_000, address_failures: 100_000 }
 const SECTIONS = ['b', 'c'] as const
 type Section = (typeof SECTIONS)[number]
 
-const world = await openWorld({
+const fixture = await openFixture({
   config: { login: { lockout: LOCKOUT, consumer: { kind: 'file', path: 'consumers.yaml' } } },
 })
-t.teardown(() => world.close())
-await addAccount(join(world.folder, 'consumers.yaml'), { ...ADMIN, id: '1' })
+t.teardown(() => fixture.close())
+await addAccount(join(fixture.folder, 'consumers.yaml'), { ...ADMIN, id: '1' })
 
-const keys = { b: await publicKeyOf(world, 'b'), c: await publicKeyOf(world, 'c') }
+const keys = { b: await publicKeyOf(fixture, 'b'), c: await publicKeyOf(fixture, 'c') }
 
-async function publicKeyOf(world: World, section: Section): Promise<string> {
-  return (await world.get(`/api/v1/public/${section}/sm2/public-key`)).json().data
+async function publicKeyOf(fixture: Fixture, section: Section): Promise<string> {
+  return (await fixture.get(`/api/v1/public/${section}/sm2/public-key`)).json().data
 }
 
 /** SM2 of any bytes, C1C3C2 unless said otherwise. */
@@ -27,7 +27,7 @@ const encrypt = (text: string | number[], section: Section, mode: 0 | 1 = 1): st
   sm.sm2.doEncrypt(text as string, keys[section], mode)
 
 async function credentials(section: Section): Promise<Record<string, unknown>> {
-  const { id, answer } = await world.captcha(section)
+  const { id, answer } = await fixture.captcha(section)
   return {
     captcha_id: id,
     captcha_value: answer,
@@ -36,7 +36,7 @@ async function credentials(section: Section): Promise<Record<string, unknown>> {
   }
 }
 
-const login = (section: Section, body: unknown) => world.post(`/api/v1/public/${section}/login`, body)
+const login = (section: Section, body: unknown) => fixture.post(`/api/v1/public/${section}/login`, body)
 
 const WRONG = { code: 400, success: false, data: null, message: 'Wrong username or password' }
 
@@ -161,7 +161,7 @@ for (const section of SECTIONS) {
       JSON.stringify({ username: '' }).replace('""', `"${'a'.repeat(bytes - 15)}"`)
     t.match((await login(section, filled(8192))).json(), { code: 400, message: 'password: is missing' }, 'all of 8 KiB')
     t.match((await login(section, filled(8193))).json(), { code: 413, success: false }, 'and one byte')
-    const form = await world.call({
+    const form = await fixture.call({
       method: 'POST',
       path: `/api/v1/public/${section}/login`,
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -206,7 +206,7 @@ for (const section of SECTIONS) {
     ]) {
       t.match((await login(section, { ...body, captcha_id: wrong })).json(), gone, wrong)
     }
-    const foreign = await world.captcha(other)
+    const foreign = await fixture.captcha(other)
     const mixed = { ...body, captcha_id: foreign.id, captcha_value: foreign.answer }
     t.match((await login(section, mixed)).json(), gone, 'the other side’s captcha')
     t.equal(
@@ -222,5 +222,5 @@ for (const section of SECTIONS) {
 }
 
 t.test('none of it was a fault of the gateway', async t => {
-  t.notOk(world.log.some(line => line.includes('internal fault')))
+  t.notOk(fixture.log.some(line => line.includes('internal fault')))
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { inEveryWorld, someone } from '../support/gateway.ts'
+import { someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 /* What services may hand to the operations by mistake, or be made to hand on. */
 
@@ -55,9 +55,9 @@ const BAD_EXTRAS = [
   ...[`{"a":"${'x'.repeat(8192)}"}`, `{"a":"${'中'.repeat(3000)}"}`, `{"${'k'.repeat(8192)}":1}`],
 ]
 
-inEveryWorld(t, async (t, world) => {
+withEveryStore(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
-    const operate = (operation: string, body?: unknown) => world.operate(side, operation, body)
+    const operate = (operation: string, body?: unknown) => fixture.operate(side, operation, body)
     const refusal = (field: string) => ({ code: 400, success: false, data: null, message: new RegExp(`^${field}: `) })
 
     t.test(`${side}: an id that fits no key and no header is refused by every operation`, async t => {
@@ -116,7 +116,7 @@ inEveryWorld(t, async (t, world) => {
         t.match(await operate('login', `{"user_id":"${user}","extra":${extra}}`), refusal('extra'), extra.slice(0, 40))
       }
       const type = side === 'business' ? 'BUSINESS' : 'CONSUMER'
-      t.same(await world.store.sessions.tokens(type, user), [])
+      t.same(await fixture.store.sessions.tokens(type, user), [])
     })
 
     t.test(`${side}: extra is data, whatever its names are`, async t => {
@@ -124,9 +124,9 @@ inEveryWorld(t, async (t, world) => {
       const written = `{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"toJSON":1,"a":1,"a":2}`
       const { token } = (await operate('login', `{"user_id":"${user}","extra":${written}}`)).data
       t.equal(({} as { admin?: unknown }).admin, undefined, 'nothing else has it')
-      const record = await world.store.sessions.find(side === 'business' ? 'BUSINESS' : 'CONSUMER', token)
+      const record = await fixture.store.sessions.find(side === 'business' ? 'BUSINESS' : 'CONSUMER', token)
       t.equal(JSON.stringify(record?.extra), written.replace('"a":1,', ''), 'of equal names the last counts')
-      if (world.profile === 1) return
+      if (fixture.profile === 1) return
       const extraOf = async (name: string) => (await operate('get-extra', { token, name })).data.value
       t.equal(await extraOf('a'), 2)
       t.same(await extraOf('__proto__'), { admin: true })
@@ -142,14 +142,14 @@ inEveryWorld(t, async (t, world) => {
       undefined,
       '',
       'x',
-      `${world.settings.internal.secret}x`,
-      world.settings.internal.secret.slice(1),
+      `${fixture.settings.internal.secret}x`,
+      fixture.settings.internal.secret.slice(1),
     ]) {
-      const answer = await call(world.internal, { method: 'POST', path, body, ...(token !== undefined && { token }) })
+      const answer = await call(fixture.internal, { method: 'POST', path, body, ...(token !== undefined && { token }) })
       t.equal(answer.status, 401)
       t.equal(answer.json().data, null)
     }
-    const outside = await world.call({ method: 'POST', path, body, token: world.settings.internal.secret })
+    const outside = await fixture.call({ method: 'POST', path, body, token: fixture.settings.internal.secret })
     t.equal(outside.status, 404)
   })
 })

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
 import type { LoginType } from '../../src/session.ts'
-import { withoutRedis } from '../store/redis-server.ts'
-import { openWorld, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
 
 /*
  * Tokens that are none, each with a live record under it: whatever else somebody managed to do, the signature and the
@@ -122,20 +122,20 @@ const ROUTES: Readonly<Record<LoginType, [path: string, side: 'business' | 'cons
   CONSUMER: ['/api/v1/c/x', 'consumer'],
 }
 
-async function keepRecord(world: World, type: LoginType, token: string): Promise<void> {
+async function keepRecord(fixture: Fixture, type: LoginType, token: string): Promise<void> {
   // LMDB has no keys of any length; a token that is too long for one can have no record.
   if (token.length > 1500) return
   const record = { user_id: USER, type, created_at: '2026-01-01 00:00:00', extra: {} }
-  await world.store.sessions.add(type, token, record, Date.now() + 600_000)
+  await fixture.store.sessions.add(type, token, record, Date.now() + 600_000)
 }
 
 t.test('on both sides', async t => {
-  const world = await openWorld({ environment: { JWT__SECRET_KEY: SECRET } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ environment: { JWT__SECRET_KEY: SECRET } })
+  t.teardown(() => fixture.close())
 
   async function refuses(type: LoginType, value: string, name: string): Promise<void> {
     const [path] = ROUTES[type]
-    const answer = await world.call({ path, headers: { authorization: Buffer.from(value).toString('latin1') } })
+    const answer = await fixture.call({ path, headers: { authorization: Buffer.from(value).toString('latin1') } })
     t.equal(answer.status, 200, name)
     t.match(answer.json(), { code: 401, success: false, data: null }, name)
   }
@@ -143,22 +143,22 @@ t.test('on both sides', async t => {
   for (const type of ['BUSINESS', 'CONSUMER'] as const) {
     const [path, side] = ROUTES[type]
     await t.test(`${type}: a good token is one`, async t => {
-      await keepRecord(world, type, GOOD)
+      await keepRecord(fixture, type, GOOD)
       for (const scheme of ['Bearer ', 'bearer ', 'BEARER ', '']) {
-        t.equal((await world.call({ path, headers: { authorization: scheme + GOOD } })).status, 200)
+        t.equal((await fixture.call({ path, headers: { authorization: scheme + GOOD } })).status, 200)
       }
-      t.equal((await world.operate(side, 'get-login-id-by-token', { token: GOOD })).data.user_id, USER)
-      world.upstream.requests.length = 0
+      t.equal((await fixture.operate(side, 'get-login-id-by-token', { token: GOOD })).data.user_id, USER)
+      fixture.upstream.requests.length = 0
     })
 
     for (const [name, token] of Object.entries(TOKENS)) {
       await t.test(`${type}: a token with ${name} is none, though it has a record`, async t => {
-        await keepRecord(world, type, token)
+        await keepRecord(fixture, type, token)
         await refuses(type, `Bearer ${token}`, 'with Bearer')
         await refuses(type, token, 'by itself')
-        t.same((await world.operate(side, 'is-login', { token })).data, { is_login: false })
-        t.same((await world.operate(side, 'get-login-id-by-token', { token })).data, { user_id: '' })
-        t.match(await world.operate(side, 'renew-timeout', { token, seconds: 60 }), { code: 401, success: false })
+        t.same((await fixture.operate(side, 'is-login', { token })).data, { is_login: false })
+        t.same((await fixture.operate(side, 'get-login-id-by-token', { token })).data, { user_id: '' })
+        t.match(await fixture.operate(side, 'renew-timeout', { token, seconds: 60 }), { code: 401, success: false })
       })
     }
 
@@ -169,9 +169,9 @@ t.test('on both sides', async t => {
     }
   }
 
-  t.equal(world.upstream.requests.length, 0, 'none of it arrived')
+  t.equal(fixture.upstream.requests.length, 0, 'none of it arrived')
   t.notOk(
-    world.log.some(line => line.includes('internal fault')),
+    fixture.log.some(line => line.includes('internal fault')),
     'none of it is a fault of the gateway',
   )
 })
@@ -179,50 +179,50 @@ t.test('on both sides', async t => {
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
   t.test(`a token of one side is none on the other, whoever it belongs to, ${store} store`, { skip }, async t => {
-    const world = await openWorld({ store })
-    t.teardown(() => world.close())
-    const { business, consumer } = world.gateway.sides
+    const fixture = await openFixture({ store })
+    t.teardown(() => fixture.close())
+    const { business, consumer } = fixture.gateway.sides
     const b = await business.login(undefined, USER)
     const c = await consumer.login(undefined, USER)
     // Before, between and after both were found on their own sides: what is remembered is remembered by side.
     for (let i = 0; i < 3; i++) {
-      t.match((await world.get('/api/v1/c/x', b)).json(), { code: 401 })
-      t.match((await world.get('/api/v1/b/x', c)).json(), { code: 401 })
-      t.equal(world.upstream.requests.length, 2 * i)
-      t.equal((await world.get('/api/v1/c/x', c)).status, 200)
-      t.equal((await world.get('/api/v1/b/x', b)).status, 200)
+      t.match((await fixture.get('/api/v1/c/x', b)).json(), { code: 401 })
+      t.match((await fixture.get('/api/v1/b/x', c)).json(), { code: 401 })
+      t.equal(fixture.upstream.requests.length, 2 * i)
+      t.equal((await fixture.get('/api/v1/c/x', c)).status, 200)
+      t.equal((await fixture.get('/api/v1/b/x', b)).status, 200)
     }
     for (const [side, token] of [
       ['business', c],
       ['consumer', b],
     ] as const) {
-      t.match(await world.operate(side, 'logout', { token }), { code: 200 })
-      t.match(await world.operate(side, 'kickout-token', { user_id: USER, token }), { code: 400 })
+      t.match(await fixture.operate(side, 'logout', { token }), { code: 200 })
+      t.match(await fixture.operate(side, 'kickout-token', { user_id: USER, token }), { code: 400 })
     }
-    t.equal((await world.get('/api/v1/c/x', c)).status, 200, 'neither side ends what is the other’s')
-    t.equal((await world.get('/api/v1/b/x', b)).status, 200)
+    t.equal((await fixture.get('/api/v1/c/x', c)).status, 200, 'neither side ends what is the other’s')
+    t.equal((await fixture.get('/api/v1/b/x', b)).status, 200)
   })
 }
 
 t.test('a key that a token names is not asked for', async t => {
-  const world = await openWorld({ environment: { JWT__SECRET_KEY: SECRET } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ environment: { JWT__SECRET_KEY: SECRET } })
+  t.teardown(() => fixture.close())
   const key = { kty: 'oct', k: encode('k'), alg: 'HS256', kid: 'k' }
-  world.upstream.answer = (_request, response) => void response.end(JSON.stringify({ keys: [key], ...key }))
+  fixture.upstream.answer = (_request, response) => void response.end(JSON.stringify({ keys: [key], ...key }))
   for (const name of ['jku', 'x5u', 'kid', 'iss']) {
-    const token = sign({ ...HEADER, kid: 'k', [name]: `${world.upstream.url}/keys` }, CLAIMS, 'sha256', 'k')
-    for (const path of ['/api/v1/b/x', '/api/v1/c/x']) t.match((await world.get(path, token)).json(), { code: 401 })
+    const token = sign({ ...HEADER, kid: 'k', [name]: `${fixture.upstream.url}/keys` }, CLAIMS, 'sha256', 'k')
+    for (const path of ['/api/v1/b/x', '/api/v1/c/x']) t.match((await fixture.get(path, token)).json(), { code: 401 })
   }
-  t.same(world.upstream.requests, [])
+  t.same(fixture.upstream.requests, [])
 })
 
 t.test('the signature is looked at before the store is asked', { skip: withoutRedis }, async t => {
-  const world = await openWorld({ store: 'redis', environment: { JWT__SECRET_KEY: SECRET } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ store: 'redis', environment: { JWT__SECRET_KEY: SECRET } })
+  t.teardown(() => fixture.close())
   const [b, c] = ['/api/v1/b/x', '/api/v1/c/x']
-  await world.redis!.kill()
+  await fixture.redis!.kill()
   for (const path of [b, c]) {
-    t.equal((await world.get(path, GOOD)).status, 503, 'only the store could tell about a good one')
-    for (const token of Object.values(TOKENS)) t.equal((await world.get(path, token)).json().code, 401)
+    t.equal((await fixture.get(path, GOOD)).status, 503, 'only the store could tell about a good one')
+    for (const token of Object.values(TOKENS)) t.equal((await fixture.get(path, token)).json().code, 401)
   }
 })

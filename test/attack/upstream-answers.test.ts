@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { openWorld } from '../support/gateway.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 import { startRawUpstream } from '../support/upstream.ts'
 import { converse } from './conversation.ts'
 import { fieldOf, type Message } from './http-reader.ts'
@@ -72,17 +72,17 @@ const upstream = await startRawUpstream((socket: Socket, request) => {
 })
 t.teardown(() => upstream.close())
 const timeouts = { response: '1s', idle: '1s' }
-const world = await openWorld({
+const fixture = await openFixture({
   config: { upstreams: [{ name: 'raw', match: '/api', target: upstream.url, timeouts }] },
 })
-t.teardown(() => world.close())
-const { business, consumer } = world.gateway.sides
+t.teardown(() => fixture.close())
+const { business, consumer } = fixture.gateway.sides
 const tokens = { evil: await consumer.login(undefined, 'victim'), next: await business.login(undefined, 'next') }
 
 const requestOf = (path: string, about: 'evil' | 'next'): string =>
   `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Case: ${about}\r\nAuthorization: Bearer ${tokens[about]}\r\n\r\n`
 
-const ask = (bytes: string, enough: number) => converse(world.url, bytes, { methods: ['GET', 'GET'], enough })
+const ask = (bytes: string, enough: number) => converse(fixture.url, bytes, { methods: ['GET', 'GET'], enough })
 
 for (const [what, [sent, outcome]] of Object.entries(ANSWERS)) {
   t.test(`a backend that answers with ${what} does harm to nobody`, async t => {
@@ -115,5 +115,5 @@ for (const [what, [sent, outcome]] of Object.entries(ANSWERS)) {
 }
 
 t.test('none of it was a fault of the gateway', async t => {
-  t.notOk(world.log.some(line => line.includes('internal fault')))
+  t.notOk(fixture.log.some(line => line.includes('internal fault')))
 })

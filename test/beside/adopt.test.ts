@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { runCommand } from '../../src/cli.ts'
 import { readConfiguration } from '../../src/config/load.ts'
 import { GOOD_KEY } from '../config/folder.ts'
-import { type RedisServer, startRedis, withoutRedis } from '../store/redis-server.ts'
+import { type RedisServer, startRedis, withoutRedis } from '../support/redis-server.ts'
 import { isoInShanghai, otherProgram } from './other-program.ts'
 
 const PREFIX = 'hei:auth'

@@ -1,22 +1,22 @@
 import t from 'tap'
 import { faultsOf } from '../config/folder.ts'
-import { withoutRedis } from '../store/redis-server.ts'
-import { ADMIN, openWorld } from '../support/gateway.ts'
+import { ADMIN, openFixture } from '../support/gateway-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
 
 t.test('another program finds the captchas where login.captcha.key says', { skip: withoutRedis }, async t => {
-  const world = await openWorld({ store: 'redis', config: { login: { captcha: { key: '{type}:captcha:{id}' } } } })
-  t.teardown(() => world.close())
-  const { captcha_id } = (await world.get('/api/v1/public/b/captcha')).json().data
-  t.match(await world.redis!.cli('GET', `BUSINESS:captcha:${captcha_id}`), /^[A-Z0-9]{4}$/)
-  t.equal(await world.redis!.cli('EXISTS', `svc:auth:BUSINESS:captcha:${captcha_id}`), '0')
-  t.type(await world.signIn(ADMIN.username), 'string', 'and the gateway itself accepts them')
+  const fixture = await openFixture({ store: 'redis', config: { login: { captcha: { key: '{type}:captcha:{id}' } } } })
+  t.teardown(() => fixture.close())
+  const { captcha_id } = (await fixture.get('/api/v1/public/b/captcha')).json().data
+  t.match(await fixture.redis!.cli('GET', `BUSINESS:captcha:${captcha_id}`), /^[A-Z0-9]{4}$/)
+  t.equal(await fixture.redis!.cli('EXISTS', `svc:auth:BUSINESS:captcha:${captcha_id}`), '0')
+  t.type(await fixture.signIn(ADMIN.username), 'string', 'and the gateway itself accepts them')
 })
 
 t.test('without the setting, captchas stand under the prefix', { skip: withoutRedis }, async t => {
-  const world = await openWorld({ store: 'redis' })
-  t.teardown(() => world.close())
-  const { captcha_id } = (await world.get('/api/v1/public/b/captcha')).json().data
-  t.equal(await world.redis!.cli('EXISTS', `svc:auth:BUSINESS:captcha:${captcha_id}`), '1')
+  const fixture = await openFixture({ store: 'redis' })
+  t.teardown(() => fixture.close())
+  const { captcha_id } = (await fixture.get('/api/v1/public/b/captcha')).json().data
+  t.equal(await fixture.redis!.cli('EXISTS', `svc:auth:BUSINESS:captcha:${captcha_id}`), '1')
 })
 
 const REFUSED = [

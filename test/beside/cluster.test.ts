@@ -1,8 +1,8 @@
 import { Cluster } from 'ioredis'
 import t from 'tap'
-import { startCluster } from '../store/redis-cluster.ts'
-import { withoutRedisServer } from '../store/redis-server.ts'
 import { openRedisUnderTest } from '../store/redis-under-test.ts'
+import { startCluster } from '../support/redis-cluster.ts'
+import { withoutRedisServer } from '../support/redis-server.ts'
 import { eventually } from './other-program.ts'
 
 t.test('in a Cluster, sessions of another program are found on every node', { skip: withoutRedisServer }, async t => {

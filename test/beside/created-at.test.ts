@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createTimestampFormat } from '../../src/timestamp.ts'
-import { withoutRedis } from '../store/redis-server.ts'
-import { openWorld, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
 import { isoInShanghai, isoInUtc, isoWithZ, type OtherProgram, otherProgram } from './other-program.ts'
 
 /* Records of another program name their creation in other forms and zones than ours; they are as old as they are. */
@@ -9,17 +9,17 @@ import { isoInShanghai, isoInUtc, isoWithZ, type OtherProgram, otherProgram } fr
 const HOUR = 3_600_000
 const FORMS = { isoInUtc, isoInShanghai, isoWithZ }
 
-async function open(t: Test, config: Record<string, unknown> = {}): Promise<{ world: World; other: OtherProgram }> {
-  const world = await openWorld({ store: 'redis', config })
-  t.teardown(() => world.close())
-  return { world, other: otherProgram(world.redis!, world.settings.jwt.secret_key) }
+async function open(t: Test, config: Record<string, unknown> = {}): Promise<{ fixture: Fixture; other: OtherProgram }> {
+  const fixture = await openFixture({ store: 'redis', config })
+  t.teardown(() => fixture.close())
+  return { fixture, other: otherProgram(fixture.redis!, fixture.settings.jwt.secret_key) }
 }
 
 for (const timezone of ['UTC', 'Asia/Shanghai', 'America/Los_Angeles']) {
   t.test(`in the zone ${timezone}`, { skip: withoutRedis }, async t => {
     const format = createTimestampFormat(timezone)
-    const { world, other } = await open(t, { timezone, sessions: { business: { max_tokens_per_user: 2 } } })
-    const { business } = world.gateway.sides
+    const { fixture, other } = await open(t, { timezone, sessions: { business: { max_tokens_per_user: 2 } } })
+    const { business } = fixture.gateway.sides
     const isLive = (token: string) => business.isLogin({ headers: { authorization: token } })
 
     for (const [name, form] of Object.entries(FORMS)) {
@@ -32,7 +32,7 @@ for (const timezone of ['UTC', 'Asia/Shanghai', 'America/Los_Angeles']) {
       })
 
       t.test(`a session written ${name} is listed by its age, counts for its day, and shows its time`, async t => {
-        const { online, sessions } = world.store
+        const { online, sessions } = fixture.store
         const [before, between, after] = [Date.now() - 3 * HOUR, Date.now() - 2 * HOUR, Date.now() - HOUR]
         const day = format.day(between)
         const [counted = 0] = await online.loginsOn('CONSUMER', [day])
@@ -46,8 +46,8 @@ for (const timezone of ['UTC', 'Asia/Shanghai', 'America/Los_Angeles']) {
         const ofDay = [before, between, after].filter(at => format.day(at) === day).length
         t.same(await online.loginsOn('CONSUMER', [day]), [counted + ofDay])
 
-        const token = await world.signIn()
-        const page = (await world.get('/api/v1/client/session/page?size=100', token)).json().data.records
+        const token = await fixture.signIn()
+        const page = (await fixture.get('/api/v1/client/session/page?size=100', token)).json().data.records
         const shown = page.find((user: { user_id: string }) => user.user_id === `${name}-theirs`)
         t.equal(shown.last_login_time, format.write(between))
       })
@@ -56,28 +56,28 @@ for (const timezone of ['UTC', 'Asia/Shanghai', 'America/Los_Angeles']) {
 }
 
 t.test('sessions of one second are ordered by the `iat` of their tokens', { skip: withoutRedis }, async t => {
-  const { world, other } = await open(t)
+  const { fixture, other } = await open(t)
   const second = Math.floor(Date.now() / 1000) * 1000 - HOUR
   const form = () => isoWithZ(second)
   const tokens = []
   for (const late of [3, 1, 2]) tokens.push(await other.signIn('a', { at: second + late * 1000, form }))
-  const found = (await world.store.sessions.tokens('BUSINESS', 'a')).map(({ token }) => token)
+  const found = (await fixture.store.sessions.tokens('BUSINESS', 'a')).map(({ token }) => token)
   t.same(found, [tokens[1], tokens[2], tokens[0]])
 })
 
 t.test('where `created_at` cannot be read, the `iat` of the token is the age', { skip: withoutRedis }, async t => {
-  const { world, other } = await open(t)
+  const { fixture, other } = await open(t)
   const now = Date.now()
   const odd = await other.signIn('a', { at: now - 2 * HOUR, form: () => 'yesterday' })
   const old = await other.signIn('a', { at: now - 3 * HOUR })
   const fresh = await other.signIn('a', { at: now - HOUR })
-  const found = (await world.store.sessions.tokens('BUSINESS', 'a')).map(({ token }) => token)
+  const found = (await fixture.store.sessions.tokens('BUSINESS', 'a')).map(({ token }) => token)
   t.same(found, [old, odd, fresh])
 })
 
 t.test('a session of another program counts in the minute of its creation', { skip: withoutRedis }, async t => {
-  const { world, other } = await open(t, { timezone: 'Asia/Shanghai' })
-  const { online, sessions } = world.store
+  const { fixture, other } = await open(t, { timezone: 'Asia/Shanghai' })
+  const { online, sessions } = fixture.store
   await other.signIn('recent', { at: Date.now() - HOUR / 2 })
   await other.signIn('earlier', { at: Date.now() - 3 * HOUR })
   await other.signIn('long-ago', { at: Date.now() - 48 * HOUR })

@@ -1,16 +1,20 @@
 import t, { type Test } from 'tap'
-import { withoutRedis } from '../store/redis-server.ts'
-import { openWorld, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
 import { eventually, isoInShanghai, isoInUtc, type OtherProgram, otherProgram } from './other-program.ts'
 
 /* Sessions of another program are found by themselves: without a command, and without anybody asking for their users. */
 
 const HOUR = 3_600_000
 
-async function open(t: Test): Promise<{ world: World; other: OtherProgram; admin: string }> {
-  const world = await openWorld({ store: 'redis', config: { timezone: 'Asia/Shanghai' } })
-  t.teardown(() => world.close())
-  return { world, other: otherProgram(world.redis!, world.settings.jwt.secret_key), admin: await world.signIn() }
+async function open(t: Test): Promise<{ fixture: Fixture; other: OtherProgram; admin: string }> {
+  const fixture = await openFixture({ store: 'redis', config: { timezone: 'Asia/Shanghai' } })
+  t.teardown(() => fixture.close())
+  return {
+    fixture,
+    other: otherProgram(fixture.redis!, fixture.settings.jwt.secret_key),
+    admin: await fixture.signIn(),
+  }
 }
 
 const BASES = { BUSINESS: '/api/v1/sys/session', CONSUMER: '/api/v1/client/session' } as const
@@ -20,15 +24,15 @@ const upkeepOf = (side: Side): string => `svc:auth:${side}:idx:upkeep:{svc:auth:
 const UPKEEP = { BUSINESS: upkeepOf('BUSINESS'), CONSUMER: upkeepOf('CONSUMER') }
 
 /** Resolves when another round over the session sets has begun. */
-async function nextRound({ redis }: World, side: Side): Promise<void> {
+async function nextRound({ redis }: Fixture, side: Side): Promise<void> {
   const began = () => redis!.cli('HGET', UPKEEP[side], 'sets-began')
   const before = await began()
   while ((await began()) === before) await new Promise(resolve => setTimeout(resolve, 100))
 }
 
 /** What the session administration shows of a side, through the gateway itself. */
-async function shown(world: World, admin: string, side: Side, keyword = '') {
-  const ask = async (path: string) => (await world.get(`${BASES[side]}/${path}`, admin)).json().data
+async function shown(fixture: Fixture, admin: string, side: Side, keyword = '') {
+  const ask = async (path: string) => (await fixture.get(`${BASES[side]}/${path}`, admin)).json().data
   const page = await ask(`page?size=100&keyword=${keyword}`)
   const { online_user_count, one_hour_newly_added, today_login_count, total_count } = await ask('analysis')
   return {
@@ -48,44 +52,44 @@ for (const side of ['BUSINESS', 'CONSUMER'] as const) {
     `${side}: a session that never passed this gateway is found and counted once`,
     { skip: withoutRedis },
     async t => {
-      const { world, other, admin } = await open(t)
+      const { fixture, other, admin } = await open(t)
       await other.signIn('theirs', { type: side, form: isoInUtc, extra: { username: 'Grace' } })
       await other.signIn('earlier', { type: side, form: isoInShanghai, at: Date.now() - 2 * HOUR })
       const users = ['theirs', 'earlier']
-      const listed = await eventually(async () => (await shown(world, admin, side)).users, users)
+      const listed = await eventually(async () => (await shown(fixture, admin, side)).users, users)
       t.same(listed, users, 'listed, the newest first')
-      t.same((await shown(world, admin, side, 'grace')).users, ['theirs'], 'found by name')
-      const { online, tokens, lastHour } = await shown(world, admin, side)
+      t.same((await shown(fixture, admin, side, 'grace')).users, ['theirs'], 'found by name')
+      const { online, tokens, lastHour } = await shown(fixture, admin, side)
       t.same(
         { online, tokens, lastHour },
         { online: 2 + own, tokens: 3, lastHour: 2 },
         'counted; the administrator is one',
       )
-      for (let round = 0; round < 2; round++) await nextRound(world, side)
-      t.same((await shown(world, admin, side)).lastHour, 2, 'rounds later nothing has been counted again')
+      for (let round = 0; round < 2; round++) await nextRound(fixture, side)
+      t.same((await shown(fixture, admin, side)).lastHour, 2, 'rounds later nothing has been counted again')
     },
   )
 
   t.test(`${side}: what another program ends vanishes from lists and counts`, { skip: withoutRedis }, async t => {
-    const { world, other, admin } = await open(t)
+    const { fixture, other, admin } = await open(t)
     const [first, second] = [await other.signIn('a', { type: side }), await other.signIn('b', { type: side })]
     const third = await other.signIn('b', { type: side })
-    const online = async () => (await shown(world, admin, side)).online
-    const tokens = async () => (await shown(world, admin, side)).tokens
+    const online = async () => (await shown(fixture, admin, side)).online
+    const tokens = async () => (await shown(fixture, admin, side)).tokens
     t.equal(await eventually(tokens, 4), 4)
     await other.signOut('a', first, side)
     t.equal(await eventually(online, 1 + own), 1 + own)
-    await world.redis!.cli('DEL', `svc:auth:${side}:token:${second}`, `svc:auth:${side}:token:${third}`)
+    await fixture.redis!.cli('DEL', `svc:auth:${side}:token:${second}`, `svc:auth:${side}:token:${third}`)
     t.equal(await eventually(tokens, 1), 1, 'also where only the records were deleted')
   })
 }
 
 t.test('a session that passes the gate is found without any round', { skip: withoutRedis }, async t => {
-  const { world, other } = await open(t)
-  const { online } = world.store
-  for (const key of Object.values(UPKEEP)) await world.redis!.cli('SET', key, 'no round can begin')
+  const { fixture, other } = await open(t)
+  const { online } = fixture.store
+  for (const key of Object.values(UPKEEP)) await fixture.redis!.cli('SET', key, 'no round can begin')
   const token = await other.signIn('passing', { extra: { username: 'Ada' } })
-  t.equal((await world.get('/api/v1/b/x', token)).status, 200)
+  t.equal((await fixture.get('/api/v1/b/x', token)).status, 200)
   const found = await eventually(
     async () => (await online.page('BUSINESS', { offset: 0, limit: 10, keyword: 'ada' })).userIds,
     ['passing'],
@@ -95,8 +99,8 @@ t.test('a session that passes the gate is found without any round', { skip: with
 })
 
 t.test('a key that is no set does not stop the others from being found', { skip: withoutRedis }, async t => {
-  const { world, other, admin } = await open(t)
-  await world.redis!.cli('SET', 'svc:auth:CONSUMER:session:odd', 'a text')
+  const { fixture, other, admin } = await open(t)
+  await fixture.redis!.cli('SET', 'svc:auth:CONSUMER:session:odd', 'a text')
   await other.signIn('theirs', { type: 'CONSUMER' })
-  t.same(await eventually(async () => (await shown(world, admin, 'CONSUMER')).users, ['theirs']), ['theirs'])
+  t.same(await eventually(async () => (await shown(fixture, admin, 'CONSUMER')).users, ['theirs']), ['theirs'])
 })

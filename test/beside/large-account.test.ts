@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { hashPassword } from '../../src/account/password.ts'
-import { ADMIN, openWorld } from '../support/gateway.ts'
+import { ADMIN, openFixture } from '../support/gateway-fixture.ts'
 
 const AVATAR = `data:image/png;base64,${'A'.repeat(600_000)}`
 
@@ -13,19 +13,19 @@ t.test('an account with a large picture signs in; its column is left out, and th
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const world = await openWorld({ config: { accounts: { kind: 'http', url, secret: 'a secret of the accounts' } } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ config: { accounts: { kind: 'http', url, secret: 'a secret of the accounts' } } })
+  t.teardown(() => fixture.close())
 
-  const token = await world.signIn()
-  const record = await world.gateway.sides.business.getLoginIdByToken(token)
+  const token = await fixture.signIn()
+  const record = await fixture.gateway.sides.business.getLoginIdByToken(token)
   t.equal(record, '1')
-  const { records } = (await world.get('/api/v1/sys/session/page', token)).json().data
+  const { records } = (await fixture.get('/api/v1/sys/session/page', token)).json().data
   t.match(records, [{ nickname: 'Ada', avatar: null }])
-  const lines = world.log.map(line => JSON.parse(line)).filter(line => line.columns !== undefined)
+  const lines = fixture.log.map(line => JSON.parse(line)).filter(line => line.columns !== undefined)
   t.match(lines, [{ login_id: '1', columns: ['avatar'], source: 'http' }])
   t.equal(lines.length, 1)
   t.notOk(
-    world.log.some(line => line.includes('AAAAAAAA')),
+    fixture.log.some(line => line.includes('AAAAAAAA')),
     'never the value',
   )
 })

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { LoginType } from '../../src/session.ts'
-import type { RedisServer } from '../store/redis-server.ts'
+import type { RedisServer } from '../support/redis-server.ts'
 
 /** A back end of the same family that signs users in on the same Redis: raw keys as the specification has them. */
 export interface OtherProgram {

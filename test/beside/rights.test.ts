@@ -7,9 +7,9 @@ import { parse, stringify } from 'yaml'
 import { createAccountRights } from '../../src/account/rights.ts'
 import { Unavailable } from '../../src/refusal.ts'
 import type { SessionRecord } from '../../src/session.ts'
-import { withoutRedis } from '../store/redis-server.ts'
 import { call } from '../support/client.ts'
-import { openWorld, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
 import { eventually, otherProgram } from './other-program.ts'
 
 /* `permissions.source: accounts`: what users may do stands in their accounts, whoever made their sessions. */
@@ -18,85 +18,85 @@ const PAGE = '/api/v1/sys/session/page'
 const ACCOUNTS = { permissions: { source: 'accounts', remember: '1s' } }
 
 /** Changes the account `admin`, whose login id is 1, as an operator edits the file. */
-function setRoles({ folder }: World, roles: string[]): void {
+function setRoles({ folder }: Fixture, roles: string[]): void {
   const file = join(folder, 'accounts.yaml')
   const document = parse(readFileSync(file, 'utf8'))
   document.accounts[0].roles = roles
   writeFileSync(file, stringify(document))
 }
 
-async function statusOf(world: World, token: string, path = PAGE): Promise<number> {
-  return (await world.get(path, token)).json().code
+async function statusOf(fixture: Fixture, token: string, path = PAGE): Promise<number> {
+  return (await fixture.get(path, token)).json().code
 }
 
 t.test(
   'a session of another program works on the session pages, by the rights of its account',
   { skip: withoutRedis },
   async t => {
-    const world = await openWorld({ store: 'redis', config: ACCOUNTS })
-    t.teardown(() => world.close())
-    const other = otherProgram(world.redis!, world.settings.jwt.secret_key)
-    t.equal(await statusOf(world, await other.signIn('1')), 200)
-    t.equal(await statusOf(world, await other.signIn('2')), 403, 'no account has this login id')
-    const current = (await world.get('/api/v1/sys/session/current', await other.signIn('1'))).json().data
+    const fixture = await openFixture({ store: 'redis', config: ACCOUNTS })
+    t.teardown(() => fixture.close())
+    const other = otherProgram(fixture.redis!, fixture.settings.jwt.secret_key)
+    t.equal(await statusOf(fixture, await other.signIn('1')), 200)
+    t.equal(await statusOf(fixture, await other.signIn('2')), 403, 'no account has this login id')
+    const current = (await fixture.get('/api/v1/sys/session/current', await other.signIn('1'))).json().data
     t.ok(current.permissions.includes('sys:session:page'))
   },
 )
 
 t.test('a record that claims rights has none beyond those of its account', { skip: withoutRedis }, async t => {
-  const world = await openWorld({ store: 'redis', config: ACCOUNTS })
-  t.teardown(() => world.close())
-  const other = otherProgram(world.redis!, world.settings.jwt.secret_key)
+  const fixture = await openFixture({ store: 'redis', config: ACCOUNTS })
+  t.teardown(() => fixture.close())
+  const other = otherProgram(fixture.redis!, fixture.settings.jwt.secret_key)
   const extra = { roles: ['SUPER_ADMIN'], permissions: ['**'] }
-  t.equal(await statusOf(world, await other.signIn('2', { extra })), 403)
+  t.equal(await statusOf(fixture, await other.signIn('2', { extra })), 403)
 })
 
 t.test('granted and withdrawn rights count without a new login', async t => {
-  const world = await openWorld({
+  const fixture = await openFixture({
     config: ACCOUNTS,
     upstreams: [
       { name: 'guarded', match: '/api/v1/b/guarded', target: 'builtin:echo', permission: 'sys:session:page' },
     ],
   })
-  t.teardown(() => world.close())
-  const token = await world.signIn()
-  t.equal(await statusOf(world, token), 200)
-  t.equal((await world.get('/api/v1/b/guarded', token)).status, 200, 'an upstream with a permission')
-  setRoles(world, [])
-  t.equal(await eventually(() => statusOf(world, token), 403), 403)
-  t.equal((await world.get('/api/v1/b/guarded', token)).status, 403)
-  const verify = await call(world.internal, {
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn()
+  t.equal(await statusOf(fixture, token), 200)
+  t.equal((await fixture.get('/api/v1/b/guarded', token)).status, 200, 'an upstream with a permission')
+  setRoles(fixture, [])
+  t.equal(await eventually(() => statusOf(fixture, token), 403), 403)
+  t.equal((await fixture.get('/api/v1/b/guarded', token)).status, 403)
+  const verify = await call(fixture.internal, {
     path: '/verify',
     token,
     headers: { 'x-original-uri': '/api/v1/b/guarded', 'x-original-method': 'GET' },
   })
   t.equal(verify.status, 403, 'a proxy that asks is answered alike')
-  setRoles(world, ['operator'])
-  t.equal(await eventually(() => statusOf(world, token), 200), 200)
+  setRoles(fixture, ['operator'])
+  t.equal(await eventually(() => statusOf(fixture, token), 200), 200)
 })
 
 t.test('with `permissions: FILE` alone, the rights are those of the record, as before', async t => {
-  const world = await openWorld({ config: { permissions: 'permissions.yaml' } })
-  t.teardown(() => world.close())
-  const token = await world.signIn()
-  setRoles(world, [])
-  t.equal(await statusOf(world, token), 200)
+  const fixture = await openFixture({ config: { permissions: 'permissions.yaml' } })
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn()
+  setRoles(fixture, [])
+  t.equal(await statusOf(fixture, token), 200)
 })
 
 t.test('an account source that fails is 503, never 403 and never a pass', async t => {
   const { url, close } = await startBackend()
-  const world = await openWorld({
+  const fixture = await openFixture({
     config: {
       permissions: { source: 'accounts' },
       accounts: { kind: 'http', url, secret: 'a secret of the accounts' },
     },
   })
-  t.teardown(() => world.close())
-  const { business } = world.gateway.sides
+  t.teardown(() => fixture.close())
+  const { business } = fixture.gateway.sides
   const token = await business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
   await close()
   for (const path of [PAGE, '/api/v1/sys/session/current', '/api/v1/sys/session/tokens?user_id=1']) {
-    const answer = await world.get(path, token)
+    const answer = await fixture.get(path, token)
     t.same([answer.status, answer.json().code], [503, 503], path)
   }
 })

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { withoutRedisServer } from '../store/redis-server.ts'
+import { withoutRedisServer } from '../support/redis-server.ts'
 import { embedded } from './embedded-setup.ts'
 import { singleRedis } from './redis-setups.ts'
 import { type ChaosReport, runChaos } from './run.ts'

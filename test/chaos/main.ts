@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { withoutRedisServer } from '../store/redis-server.ts'
+import { withoutRedisServer } from '../support/redis-server.ts'
 import { embedded } from './embedded-setup.ts'
 import { clusterRedis, sentinelRedis, singleRedis } from './redis-setups.ts'
 import { type ChaosReport, runChaos } from './run.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { matchesHash } from '../../src/account/hash.ts'
-import { run, shippedFolder } from './run.ts'
+import { run, shippedFolder } from '../support/command-line.ts'
 
 const accountsIn = (folder: string, file = 'config/accounts.yaml') =>
   parse(readFileSync(join(folder, file), 'utf8')).accounts

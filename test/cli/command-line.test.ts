@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import t from 'tap'
 import { faultOfSigningKey } from '../../src/config/secrets.ts'
 import { publicKeyOf } from '../../src/login/sm2/sm2.ts'
-import { launch, run, shippedFolder } from './run.ts'
+import { launch, run, shippedFolder } from '../support/command-line.ts'
 
 const COMMANDS = ['start', 'check', 'explain', 'account', 'keys']
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ownRoutes } from '../../src/config/own-routes.ts'
 import { PROFILES } from '../../src/profile.ts'
-import { openWorld } from '../support/gateway.ts'
-import { run, shippedFolder } from './run.ts'
+import { run, shippedFolder } from '../support/command-line.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 
 const UPSTREAMS = `upstreams:
   - { name: orders, match: /api/v1/c/orders, targets: ["http://10.0.0.5:3000", "http://10.0.0.6:3000"], rewrite: /o }
@@ -106,27 +106,32 @@ for (const [words, lines, absent] of EXPLANATIONS) {
 t.test('what explain says the gateway answers itself, a gateway answers itself', async t => {
   for (const profile of [1, 2] as const) {
     const consumer = { kind: 'file', path: 'consumers.yaml' }
-    const world = await openWorld({ profile, config: { api_versions: [1, 2], login: { consumer } } })
-    t.teardown(() => world.close())
-    const routes = ownRoutes(world.settings, PROFILES[profile])
+    const fixture = await openFixture({ profile, config: { api_versions: [1, 2], login: { consumer } } })
+    t.teardown(() => fixture.close())
+    const routes = ownRoutes(fixture.settings, PROFILES[profile])
     const own = [...routes].filter(route => route.includes(' /api/'))
     t.equal(own.filter(route => !route.startsWith('HEAD ')).length, 2 * (profile === 1 ? 8 + 19 : 10))
     for (const route of routes) {
       if (own.includes(route)) continue
       const [method = '', path = ''] = route.split(' ')
-      const { status } = await world.call({ method, path })
+      const { status } = await fixture.call({ method, path })
       t.ok(status === 200 || status === 302, route)
     }
     for (const route of own) {
       const [method = '', path = ''] = route.split(' ')
       const side = path.endsWith('/c/logout') ? 'consumer' : 'business'
-      const login = await world.operate(side, 'login', { user_id: 'u1' })
-      const answer = await world.call({ method, path, token: login.data.token, ...(method === 'POST' && { body: {} }) })
+      const login = await fixture.operate(side, 'login', { user_id: 'u1' })
+      const answer = await fixture.call({
+        method,
+        path,
+        token: login.data.token,
+        ...(method === 'POST' && { body: {} }),
+      })
       t.not(answer.status, 404, route)
       if (method === 'HEAD') continue
       t.equal(typeof answer.json().trace_id, 'string', `${route} is answered in our envelope`)
       t.not(answer.json().code, 404, route)
     }
-    t.same(world.upstream.requests, [], 'and none of them was forwarded')
+    t.same(fixture.upstream.requests, [], 'and none of them was forwarded')
   }
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { startRedis, withoutRedis } from '../store/redis-server.ts'
-import { run, shippedFolder } from './run.ts'
+import { run, shippedFolder } from '../support/command-line.ts'
+import { startRedis, withoutRedis } from '../support/redis-server.ts'
 
 t.test('reindex of an empty embedded store finds nothing, and twice the same', async t => {
   const folder = shippedFolder(t)

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
-import { launch, run, shippedFolder } from './run.ts'
+import { launch, run, shippedFolder } from '../support/command-line.ts'
 
 const FREE_PORTS = { LISTEN__HOST: '127.0.0.1', LISTEN__PORT: '0', INTERNAL__PORT: '0' }
 

@@ -1,6 +1,6 @@
 import type { Request } from 'playwright-core'
 import type { Visitor } from '../support/browser.ts'
-import { ADMIN } from '../support/gateway.ts'
+import { ADMIN } from '../support/gateway-fixture.ts'
 import type { Client, Site } from './site.ts'
 
 /** An answer as the client library gave it to the page. */
@@ -57,7 +57,7 @@ export class Front {
 
   /** Signs in as a person does, who reads the picture. */
   async signIn(password = ADMIN.password, wrongAnswer?: string): Promise<Answer> {
-    const { captchas } = this.site.world.store
+    const { captchas } = this.site.fixture.store
     const { id, width } = await this.run('showCaptcha')
     if (width === 0) throw new Error('the captcha is no picture')
     const answer = await captchas.take('BUSINESS', id)

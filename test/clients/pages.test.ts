@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { until } from '../forward/world.ts'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
-import { ADMIN, someone } from '../support/gateway.ts'
+import { until } from '../support/forward-fixture.ts'
+import { ADMIN, someone } from '../support/gateway-fixture.ts'
 import { type Answer, Front } from './front.ts'
 import { CLIENTS, type Client, ORIGINS, openSite, type Site } from './site.ts'
 
@@ -27,7 +27,7 @@ function signsIn(t: Test, front: Front, how: string): void {
 
   t.test(`the page signs in ${how}`, async t => {
     t.match(await front.signIn(), { isSuccess: true, body: { data: { token: /^ey/ } } })
-    t.equal(await front.site.world.gateway.sides.business.getLoginIdByToken((await front.token())!), '1')
+    t.equal(await front.site.fixture.gateway.sides.business.getLoginIdByToken((await front.token())!), '1')
   })
 
   t.test(`the page sends its token bare, on public paths too, and says JSON ${how}`, async t => {
@@ -47,7 +47,7 @@ function signsIn(t: Test, front: Front, how: string): void {
 }
 
 function administers(t: Test, front: Front, how: string): void {
-  const { business } = front.site.world.gateway.sides
+  const { business } = front.site.fixture.gateway.sides
   const user = someone()
   const signInUser = () => business.login(undefined, user, { username: user, device_type: 'Firefox' })
   const tokensOf = async () => (await front.get(`${SESSION}/tokens`, { user_id: user })).body.data
@@ -103,7 +103,7 @@ function staysSignedIn(t: Test, front: Front, shop: Front, how: string): void {
   })
 
   t.test(`a page of the C side reads the dictionary at each load and stays signed in ${how}`, async t => {
-    const { consumer } = shop.site.world.gateway.sides
+    const { consumer } = shop.site.fixture.gateway.sides
     const user = someone()
     const token = await consumer.login(undefined, user)
     await shop.open()
@@ -128,7 +128,7 @@ function readsRefusals(t: Test, front: Front, how: string): void {
     matchRefusal(t, await front.post(`${SESSION}/exit`), 200, 400, 'user_id: is missing')
     matchRefusal(t, await front.get('/api/v1/b/away/x'), 502, 502, 'Bad gateway')
     const admin = await front.token()
-    await front.keep(await front.site.world.gateway.sides.business.login(undefined, someone()))
+    await front.keep(await front.site.fixture.gateway.sides.business.login(undefined, someone()))
     matchRefusal(t, await front.get(`${SESSION}/page`), 403, 403, "Missing permission: ['sys:session:page']")
     t.not(await front.token(), null, 'which does not sign it out')
     await front.keep(admin!)
@@ -140,7 +140,7 @@ function readsNothingElsewhere(t: Test, site: Site, visit: () => Promise<Visitor
     const front = new Front(site, await visit(), client)
     t.teardown(() => front.close())
     await t.rejects(front.open(site.foreignPage(client)), /Failed to fetch|Network Error/)
-    const token = await site.world.gateway.sides.business.login(undefined, someone())
+    const token = await site.fixture.gateway.sides.business.login(undefined, someone())
     await front.keep(token)
     await t.rejects(front.get(`${SESSION}/current`), /Failed to fetch|Network Error/)
     t.equal(await front.run('converse', '/api/v1/b/live', 'hello'), null)
@@ -156,7 +156,7 @@ const NO_DATA: readonly [what: string, data: unknown][] = [
 ]
 
 function signsOut(t: Test, front: Front, how: string): void {
-  const { business } = front.site.world.gateway.sides
+  const { business } = front.site.fixture.gateway.sides
 
   for (const [what, data] of NO_DATA) {
     t.test(`the page signs out ${how}, ${what}`, async t => {

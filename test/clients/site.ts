@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Test } from 'tap'
-import { openWorld, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { type Handler, startUpstream } from '../support/upstream.ts'
-import { startSocketUpstream } from '../websocket/stage.ts'
+import { startSocketUpstream } from '../support/websocket-sockets.ts'
 
 export const CLIENTS = ['axios', 'alova', 'fetch'] as const
 export type Client = (typeof CLIENTS)[number]
@@ -14,7 +14,7 @@ export type Origins = (typeof ORIGINS)[number]
 
 /** A gateway, and a page of a front end that uses it. */
 export interface Site {
-  world: World
+  fixture: Fixture
   /** The address of the page with this client library. */
   page(client: Client): string
   /** The same page on an origin that the gateway does not know. */
@@ -57,7 +57,7 @@ export async function openSite(t: Test, origins: Origins): Promise<Site> {
   t.teardown(() => Promise.all([other.close(), foreign.close()]))
   const live = await startSocketUpstream(t)
   const isOther = origins === 'two origins'
-  const world = await openWorld({
+  const fixture = await openFixture({
     config: {
       session_administration: true,
       gate: { exceptions: [{ path: '/api/v1/sys/dict/tree', methods: ['GET'], needs: 'none' }] },
@@ -74,9 +74,9 @@ export async function openSite(t: Test, origins: Origins): Promise<Site> {
       { name: 'away', match: '/api/v1/b/away', target: 'http://127.0.0.1:1' },
     ],
   })
-  t.teardown(() => world.close())
-  world.upstream.answer = serve
+  t.teardown(() => fixture.close())
+  fixture.upstream.answer = serve
   const pageOf = (origin: string) => (client: Client) =>
-    `${origin}${FOLDER}/?${new URLSearchParams({ client, gateway: world.url })}`
-  return { world, page: pageOf(isOther ? other.url : world.url), foreignPage: pageOf(foreign.url) }
+    `${origin}${FOLDER}/?${new URLSearchParams({ client, gateway: fixture.url })}`
+  return { fixture, page: pageOf(isOther ? other.url : fixture.url), foreignPage: pageOf(foreign.url) }
 }

@@ -1,17 +1,17 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
-import { ADMIN, openWorld, someone, type World, type WorldOptions } from '../support/gateway.ts'
+import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
 
 /* The page for administrators, as its users see it. */
 
 /** Reads the picture as a person would: the answer comes out of the gateway's own store. */
-async function solve(world: World, page: Page, load: () => Promise<unknown>): Promise<void> {
+async function solve(fixture: Fixture, page: Page, load: () => Promise<unknown>): Promise<void> {
   const response = page.waitForResponse(/\/public\/b\/captcha/)
   await load()
   const { data } = await (await response).json()
-  const answer = await world.store.captchas.take('BUSINESS', data.captcha_id)
-  await world.store.captchas.put('BUSINESS', data.captcha_id, answer!, Date.now() + 60_000)
+  const answer = await fixture.store.captchas.take('BUSINESS', data.captcha_id)
+  await fixture.store.captchas.put('BUSINESS', data.captcha_id, answer!, Date.now() + 60_000)
   await page.fill('#captcha', answer!)
 }
 
@@ -20,18 +20,18 @@ async function fillIn(page: Page, username: string, password: string): Promise<v
   await page.fill('#password', password)
 }
 
-async function signIn(world: World, { page }: Visitor, username = ADMIN.username, password = ADMIN.password) {
-  await solve(world, page, () => page.goto(`${world.url}/console/`))
+async function signIn(fixture: Fixture, { page }: Visitor, username = ADMIN.username, password = ADMIN.password) {
+  await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
   await fillIn(page, username, password)
   await page.click('button[type=submit]')
   await page.waitForSelector('.chrome')
 }
 
 /** Signed in as somebody whom the login knows nothing of: with these permissions. */
-async function arrive(world: World, { page }: Visitor, permissions: string[], user = someone()): Promise<string> {
-  const token = await world.gateway.sides.business.login(undefined, user, { username: user, permissions })
+async function arrive(fixture: Fixture, { page }: Visitor, permissions: string[], user = someone()): Promise<string> {
+  const token = await fixture.gateway.sides.business.login(undefined, user, { username: user, permissions })
   await page.addInitScript(kept => sessionStorage.setItem('dualgate.token', kept), token)
-  await page.goto(`${world.url}/console/`)
+  await page.goto(`${fixture.url}/console/`)
   await page.waitForSelector('.chrome')
   return token
 }
@@ -45,33 +45,33 @@ async function search(page: Page, keyword: string): Promise<void> {
   await found
 }
 
-async function open(t: Test, options: WorldOptions = {}): Promise<World> {
-  const world = await openWorld({ ...options, config: { session_administration: true, ...options.config } })
-  t.teardown(() => world.close())
-  return world
+async function open(t: Test, options: FixtureOptions = {}): Promise<Fixture> {
+  const fixture = await openFixture({ ...options, config: { session_administration: true, ...options.config } })
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
 t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
-  const world = await open(t)
-  const { business, consumer } = world.gateway.sides
+  const fixture = await open(t)
+  const { business, consumer } = fixture.gateway.sides
 
   t.test('a wrong captcha and a wrong password are said, and a new picture comes', async t => {
     const visitor = await visit()
     const { page } = visitor
-    await solve(world, page, () => page.goto(`${world.url}/console/`))
+    await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
     await fillIn(page, ADMIN.username, 'wrong')
-    await solve(world, page, async () => {
+    await solve(fixture, page, async () => {
       await page.click('button[type=submit]')
       await page.locator('.fault', { hasText: 'Wrong username or password' }).waitFor()
     })
     t.equal(await page.inputValue('#password'), 'wrong', 'what was typed stays')
     await page.fill('#captcha', '????')
-    await solve(world, page, async () => {
+    await solve(fixture, page, async () => {
       await page.click('button[type=submit]')
       await page.locator('.fault', { hasText: 'Wrong captcha' }).waitFor()
     })
-    await solve(world, page, () => page.click('.captcha'))
+    await solve(fixture, page, () => page.click('.captcha'))
     await page.fill('#password', ADMIN.password)
     await page.keyboard.press('Enter')
     await page.waitForSelector('.user-list table')
@@ -86,7 +86,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     for (let i = 0; i < 12; i++) await business.login(undefined, `${mark}-${i}`, { username: `${mark}-name-${i}` })
     const markup = '<img src=x onerror=alert(1)>'
     await consumer.login(undefined, `${mark}-c`, { nickname: `${markup}${mark}` })
-    await signIn(world, visitor)
+    await signIn(fixture, visitor)
     await search(page, `${mark}-NAME`)
     await page.locator('.users header', { hasText: '12 found' }).waitFor()
     t.equal(await rows(page).count(), 10)
@@ -113,7 +113,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     const user = someone()
     const first = await business.login(undefined, user, { username: user, device_type: 'Firefox' })
     await business.login(undefined, user, { username: user, device_type: 'Chrome' })
-    await signIn(world, visitor)
+    await signIn(fixture, visitor)
     await search(page, user)
     await row(page, user).locator('.link').click()
     const token = page.locator('.token-list tbody tr', { hasText: 'Firefox' })
@@ -140,7 +140,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     const { page } = visitor
     const user = someone()
     await consumer.login(undefined, user, { username: user })
-    await signIn(world, visitor)
+    await signIn(fixture, visitor)
     await page.click('.sides .CONSUMER')
     await search(page, user)
     await row(page, user).getByRole('button', { name: 'Disable' }).click()
@@ -161,9 +161,9 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   t.test('the numbers and charts say what the endpoints say', async t => {
     const visitor = await visit()
     const { page } = visitor
-    await signIn(world, visitor)
+    await signIn(fixture, visitor)
     await page.waitForSelector('.plot svg')
-    const analysis = (await world.get('/api/v1/sys/session/analysis', await world.signIn())).json().data
+    const analysis = (await fixture.get('/api/v1/sys/session/analysis', await fixture.signIn())).json().data
     const cards = await page.locator('.card').allTextContents()
     t.equal(cards.length, 5)
     t.ok(
@@ -182,7 +182,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     const visitor = await visit()
     const { page } = visitor
     await page.clock.install()
-    await arrive(world, visitor, ['sys:session:page'])
+    await arrive(fixture, visitor, ['sys:session:page'])
     const user = someone()
     await search(page, user)
     await page.locator('.empty').waitFor()
@@ -219,7 +219,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     const visitor = await visit()
     const { page } = visitor
     const user = someone()
-    await arrive(world, visitor, ['sys:session:page'], user)
+    await arrive(fixture, visitor, ['sys:session:page'], user)
     await business.kickout(user)
     await page.click('.sides .CONSUMER')
     await page.locator('.fault', { hasText: 'Your session has ended. Sign in again.' }).waitFor()
@@ -229,7 +229,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   t.test('a sign-out ends the session at the gateway, and a reload stays signed out', async t => {
     const visitor = await visit()
     const { page } = visitor
-    await signIn(world, visitor)
+    await signIn(fixture, visitor)
     const token = await page.evaluate(() => sessionStorage.getItem('dualgate.token'))
     t.not(await business.getLoginIdByToken(token!), '')
     t.same(await page.evaluate(() => Object.keys(localStorage)), [], 'no token outlives the tab')
@@ -252,7 +252,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     ] as const) {
       const visitor = await visit()
       const { page } = visitor
-      await arrive(world, visitor, [...permissions])
+      await arrive(fixture, visitor, [...permissions])
       await search(page, user)
       await row(page, user).waitFor()
       t.equal(await row(page, user).locator('.danger').count(), danger)
@@ -264,14 +264,14 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
       t.same(visitor.complaints, [])
     }
     const stranger = await visit()
-    await arrive(world, stranger, [])
+    await arrive(fixture, stranger, [])
     await stranger.page.locator('main', { hasText: 'sys:session:page' }).waitFor()
   })
 
   t.test('languages and colours are those of the browser, until they are chosen', async t => {
     const { page } = await visit({ locale: 'zh-CN', colorScheme: 'dark' })
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
-    await page.goto(`${world.url}/console/`)
+    await page.goto(`${fixture.url}/console/`)
     await page.locator('button[type=submit]', { hasText: '登录' }).waitFor()
     t.equal(await page.getAttribute('html', 'lang'), 'zh-CN')
     const dark = await ground()
@@ -288,7 +288,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
 
   t.test('what the gateway says in its language is shown in the reader’s', async t => {
     const { page } = await visit({ locale: 'zh-CN' })
-    await solve(world, page, () => page.goto(`${world.url}/console/`))
+    await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
     await fillIn(page, ADMIN.username, 'wrong')
     await page.click('button[type=submit]')
     await page.locator('.fault', { hasText: '用户名或密码错误' }).waitFor()
@@ -300,7 +300,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     const { page } = visitor
     const user = someone()
     const token = await business.login(undefined, user, { username: user })
-    await arrive(world, visitor, ['sys:session:*'])
+    await arrive(fixture, visitor, ['sys:session:*'])
     await search(page, user)
     await row(page, user).waitFor()
     await page.focus('#keyword')
@@ -341,10 +341,10 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     const visitor = await visit({ viewport: { width: 390, height: 844 } })
     const { page } = visitor
     const width = () => page.evaluate(() => document.documentElement.scrollWidth)
-    await page.goto(`${world.url}/console/`)
+    await page.goto(`${fixture.url}/console/`)
     await page.waitForSelector('.sign-in')
     t.equal(await width(), 390)
-    await signIn(world, visitor)
+    await signIn(fixture, visitor)
     await page.waitForSelector('.user-list table')
     t.equal(await width(), 390)
     await page.click('.user-list .link >> nth=0')
@@ -359,42 +359,42 @@ t.test('the page works however the gateway is set up', { skip: withoutBrowser },
     ['profile 2, with another token header', { profile: 2, config: { jwt: { token_name: 'X-Token' } } }],
     ['real statuses, in Chinese', { config: { errors: { http_status: 'native' }, locale: 'zh-CN' } }],
     ['version 3 of the API', { config: { api_versions: [3] } }],
-  ] as [string, WorldOptions][]) {
+  ] as [string, FixtureOptions][]) {
     t.test(what, async t => {
-      const world = await open(t, options)
+      const fixture = await open(t, options)
       const visitor = await visit()
       const { page } = visitor
-      await solve(world, page, () => page.goto(`${world.url}/console/`))
+      await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
       await fillIn(page, ADMIN.username, 'wrong')
-      await solve(world, page, async () => {
+      await solve(fixture, page, async () => {
         await page.click('button[type=submit]')
         await page.locator('.fault', { hasText: 'Wrong username or password' }).waitFor()
       })
       await page.fill('#password', ADMIN.password)
       await page.click('button[type=submit]')
       await row(page, 'Admin').waitFor()
-      await world.gateway.sides.business.kickout('1')
+      await fixture.gateway.sides.business.kickout('1')
       await page.click('.sides .CONSUMER')
       await page.locator('.fault', { hasText: 'Your session has ended.' }).waitFor()
     })
   }
 
   t.test('without a logout of the gateway, a sign-out takes its own token offline', async t => {
-    const world = await open(t, { config: { login: { logout_routes: false } } })
+    const fixture = await open(t, { config: { login: { logout_routes: false } } })
     const visitor = await visit()
     const { page } = visitor
-    await signIn(world, visitor)
+    await signIn(fixture, visitor)
     const token = await page.evaluate(() => sessionStorage.getItem('dualgate.token'))
     await page.click('[data-key=sign-out]')
     await page.locator('.fault', { hasText: 'You are signed out.' }).waitFor()
-    t.equal(await world.gateway.sides.business.getLoginIdByToken(token!), '')
+    t.equal(await fixture.gateway.sides.business.getLoginIdByToken(token!), '')
   })
 
   t.test('a store that fails is said, what was seen stays, and nobody is signed out', async t => {
-    const world = await open(t)
+    const fixture = await open(t)
     const visitor = await visit()
     const { page } = visitor
-    await signIn(world, visitor)
+    await signIn(fixture, visitor)
     await row(page, 'Admin').waitFor()
     await page.route(/\/api\//, route =>
       route.fulfill({

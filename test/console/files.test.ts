@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import t from 'tap'
 import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/pages.ts'
 import { call } from '../support/client.ts'
-import { openWorld } from '../support/gateway.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../../src/console')
@@ -51,18 +51,18 @@ t.test('every text is used', async t => {
 t.test(
   'the pages are open by their whole paths, are never forwarded, and say what a browser may do with them',
   async t => {
-    const world = await openWorld()
-    t.teardown(() => world.close())
+    const fixture = await openFixture()
+    t.teardown(() => fixture.close())
     for (const path of ['/docs', '/redoc', ...DOCUMENT_FILES, ...CONSOLE_PATHS.filter(path => path !== '/console')]) {
-      const { status, headers, text } = await world.get(path)
+      const { status, headers, text } = await fixture.get(path)
       t.equal(status, 200, path)
       t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self'; style-src 'self'/, path)
       t.notMatch(headers['content-security-policy'], /unsafe|https?:/, path)
       t.match(headers, { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }, path)
-      t.notMatch(text, world.settings.jwt.secret_key)
-      t.notMatch(text, world.settings.internal.secret)
+      t.notMatch(text, fixture.settings.jwt.secret_key)
+      t.notMatch(text, fixture.settings.internal.secret)
     }
-    t.match(await world.get('/console'), { status: 302, headers: { location: 'console/' } })
+    t.match(await fixture.get('/console'), { status: 302, headers: { location: 'console/' } })
     for (const path of [
       '/console/x',
       '/console/main.js/',
@@ -73,18 +73,18 @@ t.test(
       '/docs/x',
       '/redoc/',
     ]) {
-      t.equal((await world.get(path)).status, 404, path)
+      t.equal((await fixture.get(path)).status, 404, path)
     }
-    t.equal((await world.post('/console/', {})).status, 405)
-    t.same(world.upstream.requests, [])
+    t.equal((await fixture.post('/console/', {})).status, 405)
+    t.same(fixture.upstream.requests, [])
   },
 )
 
 t.test('a browser that has a file already is told that nothing changed', async t => {
-  const world = await openWorld()
-  t.teardown(() => world.close())
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
   const get = (path: string, headers: Record<string, string>, method = 'GET') =>
-    call(world.url, { path, headers, method })
+    call(fixture.url, { path, headers, method })
   const { headers, text } = await get('/console/main.js', {})
   t.equal(headers['cache-control'], 'no-cache')
   const again = await get('/console/main.js', { 'if-none-match': `"other", W/${headers.etag}` })
@@ -99,7 +99,7 @@ t.test('a browser that has a file already is told that nothing changed', async t
     headers: { 'content-length': String(Buffer.byteLength(text)), etag: headers.etag },
   })
 
-  const zipped = await fetch(`${world.url}/console/main.js`)
+  const zipped = await fetch(`${fixture.url}/console/main.js`)
   t.equal(zipped.headers.get('content-encoding'), 'gzip')
   t.equal(await zipped.text(), text)
   t.not(zipped.headers.get('etag'), headers.etag, 'another encoding is another tag')
@@ -107,12 +107,12 @@ t.test('a browser that has a file already is told that nothing changed', async t
 })
 
 t.test('where other origins may call, what is kept of a page depends on the origin too', async t => {
-  const world = await openWorld({ config: { cors: { origin: ['https://admin.example', 'https://b.example'] } } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ config: { cors: { origin: ['https://admin.example', 'https://b.example'] } } })
+  t.teardown(() => fixture.close())
   const headers = { origin: 'https://admin.example' }
-  const answer = await call(world.url, { path: '/openapi.json', headers })
+  const answer = await call(fixture.url, { path: '/openapi.json', headers })
   t.match(answer.headers, { vary: 'Origin, Accept-Encoding', 'access-control-allow-origin': 'https://admin.example' })
-  t.equal((await world.get('/openapi.json')).headers.vary, 'Origin, Accept-Encoding')
+  t.equal((await fixture.get('/openapi.json')).headers.vary, 'Origin, Accept-Encoding')
 })
 
 t.test('the page is told what it has to know, in both profiles', async t => {
@@ -122,14 +122,14 @@ t.test('the page is told what it has to know, in both profiles', async t => {
   ] as const) {
     const jwt = profile === 2 ? { jwt: { token_name: 'X-Token' } } : {}
     const config = { session_administration: true, api_versions: [3, 1], timezone: 'Asia/Shanghai', ...jwt }
-    const world = await openWorld({ profile, config })
-    t.match((await world.get('/console/settings.json')).json(), {
+    const fixture = await openFixture({ profile, config })
+    t.match((await fixture.get('/console/settings.json')).json(), {
       api: '/api/v3',
       sm2_public_key_path: key,
       token_name: profile === 2 ? 'X-Token' : 'Authorization',
       timezone: 'Asia/Shanghai',
     })
-    await world.close()
+    await fixture.close()
   }
 })
 
@@ -150,9 +150,9 @@ t.test('switched off, or without the endpoints that it calls, the page is not fo
     { config: { session_administration: false } },
     { profile: 2 as const },
   ]) {
-    const world = await openWorld(options)
-    for (const path of CONSOLE_PATHS) t.equal((await world.get(path)).status, 404, path)
-    t.equal((await world.get('/docs')).status, 200, 'the documents are there')
-    await world.close()
+    const fixture = await openFixture(options)
+    for (const path of CONSOLE_PATHS) t.equal((await fixture.get(path)).status, 404, path)
+    t.equal((await fixture.get('/docs')).status, 200, 'the documents are there')
+    await fixture.close()
   }
 })

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { type Answer, call } from '../support/client.ts'
-import { inEveryWorld, someone } from '../support/gateway.ts'
+import { someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 /* What the documents say of an answer is what arrives. */
 
@@ -27,39 +27,39 @@ function createJudge(document: any) {
   }
 }
 
-inEveryWorld(
+withEveryStore(
   t,
-  async (t, world) => {
-    const judge = createJudge((await world.get('/openapi.json')).json())
-    const judgeInternal = createJudge((await call(world.internal, { path: '/openapi.json' })).json())
-    const admin = await world.signIn()
+  async (t, fixture) => {
+    const judge = createJudge((await fixture.get('/openapi.json')).json())
+    const judgeInternal = createJudge((await call(fixture.internal, { path: '/openapi.json' })).json())
+    const admin = await fixture.signIn()
     const seen = new Set<string>()
 
     const check = async (t: Test, method: string, path: string, query = '', body?: unknown, token?: string) => {
       seen.add(`${method} ${path}`)
-      const answer = await world.call({ method, path: path + query, body, ...(token !== undefined && { token }) })
+      const answer = await fixture.call({ method, path: path + query, body, ...(token !== undefined && { token }) })
       t.equal(judge(method, path, answer), '')
       return answer
     }
 
     t.test('the login answers as it is described', async t => {
       await check(t, 'GET', '/api/v1/public/b/captcha')
-      for (const path of Object.keys((await world.get('/openapi.json')).json().paths).filter(path =>
+      for (const path of Object.keys((await fixture.get('/openapi.json')).json().paths).filter(path =>
         /sm2/.test(path),
       )) {
         await check(t, 'GET', path)
       }
-      await check(t, 'POST', '/api/v1/public/b/login', '', await world.credentials())
+      await check(t, 'POST', '/api/v1/public/b/login', '', await fixture.credentials())
       for (const body of [
         {},
         [],
-        await world.credentials('admin', 'wrong'),
-        { ...(await world.credentials()), captcha_id: '' },
+        await fixture.credentials('admin', 'wrong'),
+        { ...(await fixture.credentials()), captcha_id: '' },
       ]) {
         await check(t, 'POST', '/api/v1/public/b/login', '', body)
       }
       for (const side of ['business', 'consumer'] as const) {
-        const token = await world.gateway.sides[side].login(undefined, someone())
+        const token = await fixture.gateway.sides[side].login(undefined, someone())
         const path = `/api/v1/${side === 'business' ? 'b' : 'c'}/logout`
         await check(t, 'POST', path, '', {}, token)
         await check(t, 'POST', path, '', {}, token)
@@ -67,7 +67,7 @@ inEveryWorld(
     })
 
     t.test('the session administration answers as it is described', async t => {
-      const nobody = await world.gateway.sides.business.login(undefined, someone())
+      const nobody = await fixture.gateway.sides.business.login(undefined, someone())
       await check(t, 'GET', '/api/v1/sys/session/current', '', undefined, admin)
       for (const [side, base] of [
         ['business', '/api/v1/sys/session'],
@@ -75,8 +75,8 @@ inEveryWorld(
       ] as const) {
         const user_id = someone()
         const extra = { username: 'a', nickname: 'b', login_ip: '10.0.0.1', device_type: 'Chrome' }
-        const token = await world.gateway.sides[side].login(undefined, user_id, extra)
-        await world.gateway.sides[side].login(undefined, user_id)
+        const token = await fixture.gateway.sides[side].login(undefined, user_id, extra)
+        await fixture.gateway.sides[side].login(undefined, user_id)
         for (const asker of [admin, nobody, undefined]) {
           await check(t, 'GET', `${base}/analysis`, '', undefined, asker)
           await check(t, 'GET', `${base}/chart-data`, '', undefined, asker)
@@ -96,7 +96,7 @@ inEveryWorld(
     })
 
     t.test('every route of the document was asked', async t => {
-      const { paths } = (await world.get('/openapi.json')).json()
+      const { paths } = (await fixture.get('/openapi.json')).json()
       for (const [path, item] of Object.entries<object>(paths)) {
         for (const method of Object.keys(item)) t.ok(seen.has(`${method.toUpperCase()} ${path}`), `${method} ${path}`)
       }
@@ -104,20 +104,20 @@ inEveryWorld(
 
     t.test('the probes answer as they are described', async t => {
       for (const path of ['/livez', '/readyz'])
-        t.equal(judgeInternal('GET', path, await call(world.internal, { path })), '')
-      t.match(await call(world.internal, { path: '/metrics' }), {
+        t.equal(judgeInternal('GET', path, await call(fixture.internal, { path })), '')
+      t.match(await call(fixture.internal, { path: '/metrics' }), {
         status: 200,
         headers: { 'content-type': /^text\/plain/ },
       })
     })
 
     t.test('the operations answer as they are described', async t => {
-      const { paths } = (await call(world.internal, { path: '/openapi.json' })).json()
-      const secret = world.settings.internal.secret
+      const { paths } = (await call(fixture.internal, { path: '/openapi.json' })).json()
+      const secret = fixture.settings.internal.secret
       for (const path of Object.keys(paths).filter(path => path.startsWith('/operations/'))) {
         const side = path.includes('/business/') ? 'business' : 'consumer'
         const user_id = someone()
-        const live = await world.gateway.sides[side].login(undefined, user_id, {
+        const live = await fixture.gateway.sides[side].login(undefined, user_id, {
           nickname: 'Ann',
           nested: { deep: [1] },
         })
@@ -129,7 +129,7 @@ inEveryWorld(
           [secret, []],
           ['wrong', body],
         ] as const) {
-          const answer = await call(world.internal, { method: 'POST', path, token, body: sent })
+          const answer = await call(fixture.internal, { method: 'POST', path, token, body: sent })
           t.equal(judgeInternal('POST', path, answer), '', `${path} ${JSON.stringify(sent)}`)
         }
       }

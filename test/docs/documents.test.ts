@@ -4,7 +4,7 @@ import { ownRoutes } from '../../src/config/own-routes.ts'
 import { PROFILES } from '../../src/profile.ts'
 import { operationNames } from '../../src/side/operations.ts'
 import { call } from '../support/client.ts'
-import { openWorld, type World, type WorldOptions } from '../support/gateway.ts'
+import { type Fixture, type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
 
 /** Refusals are answers with status 200 in the shipped style, so an operation without a 4xx is none that says too little. */
 const RULES = { 'operation-4xx-response': 'off', 'no-server-example.com': 'off' } as const
@@ -20,7 +20,7 @@ const routesOf = (document: { paths: Record<string, object> }): string[] =>
     .flatMap(([path, item]) => Object.keys(item).map(method => `${method.toUpperCase()} ${path}`))
     .sort()
 
-const CONFIGURATIONS: [what: string, options: WorldOptions][] = [
+const CONFIGURATIONS: [what: string, options: FixtureOptions][] = [
   ['profile 1', { profile: 1 }],
   ['profile 2', { profile: 2, config: { session_administration: true } }],
   ['profile 2 as it is', { profile: 2 }],
@@ -29,22 +29,22 @@ const CONFIGURATIONS: [what: string, options: WorldOptions][] = [
   ['another token header', { environment: { JWT__TOKEN_NAME: 'X-Token' } }],
 ]
 
-async function open(t: Test, options: WorldOptions): Promise<World> {
-  const world = await openWorld(options)
-  t.teardown(() => world.close())
-  return world
+async function open(t: Test, options: FixtureOptions): Promise<Fixture> {
+  const fixture = await openFixture(options)
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
 for (const [what, options] of CONFIGURATIONS) {
   t.test(
     `${what}: the document is valid OpenAPI 3.1 and names the routes that the gateway answers, and no other`,
     async t => {
-      const world = await open(t, options)
-      const { headers, text, json } = await world.get('/openapi.json')
+      const fixture = await open(t, options)
+      const { headers, text, json } = await fixture.get('/openapi.json')
       t.match(headers['content-type'], /^application\/json/)
       t.equal(json().openapi, '3.1.0')
       t.same(await complaintsOf(text), [])
-      const own = [...ownRoutes(world.settings, PROFILES[world.profile])].filter(
+      const own = [...ownRoutes(fixture.settings, PROFILES[fixture.profile])].filter(
         route => / \/api\//.test(route) && !route.startsWith('HEAD '),
       )
       t.same(routesOf(json()), own.sort())
@@ -52,12 +52,12 @@ for (const [what, options] of CONFIGURATIONS) {
   )
 
   t.test(`${what}: the internal listener has a document of its own`, async t => {
-    const world = await open(t, options)
-    const { text, json } = await call(world.internal, { path: '/openapi.json' })
+    const fixture = await open(t, options)
+    const { text, json } = await call(fixture.internal, { path: '/openapi.json' })
     t.same(await complaintsOf(text), [])
     const routes = routesOf(json())
     const operations = routes.filter(route => /^POST \/operations\/v1\/(business|consumer)\/[a-z-]+$/.test(route))
-    t.equal(operations.length, 2 * operationNames(PROFILES[world.profile]).length)
+    t.equal(operations.length, 2 * operationNames(PROFILES[fixture.profile]).length)
     const probes = routes.filter(route => !operations.includes(route))
     const verify = ['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT'].map(method => `${method} /verify`)
     t.same(probes.sort(), ['GET /livez', 'GET /metrics', 'GET /readyz', ...verify].sort())
@@ -73,8 +73,8 @@ t.test('profile 2 has the document at /v3/api-docs as well, profile 1 has not', 
 t.test('refusals stand under the status that they arrive with', async t => {
   const page = '/api/v1/sys/session/page'
   const reasonsOf = async (http_status: string) => {
-    const world = await open(t, { config: { errors: { http_status } } })
-    const { responses } = (await world.get('/openapi.json')).json().paths[page].get
+    const fixture = await open(t, { config: { errors: { http_status } } })
+    const { responses } = (await fixture.get('/openapi.json')).json().paths[page].get
     return Object.fromEntries(
       Object.entries<any>(responses).map(([status, { content }]) => [
         status,
@@ -87,7 +87,7 @@ t.test('refusals stand under the status that they arrive with', async t => {
 })
 
 t.test('a token goes where the configuration says', async t => {
-  const schemes = async (options: WorldOptions) =>
+  const schemes = async (options: FixtureOptions) =>
     (await (await open(t, options)).get('/openapi.json')).json().components.securitySchemes.BUSINESS
   t.match(await schemes({}), { type: 'http', scheme: 'bearer' })
   t.match(await schemes({ environment: { JWT__TOKEN_NAME: 'X-Token' } }), {
@@ -98,12 +98,12 @@ t.test('a token goes where the configuration says', async t => {
 })
 
 t.test('what the document says of a query is what is checked', async t => {
-  const world = await open(t, { config: { errors: { http_status: 'native' } } })
-  const token = await world.gateway.sides.business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
-  const { paths } = (await world.get('/openapi.json')).json()
+  const fixture = await open(t, { config: { errors: { http_status: 'native' } } })
+  const token = await fixture.gateway.sides.business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
+  const { paths } = (await fixture.get('/openapi.json')).json()
   const schemaOf = (route: string, name: string) =>
     paths[`/api/v1/sys/session/${route}`].get.parameters.find((one: { name: string }) => one.name === name).schema
-  const ask = (route: string, query: string) => world.get(`/api/v1/sys/session/${route}?${query}`, token)
+  const ask = (route: string, query: string) => fixture.get(`/api/v1/sys/session/${route}?${query}`, token)
 
   for (const name of ['current', 'size']) {
     const { minimum, maximum } = schemaOf('page', name)
@@ -125,8 +125,8 @@ t.test('what the document says of a query is what is checked', async t => {
 })
 
 t.test('the answers of /verify to every method are described', async t => {
-  const world = await open(t, {})
-  const item = (await call(world.internal, { path: '/openapi.json' })).json().paths['/verify']
+  const fixture = await open(t, {})
+  const item = (await call(fixture.internal, { path: '/openapi.json' })).json().paths['/verify']
   for (const method of ['GET', 'POST', 'OPTIONS']) {
     for (const [path, status] of [
       ['/api/v1/public/b/x', 200],
@@ -134,7 +134,7 @@ t.test('the answers of /verify to every method are described', async t => {
       ['/x', method === 'OPTIONS' ? 200 : 403],
     ] as const) {
       const headers = { 'x-original-uri': path, 'x-original-method': method }
-      const answer = await call(world.internal, { method, path: '/verify', headers })
+      const answer = await call(fixture.internal, { method, path: '/verify', headers })
       t.equal(answer.status, status, `${method} ${path}`)
       t.ok(item[method.toLowerCase()].responses[answer.status], `${method} ${answer.status} is described`)
     }

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { openWorld } from '../support/gateway.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 
 t.test('the documents show in a browser', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
-  const world = await openWorld()
-  t.teardown(() => world.close())
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
 
   for (const [path, ready] of [
     ['/docs', '.opblock-summary-path'],
@@ -13,9 +13,9 @@ t.test('the documents show in a browser', { skip: withoutBrowser }, async t => {
   ] as const) {
     t.test(`${path} shows every route, runs nothing inline and asks no other server`, async t => {
       const { page, complaints, strayed } = await visit()
-      await page.goto(world.url + path)
+      await page.goto(fixture.url + path)
       await page.waitForSelector(ready)
-      const { paths } = (await world.get('/openapi.json')).json()
+      const { paths } = (await fixture.get('/openapi.json')).json()
       const text = await page.evaluate(() => document.body.textContent)
       // Where a line may be broken stands a space of no width.
       const shown = text.replaceAll('\u200b', '')
@@ -27,7 +27,7 @@ t.test('the documents show in a browser', { skip: withoutBrowser }, async t => {
 
   t.test('/docs tries a call out', async t => {
     const { page } = await visit()
-    await page.goto(`${world.url}/docs`)
+    await page.goto(`${fixture.url}/docs`)
     const captcha = page.locator('.opblock', { hasText: '/api/v1/public/b/captcha' })
     await captcha.locator('.opblock-summary-control').click()
     await captcha.locator('.try-out__btn').click()

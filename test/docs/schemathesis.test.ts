@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { openWorld, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 
 /* Documents promise what is checked: requests generated from them are answered as they say. */
 
@@ -53,31 +53,31 @@ function run(
   })
 }
 
-async function open(t: Test, profile: 1 | 2): Promise<World> {
+async function open(t: Test, profile: 1 | 2): Promise<Fixture> {
   const config = { session_administration: true, errors: { http_status: 'native' } }
   const login = { consumer: { kind: 'file', path: 'consumers.yaml' } }
-  const world = await openWorld({ profile, config: { ...config, login } })
-  t.teardown(() => world.close())
-  return world
+  const fixture = await openFixture({ profile, config: { ...config, login } })
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
 for (const profile of [1, 2] as const) {
   t.test(`profile ${profile}: schemathesis finds nothing`, { skip }, async t => {
-    const world = await open(t, profile)
-    const { business, consumer } = world.gateway.sides
+    const fixture = await open(t, profile)
+    const { business, consumer } = fixture.gateway.sides
     const roles = ['SUPER_ADMIN']
     const admin = await business.login(undefined, 'admin-7531', { roles })
     // A logout ends the session that the other calls need: it is tried with one of its own.
     for (const [what, base, authorization, only] of [
-      ['public', world.url, admin, ['--exclude-path-regex', '/logout$']],
+      ['public', fixture.url, admin, ['--exclude-path-regex', '/logout$']],
       [
         'logout, B side',
-        world.url,
+        fixture.url,
         await business.login(undefined, '8', { roles }),
         ['--include-path', '/api/v1/b/logout'],
       ],
-      ['logout, C side', world.url, await consumer.login(undefined, '8'), ['--include-path', '/api/v1/c/logout']],
-      ['internal', world.internal, world.settings.internal.secret, []],
+      ['logout, C side', fixture.url, await consumer.login(undefined, '8'), ['--include-path', '/api/v1/c/logout']],
+      ['internal', fixture.internal, fixture.settings.internal.secret, []],
     ] as [string, string, string, string[]][]) {
       const { code, said } = await run(t, base, authorization, only)
       t.equal(code, 0, what)

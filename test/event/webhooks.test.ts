@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import { openWorld, someone } from '../support/gateway.ts'
+import { openFixture, someone } from '../support/gateway-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const SECRET = 'a key of at least thirty-two characters'
@@ -13,9 +13,9 @@ async function until(happened: () => boolean): Promise<void> {
 t.test('every event arrives, in order and signed, and is a log line', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
-  const world = await openWorld({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
-  t.teardown(() => world.close())
-  const side = world.gateway.sides.consumer
+  const fixture = await openFixture({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
+  t.teardown(() => fixture.close())
+  const side = fixture.gateway.sides.consumer
   const user = someone()
   const first = await side.login(undefined, user)
   await side.renewTimeout(asRequest(first), 60)
@@ -25,8 +25,8 @@ t.test('every event arrives, in order and signed, and is a log line', async t =>
   await side.kickout(user)
   await side.disable(user, 30)
   await side.untieDisable(user)
-  const wrong = await world.credentials('nobody', 'wrong')
-  await world.post('/api/v1/public/b/login', wrong)
+  const wrong = await fixture.credentials('nobody', 'wrong')
+  await fixture.post('/api/v1/public/b/login', wrong)
 
   const expected = [
     'login',
@@ -53,7 +53,7 @@ t.test('every event arrives, in order and signed, and is a log line', async t =>
     const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(headers['x-dualgate-signature'] as string)!
     t.equal(mac, createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex'))
   }
-  const logged = world.log.map(line => JSON.parse(line)).filter(({ msg }) => msg === 'event')
+  const logged = fixture.log.map(line => JSON.parse(line)).filter(({ msg }) => msg === 'event')
   t.same(
     logged.map(({ event }) => event),
     expected,
@@ -64,14 +64,14 @@ t.test('every event arrives, in order and signed, and is a log line', async t =>
 t.test('a receiver that fails is told again, in order, and delays nobody', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
-  const world = await openWorld({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
+  t.teardown(() => fixture.close())
   receiver.answer = (_request, response) => {
     response.statusCode = receiver.requests.length < 3 ? 500 : 204
     response.end()
   }
   const users = [someone(), someone()]
-  for (const user of users) await world.gateway.sides.consumer.disable(user, 30)
+  for (const user of users) await fixture.gateway.sides.consumer.disable(user, 30)
   await until(() => receiver.requests.length >= 4)
   const told = receiver.requests.map(({ body }) => JSON.parse(body))
   t.same(
@@ -82,22 +82,24 @@ t.test('a receiver that fails is told again, in order, and delays nobody', async
 })
 
 t.test('a receiver that is away holds up neither requests nor the end of the gateway', async t => {
-  const world = await openWorld({ config: { events: { webhooks: [{ url: 'http://127.0.0.1:1/', secret: SECRET }] } } })
-  for (let i = 0; i < 50; i++) await world.gateway.sides.consumer.disable(someone(), 30)
-  await world.close()
-  const lost = world.log.map(line => JSON.parse(line)).find(({ msg }) => msg === 'webhook events given up')
+  const fixture = await openFixture({
+    config: { events: { webhooks: [{ url: 'http://127.0.0.1:1/', secret: SECRET }] } },
+  })
+  for (let i = 0; i < 50; i++) await fixture.gateway.sides.consumer.disable(someone(), 30)
+  await fixture.close()
+  const lost = fixture.log.map(line => JSON.parse(line)).find(({ msg }) => msg === 'webhook events given up')
   t.match(lost, { events: 50, webhook: '127.0.0.1:1' })
 })
 
 t.test('logins and failed ones name the address and the browser, and no secret', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
-  const world = await openWorld({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
+  t.teardown(() => fixture.close())
   const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36' }
   const attempt = async (password?: string) => {
-    const body = { ...(await world.credentials(undefined, password)), device_id: 'WEB_PC' }
-    return (await world.call({ method: 'POST', path: '/api/v1/public/b/login', headers, body })).json()
+    const body = { ...(await fixture.credentials(undefined, password)), device_id: 'WEB_PC' }
+    return (await fixture.call({ method: 'POST', path: '/api/v1/public/b/login', headers, body })).json()
   }
   const { token } = (await attempt()).data
   await attempt('a wrong password')

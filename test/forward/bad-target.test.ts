@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
+import { openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { openForwardWorld, TOKEN, until } from './world.ts'
 
 /*
  * One backend among three healthy ones goes bad under load. Callers see at most the requests that it had, and those
@@ -76,7 +76,7 @@ function startLoad(url: string) {
   })
 }
 
-async function stage(t: Test) {
+async function openScenario(t: Test) {
   const healthy = await Promise.all(
     [1, 2, 3].map(() => startUpstream({ answer: (_request, response) => response.end('good') })),
   )
@@ -84,17 +84,17 @@ async function stage(t: Test) {
   await patient.start()
   const clock = { time: 0, now: () => clock.time }
   const targets = [...healthy.map(({ url }) => url), `http://127.0.0.1:${patient.port}`]
-  const world = await openForwardWorld({
+  const fixture = await openForwardFixture({
     upstreams: [{ targets, timeouts: { connect: 5000, response: 2500, idle: 2500 } }],
     clock,
   })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     await patient.die()
     for (const backend of healthy) await backend.close()
   })
-  const lines = (msg: string) => world.log.filter(line => line.msg === msg)
-  return { ...world, patient, clock, lines }
+  const lines = (msg: string) => fixture.log.filter(line => line.msg === msg)
+  return { ...fixture, patient, clock, lines }
 }
 
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -123,7 +123,7 @@ const ILLS: Record<string, (patient: Patient) => void | Promise<void>> = {
 
 for (const [ill, befall] of Object.entries(ILLS)) {
   t.test(`a backend that ${ill}, among three healthy ones, costs the requests that it had`, async t => {
-    const { url, patient, clock, lines } = await stage(t)
+    const { url, patient, clock, lines } = await openScenario(t)
     const load = startLoad(url)
     t.ok(await until(() => patient.heard.length > 20))
     t.same(load.failed, [])
@@ -166,16 +166,16 @@ t.test('when every backend is bad, all are tried, and the first that is good aga
   for (const patient of patients) await patient.start()
   const clock = { time: 0, now: () => clock.time }
   const targets = patients.map(({ port }) => `http://127.0.0.1:${port}`)
-  const world = await openForwardWorld({ upstreams: [{ targets }], clock })
+  const fixture = await openForwardFixture({ upstreams: [{ targets }], clock })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     for (const patient of patients) await patient.die()
   })
-  const ask = async () => (await call(world.url, { path: `${C}?n=1`, token: TOKEN.consumer })).status
+  const ask = async () => (await call(fixture.url, { path: `${C}?n=1`, token: TOKEN.consumer })).status
   for (const patient of patients) await patient.die()
   for (let i = 0; i < 6; i++) t.equal(await ask(), 502)
-  t.equal(world.log.filter(line => line.msg === 'target ejected').length, 2)
+  t.equal(fixture.log.filter(line => line.msg === 'target ejected').length, 2)
   await patients[1]!.start()
   t.equal(await ask(), 200)
-  t.ok(world.log.some(line => line.msg === 'target returned' && line.target === targets[1]))
+  t.ok(fixture.log.some(line => line.msg === 'target returned' && line.target === targets[1]))
 })

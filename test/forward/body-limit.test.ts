@@ -2,24 +2,24 @@ import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
+import { openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
 import { type Recorder, startUpstream } from '../support/upstream.ts'
-import { openForwardWorld, TOKEN, until } from './world.ts'
 
 const C = '/api/v1/c/things'
 const LIMIT = 100_000
 
 async function limited(t: Test, options: Parameters<typeof startUpstream>[0] = {}) {
   const backend: Recorder = await startUpstream(options)
-  const world = await openForwardWorld({ upstreams: [{ target: backend.url, body_limit: LIMIT }] })
+  const fixture = await openForwardFixture({ upstreams: [{ target: backend.url, body_limit: LIMIT }] })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     await backend.close()
   })
   return {
-    ...world,
+    ...fixture,
     backend,
     open(headers: Record<string, string>): ClientRequest {
-      const request = httpRequest(world.url + C, {
+      const request = httpRequest(fixture.url + C, {
         method: 'POST',
         agent: false,
         headers: { authorization: TOKEN.consumer, ...headers },

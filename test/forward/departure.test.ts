@@ -3,35 +3,35 @@ import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { call, callRaw } from '../support/client.ts'
+import { type ForwardFixture, openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
 import { type Handler, type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
-import { type ForwardWorld, openForwardWorld, TOKEN, until } from './world.ts'
 
 const C = '/api/v1/c/things'
 const HEADERS = { authorization: TOKEN.consumer }
 
-interface Stage extends ForwardWorld {
+interface Scenario extends ForwardFixture {
   backend: Recorder
   open(method?: string, headers?: Record<string, string>): ClientRequest
   /** Nothing is left of any request: not at the backend, not in the pool, not on the gateway's own side. */
   isQuiet(): Promise<boolean>
 }
 
-async function stage(t: Test, handlers: { answer?: Handler; take?: Handler }, timeouts = {}): Promise<Stage> {
+async function openScenario(t: Test, handlers: { answer?: Handler; take?: Handler }, timeouts = {}): Promise<Scenario> {
   const backend = await startUpstream(handlers)
-  const world = await openForwardWorld({ upstreams: [{ target: backend.url, timeouts }] })
+  const fixture = await openForwardFixture({ upstreams: [{ target: backend.url, timeouts }] })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     await backend.close()
   })
   return {
-    ...world,
+    ...fixture,
     backend,
     open(method = 'GET', headers = {}) {
-      const request = httpRequest(world.url + C, { method, agent: false, headers: { ...HEADERS, ...headers } })
+      const request = httpRequest(fixture.url + C, { method, agent: false, headers: { ...HEADERS, ...headers } })
       request.on('error', () => {})
       return request
     },
-    isQuiet: () => until(() => backend.open === 0 && world.table.upstreams[0]!.targets[0]!.open === 0),
+    isQuiet: () => until(() => backend.open === 0 && fixture.table.upstreams[0]!.targets[0]!.open === 0),
   }
 }
 
@@ -42,7 +42,7 @@ const responseOf = async (request: ClientRequest): Promise<IncomingMessage> => {
 }
 
 t.test('a caller who leaves before the head cancels the upstream request', async t => {
-  const { backend, open, isQuiet, url } = await stage(t, { answer: () => {} })
+  const { backend, open, isQuiet, url } = await openScenario(t, { answer: () => {} })
   const request = open()
   request.end()
   t.ok(await until(() => backend.open === 1))
@@ -55,24 +55,24 @@ t.test('a caller who leaves before the head cancels the upstream request', async
 t.test('a caller who leaves while the connection is being made is not spoken for', async t => {
   // It accepts, and says nothing of the TLS handshake that it is asked for.
   const silent = await startRawUpstream(() => {})
-  const world = await openForwardWorld({ upstreams: [{ target: silent.url.replace('http', 'https') }] })
+  const fixture = await openForwardFixture({ upstreams: [{ target: silent.url.replace('http', 'https') }] })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     await silent.close()
   })
-  const request = httpRequest(world.url + C, { agent: false, headers: HEADERS })
+  const request = httpRequest(fixture.url + C, { agent: false, headers: HEADERS })
   request.on('error', () => {})
   request.end()
   t.ok(await until(() => silent.sockets.size === 1))
   request.destroy()
   await new Promise(resolve => setTimeout(resolve, 50))
   for (const socket of silent.sockets) socket.destroy()
-  t.ok(await until(() => world.table.upstreams[0]!.targets[0]!.open === 0))
-  t.notOk(world.log.some(line => line.level >= 40))
+  t.ok(await until(() => fixture.table.upstreams[0]!.targets[0]!.open === 0))
+  t.notOk(fixture.log.some(line => line.level >= 40))
 })
 
 t.test('a caller who leaves in the middle of the response cancels the rest', async t => {
-  const { open, isQuiet } = await stage(t, {
+  const { open, isQuiet } = await openScenario(t, {
     answer: (_request, response) => {
       const timer = setInterval(() => response.write('x'.repeat(1000)), 5)
       response.on('close', () => clearInterval(timer))
@@ -87,7 +87,7 @@ t.test('a caller who leaves in the middle of the response cancels the rest', asy
 })
 
 t.test('a caller who leaves in the middle of its body cancels the upstream request', async t => {
-  const { backend, open, isQuiet } = await stage(t, { take: request => request.resume() })
+  const { backend, open, isQuiet } = await openScenario(t, { take: request => request.resume() })
   for (const headers of [{ 'content-length': '100000' }, { 'transfer-encoding': 'chunked' }] as Record<
     string,
     string
@@ -104,7 +104,7 @@ t.test('a caller who leaves in the middle of its body cancels the upstream reque
 
 t.test('an upstream that neither reads the body nor answers is given up by its time limit', async t => {
   // Nothing is read of the caller either then, so that its leaving is not seen.
-  const { backend, open, table } = await stage(t, { take: () => {} }, { response: 500 })
+  const { backend, open, table } = await openScenario(t, { take: () => {} }, { response: 500 })
   const staying = open('POST')
   staying.write(Buffer.alloc(20_000_000))
   const leaving = open('POST')
@@ -117,7 +117,7 @@ t.test('an upstream that neither reads the body nor answers is given up by its t
 })
 
 t.test('an answer that does not wait for the body reaches the caller, whose connection stays usable', async t => {
-  const { url, isQuiet, backend } = await stage(t, {
+  const { url, isQuiet, backend } = await openScenario(t, {
     take: (request, response, arrived) => {
       if (arrived.method === 'POST') response.writeHead(413).end('too much')
       else request.resume().on('end', () => response.end('next'))
@@ -141,7 +141,9 @@ t.test('an answer that does not wait for the body reaches the caller, whose conn
 })
 
 t.test('an upstream that dies in the middle of the caller’s body is 502 to the caller', async t => {
-  const { backend, open, isQuiet } = await stage(t, { take: request => request.once('data', () => request.destroy()) })
+  const { backend, open, isQuiet } = await openScenario(t, {
+    take: request => request.once('data', () => request.destroy()),
+  })
   const request = open('POST', { 'content-length': '3000000' })
   request.write('x'.repeat(1_000_000))
   const response = await responseOf(request)
@@ -152,7 +154,7 @@ t.test('an upstream that dies in the middle of the caller’s body is 502 to the
 })
 
 t.test('five thousand callers who hang up in the middle of the response leave nothing behind', async t => {
-  const { backend, url, isQuiet, table } = await stage(t, {
+  const { backend, url, isQuiet, table } = await openScenario(t, {
     answer: (_request, response) => {
       response.writeHead(200)
       response.write('x'.repeat(20_000))
@@ -180,7 +182,7 @@ t.test('five thousand callers who hang up in the middle of the response leave no
 })
 
 t.test('callers who leave without having read anything leave nothing behind', async t => {
-  const { backend, open, isQuiet } = await stage(t, {
+  const { backend, open, isQuiet } = await openScenario(t, {
     answer: (_request, response) => response.end(Buffer.alloc(30_000_000)),
   })
   const requests = Array.from({ length: 16 }, () => open())
@@ -194,7 +196,9 @@ t.test('callers who leave without having read anything leave nothing behind', as
 
 t.test('sixty-four slow readers all get everything', async t => {
   const size = 1_500_000
-  const { url, isQuiet } = await stage(t, { answer: (_request, response) => response.end(Buffer.alloc(size, 'x')) })
+  const { url, isQuiet } = await openScenario(t, {
+    answer: (_request, response) => response.end(Buffer.alloc(size, 'x')),
+  })
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   t.teardown(() => agent.destroy())
   const readSlowly = () =>
@@ -224,7 +228,7 @@ t.test('exchanges leave no listeners on a connection that is used again', async 
   const note = (warning: Error) => warnings.push(warning)
   process.on('warning', note)
   t.teardown(() => process.off('warning', note))
-  const { url } = await stage(t, { answer: (_request, response) => response.end('x'.repeat(200_000)) })
+  const { url } = await openScenario(t, { answer: (_request, response) => response.end('x'.repeat(200_000)) })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(() => agent.destroy())
   const listeners = new Set<number>()
@@ -252,14 +256,14 @@ t.test('pipelined requests behind one whose caller left are not answered by anot
     )
   })
   t.teardown(() => upstream.close())
-  const world = await openForwardWorld({ upstreams: [{ target: upstream.url }] })
-  t.teardown(() => world.close())
+  const fixture = await openForwardFixture({ upstreams: [{ target: upstream.url }] })
+  t.teardown(() => fixture.close())
   const ask = (query: string) => `GET ${C}?${query} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\n\r\n`
-  const leaving = Promise.all(Array.from({ length: 20 }, () => callRaw(world.url, ask('slow') + ask('quick'), 30)))
+  const leaving = Promise.all(Array.from({ length: 20 }, () => callRaw(fixture.url, ask('slow') + ask('quick'), 30)))
   const staying = Promise.all(
     Array.from({ length: 50 }, async (_, i) => {
       await new Promise(resolve => setTimeout(resolve, i * 4))
-      return call(world.url, { path: `${C}?mine${i}`, token: TOKEN.consumer })
+      return call(fixture.url, { path: `${C}?mine${i}`, token: TOKEN.consumer })
     }),
   )
   await leaving

@@ -2,24 +2,24 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import t from 'tap'
 import { call, callRaw } from '../support/client.ts'
-import { type ForwardWorld, openForwardWorld, TOKEN } from './world.ts'
+import { type ForwardFixture, openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
 
 const C = '/api/v1/c/orders/7'
 
-let world: ForwardWorld
+let fixture: ForwardFixture
 
 t.before(async () => {
-  world = await openForwardWorld({
+  fixture = await openForwardFixture({
     upstreams: [
       { name: 'echo', match: '/api', target: 'builtin:echo' },
       { name: 'rewriting', match: '/api/v1/c/orders', target: 'builtin:echo', rewrite: '/v2', host: 'preserve' },
     ],
   })
 })
-t.teardown(() => world.close())
+t.teardown(() => fixture.close())
 
 t.test('the echo answers with what a backend would have received', async t => {
-  const answer = await call(world.url, {
+  const answer = await call(fixture.url, {
     path: '/api/v1/c/things/7?a=%2f&a=2',
     token: TOKEN.consumer,
     headers: { 'X-Custom': ['one', 'two'], 'x-login-id': 'forged', host: 'shop.example' },
@@ -51,12 +51,12 @@ t.test('the echo answers with what a backend would have received', async t => {
 })
 
 t.test('the echo shows the rewritten path and the preserved host', async t => {
-  const answer = await call(world.url, { path: `${C}?x`, token: TOKEN.consumer, headers: { host: 'shop.example' } })
+  const answer = await call(fixture.url, { path: `${C}?x`, token: TOKEN.consumer, headers: { host: 'shop.example' } })
   t.match(answer.json(), { url: '/v2/7?x', path: '/v2/7', query: 'x', headers: { host: 'shop.example' } })
 })
 
 t.test('the echo shows a body, and counts what it does not show', async t => {
-  const small = await call(world.url, { method: 'POST', path: C, token: TOKEN.consumer, body: { name: '你好' } })
+  const small = await call(fixture.url, { method: 'POST', path: C, token: TOKEN.consumer, body: { name: '你好' } })
   t.match(small.json(), {
     method: 'POST',
     body: '{"name":"你好"}',
@@ -64,7 +64,7 @@ t.test('the echo shows a body, and counts what it does not show', async t => {
     headers: { 'content-type': 'application/json' },
   })
 
-  const request = httpRequest(world.url + C, { method: 'PUT', headers: { authorization: TOKEN.consumer } })
+  const request = httpRequest(fixture.url + C, { method: 'PUT', headers: { authorization: TOKEN.consumer } })
   const chunk = Buffer.alloc(1_000_000, 'x')
   for (let i = 0; i < 20; i++) if (!request.write(chunk)) await once(request, 'drain')
   request.end()
@@ -77,10 +77,10 @@ t.test('the echo shows a body, and counts what it does not show', async t => {
 })
 
 t.test('the echo answers HEAD and OPTIONS, and a header by any name', async t => {
-  t.match(await call(world.url, { method: 'HEAD', path: C, token: TOKEN.consumer }), { status: 200, text: '' })
-  t.match((await call(world.url, { method: 'OPTIONS', path: C })).json(), { method: 'OPTIONS' })
+  t.match(await call(fixture.url, { method: 'HEAD', path: C, token: TOKEN.consumer }), { status: 200, text: '' })
+  t.match((await call(fixture.url, { method: 'OPTIONS', path: C })).json(), { method: 'OPTIONS' })
   const text = await callRaw(
-    world.url,
+    fixture.url,
     `GET ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\n__proto__: x\r\nconstructor: y\r\nConnection: close\r\n\r\n`,
   )
   t.match(text, /"__proto__":"x"/)

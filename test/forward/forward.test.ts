@@ -2,20 +2,20 @@ import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import { call, callRaw } from '../support/client.ts'
+import { type ForwardFixture, forwardTo, openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
 import { type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
-import { type ForwardWorld, forwardTo, openForwardWorld, TOKEN, until } from './world.ts'
 
 const C = '/api/v1/c/things'
 
 let backend: Recorder
-let world: ForwardWorld
+let fixture: ForwardFixture
 
 t.before(async () => {
   backend = await startUpstream()
-  world = await openForwardWorld({ upstreams: [{ target: backend.url }] })
+  fixture = await openForwardFixture({ upstreams: [{ target: backend.url }] })
 })
 t.teardown(async () => {
-  await world.close()
+  await fixture.close()
   await backend.close()
 })
 
@@ -23,7 +23,7 @@ const last = () => backend.requests.at(-1)!
 
 /** Opens a request whose parts the test sends and receives itself. */
 function open(method: string, path: string, headers: Record<string, string> = {}): ClientRequest {
-  const request = httpRequest(world.url + path, {
+  const request = httpRequest(fixture.url + path, {
     method,
     agent: false,
     headers: { authorization: `Bearer ${TOKEN.consumer}`, ...headers },
@@ -49,7 +49,7 @@ t.test('every method arrives with its path and query, byte for byte', async t =>
   ]
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
     for (const query of queries) {
-      const answer = await call(world.url, { method, path: C + query, token: TOKEN.consumer })
+      const answer = await call(fixture.url, { method, path: C + query, token: TOKEN.consumer })
       t.equal(answer.status, 200, `${method} ${query}: ${answer.text}`)
       t.match(last(), { method, url: C + query })
     }
@@ -67,7 +67,7 @@ t.test('a body arrives as it was sent, whatever its type', async t => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'GET']) {
     for (const type of TYPES) {
       const body = `not {json, ${type}`
-      const answer = await call(world.url, {
+      const answer = await call(fixture.url, {
         method,
         path: C,
         token: TOKEN.consumer,
@@ -98,15 +98,15 @@ t.test('a body of unknown length arrives in chunks, one of length zero as none',
     response.resume()
     t.equal(last().body, body)
   }
-  await call(world.url, { method: 'POST', path: C, token: TOKEN.consumer, body: '' })
+  await call(fixture.url, { method: 'POST', path: C, token: TOKEN.consumer, body: '' })
   t.match(last(), { body: '', headers: { 'content-length': '0' } })
-  await call(world.url, { method: 'POST', path: C, token: TOKEN.consumer })
+  await call(fixture.url, { method: 'POST', path: C, token: TOKEN.consumer })
   t.match(last(), { body: '', headers: { 'transfer-encoding': undefined } })
 })
 
 t.test('GET, HEAD and OPTIONS without a body are sent without one', async t => {
   for (const method of ['GET', 'HEAD', 'OPTIONS']) {
-    await call(world.url, { method, path: C, token: TOKEN.consumer })
+    await call(fixture.url, { method, path: C, token: TOKEN.consumer })
     t.match(last().headers, { 'content-length': undefined, 'transfer-encoding': undefined }, method)
   }
 })
@@ -172,7 +172,7 @@ t.test('statuses, reasons aside, and headers arrive as the upstream gave them', 
           'gr\xfcn',
         ])
         .end('text')
-    const answer = await call(world.url, { path: C, token: TOKEN.consumer })
+    const answer = await call(fixture.url, { path: C, token: TOKEN.consumer })
     t.match(answer, {
       status,
       text: 'text',
@@ -187,7 +187,7 @@ t.test('bytes beyond ASCII in headers arrive as they were sent, both ways', asyn
   backend.answer = (request, response) =>
     response.writeHead(200, { 'x-back': request.headers['x-there'] as string }).end()
   const text = await callRaw(
-    world.url,
+    fixture.url,
     Buffer.from(
       `GET ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\nX-There: \xe4\xbd\xa0\xff\r\nConnection: close\r\n\r\n`,
       'latin1',
@@ -199,11 +199,11 @@ t.test('bytes beyond ASCII in headers arrive as they were sent, both ways', asyn
 t.test('HEAD, 204 and 304 have no body and end at once', async t => {
   t.teardown(resetAnswer)
   backend.answer = (_request, response) => response.writeHead(200, { 'content-length': '1234', etag: '"e"' }).end()
-  const head = await call(world.url, { method: 'HEAD', path: C, token: TOKEN.consumer })
+  const head = await call(fixture.url, { method: 'HEAD', path: C, token: TOKEN.consumer })
   t.match(head, { status: 200, text: '', headers: { 'content-length': '1234', etag: '"e"' } })
 
   backend.answer = (_request, response) => response.writeHead(204, { 'x-a': '1' }).end()
-  const empty = await call(world.url, { method: 'DELETE', path: C, token: TOKEN.consumer })
+  const empty = await call(fixture.url, { method: 'DELETE', path: C, token: TOKEN.consumer })
   t.match(empty, {
     status: 204,
     text: '',
@@ -212,7 +212,7 @@ t.test('HEAD, 204 and 304 have no body and end at once', async t => {
 
   backend.answer = (_request, response) => response.writeHead(304, { etag: '"e"', 'content-length': '1234' }).end()
   for (let i = 0; i < 3; i++) {
-    const unchanged = await call(world.url, { path: C, token: TOKEN.consumer, headers: { 'if-none-match': '"e"' } })
+    const unchanged = await call(fixture.url, { path: C, token: TOKEN.consumer, headers: { 'if-none-match': '"e"' } })
     t.match(unchanged, { status: 304, text: '', headers: { etag: '"e"', 'content-length': '1234' } })
   }
 })
@@ -233,7 +233,7 @@ t.test('trailers of the response arrive after its body', async t => {
   await once(response, 'end')
   t.same(response.trailers, { 'x-sum': 'abc' })
   t.match(
-    await callRaw(world.url, `GET ${C} HTTP/1.0\r\nAuthorization: ${TOKEN.consumer}\r\n\r\n`),
+    await callRaw(fixture.url, `GET ${C} HTTP/1.0\r\nAuthorization: ${TOKEN.consumer}\r\n\r\n`),
     /^HTTP\/1\.1 200 OK\r\n.*\r\n\r\nbody$/s,
   )
 })
@@ -246,7 +246,7 @@ t.test('informational responses do not disturb the final one', async t => {
     response.writeEarlyHints({ link: '</style.css>; rel=preload' })
     response.end('final')
   }
-  t.match(await call(world.url, { path: C, token: TOKEN.consumer }), { status: 200, text: 'final' })
+  t.match(await call(fixture.url, { path: C, token: TOKEN.consumer }), { status: 200, text: 'final' })
 })
 
 t.test('a caller that waits for 100 Continue gets it, and the upstream is not asked for one', async t => {
@@ -266,7 +266,7 @@ t.test('an HTTP/1.0 caller gets its answer without chunks, and the end of the co
     response.write('one ')
     response.end('two')
   }
-  const text = await callRaw(world.url, `GET ${C} HTTP/1.0\r\nAuthorization: ${TOKEN.consumer}\r\n\r\n`)
+  const text = await callRaw(fixture.url, `GET ${C} HTTP/1.0\r\nAuthorization: ${TOKEN.consumer}\r\n\r\n`)
   t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
   t.ok(text.endsWith('\r\n\r\none two'), text)
   t.match(last(), { httpVersion: '1.1', headers: { 'x-forwarded-host': undefined, host: `127.0.0.1:${backend.port}` } })
@@ -277,7 +277,7 @@ t.test('requests on one connection are answered in their order', async t => {
   backend.answer = (request, response) =>
     setTimeout(() => response.end(request.url), request.url!.endsWith('1') ? 50 : 0)
   const one = (n: number) => `GET ${C}?${n} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\n`
-  const text = await callRaw(world.url, `${one(1)}\r\n${one(2)}\r\n${one(3)}Connection: close\r\n\r\n`)
+  const text = await callRaw(fixture.url, `${one(1)}\r\n${one(2)}\r\n${one(3)}Connection: close\r\n\r\n`)
   t.same(text.match(/things\?\d/g), ['things?1', 'things?2', 'things?3'])
 })
 
@@ -285,13 +285,13 @@ t.test('a large body is the same at the other end, in both directions', async t 
   t.teardown(resetAnswer)
   const big = Buffer.alloc(8 * 1024 * 1024, 'abcdefghijklmnopqrstuvwxyz0123456789').toString()
   backend.answer = (_request, response, arrived) => response.end(arrived.body)
-  const answer = await call(world.url, { method: 'POST', path: C, token: TOKEN.consumer, body: big })
+  const answer = await call(fixture.url, { method: 'POST', path: C, token: TOKEN.consumer, body: big })
   t.equal(answer.text.length, big.length)
   t.ok(answer.text === big)
 })
 
 t.test('the identity that arrives is the session’s, not the caller’s', async t => {
-  await call(world.url, {
+  await call(fixture.url, {
     path: C,
     token: TOKEN.consumer,
     headers: { 'x-login-id': '1', X_Login_Id: '2', 'X.Login.Type': 'BUSINESS', connection: 'x-login-id, x-login-type' },
@@ -303,15 +303,15 @@ t.test('the identity that arrives is the session’s, not the caller’s', async
     'x.login.type': undefined,
     authorization: undefined,
   })
-  await call(world.url, { path: '/api/v1/sys/users', token: TOKEN.business })
+  await call(fixture.url, { path: '/api/v1/sys/users', token: TOKEN.business })
   t.match(last().headers, { 'x-login-id': 'admin-1', 'x-login-type': 'BUSINESS' })
-  await call(world.url, { path: '/api/v1/public/c/news', token: TOKEN.consumer, headers: { 'x-login-id': '1' } })
+  await call(fixture.url, { path: '/api/v1/public/c/news', token: TOKEN.consumer, headers: { 'x-login-id': '1' } })
   t.match(last().headers, { 'x-login-id': undefined, 'x-login-type': undefined, authorization: /^Bearer/ })
 })
 
 t.test('OPTIONS passes without a session, and carries nothing that authenticates', async t => {
   const headers = { cookie: 'a=1', 'x-login-id': '1', 'access-control-request-method': 'POST' }
-  t.equal((await call(world.url, { method: 'OPTIONS', path: C, token: TOKEN.consumer, headers })).status, 200)
+  t.equal((await call(fixture.url, { method: 'OPTIONS', path: C, token: TOKEN.consumer, headers })).status, 200)
   t.match(last().headers, {
     'access-control-request-method': 'POST',
     cookie: undefined,
@@ -327,14 +327,14 @@ t.test('the address is the socket’s, or what a trusted proxy says', async t =>
     'x-real-ip': '203.0.113.9',
     forwarded: 'for=1',
   }
-  await call(world.url, { path: C, token: TOKEN.consumer, headers: forged })
+  await call(fixture.url, { path: C, token: TOKEN.consumer, headers: forged })
   t.match(last().headers, {
     'x-forwarded-for': '127.0.0.1',
     'x-forwarded-proto': 'http',
     'x-real-ip': undefined,
     forwarded: undefined,
   })
-  const trusting = await openForwardWorld({ upstreams: [{ target: backend.url }], trustedProxies: ['127.0.0.1'] })
+  const trusting = await openForwardFixture({ upstreams: [{ target: backend.url }], trustedProxies: ['127.0.0.1'] })
   t.teardown(() => trusting.close())
   await call(trusting.url, { path: C, token: TOKEN.consumer, headers: forged })
   t.match(last().headers, {
@@ -346,7 +346,7 @@ t.test('the address is the socket’s, or what a trusted proxy says', async t =>
 })
 
 t.test('Host is the target’s, or the caller’s where it is preserved', async t => {
-  await call(world.url, { path: C, token: TOKEN.consumer, headers: { host: 'shop.example' } })
+  await call(fixture.url, { path: C, token: TOKEN.consumer, headers: { host: 'shop.example' } })
   t.match(last().headers, { host: `127.0.0.1:${backend.port}`, 'x-forwarded-host': 'shop.example' })
   const preserving = await forwardTo(t, backend.url, { host: 'preserve' })
   await call(preserving.url, { path: C, token: TOKEN.consumer, headers: { host: 'shop.example' } })
@@ -362,7 +362,7 @@ t.test('a rewritten path is what arrives, and the query stays', async t => {
 
 t.test('what our own hooks say to the caller goes with the upstream’s answer', async t => {
   t.teardown(resetAnswer)
-  const own = await openForwardWorld({
+  const own = await openForwardFixture({
     upstreams: [{ target: backend.url }],
     prepare: app =>
       app.addHook('onRequest', async (_request, reply) => {
@@ -379,7 +379,7 @@ t.test('what our own hooks say to the caller goes with the upstream’s answer',
 
 t.test('a request that did not pass the gate is never forwarded', async t => {
   const before = backend.requests.length
-  const gateless = await openForwardWorld({
+  const gateless = await openForwardFixture({
     upstreams: [{ target: backend.url }],
     prepare: app =>
       app.addHook('preHandler', async request => {

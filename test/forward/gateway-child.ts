@@ -1,8 +1,8 @@
-import { openForwardWorld, type WrittenUpstream } from './world.ts'
+import { openForwardFixture, type WrittenUpstream } from '../support/forward-fixture.ts'
 
 /** A gateway in a process of its own, for tests that look at the process: it reports its peak of resident memory when asked. */
 
-const world = await openForwardWorld({ upstreams: JSON.parse(process.argv[2]!) as WrittenUpstream[] })
+const fixture = await openForwardFixture({ upstreams: JSON.parse(process.argv[2]!) as WrittenUpstream[] })
 
 let peak = 0
 setInterval(() => {
@@ -16,4 +16,4 @@ process.on('message', message => {
   }
 })
 process.on('disconnect', () => process.exit())
-process.send!({ url: world.url })
+process.send!({ url: fixture.url })

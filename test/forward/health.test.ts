@@ -1,8 +1,8 @@
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { openWorld } from '../support/gateway.ts'
+import { openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { openForwardWorld, TOKEN, until } from './world.ts'
 
 const C = '/api/v1/c/things'
 const HEALTH = { path: '/healthz?deep=1', interval: 20, timeout: 2000, failures: 2, successes: 2 }
@@ -19,15 +19,15 @@ t.test('a target that fails its checks gets no requests until it passes them aga
       }),
     ),
   )
-  const world = await openForwardWorld({ upstreams: [{ targets: backends.map(({ url }) => url), health: HEALTH }] })
+  const fixture = await openForwardFixture({ upstreams: [{ targets: backends.map(({ url }) => url), health: HEALTH }] })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     for (const backend of backends) await backend.close()
   })
   const checks = () => backends[1]!.requests.filter(({ url }) => url === '/healthz?deep=1').length
-  const ask = async () => (await call(world.url, { path: C, token: TOKEN.consumer })).text
+  const ask = async () => (await call(fixture.url, { path: C, token: TOKEN.consumer })).text
   const answers = async (): Promise<string> => [await ask(), await ask(), await ask(), await ask()].sort().join('')
-  const logged = (msg: string) => world.log.filter(line => line.msg === msg)
+  const logged = (msg: string) => fixture.log.filter(line => line.msg === msg)
 
   t.ok(await until(() => checks() > 3))
   t.match(backends[1]!.requests[0], { method: 'GET', headers: { host: `127.0.0.1:${backends[1]!.port}` } })
@@ -39,7 +39,7 @@ t.test('a target that fails its checks gets no requests until it passes them aga
     { level: 40, upstream: 'backend', target: backends[1]!.url, err: { message: 'answered with 503' } },
   ])
   t.equal(await answers(), 'aaaa')
-  t.match(world.table.status(), [{ targets: [{ state: 'up' }, { state: 'unhealthy' }] }])
+  t.match(fixture.table.status(), [{ targets: [{ state: 'up' }, { state: 'unhealthy' }] }])
   const seen = checks()
   t.ok(await until(() => checks() > seen + 3))
 
@@ -51,34 +51,34 @@ t.test('a target that fails its checks gets no requests until it passes them aga
 
 t.test('checks that nobody answers fail, and leave no connections behind', async t => {
   const backend = await startUpstream({ answer: () => {} })
-  const world = await openForwardWorld({
+  const fixture = await openForwardFixture({
     upstreams: [{ target: backend.url, health: { ...HEALTH, timeout: 100 } }],
   })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     await backend.close()
   })
-  t.ok(await until(() => world.log.some(line => line.msg === 'target fails its health checks')))
+  t.ok(await until(() => fixture.log.some(line => line.msg === 'target fails its health checks')))
   t.ok((await backend.connections()) <= 2)
   backend.answer = (_request, response) => response.end('well')
-  t.ok(await until(() => world.log.some(line => line.msg === 'target passes its health checks')))
+  t.ok(await until(() => fixture.log.some(line => line.msg === 'target passes its health checks')))
 })
 
 t.test('/readyz shows every target, and a dead one does not take the gateway out', async t => {
   const backend = await startUpstream()
   const gone = await startUpstream()
   await gone.close()
-  const world = await openWorld({
+  const fixture = await openFixture({
     upstreams: [
       { name: 'shop', match: '/api/v1/c', targets: [backend.url, gone.url], health: { path: '/', interval: '1s' } },
       { name: 'echo', match: '/api/v1/x', target: 'builtin:echo' },
     ],
   })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     await backend.close()
   })
-  const ready = () => call(world.internal, { path: '/readyz' })
+  const ready = () => call(fixture.internal, { path: '/readyz' })
   t.ok(await until(async () => (await ready()).text.includes('unhealthy')))
   const answer = await ready()
   t.equal(answer.status, 200)

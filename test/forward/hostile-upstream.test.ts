@@ -2,8 +2,8 @@ import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Answer, call, callRaw } from '../support/client.ts'
+import { forwardTo, TOKEN, until } from '../support/forward-fixture.ts'
 import { startRawUpstream } from '../support/upstream.ts'
-import { forwardTo, TOKEN, until } from './world.ts'
 
 const C = '/api/v1/c/things'
 const OK = 'HTTP/1.1 200 OK\r\n'
@@ -18,11 +18,11 @@ async function misbehaving(t: Test, misbehave: (socket: Socket) => void) {
     first = false
   })
   t.teardown(() => upstream.close())
-  const world = await forwardTo(t, upstream.url, { timeouts: { connect: 1000, response: 1000, idle: 1000 } })
+  const fixture = await forwardTo(t, upstream.url, { timeouts: { connect: 1000, response: 1000, idle: 1000 } })
   return {
-    ...world,
+    ...fixture,
     upstream,
-    ask: (headers: Record<string, string> = {}) => call(world.url, { path: C, token: TOKEN.consumer, headers }),
+    ask: (headers: Record<string, string> = {}) => call(fixture.url, { path: C, token: TOKEN.consumer, headers }),
   }
 }
 

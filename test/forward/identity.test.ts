@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { openWorld } from '../support/gateway.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 import { type Arrived, startUpstream } from '../support/upstream.ts'
 
 const [OLD, NEW] = ['the key of yesterday', 'the key of tomorrow']
@@ -27,7 +27,7 @@ t.test('a service can tell what came through the gateway', async t => {
     target: backend.url,
     identity,
   })
-  const world = await openWorld({
+  const fixture = await openFixture({
     upstreams: [
       upstream('signed', { signature: [NEW, OLD], extra: true }),
       upstream('told', { extra: true }),
@@ -35,11 +35,11 @@ t.test('a service can tell what came through the gateway', async t => {
       { name: 'public', match: '/api/v1/public/c', target: backend.url, identity: { signature: [NEW] } },
     ],
   })
-  t.teardown(() => Promise.all([world.close(), backend.close()]))
-  const { token } = (await world.operate('consumer', 'login', { user_id: '42', extra: { nickname: '安' } })).data
+  t.teardown(() => Promise.all([fixture.close(), backend.close()]))
+  const { token } = (await fixture.operate('consumer', 'login', { user_id: '42', extra: { nickname: '安' } })).data
   const ask = async (path: string, method = 'GET'): Promise<Arrived & { path: string }> => {
     const forged = { 'X-Login-Signature': 't=1,v1=00', X_Login_Extra: 'e30', 'x.login.signature': 't=1,v1=00' }
-    t.equal((await call(world.url, { path, method, token, headers: forged })).status, 200)
+    t.equal((await call(fixture.url, { path, method, token, headers: forged })).status, 200)
     const arrived = backend.requests.at(-1)!
     return { ...arrived, path: arrived.url.split('?')[0]! }
   }

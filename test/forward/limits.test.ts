@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Answer, call } from '../support/client.ts'
+import { openForwardFixture, TOKEN, until, type WrittenUpstream } from '../support/forward-fixture.ts'
 import { type Recorder, startUpstream } from '../support/upstream.ts'
-import { openForwardWorld, TOKEN, until, type WrittenUpstream } from './world.ts'
 
 const C = '/api/v1/c/things'
 
@@ -14,19 +14,19 @@ async function holding(t: Test, written: WrittenUpstream, count = 1) {
     const backend = await startUpstream({ answer: (_request, response) => waiting.push(() => response.end(`${i}`)) })
     backends.push(backend)
   }
-  const world = await openForwardWorld({ upstreams: [{ targets: backends.map(({ url }) => url), ...written }] })
+  const fixture = await openForwardFixture({ upstreams: [{ targets: backends.map(({ url }) => url), ...written }] })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     for (const backend of backends) await backend.close()
   })
-  const { targets } = world.table.upstreams[0]!
+  const { targets } = fixture.table.upstreams[0]!
   return {
-    ...world,
+    ...fixture,
     backend: backends[0]!,
     waiting,
     targets,
     ask: (method = 'GET', body?: string): Promise<Answer> =>
-      call(world.url, { method, path: C, token: TOKEN.consumer, body }),
+      call(fixture.url, { method, path: C, token: TOKEN.consumer, body }),
     /** Requests that a backend has, and all that the gateway has. */
     held: (arrived: number, open: number) =>
       until(() => waiting.length === arrived && targets.reduce((sum, target) => sum + target.open, 0) === open),

@@ -1,18 +1,18 @@
 import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { openWorld, someone, type World, type WorldOptions } from '../support/gateway.ts'
+import { type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
 
 /* No upstream gets a token of this gateway, live or ended, unless its settings say so; what others issue is their own. */
 
 const OPEN = '/api/v1/public/c/x'
 
-async function open(t: Test, options: WorldOptions = {}): Promise<World> {
-  const world = await openWorld(options)
-  t.teardown(() => world.close())
-  return world
+async function open(t: Test, options: FixtureOptions = {}): Promise<Fixture> {
+  const fixture = await openFixture(options)
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
-const last = ({ upstream }: World) => upstream.requests.at(-1)!
+const last = ({ upstream }: Fixture) => upstream.requests.at(-1)!
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
@@ -23,49 +23,49 @@ function signed(claims: object, secret: string): string {
 }
 
 t.test('an ended token goes nowhere, and neither does one that never lived', async t => {
-  const world = await open(t)
-  const ended = await world.gateway.sides.consumer.login(undefined, someone())
-  await world.get('/api/v1/c/x', ended)
-  await world.post('/api/v1/c/logout', undefined, ended)
-  const { secret_key: key } = world.settings.jwt
+  const fixture = await open(t)
+  const ended = await fixture.gateway.sides.consumer.login(undefined, someone())
+  await fixture.get('/api/v1/c/x', ended)
+  await fixture.post('/api/v1/c/logout', undefined, ended)
+  const { secret_key: key } = fixture.settings.jwt
   const iat = Math.floor(Date.now() / 1000)
   const tokens = [ended, signed({ jti: 'x', iat }, key), signed({ jti: 'x', iat: iat + 9999, exp: 1 }, key)]
   for (const token of tokens) {
     for (const authorization of [token, `Bearer ${token}`]) {
-      await world.call({ path: `${OPEN}?a=1&token=${token}`, headers: { authorization } })
-      t.match(last(world), { url: `${OPEN}?a=1`, headers: { authorization: undefined } })
+      await fixture.call({ path: `${OPEN}?a=1&token=${token}`, headers: { authorization } })
+      t.match(last(fixture), { url: `${OPEN}?a=1`, headers: { authorization: undefined } })
     }
   }
   const foreign = signed({ jti: 'x', iat }, 'the key of another issuer altogether')
-  await world.call({ path: `${OPEN}?token=${foreign}`, headers: { authorization: foreign } })
-  t.match(last(world), { url: `${OPEN}?token=${foreign}`, headers: { authorization: foreign } })
+  await fixture.call({ path: `${OPEN}?token=${foreign}`, headers: { authorization: foreign } })
+  t.match(last(fixture), { url: `${OPEN}?token=${foreign}`, headers: { authorization: foreign } })
 })
 
 t.test('a token goes on neither in Authorization nor in the header of its own', async t => {
   for (const profile of [1, 2] as const) {
     const named = { token_name: 'X-Token' }
-    const world = await open(t, {
+    const fixture = await open(t, {
       profile,
       ...(profile === 1 ? { environment: { JWT__TOKEN_NAME: 'X-Token' } } : { config: { jwt: named } }),
     })
-    const token = await world.gateway.sides.business.login(undefined, someone())
+    const token = await fixture.gateway.sides.business.login(undefined, someone())
     const headers = { 'x-token': token, authorization: `bearer ${token}`, 'x-other': 'kept' }
     for (const method of ['GET', 'POST', 'OPTIONS']) {
-      await world.call({ method, path: OPEN, headers })
-      t.match(last(world).headers, { authorization: undefined, 'x-token': undefined, 'x-other': 'kept' }, method)
+      await fixture.call({ method, path: OPEN, headers })
+      t.match(last(fixture).headers, { authorization: undefined, 'x-token': undefined, 'x-other': 'kept' }, method)
     }
     const others = { 'x-token': 'of another kind', authorization: 'Basic YTpi' }
-    await world.call({ path: OPEN, headers: others })
-    t.match(last(world).headers, others, 'what is not ours is the upstream’s own')
-    await world.call({ path: '/api/v1/b/x', headers })
-    t.match(last(world).headers, { authorization: undefined, 'x-token': undefined, 'x-other': 'kept' })
-    t.type(last(world).headers['x-login-id'], 'string', 'the session was found by it')
+    await fixture.call({ path: OPEN, headers: others })
+    t.match(last(fixture).headers, others, 'what is not ours is the upstream’s own')
+    await fixture.call({ path: '/api/v1/b/x', headers })
+    t.match(last(fixture).headers, { authorization: undefined, 'x-token': undefined, 'x-other': 'kept' })
+    t.type(last(fixture).headers['x-login-id'], 'string', 'the session was found by it')
   }
 })
 
 t.test('an upstream that takes the header whole gets the bare token, and one without an exception none', async t => {
-  const world = await open(t)
-  const { url: target } = world.upstream
+  const fixture = await open(t)
+  const { url: target } = fixture.upstream
   const whole = await open(t, {
     config: {
       gate: { exceptions: [{ path: '/api/v1/sys/open', needs: 'none' }] },
@@ -81,31 +81,31 @@ t.test('an upstream that takes the header whole gets the bare token, and one wit
     for (const path of ['/api/v1/c/x', OPEN]) {
       await whole.call({ path: `${path}?token=${token}`, headers: { authorization } })
       t.match(
-        last(world),
+        last(fixture),
         { url: `${path}?token=${token}`, headers: { authorization: token } },
         `${path}: ${authorization}`,
       )
     }
     await whole.call({ path: `/api/v1/sys/open?token=${token}&a=1`, headers: { authorization } })
-    t.match(last(world), { url: '/api/v1/sys/open?a=1', headers: { authorization: undefined } })
+    t.match(last(fixture), { url: '/api/v1/sys/open?a=1', headers: { authorization: undefined } })
   }
   await whole.call({ path: OPEN, headers: { authorization: 'Basic YTpi' } })
-  t.match(last(world).headers, { authorization: 'Basic YTpi' })
+  t.match(last(fixture).headers, { authorization: 'Basic YTpi' })
   const handshake = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' }
   const key = { 'sec-websocket-key': Buffer.alloc(16).toString('base64') }
   await whole.call({ path: `/api/v1/c/x?token=${token}`, headers: { ...handshake, ...key } })
-  t.match(last(world), { url: '/api/v1/c/x', headers: { authorization: token } }, 'also when a handshake brought it')
+  t.match(last(fixture), { url: '/api/v1/c/x', headers: { authorization: token } }, 'also when a handshake brought it')
 })
 
 t.test('an upstream that gets tokens gets them as they were sent, on public paths and in the query too', async t => {
-  const world = await open(t)
+  const fixture = await open(t)
   const passing = await open(t, {
-    config: { upstreams: [{ name: 'all', match: '/api', target: world.upstream.url, pass_authorization: true }] },
+    config: { upstreams: [{ name: 'all', match: '/api', target: fixture.upstream.url, pass_authorization: true }] },
   })
   const token = await passing.gateway.sides.consumer.login(undefined, someone())
   for (const path of [OPEN, '/api/v1/c/x']) {
     const headers = { authorization: `bearer ${token}` }
     await passing.call({ path: `${path}?token=${token}`, headers })
-    t.match(last(world), { url: `${path}?token=${token}`, headers })
+    t.match(last(fixture), { url: `${path}?token=${token}`, headers })
   }
 })

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
+import { TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { TOKEN, type WrittenUpstream } from './world.ts'
 
 const C = '/api/v1/c/things'
 const HEADERS = { authorization: TOKEN.consumer }

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
+import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
 import { type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
-import { openForwardWorld, TOKEN, type WrittenUpstream } from './world.ts'
 
 const C = '/api/v1/c/things'
 
@@ -9,19 +9,19 @@ const C = '/api/v1/c/things'
 async function misbehavingFirst(t: Test, written: WrittenUpstream, speak: Parameters<typeof startRawUpstream>[0]) {
   const bad = await startRawUpstream(speak)
   const good: Recorder = await startUpstream({ answer: (_request, response) => response.end('good') })
-  const world = await openForwardWorld({
+  const fixture = await openForwardFixture({
     upstreams: [{ targets: [bad.url, good.url], timeouts: { response: 2500 }, ...written }],
   })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     await bad.close()
     await good.close()
   })
   return {
-    ...world,
+    ...fixture,
     bad,
     good,
-    ask: (method = 'GET', body?: string) => call(world.url, { method, path: C, token: TOKEN.consumer, body }),
+    ask: (method = 'GET', body?: string) => call(fixture.url, { method, path: C, token: TOKEN.consumer, body }),
   }
 }
 
@@ -69,11 +69,11 @@ t.test('there are as many retries as the settings say, at the only target too', 
     asked++
     socket.resetAndDestroy()
   })
-  const world = await openForwardWorld({ upstreams: [{ target: bad.url, retries: 2, ejection: 'off' }] })
+  const fixture = await openForwardFixture({ upstreams: [{ target: bad.url, retries: 2, ejection: 'off' }] })
   t.teardown(async () => {
-    await world.close()
+    await fixture.close()
     await bad.close()
   })
-  t.equal((await call(world.url, { path: C, token: TOKEN.consumer })).status, 502)
+  t.equal((await call(fixture.url, { path: C, token: TOKEN.consumer })).status, 502)
   t.equal(asked, 3)
 })

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { ConnectionSettings } from '../../src/config/schema/upstreams.ts'
 import { call } from '../support/client.ts'
+import { forwardTo, TOKEN, until } from '../support/forward-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { forwardTo, TOKEN, until } from './world.ts'
 
 /* Bodies that come slowly take no connection of an upstream from requests that need it. */
 
@@ -16,17 +16,17 @@ const ADMITTED = 2
 async function open(t: Test, connections: Partial<ConnectionSettings> = { limit: LIMIT, queue: 0 }) {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
-  const world = await forwardTo(t, upstream.url, { connections })
+  const fixture = await forwardTo(t, upstream.url, { connections })
   const post = async (headers: string, body: string): Promise<Socket> => {
-    const socket = connect(world.port, '127.0.0.1')
+    const socket = connect(fixture.port, '127.0.0.1')
     t.teardown(() => socket.destroy())
     socket.on('error', () => {})
     await once(socket, 'connect')
     socket.write(`POST ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\n${headers}\r\n\r\n${body}`)
     return socket
   }
-  const ask = () => call(world.url, { method: 'POST', path: C, token: TOKEN.consumer, body: 'mine' })
-  return { ...world, upstream, post, ask }
+  const ask = () => call(fixture.url, { method: 'POST', path: C, token: TOKEN.consumer, body: 'mine' })
+  return { ...fixture, upstream, post, ask }
 }
 
 t.test('slow small bodies hold few connections of an upstream, and get theirs when they are whole', async t => {

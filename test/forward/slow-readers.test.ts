@@ -6,8 +6,8 @@ import { Backlog, READ_AHEAD_TOTAL } from '../../src/http/forward/backlog.ts'
 import { BodyMemory } from '../../src/http/forward/body.ts'
 import type { EndOfWatch } from '../../src/store/session-watch.ts'
 import { call } from '../support/client.ts'
+import { openForwardFixture, TOKEN, until, type WrittenUpstream } from '../support/forward-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { openForwardWorld, TOKEN, until, type WrittenUpstream } from './world.ts'
 
 /* Clients that accept their answers slowly, or not at all. */
 
@@ -41,7 +41,7 @@ async function open(t: Test, written: WrittenUpstream = {}) {
   const slow: Socket[] = []
   const goOn: (() => void)[] = []
   let isSlow = true
-  const world = await openForwardWorld({
+  const fixture = await openForwardFixture({
     upstreams: [{ target: upstream.url, ...written }],
     watch: {
       watch: (_session, onEnd) => {
@@ -56,17 +56,17 @@ async function open(t: Test, written: WrittenUpstream = {}) {
         goOn.push(stopAccepting(socket))
       }),
   })
-  t.teardown(() => world.close())
-  const target = world.table.upstreams[0]!.targets[0]!
+  t.teardown(() => fixture.close())
+  const target = fixture.table.upstreams[0]!.targets[0]!
   return {
-    ...world,
+    ...fixture,
     upstream,
     target,
     watches,
     slow,
     /** Asks for so many bytes; answers how many arrived, or the fault. */
     ask: async (bytes: number): Promise<number | Error> => {
-      const request = httpRequest(`${world.url}${C}?${bytes}`, {
+      const request = httpRequest(`${fixture.url}${C}?${bytes}`, {
         agent: false,
         headers: { authorization: TOKEN.consumer },
       })
@@ -82,7 +82,7 @@ async function open(t: Test, written: WrittenUpstream = {}) {
     },
     askQuickly: async () => {
       isSlow = false
-      return (await call(world.url, { path: `${C}?5`, token: TOKEN.consumer })).text
+      return (await call(fixture.url, { path: `${C}?5`, token: TOKEN.consumer })).text
     },
     inMemory: () => slow.reduce((sum, socket) => sum + socket.writableLength, 0),
     accept: () => {

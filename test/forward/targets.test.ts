@@ -6,17 +6,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
+import { openForwardFixture, TOKEN, until, type WrittenUpstream } from '../support/forward-fixture.ts'
 import { type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
-import { openForwardWorld, TOKEN, until, type WrittenUpstream } from './world.ts'
 
 const C = '/api/v1/c/things'
 
 async function before(t: Test, upstream: WrittenUpstream) {
-  const world = await openForwardWorld({ upstreams: [upstream] })
-  t.teardown(() => world.close())
+  const fixture = await openForwardFixture({ upstreams: [upstream] })
+  t.teardown(() => fixture.close())
   return {
-    ...world,
-    ask: (method = 'GET', body?: string) => call(world.url, { method, path: C, token: TOKEN.consumer, body }),
+    ...fixture,
+    ask: (method = 'GET', body?: string) => call(fixture.url, { method, path: C, token: TOKEN.consumer, body }),
   }
 }
 
@@ -87,11 +87,11 @@ t.test('a target that cannot be connected to in time is 504', async t => {
 
 t.test('the time limit for the head is counted from the end of the body', async t => {
   const [backend] = (await backends(t, ['whole'])) as [Recorder]
-  const world = await openForwardWorld({ upstreams: [{ target: backend.url, timeouts: { response: 600 } }] })
-  t.teardown(() => world.close())
+  const fixture = await openForwardFixture({ upstreams: [{ target: backend.url, timeouts: { response: 600 } }] })
+  t.teardown(() => fixture.close())
   const { request } = await import('node:http')
   const answer = await new Promise<number>(resolve => {
-    const slow = request(world.url + C, { method: 'POST', headers: { authorization: TOKEN.consumer } }, response => {
+    const slow = request(fixture.url + C, { method: 'POST', headers: { authorization: TOKEN.consumer } }, response => {
       response.resume()
       resolve(response.statusCode!)
     })
@@ -122,9 +122,9 @@ t.test('a body that falls silent for longer than the limit is broken off, one th
       },
     })
     t.teardown(() => dripping.close())
-    const world = await before(t, { target: dripping.url, timeouts: { idle: 400 } })
+    const fixture = await before(t, { target: dripping.url, timeouts: { idle: 400 } })
     return {
-      ask: (headers = {}) => call(world.url, { path: C, token: TOKEN.consumer, headers }),
+      ask: (headers = {}) => call(fixture.url, { path: C, token: TOKEN.consumer, headers }),
     }
   })()
   t.equal((await ask()).text, 'part'.repeat(8))
@@ -180,11 +180,11 @@ t.test('an upstream whose certificate nobody vouches for is 502, and gets no req
   t.teardown(() => new Promise<void>(resolve => server.close(() => resolve())))
   const { port } = server.address() as AddressInfo
   for (const host of ['target', 'preserve'] as const) {
-    const world = await before(t, { target: `https://localhost:${port}`, host })
-    const answer = await call(world.url, { path: C, token: TOKEN.consumer, headers: { host: 'evil.example' } })
+    const fixture = await before(t, { target: `https://localhost:${port}`, host })
+    const answer = await call(fixture.url, { path: C, token: TOKEN.consumer, headers: { host: 'evil.example' } })
     t.match(answer.json(), { code: 502 })
     t.match(
-      world.log.find(line => line.reason === 'BAD_GATEWAY'),
+      fixture.log.find(line => line.reason === 'BAD_GATEWAY'),
       { err: { cause: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } } },
     )
   }

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
-import { openForwardWorld, TOKEN, until, type WrittenUpstream } from './world.ts'
+import { openForwardFixture, TOKEN, until, type WrittenUpstream } from '../support/forward-fixture.ts'
 
 const C = '/api/v1/c/things'
 
@@ -17,11 +17,11 @@ const FOLDER = mkdtempSync(join(tmpdir(), 'dualgate-transport-'))
 t.teardown(() => rmSync(FOLDER, { recursive: true, force: true }))
 
 async function before(t: Test, upstream: WrittenUpstream) {
-  const world = await openForwardWorld({ upstreams: [upstream] })
-  t.teardown(() => world.close())
+  const fixture = await openForwardFixture({ upstreams: [upstream] })
+  t.teardown(() => fixture.close())
   return {
-    ...world,
-    ask: (headers: Record<string, string> = {}) => call(world.url, { path: C, token: TOKEN.consumer, headers }),
+    ...fixture,
+    ask: (headers: Record<string, string> = {}) => call(fixture.url, { path: C, token: TOKEN.consumer, headers }),
   }
 }
 

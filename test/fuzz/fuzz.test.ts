@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openStage } from '../attack/stage.ts'
+import { openAttackFixture } from '../support/attack-fixture.ts'
 import { withoutNginx } from '../support/nginx.ts'
 import { EXCEPTIONS } from './exceptions.ts'
 import { startNginx } from './nginx.ts'
@@ -18,12 +18,12 @@ for (const [what, rules] of Object.entries({
 } satisfies Record<string, Rules>)) {
   t.test(`${what}: what is generated arrives where every reader lets its sender, or is refused`, async t => {
     const { profile, exceptions } = rules
-    const { world, upstream, tokens } = await openStage(t, {
+    const { fixture, upstream, tokens } = await openAttackFixture(t, {
       profile,
       config: { gate: { exceptions: [...exceptions] } },
     })
     const witness = wireWitness(upstream)
-    const result = await runFuzz({ url: world.url, tokens, witness, rules, requests: REQUESTS })
+    const result = await runFuzz({ url: fixture.url, tokens, witness, rules, requests: REQUESTS })
     t.equal(result.violation, null)
     t.ok(result.sent >= REQUESTS)
     t.ok(result.forwarded > REQUESTS / 20 && result.refused > REQUESTS / 20, 'both happen often')
@@ -33,11 +33,11 @@ for (const [what, rules] of Object.entries({
 t.test('nginx behind the gateway reads every path as the gateway did', { skip: withoutNginx }, async t => {
   const witness = await startNginx()
   t.teardown(() => witness.stop())
-  const { world, tokens } = await openStage(t, {
+  const { fixture, tokens } = await openAttackFixture(t, {
     config: { upstreams: [{ name: 'nginx', match: '/api', target: witness.url }] },
   })
   const result = await runFuzz({
-    url: world.url,
+    url: fixture.url,
     tokens,
     witness,
     rules: { profile: 1, exceptions: [] },

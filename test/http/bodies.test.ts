@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import t from 'tap'
-import { until } from '../store/tracking-world.ts'
+import { until } from '../store/tracking-fixture.ts'
 import { type Answer, call } from '../support/client.ts'
-import { openWorld, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 
 /* Bodies of our own routes: where one is needed, and where whatever comes is ignored. */
 
@@ -21,14 +21,14 @@ const IGNORED: Readonly<Record<string, { headers: Record<string, string>; body: 
   'all that a body may have': { headers: { 'content-type': 'application/json' }, body: 'x'.repeat(8192) },
 }
 
-async function open(config: Record<string, unknown> = {}): Promise<World> {
-  const world = await openWorld({ profile: 2, config: { session_administration: true, ...config } })
-  t.teardown(() => world.close())
-  return world
+async function open(config: Record<string, unknown> = {}): Promise<Fixture> {
+  const fixture = await openFixture({ profile: 2, config: { session_administration: true, ...config } })
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
-const administrator = (world: World): Promise<string> =>
-  world.gateway.sides.business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
+const administrator = (fixture: Fixture): Promise<string> =>
+  fixture.gateway.sides.business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
 
 const english = await open()
 const chinese = await open({ locale: 'zh-CN' })
@@ -121,24 +121,24 @@ const FAULTS: readonly [what: string, path: string, body: unknown, english: stri
 
 for (const [what, path, body, inEnglish, inChinese] of FAULTS) {
   t.test(`${path}: a body that is or has ${what} is refused in the configured language, with its field`, async t => {
-    for (const [world, message] of [
+    for (const [fixture, message] of [
       [english, inEnglish],
       [chinese, inChinese],
     ] as const) {
-      const answer = await world.post(path, body, await administrator(world))
+      const answer = await fixture.post(path, body, await administrator(fixture))
       t.match(answer.json(), { code: 400, success: false, data: null, message })
     }
   })
 }
 
 t.test('a body of another type than JSON is refused where one is needed, with what it must be', async t => {
-  for (const [world, message] of [
+  for (const [fixture, message] of [
     [english, 'body: must be sent as application/json'],
     [chinese, 'body: 必须以 application/json 发送'],
   ] as const) {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'undefined', '']) {
       const headers = { 'content-type': type }
-      const answer = await world.call({ method: 'POST', path: '/api/v1/public/b/login', headers, body: '{}' })
+      const answer = await fixture.call({ method: 'POST', path: '/api/v1/public/b/login', headers, body: '{}' })
       t.match(answer.json(), { code: 400, message }, type)
     }
   }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import { openWorld, type World, type WorldOptions } from '../support/gateway.ts'
-import { open as openSocket } from '../websocket/stage.ts'
+import { type Fixture, type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
+import { open as openSocket } from '../support/websocket-sockets.ts'
 
 /* Pages of other origins: who may read an answer is the gateway's decision alone, once it is configured. */
 
@@ -23,10 +23,10 @@ const FOREIGN = [
   '*',
 ]
 
-async function open(t: Test, options: WorldOptions): Promise<World> {
-  const world = await openWorld(options)
-  t.teardown(() => world.close())
-  world.upstream.answer = (_request, response) => {
+async function open(t: Test, options: FixtureOptions): Promise<Fixture> {
+  const fixture = await openFixture(options)
+  t.teardown(() => fixture.close())
+  fixture.upstream.answer = (_request, response) => {
     response.setHeader('access-control-allow-origin', '*')
     response.setHeader('Access-Control-Allow-Credentials', 'true')
     response.setHeader('access-control-expose-headers', 'x-secret')
@@ -36,7 +36,7 @@ async function open(t: Test, options: WorldOptions): Promise<World> {
     response.setHeader('x-total', '7')
     response.end('ok')
   }
-  return world
+  return fixture
 }
 
 const corsOf = (headers: Record<string, unknown>): Record<string, unknown> =>
@@ -45,10 +45,11 @@ const corsOf = (headers: Record<string, unknown>): Record<string, unknown> =>
 const OURS = { 'access-control-allow-credentials': 'true', 'access-control-expose-headers': 'X-Total' }
 
 t.test('only pages of the origins that are configured may read answers, whatever the upstream says', async t => {
-  const world = await open(t, { config: { cors: CORS } })
-  const token = await world.gateway.sides.consumer.login(undefined, 'u1')
+  const fixture = await open(t, { config: { cors: CORS } })
+  const token = await fixture.gateway.sides.consumer.login(undefined, 'u1')
   for (const path of [OPEN, '/api/v1/c/x', '/api/v1/public/b/captcha', '/api/v1/c/refused']) {
-    const call = (origin: string) => world.call({ path, headers: { origin }, ...(path === '/api/v1/c/x' && { token }) })
+    const call = (origin: string) =>
+      fixture.call({ path, headers: { origin }, ...(path === '/api/v1/c/x' && { token }) })
     for (const origin of CORS.origin) {
       const { headers } = await call(origin)
       t.same(corsOf(headers), { ...OURS, 'access-control-allow-origin': origin }, `${origin} at ${path}`)
@@ -56,32 +57,32 @@ t.test('only pages of the origins that are configured may read answers, whatever
     }
     for (const origin of FOREIGN) t.same(corsOf((await call(origin)).headers), OURS, `${origin} at ${path}`)
   }
-  const { headers } = await world.call({ path: OPEN, headers: { origin: ADMIN_PAGE } })
+  const { headers } = await fixture.call({ path: OPEN, headers: { origin: ADMIN_PAGE } })
   t.match(headers, { vary: /Accept-Language/, 'x-total': '7' }, 'other headers of the upstream are passed on')
-  const plain = await world.call({ path: OPEN })
+  const plain = await fixture.call({ path: OPEN })
   t.same(corsOf(plain.headers), OURS, 'a client that is no page is allowed nothing')
 })
 
 t.test('a preflight is answered for the origins that are configured, and for no other', async t => {
-  const world = await open(t, { config: { cors: { ...CORS, methods: ['GET', 'PUT'], maxAge: 60 } } })
+  const fixture = await open(t, { config: { cors: { ...CORS, methods: ['GET', 'PUT'], maxAge: 60 } } })
   const preflight = (origin: string) =>
-    world.call({ method: 'OPTIONS', path: OPEN, headers: { origin, 'access-control-request-method': 'PUT' } })
+    fixture.call({ method: 'OPTIONS', path: OPEN, headers: { origin, 'access-control-request-method': 'PUT' } })
   for (const origin of CORS.origin) {
     const { status, headers } = await preflight(origin)
     t.equal(status, 204)
     t.match(headers, { 'access-control-allow-origin': origin, 'access-control-allow-methods': 'GET, PUT' })
   }
   for (const origin of FOREIGN) t.notOk('access-control-allow-origin' in (await preflight(origin)).headers, origin)
-  t.same(world.upstream.requests, [], 'no upstream is requested')
+  t.same(fixture.upstream.requests, [], 'no upstream is requested')
 })
 
 t.test(
   'a request is judged before its origin is: what is refused for its path or form is refused to pages, too',
   async t => {
-    const world = await open(t, { config: { cors: CORS } })
+    const fixture = await open(t, { config: { cors: CORS } })
     const headers = { origin: ADMIN_PAGE, 'access-control-request-method': 'GET' }
     const options = (path: string, more = {}) =>
-      world.call({ method: 'OPTIONS', path, headers: { ...headers, ...more } })
+      fixture.call({ method: 'OPTIONS', path, headers: { ...headers, ...more } })
     for (const path of ['//api/v1/c/x', '/api/v1/c/../sys/x', '/api/v1/%63/x'])
       t.equal((await options(path)).status, 400, path)
     t.equal((await options(OPEN, { host: 'a b' })).status, 400, 'an invalid host')
@@ -90,20 +91,20 @@ t.test(
 )
 
 t.test('a page reads that it is not logged in, as it reads any answer', async t => {
-  const world = await open(t, { config: { cors: CORS } })
-  const { headers, text } = await world.call({ path: '/api/v1/c/x', headers: { origin: SHOP_PAGE } })
+  const fixture = await open(t, { config: { cors: CORS } })
+  const { headers, text } = await fixture.call({ path: '/api/v1/c/x', headers: { origin: SHOP_PAGE } })
   t.match(JSON.parse(text), { code: 401, success: false })
   t.match(headers, { 'access-control-allow-origin': SHOP_PAGE })
 })
 
 t.test('an answer to a handshake says nothing else to pages than other answers do', async t => {
-  const world = await open(t, {
+  const fixture = await open(t, {
     config: { cors: { origin: [ADMIN_PAGE] } },
   })
   const live = await open(t, {
     config: {
       cors: { origin: [ADMIN_PAGE] },
-      upstreams: [{ name: 'live', match: '/api', target: world.upstream.url, websocket: { origins: [SHOP_PAGE] } }],
+      upstreams: [{ name: 'live', match: '/api', target: fixture.upstream.url, websocket: { origins: [SHOP_PAGE] } }],
     },
   })
   const { refused } = await openSocket(t, live.url, { path: OPEN, headers: { origin: SHOP_PAGE } })
@@ -112,7 +113,7 @@ t.test('an answer to a handshake says nothing else to pages than other answers d
 })
 
 t.test('without the setting the upstream decides', async t => {
-  const world = await open(t, {})
-  const { headers } = await world.call({ path: OPEN, headers: { origin: FOREIGN[0]! } })
+  const fixture = await open(t, {})
+  const { headers } = await fixture.call({ path: OPEN, headers: { origin: FOREIGN[0]! } })
   t.match(corsOf(headers), { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'x-secret' })
 })

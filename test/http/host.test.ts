@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isHost } from '../../src/http/server/host.ts'
 import { callRaw } from '../support/client.ts'
-import { openWorld } from '../support/gateway.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 
 /* The invalid ones are in test/attack/corpus/hosts.ts, as bytes at the public listener. */
 
@@ -17,8 +17,8 @@ t.test('a host is a name or an address, with or without a port', async t => {
 })
 
 t.test('invalid hosts and lengths are refused by the internal listener, whatever is requested', async t => {
-  const world = await openWorld()
-  t.teardown(() => world.close())
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
   const BAD = [
     ...INVALID.map(host => [`Host: ${host}`]),
     ['Host: x', 'Host: x'],
@@ -27,24 +27,24 @@ t.test('invalid hosts and lengths are refused by the internal listener, whatever
     ['Host: x', 'Content-Length: +3'],
   ]
   const send = (path: string, lines: readonly string[]) =>
-    callRaw(world.internal, [`GET ${path} HTTP/1.1`, ...lines, 'Connection: close', '', ''].join('\r\n'))
+    callRaw(fixture.internal, [`GET ${path} HTTP/1.1`, ...lines, 'Connection: close', '', ''].join('\r\n'))
   for (const lines of BAD) {
     for (const path of ['/livez', '/operations/v1/business/login', '/nowhere']) {
       t.match(await send(path, lines), /^HTTP\/1\.1 400 /, `${path} ${lines.join(', ')}`)
     }
   }
   t.match(await send('/livez', ['Host: x']), /^HTTP\/1\.1 200 /)
-  t.match(await callRaw(world.internal, 'GET /livez HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /, 'HTTP/1.0 needs none')
+  t.match(await callRaw(fixture.internal, 'GET /livez HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /, 'HTTP/1.0 needs none')
 })
 
 t.test('an invalid host is refused, too, when a trusted proxy reports it', async t => {
-  const world = await openWorld({ config: { trusted_proxies: ['127.0.0.1'] } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ config: { trusted_proxies: ['127.0.0.1'] } })
+  t.teardown(() => fixture.close())
   const path = '/api/v1/public/c/x'
   for (const host of ['a b', 'u@a', 'a:x', '[::1']) {
-    t.equal((await world.call({ path, headers: { 'x-forwarded-host': host } })).status, 400, host)
+    t.equal((await fixture.call({ path, headers: { 'x-forwarded-host': host } })).status, 400, host)
   }
-  await world.call({ path, headers: { 'x-forwarded-host': 'shop.example:8443' } })
-  t.match(world.upstream.requests, [{ headers: { 'x-forwarded-host': 'shop.example:8443' } }], 'and no other arrives')
-  t.equal(world.upstream.requests.length, 1)
+  await fixture.call({ path, headers: { 'x-forwarded-host': 'shop.example:8443' } })
+  t.match(fixture.upstream.requests, [{ headers: { 'x-forwarded-host': 'shop.example:8443' } }], 'and no other arrives')
+  t.equal(fixture.upstream.requests.length, 1)
 })

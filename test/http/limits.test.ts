@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { until } from '../forward/world.ts'
-import { openWorld } from '../support/gateway.ts'
+import { until } from '../support/forward-fixture.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 
 /* How long the public listener waits for its callers. */
 
 async function openImpatient(t: Test, timeouts: Record<string, string>, listen: Record<string, unknown> = {}) {
-  const world = await openWorld({ config: { listen: { host: '127.0.0.1', port: 0, timeouts, ...listen } } })
-  t.teardown(() => world.close())
-  const { port } = new URL(world.url)
+  const fixture = await openFixture({ config: { listen: { host: '127.0.0.1', port: 0, timeouts, ...listen } } })
+  t.teardown(() => fixture.close())
+  const { port } = new URL(fixture.url)
   return {
-    world,
+    fixture,
     /** What came back until the gateway ended the connection. */
     async say(speak: (socket: Socket) => void): Promise<string> {
       const socket = connect(Number(port), '127.0.0.1')
@@ -44,14 +44,14 @@ t.test('a connection that says nothing at all is ended', async t => {
 })
 
 t.test('a body of which nothing more arrives is not waited for', async t => {
-  const { say, world } = await openImpatient(t, { body: '500ms' })
+  const { say, fixture } = await openImpatient(t, { body: '500ms' })
   const heard = await say(socket =>
     socket.write(
       'POST /api/v1/public/b/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
     ),
   )
   t.match(heard, /^HTTP\/1\.1 408 .*connection: close.*"code":408/is)
-  t.equal((await world.get('/api/v1/public/b/x')).status, 200, 'others are served')
+  t.equal((await fixture.get('/api/v1/public/b/x')).status, 200, 'others are served')
 })
 
 t.test('a body that is slow but comes is waited for', async t => {
@@ -71,44 +71,46 @@ t.test('a body that is slow but comes is waited for', async t => {
 t.test(
   'a body that comes more slowly than the lowest rate is not waited for, and gives its connection of an upstream back',
   async t => {
-    const { say, world } = await openImpatient(t, { body: '1s' }, { min_rate: '1KiB' })
+    const { say, fixture } = await openImpatient(t, { body: '1s' }, { min_rate: '1KiB' })
     const heard = await say(socket => {
       socket.write('POST /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n')
       const timer = setInterval(() => socket.write('x'), 100)
       socket.once('close', () => clearInterval(timer))
     })
     t.match(heard, /^HTTP\/1\.1 408 .*"code":408/s)
-    t.ok(await until(() => world.upstream.open === 0))
-    t.ok(world.log.some(line => line.includes('"refused":"REQUEST_TIMEOUT"')))
+    t.ok(await until(() => fixture.upstream.open === 0))
+    t.ok(fixture.log.some(line => line.includes('"refused":"REQUEST_TIMEOUT"')))
   },
 )
 
 t.test('a large body that falls silent is broken off at the upstream, too', async t => {
-  const { say, world } = await openImpatient(t, { body: '1s' })
-  world.upstream.take = request => void request.resume()
+  const { say, fixture } = await openImpatient(t, { body: '1s' })
+  fixture.upstream.take = request => void request.resume()
   const heard = await say(socket =>
     socket.write(
       `POST /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(200_000)}`,
     ),
   )
   t.match(heard, /^HTTP\/1\.1 408 /)
-  t.equal(world.upstream.requests.length, 1)
-  t.ok(await until(() => world.upstream.open === 0))
+  t.equal(fixture.upstream.requests.length, 1)
+  t.ok(await until(() => fixture.upstream.open === 0))
 })
 
 t.test(
   'an answer that is accepted more slowly than the lowest rate is broken off, and frees its connection',
   async t => {
-    const { world } = await openImpatient(t, { body: '1s' })
-    world.upstream.answer = (_request, response) => response.end(Buffer.alloc(30_000_000))
-    const socket = connect(Number(new URL(world.url).port), '127.0.0.1')
+    const { fixture } = await openImpatient(t, { body: '1s' })
+    fixture.upstream.answer = (_request, response) => response.end(Buffer.alloc(30_000_000))
+    const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1')
     t.teardown(() => socket.destroy())
     socket.on('error', () => {})
     socket.pause()
     socket.write('GET /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\n\r\n')
-    t.ok(await until(() => world.upstream.open === 1))
-    t.ok(await until(() => world.upstream.open === 0))
-    const { values } = (await world.gateway.metrics()).find(({ name }) => name === 'dualgate_connections_closed_total')!
+    t.ok(await until(() => fixture.upstream.open === 1))
+    t.ok(await until(() => fixture.upstream.open === 0))
+    const { values } = (await fixture.gateway.metrics()).find(
+      ({ name }) => name === 'dualgate_connections_closed_total',
+    )!
     t.same(
       values.map(({ labels, value }) => [labels.reason, value]),
       [['slow_reader', 1]],
@@ -117,14 +119,14 @@ t.test(
 )
 
 t.test('a stream of events that stays silent is not slow', async t => {
-  const { world } = await openImpatient(t, { body: '500ms' })
+  const { fixture } = await openImpatient(t, { body: '500ms' })
   let goOn = (): void => {}
-  world.upstream.answer = (_request, response) => {
+  fixture.upstream.answer = (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('data: first\n\n')
     goOn = () => void response.end('data: last\n\n')
   }
-  const socket = connect(Number(new URL(world.url).port), '127.0.0.1')
+  const socket = connect(Number(new URL(fixture.url).port), '127.0.0.1')
   t.teardown(() => socket.destroy())
   let heard = ''
   socket.on('data', chunk => {
@@ -138,8 +140,8 @@ t.test('a stream of events that stays silent is not slow', async t => {
 })
 
 t.test('slow bodies do not keep the gateway from its end', async t => {
-  const world = await openWorld()
-  const { port } = new URL(world.url)
+  const fixture = await openFixture()
+  const { port } = new URL(fixture.url)
   const sockets = ['/api/v1/public/b/login', '/api/v1/public/b/x'].map(path => {
     const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`)
@@ -149,7 +151,7 @@ t.test('slow bodies do not keep the gateway from its end', async t => {
   })
   const closed = sockets.map(socket => once(socket, 'close'))
   await new Promise(resolve => setTimeout(resolve, 200))
-  await world.close()
+  await fixture.close()
   await Promise.all(closed)
   t.pass('though a byte of each came every now and then')
 })
@@ -160,9 +162,9 @@ t.test('an idle connection is ended', async t => {
 })
 
 t.test('connections beyond the most there may be are closed, and the log says so', async t => {
-  const world = await openWorld({ config: { listen: { host: '127.0.0.1', port: 0, max_connections: 2 } } })
-  t.teardown(() => world.close())
-  const { port } = new URL(world.url)
+  const fixture = await openFixture({ config: { listen: { host: '127.0.0.1', port: 0, max_connections: 2 } } })
+  t.teardown(() => fixture.close())
+  const { port } = new URL(fixture.url)
   const open = async (): Promise<Socket> => {
     const socket = connect(Number(port), '127.0.0.1')
     t.teardown(() => socket.destroy())
@@ -180,7 +182,7 @@ t.test('connections beyond the most there may be are closed, and the log says so
   t.match(await ask(second), /^HTTP\/1\.1 200 /)
   const third = await open()
   t.notMatch(await ask(third), /^HTTP/)
-  t.ok(world.log.some(line => line.includes('a connection was closed')))
+  t.ok(fixture.log.some(line => line.includes('a connection was closed')))
   first.destroy()
   await once(first, 'close')
   t.match(await ask(second), /^HTTP\/1\.1 200 /, 'those that are open are served')
@@ -190,11 +192,11 @@ t.test(
   'one client address cannot take every connection, others are served, and the log and a counter tell',
   async t => {
     const limit = 3
-    const world = await openWorld({
+    const fixture = await openFixture({
       config: { listen: { host: '127.0.0.1', port: 0, max_connections_per_address: limit } },
     })
-    t.teardown(() => world.close())
-    const { port } = new URL(world.url)
+    t.teardown(() => fixture.close())
+    const { port } = new URL(fixture.url)
     const served = async (localAddress: string): Promise<Socket | null> => {
       const socket = connect({ port: Number(port), host: '127.0.0.1', localAddress })
       t.teardown(() => socket.destroy())
@@ -210,23 +212,25 @@ t.test(
     t.ok(await served('127.0.0.2'), 'another address')
     own[0]!.destroy()
     t.ok(await until(async () => (await served('127.0.0.1')) !== null), 'after one of its own has ended')
-    const lines = world.log.filter(line => line.includes('its client address has too many'))
+    const lines = fixture.log.filter(line => line.includes('its client address has too many'))
     t.equal(lines.length, 1, 'in one line')
     t.match(JSON.parse(lines[0]!), { address: '127.0.0.1', max_connections_per_address: limit })
-    const { values } = (await world.gateway.metrics()).find(({ name }) => name === 'dualgate_connections_closed_total')!
+    const { values } = (await fixture.gateway.metrics()).find(
+      ({ name }) => name === 'dualgate_connections_closed_total',
+    )!
     t.equal(values[0]!.labels.reason, 'too_many_of_address')
   },
 )
 
 t.test('a trusted proxy may hold more connections than a client', async t => {
-  const world = await openWorld({
+  const fixture = await openFixture({
     config: {
       listen: { host: '127.0.0.1', port: 0, max_connections_per_address: 2 },
       trusted_proxies: ['127.0.0.0/30'],
     },
   })
-  t.teardown(() => world.close())
-  const { port } = new URL(world.url)
+  t.teardown(() => fixture.close())
+  const { port } = new URL(fixture.url)
   for (let i = 0; i < 10; i++) {
     const socket = connect(Number(port), '127.0.0.1')
     t.teardown(() => socket.destroy())

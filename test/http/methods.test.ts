@@ -1,16 +1,20 @@
 import t, { type Test } from 'tap'
 import { type Answer, call } from '../support/client.ts'
-import { openWorld, someone, type World, type WorldOptions } from '../support/gateway.ts'
+import { type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
 
 /* What becomes of a path of our own with another method. */
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 const UNKNOWN = ['QUERY', 'TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH'] as const
 
-async function open(t: Test, options: WorldOptions = {}): Promise<World> {
-  const world = await openWorld({ profile: 2, ...options, config: { session_administration: true, ...options.config } })
-  t.teardown(() => world.close())
-  return world
+async function open(t: Test, options: FixtureOptions = {}): Promise<Fixture> {
+  const fixture = await openFixture({
+    profile: 2,
+    ...options,
+    config: { session_administration: true, ...options.config },
+  })
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
 /** The paths of a listener's document, and its methods: HEAD stands beside GET, OPTIONS beside all. */
@@ -31,29 +35,29 @@ function expectRefusal(t: Test, answer: Answer, allowed: readonly string[], meth
 }
 
 t.test('a path of the public listener’s own', async t => {
-  const world = await open(t)
-  const { business, consumer } = world.gateway.sides
+  const fixture = await open(t)
+  const { business, consumer } = fixture.gateway.sides
   const tokenFor = (path: string): Promise<string> =>
     (path.endsWith('/c/logout') ? consumer : business).login(undefined, someone(), { roles: ['SUPER_ADMIN'] })
-  const own = await documented(world.url)
+  const own = await documented(fixture.url)
   const paths: typeof own = [...own, ['/docs', ['GET', 'HEAD', 'OPTIONS']], ['/console/', ['GET', 'HEAD', 'OPTIONS']]]
 
   t.test('is 405 with Allow for every other method, and is never forwarded', async t => {
     t.ok(own.length > 20)
     for (const [path, allowed] of paths) {
       for (const method of METHODS.filter(is => !allowed.includes(is))) {
-        expectRefusal(t, await world.call({ method, path, token: await tokenFor(path) }), allowed, method, path)
+        expectRefusal(t, await fixture.call({ method, path, token: await tokenFor(path) }), allowed, method, path)
       }
     }
-    t.same(world.upstream.requests, [])
+    t.same(fixture.upstream.requests, [])
   })
 
   t.test('answers OPTIONS itself, with Allow and to every client', async t => {
     for (const [path, allowed] of paths) {
-      const { status, headers, text } = await world.call({ method: 'OPTIONS', path })
+      const { status, headers, text } = await fixture.call({ method: 'OPTIONS', path })
       t.same([status, headers.allow, text], [204, allowed.join(', '), ''], path)
     }
-    t.same(world.upstream.requests, [])
+    t.same(fixture.upstream.requests, [])
   })
 
   t.test('answers HEAD as GET, without the body', async t => {
@@ -61,67 +65,67 @@ t.test('a path of the public listener’s own', async t => {
       const token = await tokenFor(path)
       const target = /tokens|disabled/.test(path) ? `${path}?user_id=1` : path
       const [head, get] = [
-        await world.call({ method: 'HEAD', path: target, token }),
-        await world.call({ method: 'GET', path: target, token }),
+        await fixture.call({ method: 'HEAD', path: target, token }),
+        await fixture.call({ method: 'GET', path: target, token }),
       ]
       t.same([head.status, head.text], [get.status, ''], `${path} ${allowed}`)
       t.equal(head.headers['content-type'], get.headers['content-type'], path)
     }
-    t.same(world.upstream.requests, [])
+    t.same(fixture.upstream.requests, [])
   })
 
   t.test('asks for its session first: without one there is no 405, and nothing happens', async t => {
     for (const [path, allowed] of own.filter(([path]) => !path.includes('/public/'))) {
       for (const method of METHODS.filter(is => !allowed.includes(is))) {
-        const { status, headers } = await world.call({ method, path })
+        const { status, headers } = await fixture.call({ method, path })
         t.same([status, headers.allow], [200, undefined], `${method} ${path}`)
-        if (method !== 'HEAD') t.match((await world.call({ method, path })).json(), { code: 401 })
+        if (method !== 'HEAD') t.match((await fixture.call({ method, path })).json(), { code: 401 })
       }
     }
-    t.same(world.upstream.requests, [])
+    t.same(fixture.upstream.requests, [])
   })
 
   t.test('is 405 with Allow for methods that are served nowhere', async t => {
     for (const method of UNKNOWN) {
-      for (const [path, allowed] of paths) expectRefusal(t, await world.call({ method, path }), allowed, method, path)
-      const elsewhere = await world.call({ method, path: '/api/v1/c/x' })
+      for (const [path, allowed] of paths) expectRefusal(t, await fixture.call({ method, path }), allowed, method, path)
+      const elsewhere = await fixture.call({ method, path: '/api/v1/c/x' })
       expectRefusal(t, elsewhere, METHODS, method, '/api/v1/c/x')
     }
-    t.same(world.upstream.requests, [])
+    t.same(fixture.upstream.requests, [])
   })
 })
 
 t.test('with cors on, a preflight is answered and has Allow, and other paths are as before', async t => {
   const origin = 'https://admin.example'
-  const world = await open(t, { config: { cors: { origin: [origin] } } })
+  const fixture = await open(t, { config: { cors: { origin: [origin] } } })
   const path = '/api/v1/sys/session/exit'
   const preflight = { origin, 'access-control-request-method': 'POST' }
-  const allowed = await world.call({ method: 'OPTIONS', path, headers: preflight })
+  const allowed = await fixture.call({ method: 'OPTIONS', path, headers: preflight })
   t.match(allowed, { status: 204, headers: { allow: 'POST, OPTIONS', 'access-control-allow-origin': origin } })
   const foreign = { ...preflight, origin: 'https://evil.example' }
-  const refused = await world.call({ method: 'OPTIONS', path, headers: foreign })
+  const refused = await fixture.call({ method: 'OPTIONS', path, headers: foreign })
   t.match(refused, { status: 204, headers: { allow: 'POST, OPTIONS' } })
   t.not(refused.headers['access-control-allow-origin'], foreign.origin)
-  const upstream = await world.call({ method: 'OPTIONS', path: '/api/v1/c/x', headers: preflight })
+  const upstream = await fixture.call({ method: 'OPTIONS', path: '/api/v1/c/x', headers: preflight })
   t.match(upstream, { status: 204, headers: { allow: undefined, 'access-control-allow-origin': origin } })
-  const token = await world.gateway.sides.business.login(undefined, someone())
-  const other = await world.call({ method: 'PUT', path, token, headers: { origin } })
+  const token = await fixture.gateway.sides.business.login(undefined, someone())
+  const other = await fixture.call({ method: 'PUT', path, token, headers: { origin } })
   t.match(other, { status: 405, headers: { allow: 'POST, OPTIONS', 'access-control-allow-origin': origin } })
-  t.same(world.upstream.requests, [])
+  t.same(fixture.upstream.requests, [])
 })
 
 t.test('a path of the internal listener', async t => {
-  const world = await open(t)
-  const token = world.settings.internal.secret
-  const own = await documented(world.internal)
+  const fixture = await open(t)
+  const token = fixture.settings.internal.secret
+  const own = await documented(fixture.internal)
   t.ok(own.length > 40)
 
   t.test('is 405 with Allow for every other method, and OPTIONS is 204', async t => {
     for (const [path, allowed] of own) {
       for (const method of [...METHODS.filter(is => !allowed.includes(is)), ...UNKNOWN]) {
-        expectRefusal(t, await call(world.internal, { method, path, token }), allowed, method, path)
+        expectRefusal(t, await call(fixture.internal, { method, path, token }), allowed, method, path)
       }
-      const { status, headers } = await call(world.internal, { method: 'OPTIONS', path, token })
+      const { status, headers } = await call(fixture.internal, { method: 'OPTIONS', path, token })
       t.same([status, headers.allow], [204, allowed.join(', ')], path)
     }
   })
@@ -129,16 +133,16 @@ t.test('a path of the internal listener', async t => {
   t.test('asks for the secret first', async t => {
     const path = '/operations/v1/business/kickout'
     for (const method of ['GET', 'PUT', 'OPTIONS'])
-      t.equal((await call(world.internal, { method, path })).status, 401, method)
+      t.equal((await call(fixture.internal, { method, path })).status, 401, method)
   })
 
   t.test('answers HEAD as GET, without the body', async t => {
     for (const path of ['/livez', '/readyz', '/metrics', '/openapi.json'])
-      t.match(await call(world.internal, { method: 'HEAD', path }), { status: 200, text: '' }, path)
+      t.match(await call(fixture.internal, { method: 'HEAD', path }), { status: 200, text: '' }, path)
   })
 
   t.test('/verify decides over every method', async t => {
     for (const method of METHODS)
-      t.equal((await call(world.internal, { method, path: '/verify/api/v1/public/b/x' })).status, 200, method)
+      t.equal((await call(fixture.internal, { method, path: '/verify/api/v1/public/b/x' })).status, 200, method)
   })
 })

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { startSupervised } from '../process/supervised.ts'
 import { call } from '../support/client.ts'
-import { ADMIN, inEveryWorld } from '../support/gateway.ts'
+import { ADMIN, withEveryStore } from '../support/gateway-fixture.ts'
+import { startSupervised } from '../support/supervised.ts'
 
 /** The value of a metric with just these labels; `null` without one. */
 function readMetric(text: string, name: string, labels: Record<string, string> = {}): number | null {
@@ -15,14 +15,14 @@ function readMetric(text: string, name: string, labels: Record<string, string> =
   return null
 }
 
-inEveryWorld(t, async (t, world) => {
-  const metrics = async (): Promise<string> => (await call(world.internal, { path: '/metrics' })).text
+withEveryStore(t, async (t, fixture) => {
+  const metrics = async (): Promise<string> => (await call(fixture.internal, { path: '/metrics' })).text
 
   t.test('a request is counted by its rule, side, upstream and status', async t => {
-    const { token } = (await world.operate('consumer', 'login', { user_id: '7' })).data
-    const labels = { rule: '4', side: 'CONSUMER', upstream: world.settings.upstreams[0]!.name, status: '2xx' }
+    const { token } = (await fixture.operate('consumer', 'login', { user_id: '7' })).data
+    const labels = { rule: '4', side: 'CONSUMER', upstream: fixture.settings.upstreams[0]!.name, status: '2xx' }
     const before = readMetric(await metrics(), 'dualgate_requests_total', labels) ?? 0
-    for (let i = 0; i < 3; i++) await world.get('/api/v1/c/orders', token)
+    for (let i = 0; i < 3; i++) await fixture.get('/api/v1/c/orders', token)
     const after = await metrics()
     t.equal(readMetric(after, 'dualgate_requests_total', labels), before + 3)
     t.ok(readMetric(after, 'dualgate_request_duration_seconds_count', { upstream: labels.upstream })! >= 3)
@@ -32,15 +32,15 @@ inEveryWorld(t, async (t, world) => {
     const count = async (): Promise<number> =>
       readMetric(await metrics(), 'dualgate_refusals_total', { reason: 'NOT_LOGGED_IN' }) ?? 0
     const before = await count()
-    await world.get('/api/v1/c/orders')
+    await fixture.get('/api/v1/c/orders')
     t.equal(await count(), before + 1)
   })
 
   t.test('logins are counted by their result, and who is online is looked up', async t => {
     const name = 'dualgate_logins_total'
     const before = await metrics()
-    await world.signIn()
-    await world.post('/api/v1/public/b/login', await world.credentials(ADMIN.username, 'not the password'))
+    await fixture.signIn()
+    await fixture.post('/api/v1/public/b/login', await fixture.credentials(ADMIN.username, 'not the password'))
     const after = await metrics()
     const rise = (labels: Record<string, string>): number =>
       (readMetric(after, name, labels) ?? 0) - (readMetric(before, name, labels) ?? 0)
@@ -52,7 +52,7 @@ inEveryWorld(t, async (t, world) => {
   })
 
   t.test('the targets of the upstreams are shown', async t => {
-    const { name, target = '' } = world.settings.upstreams[0]!
+    const { name, target = '' } = fixture.settings.upstreams[0]!
     const shown = await metrics()
     t.equal(readMetric(shown, 'dualgate_upstream_target_up', { upstream: name, target }), 1)
     t.equal(readMetric(shown, 'dualgate_upstream_requests', { upstream: name, target }), 0)
@@ -60,8 +60,8 @@ inEveryWorld(t, async (t, world) => {
   })
 
   t.test('no label is what a caller wrote', async t => {
-    const { token } = (await world.operate('consumer', 'login', { user_id: 'u-7531' })).data
-    await world.get('/api/v1/c/path-7531?q=7531', token)
+    const { token } = (await fixture.operate('consumer', 'login', { user_id: 'u-7531' })).data
+    await fixture.get('/api/v1/c/path-7531?q=7531', token)
     t.notMatch(await metrics(), /7531/)
   })
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { until } from '../forward/world.ts'
-import { openWorld } from '../support/gateway.ts'
+import { until } from '../support/forward-fixture.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`
@@ -8,12 +8,12 @@ const PATH = '/api/v1/public/b/traced'
 
 t.test('a traceparent reaches the upstream as it came, and the log, whatever the request id is', async t => {
   const upstreams = [{ name: 'echo', match: '/api/v1', target: 'builtin:echo' }]
-  const world = await openWorld({ config: { upstreams } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ config: { upstreams } })
+  t.teardown(() => fixture.close())
   const lineOf = async (headers: Record<string, string>) => {
-    const lines = () => world.log.map(line => JSON.parse(line)).filter(line => line.path === PATH)
+    const lines = () => fixture.log.map(line => JSON.parse(line)).filter(line => line.path === PATH)
     const before = lines().length
-    const { json } = await world.call({ path: PATH, headers })
+    const { json } = await fixture.call({ path: PATH, headers })
     await until(() => lines().length > before)
     return { upstream: json().headers, line: lines().at(-1) }
   }
@@ -42,10 +42,10 @@ t.test('an upstream gets Via unless its settings say otherwise, and no answer ha
     { name: 'quiet', match: '/api/v1/public/b', target: 'builtin:echo', via: 'off' },
     { name: 'echo', match: '/api/v1', target: 'builtin:echo' },
   ]
-  const world = await openWorld({ config: { upstreams } })
-  t.teardown(() => world.close())
-  const named = await world.get('/api/v1/public/c/x')
+  const fixture = await openFixture({ config: { upstreams } })
+  t.teardown(() => fixture.close())
+  const named = await fixture.get('/api/v1/public/c/x')
   t.equal(named.json().headers.via, '1.1 dualgate')
   t.notOk('via' in named.headers)
-  t.notOk('via' in (await world.get(PATH)).json().headers)
+  t.notOk('via' in (await fixture.get(PATH)).json().headers)
 })

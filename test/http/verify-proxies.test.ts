@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { IDENTITY_SPELLINGS } from '../../src/upstream/headers/names.ts'
 import { runCaddy, withoutCaddy } from '../support/caddy.ts'
 import { call, callRaw } from '../support/client.ts'
-import { openWorld } from '../support/gateway.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
 import { runNginx, withoutNginx } from '../support/nginx.ts'
 import { freePort } from '../support/ports.ts'
 import { type Arrived, startUpstream } from '../support/upstream.ts'
@@ -68,7 +68,7 @@ const inCapitals = (name: string): string => name.replace(/(^|[-_.])[a-z]/g, let
 
 for (const { name, skip, start } of PROXIES) {
   t.test(`a backend behind ${name} that asks /verify`, { skip }, async t => {
-    const world = await openWorld({
+    const fixture = await openFixture({
       config: {
         gate: {
           exceptions: [
@@ -79,12 +79,12 @@ for (const { name, skip, start } of PROXIES) {
       },
     })
     const backend = await startUpstream()
-    t.teardown(() => Promise.all([world.close(), backend.close()]))
+    t.teardown(() => Promise.all([fixture.close(), backend.close()]))
     const port = await freePort()
-    const proxy = await start({ port, gateway: world.internal, backend: backend.url })
+    const proxy = await start({ port, gateway: fixture.internal, backend: backend.url })
     t.teardown(() => proxy.stop())
     const url = `http://127.0.0.1:${port}`
-    const { token } = (await world.operate('consumer', 'login', { user_id: '42' })).data
+    const { token } = (await fixture.operate('consumer', 'login', { user_id: '42' })).data
 
     /** What a request leads to: its status, and what the backend reads of it. */
     const ask = async (path: string, headers: Record<string, string> = {}, by?: string, method = 'GET') => {

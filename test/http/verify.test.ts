@@ -1,28 +1,28 @@
 import t from 'tap'
 import { IDENTITY_SPELLINGS } from '../../src/upstream/headers/names.ts'
 import { type Answer, call, callRaw } from '../support/client.ts'
-import { inEveryWorld, openWorld } from '../support/gateway.ts'
+import { openFixture, withEveryStore } from '../support/gateway-fixture.ts'
 
-inEveryWorld(t, async (t, world) => {
-  const consumer: string = (await world.operate('consumer', 'login', { user_id: '42' })).data.token
-  const business = await world.signIn()
+withEveryStore(t, async (t, fixture) => {
+  const consumer: string = (await fixture.operate('consumer', 'login', { user_id: '42' })).data.token
+  const business = await fixture.signIn()
 
   /** Asks as the proxies do, each in its own way. */
   const WAYS: Record<string, (target: string, method: string, token?: string) => Promise<Answer>> = {
     nginx: (target, method, token) =>
-      call(world.internal, {
+      call(fixture.internal, {
         path: '/verify',
         headers: { 'x-original-uri': target, 'x-original-method': method },
         ...(token !== undefined && { token }),
       }),
     'Traefik and Caddy': (target, method, token) =>
-      call(world.internal, {
+      call(fixture.internal, {
         path: '/verify',
         headers: { 'x-forwarded-uri': target, 'x-forwarded-method': method },
         ...(token !== undefined && { token }),
       }),
     Envoy: (target, method, token) =>
-      call(world.internal, { method, path: `/verify${target}`, ...(token !== undefined && { token }) }),
+      call(fixture.internal, { method, path: `/verify${target}`, ...(token !== undefined && { token }) }),
   }
 
   for (const [proxy, verify] of Object.entries(WAYS)) {
@@ -49,7 +49,7 @@ inEveryWorld(t, async (t, world) => {
   t.test('/verify refuses what a caller could have chosen', async t => {
     const path = '/verify'
     const ask = async (headers: Record<string, string>): Promise<number> =>
-      (await call(world.internal, { path, headers, token: consumer })).status
+      (await call(fixture.internal, { path, headers, token: consumer })).status
     t.equal(await ask({}), 403)
     t.equal(await ask({ 'x-original-uri': '/api/v1/public/b/x' }), 403, 'without the method')
     t.equal(await ask({ 'x-original-method': 'OPTIONS' }), 403, 'without the path')
@@ -77,18 +77,21 @@ inEveryWorld(t, async (t, world) => {
         ['/verify/api/v1/c/x', consumer],
       ] as const) {
         const headers = { [spelling]: '42' }
-        const answer = await call(world.internal, { path, headers, ...(token !== undefined && { token }) })
+        const answer = await call(fixture.internal, { path, headers, ...(token !== undefined && { token }) })
         t.equal(answer.status, 403, `${spelling} at ${path}`)
         t.equal(answer.headers['x-login-id'], undefined)
       }
     }
     const near = { 'x-login': '1', 'x-login-ids': '1', 'x-loginid': '1' }
-    t.equal((await call(world.internal, { path: '/verify/api/v1/public/b/x', headers: near })).status, 200)
+    t.equal((await call(fixture.internal, { path: '/verify/api/v1/public/b/x', headers: near })).status, 200)
   })
 
   t.test('/verify names to Envoy every spelling that it has to remove, and never what it sets', async t => {
     const named = async (path: string, token?: string): Promise<string[]> => {
-      const { headers } = await call(world.internal, { path: `/verify${path}`, ...(token !== undefined && { token }) })
+      const { headers } = await call(fixture.internal, {
+        path: `/verify${path}`,
+        ...(token !== undefined && { token }),
+      })
       return String(headers['x-envoy-auth-headers-to-remove']).split(',')
     }
     const anonymous = await named('/api/v1/public/b/x')
@@ -104,7 +107,7 @@ inEveryWorld(t, async (t, world) => {
   t.test('/verify refuses a request with two token headers, of which the backend could read the other', async t => {
     const ask = async (...lines: string[]): Promise<string | undefined> => {
       const head = ['GET /verify/api/v1/c/x HTTP/1.1', 'Host: x', 'Connection: close', ...lines]
-      return /^HTTP\/1\.1 (\d+)/.exec(await callRaw(world.internal, `${head.join('\r\n')}\r\n\r\n`))?.[1]
+      return /^HTTP\/1\.1 (\d+)/.exec(await callRaw(fixture.internal, `${head.join('\r\n')}\r\n\r\n`))?.[1]
     }
     const own = `Authorization: Bearer ${consumer}`
     t.equal(await ask(own), '200')
@@ -114,20 +117,20 @@ inEveryWorld(t, async (t, world) => {
   })
 
   t.test('a kicked-out token does not pass /verify any more', async t => {
-    const { token } = (await world.operate('consumer', 'login', { user_id: '43' })).data
+    const { token } = (await fixture.operate('consumer', 'login', { user_id: '43' })).data
     t.equal((await WAYS.nginx!('/api/v1/c/x', 'GET', token)).status, 200)
-    await world.operate('consumer', 'kickout', { user_id: '43' })
+    await fixture.operate('consumer', 'kickout', { user_id: '43' })
     t.equal((await WAYS.nginx!('/api/v1/c/x', 'GET', token)).status, 401)
   })
 })
 
 t.test('/verify refuses two token headers under the name that the configuration gives them', async t => {
-  const world = await openWorld({ environment: { JWT__TOKEN_NAME: 'X-Token' } })
-  t.teardown(() => world.close())
-  const { token } = (await world.operate('consumer', 'login', { user_id: '42' })).data
+  const fixture = await openFixture({ environment: { JWT__TOKEN_NAME: 'X-Token' } })
+  t.teardown(() => fixture.close())
+  const { token } = (await fixture.operate('consumer', 'login', { user_id: '42' })).data
   const ask = async (path: string, ...lines: string[]): Promise<string | undefined> => {
     const head = [`GET /verify${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines]
-    return /^HTTP\/1\.1 (\d+)/.exec(await callRaw(world.internal, `${head.join('\r\n')}\r\n\r\n`))?.[1]
+    return /^HTTP\/1\.1 (\d+)/.exec(await callRaw(fixture.internal, `${head.join('\r\n')}\r\n\r\n`))?.[1]
   }
   const own = `X-Token: Bearer ${token}`
   t.equal(await ask('/api/v1/c/x', own), '200')
@@ -136,13 +139,13 @@ t.test('/verify refuses two token headers under the name that the configuration 
 })
 
 t.test('the permissions of an upstream count for /verify, too', async t => {
-  const world = await openWorld({
+  const fixture = await openFixture({
     upstreams: [{ name: 'office', match: '/api/v1/office', target: 'builtin:echo', permission: 'sys:office' }],
   })
-  t.teardown(() => world.close())
-  const verify = (token: string): Promise<Answer> => call(world.internal, { path: '/verify/api/v1/office/x', token })
+  t.teardown(() => fixture.close())
+  const verify = (token: string): Promise<Answer> => call(fixture.internal, { path: '/verify/api/v1/office/x', token })
   const login = async (extra: object): Promise<string> =>
-    (await world.operate('business', 'login', { user_id: '7', extra })).data.token
+    (await fixture.operate('business', 'login', { user_id: '7', extra })).data.token
   t.equal((await verify(await login({}))).status, 403)
   t.equal((await verify(await login({ permissions: ['sys:office'] }))).status, 200)
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import { reasonOf, refusalOf } from './desk.ts'
+import { reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 /** Captchas whose picture is the text itself, with a clock that the test moves. */
 async function openCaptchas(folder: string, draw = async (text: string) => text) {
@@ -74,23 +74,23 @@ t.test('texts have the configured length, no look-alikes, and do not repeat', as
 
 /** A store that says how many captchas are outstanding, and otherwise does what the real one does. */
 async function crowded(folder: string) {
-  const desk = await openCaptchas(folder)
+  const fixture = await openCaptchas(folder)
   const outstanding = { count: 0 }
   const store = {
-    put: desk.store.captchas.put.bind(desk.store.captchas),
-    take: desk.store.captchas.take.bind(desk.store.captchas),
+    put: fixture.store.captchas.put.bind(fixture.store.captchas),
+    take: fixture.store.captchas.take.bind(fixture.store.captchas),
     outstanding: async () => outstanding.count,
   }
   const captcha = createCaptcha({
     type: 'BUSINESS',
     store,
-    attempts: desk.store.attempts,
+    attempts: fixture.store.attempts,
     ttl: 300_000,
     length: 4,
-    clock: { now: () => desk.time.now },
+    clock: { now: () => fixture.time.now },
     draw: async text => text,
   })
-  return { ...desk, captcha, outstanding }
+  return { ...fixture, captcha, outstanding }
 }
 
 t.test('captchas are bounded by those that can still be answered, and no refusal counts', async t => {

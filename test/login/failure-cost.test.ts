@@ -5,7 +5,7 @@ import t from 'tap'
 import { createFileAccounts } from '../../src/account/file/source.ts'
 import { createFailureCost } from '../../src/login/failure-cost.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import { account } from './desk.ts'
+import { account } from '../support/login-fixture.ts'
 
 const DAY = 86_400_000
 const of = (cost: number) =>

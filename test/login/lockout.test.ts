@@ -1,5 +1,5 @@
 import t from 'tap'
-import { account, openDesk, PASSWORD, reasonOf, refusalOf } from './desk.ts'
+import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const NAMES = [
   ['that exists', 'admin'],
@@ -8,28 +8,28 @@ const NAMES = [
 
 for (const [which, name] of NAMES) {
   t.test(`a name ${which} is locked by five failures, in any case, for 300 seconds`, async t => {
-    const desk = await openDesk()
-    t.teardown(desk.close)
+    const fixture = await openLoginFixture()
+    t.teardown(fixture.close)
     for (let i = 0; i < 5; i++) {
-      t.equal(await desk.attempt(i % 2 === 0 ? name : name.toUpperCase(), 'wrong'), 'WRONG_CREDENTIALS')
+      t.equal(await fixture.attempt(i % 2 === 0 ? name : name.toUpperCase(), 'wrong'), 'WRONG_CREDENTIALS')
     }
-    desk.time.now += 100_000
-    const before = { ...desk.worked }
-    const refusal = await refusalOf(desk.login.login(await desk.credentials(name, PASSWORD)))
+    fixture.time.now += 100_000
+    const before = { ...fixture.worked }
+    const refusal = await refusalOf(fixture.login.login(await fixture.credentials(name, PASSWORD)))
     t.match(refusal, { reason: 'DISABLED', data: { disable_time: 200 } })
-    t.same(desk.worked, before, 'a locked name costs no arithmetic')
-    desk.time.now += 200_000
-    t.equal(await desk.attempt(name, 'wrong'), 'WRONG_CREDENTIALS')
+    t.same(fixture.worked, before, 'a locked name costs no arithmetic')
+    fixture.time.now += 200_000
+    t.equal(await fixture.attempt(name, 'wrong'), 'WRONG_CREDENTIALS')
   })
 
   t.test(`failures of a name ${which} are forgotten after the window`, async t => {
-    const desk = await openDesk()
-    t.teardown(desk.close)
-    for (let i = 0; i < 4; i++) await desk.attempt(name, 'wrong')
-    desk.time.now += 300_001
-    for (let i = 0; i < 4; i++) t.equal(await desk.attempt(name, 'wrong'), 'WRONG_CREDENTIALS')
-    t.equal(await desk.attempt(name, 'wrong'), 'WRONG_CREDENTIALS')
-    t.equal(await desk.attempt(name, 'wrong'), 'DISABLED')
+    const fixture = await openLoginFixture()
+    t.teardown(fixture.close)
+    for (let i = 0; i < 4; i++) await fixture.attempt(name, 'wrong')
+    fixture.time.now += 300_001
+    for (let i = 0; i < 4; i++) t.equal(await fixture.attempt(name, 'wrong'), 'WRONG_CREDENTIALS')
+    t.equal(await fixture.attempt(name, 'wrong'), 'WRONG_CREDENTIALS')
+    t.equal(await fixture.attempt(name, 'wrong'), 'DISABLED')
   })
 }
 
@@ -39,115 +39,115 @@ for (const [what, password] of [
   ['are encrypted for another key', '04'.padEnd(220, 'a')],
 ] as const) {
   t.test(`passwords that ${what} lock a name and an address like wrong ones`, async t => {
-    const desk = await openDesk({ lockout: { address_failures: 6 } })
-    t.teardown(desk.close)
-    for (let i = 0; i < 5; i++) t.equal(await desk.attempt('admin', '', { password }), 'WRONG_CREDENTIALS')
-    t.equal(await desk.attempt('admin', PASSWORD), 'DISABLED')
-    t.equal(await desk.attempt('unknown', '', { password }), 'WRONG_CREDENTIALS')
-    t.equal(await desk.attempt('other', PASSWORD), 'TOO_MANY_ATTEMPTS')
+    const fixture = await openLoginFixture({ lockout: { address_failures: 6 } })
+    t.teardown(fixture.close)
+    for (let i = 0; i < 5; i++) t.equal(await fixture.attempt('admin', '', { password }), 'WRONG_CREDENTIALS')
+    t.equal(await fixture.attempt('admin', PASSWORD), 'DISABLED')
+    t.equal(await fixture.attempt('unknown', '', { password }), 'WRONG_CREDENTIALS')
+    t.equal(await fixture.attempt('other', PASSWORD), 'TOO_MANY_ATTEMPTS')
   })
 }
 
 t.test('a lockout disables the login id, and only that one', async t => {
-  const desk = await openDesk({ accounts: [account('Admin'), account('other')] })
-  t.teardown(desk.close)
-  for (let i = 0; i < 5; i++) await desk.attempt('admin', 'wrong')
-  t.equal(await desk.side.getDisableTime('id-admin'), 300)
-  t.notOk(await desk.side.isDisable('id-other'))
-  t.equal(await desk.attempt('other', PASSWORD), 'granted')
+  const fixture = await openLoginFixture({ accounts: [account('Admin'), account('other')] })
+  t.teardown(fixture.close)
+  for (let i = 0; i < 5; i++) await fixture.attempt('admin', 'wrong')
+  t.equal(await fixture.side.getDisableTime('id-admin'), 300)
+  t.notOk(await fixture.side.isDisable('id-other'))
+  t.equal(await fixture.attempt('other', PASSWORD), 'granted')
 })
 
 t.test('a success forgets the failures of the name', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
   for (let round = 0; round < 3; round++) {
-    for (let i = 0; i < 4; i++) t.equal(await desk.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
-    t.equal(await desk.attempt('admin', PASSWORD), 'granted')
+    for (let i = 0; i < 4; i++) t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
+    t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
   }
 })
 
 t.test('untying the id unlocks the name, with five attempts again', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
-  for (let i = 0; i < 5; i++) await desk.attempt('admin', 'wrong')
-  t.equal(await desk.attempt('admin', PASSWORD), 'DISABLED')
-  await desk.side.untieDisable('id-admin')
-  for (let i = 0; i < 4; i++) t.equal(await desk.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
-  t.equal(await desk.attempt('admin', PASSWORD), 'granted')
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  for (let i = 0; i < 5; i++) await fixture.attempt('admin', 'wrong')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'DISABLED')
+  await fixture.side.untieDisable('id-admin')
+  for (let i = 0; i < 4; i++) t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
 })
 
 t.test("a lockout does not shorten an administrator's disable", async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
-  await desk.side.disable('id-admin', 86_400)
-  for (let i = 0; i < 5; i++) await desk.attempt('admin', 'wrong')
-  t.equal(await desk.side.getDisableTime('id-admin'), 86_400)
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  await fixture.side.disable('id-admin', 86_400)
+  for (let i = 0; i < 5; i++) await fixture.attempt('admin', 'wrong')
+  t.equal(await fixture.side.getDisableTime('id-admin'), 86_400)
 })
 
 t.test('an id that an administrator disabled is told so only after the right password', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
-  await desk.side.disable('id-admin', 60)
-  t.equal(await desk.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
-  const refusal = await refusalOf(desk.login.login(await desk.credentials('admin', PASSWORD)))
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  await fixture.side.disable('id-admin', 60)
+  t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
+  const refusal = await refusalOf(fixture.login.login(await fixture.credentials('admin', PASSWORD)))
   t.match(refusal, { reason: 'DISABLED', data: { disable_time: 60 } })
 })
 
 t.test('twenty guesses at once are judged as five: the right one among them comes too late', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
   const guesses = await Promise.all(
-    Array.from({ length: 20 }, (_, i) => desk.credentials('admin', i === 19 ? PASSWORD : `guess ${i}`)),
+    Array.from({ length: 20 }, (_, i) => fixture.credentials('admin', i === 19 ? PASSWORD : `guess ${i}`)),
   )
-  const reasons = await Promise.all(guesses.map(guess => reasonOf(desk.login.login(guess))))
+  const reasons = await Promise.all(guesses.map(guess => reasonOf(fixture.login.login(guess))))
   t.equal(reasons.filter(reason => reason === 'WRONG_CREDENTIALS').length, 5)
   t.equal(reasons.filter(reason => reason === 'DISABLED').length, 15)
-  t.equal(desk.worked.compared, 5)
+  t.equal(fixture.worked.compared, 5)
 })
 
 t.test('many right logins of one name at once are all granted', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
-  const requests = await Promise.all(Array.from({ length: 20 }, () => desk.credentials('admin', PASSWORD)))
-  const reasons = await Promise.all(requests.map(request => reasonOf(desk.login.login(request))))
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  const requests = await Promise.all(Array.from({ length: 20 }, () => fixture.credentials('admin', PASSWORD)))
+  const reasons = await Promise.all(requests.map(request => reasonOf(fixture.login.login(request))))
   t.same(new Set(reasons), new Set(['granted']))
 })
 
 t.test('spellings that a source takes for one account share one count', async t => {
   const found = account('Admin')
   const source = { findByUsername: async () => found, close: async () => {} }
-  const desk = await openDesk({ source })
-  t.teardown(desk.close)
-  for (const name of ['admin', 'ádmin', 'Admin ', 'admin@example.org', 'ADMIN']) await desk.attempt(name, 'wrong')
-  t.equal(await desk.attempt('admín', PASSWORD), 'DISABLED')
+  const fixture = await openLoginFixture({ source })
+  t.teardown(fixture.close)
+  for (const name of ['admin', 'ádmin', 'Admin ', 'admin@example.org', 'ADMIN']) await fixture.attempt(name, 'wrong')
+  t.equal(await fixture.attempt('admín', PASSWORD), 'DISABLED')
 })
 
 t.test('wrong captchas are no failures of a name', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
-  for (let i = 0; i < 10; i++) await desk.attempt('admin', 'wrong', { captcha_value: 'no' })
-  t.equal(await desk.attempt('admin', PASSWORD), 'granted')
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  for (let i = 0; i < 10; i++) await fixture.attempt('admin', 'wrong', { captcha_value: 'no' })
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
 })
 
 t.test('an address with thirty failures has to wait, whatever the names; others do not', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
-  for (let i = 0; i < 30; i++) t.equal(await desk.attempt(`name ${i}`, 'wrong'), 'WRONG_CREDENTIALS')
-  desk.time.now += 60_000
-  const request = await desk.credentials('admin', PASSWORD)
-  const refusal = await refusalOf(desk.login.login(request))
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  for (let i = 0; i < 30; i++) t.equal(await fixture.attempt(`name ${i}`, 'wrong'), 'WRONG_CREDENTIALS')
+  fixture.time.now += 60_000
+  const request = await fixture.credentials('admin', PASSWORD)
+  const refusal = await refusalOf(fixture.login.login(request))
   t.match(refusal, { reason: 'TOO_MANY_ATTEMPTS', params: { seconds: 840 }, retryAfter: 840 })
-  t.equal(await desk.attempt('admin', PASSWORD, { address: '192.0.2.2' }), 'granted')
-  t.equal(await desk.attempt('admin', PASSWORD, { address: '::ffff:192.0.2.1' }), 'TOO_MANY_ATTEMPTS')
-  desk.time.now += 840_000
-  t.equal(await desk.attempt('admin', PASSWORD), 'granted', 'and a success before did not count')
+  t.equal(await fixture.attempt('admin', PASSWORD, { address: '192.0.2.2' }), 'granted')
+  t.equal(await fixture.attempt('admin', PASSWORD, { address: '::ffff:192.0.2.1' }), 'TOO_MANY_ATTEMPTS')
+  fixture.time.now += 840_000
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted', 'and a success before did not count')
 })
 
 t.test('a success does not forget the failures of an address', async t => {
-  const desk = await openDesk({ lockout: { address_failures: 3 } })
-  t.teardown(desk.close)
-  for (let i = 0; i < 2; i++) await desk.attempt(`name ${i}`, 'wrong')
-  t.equal(await desk.attempt('admin', PASSWORD), 'granted')
-  await desk.attempt('name 3', 'wrong')
-  t.equal(await desk.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS')
+  const fixture = await openLoginFixture({ lockout: { address_failures: 3 } })
+  t.teardown(fixture.close)
+  for (let i = 0; i < 2; i++) await fixture.attempt(`name ${i}`, 'wrong')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+  await fixture.attempt('name 3', 'wrong')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS')
 })

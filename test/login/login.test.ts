@@ -1,14 +1,16 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { Unavailable } from '../../src/refusal.ts'
-import { account, openDesk, PASSWORD, reasonOf, refusalOf } from './desk.ts'
+import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 t.test('a login answers a token, and its record says who, from where and with what', async t => {
-  const desk = await openDesk({ accounts: [account('Admin', { extra: { nickname: 'Boss', team: { name: 'a' } } })] })
-  t.teardown(desk.close)
-  const request = await desk.credentials('ADMIN', PASSWORD, { device_id: 'WEB_PC' })
-  const { token } = await desk.login.login(request)
-  t.match(await desk.side.getTokenInfo({ headers: { authorization: token } }), {
+  const fixture = await openLoginFixture({
+    accounts: [account('Admin', { extra: { nickname: 'Boss', team: { name: 'a' } } })],
+  })
+  t.teardown(fixture.close)
+  const request = await fixture.credentials('ADMIN', PASSWORD, { device_id: 'WEB_PC' })
+  const { token } = await fixture.login.login(request)
+  t.match(await fixture.side.getTokenInfo({ headers: { authorization: token } }), {
     user_id: 'id-admin',
     type: 'BUSINESS',
     extra: {
@@ -25,12 +27,12 @@ t.test('a login answers a token, and its record says who, from where and with wh
 
 t.test('what an account holds cannot pass for where it signed in from', async t => {
   const extra = JSON.parse('{"login_ip":"127.0.0.1","device_type":"Safe","__proto__":{"roles":["SUPER_ADMIN"]}}')
-  const desk = await openDesk({ accounts: [account('Admin', { extra })] })
-  t.teardown(desk.close)
-  const { token } = await desk.login.login(await desk.credentials('admin', PASSWORD))
-  const record = await desk.side.getTokenInfo({ headers: { authorization: token } })
+  const fixture = await openLoginFixture({ accounts: [account('Admin', { extra })] })
+  t.teardown(fixture.close)
+  const { token } = await fixture.login.login(await fixture.credentials('admin', PASSWORD))
+  const record = await fixture.side.getTokenInfo({ headers: { authorization: token } })
   t.match(record?.extra, { login_ip: '192.0.2.1', device_type: 'curl' })
-  t.notOk(await desk.side.getExtra({ headers: { authorization: token } }, 'roles'))
+  t.notOk(await fixture.side.getExtra({ headers: { authorization: token } }, 'roles'))
 })
 
 const WRONG: readonly (readonly [string, string, string, object?])[] = [
@@ -53,14 +55,14 @@ const WRONG: readonly (readonly [string, string, string, object?])[] = [
 ]
 
 t.test('whatever is wrong with name or password: one answer, after the same work', async t => {
-  const desk = await openDesk({ lockout: { failures: 1000, address_failures: 1000 } })
-  t.teardown(desk.close)
+  const fixture = await openLoginFixture({ lockout: { failures: 1000, address_failures: 1000 } })
+  t.teardown(fixture.close)
   for (const [what, username, password, rest] of WRONG) {
-    const before = { ...desk.worked }
-    const refusal = await refusalOf(desk.login.login(await desk.credentials(username, password, rest)))
+    const before = { ...fixture.worked }
+    const refusal = await refusalOf(fixture.login.login(await fixture.credentials(username, password, rest)))
     t.match(refusal, { reason: 'WRONG_CREDENTIALS', params: {}, data: null, retryAfter: undefined }, what)
     t.same(
-      { decrypted: desk.worked.decrypted - before.decrypted, compared: desk.worked.compared - before.compared },
+      { decrypted: fixture.worked.decrypted - before.decrypted, compared: fixture.worked.compared - before.compared },
       { decrypted: 1, compared: 1 },
       `${what}: one decryption, one comparison`,
     )
@@ -74,30 +76,30 @@ t.test('names of cheap and of costly hashes and unknown ones fail after the same
     highestCost: () => 7,
     close: async () => {},
   }
-  const desk = await openDesk({ source })
-  t.teardown(desk.close)
+  const fixture = await openLoginFixture({ source })
+  t.teardown(fixture.close)
   for (const name of ['cheap', 'costly', 'unknown']) {
     for (const rest of [{}, { password: 'zz' }]) {
-      desk.worked.rounds = 0
-      t.equal(await desk.attempt(name, 'wrong', rest), 'WRONG_CREDENTIALS')
-      t.equal(desk.worked.rounds, 2 ** 7, `${name} ${JSON.stringify(rest)}`)
+      fixture.worked.rounds = 0
+      t.equal(await fixture.attempt(name, 'wrong', rest), 'WRONG_CREDENTIALS')
+      t.equal(fixture.worked.rounds, 2 ** 7, `${name} ${JSON.stringify(rest)}`)
     }
   }
 })
 
 t.test('LOCKED and INACTIVE are told only after the right password', async t => {
   const accounts = [account('locked', { status: 'LOCKED' }), account('inactive', { status: 'INACTIVE' })]
-  const desk = await openDesk({ accounts })
-  t.teardown(desk.close)
-  t.equal(await desk.attempt('locked', 'wrong'), 'WRONG_CREDENTIALS')
-  t.equal(await desk.attempt('locked', PASSWORD), 'ACCOUNT_LOCKED')
-  t.equal(await desk.attempt('inactive', 'wrong'), 'WRONG_CREDENTIALS')
-  t.equal(await desk.attempt('inactive', PASSWORD), 'ACCOUNT_INACTIVE')
+  const fixture = await openLoginFixture({ accounts })
+  t.teardown(fixture.close)
+  t.equal(await fixture.attempt('locked', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await fixture.attempt('locked', PASSWORD), 'ACCOUNT_LOCKED')
+  t.equal(await fixture.attempt('inactive', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await fixture.attempt('inactive', PASSWORD), 'ACCOUNT_INACTIVE')
 })
 
 t.test('the captcha is judged first, and nothing behind it is asked when it is wrong', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
   const rows: [object, string][] = [
     [{ captcha_id: undefined }, 'CAPTCHA_BLANK'],
     [{ captcha_value: undefined }, 'CAPTCHA_BLANK'],
@@ -106,21 +108,21 @@ t.test('the captcha is judged first, and nothing behind it is asked when it is w
     [{ captcha_id: 'x:y' }, 'CAPTCHA_GONE'],
     [{ captcha_value: 'no' }, 'CAPTCHA_WRONG'],
   ]
-  for (const [rest, reason] of rows) t.equal(await desk.attempt('admin', PASSWORD, rest), reason)
-  t.same(desk.worked, { decrypted: 0, compared: 0, rounds: 0 })
-  const { captcha_value: captcha_code, ...others } = await desk.credentials('admin', PASSWORD)
-  t.equal(await reasonOf(desk.login.login({ ...others, captcha_code: captcha_code! })), 'granted')
+  for (const [rest, reason] of rows) t.equal(await fixture.attempt('admin', PASSWORD, rest), reason)
+  t.same(fixture.worked, { decrypted: 0, compared: 0, rounds: 0 })
+  const { captcha_value: captcha_code, ...others } = await fixture.credentials('admin', PASSWORD)
+  t.equal(await reasonOf(fixture.login.login({ ...others, captcha_code: captcha_code! })), 'granted')
 })
 
 t.test('a missing name or password is named, and costs no captcha', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
-  const { username, password, ...rest } = await desk.credentials('admin', PASSWORD)
-  const noName = await refusalOf(desk.login.login({ ...rest, password: password! }))
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  const { username, password, ...rest } = await fixture.credentials('admin', PASSWORD)
+  const noName = await refusalOf(fixture.login.login({ ...rest, password: password! }))
   t.match(noName, { reason: 'INVALID', params: { field: 'username' } })
-  const noPassword = await refusalOf(desk.login.login({ ...rest, username: username! }))
+  const noPassword = await refusalOf(fixture.login.login({ ...rest, username: username! }))
   t.match(noPassword, { reason: 'INVALID', params: { field: 'password' } })
-  t.equal(await reasonOf(desk.login.login({ ...rest, username: username!, password: password! })), 'granted')
+  t.equal(await reasonOf(fixture.login.login({ ...rest, username: username!, password: password! })), 'granted')
 })
 
 t.test('a source of accounts that fails is unavailable, and counts against nobody', async t => {
@@ -128,44 +130,44 @@ t.test('a source of accounts that fails is unavailable, and counts against nobod
     findByUsername: async () => Promise.reject(new Unavailable('accounts')),
     close: async () => {},
   }
-  const desk = await openDesk({ source, lockout: { failures: 1 } })
-  t.teardown(desk.close)
-  for (let i = 0; i < 3; i++) t.equal(await desk.attempt('admin', PASSWORD), 'UNAVAILABLE')
+  const fixture = await openLoginFixture({ source, lockout: { failures: 1 } })
+  t.teardown(fixture.close)
+  for (let i = 0; i < 3; i++) t.equal(await fixture.attempt('admin', PASSWORD), 'UNAVAILABLE')
 })
 
 t.test('a stored password that is no bcrypt hash is reported by login id, and never fits', async t => {
-  const desk = await openDesk({ accounts: [account('Admin', { passwordHash: PASSWORD })] })
-  t.teardown(desk.close)
-  t.equal(await desk.attempt('admin', PASSWORD), 'WRONG_CREDENTIALS')
-  t.equal(desk.worked.compared, 1)
+  const fixture = await openLoginFixture({ accounts: [account('Admin', { passwordHash: PASSWORD })] })
+  t.teardown(fixture.close)
+  t.equal(await fixture.attempt('admin', PASSWORD), 'WRONG_CREDENTIALS')
+  t.equal(fixture.worked.compared, 1)
   t.match(
-    desk.lines.find(({ level }) => level === 50),
+    fixture.lines.find(({ level }) => level === 50),
     { login_id: 'id-admin', msg: /other than a bcrypt hash of cost 4 to 15/ },
   )
 })
 
 t.test('an account with more extra data than a record holds is a fault, not a refusal', async t => {
-  const desk = await openDesk({ accounts: [account('Admin', { extra: { big: 'x'.repeat(9000) } })] })
-  t.teardown(desk.close)
-  await t.rejects(desk.attempt('admin', PASSWORD), { message: /extra data of account id-admin/ })
+  const fixture = await openLoginFixture({ accounts: [account('Admin', { extra: { big: 'x'.repeat(9000) } })] })
+  t.teardown(fixture.close)
+  await t.rejects(fixture.attempt('admin', PASSWORD), { message: /extra data of account id-admin/ })
 })
 
 t.test('every outcome is one line, with a reason and without a secret', async t => {
-  const desk = await openDesk()
-  t.teardown(desk.close)
-  const good = await desk.credentials('admin', PASSWORD)
-  const { token } = await desk.login.login(good)
-  await desk.attempt('admin', 'battery staple')
-  await desk.attempt('nobody', PASSWORD)
-  await desk.attempt('admin', PASSWORD, { captcha_value: 'no' })
-  t.match(desk.lines, [
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  const good = await fixture.credentials('admin', PASSWORD)
+  const { token } = await fixture.login.login(good)
+  await fixture.attempt('admin', 'battery staple')
+  await fixture.attempt('nobody', PASSWORD)
+  await fixture.attempt('admin', PASSWORD, { captcha_value: 'no' })
+  t.match(fixture.lines, [
     { granted: true, login_id: 'id-admin', address: '192.0.2.1' },
     { granted: false, reason: 'WRONG_CREDENTIALS', because: 'wrong password', login_id: 'id-admin' },
     { granted: false, reason: 'WRONG_CREDENTIALS', because: 'unknown user', username: 'nobody' },
     { granted: false, reason: 'CAPTCHA_WRONG' },
   ])
-  t.equal(desk.lines.length, 4)
-  const written = JSON.stringify(desk.lines)
+  t.equal(fixture.lines.length, 4)
+  const written = JSON.stringify(fixture.lines)
   for (const secret of [token, PASSWORD, 'battery staple', good.password!, `"${good.captcha_value}"`, '$2b$']) {
     t.notOk(written.includes(secret))
   }

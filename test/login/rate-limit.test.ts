@@ -1,6 +1,6 @@
 import t from 'tap'
 import { networkOf, siteOf } from '../../src/login/address.ts'
-import { openDesk, PASSWORD, reasonOf, refusalOf } from './desk.ts'
+import { openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const NETWORKS: readonly (readonly [string | undefined, string])[] = [
   [undefined, ''],
@@ -49,55 +49,55 @@ const FLOODS: readonly (readonly [string, (i: number) => string, string, string]
 
 for (const [what, addressOf, within, outside] of FLOODS) {
   t.test(`many ${what} together get as many captchas as 32 addresses, and their neighbours go on`, async t => {
-    const desk = await openDesk({ rateLimit: { captcha: 2, login: 1, window: 60_000 } })
-    t.teardown(desk.close)
+    const fixture = await openLoginFixture({ rateLimit: { captcha: 2, login: 1, window: 60_000 } })
+    t.teardown(fixture.close)
     const reasons: string[] = []
-    for (let i = 0; i < 100; i++) reasons.push(await reasonOf(desk.login.issueCaptcha(addressOf(i))))
+    for (let i = 0; i < 100; i++) reasons.push(await reasonOf(fixture.login.issueCaptcha(addressOf(i))))
     t.equal(reasons.filter(reason => reason === 'granted').length, 64)
-    t.match(await refusalOf(desk.login.issueCaptcha(within)), { reason: 'TOO_MANY_ATTEMPTS', retryAfter: 60 })
-    t.ok(await desk.login.issueCaptcha(outside))
-    desk.time.now += 60_000
-    t.ok(await desk.login.issueCaptcha(within))
+    t.match(await refusalOf(fixture.login.issueCaptcha(within)), { reason: 'TOO_MANY_ATTEMPTS', retryAfter: 60 })
+    t.ok(await fixture.login.issueCaptcha(outside))
+    fixture.time.now += 60_000
+    t.ok(await fixture.login.issueCaptcha(within))
   })
 }
 
 t.test('what one address is refused does not count against its site', async t => {
-  const desk = await openDesk({ rateLimit: { captcha: 1, login: 1, window: 60_000 } })
-  t.teardown(desk.close)
-  for (let i = 0; i < 200; i++) await reasonOf(desk.login.issueCaptcha('192.0.2.1'))
-  t.ok(await desk.login.issueCaptcha('192.0.2.2'))
+  const fixture = await openLoginFixture({ rateLimit: { captcha: 1, login: 1, window: 60_000 } })
+  t.teardown(fixture.close)
+  for (let i = 0; i < 200; i++) await reasonOf(fixture.login.issueCaptcha('192.0.2.1'))
+  t.ok(await fixture.login.issueCaptcha('192.0.2.2'))
 })
 
 t.test('captchas and logins are limited apart, per address, and told when to come again', async t => {
-  const desk = await openDesk({ rateLimit: { captcha: 3, login: 2, window: 60_000 } })
-  t.teardown(desk.close)
-  for (let i = 0; i < 3; i++) await desk.login.issueCaptcha('192.0.2.1')
-  desk.time.now += 15_000
-  const refusal = await refusalOf(desk.login.issueCaptcha('192.0.2.1'))
+  const fixture = await openLoginFixture({ rateLimit: { captcha: 3, login: 2, window: 60_000 } })
+  t.teardown(fixture.close)
+  for (let i = 0; i < 3; i++) await fixture.login.issueCaptcha('192.0.2.1')
+  fixture.time.now += 15_000
+  const refusal = await refusalOf(fixture.login.issueCaptcha('192.0.2.1'))
   t.match(refusal, { reason: 'TOO_MANY_ATTEMPTS', params: { seconds: 45 }, retryAfter: 45 })
-  t.ok(await desk.login.issueCaptcha('192.0.2.2'))
-  t.equal(await desk.attempt('admin', PASSWORD), 'granted')
-  t.equal(await desk.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
-  t.equal(await desk.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS', 'right passwords are attempts too')
-  desk.time.now += 60_000
-  t.equal(await desk.attempt('admin', PASSWORD), 'granted')
-  t.ok(await desk.login.issueCaptcha('192.0.2.1'))
+  t.ok(await fixture.login.issueCaptcha('192.0.2.2'))
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+  t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS', 'right passwords are attempts too')
+  fixture.time.now += 60_000
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+  t.ok(await fixture.login.issueCaptcha('192.0.2.1'))
 })
 
 t.test('another address of the same /64 is the same caller', async t => {
-  const desk = await openDesk({ rateLimit: { captcha: 1, login: 1, window: 60_000 } })
-  t.teardown(desk.close)
-  await desk.login.issueCaptcha('2001:db8::1')
-  t.match(await refusalOf(desk.login.issueCaptcha('2001:db8::2')), { reason: 'TOO_MANY_ATTEMPTS' })
-  t.ok(await desk.login.issueCaptcha('2001:db8:0:1::1'))
+  const fixture = await openLoginFixture({ rateLimit: { captcha: 1, login: 1, window: 60_000 } })
+  t.teardown(fixture.close)
+  await fixture.login.issueCaptcha('2001:db8::1')
+  t.match(await refusalOf(fixture.login.issueCaptcha('2001:db8::2')), { reason: 'TOO_MANY_ATTEMPTS' })
+  t.ok(await fixture.login.issueCaptcha('2001:db8:0:1::1'))
 })
 
 t.test('an attempt over the limit does not use up its captcha', async t => {
-  const desk = await openDesk({ rateLimit: { captcha: 9, login: 1, window: 60_000 } })
-  t.teardown(desk.close)
-  await desk.attempt('admin', 'wrong')
-  const request = await desk.credentials('admin', PASSWORD)
-  t.match(await refusalOf(desk.login.login(request)), { reason: 'TOO_MANY_ATTEMPTS' })
-  desk.time.now += 60_000
-  t.ok(await desk.login.login(request))
+  const fixture = await openLoginFixture({ rateLimit: { captcha: 9, login: 1, window: 60_000 } })
+  t.teardown(fixture.close)
+  await fixture.attempt('admin', 'wrong')
+  const request = await fixture.credentials('admin', PASSWORD)
+  t.match(await refusalOf(fixture.login.login(request)), { reason: 'TOO_MANY_ATTEMPTS' })
+  fixture.time.now += 60_000
+  t.ok(await fixture.login.login(request))
 })

@@ -6,7 +6,7 @@ import t from 'tap'
 import { hashPassword } from '../../src/account/password.ts'
 import { createSm2, generateSm2PrivateKey } from '../../src/login/sm2/sm2.ts'
 import { createThreads } from '../../src/login/threads.ts'
-import { reasonOf } from './desk.ts'
+import { reasonOf } from '../support/login-fixture.ts'
 
 const silent = pino({ level: 'silent' })
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { call } from '../support/client.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
+import { eventually, startSupervised } from '../support/supervised.ts'
 import { startLoad } from './load.ts'
-import { eventually, startSupervised } from './supervised.ts'
 
 /* Workers die; the gateway does not. */
 

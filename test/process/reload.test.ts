@@ -1,8 +1,8 @@
 import t from 'tap'
-import { withoutRedis } from '../store/redis-server.ts'
 import { call } from '../support/client.ts'
+import { withoutRedis } from '../support/redis-server.ts'
+import { startSupervised } from '../support/supervised.ts'
 import { startLoad } from './load.ts'
-import { startSupervised } from './supervised.ts'
 
 /* The configuration changes while callers go on; none of them notices. */
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ask } from '../chaos/ask.ts'
 import { ChaosGateway } from '../chaos/gateway.ts'
-import { startRedis, withoutRedisServer } from '../store/redis-server.ts'
+import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
 
 t.test('what workers acknowledged holds when they die together with Redis', { skip: withoutRedisServer }, async t => {
   const redis = await startRedis()

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { run } from '../cli/run.ts'
 import { call } from '../support/client.ts'
-import { eventually, startSupervised } from './supervised.ts'
+import { run } from '../support/command-line.ts'
+import { eventually, startSupervised } from '../support/supervised.ts'
 
 /* What a reload takes, what it refuses, and who is told. */
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { listenPrivately } from '../../src/http/server/private-socket.ts'
-import { run } from '../cli/run.ts'
+import { run } from '../support/command-line.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { call } from '../support/client.ts'
+import { eventually, startSupervised } from '../support/supervised.ts'
 import { startLoad } from './load.ts'
-import { eventually, startSupervised } from './supervised.ts'
 
 /* How a gateway ends. */
 

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
 import { callRaw } from '../support/client.ts'
+import { eventually, startSupervised } from '../support/supervised.ts'
 import { startLoad } from './load.ts'
-import { eventually, startSupervised } from './supervised.ts'
 
 /* The public port speaks HTTPS. */
 

@@ -1,13 +1,13 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
+import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 const soon = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
-inEveryWorld(
+withEveryStore(
   t,
-  async (t, world) => {
-    const { business, consumer } = world.gateway.sides
+  async (t, fixture) => {
+    const { business, consumer } = fixture.gateway.sides
 
     t.test('max_tokens_per_user: with one more login the oldest token ends', async t => {
       const user = someone()
@@ -37,10 +37,10 @@ inEveryWorld(
   { config: { sessions: { consumer: { max_tokens_per_user: 3 } } } },
 )
 
-inEveryWorld(
+withEveryStore(
   t,
-  async (t, world) => {
-    const { business, consumer } = world.gateway.sides
+  async (t, fixture) => {
+    const { business, consumer } = fixture.gateway.sides
     const onDevices = async (side: typeof business, user: string, devices: (string | undefined)[]) => {
       const tokens: string[] = []
       for (const device of devices) {
@@ -65,67 +65,72 @@ inEveryWorld(
 t.test(
   'max_tokens_per_user: unless it is set, a user has 1000 sessions, and thousands too many end at once',
   async t => {
-    const world = await openWorld()
-    t.teardown(() => world.close())
-    const { consumer } = world.gateway.sides
+    const fixture = await openFixture()
+    t.teardown(() => fixture.close())
+    const { consumer } = fixture.gateway.sides
     const user = someone()
     const extra = { login_ip: '192.0.2.1' }
     const record = { user_id: user, type: 'CONSUMER' as const, created_at: '2025-01-31 12:00:00', extra }
     const add = (n: number) =>
-      world.store.sessions.add('CONSUMER', `eyJhbGciOiJIUzI1NiJ9.${n}.${'s'.repeat(43)}`, record, Date.now() + 600_000)
+      fixture.store.sessions.add(
+        'CONSUMER',
+        `eyJhbGciOiJIUzI1NiJ9.${n}.${'s'.repeat(43)}`,
+        record,
+        Date.now() + 600_000,
+      )
     for (let n = 0; n < 2500; n += 100) await Promise.all(Array.from({ length: 100 }, (_, i) => add(n + i)))
     const newest = await consumer.login(undefined, user)
-    t.equal(await world.store.sessions.count('CONSUMER', user), 1000)
+    t.equal(await fixture.store.sessions.count('CONSUMER', user), 1000)
     t.equal(await consumer.isLogin(asRequest(newest)), true)
   },
 )
 
 t.test('max_tokens_per_user: 0 is no limit', async t => {
-  const world = await openWorld({ config: { sessions: { max_tokens_per_user: 0 } } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ config: { sessions: { max_tokens_per_user: 0 } } })
+  t.teardown(() => fixture.close())
   const user = someone()
-  const { consumer } = world.gateway.sides
+  const { consumer } = fixture.gateway.sides
   for (let n = 0; n < 11; n++) await Promise.all(Array.from({ length: 100 }, () => consumer.login(undefined, user)))
-  t.equal(await world.store.sessions.count('CONSUMER', user), 1100)
+  t.equal(await fixture.store.sessions.count('CONSUMER', user), 1100)
 })
 
 t.test('idle_timeout: a session that is used lives on, one that is not ends', async t => {
-  const world = await openWorld({ config: { sessions: { idle_timeout: '1500ms' } } })
-  t.teardown(() => world.close())
-  const used = await world.gateway.sides.consumer.login(undefined, someone())
-  const unused = await world.gateway.sides.consumer.login(undefined, someone())
+  const fixture = await openFixture({ config: { sessions: { idle_timeout: '1500ms' } } })
+  t.teardown(() => fixture.close())
+  const used = await fixture.gateway.sides.consumer.login(undefined, someone())
+  const unused = await fixture.gateway.sides.consumer.login(undefined, someone())
   for (let i = 0; i < 10; i++) {
     await soon(250)
-    t.equal((await world.get('/api/v1/c/x', used)).json().code, undefined, 'served')
+    t.equal((await fixture.get('/api/v1/c/x', used)).json().code, undefined, 'served')
   }
-  t.equal((await world.get('/api/v1/c/x', unused)).json().code, 401)
+  t.equal((await fixture.get('/api/v1/c/x', unused)).json().code, 401)
 })
 
 t.test('idle_timeout never lengthens a session beyond its lifetime', async t => {
-  const world = await openWorld({
+  const fixture = await openFixture({
     config: { sessions: { idle_timeout: '10m' } },
     environment: { JWT__EXPIRE_SECONDS: '2' },
   })
-  t.teardown(() => world.close())
-  const token = await world.gateway.sides.consumer.login(undefined, someone())
+  t.teardown(() => fixture.close())
+  const token = await fixture.gateway.sides.consumer.login(undefined, someone())
   for (let i = 0; i < 5; i++) {
-    await world.get('/api/v1/c/x', token)
+    await fixture.get('/api/v1/c/x', token)
     await soon(450)
   }
-  t.equal((await world.get('/api/v1/c/x', token)).json().code, 401)
+  t.equal((await fixture.get('/api/v1/c/x', token)).json().code, 401)
 })
 
 t.test('auto_renew: a session in use outlives its first lifetime', async t => {
-  const world = await openWorld({
+  const fixture = await openFixture({
     config: { sessions: { consumer: { auto_renew: '100ms' } } },
     environment: { JWT__EXPIRE_SECONDS: '2' },
   })
-  t.teardown(() => world.close())
-  const c = await world.gateway.sides.consumer.login(undefined, someone())
-  const b = await world.gateway.sides.business.login(undefined, someone())
+  t.teardown(() => fixture.close())
+  const c = await fixture.gateway.sides.consumer.login(undefined, someone())
+  const b = await fixture.gateway.sides.business.login(undefined, someone())
   for (let i = 0; i < 12; i++) {
     await soon(250)
-    t.equal((await world.get('/api/v1/c/x', c)).json().code, undefined, 'served')
+    t.equal((await fixture.get('/api/v1/c/x', c)).json().code, undefined, 'served')
   }
-  t.equal((await world.get('/api/v1/b/x', b)).json().code, 401, 'the other side has no such policy')
+  t.equal((await fixture.get('/api/v1/b/x', b)).json().code, 401, 'the other side has no such policy')
 })

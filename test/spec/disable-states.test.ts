@@ -1,16 +1,16 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
+import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
-inEveryWorld(t, async (t, world) => {
+withEveryStore(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
-    const operations = world.gateway.sides[side]
+    const operations = fixture.gateway.sides[side]
 
     t.test(`${side}: disable bars a login id from logging in for the given seconds`, async t => {
       const user = someone()
       await operations.disable(user, 60)
       t.ok(await operations.isDisable(user))
       await t.rejects(operations.login(undefined, user), { message: 'DISABLED' })
-      const answer = await world.operate(side, 'login', { user_id: user })
+      const answer = await fixture.operate(side, 'login', { user_id: user })
       t.match(answer, { code: 403, success: false, message: 'Account disabled' })
       t.ok(answer.data.disable_time > 55 && answer.data.disable_time <= 60)
       t.notOk(await operations.isDisable(someone()))
@@ -38,36 +38,36 @@ inEveryWorld(t, async (t, world) => {
       const user = someone()
       const token = await operations.login(undefined, user)
       await operations.disable(user, 60)
-      t.equal((await world.get(side === 'business' ? '/api/v1/b/x' : '/api/v1/c/x', token)).status, 200)
+      t.equal((await fixture.get(side === 'business' ? '/api/v1/b/x' : '/api/v1/c/x', token)).status, 200)
     })
   }
 })
 
-inEveryWorld(
+withEveryStore(
   t,
-  async (t, world) => {
+  async (t, fixture) => {
     t.test('disable.enforce request: a disabled id is refused on every request too', async t => {
       const user = someone()
-      const token = await world.gateway.sides.consumer.login(undefined, user)
-      t.equal((await world.get('/api/v1/c/x', token)).status, 200)
-      await world.gateway.sides.consumer.disable(user, 60)
-      const refused = await world.get('/api/v1/c/x', token)
+      const token = await fixture.gateway.sides.consumer.login(undefined, user)
+      t.equal((await fixture.get('/api/v1/c/x', token)).status, 200)
+      await fixture.gateway.sides.consumer.disable(user, 60)
+      const refused = await fixture.get('/api/v1/c/x', token)
       t.equal(refused.status, 403)
       t.match(refused.json(), { code: 403, success: false })
-      await world.gateway.sides.consumer.untieDisable(user)
-      t.equal((await world.get('/api/v1/c/x', token)).status, 200)
+      await fixture.gateway.sides.consumer.untieDisable(user)
+      t.equal((await fixture.get('/api/v1/c/x', token)).status, 200)
     })
   },
   { config: { disable: { enforce: 'request' } } },
 )
 
 t.test('seconds that cannot be meant are refused, and disable nobody', async t => {
-  const world = await openWorld()
-  t.teardown(() => world.close())
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
   const user = someone()
   for (const seconds of [0, -1, 1.5, '60', null, 1e12, '__missing__']) {
     const body = seconds === '__missing__' ? { user_id: user } : { user_id: user, seconds }
-    t.match(await world.operate('business', 'disable', body), { code: 400, success: false, message: /^seconds: / })
+    t.match(await fixture.operate('business', 'disable', body), { code: 400, success: false, message: /^seconds: / })
   }
-  t.notOk(await world.gateway.sides.business.isDisable(user))
+  t.notOk(await fixture.gateway.sides.business.isDisable(user))
 })

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { callRaw } from '../support/client.ts'
-import { inEveryWorld, openWorld } from '../support/gateway.ts'
+import { openFixture, withEveryStore } from '../support/gateway-fixture.ts'
 
-inEveryWorld(t, async (t, world) => {
+withEveryStore(t, async (t, fixture) => {
   t.test('a request without a valid token: HTTP 200, code 401, success false, in both profiles', async t => {
-    const answer = await world.get('/api/v1/b/x')
+    const answer = await fixture.get('/api/v1/b/x')
     t.equal(answer.status, 200)
     t.match(answer.headers['content-type'], /^application\/json/)
     const { trace_id, ...envelope } = answer.json()
@@ -15,34 +15,34 @@ inEveryWorld(t, async (t, world) => {
 })
 
 t.test('errors.http_status native answers with the code as status', async t => {
-  const world = await openWorld({ config: { errors: { http_status: 'native' } } })
-  t.teardown(() => world.close())
-  const refused = await world.get('/api/v1/b/x')
+  const fixture = await openFixture({ config: { errors: { http_status: 'native' } } })
+  t.teardown(() => fixture.close())
+  const refused = await fixture.get('/api/v1/b/x')
   t.equal(refused.status, 401)
   t.equal(refused.headers['www-authenticate'], 'Bearer')
-  t.equal((await world.post('/api/v1/public/b/login', {})).status, 400)
+  t.equal((await fixture.post('/api/v1/public/b/login', {})).status, 400)
 })
 
 t.test('locale zh-CN speaks as the clients in use expect', async t => {
-  const world = await openWorld({ config: { locale: 'zh-CN' } })
-  t.teardown(() => world.close())
-  t.equal((await world.get('/api/v1/b/x')).json().message, '未授权/未登录')
-  t.equal((await world.get('/api/v1/public/b/captcha')).json().message, '请求成功')
-  const login = async (body: unknown) => (await world.post('/api/v1/public/b/login', body)).json().message
+  const fixture = await openFixture({ config: { locale: 'zh-CN' } })
+  t.teardown(() => fixture.close())
+  t.equal((await fixture.get('/api/v1/b/x')).json().message, '未授权/未登录')
+  t.equal((await fixture.get('/api/v1/public/b/captcha')).json().message, '请求成功')
+  const login = async (body: unknown) => (await fixture.post('/api/v1/public/b/login', body)).json().message
   t.equal(await login({ username: 'x', password: 'y' }), '验证码ID或验证码内容不能为空')
   t.equal(await login({ captcha_id: 'x', captcha_value: 'y', username: 'x', password: 'y' }), '验证码已过期或无效')
-  const body = await world.credentials('nobody', 'wrong password')
+  const body = await fixture.credentials('nobody', 'wrong password')
   t.equal(await login({ ...body, captcha_value: '!' }), '验证码错误')
-  t.equal(await login(await world.credentials('nobody', 'wrong password')), '用户名或密码错误')
-  const token = await world.signIn()
-  t.same((await world.post('/api/v1/b/logout', undefined, token)).json().data, { message: '登出成功' })
+  t.equal(await login(await fixture.credentials('nobody', 'wrong password')), '用户名或密码错误')
+  const token = await fixture.signIn()
+  t.same((await fixture.post('/api/v1/b/logout', undefined, token)).json().data, { message: '登出成功' })
 })
 
 t.test('the trace id is the caller’s where it is well-formed, else new', async t => {
-  const world = await openWorld()
-  t.teardown(() => world.close())
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
   const traceOf = async (headers: Record<string, string>) => {
-    const answer = await world.call({ path: '/api/v1/b/x', headers })
+    const answer = await fixture.call({ path: '/api/v1/b/x', headers })
     t.equal(answer.headers['x-request-id'], answer.json().trace_id)
     return answer.json().trace_id
   }
@@ -57,23 +57,23 @@ t.test('the trace id is the caller’s where it is well-formed, else new', async
 })
 
 t.test('what is no HTTP request is refused in the same envelope', async t => {
-  const world = await openWorld()
-  t.teardown(() => world.close())
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
   const bodyOf = (text: string) => JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))
-  const garbage = await callRaw(world.url, 'garbage\r\n\r\n')
+  const garbage = await callRaw(fixture.url, 'garbage\r\n\r\n')
   t.match(garbage, /^HTTP\/1\.1 400 /)
   t.match(bodyOf(garbage), { code: 400, success: false, trace_id: /^[0-9a-f]{32}$/ })
-  const huge = await callRaw(world.url, `GET /api/v1/b/x HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`)
+  const huge = await callRaw(fixture.url, `GET /api/v1/b/x HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`)
   t.match(huge, /^HTTP\/1\.1 431 /)
   t.match(bodyOf(huge), { code: 431, success: false })
 })
 
 t.test('a path that no route and no upstream has is 404 to whoever may ask', async t => {
-  const world = await openWorld({ config: { upstreams: [] } })
-  t.teardown(() => world.close())
-  const token = await world.signIn()
-  const answer = await world.get('/api/v1/b/nothing', token)
+  const fixture = await openFixture({ config: { upstreams: [] } })
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn()
+  const answer = await fixture.get('/api/v1/b/nothing', token)
   t.equal(answer.status, 404)
   t.match(answer.json(), { code: 404, success: false, data: null })
-  t.equal((await world.get('/api/v1/b/nothing')).json().code, 401)
+  t.equal((await fixture.get('/api/v1/b/nothing')).json().code, 401)
 })

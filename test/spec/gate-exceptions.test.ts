@@ -1,10 +1,10 @@
 import t from 'tap'
-import { until } from '../forward/world.ts'
-import { withoutRedis as skip } from '../store/redis-server.ts'
 import { call } from '../support/client.ts'
-import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
-import { openEnd, refusalOf } from '../websocket/stage.ts'
-import { openStage } from '../websocket/world.ts'
+import { until } from '../support/forward-fixture.ts'
+import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { withoutRedis as skip } from '../support/redis-server.ts'
+import { openWebSocketFixture } from '../support/websocket-fixture.ts'
+import { openEnd, refusalOf } from '../support/websocket-sockets.ts'
 
 /* What operators excepted from rules 4 to 6 of the gate; all else is judged as without exceptions. */
 
@@ -16,22 +16,22 @@ const EXCEPTIONS = [
   { path: '/api/v1/b/help/*', needs: 'consumer' },
 ]
 
-inEveryWorld(
+withEveryStore(
   t,
-  async (t, world) => {
+  async (t, fixture) => {
     const users = { business: someone(), consumer: someone() }
-    const b = await world.gateway.sides.business.login(undefined, users.business)
-    const c = await world.gateway.sides.consumer.login(undefined, users.consumer)
-    const ended = await world.gateway.sides.consumer.login(undefined, 'ended')
-    await world.gateway.sides.consumer.kickout('ended')
+    const b = await fixture.gateway.sides.business.login(undefined, users.business)
+    const c = await fixture.gateway.sides.consumer.login(undefined, users.consumer)
+    const ended = await fixture.gateway.sides.consumer.login(undefined, 'ended')
+    await fixture.gateway.sides.consumer.kickout('ended')
 
     /** Which clients get through to the upstream, and as whom: `-` for a client without a session. */
     const passes = async (path: string, method = 'GET'): Promise<string> => {
       const result: string[] = []
       for (const token of [undefined, 'no.such.token', ended, c, b]) {
-        const before = world.upstream.requests.length
-        await world.call({ method, path, ...(token !== undefined && { token }) })
-        const [arrived] = world.upstream.requests.slice(before)
+        const before = fixture.upstream.requests.length
+        await fixture.call({ method, path, ...(token !== undefined && { token }) })
+        const [arrived] = fixture.upstream.requests.slice(before)
         if (arrived === undefined) continue
         const { 'x-login-id': id, 'x-login-type': type } = arrived.headers
         const name = Object.entries({ B: users.business, C: users.consumer }).find(([, user]) => user === id)?.[0]
@@ -42,10 +42,10 @@ inEveryWorld(
     const [NOBODY, C, B] = ['- - - - -', 'C/CONSUMER', 'B/BUSINESS']
 
     t.test('a page of the C side reads the dictionary that the operator excepted, with its own token', async t => {
-      const answer = await world.get('/api/v1/sys/dict/tree', c)
+      const answer = await fixture.get('/api/v1/sys/dict/tree', c)
       t.equal(answer.status, 200)
       t.same(answer.json(), { ok: true }, 'the backend answers')
-      const { headers, rawHeaders } = world.upstream.requests.at(-1)!
+      const { headers, rawHeaders } = fixture.upstream.requests.at(-1)!
       t.equal(headers['x-login-id'], undefined, 'no session was needed, so none is told')
       t.notOk(
         rawHeaders.some(value => value.includes(c)),
@@ -61,11 +61,11 @@ inEveryWorld(
     })
 
     t.test('where no session is needed, an authorization of another scheme goes on to the backend', async t => {
-      await world.call({ path: '/api/v1/sys/dict/tree', headers: { authorization: 'Basic dTpw' } })
-      t.equal(world.upstream.requests.at(-1)!.headers.authorization, 'Basic dTpw')
-      await world.get('/api/v1/sys/dict/tree', ended)
+      await fixture.call({ path: '/api/v1/sys/dict/tree', headers: { authorization: 'Basic dTpw' } })
+      t.equal(fixture.upstream.requests.at(-1)!.headers.authorization, 'Basic dTpw')
+      await fixture.get('/api/v1/sys/dict/tree', ended)
       t.equal(
-        world.upstream.requests.at(-1)!.headers.authorization,
+        fixture.upstream.requests.at(-1)!.headers.authorization,
         undefined,
         'a token of ours does not, dead or alive',
       )
@@ -104,15 +104,15 @@ inEveryWorld(
     })
 
     t.test('the log and the metrics name what decided, when it passes and when it is refused', async t => {
-      await world.get('/api/v1/file/log', c)
-      await world.get('/api/v1/file/refused')
-      await world.get('/api/v1/c/plain', c)
+      await fixture.get('/api/v1/file/log', c)
+      await fixture.get('/api/v1/file/refused')
+      await fixture.get('/api/v1/c/plain', c)
       const lineOf = (path: string) =>
-        world.log.map(line => JSON.parse(line)).find(line => line.path === path && line.msg === 'request')
+        fixture.log.map(line => JSON.parse(line)).find(line => line.path === path && line.msg === 'request')
       t.match(lineOf('/api/v1/file/log'), { rule: 6, exception: '/api/v1/file/*', side: 'CONSUMER', status: 200 })
       t.match(lineOf('/api/v1/file/refused'), { rule: 6, exception: '/api/v1/file/*', refused: 'NOT_LOGGED_IN' })
       t.equal(lineOf('/api/v1/c/plain').exception, undefined)
-      const { text } = await call(world.internal, { path: '/metrics' })
+      const { text } = await call(fixture.internal, { path: '/metrics' })
       t.match(text, /dualgate_requests_total\{rule="exception",side="CONSUMER",upstream="recorder",status="2xx"\} \d/)
       t.match(text, /dualgate_requests_total\{rule="4",side="CONSUMER",/)
     })
@@ -120,7 +120,7 @@ inEveryWorld(
     t.test('/verify decides the same way', async t => {
       const verify = async (path: string, token?: string, method = 'GET') => {
         const asked = { method, path: `/verify${path}`, ...(token !== undefined && { token }) }
-        const { status, headers } = await call(world.internal, asked)
+        const { status, headers } = await call(fixture.internal, asked)
         return status === 200 ? `${headers['x-login-type'] ?? ''} ${headers['x-login-id'] ?? ''}`.trim() : status
       }
       t.equal(await verify('/api/v1/sys/dict/tree'), '')
@@ -140,7 +140,7 @@ inEveryWorld(
 )
 
 t.test('an exception does not lift the permission of an upstream', async t => {
-  const world = await openWorld({
+  const fixture = await openFixture({
     config: {
       gate: {
         exceptions: [
@@ -151,30 +151,30 @@ t.test('an exception does not lift the permission of an upstream', async t => {
     },
     upstreams: [{ name: 'one', match: '/api/v1/one', target: 'builtin:echo', permission: 'shop:view' }],
   })
-  t.teardown(() => world.close())
-  const { business, consumer } = world.gateway.sides
+  t.teardown(() => fixture.close())
+  const { business, consumer } = fixture.gateway.sides
   const vip = await consumer.login(undefined, someone(), { permissions: ['shop:view'] })
   for (const plain of [await consumer.login(undefined, someone()), await business.login(undefined, someone())])
-    t.equal((await world.get('/api/v1/one/x', plain)).status, 403)
-  t.equal((await world.get('/api/v1/one/x', vip)).status, 200)
-  t.equal((await world.get('/api/v1/one/x')).json().code, 401)
-  t.equal((await world.get('/api/v1/one/open')).json().code, 401, 'without a session nothing is permitted')
+    t.equal((await fixture.get('/api/v1/one/x', plain)).status, 403)
+  t.equal((await fixture.get('/api/v1/one/x', vip)).status, 200)
+  t.equal((await fixture.get('/api/v1/one/x')).json().code, 401)
+  t.equal((await fixture.get('/api/v1/one/open')).json().code, 401, 'without a session nothing is permitted')
 })
 
 t.test(
   'a failing store is 503 where an exception needs a session, and no matter where it needs none',
   { skip },
   async t => {
-    const world = await openWorld({ store: 'redis', config: { gate: { exceptions: EXCEPTIONS } } })
-    t.teardown(() => world.close())
-    const token = await world.gateway.sides.consumer.login(undefined, someone())
-    await world.redis!.kill()
+    const fixture = await openFixture({ store: 'redis', config: { gate: { exceptions: EXCEPTIONS } } })
+    t.teardown(() => fixture.close())
+    const token = await fixture.gateway.sides.consumer.login(undefined, someone())
+    await fixture.redis!.kill()
     for (const path of ['/api/v1/file/x', '/api/v1/c/office', '/api/v1/b/help/x']) {
-      const { status, json } = await world.get(path, token)
+      const { status, json } = await fixture.get(path, token)
       t.same([status, json().code], [503, 503], path)
     }
-    t.equal((await world.get('/api/v1/sys/dict/tree', token)).status, 200)
-    t.equal((await world.get('/api/v1/file/x')).json().code, 401, 'without a token there is nothing to ask the store')
+    t.equal((await fixture.get('/api/v1/sys/dict/tree', token)).status, 200)
+    t.equal((await fixture.get('/api/v1/file/x')).json().code, 401, 'without a token there is nothing to ask the store')
   },
 )
 
@@ -183,21 +183,21 @@ t.test('a WebSocket is judged by the exceptions, too, and ends with the session 
     { path: '/api/v1/c/live/open', needs: 'none' },
     { path: '/api/v1/c/live/*', needs: 'either' },
   ]
-  const { world, upstream, login } = await openStage(t, { config: { gate: { exceptions } } })
+  const { fixture, upstream, login } = await openWebSocketFixture(t, { config: { gate: { exceptions } } })
   const consumer = await login('u1')
-  const { token: business } = (await world.operate('business', 'login', { user_id: 'a1' })).data
+  const { token: business } = (await fixture.operate('business', 'login', { user_id: 'a1' })).data
 
-  const open = await openEnd(t, world.url, { path: `/api/v1/c/live/open?token=${consumer}&a=1` })
+  const open = await openEnd(t, fixture.url, { path: `/api/v1/c/live/open?token=${consumer}&a=1` })
   t.equal(upstream.handshakes[0]!.url, '/api/v1/c/live/open?a=1', 'the token in the query goes nowhere')
   t.equal(upstream.handshakes[0]!.headers['x-login-id'], undefined)
-  const byBusiness = await openEnd(t, world.url, { path: `/api/v1/c/live/x?token=${business}` })
+  const byBusiness = await openEnd(t, fixture.url, { path: `/api/v1/c/live/x?token=${business}` })
   t.match(upstream.handshakes[1]!.headers, { 'x-login-id': 'a1', 'x-login-type': 'BUSINESS' })
-  await openEnd(t, world.url, { path: '/api/v1/c/live/x', token: consumer })
+  await openEnd(t, fixture.url, { path: '/api/v1/c/live/x', token: consumer })
   t.match(upstream.handshakes[2]!.headers, { 'x-login-id': 'u1', 'x-login-type': 'CONSUMER' })
-  t.equal(await refusalOf(t, world.url, { path: '/api/v1/c/live/x' }), 401)
-  t.equal(await refusalOf(t, world.url, { path: '/api/v1/c/live/open/', token: 'a.b.c' }), 401, 'a neighbour')
+  t.equal(await refusalOf(t, fixture.url, { path: '/api/v1/c/live/x' }), 401)
+  t.equal(await refusalOf(t, fixture.url, { path: '/api/v1/c/live/open/', token: 'a.b.c' }), 401, 'a neighbour')
 
-  await world.operate('business', 'kickout', { user_id: 'a1' })
+  await fixture.operate('business', 'kickout', { user_id: 'a1' })
   t.ok(await until(() => byBusiness.closed !== null))
   t.equal(byBusiness.closed?.code, 4401)
   t.equal(open.closed, null, 'what needs no session does not end with one')

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
+import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
-inEveryWorld(t, async (t, world) => {
-  const b = await world.gateway.sides.business.login(undefined, someone())
-  const c = await world.gateway.sides.consumer.login(undefined, someone())
+withEveryStore(t, async (t, fixture) => {
+  const b = await fixture.gateway.sides.business.login(undefined, someone())
+  const c = await fixture.gateway.sides.consumer.login(undefined, someone())
   /** Who gets through to the upstream: without a token, with one of the C side, with one of the B side. */
   const passes = async (path: string, method = 'GET') => {
     const result: string[] = []
@@ -12,9 +12,9 @@ inEveryWorld(t, async (t, world) => {
       ['consumer', c],
       ['business', b],
     ] as const) {
-      const before = world.upstream.requests.length
-      await world.call({ method, path, ...(token !== undefined && { token }) })
-      if (world.upstream.requests.length > before) result.push(name)
+      const before = fixture.upstream.requests.length
+      await fixture.call({ method, path, ...(token !== undefined && { token }) })
+      if (fixture.upstream.requests.length > before) result.push(name)
     }
     return result.join(' ')
   }
@@ -26,9 +26,9 @@ inEveryWorld(t, async (t, world) => {
       '/docs',
       '/redoc',
       '/openapi.json',
-      ...(world.profile === 2 ? ['/v3/api-docs'] : []),
+      ...(fixture.profile === 2 ? ['/v3/api-docs'] : []),
     ]) {
-      t.equal((await world.get(path)).status, 200, path)
+      t.equal((await fixture.get(path)).status, 200, path)
       t.equal(await passes(path), '', `${path} is never forwarded`)
     }
   })
@@ -41,7 +41,7 @@ inEveryWorld(t, async (t, world) => {
   t.test('rule 3: public paths need no session', async t => {
     for (const path of ['/api/v1/public/b/x', '/api/v1/public/c/x', '/api/v2/public/c/x/y'])
       t.equal(await passes(path), everybody, path)
-    t.equal(await passes('/api/v1/public/other/x'), world.profile === 2 ? everybody : 'business')
+    t.equal(await passes('/api/v1/public/other/x'), fixture.profile === 2 ? everybody : 'business')
   })
 
   t.test('rule 4: /api/v<n>/c/* needs a session of the C side', async t => {
@@ -62,41 +62,41 @@ inEveryWorld(t, async (t, world) => {
   t.test('what no rule names is not found, whoever asks', async t => {
     for (const path of ['/', '/sys', '/api', '/api/vx/c/x', '/API/v1/c/x', '/docsx', '/docs/']) {
       t.equal(await passes(path), '', path)
-      t.match((await world.get(path, b)).json(), { code: 404, success: false })
-      t.equal((await world.get(path, b)).status, 404)
+      t.match((await fixture.get(path, b)).json(), { code: 404, success: false })
+      t.equal((await fixture.get(path, b)).status, 404)
     }
   })
 
   t.test('a request that failed to authenticate is not passed on', async t => {
-    const before = world.upstream.requests.length
-    t.match((await world.get('/api/v1/c/x', b)).json(), { code: 401, success: false })
-    t.equal(world.upstream.requests.length, before)
+    const before = fixture.upstream.requests.length
+    t.match((await fixture.get('/api/v1/c/x', b)).json(), { code: 401, success: false })
+    t.equal(fixture.upstream.requests.length, before)
   })
 
   t.test('the services behind it read who called from X-Login-Id and X-Login-Type', async t => {
     const user = someone()
-    const token = await world.gateway.sides.consumer.login(undefined, user)
-    await world.call({
+    const token = await fixture.gateway.sides.consumer.login(undefined, user)
+    await fixture.call({
       path: '/api/v1/c/x?a=%2F..&b',
       token,
       headers: { 'x-login-id': 'forged', X_Login_Type: 'BUSINESS' },
     })
-    const arrived = world.upstream.requests.at(-1)!
+    const arrived = fixture.upstream.requests.at(-1)!
     t.equal(arrived.url, '/api/v1/c/x?a=%2F..&b')
     t.equal(arrived.headers['x-login-id'], user)
     t.equal(arrived.headers['x-login-type'], 'CONSUMER')
     t.equal(arrived.headers.authorization, undefined)
     t.notMatch(arrived.rawHeaders.join('\n'), /forged|x_login/i)
-    await world.call({ path: '/api/v1/public/c/x', headers: { 'x-login-id': 'forged' } })
-    t.equal(world.upstream.requests.at(-1)!.headers['x-login-id'], undefined)
+    await fixture.call({ path: '/api/v1/public/c/x', headers: { 'x-login-id': 'forged' } })
+    t.equal(fixture.upstream.requests.at(-1)!.headers['x-login-id'], undefined)
   })
 })
 
 t.test('versioning: the gate takes any version, the gateway’s own routes answer at the configured ones', async t => {
-  const world = await openWorld({ config: { api_versions: [1, 3] } })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ config: { api_versions: [1, 3] } })
+  t.teardown(() => fixture.close())
   for (const version of [1, 3])
-    t.match((await world.get(`/api/v${version}/public/b/captcha`)).json(), { code: 200, data: { captcha_id: /-/ } })
-  await world.get('/api/v2/public/b/captcha')
-  t.match(world.upstream.requests.at(-1), { url: '/api/v2/public/b/captcha' })
+    t.match((await fixture.get(`/api/v${version}/public/b/captcha`)).json(), { code: 200, data: { captcha_id: /-/ } })
+  await fixture.get('/api/v2/public/b/captcha')
+  t.match(fixture.upstream.requests.at(-1), { url: '/api/v2/public/b/captcha' })
 })

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { inEveryWorld } from '../support/gateway.ts'
+import { withEveryStore } from '../support/gateway-fixture.ts'
 
-inEveryWorld(t, async (t, world) => {
+withEveryStore(t, async (t, fixture) => {
   const path = '/operations/v1/business/get-login-type'
 
   t.test('the operations need the shared secret', async t => {
-    const { secret } = world.settings.internal
+    const { secret } = fixture.settings.internal
     const other = (character: string | undefined): string => (character === 'x' ? 'y' : 'x')
     for (const token of [
       undefined,
@@ -19,7 +19,7 @@ inEveryWorld(t, async (t, world) => {
       other(secret[0]) + secret.slice(1),
       secret.slice(0, -1) + other(secret.at(-1)),
     ]) {
-      const answer = await call(world.internal, {
+      const answer = await call(fixture.internal, {
         method: 'POST',
         path,
         body: {},
@@ -29,27 +29,33 @@ inEveryWorld(t, async (t, world) => {
       t.match(answer.json(), { code: 401, success: false })
     }
     t.equal(
-      (await call(world.internal, { method: 'POST', path, body: {}, token: world.settings.internal.secret })).status,
+      (await call(fixture.internal, { method: 'POST', path, body: {}, token: fixture.settings.internal.secret }))
+        .status,
       200,
     )
   })
 
   t.test('a session token is no secret of the internal listener', async t => {
-    const token = await world.signIn()
-    t.equal((await call(world.internal, { method: 'POST', path, body: {}, token })).status, 401)
+    const token = await fixture.signIn()
+    t.equal((await call(fixture.internal, { method: 'POST', path, body: {}, token })).status, 401)
   })
 
   t.test('nothing of the internal listener answers on the public port', async t => {
     for (const own of [path, '/livez', '/readyz', '/metrics']) {
-      const answer = await world.call({ method: 'POST', path: own, body: {}, token: world.settings.internal.secret })
+      const answer = await fixture.call({
+        method: 'POST',
+        path: own,
+        body: {},
+        token: fixture.settings.internal.secret,
+      })
       t.equal(answer.status, 404, own)
-      t.equal((await world.get(own)).status, 404, own)
+      t.equal((await fixture.get(own)).status, 404, own)
     }
   })
 
   t.test('a target in absolute form is read for the authority of Host, and refused for any other', async t => {
-    const { host } = new URL(world.internal)
-    const ask = async (path: string): Promise<number> => (await call(world.internal, { path })).status
+    const { host } = new URL(fixture.internal)
+    const ask = async (path: string): Promise<number> => (await call(fixture.internal, { path })).status
     t.equal(await ask(`http://${host}/livez`), 200)
     t.equal(await ask(`http://${host}/verify/api/v1/public/b/x`), 200)
     t.equal(await ask(`http://${host}/verify/api/v1/c/x`), 401)
@@ -60,11 +66,11 @@ inEveryWorld(t, async (t, world) => {
   })
 
   t.test('nothing of the public port answers on the internal one', async t => {
-    t.equal((await call(world.internal, { path: '/api/v1/public/b/captcha' })).status, 404)
+    t.equal((await call(fixture.internal, { path: '/api/v1/public/b/captcha' })).status, 404)
   })
 
   t.test('/livez and /readyz say that the process and the store answer', async t => {
-    t.same((await call(world.internal, { path: '/livez' })).json(), { status: 'ok' })
-    t.match((await call(world.internal, { path: '/readyz' })).json(), { status: 'ok', store: 'ok' })
+    t.same((await call(fixture.internal, { path: '/livez' })).json(), { status: 'ok' })
+    t.match((await call(fixture.internal, { path: '/readyz' })).json(), { status: 'ok', store: 'ok' })
   })
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
+import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 const SECRET = 'a secret of more than thirty-two bytes'
 
@@ -9,13 +9,13 @@ const decode = (token: string) =>
     .slice(0, 2)
     .map(part => JSON.parse(Buffer.from(part, 'base64url').toString()))
 
-inEveryWorld(t, async (t, world) => {
+withEveryStore(t, async (t, fixture) => {
   t.test('count per login: each login produces exactly one signed JWT, and each another one', async t => {
     const user = someone()
-    const first = await world.gateway.sides.business.login(undefined, user)
-    const second = await world.gateway.sides.business.login(undefined, user)
+    const first = await fixture.gateway.sides.business.login(undefined, user)
+    const second = await fixture.gateway.sides.business.login(undefined, user)
     t.not(first, second)
-    const { data } = await world.operate('consumer', 'login', { user_id: user })
+    const { data } = await fixture.operate('consumer', 'login', { user_id: user })
     t.same(Object.keys(data), ['token'])
   })
 
@@ -23,7 +23,7 @@ inEveryWorld(t, async (t, world) => {
     const before = Math.floor(Date.now() / 1000)
     const seen = new Set<string>()
     for (let i = 0; i < 20; i++) {
-      const [header, payload] = decode(await world.gateway.sides.consumer.login(undefined, someone()))
+      const [header, payload] = decode(await fixture.gateway.sides.consumer.login(undefined, someone()))
       t.same(header, { alg: 'HS256', typ: 'JWT' })
       t.same(Object.keys(payload).sort(), ['iat', 'jti'])
       t.ok(payload.iat >= before && payload.iat <= Date.now() / 1000)
@@ -33,15 +33,15 @@ inEveryWorld(t, async (t, world) => {
   })
 
   t.test('a token is valid only while both hold: its signature verifies and its record exists', async t => {
-    const token = await world.gateway.sides.business.login(undefined, someone())
+    const token = await fixture.gateway.sides.business.login(undefined, someone())
     const [head, payload, signature] = token.split('.') as [string, string, string]
     t.equal(
-      (await world.get('/api/v1/b/x', `${head}.${payload}.${signature.split('').reverse().join('')}`)).json().code,
+      (await fixture.get('/api/v1/b/x', `${head}.${payload}.${signature.split('').reverse().join('')}`)).json().code,
       401,
     )
-    t.equal((await world.get('/api/v1/b/x', token)).status, 200)
-    await world.gateway.sides.business.logout({ headers: { authorization: token } })
-    t.equal((await world.get('/api/v1/b/x', token)).json().code, 401)
+    t.equal((await fixture.get('/api/v1/b/x', token)).status, 200)
+    await fixture.gateway.sides.business.logout({ headers: { authorization: token } })
+    t.equal((await fixture.get('/api/v1/b/x', token)).json().code, 401)
   })
 })
 
@@ -53,17 +53,17 @@ for (const profile of [1, 2] as const) {
       const environment = Object.fromEntries(
         Object.entries(jwt).map(([key, value]) => [`JWT__${key.toUpperCase()}`, String(value)]),
       )
-      const world = await openWorld(profile === 1 ? { profile, environment } : { profile, config: { jwt } })
-      t.teardown(() => world.close())
+      const fixture = await openFixture(profile === 1 ? { profile, environment } : { profile, config: { jwt } })
+      t.teardown(() => fixture.close())
       for (const [side, path] of [
         ['business', '/api/v1/b/x'],
         ['consumer', '/api/v1/c/x'],
       ] as const) {
-        const token = await world.gateway.sides[side].login(undefined, someone())
+        const token = await fixture.gateway.sides[side].login(undefined, someone())
         t.equal(decode(token)[0].alg, 'HS512')
-        t.equal((await world.call({ path, headers: { 'x-token': `Bearer ${token}` } })).status, 200)
-        t.equal((await world.call({ path, token })).json().code, 401, 'Authorization is not the configured header')
-        const expiry = await world.store.sessions.tokenExpiresAt(side === 'business' ? 'BUSINESS' : 'CONSUMER', token)
+        t.equal((await fixture.call({ path, headers: { 'x-token': `Bearer ${token}` } })).status, 200)
+        t.equal((await fixture.call({ path, token })).json().code, 401, 'Authorization is not the configured header')
+        const expiry = await fixture.store.sessions.tokenExpiresAt(side === 'business' ? 'BUSINESS' : 'CONSUMER', token)
         t.ok(Math.abs(expiry! - Date.now() - 100_000) < 5000, 'the record lives for expire_seconds')
       }
     },
@@ -72,11 +72,11 @@ for (const profile of [1, 2] as const) {
 
 t.test('a gateway with another secret or algorithm takes none of the tokens', async t => {
   const environment = { JWT__SECRET_KEY: SECRET }
-  const world = await openWorld({ environment })
-  t.teardown(() => world.close())
-  const other = await openWorld({ environment: { JWT__SECRET_KEY: `${SECRET}!` } })
+  const fixture = await openFixture({ environment })
+  t.teardown(() => fixture.close())
+  const other = await openFixture({ environment: { JWT__SECRET_KEY: `${SECRET}!` } })
   t.teardown(() => other.close())
   const token = await other.gateway.sides.business.login(undefined, someone())
   t.equal((await other.get('/api/v1/b/x', token)).status, 200)
-  t.equal((await world.get('/api/v1/b/x', token)).json().code, 401)
+  t.equal((await fixture.get('/api/v1/b/x', token)).json().code, 401)
 })

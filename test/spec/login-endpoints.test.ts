@@ -2,15 +2,15 @@ import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t from 'tap'
 import { addAccount } from '../../src/account/file/source.ts'
-import { ADMIN, inEveryWorld, openWorld, sm2KeyPath } from '../support/gateway.ts'
+import { ADMIN, openFixture, sm2KeyPath, withEveryStore } from '../support/gateway-fixture.ts'
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-inEveryWorld(t, async (t, world) => {
-  const login = (body: unknown) => world.post('/api/v1/public/b/login', body)
+withEveryStore(t, async (t, fixture) => {
+  const login = (body: unknown) => fixture.post('/api/v1/public/b/login', body)
 
   t.test('GET captcha: a PNG for an <img>, an id, and never the answer', async t => {
-    const answer = await world.get('/api/v1/public/b/captcha')
+    const answer = await fixture.get('/api/v1/public/b/captcha')
     t.equal(answer.status, 200)
     const { code, success, data } = answer.json()
     t.match({ code, success }, { code: 200, success: true })
@@ -23,18 +23,18 @@ inEveryWorld(t, async (t, world) => {
   })
 
   t.test('GET public key: 130 hex digits that begin with 04, at the path of the profile', async t => {
-    const answer = await world.get(sm2KeyPath(world.profile))
+    const answer = await fixture.get(sm2KeyPath(fixture.profile))
     t.match(answer.json(), { code: 200, success: true, data: /^04[0-9a-f]{128}$/ })
-    const older = await world.get('/api/v1/public/b/sm2/public-key')
+    const older = await fixture.get('/api/v1/public/b/sm2/public-key')
     t.equal(older.json().data, answer.json().data, 'clients of profile 2 call the path of profile 1 too')
-    if (world.profile === 1) {
-      const other = (await world.get('/api/v1/public/b/sm2-public-key')).json()
+    if (fixture.profile === 1) {
+      const other = (await fixture.get('/api/v1/public/b/sm2-public-key')).json()
       t.not(other.data, answer.json().data, 'profile 1 has no second path')
     }
   })
 
   t.test('POST login: the whole flow ends in one JWT, which the gate takes', async t => {
-    const answer = await login(await world.credentials())
+    const answer = await login(await fixture.credentials())
     t.equal(answer.status, 200)
     t.match(answer.json(), {
       code: 200,
@@ -42,14 +42,14 @@ inEveryWorld(t, async (t, world) => {
       data: { token: /^[\w-]+\.[\w-]+\.[\w-]+$/, token_name: 'Authorization', expires_in: 2592000 },
     })
     const { token } = answer.json().data
-    t.equal(await world.gateway.sides.business.getLoginIdByToken(token), '1')
-    t.equal((await world.get('/api/v1/sys/anything', token)).status, 200)
+    t.equal(await fixture.gateway.sides.business.getLoginIdByToken(token), '1')
+    t.equal((await fixture.get('/api/v1/sys/anything', token)).status, 200)
     t.equal(answer.headers['cache-control'], 'no-store')
   })
 
   t.test('the record of a login says who and from where', async t => {
-    const body = { ...(await world.credentials()), device_id: 'WEB_PC' }
-    const answer = await world.call({
+    const body = { ...(await fixture.credentials()), device_id: 'WEB_PC' }
+    const answer = await fixture.call({
       method: 'POST',
       path: '/api/v1/public/b/login',
       body,
@@ -58,7 +58,7 @@ inEveryWorld(t, async (t, world) => {
           'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36',
       },
     })
-    const record = await world.store.sessions.find('BUSINESS', answer.json().data.token)
+    const record = await fixture.store.sessions.find('BUSINESS', answer.json().data.token)
     t.match(record, {
       user_id: '1',
       extra: {
@@ -75,49 +75,49 @@ inEveryWorld(t, async (t, world) => {
   })
 
   t.test('captcha_value and captcha_code are both answers, in any case and trimmed', async t => {
-    const { captcha_value, ...rest } = await world.credentials()
+    const { captcha_value, ...rest } = await fixture.credentials()
     t.equal((await login({ ...rest, captcha_code: ` ${captcha_value!.toLowerCase()} ` })).json().code, 200)
-    const { captcha_value: second, ...others } = await world.credentials()
+    const { captcha_value: second, ...others } = await fixture.credentials()
     t.equal((await login({ ...others, captcha_value: second!.toUpperCase() })).json().code, 200)
   })
 
   t.test('a captcha is consumed by its first try, right or wrong', async t => {
-    const body = await world.credentials()
+    const body = await fixture.credentials()
     t.equal((await login({ ...body, captcha_value: '!!!!' })).json().message, 'Wrong captcha')
     t.equal((await login(body)).json().message, 'Captcha expired or invalid')
-    const good = await world.credentials()
+    const good = await fixture.credentials()
     t.equal((await login(good)).json().code, 200)
     t.equal((await login(good)).json().message, 'Captcha expired or invalid')
   })
 
   t.test('processing order: the captcha is judged before the password', async t => {
-    const body = await world.credentials('nobody', 'wrong')
+    const body = await fixture.credentials('nobody', 'wrong')
     t.equal((await login({ ...body, captcha_value: 'x' })).json().message, 'Wrong captcha')
     t.equal((await login({ ...body, captcha_id: '' })).json().message, 'Captcha id or answer missing')
   })
 
   t.test('the password is SM2 C1C3C2 in hex, with or without a leading 04', async t => {
-    const publicKey = (await world.get(sm2KeyPath(world.profile))).json().data
+    const publicKey = (await fixture.get(sm2KeyPath(fixture.profile))).json().data
     const encrypt = (mode: 0 | 1) => sm.sm2.doEncrypt(ADMIN.password, publicKey, mode)
     for (const password of [encrypt(1), `04${encrypt(1)}`, encrypt(1).toUpperCase()]) {
-      t.equal((await login({ ...(await world.credentials()), password })).json().code, 200)
+      t.equal((await login({ ...(await fixture.credentials()), password })).json().code, 200)
     }
-    t.match((await login({ ...(await world.credentials()), password: encrypt(0) })).json(), {
+    t.match((await login({ ...(await fixture.credentials()), password: encrypt(0) })).json(), {
       code: 400,
       message: 'Wrong username or password',
     })
-    t.match((await login({ ...(await world.credentials()), password: ADMIN.password })).json(), {
+    t.match((await login({ ...(await fixture.credentials()), password: ADMIN.password })).json(), {
       code: 400,
       message: 'Wrong username or password',
     })
-    await world.signIn()
+    await fixture.signIn()
   })
 
   t.test('unknown user, wrong password and undecryptable password are one answer', async t => {
     const rows = [
-      await world.credentials('nobody'),
-      await world.credentials(ADMIN.username, 'wrong'),
-      { ...(await world.credentials()), password: 'zz' },
+      await fixture.credentials('nobody'),
+      await fixture.credentials(ADMIN.username, 'wrong'),
+      { ...(await fixture.credentials()), password: 'zz' },
     ]
     const answers = []
     for (const body of rows) {
@@ -127,11 +127,11 @@ inEveryWorld(t, async (t, world) => {
     }
     for (const answer of answers)
       t.same(answer, { status: 200, code: 400, message: 'Wrong username or password', data: null, success: false })
-    await world.signIn()
+    await fixture.signIn()
   })
 
   t.test('every field is a string: other kinds are refused by name', async t => {
-    const body = await world.credentials()
+    const body = await fixture.credentials()
     for (const field of ['captcha_id', 'captcha_value', 'username', 'password', 'device_id']) {
       for (const value of [12, true, ['x'], { a: 1 }]) {
         t.match((await login({ ...body, [field]: value })).json(), {
@@ -147,11 +147,11 @@ inEveryWorld(t, async (t, world) => {
   })
 })
 
-inEveryWorld(
+withEveryStore(
   t,
-  async (t, world) => {
+  async (t, fixture) => {
     const attempt = async (username: string, password: string) =>
-      (await world.post('/api/v1/public/b/login', await world.credentials(username, password))).json()
+      (await fixture.post('/api/v1/public/b/login', await fixture.credentials(username, password))).json()
 
     for (const username of [ADMIN.username, 'nobody']) {
       t.test(
@@ -166,58 +166,58 @@ inEveryWorld(
     }
 
     t.test('the lockout is a disable of the id; untie disable ends it', async t => {
-      t.ok(await world.gateway.sides.business.isDisable('1'))
-      await world.gateway.sides.business.untieDisable('1')
+      t.ok(await fixture.gateway.sides.business.isDisable('1'))
+      await fixture.gateway.sides.business.untieDisable('1')
       t.equal((await attempt(ADMIN.username, ADMIN.password)).code, 200)
     })
 
     t.test('an id disabled otherwise is told so only after the right password', async t => {
-      await world.gateway.sides.business.disable('1', 60)
+      await fixture.gateway.sides.business.disable('1', 60)
       t.equal((await attempt(ADMIN.username, 'wrong')).code, 400)
       t.match(await attempt(ADMIN.username, ADMIN.password), { code: 403, message: 'Account disabled' })
-      await world.gateway.sides.business.untieDisable('1')
+      await fixture.gateway.sides.business.untieDisable('1')
     })
   },
   { config: { login: { lockout: { address_failures: 1000 } } } },
 )
 
-inEveryWorld(
+withEveryStore(
   t,
-  async (t, world) => {
+  async (t, fixture) => {
     t.test('attempts per client address are limited, captchas and logins apart', async t => {
-      for (let i = 0; i < 3; i++) t.equal((await world.get('/api/v1/public/b/captcha')).json().code, 200)
-      const refused = await world.get('/api/v1/public/b/captcha')
+      for (let i = 0; i < 3; i++) t.equal((await fixture.get('/api/v1/public/b/captcha')).json().code, 200)
+      const refused = await fixture.get('/api/v1/public/b/captcha')
       t.match(refused.json(), { code: 429, success: false, message: /^Too many requests, try again in \d+ seconds$/ })
       t.equal(refused.status, 200)
       t.match(refused.headers['retry-after'], /^\d+$/)
       const body = { captcha_id: 'x', captcha_value: 'y', username: 'a', password: 'b' }
-      for (let i = 0; i < 2; i++) t.equal((await world.post('/api/v1/public/b/login', body)).json().code, 400)
-      t.equal((await world.post('/api/v1/public/b/login', body)).json().code, 429)
+      for (let i = 0; i < 2; i++) t.equal((await fixture.post('/api/v1/public/b/login', body)).json().code, 400)
+      t.equal((await fixture.post('/api/v1/public/b/login', body)).json().code, 429)
     })
   },
   { config: { login: { rate_limit: { captcha: 3, login: 2, window: '60s' } } } },
 )
 
 t.test('the C login is served by the gateway when login.consumer is configured', async t => {
-  const world = await openWorld({ config: { login: { consumer: { kind: 'file', path: 'consumers.yaml' } } } })
-  t.teardown(() => world.close())
-  await addAccount(join(world.folder, 'consumers.yaml'), { ...ADMIN, id: '7' })
-  const { id, answer } = await world.captcha('c')
-  const publicKey = (await world.get('/api/v1/public/c/sm2/public-key')).json().data
+  const fixture = await openFixture({ config: { login: { consumer: { kind: 'file', path: 'consumers.yaml' } } } })
+  t.teardown(() => fixture.close())
+  await addAccount(join(fixture.folder, 'consumers.yaml'), { ...ADMIN, id: '7' })
+  const { id, answer } = await fixture.captcha('c')
+  const publicKey = (await fixture.get('/api/v1/public/c/sm2/public-key')).json().data
   const body = {
     captcha_id: id,
     captcha_value: answer,
     username: ADMIN.username,
     password: sm.sm2.doEncrypt(ADMIN.password, publicKey, 1),
   }
-  const { data } = (await world.post('/api/v1/public/c/login', body)).json()
-  t.equal((await world.get('/api/v1/c/x', data.token)).status, 200)
-  t.equal((await world.get('/api/v1/b/x', data.token)).json().code, 401)
+  const { data } = (await fixture.post('/api/v1/public/c/login', body)).json()
+  t.equal((await fixture.get('/api/v1/c/x', data.token)).status, 200)
+  t.equal((await fixture.get('/api/v1/b/x', data.token)).json().code, 401)
 })
 
 t.test('without login.consumer a public C path belongs to the upstreams', async t => {
-  const world = await openWorld()
-  t.teardown(() => world.close())
-  await world.get('/api/v1/public/c/login')
-  t.match(world.upstream.requests.at(-1), { url: '/api/v1/public/c/login' })
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  await fixture.get('/api/v1/public/c/login')
+  t.match(fixture.upstream.requests.at(-1), { url: '/api/v1/public/c/login' })
 })

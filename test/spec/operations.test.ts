@@ -1,14 +1,14 @@
 import t from 'tap'
 import { business } from '../../src/index.ts'
-import { inEveryWorld, openWorld, someone } from '../support/gateway.ts'
+import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 const NOBODY = 'aa.bb.cc'
 
-inEveryWorld(t, async (t, world) => {
+withEveryStore(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
-    const operations = world.gateway.sides[side]
-    const operate = (operation: string, body?: unknown) => world.operate(side, operation, body)
+    const operations = fixture.gateway.sides[side]
+    const operate = (operation: string, body?: unknown) => fixture.operate(side, operation, body)
 
     t.test(`${side}: the operations of the table, in process`, async t => {
       const user = someone()
@@ -50,7 +50,7 @@ inEveryWorld(t, async (t, world) => {
     })
 
     t.test(`${side}: the ten further operations are there in profile 2 only`, async t => {
-      if (world.profile === 1) {
+      if (fixture.profile === 1) {
         t.equal(operations.getTokenInfo, undefined)
         t.equal((await operate('get-token-info', { token: NOBODY })).code, 404)
         return
@@ -82,7 +82,7 @@ inEveryWorld(t, async (t, world) => {
     })
 
     t.test(`${side}: the ten further operations over the internal listener in profile 2`, async t => {
-      if (world.profile === 1) return
+      if (fixture.profile === 1) return
       const user = someone()
       const { token } = (await operate('login', { user_id: user, extra: { nickname: 'N' } })).data
       t.same((await operate('get-login-id-default-null', { token: NOBODY })).data, { user_id: null })
@@ -113,16 +113,16 @@ inEveryWorld(t, async (t, world) => {
   t.test('the B side offers its operations as functions, the C side as an instance', async t => {
     const user = someone()
     const token = await business.login(undefined, user)
-    t.equal(await world.gateway.sides.business.getLoginId(asRequest(token)), user)
-    t.equal(await world.gateway.sides.consumer.getLoginId(asRequest(token)), '')
+    t.equal(await fixture.gateway.sides.business.getLoginId(asRequest(token)), user)
+    t.equal(await fixture.gateway.sides.consumer.getLoginId(asRequest(token)), '')
     await business.kickout(user)
     t.notOk(await business.isLogin(asRequest(token)))
   })
 })
 
 t.test('inputs that cannot be meant are refused by name and do nothing', async t => {
-  const world = await openWorld({ profile: 2 })
-  t.teardown(() => world.close())
+  const fixture = await openFixture({ profile: 2 })
+  t.teardown(() => fixture.close())
   const rows: [operation: string, body: unknown, field: string][] = [
     ['login', {}, 'user_id'],
     ['login', '{"user_id":12345678901234567890}', 'user_id'],
@@ -148,7 +148,7 @@ t.test('inputs that cannot be meant are refused by name and do nothing', async t
     ['login', '"x"', 'body'],
   ]
   for (const [operation, body, field] of rows) {
-    t.match(await world.operate('business', operation, body), {
+    t.match(await fixture.operate('business', operation, body), {
       code: 400,
       success: false,
       data: null,
@@ -158,15 +158,15 @@ t.test('inputs that cannot be meant are refused by name and do nothing', async t
 })
 
 t.test('an extra named __proto__ is data, never a prototype', async t => {
-  const world = await openWorld({ profile: 2 })
-  t.teardown(() => world.close())
-  const { data } = await world.operate(
+  const fixture = await openFixture({ profile: 2 })
+  t.teardown(() => fixture.close())
+  const { data } = await fixture.operate(
     'consumer',
     'login',
     '{"user_id":"x","extra":{"__proto__":{"admin":true},"a":1}}',
   )
-  t.same((await world.operate('consumer', 'get-extra', { token: data.token, name: '__proto__' })).data, {
+  t.same((await fixture.operate('consumer', 'get-extra', { token: data.token, name: '__proto__' })).data, {
     value: { admin: true },
   })
-  t.same((await world.operate('consumer', 'get-extra', { token: data.token, name: 'admin' })).data, { value: null })
+  t.same((await fixture.operate('consumer', 'get-extra', { token: data.token, name: 'admin' })).data, { value: null })
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { redisAvailable } from '../store/redis-server.ts'
-import { openWorld, someone } from '../support/gateway.ts'
+import { openFixture, someone } from '../support/gateway-fixture.ts'
+import { redisAvailable } from '../support/redis-server.ts'
 
 /* The key and value shapes of the specification, literally, as another program sees them in Redis. */
 
@@ -8,9 +8,9 @@ const skip = redisAvailable() ? false : 'LEFT OUT: no redis-server on PATH and n
 
 for (const profile of [1, 2] as const) {
   t.test(`profile ${profile}: what other programs see in Redis`, { skip }, async t => {
-    const world = await openWorld({ profile, store: 'redis' })
-    t.teardown(() => world.close())
-    const cli = (...args: string[]) => world.redis!.cli(...args)
+    const fixture = await openFixture({ profile, store: 'redis' })
+    t.teardown(() => fixture.close())
+    const cli = (...args: string[]) => fixture.redis!.cli(...args)
 
     for (const [side, type, path] of [
       ['business', 'BUSINESS', '/api/v1/b/x'],
@@ -18,7 +18,7 @@ for (const profile of [1, 2] as const) {
     ] as const) {
       t.test(`session token record: svc:auth:${type}:token:<token> holds the specified JSON`, async t => {
         const user = someone()
-        const token = await world.gateway.sides[side].login(undefined, user, { role: 'r', nickname: 'N' })
+        const token = await fixture.gateway.sides[side].login(undefined, user, { role: 'r', nickname: 'N' })
         const value = JSON.parse(await cli('GET', `svc:auth:${type}:token:${token}`))
         t.same(Object.keys(value), ['user_id', 'type', 'created_at', 'extra'])
         t.match(value, { user_id: user, type, created_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ })
@@ -31,7 +31,7 @@ for (const profile of [1, 2] as const) {
         `user session set: svc:auth:${type}:session:<user_id> holds the user's tokens as long as they live`,
         async t => {
           const user = someone()
-          const token = await world.gateway.sides[side].login(undefined, user)
+          const token = await fixture.gateway.sides[side].login(undefined, user)
           t.equal((await cli('TYPE', `svc:auth:${type}:session:${user}`)).trim(), 'set')
           t.same((await cli('SMEMBERS', `svc:auth:${type}:session:${user}`)).trim().split('\n'), [token])
           const ttl = Number(await cli('PTTL', `svc:auth:${type}:session:${user}`))
@@ -41,7 +41,7 @@ for (const profile of [1, 2] as const) {
 
       t.test(`disable record: a key of its own beside token and session, ${type}`, async t => {
         const user = someone()
-        await world.gateway.sides[side].disable(user, 100)
+        await fixture.gateway.sides[side].disable(user, 100)
         t.equal((await cli('GET', `svc:auth:${type}:disable:${user}`)).trim(), '1')
         t.ok(Number(await cli('TTL', `svc:auth:${type}:disable:${user}`)) > 95)
       })
@@ -49,33 +49,33 @@ for (const profile of [1, 2] as const) {
       t.test(`a record that another program wrote authenticates, is listed and is kicked out, ${type}`, async t => {
         const user = someone()
         // The other program shares the secret: it signs a token of its own and writes the record and the set.
-        const token = await world.gateway.sides[side].login(undefined, someone())
+        const token = await fixture.gateway.sides[side].login(undefined, someone())
         const record = { user_id: user, type, created_at: '2026-01-02T03:04:05+08:00', extra: { nickname: 'Other' } }
         await cli('SET', `svc:auth:${type}:token:${token}`, JSON.stringify(record), 'EX', '1000')
         await cli('SADD', `svc:auth:${type}:session:${user}`, token)
-        const served = await world.get(path, token)
+        const served = await fixture.get(path, token)
         t.equal(served.status, 200)
-        t.equal(world.upstream.requests.at(-1)!.headers['x-login-id'], user)
+        t.equal(fixture.upstream.requests.at(-1)!.headers['x-login-id'], user)
         t.same(
-          (await world.store.sessions.tokens(type, user)).map(entry => entry.token),
+          (await fixture.store.sessions.tokens(type, user)).map(entry => entry.token),
           [token],
         )
-        await world.gateway.sides[side].kickout(user)
-        t.equal((await world.get(path, token)).json().code, 401)
+        await fixture.gateway.sides[side].kickout(user)
+        t.equal((await fixture.get(path, token)).json().code, 401)
         t.equal((await cli('EXISTS', `svc:auth:${type}:token:${token}`)).trim(), '0')
       })
     }
 
     t.test('the captcha answer: svc:auth:BUSINESS:captcha:<id>, gone after the first try', async t => {
-      const { captcha_id } = (await world.get('/api/v1/public/b/captcha')).json().data
+      const { captcha_id } = (await fixture.get('/api/v1/public/b/captcha')).json().data
       t.match((await cli('GET', `svc:auth:BUSINESS:captcha:${captcha_id}`)).trim(), /^[A-Za-z0-9]{4}$/)
       t.ok(Number(await cli('TTL', `svc:auth:BUSINESS:captcha:${captcha_id}`)) > 290)
-      await world.post('/api/v1/public/b/login', { captcha_id, captcha_value: '!', username: 'x', password: 'y' })
+      await fixture.post('/api/v1/public/b/login', { captcha_id, captcha_value: '!', username: 'x', password: 'y' })
       t.equal((await cli('EXISTS', `svc:auth:BUSINESS:captcha:${captcha_id}`)).trim(), '0')
     })
 
     t.test('no key without a lifetime', async t => {
-      await world.signIn()
+      await fixture.signIn()
       for (const key of (await cli('KEYS', '*')).trim().split('\n'))
         t.ok(Number(await cli('TTL', key)) > 0, key.slice(0, 40))
     })
@@ -83,9 +83,9 @@ for (const profile of [1, 2] as const) {
 }
 
 t.test('the prefix is configurable, to share a Redis with programs that use another', { skip }, async t => {
-  const world = await openWorld({ store: 'redis', environment: { STORE__PREFIX: 'hei:auth' } })
-  t.teardown(() => world.close())
-  const token = await world.gateway.sides.business.login(undefined, 'u1')
-  t.equal((await world.redis!.cli('EXISTS', `hei:auth:BUSINESS:token:${token}`)).trim(), '1')
-  t.same(await world.redis!.cli('KEYS', 'svc:*').then(keys => keys.trim()), '')
+  const fixture = await openFixture({ store: 'redis', environment: { STORE__PREFIX: 'hei:auth' } })
+  t.teardown(() => fixture.close())
+  const token = await fixture.gateway.sides.business.login(undefined, 'u1')
+  t.equal((await fixture.redis!.cli('EXISTS', `hei:auth:BUSINESS:token:${token}`)).trim(), '1')
+  t.same(await fixture.redis!.cli('KEYS', 'svc:*').then(keys => keys.trim()), '')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 /* The endpoints of both sides, in the forms that the clients in use send and read; ours beside them. */
 
@@ -14,17 +14,17 @@ const SIDES = [
 ] as const
 
 /** A B-side session with these permissions. */
-const officer = (world: World, ...permissions: string[]) =>
-  world.gateway.sides.business.login(undefined, someone(), { permissions })
+const officer = (fixture: Fixture, ...permissions: string[]) =>
+  fixture.gateway.sides.business.login(undefined, someone(), { permissions })
 
-inEveryWorld(
+withEveryStore(
   t,
-  async (t, world) => {
-    const admin = await world.signIn()
+  async (t, fixture) => {
+    const admin = await fixture.signIn()
 
     for (const [side, type, base] of SIDES) {
-      const operations = world.gateway.sides[side]
-      const other = world.gateway.sides[side === 'business' ? 'consumer' : 'business']
+      const operations = fixture.gateway.sides[side]
+      const other = fixture.gateway.sides[side === 'business' ? 'consumer' : 'business']
 
       t.test(`GET ${base}/page: a page of online users, the newest login first, key by key`, async t => {
         // Logins are in the order of their seconds.
@@ -42,7 +42,7 @@ inEveryWorld(
         }
         await operations.login(undefined, user, extra)
         const second = await operations.login(undefined, user, extra)
-        const { data } = (await world.get(`${base}/page?current=1&size=10&keyword=`, admin)).json()
+        const { data } = (await fixture.get(`${base}/page?current=1&size=10&keyword=`, admin)).json()
         t.same(Object.keys(data), ['records', 'total', 'page', 'size', 'pages'])
         t.match(data, { page: 1, size: 10 })
         t.equal(data.pages, Math.ceil(data.total / 10))
@@ -63,10 +63,10 @@ inEveryWorld(
         t.ok(record.session_timeout_seconds > 2_591_000 && record.session_timeout_seconds <= 2_592_000)
         t.equal(Object.keys(record).length, 12)
         await operations.kickoutToken(user, second)
-        const [after] = (await world.get(`${base}/page?size=1`, admin)).json().data.records
+        const [after] = (await fixture.get(`${base}/page?size=1`, admin)).json().data.records
         t.match(after, { user_id: user, token_count: 1 }, 'live tokens are counted')
         await operations.kickout(user)
-        t.notMatch((await world.get(`${base}/page`, admin)).text, user)
+        t.notMatch((await fixture.get(`${base}/page`, admin)).text, user)
       })
 
       t.test(`GET ${base}/page: keyword finds a user id exactly, or part of a username or nickname`, async t => {
@@ -74,7 +74,7 @@ inEveryWorld(
         const user = `id.${mark}`
         await operations.login(undefined, user, { username: `Anna-${mark}-X`, nickname: `小${mark}明` })
         const find = async (keyword: string) =>
-          (await world.get(`${base}/page?keyword=${encodeURIComponent(keyword)}`, admin))
+          (await fixture.get(`${base}/page?keyword=${encodeURIComponent(keyword)}`, admin))
             .json()
             .data.records.map((record: { user_id: string }) => record.user_id)
         for (const keyword of [user, `anna-${mark}`, `${mark}-x`.toUpperCase(), `小${mark}`, `${mark}明`]) {
@@ -88,7 +88,7 @@ inEveryWorld(
         const mark = someone()
         for (let i = 0; i < 5; i++) await operations.login(undefined, `${mark}${i}`, { username: `${mark}-${i}` })
         const page = async (query: string) =>
-          (await world.get(`${base}/page?keyword=${mark}&${query}`, admin)).json().data
+          (await fixture.get(`${base}/page?keyword=${mark}&${query}`, admin)).json().data
         t.match(await page('current=1&size=2'), { total: 5, pages: 3, page: 1, size: 2, records: { length: 2 } })
         t.match(await page('page=3&size=2'), { total: 5, pages: 3, page: 3, records: { length: 1 } })
         const all = [
@@ -99,12 +99,12 @@ inEveryWorld(
         t.equal(new Set(all.map((record: { user_id: string }) => record.user_id)).size, 5)
         t.match(await page('current=9&size=2'), { total: 5, records: { length: 0 } })
         for (const query of ['current=0', 'current=x', 'size=101', 'size=0', 'size=-1', 'size=1.5', 'size=1&size=2']) {
-          t.match((await world.get(`${base}/page?${query}`, admin)).json(), { code: 400, success: false }, query)
+          t.match((await fixture.get(`${base}/page?${query}`, admin)).json(), { code: 400, success: false }, query)
         }
       })
 
       t.test(`GET ${base}/analysis: counts that follow what happens`, async t => {
-        const analysis = async () => (await world.get(`${base}/analysis`, admin)).json().data
+        const analysis = async () => (await fixture.get(`${base}/analysis`, admin)).json().data
         const before = await analysis()
         t.same(Object.keys(before), [
           'total_count',
@@ -133,7 +133,7 @@ inEveryWorld(
       })
 
       t.test(`GET ${base}/chart-data: logins of seven days and live tokens of both sides`, async t => {
-        const { data } = (await world.get(`${base}/chart-data`, admin)).json()
+        const { data } = (await fixture.get(`${base}/chart-data`, admin)).json()
         const { days, series } = data.bar_chart
         t.equal(days.length, 7)
         t.equal(days.at(-1), new Date().toISOString().slice(0, 10))
@@ -149,7 +149,7 @@ inEveryWorld(
           pie.map(({ category }: { category: string }) => category),
           ['BUSINESS', 'CONSUMER'],
         )
-        const proportion = (await world.get(`${base}/analysis`, admin)).json().data.proportion_of_b_and_c
+        const proportion = (await fixture.get(`${base}/analysis`, admin)).json().data.proportion_of_b_and_c
         t.equal(pie.map(({ total }: { total: number }) => total).join('/'), proportion)
       })
 
@@ -157,7 +157,7 @@ inEveryWorld(
         const user = someone()
         const tokens = [await operations.login(undefined, user), await operations.login(undefined, user)]
         const elsewhere = await other.login(undefined, user)
-        t.match((await world.post(`${base}/exit`, { user_id: user }, admin)).json(), {
+        t.match((await fixture.post(`${base}/exit`, { user_id: user }, admin)).json(), {
           code: 200,
           success: true,
           data: null,
@@ -165,14 +165,14 @@ inEveryWorld(
         for (const token of tokens) t.equal(await operations.getLoginIdByToken(token), '')
         t.equal(await other.getLoginIdByToken(elsewhere), user)
         for (const body of [{}, { user_id: 12 }, { user_id: '' }, [], 'x']) {
-          t.match((await world.post(`${base}/exit`, body, admin)).json(), { code: 400, success: false })
+          t.match((await fixture.post(`${base}/exit`, body, admin)).json(), { code: 400, success: false })
         }
       })
 
       t.test(`GET ${base}/tokens: a user's tokens, raw for who may see them`, async t => {
         const user = someone()
         const first = await operations.login(undefined, user, { device_type: 'Chrome', device_id: 'WEB_PC' })
-        const { data } = (await world.get(`${base}/tokens?user_id=${user}`, admin)).json()
+        const { data } = (await fixture.get(`${base}/tokens?user_id=${user}`, admin)).json()
         t.equal(data.length, 1)
         t.same(Object.keys(data[0]), ['token', 'created_at', 'timeout', 'timeout_seconds', 'device_type', 'device_id'])
         t.match(data[0], {
@@ -183,41 +183,43 @@ inEveryWorld(
           device_id: 'WEB_PC',
         })
         t.ok(data[0].timeout_seconds > 2_591_000)
-        t.same((await world.get(`${base}/tokens?user_id=${someone()}`, admin)).json().data, [])
-        t.match((await world.get(`${base}/tokens`, admin)).json(), { code: 400, message: /^user_id: / })
+        t.same((await fixture.get(`${base}/tokens?user_id=${someone()}`, admin)).json().data, [])
+        t.match((await fixture.get(`${base}/tokens`, admin)).json(), { code: 400, message: /^user_id: / })
       })
 
       t.test(`GET ${base}/tokens: a handle for everybody else, and exit-token takes either`, async t => {
         const user = someone()
         const first = await operations.login(undefined, user)
         const second = await operations.login(undefined, user)
-        const clerk = await officer(world, 'sys:session:page', 'sys:session:exit')
-        const seen = await world.get(`${base}/tokens?user_id=${user}`, clerk)
+        const clerk = await officer(fixture, 'sys:session:page', 'sys:session:exit')
+        const seen = await fixture.get(`${base}/tokens?user_id=${user}`, clerk)
         t.notMatch(seen.text, first)
         const [handle] = seen.json().data.map(({ token }: { token: string }) => token)
-        t.equal((await world.get('/api/v1/b/x', handle)).json().code, 401, 'a handle is no token')
-        t.match((await world.post(`${base}/exit-token`, { user_id: user, token: handle }, clerk)).json(), {
+        t.equal((await fixture.get('/api/v1/b/x', handle)).json().code, 401, 'a handle is no token')
+        t.match((await fixture.post(`${base}/exit-token`, { user_id: user, token: handle }, clerk)).json(), {
           code: 200,
           data: null,
         })
-        t.match((await world.post(`${base}/exit-token`, { user_id: user, token: first }, clerk)).json(), { code: 200 })
+        t.match((await fixture.post(`${base}/exit-token`, { user_id: user, token: first }, clerk)).json(), {
+          code: 200,
+        })
         for (const token of [first, second]) t.equal(await operations.getLoginIdByToken(token), '')
       })
 
       t.test(`POST ${base}/exit-token: of somebody else's token changes nothing and says so`, async t => {
         const token = await operations.login(undefined, someone())
         const refused = { code: 400, success: false, message: 'Not a live token of this user' }
-        t.match((await world.post(`${base}/exit-token`, { user_id: someone(), token }, admin)).json(), refused)
+        t.match((await fixture.post(`${base}/exit-token`, { user_id: someone(), token }, admin)).json(), refused)
         t.not(await operations.getLoginIdByToken(token), '')
       })
 
       t.test(`POST ${base}/disable and untie-disable: bar a login id for a time, and let it in again`, async t => {
         const user = someone()
         const token = await operations.login(undefined, user)
-        const state = async () => (await world.get(`${base}/disabled?user_id=${user}`, admin)).json().data
+        const state = async () => (await fixture.get(`${base}/disabled?user_id=${user}`, admin)).json().data
         t.same(await state(), { is_disable: false, disable_time: -1 })
         const done = { code: 200, success: true, data: null }
-        t.match((await world.post(`${base}/disable`, { user_id: user, seconds: 600 }, admin)).json(), done)
+        t.match((await fixture.post(`${base}/disable`, { user_id: user, seconds: 600 }, admin)).json(), done)
         const barred = await state()
         t.same(Object.keys(barred), ['is_disable', 'disable_time'])
         t.equal(barred.is_disable, true)
@@ -226,7 +228,7 @@ inEveryWorld(
         t.equal(await operations.getLoginIdByToken(token), user, 'sessions that exist stay')
         t.ok(await other.login(undefined, user), 'the other side knows nothing of it')
         for (let twice = 0; twice < 2; twice++)
-          t.match((await world.post(`${base}/untie-disable`, { user_id: user }, admin)).json(), done)
+          t.match((await fixture.post(`${base}/untie-disable`, { user_id: user }, admin)).json(), done)
         t.same(await state(), { is_disable: false, disable_time: -1 })
         t.ok(await operations.login(undefined, user))
       })
@@ -243,11 +245,11 @@ inEveryWorld(
           [{ user_id: 'a b', seconds: 60 }, 'user_id'],
           [[], 'body'],
         ] as const) {
-          const answer = await world.post(`${base}/disable`, body, admin)
+          const answer = await fixture.post(`${base}/disable`, body, admin)
           t.match(answer.json(), { code: 400, message: new RegExp(`^${field}: `) }, JSON.stringify(body))
         }
-        t.match((await world.post(`${base}/untie-disable`, {}, admin)).json(), { code: 400, message: /^user_id: / })
-        t.match((await world.get(`${base}/disabled`, admin)).json(), { code: 400, message: /^user_id: / })
+        t.match((await fixture.post(`${base}/untie-disable`, {}, admin)).json(), { code: 400, message: /^user_id: / })
+        t.match((await fixture.get(`${base}/disabled`, admin)).json(), { code: 400, message: /^user_id: / })
       })
 
       t.test(`${base}: the permissions of each call`, async t => {
@@ -264,14 +266,14 @@ inEveryWorld(
           [disable, 'POST', 'untie-disable', { user_id: user }],
           [disable, 'GET', `disabled?user_id=${user}`],
         ]
-        const nobody = await officer(world)
-        const watcher = await officer(world, page)
-        const warden = await officer(world, disable)
-        const operator = await world.gateway.sides.business.login(undefined, someone(), { roles: ['operator'] })
-        const consumer = await world.gateway.sides.consumer.login(undefined, someone(), { roles: ['SUPER_ADMIN'] })
+        const nobody = await officer(fixture)
+        const watcher = await officer(fixture, page)
+        const warden = await officer(fixture, disable)
+        const operator = await fixture.gateway.sides.business.login(undefined, someone(), { roles: ['operator'] })
+        const consumer = await fixture.gateway.sides.consumer.login(undefined, someone(), { roles: ['SUPER_ADMIN'] })
         for (const [needed, method, path, body] of calls) {
           const ask = (token?: string) =>
-            world.call({ method, path: `${base}/${path}`, body, ...(token !== undefined && { token }) })
+            fixture.call({ method, path: `${base}/${path}`, body, ...(token !== undefined && { token }) })
           const refused = await ask(nobody)
           t.equal(refused.status, 403, path)
           t.match(refused.json(), { code: 403, success: false, message: `Missing permission: ['${needed}']` })
@@ -287,24 +289,24 @@ inEveryWorld(
     t.test('GET /api/v1/sys/session/current: who asks, and which of these permissions they hold', async t => {
       const current = '/api/v1/sys/session/current'
       const all = ['sys:session:page', 'sys:session:exit', 'sys:session:disable', 'sys:session:token']
-      t.match((await world.get(current, admin)).json().data, {
+      t.match((await fixture.get(current, admin)).json().data, {
         user_id: '1',
         username: 'admin',
         nickname: 'Admin',
         permissions: all,
       })
       const user_id = someone()
-      const clerk = await world.gateway.sides.business.login(undefined, user_id, { roles: ['operator'] })
-      t.same((await world.get(current, clerk)).json().data, {
+      const clerk = await fixture.gateway.sides.business.login(undefined, user_id, { roles: ['operator'] })
+      t.same((await fixture.get(current, clerk)).json().data, {
         user_id,
         username: null,
         nickname: null,
         permissions: ['sys:session:page'],
       })
-      t.same((await world.get(current, await officer(world))).json().data.permissions, [])
-      const consumer = await world.gateway.sides.consumer.login(undefined, someone(), { roles: ['SUPER_ADMIN'] })
-      t.equal((await world.get(current, consumer)).json().code, 401)
-      t.equal((await world.get(current)).json().code, 401)
+      t.same((await fixture.get(current, await officer(fixture))).json().data.permissions, [])
+      const consumer = await fixture.gateway.sides.consumer.login(undefined, someone(), { roles: ['SUPER_ADMIN'] })
+      t.equal((await fixture.get(current, consumer)).json().code, 401)
+      t.equal((await fixture.get(current)).json().code, 401)
     })
   },
   MINE,
@@ -317,17 +319,20 @@ t.test('profile 1 serves session administration, profile 2 when it is switched o
     [2, undefined, false],
     [2, 'on', true],
   ] as const) {
-    const world = await openWorld({ profile, config: setting === undefined ? {} : { session_administration: setting } })
-    const answer = await world.get('/api/v1/sys/session/page', await world.signIn())
+    const fixture = await openFixture({
+      profile,
+      config: setting === undefined ? {} : { session_administration: setting },
+    })
+    const answer = await fixture.get('/api/v1/sys/session/page', await fixture.signIn())
     t.equal(answer.json().data?.records !== undefined, served, `profile ${profile}, ${setting}`)
-    await world.close()
+    await fixture.close()
   }
 })
 
 t.test('in zh-CN the timeouts read as the clients expect', async t => {
-  const world = await openWorld({ config: { locale: 'zh-CN' } })
-  t.teardown(() => world.close())
-  const admin = await world.signIn()
-  const [record] = (await world.get('/api/v1/sys/session/page', admin)).json().data.records
+  const fixture = await openFixture({ config: { locale: 'zh-CN' } })
+  t.teardown(() => fixture.close())
+  const admin = await fixture.signIn()
+  const [record] = (await fixture.get('/api/v1/sys/session/page', admin)).json().data.records
   t.match(record.session_timeout, /^剩余 (30天 0|29天 23)小时$/)
 })

@@ -1,29 +1,29 @@
 import t from 'tap'
-import { inEveryWorld, openWorld, someone, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 const PATHS = { business: '/api/v1/b/x', consumer: '/api/v1/c/x' } as const
 const TYPES = { business: 'BUSINESS', consumer: 'CONSUMER' } as const
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
-async function isServed(world: World, side: 'business' | 'consumer', token: string): Promise<boolean> {
-  const answer = await world.get(PATHS[side], token)
+async function isServed(fixture: Fixture, side: 'business' | 'consumer', token: string): Promise<boolean> {
+  const answer = await fixture.get(PATHS[side], token)
   if (answer.status !== 200) throw new Error(`unexpected status ${answer.status}: ${answer.text}`)
   return answer.json().code !== 401
 }
 
-inEveryWorld(t, async (t, world) => {
+withEveryStore(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
-    const operations = world.gateway.sides[side]
+    const operations = fixture.gateway.sides[side]
 
     t.test(`${side}: login makes a token active: record stored, token in the user's set, JWT returned`, async t => {
       const user = someone()
       const token = await operations.login(undefined, user, { nickname: 'N', role: 'r' })
-      t.ok(await isServed(world, side, token))
-      const record = await world.store.sessions.find(TYPES[side], token)
+      t.ok(await isServed(fixture, side, token))
+      const record = await fixture.store.sessions.find(TYPES[side], token)
       t.match(record, { user_id: user, type: TYPES[side], extra: { nickname: 'N', role: 'r' } })
       t.match(record!.created_at, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
       t.same(
-        (await world.store.sessions.tokens(TYPES[side], user)).map(entry => entry.token),
+        (await fixture.store.sessions.tokens(TYPES[side], user)).map(entry => entry.token),
         [token],
       )
     })
@@ -33,10 +33,10 @@ inEveryWorld(t, async (t, world) => {
       const token = await operations.login(undefined, user)
       const other = await operations.login(undefined, user)
       t.ok(await operations.logout(asRequest(token)))
-      t.notOk(await isServed(world, side, token))
-      t.ok(await isServed(world, side, other))
+      t.notOk(await isServed(fixture, side, token))
+      t.ok(await isServed(fixture, side, other))
       t.same(
-        (await world.store.sessions.tokens(TYPES[side], user)).map(entry => entry.token),
+        (await fixture.store.sessions.tokens(TYPES[side], user)).map(entry => entry.token),
         [other],
       )
       t.notOk(await operations.logout(asRequest(token)), 'a second time there is nothing to end')
@@ -45,13 +45,13 @@ inEveryWorld(t, async (t, world) => {
     t.test(`${side}: the logout route ends the session of its caller`, async t => {
       const token = await operations.login(undefined, someone())
       const path = `/api/v1/${side === 'business' ? 'b' : 'c'}/logout`
-      t.match((await world.post(path, undefined, token)).json(), {
+      t.match((await fixture.post(path, undefined, token)).json(), {
         code: 200,
         success: true,
         data: { message: 'Logged out' },
       })
-      t.notOk(await isServed(world, side, token))
-      t.equal((await world.post(path, undefined, token)).json().code, 401)
+      t.notOk(await isServed(fixture, side, token))
+      t.equal((await fixture.post(path, undefined, token)).json().code, 401)
     })
 
     t.test(`${side}: kickout of a user ends every token of that user and nobody else's`, async t => {
@@ -59,10 +59,10 @@ inEveryWorld(t, async (t, world) => {
       const tokens = [await operations.login(undefined, user), await operations.login(undefined, user)]
       const bystander = await operations.login(undefined, someone())
       await operations.kickout(user)
-      for (const token of tokens) t.notOk(await isServed(world, side, token))
-      t.ok(await isServed(world, side, bystander))
-      t.same(await world.store.sessions.tokens(TYPES[side], user), [])
-      t.ok(await isServed(world, side, await operations.login(undefined, user)), 'a later login lives')
+      for (const token of tokens) t.notOk(await isServed(fixture, side, token))
+      t.ok(await isServed(fixture, side, bystander))
+      t.same(await fixture.store.sessions.tokens(TYPES[side], user), [])
+      t.ok(await isServed(fixture, side, await operations.login(undefined, user)), 'a later login lives')
     })
 
     t.test(`${side}: kickout of one token ends that token only`, async t => {
@@ -70,15 +70,18 @@ inEveryWorld(t, async (t, world) => {
       const token = await operations.login(undefined, user)
       const other = await operations.login(undefined, user)
       t.ok(await operations.kickoutToken(user, token))
-      t.notOk(await isServed(world, side, token))
-      t.ok(await isServed(world, side, other))
+      t.notOk(await isServed(fixture, side, token))
+      t.ok(await isServed(fixture, side, other))
     })
 
     t.test(`${side}: kickout of a token of somebody else changes nothing and says so`, async t => {
       const token = await operations.login(undefined, someone())
       t.notOk(await operations.kickoutToken(someone(), token))
-      t.ok(await isServed(world, side, token))
-      t.match(await world.operate(side, 'kickout-token', { user_id: someone(), token }), { code: 400, success: false })
+      t.ok(await isServed(fixture, side, token))
+      t.match(await fixture.operate(side, 'kickout-token', { user_id: someone(), token }), {
+        code: 400,
+        success: false,
+      })
     })
 
     t.test(
@@ -86,15 +89,15 @@ inEveryWorld(t, async (t, world) => {
       async t => {
         const user = someone()
         const token = await operations.login(undefined, user)
-        const left = async () => (await world.store.sessions.tokenExpiresAt(TYPES[side], token))! - Date.now()
-        const sessionLeft = async () => (await world.store.sessions.sessionExpiresAt(TYPES[side], user))! - Date.now()
+        const left = async () => (await fixture.store.sessions.tokenExpiresAt(TYPES[side], token))! - Date.now()
+        const sessionLeft = async () => (await fixture.store.sessions.sessionExpiresAt(TYPES[side], user))! - Date.now()
         t.ok(await operations.renewTimeout(asRequest(token), 50))
         t.ok(Math.abs((await left()) - 50_000) < 5000)
         t.ok(Math.abs((await sessionLeft()) - 50_000) < 5000)
         t.ok(await operations.renewTimeout(asRequest(token)))
         t.ok(Math.abs((await left()) - 2_592_000_000) < 5000)
         t.ok((await sessionLeft()) >= (await left()) - 1000)
-        t.ok(await isServed(world, side, token))
+        t.ok(await isServed(fixture, side, token))
       },
     )
 
@@ -103,46 +106,46 @@ inEveryWorld(t, async (t, world) => {
       const token = await operations.login(undefined, user)
       await operations.kickout(user)
       t.notOk(await operations.renewTimeout(asRequest(token), 50))
-      t.notOk(await isServed(world, side, token))
-      t.match(await world.operate(side, 'renew-timeout', { token, seconds: 50 }), { code: 401, success: false })
+      t.notOk(await isServed(fixture, side, token))
+      t.match(await fixture.operate(side, 'renew-timeout', { token, seconds: 50 }), { code: 401, success: false })
     })
 
     t.test(`${side}: a session whose lifetime elapsed is invalid`, async t => {
       const token = await operations.login(undefined, someone())
       await operations.renewTimeout(asRequest(token), 1)
-      t.ok(await isServed(world, side, token))
+      t.ok(await isServed(fixture, side, token))
       await new Promise(resolve => setTimeout(resolve, 1100))
-      t.notOk(await isServed(world, side, token))
+      t.notOk(await isServed(fixture, side, token))
     })
   }
 
   t.test('logout with a login id is a kickout in profile 2, and no part of profile 1', async t => {
     const user = someone()
-    const mine = await world.gateway.sides.consumer.login(undefined, someone())
+    const mine = await fixture.gateway.sides.consumer.login(undefined, someone())
     const tokens = [
-      await world.gateway.sides.consumer.login(undefined, user),
-      await world.gateway.sides.consumer.login(undefined, user),
+      await fixture.gateway.sides.consumer.login(undefined, user),
+      await fixture.gateway.sides.consumer.login(undefined, user),
     ]
-    await world.gateway.sides.consumer.logout(asRequest(mine), user)
-    for (const token of tokens) t.equal(await isServed(world, 'consumer', token), world.profile === 1)
-    t.equal(await isServed(world, 'consumer', mine), world.profile === 2)
+    await fixture.gateway.sides.consumer.logout(asRequest(mine), user)
+    for (const token of tokens) t.equal(await isServed(fixture, 'consumer', token), fixture.profile === 1)
+    t.equal(await isServed(fixture, 'consumer', mine), fixture.profile === 2)
   })
 
   t.test('deleting the record by any means invalidates the token at once', async t => {
     const user = someone()
-    const token = await world.gateway.sides.business.login(undefined, user)
-    t.ok(await isServed(world, 'business', token))
-    if (world.redis === null) await world.store.sessions.remove('BUSINESS', user, token)
-    else await world.redis.cli('DEL', `svc:auth:BUSINESS:token:${token}`)
-    t.notOk(await isServed(world, 'business', token))
+    const token = await fixture.gateway.sides.business.login(undefined, user)
+    t.ok(await isServed(fixture, 'business', token))
+    if (fixture.redis === null) await fixture.store.sessions.remove('BUSINESS', user, token)
+    else await fixture.redis.cli('DEL', `svc:auth:BUSINESS:token:${token}`)
+    t.notOk(await isServed(fixture, 'business', token))
   })
 })
 
 t.test('sessions last expire_seconds', async t => {
-  const world = await openWorld({ environment: { JWT__EXPIRE_SECONDS: '1' } })
-  t.teardown(() => world.close())
-  const token = await world.gateway.sides.business.login(undefined, someone())
-  t.ok(await isServed(world, 'business', token))
+  const fixture = await openFixture({ environment: { JWT__EXPIRE_SECONDS: '1' } })
+  t.teardown(() => fixture.close())
+  const token = await fixture.gateway.sides.business.login(undefined, someone())
+  t.ok(await isServed(fixture, 'business', token))
   await new Promise(resolve => setTimeout(resolve, 1100))
-  t.notOk(await isServed(world, 'business', token))
+  t.notOk(await isServed(fixture, 'business', token))
 })

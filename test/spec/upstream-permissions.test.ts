@@ -1,9 +1,9 @@
 import t from 'tap'
-import { openWorld, someone } from '../support/gateway.ts'
+import { openFixture, someone } from '../support/gateway-fixture.ts'
 
 t.test('permissions of upstreams', async t => {
   const target = 'builtin:echo'
-  const world = await openWorld({
+  const fixture = await openFixture({
     upstreams: [
       { name: 'one', match: '/api/v1/one', target, permission: 'shop:order:view' },
       { name: 'all', match: '/api/v1/all', target, permission: ['shop:order:view', 'shop:order:edit'] },
@@ -12,9 +12,9 @@ t.test('permissions of upstreams', async t => {
       { name: 'consumers', match: '/api/v1/c/vip', target, permission: 'shop:vip' },
     ],
   })
-  t.teardown(() => world.close())
+  t.teardown(() => fixture.close())
   const holding = (...permissions: string[]) =>
-    world.gateway.sides.business.login(undefined, someone(), { permissions })
+    fixture.gateway.sides.business.login(undefined, someone(), { permissions })
 
   const rows: [path: string, permissions: string[], missing: string | null][] = [
     ['/api/v1/one/x', [], "['shop:order:view']"],
@@ -31,7 +31,7 @@ t.test('permissions of upstreams', async t => {
     t.test(
       `${path} ${missing === null ? 'is forwarded' : 'is refused'} to who holds ${permissions.join(' ') || 'nothing'}`,
       async t => {
-        const answer = await world.get(path, await holding(...permissions))
+        const answer = await fixture.get(path, await holding(...permissions))
         if (missing === null) return t.equal(answer.json().code, undefined)
         t.equal(answer.status, 403)
         t.match(answer.json(), { code: 403, message: `Missing permission: ${missing}` })
@@ -40,14 +40,14 @@ t.test('permissions of upstreams', async t => {
   }
 
   t.test('without a session nobody is permitted, on a public path neither', async t => {
-    t.equal((await world.get('/api/v1/public/b/guarded')).json().code, 401)
-    t.equal((await world.get('/api/v1/one/x')).json().code, 401)
+    t.equal((await fixture.get('/api/v1/public/b/guarded')).json().code, 401)
+    t.equal((await fixture.get('/api/v1/one/x')).json().code, 401)
   })
 
   t.test('a C session is judged by its own record', async t => {
-    const vip = await world.gateway.sides.consumer.login(undefined, someone(), { permissions: ['shop:vip'] })
-    const plain = await world.gateway.sides.consumer.login(undefined, someone())
-    t.equal((await world.get('/api/v1/c/vip/x', vip)).json().code, undefined)
-    t.equal((await world.get('/api/v1/c/vip/x', plain)).status, 403)
+    const vip = await fixture.gateway.sides.consumer.login(undefined, someone(), { permissions: ['shop:vip'] })
+    const plain = await fixture.gateway.sides.consumer.login(undefined, someone())
+    t.equal((await fixture.get('/api/v1/c/vip/x', vip)).json().code, undefined)
+    t.equal((await fixture.get('/api/v1/c/vip/x', plain)).status, 403)
   })
 })

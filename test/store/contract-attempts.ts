@@ -1,29 +1,29 @@
 import type { StoreTest } from './contract.ts'
-import { ahead, MINUTE, SLACK } from './contract-world.ts'
+import { ahead, MINUTE, SLACK } from './contract-fixture.ts'
 
 export async function attemptLaw(test: StoreTest): Promise<void> {
-  await test('attempts are counted in a window that the first one opens and no other extends', async (t, world) => {
-    const { attempts } = world.store
+  await test('attempts are counted in a window that the first one opens and no other extends', async (t, fixture) => {
+    const { attempts } = fixture.store
     const first = await attempts.count('a', MINUTE)
     t.equal(first.count, 1)
-    ahead(t, world, first.resetsAt, MINUTE, 'the window')
-    await world.fastForward(MINUTE / 2)
+    ahead(t, fixture, first.resetsAt, MINUTE, 'the window')
+    await fixture.fastForward(MINUTE / 2)
     const second = await attempts.count('a', MINUTE)
     t.equal(second.count, 2)
-    ahead(t, world, second.resetsAt, MINUTE / 2, 'the same window')
-    await world.fastForward(MINUTE / 2 + SLACK)
+    ahead(t, fixture, second.resetsAt, MINUTE / 2, 'the same window')
+    await fixture.fastForward(MINUTE / 2 + SLACK)
     t.equal(await attempts.read('a'), null)
     const third = await attempts.count('a', 5 * MINUTE)
     t.equal(third.count, 1)
-    ahead(t, world, third.resetsAt, 5 * MINUTE, 'a new window')
+    ahead(t, fixture, third.resetsAt, 5 * MINUTE, 'a new window')
   })
 
-  await test('reading does not count', async (t, world) => {
-    const { attempts } = world.store
+  await test('reading does not count', async (t, fixture) => {
+    const { attempts } = fixture.store
     t.equal(await attempts.read('a'), null)
     await attempts.count('a', MINUTE)
     for (let i = 0; i < 3; i++) t.equal((await attempts.read('a'))?.count, 1)
-    ahead(t, world, (await attempts.read('a'))?.resetsAt ?? null, MINUTE, 'the window')
+    ahead(t, fixture, (await attempts.read('a'))?.resetsAt ?? null, MINUTE, 'the window')
   })
 
   await test('names are counted apart, however alike or long they are', async (t, { store: { attempts } }) => {
@@ -43,16 +43,16 @@ export async function attemptLaw(test: StoreTest): Promise<void> {
     )
   })
 
-  await test('a count that was set is counted on from, until the timestamp that was set', async (t, world) => {
-    const { attempts } = world.store
+  await test('a count that was set is counted on from, until the timestamp that was set', async (t, fixture) => {
+    const { attempts } = fixture.store
     await attempts.count('a', MINUTE)
-    for (let i = 0; i < 2; i++) await attempts.set('a', 7, world.clock.now() + 5 * MINUTE)
+    for (let i = 0; i < 2; i++) await attempts.set('a', 7, fixture.clock.now() + 5 * MINUTE)
     t.equal((await attempts.read('a'))?.count, 7)
     const next = await attempts.count('a', MINUTE)
     t.equal(next.count, 8)
-    ahead(t, world, next.resetsAt, 5 * MINUTE, 'the window that was set')
-    await attempts.set('a', 3, world.clock.now() + MINUTE)
-    await world.fastForward(MINUTE + SLACK)
+    ahead(t, fixture, next.resetsAt, 5 * MINUTE, 'the window that was set')
+    await attempts.set('a', 3, fixture.clock.now() + MINUTE)
+    await fixture.fastForward(MINUTE + SLACK)
     t.equal(await attempts.read('a'), null)
   })
 

@@ -1,6 +1,6 @@
-import { until } from '../forward/world.ts'
+import { until } from '../support/forward-fixture.ts'
 import type { StoreTest } from './contract.ts'
-import { MINUTE, SLACK } from './contract-world.ts'
+import { MINUTE, SLACK } from './contract-fixture.ts'
 
 export async function captchaLaw(test: StoreTest): Promise<void> {
   await test('a captcha answer is given out once', async (t, { store, clock }) => {
@@ -56,16 +56,16 @@ export async function captchaLaw(test: StoreTest): Promise<void> {
     t.equal(await captchas.outstanding('CONSUMER'), 1)
   })
 
-  await test('captchas that ended are not counted a minute later', async (t, world) => {
-    const { captchas } = world.store
-    const end = world.clock.now() + MINUTE
+  await test('captchas that ended are not counted a minute later', async (t, fixture) => {
+    const { captchas } = fixture.store
+    const end = fixture.clock.now() + MINUTE
     for (let i = 0; i < 250; i++) await captchas.put('BUSINESS', `early ${i}`, 'aB3x', end)
     await captchas.put('BUSINESS', 'late', 'aB3x', end + 2 * MINUTE)
-    await world.fastForward(MINUTE + SLACK)
+    await fixture.fastForward(MINUTE + SLACK)
     // Taking what has ended counts it no second time.
     t.equal(await captchas.take('BUSINESS', 'early 0'), null)
-    await captchas.put('BUSINESS', 'new', 'aB3x', world.clock.now() + 2 * MINUTE)
-    await world.sweep?.()
+    await captchas.put('BUSINESS', 'new', 'aB3x', fixture.clock.now() + 2 * MINUTE)
+    await fixture.sweep?.()
     t.equal(await captchas.outstanding('BUSINESS'), 2)
   })
 

@@ -1,86 +1,86 @@
 import type { StoreTest } from './contract.ts'
-import { ahead, freshToken, isLive, login, MINUTE, record, SLACK, tokensOf } from './contract-world.ts'
+import { ahead, freshToken, isLive, login, MINUTE, record, SLACK, tokensOf } from './contract-fixture.ts'
 
 export async function disableLaw(test: StoreTest): Promise<void> {
-  await test('a login id is barred until the timestamp given, on its side only', async (t, world) => {
-    const { sessions } = world.store
+  await test('a login id is barred until the timestamp given, on its side only', async (t, fixture) => {
+    const { sessions } = fixture.store
     t.equal(await sessions.disabledUntil('BUSINESS', 'a'), null)
-    for (let i = 0; i < 2; i++) await sessions.disable('BUSINESS', 'a', world.clock.now() + 10 * MINUTE)
-    ahead(t, world, await sessions.disabledUntil('BUSINESS', 'a'), 10 * MINUTE, 'disabled')
+    for (let i = 0; i < 2; i++) await sessions.disable('BUSINESS', 'a', fixture.clock.now() + 10 * MINUTE)
+    ahead(t, fixture, await sessions.disabledUntil('BUSINESS', 'a'), 10 * MINUTE, 'disabled')
     t.equal(await sessions.disabledUntil('CONSUMER', 'a'), null)
     t.equal(await sessions.disabledUntil('BUSINESS', 'a:b'), null)
     t.equal(await sessions.disabledUntil('BUSINESS', 'A'), null)
-    await world.fastForward(10 * MINUTE + SLACK)
+    await fixture.fastForward(10 * MINUTE + SLACK)
     t.equal(await sessions.disabledUntil('BUSINESS', 'a'), null)
   })
 
-  await test('a later disable replaces the timestamp, also with an earlier one', async (t, world) => {
-    const { sessions } = world.store
+  await test('a later disable replaces the timestamp, also with an earlier one', async (t, fixture) => {
+    const { sessions } = fixture.store
     for (const ms of [5 * MINUTE, 20 * MINUTE, MINUTE]) {
-      await sessions.disable('BUSINESS', '1', world.clock.now() + ms)
-      ahead(t, world, await sessions.disabledUntil('BUSINESS', '1'), ms, 'the latest word counts')
+      await sessions.disable('BUSINESS', '1', fixture.clock.now() + ms)
+      ahead(t, fixture, await sessions.disabledUntil('BUSINESS', '1'), ms, 'the latest word counts')
     }
-    await world.fastForward(MINUTE + SLACK)
+    await fixture.fastForward(MINUTE + SLACK)
     t.equal(await sessions.disabledUntil('BUSINESS', '1'), null)
   })
 
-  await test('untying removes the bar, and says whether there was one', async (t, world) => {
-    const { sessions } = world.store
+  await test('untying removes the bar, and says whether there was one', async (t, fixture) => {
+    const { sessions } = fixture.store
     t.equal(await sessions.untieDisable('BUSINESS', '1'), false)
-    await sessions.disable('BUSINESS', '1', world.clock.now() + MINUTE)
+    await sessions.disable('BUSINESS', '1', fixture.clock.now() + MINUTE)
     t.equal(await sessions.untieDisable('CONSUMER', '1'), false)
     t.equal(await sessions.untieDisable('BUSINESS', '1'), true)
     t.equal(await sessions.disabledUntil('BUSINESS', '1'), null)
     t.equal(await sessions.untieDisable('BUSINESS', '1'), false)
-    await sessions.disable('BUSINESS', '1', world.clock.now() + MINUTE)
-    await world.fastForward(MINUTE + SLACK)
+    await sessions.disable('BUSINESS', '1', fixture.clock.now() + MINUTE)
+    await fixture.fastForward(MINUTE + SLACK)
     t.equal(await sessions.untieDisable('BUSINESS', '1'), false, 'it ended by itself')
   })
 
-  await test('while a login id is disabled no login succeeds', async (t, world) => {
-    const { sessions } = world.store
-    await sessions.disable('BUSINESS', '1', world.clock.now() + 10 * MINUTE)
+  await test('while a login id is disabled no login succeeds', async (t, fixture) => {
+    const { sessions } = fixture.store
+    await sessions.disable('BUSINESS', '1', fixture.clock.now() + 10 * MINUTE)
     const token = freshToken()
-    const admission = await sessions.add('BUSINESS', token, record('BUSINESS', '1'), world.clock.now() + MINUTE)
+    const admission = await sessions.add('BUSINESS', token, record('BUSINESS', '1'), fixture.clock.now() + MINUTE)
     t.equal(admission.admitted, false)
-    ahead(t, world, admission.admitted ? null : admission.disabledUntil, 10 * MINUTE, 'the refusal says until when')
-    t.equal(await isLive(world, 'BUSINESS', token), false)
-    t.strictSame(await tokensOf(world, 'BUSINESS', '1'), [])
+    ahead(t, fixture, admission.admitted ? null : admission.disabledUntil, 10 * MINUTE, 'the refusal says until when')
+    t.equal(await isLive(fixture, 'BUSINESS', token), false)
+    t.strictSame(await tokensOf(fixture, 'BUSINESS', '1'), [])
     t.equal(await sessions.sessionExpiresAt('BUSINESS', '1'), null)
-    t.ok(await login(world, 'CONSUMER', '1', MINUTE), 'the other side is not disabled')
-    t.ok(await login(world, 'BUSINESS', '2', MINUTE), 'another user is not disabled')
+    t.ok(await login(fixture, 'CONSUMER', '1', MINUTE), 'the other side is not disabled')
+    t.ok(await login(fixture, 'BUSINESS', '2', MINUTE), 'another user is not disabled')
   })
 
-  await test('after the bar is untied or over, logins succeed again', async (t, world) => {
-    const { sessions } = world.store
-    await sessions.disable('BUSINESS', '1', world.clock.now() + MINUTE)
+  await test('after the bar is untied or over, logins succeed again', async (t, fixture) => {
+    const { sessions } = fixture.store
+    await sessions.disable('BUSINESS', '1', fixture.clock.now() + MINUTE)
     await sessions.untieDisable('BUSINESS', '1')
-    t.ok(await login(world, 'BUSINESS', '1', MINUTE))
-    await sessions.disable('BUSINESS', '1', world.clock.now() + MINUTE)
-    await world.fastForward(MINUTE + SLACK)
-    t.ok(await login(world, 'BUSINESS', '1', MINUTE))
+    t.ok(await login(fixture, 'BUSINESS', '1', MINUTE))
+    await sessions.disable('BUSINESS', '1', fixture.clock.now() + MINUTE)
+    await fixture.fastForward(MINUTE + SLACK)
+    t.ok(await login(fixture, 'BUSINESS', '1', MINUTE))
   })
 
-  await test('a bar neither ends the sessions that live nor is lifted by a kickout', async (t, world) => {
-    const { sessions } = world.store
-    const token = await login(world, 'BUSINESS', '1', MINUTE)
-    await sessions.disable('BUSINESS', '1', world.clock.now() + MINUTE)
-    t.equal(await isLive(world, 'BUSINESS', token), true)
+  await test('a bar neither ends the sessions that live nor is lifted by a kickout', async (t, fixture) => {
+    const { sessions } = fixture.store
+    const token = await login(fixture, 'BUSINESS', '1', MINUTE)
+    await sessions.disable('BUSINESS', '1', fixture.clock.now() + MINUTE)
+    t.equal(await isLive(fixture, 'BUSINESS', token), true)
     t.equal(await sessions.removeAll('BUSINESS', '1'), 1)
-    ahead(t, world, await sessions.disabledUntil('BUSINESS', '1'), MINUTE, 'still disabled')
+    ahead(t, fixture, await sessions.disabledUntil('BUSINESS', '1'), MINUTE, 'still disabled')
   })
 
-  await test('a login that overlaps a disable is refused or in its set', async (t, world) => {
-    const { sessions } = world.store
+  await test('a login that overlaps a disable is refused or in its set', async (t, fixture) => {
+    const { sessions } = fixture.store
     for (let round = 0; round < 30; round++) {
       const user = `u${round}`
       const token = freshToken()
       const [admission] = await Promise.all([
-        sessions.add('BUSINESS', token, record('BUSINESS', user), world.clock.now() + MINUTE),
-        sessions.disable('BUSINESS', user, world.clock.now() + MINUTE),
+        sessions.add('BUSINESS', token, record('BUSINESS', user), fixture.clock.now() + MINUTE),
+        sessions.disable('BUSINESS', user, fixture.clock.now() + MINUTE),
       ])
-      t.equal(await isLive(world, 'BUSINESS', token), admission.admitted)
-      t.strictSame(await tokensOf(world, 'BUSINESS', user), admission.admitted ? [token] : [])
+      t.equal(await isLive(fixture, 'BUSINESS', token), admission.admitted)
+      t.strictSame(await tokensOf(fixture, 'BUSINESS', user), admission.admitted ? [token] : [])
     }
   })
 }

@@ -1,7 +1,7 @@
 import { LISTED_AT_MOST } from '../../src/store/store.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
+import { freshToken, isLive, MINUTE, tokensOf } from './contract-fixture.ts'
 import { enter } from './contract-online.ts'
-import { freshToken, isLive, MINUTE, tokensOf } from './contract-world.ts'
 
 /** More than any store reads, ends or surveys at once. */
 const MANY = 1700
@@ -9,11 +9,11 @@ const MANY = 1700
 const LARGEST_BATCH = 500
 
 /** Logs a user in `MANY` times, a second apart, and answers the tokens, oldest first. */
-async function enterMany(world: StoreUnderTest, userId: string): Promise<string[]> {
+async function enterMany(fixture: StoreUnderTest, userId: string): Promise<string[]> {
   const tokens: string[] = []
   for (let i = 0; i < MANY; i += 100) {
     const logins = Array.from({ length: 100 }, (_, n) =>
-      enter(world, userId, { ago: (MANY - i - n) * 1000, extra: { username: 'many' } }),
+      enter(fixture, userId, { ago: (MANY - i - n) * 1000, extra: { username: 'many' } }),
     )
     tokens.push(...(await Promise.all(logins)))
   }
@@ -22,15 +22,15 @@ async function enterMany(world: StoreUnderTest, userId: string): Promise<string[
 
 /** The law of users who have very many sessions. */
 export async function manyLaw(test: StoreTest): Promise<void> {
-  await test('the sessions of a user are counted, listed and surveyed, however many there are', async (t, world) => {
-    const { sessions, online } = world.store
-    const tokens = await enterMany(world, '1')
+  await test('the sessions of a user are counted, listed and surveyed, however many there are', async (t, fixture) => {
+    const { sessions, online } = fixture.store
+    const tokens = await enterMany(fixture, '1')
     t.equal(await sessions.count('BUSINESS', '1'), MANY)
     t.same(
       (await sessions.tokens('BUSINESS', '1', 3)).map(({ token }) => token),
       tokens.slice(-3),
     )
-    t.same(await tokensOf(world, 'BUSINESS', '1'), tokens)
+    t.same(await tokensOf(fixture, 'BUSINESS', '1'), tokens)
     t.ok(tokens.length <= LISTED_AT_MOST)
     const overview = await sessions.overview('BUSINESS', '1')
     t.equal(overview?.count, MANY)
@@ -53,57 +53,57 @@ export async function manyLaw(test: StoreTest): Promise<void> {
     t.same(await online.tally('BUSINESS'), { users: 1, tokens: MANY, maxTokensPerUser: MANY })
   })
 
-  await test('a user with thousands of sessions is ended while others are served', async (t, world) => {
-    const { sessions, online } = world.store
-    const tokens = await enterMany(world, '1')
+  await test('a user with thousands of sessions is ended while others are served', async (t, fixture) => {
+    const { sessions, online } = fixture.store
+    const tokens = await enterMany(fixture, '1')
     t.equal(await sessions.remove('BUSINESS', '1', tokens[0]!), true)
     t.equal(await sessions.remove('BUSINESS', '1', tokens.at(-1)!), true)
     const kickout = sessions.removeAll('BUSINESS', '1')
-    const other = await enter(world, '2')
+    const other = await enter(fixture, '2')
     t.ok((await sessions.count('BUSINESS', '1')) > 0, 'another user signs in before the kickout is through')
     t.equal(await kickout, MANY - 2)
-    for (const token of tokens) if (await isLive(world, 'BUSINESS', token)) t.fail('a session outlived the kickout')
-    t.same(await tokensOf(world, 'BUSINESS', '1'), [])
+    for (const token of tokens) if (await isLive(fixture, 'BUSINESS', token)) t.fail('a session outlived the kickout')
+    t.same(await tokensOf(fixture, 'BUSINESS', '1'), [])
     t.equal(await sessions.overview('BUSINESS', '1'), null)
-    t.equal(await isLive(world, 'BUSINESS', other), true)
+    t.equal(await isLive(fixture, 'BUSINESS', other), true)
     t.same(await online.tally('BUSINESS'), { users: 1, tokens: 1, maxTokensPerUser: 1 })
   })
 
-  await test('some tokens are ended, of the given user only, and those that were live are named', async (t, world) => {
-    const { sessions, online } = world.store
-    const own = await Promise.all(Array.from({ length: 700 }, () => enter(world, '1')))
-    const other = await enter(world, '2')
+  await test('some tokens are ended, of the given user only, and those that were live are named', async (t, fixture) => {
+    const { sessions, online } = fixture.store
+    const own = await Promise.all(Array.from({ length: 700 }, () => enter(fixture, '1')))
+    const other = await enter(fixture, '2')
     const ended = await sessions.removeSome('BUSINESS', '1', [...own.slice(0, 600), other, freshToken()])
     t.same(ended.toSorted(), own.slice(0, 600).toSorted())
-    t.same((await tokensOf(world, 'BUSINESS', '1')).toSorted(), own.slice(600).toSorted())
-    t.equal(await isLive(world, 'BUSINESS', other), true)
+    t.same((await tokensOf(fixture, 'BUSINESS', '1')).toSorted(), own.slice(600).toSorted())
+    t.equal(await isLive(fixture, 'BUSINESS', other), true)
     t.same(await sessions.removeSome('BUSINESS', '1', own.slice(0, 600)), [], 'twice equals once')
     t.same(await online.tally('BUSINESS'), { users: 2, tokens: 101, maxTokensPerUser: 100 })
   })
 
-  await test('logins that overlap the end of thousands of sessions are dead, or can be ended', async (t, world) => {
-    const { sessions } = world.store
-    await enterMany(world, '1')
+  await test('logins that overlap the end of thousands of sessions are dead, or can be ended', async (t, fixture) => {
+    const { sessions } = fixture.store
+    await enterMany(fixture, '1')
     const kickout = sessions.removeAll('BUSINESS', '1')
-    const overlapping = await Promise.all(Array.from({ length: 50 }, () => enter(world, '1').catch(() => null)))
+    const overlapping = await Promise.all(Array.from({ length: 50 }, () => enter(fixture, '1').catch(() => null)))
     await kickout
-    const listed = await tokensOf(world, 'BUSINESS', '1')
+    const listed = await tokensOf(fixture, 'BUSINESS', '1')
     for (const token of overlapping) {
-      if (token === null || !(await isLive(world, 'BUSINESS', token))) continue
+      if (token === null || !(await isLive(fixture, 'BUSINESS', token))) continue
       t.ok(listed.includes(token), 'what lives is in the set')
     }
     await sessions.removeAll('BUSINESS', '1')
     for (const token of overlapping) {
-      t.notOk(token !== null && (await isLive(world, 'BUSINESS', token)), 'and can be ended')
+      t.notOk(token !== null && (await isLive(fixture, 'BUSINESS', token)), 'and can be ended')
     }
   })
 
-  await test('thousands of expired sessions of one user leave the view', async (t, world) => {
-    const { sessions, online } = world.store
-    await enterMany(world, '1')
-    const last = await enter(world, '1', { lifetime: 300 * MINUTE })
-    await world.fastForward(61 * MINUTE)
-    t.same(await tokensOf(world, 'BUSINESS', '1'), [last])
+  await test('thousands of expired sessions of one user leave the view', async (t, fixture) => {
+    const { sessions, online } = fixture.store
+    await enterMany(fixture, '1')
+    const last = await enter(fixture, '1', { lifetime: 300 * MINUTE })
+    await fixture.fastForward(61 * MINUTE)
+    t.same(await tokensOf(fixture, 'BUSINESS', '1'), [last])
     t.equal((await sessions.overview('BUSINESS', '1'))?.count, 1)
     for (let asked = 0; asked < 50 && (await online.tally('BUSINESS')).tokens > 1; asked++);
     t.same(await online.tally('BUSINESS'), { users: 1, tokens: 1, maxTokensPerUser: 1 })

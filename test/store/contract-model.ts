@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { LOGIN_TYPES, type LoginType } from '../../src/session.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
-import { freshToken, record, SLACK } from './contract-world.ts'
+import { freshToken, record, SLACK } from './contract-fixture.ts'
 
 /** Steps of time are far apart from lifetimes that end half-way between them, so that slack never decides. */
 const STEP = 20_000
@@ -49,11 +49,11 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
 /** After any sequence of verbs a store answers what a map in memory would. */
 export async function modelLaw(test: StoreTest): Promise<void> {
-  await test('after any sequence of verbs the store holds what was said', async (t, world) => {
+  await test('after any sequence of verbs the store holds what was said', async (t, fixture) => {
     let run = 0
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async steps => {
-        await compareWithModel(world, steps, `r${run++}-`)
+        await compareWithModel(fixture, steps, `r${run++}-`)
       }),
       { numRuns: 25 },
     )
@@ -61,25 +61,25 @@ export async function modelLaw(test: StoreTest): Promise<void> {
   })
 }
 
-async function compareWithModel(world: StoreUnderTest, steps: Step[], prefix: string): Promise<void> {
+async function compareWithModel(fixture: StoreUnderTest, steps: Step[], prefix: string): Promise<void> {
   const model = new Model()
-  for (const step of steps) await take(world, model, { ...step, user: prefix + step.user })
+  for (const step of steps) await take(fixture, model, { ...step, user: prefix + step.user })
   for (const type of LOGIN_TYPES) {
-    for (const user of USERS) await compareUser(world, model, type, prefix + user)
+    for (const user of USERS) await compareUser(fixture, model, type, prefix + user)
   }
   for (const token of model.tokens.keys()) {
     for (const type of LOGIN_TYPES) {
-      const found = await world.store.sessions.find(type, token)
+      const found = await fixture.store.sessions.find(type, token)
       const held = model.live(token)
       expect(found?.user_id, held?.type === type ? held.user : undefined, `find ${type} ${token}`)
     }
   }
 }
 
-async function take(world: StoreUnderTest, model: Model, { verb, type, user, pick, steps }: Step): Promise<void> {
-  const { sessions } = world.store
+async function take(fixture: StoreUnderTest, model: Model, { verb, type, user, pick, steps }: Step): Promise<void> {
+  const { sessions } = fixture.store
   const lifetime = steps * STEP - HALF
-  const endsAt = world.clock.now() + lifetime
+  const endsAt = fixture.clock.now() + lifetime
   const token = [...model.tokens.keys()].at(-1 - pick) ?? freshToken()
   const owned = model.live(token)?.user === user && model.live(token)?.type === type
   switch (verb) {
@@ -113,14 +113,15 @@ async function take(world: StoreUnderTest, model: Model, { verb, type, user, pic
       model.bars.delete(type + user)
       break
     case 'wait':
-      await world.fastForward(steps * STEP)
+      await fixture.fastForward(steps * STEP)
       model.now += steps * STEP
   }
 }
 
-async function compareUser(world: StoreUnderTest, model: Model, type: LoginType, user: string): Promise<void> {
-  const { sessions } = world.store
-  const left = (timestamp: number | null): number | null => (timestamp === null ? null : timestamp - world.clock.now())
+async function compareUser(fixture: StoreUnderTest, model: Model, type: LoginType, user: string): Promise<void> {
+  const { sessions } = fixture.store
+  const left = (timestamp: number | null): number | null =>
+    timestamp === null ? null : timestamp - fixture.clock.now()
   const tokens = model.ofUser(type, user)
   const listed = await sessions.tokens(type, user)
   expect(listed.map(({ token }) => token).join(), tokens.toSorted().join(), `tokens of ${user}`)

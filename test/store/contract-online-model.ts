@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { LOGIN_TYPES, type LoginType } from '../../src/session.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
+import { freshToken, record } from './contract-fixture.ts'
 import { asCreatedAt, usersOnline } from './contract-online.ts'
-import { freshToken, record } from './contract-world.ts'
 
 /** Steps of time are far apart from lifetimes that end half-way between them, so that slack never decides. */
 const STEP = 20_000
@@ -67,29 +67,29 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
 /** After any sequence of verbs the view of a store is what a list in memory says. */
 export async function onlineModelLaw(test: StoreTest): Promise<void> {
-  await test('after any sequence of verbs the view shows who is online', async (t, world) => {
-    const [start, before] = [world.clock.now(), new Model()]
+  await test('after any sequence of verbs the view shows who is online', async (t, fixture) => {
+    const [start, before] = [fixture.clock.now(), new Model()]
     let [runs, logins] = [0, 0]
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async steps => {
         for (const type of LOGIN_TYPES) {
-          for (const user of USERS) await world.store.sessions.removeAll(type, user)
+          for (const user of USERS) await fixture.store.sessions.removeAll(type, user)
         }
         const model = new Model()
         model.now = before.now
         for (const step of steps) {
-          await take(world, model, start, step)
+          await take(fixture, model, start, step)
           before.now = model.now
-          if (step.verb === 'wait') await compareView(world, model)
+          if (step.verb === 'wait') await compareView(fixture, model)
         }
         logins += model.logins
-        await compareView(world, model)
+        await compareView(fixture, model)
         runs++
       }),
       { numRuns: 25 },
     )
     t.ok(runs >= 25)
-    const counts = await Promise.all(LOGIN_TYPES.map(type => world.store.online.loginsSince(type, start)))
+    const counts = await Promise.all(LOGIN_TYPES.map(type => fixture.store.online.loginsSince(type, start)))
     t.equal(
       counts.reduce((sum, count) => sum + count, 0),
       logins,
@@ -97,10 +97,10 @@ export async function onlineModelLaw(test: StoreTest): Promise<void> {
   })
 }
 
-async function take(world: StoreUnderTest, model: Model, start: number, step: Step): Promise<void> {
+async function take(fixture: StoreUnderTest, model: Model, start: number, step: Step): Promise<void> {
   const { type, user, name } = step
-  const { sessions, online } = world.store
-  const endsAt = world.clock.now() + step.steps * STEP - HALF
+  const { sessions, online } = fixture.store
+  const endsAt = fixture.clock.now() + step.steps * STEP - HALF
   const modelEndsAt = model.now + step.steps * STEP - HALF
   const picked = model.live(type).at(-1 - step.pick)
   switch (step.verb) {
@@ -131,23 +131,23 @@ async function take(world: StoreUnderTest, model: Model, start: number, step: St
       expect(await online.reindex(type, () => undefined), model.live(type).length, 'reindex')
       break
     case 'wait':
-      await world.fastForward(step.steps * STEP)
+      await fixture.fastForward(step.steps * STEP)
       model.now += step.steps * STEP
   }
 }
 
-async function compareView(world: StoreUnderTest, model: Model): Promise<void> {
+async function compareView(fixture: StoreUnderTest, model: Model): Promise<void> {
   for (const type of LOGIN_TYPES) {
-    const { users, tokens, maxTokensPerUser } = await world.store.online.tally(type)
+    const { users, tokens, maxTokensPerUser } = await fixture.store.online.tally(type)
     expect([users, tokens, maxTokensPerUser], model.tally(type), `tally ${type}`)
     const everybody = model.newest(type).map(({ user }) => user)
-    expect(await usersOnline(world, '', type), everybody, `page ${type}`)
+    expect(await usersOnline(fixture, '', type), everybody, `page ${type}`)
     for (const [i, user] of everybody.entries()) {
-      const page = await world.store.online.page(type, { offset: i, limit: 1 })
+      const page = await fixture.store.online.page(type, { offset: i, limit: 1 })
       expect(page, { total: everybody.length, userIds: [user] }, `page ${type} ${i}`)
     }
     for (const keyword of KEYWORDS) {
-      expect(await usersOnline(world, keyword, type), model.found(type, keyword), `keyword ${keyword} ${type}`)
+      expect(await usersOnline(fixture, keyword, type), model.found(type, keyword), `keyword ${keyword} ${type}`)
     }
   }
 }

@@ -23,15 +23,15 @@ export interface StoreUnderTest {
 }
 
 /** Begins a test with an empty store that is closed when the test ends. */
-export type StoreTest = (statement: string, body: (t: Test, world: StoreUnderTest) => Promise<void>) => Promise<void>
+export type StoreTest = (statement: string, body: (t: Test, fixture: StoreUnderTest) => Promise<void>) => Promise<void>
 
 /** The law of src/store/store.ts, sentence by sentence, for every store alike. `open` answers an empty store each time. */
 export async function storeContract(t: Test, name: string, open: () => Promise<StoreUnderTest>): Promise<void> {
   const test: StoreTest = async (statement, body) => {
     await t.test(`${name}: ${statement}`, async t => {
-      const world = await open()
-      t.teardown(() => world.close())
-      await body(t, world)
+      const fixture = await open()
+      t.teardown(() => fixture.close())
+      await body(t, fixture)
     })
   }
   await sessionLaw(test)

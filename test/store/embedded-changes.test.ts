@@ -1,7 +1,7 @@
 import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import { MINUTE } from './contract-world.ts'
+import { MINUTE } from './contract-fixture.ts'
 
 t.test('whoever follows changes receives that a login id was disabled, and that it was untied', async t => {
   const store = await openEmbeddedStore(t.testdir(), systemClock, 30_000)

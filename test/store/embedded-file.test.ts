@@ -3,7 +3,7 @@ import { mock } from 'node:test'
 import { open, type RootDatabase } from 'lmdb'
 import t from 'tap'
 import { type EmbeddedStore, openEmbeddedStore, SWEEP_INTERVAL } from '../../src/store/embedded/embedded.ts'
-import { freshToken, login, MINUTE, record } from './contract-world.ts'
+import { freshToken, login, MINUTE, record } from './contract-fixture.ts'
 
 /** Longer than anything is remembered: logins are counted for ten days. */
 const LONG = 11 * 86_400_000
@@ -58,11 +58,11 @@ async function countAfterClosing({ store, folder }: { store: EmbeddedStore; fold
 }
 
 await t.test('what has expired leaves nothing behind', async t => {
-  const world = await openAt(t.testdir())
-  const { store, clock } = world
-  const renewed = await login(world, 'BUSINESS', '1', MINUTE)
+  const fixture = await openAt(t.testdir())
+  const { store, clock } = fixture
+  const renewed = await login(fixture, 'BUSINESS', '1', MINUTE)
   await store.sessions.renew('BUSINESS', '1', renewed, clock.now() + 5 * MINUTE)
-  await Promise.all(Array.from({ length: 700 }, (_, i) => login(world, 'CONSUMER', String(i % 50), MINUTE + i)))
+  await Promise.all(Array.from({ length: 700 }, (_, i) => login(fixture, 'CONSUMER', String(i % 50), MINUTE + i)))
   for (const extra of [{ username: 'Ada' }, { username: 'Grace', nickname: '李雷' }]) {
     const user = extra.username
     await store.sessions.add('BUSINESS', freshToken(), record('BUSINESS', user, extra), clock.now() + MINUTE)
@@ -80,16 +80,16 @@ await t.test('what has expired leaves nothing behind', async t => {
   // A day and a minute of logins on each side, and the names of those who were online.
   t.equal(await store.sweep(), 4 + 2)
   const emptyBlock = 1
-  t.strictSame(await countAfterClosing(world), { ...EMPTY, names: emptyBlock })
+  t.strictSame(await countAfterClosing(fixture), { ...EMPTY, names: emptyBlock })
 })
 
 await t.test('what was ended leaves nothing behind', async t => {
-  const world = await openAt(t.testdir())
-  const { store, clock } = world
-  const renewed = await login(world, 'BUSINESS', '1', MINUTE)
+  const fixture = await openAt(t.testdir())
+  const { store, clock } = fixture
+  const renewed = await login(fixture, 'BUSINESS', '1', MINUTE)
   await store.sessions.renew('BUSINESS', '1', renewed, clock.now() + 5 * MINUTE)
   await store.sessions.remove('BUSINESS', '1', renewed)
-  for (let i = 0; i < 10; i++) await login(world, 'CONSUMER', '1', MINUTE * i)
+  for (let i = 0; i < 10; i++) await login(fixture, 'CONSUMER', '1', MINUTE * i)
   await store.sessions.removeAll('CONSUMER', '1')
   await store.sessions.disable('BUSINESS', '1', clock.now() + MINUTE)
   await store.sessions.untieDisable('BUSINESS', '1')
@@ -99,13 +99,16 @@ await t.test('what was ended leaves nothing behind', async t => {
   await store.attempts.clear('a')
   clock.timestamp += LONG
   await store.sweep()
-  t.strictSame(await countAfterClosing(world), EMPTY)
+  t.strictSame(await countAfterClosing(fixture), EMPTY)
 })
 
 await t.test('a sweep leaves alone what lives, to the millisecond', async t => {
-  const world = await openAt(t.testdir())
-  const { store, clock } = world
-  const [first, last] = [await login(world, 'BUSINESS', '1', MINUTE), await login(world, 'BUSINESS', '1', MINUTE + 1)]
+  const fixture = await openAt(t.testdir())
+  const { store, clock } = fixture
+  const [first, last] = [
+    await login(fixture, 'BUSINESS', '1', MINUTE),
+    await login(fixture, 'BUSINESS', '1', MINUTE + 1),
+  ]
   const endless = freshToken()
   await store.sessions.add('BUSINESS', endless, record('BUSINESS', '1'), Number.POSITIVE_INFINITY)
   t.equal(await store.sessions.sessionExpiresAt('BUSINESS', '1'), Number.POSITIVE_INFINITY)
@@ -125,7 +128,7 @@ await t.test('a sweep leaves alone what lives, to the millisecond', async t => {
   const [today, thisMinute] = [1, 1]
   const logins = today + thisMinute
   const places = 1 + 4
-  t.strictSame(await countAfterClosing(world), {
+  t.strictSame(await countAfterClosing(fixture), {
     ...EMPTY,
     expiries: logins,
     logins,
@@ -139,13 +142,13 @@ await t.test('a sweep leaves alone what lives, to the millisecond', async t => {
 await t.test('the sweep runs by itself', async t => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
-  const world = await openAt(t.testdir())
-  t.teardown(() => world.store.close())
-  await login(world, 'BUSINESS', '1', MINUTE)
-  const raw = openRaw(world.folder)
+  const fixture = await openAt(t.testdir())
+  t.teardown(() => fixture.store.close())
+  await login(fixture, 'BUSINESS', '1', MINUTE)
+  const raw = openRaw(fixture.folder)
   t.teardown(() => raw.close())
   const count = entryCounter(raw)
-  world.clock.timestamp += MINUTE
+  fixture.clock.timestamp += MINUTE
   t.equal(count().tokens, 1)
   mock.timers.tick(SWEEP_INTERVAL)
   while (count().tokens !== 0) await new Promise(resolve => setImmediate(resolve))
@@ -154,10 +157,10 @@ await t.test('the sweep runs by itself', async t => {
 
 await t.test('a store opened again holds what it held', async t => {
   const folder = t.testdir()
-  const world = await openAt(folder)
-  const token = await login(world, 'BUSINESS', '1', MINUTE)
-  await world.store.sessions.disable('BUSINESS', '2', START + MINUTE)
-  await world.store.close()
+  const fixture = await openAt(folder)
+  const token = await login(fixture, 'BUSINESS', '1', MINUTE)
+  await fixture.store.sessions.disable('BUSINESS', '2', START + MINUTE)
+  await fixture.store.close()
   const { store } = await openAt(folder)
   t.teardown(() => store.close())
   t.strictSame(store.sessions.find('BUSINESS', token), record('BUSINESS', '1'))
@@ -221,8 +224,8 @@ await t.test('a file of a newer format is refused in words, and stays as it is',
 })
 
 await t.test('a token, or a captcha id, too long for a key is refused before anything is stored', async t => {
-  const world = await openAt(t.testdir())
-  const { store, clock } = world
+  const fixture = await openAt(t.testdir())
+  const { store, clock } = fixture
   const long = 'x'.repeat(1971)
   await t.rejects(store.sessions.add('BUSINESS', long, record('BUSINESS', '1'), clock.now() + MINUTE), /too long/)
   await t.rejects(store.captchas.put('BUSINESS', long, 'answer', clock.now() + MINUTE), /too long/)
@@ -230,6 +233,6 @@ await t.test('a token, or a captcha id, too long for a key is refused before any
   await store.sessions.add('BUSINESS', longest, record('BUSINESS', '1'), clock.now() + MINUTE)
   t.equal(store.sessions.find('BUSINESS', longest)?.user_id, '1')
   t.equal(await store.sessions.removeAll('BUSINESS', '1'), 1)
-  const counts = await countAfterClosing(world)
+  const counts = await countAfterClosing(fixture)
   t.match(counts, { members: 0, people: 0, tokens: 0 })
 })

@@ -51,8 +51,8 @@ async function makeFilters({ file, index }: { file: EmbeddedFile; index: NameInd
 
 await t.test('every part of every name is found, with filters and without', async t => {
   const count = 2 * USERS_PER_GROUP + 500
-  const world = await indexOf(t.testdir(), count)
-  t.teardown(() => world.file.close())
+  const fixture = await indexOf(t.testdir(), count)
+  t.teardown(() => fixture.file.close())
   const all = Array.from({ length: count }, (_, i) => user(i)).reverse()
   const expected = (text: string): string[] =>
     all.filter(({ names }) => names.some(name => name.includes(text))).map(({ userId }) => userId)
@@ -63,56 +63,56 @@ await t.test('every part of every name is found, with filters and without', asyn
   }
   parts.push('7777', '99999', '雷1', '梅梅', '🦊', 'É', 'Q', '\t', '\n', 'U1', 'NOBODY', '0'.repeat(40))
   const check = (when: string): void => {
-    for (const part of parts) t.strictSame(world.find(part, 40), expected(part).slice(0, 40), `${part} ${when}`)
+    for (const part of parts) t.strictSame(fixture.find(part, 40), expected(part).slice(0, 40), `${part} ${when}`)
   }
   check('without filters')
-  t.strictSame(await makeFilters(world), [1, 0])
+  t.strictSame(await makeFilters(fixture), [1, 0])
   check('with filters')
 })
 
 await t.test('blocks that have lost most of their users are given up, and nobody is lost', async t => {
   const count = USERS_PER_GROUP + 100
-  const world = await indexOf(t.testdir(), count)
-  t.teardown(() => world.file.close())
-  await makeFilters(world)
-  t.ok(world.index.hasFilter('CONSUMER', 0))
-  const last = world.index.lastBlock('CONSUMER')
-  for (let i = 0; i < 320; i++) if (i % 10 > 0) await world.leave(`u${i}`)
-  t.equal(world.index.blockAfter('CONSUMER', -1), 10, 'the first ten blocks are gone')
+  const fixture = await indexOf(t.testdir(), count)
+  t.teardown(() => fixture.file.close())
+  await makeFilters(fixture)
+  t.ok(fixture.index.hasFilter('CONSUMER', 0))
+  const last = fixture.index.lastBlock('CONSUMER')
+  for (let i = 0; i < 320; i++) if (i % 10 > 0) await fixture.leave(`u${i}`)
+  t.equal(fixture.index.blockAfter('CONSUMER', -1), 10, 'the first ten blocks are gone')
   for (let i = 0; i < 320; i++) {
     const { userId, names } = user(i)
     const stays = i % 10 === 0
-    t.equal(world.find(names[0] ?? '').includes(userId), stays, userId)
-    if (stays) t.ok((world.blocks.get(userId) ?? 0) >= last, `${userId} has moved to the end`)
+    t.equal(fixture.find(names[0] ?? '').includes(userId), stays, userId)
+    if (stays) t.ok((fixture.blocks.get(userId) ?? 0) >= last, `${userId} has moved to the end`)
   }
 })
 
 await t.test('a group of which nothing is left has no filter, and no number is given twice', async t => {
-  const world = await indexOf(t.testdir(), USERS_PER_GROUP + 1)
-  t.teardown(() => world.file.close())
-  await makeFilters(world)
-  const last = world.index.lastBlock('CONSUMER')
-  await world.file.write(() => {
+  const fixture = await indexOf(t.testdir(), USERS_PER_GROUP + 1)
+  t.teardown(() => fixture.file.close())
+  await makeFilters(fixture)
+  const last = fixture.index.lastBlock('CONSUMER')
+  await fixture.file.write(() => {
     for (let i = 0; i <= USERS_PER_GROUP; i++) {
-      const block = world.blocks.get(`u${i}`) ?? -1
-      world.index.leave('CONSUMER', `u${i}`, block, (moved, to) => world.blocks.set(moved.userId, to))
+      const block = fixture.blocks.get(`u${i}`) ?? -1
+      fixture.index.leave('CONSUMER', `u${i}`, block, (moved, to) => fixture.blocks.set(moved.userId, to))
     }
   })
-  t.equal(world.index.hasFilter('CONSUMER', 0), false)
-  t.strictSame(world.find('ADA'), [])
-  const block = await world.file.write(() => world.index.enter('CONSUMER', user(1)))
+  t.equal(fixture.index.hasFilter('CONSUMER', 0), false)
+  t.strictSame(fixture.find('ADA'), [])
+  const block = await fixture.file.write(() => fixture.index.enter('CONSUMER', user(1)))
   t.ok(block >= last)
-  t.strictSame(world.find('GRACE'), ['u1'])
+  t.strictSame(fixture.find('GRACE'), ['u1'])
   t.strictSame(
-    world.file.read(() => [...world.index.find('BUSINESS', 'GRACE')]),
+    fixture.file.read(() => [...fixture.index.find('BUSINESS', 'GRACE')]),
     [],
   )
 })
 
 await t.test('who enters a block twice stands in it once, with the later names', async t => {
-  const world = await indexOf(t.testdir(), 3)
-  t.teardown(() => world.file.close())
-  await world.file.write(() => world.index.enter('CONSUMER', { userId: 'u1', names: ['LATER'] }))
-  t.strictSame(world.find('GRACE'), [])
-  t.strictSame(world.find('LATER'), ['u1'])
+  const fixture = await indexOf(t.testdir(), 3)
+  t.teardown(() => fixture.file.close())
+  await fixture.file.write(() => fixture.index.enter('CONSUMER', { userId: 'u1', names: ['LATER'] }))
+  t.strictSame(fixture.find('GRACE'), [])
+  t.strictSame(fixture.find('LATER'), ['u1'])
 })

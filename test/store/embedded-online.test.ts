@@ -2,20 +2,20 @@ import { open, type RootDatabase } from 'lmdb'
 import t from 'tap'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import type { StoreUnderTest } from './contract.ts'
+import { MINUTE } from './contract-fixture.ts'
 import { asCreatedAt, enter, usersOnline } from './contract-online.ts'
-import { MINUTE } from './contract-world.ts'
 
 const START = Date.UTC(2025, 0, 31, 12)
 const DAY = 86_400_000
 const HOUR = 3_600_000
 
-interface World extends StoreUnderTest {
+interface Fixture extends StoreUnderTest {
   store: EmbeddedStore
   folder: string
   clock: { timestamp: number; now(): number }
 }
 
-async function openAt(folder: string, timestamp = START): Promise<World> {
+async function openAt(folder: string, timestamp = START): Promise<Fixture> {
   const clock = { timestamp, now: () => clock.timestamp }
   const store = await openEmbeddedStore(folder, clock, 30_000)
   const fastForward = async (ms: number) => {
@@ -25,13 +25,13 @@ async function openAt(folder: string, timestamp = START): Promise<World> {
 }
 
 /** Changes the rows of a table behind the store's back, while it is closed, and opens it again. */
-async function behind(world: World, change: (root: RootDatabase) => void): Promise<World> {
-  await world.store.sweep()
-  await world.store.close()
-  const root = open({ path: `${world.folder}/sessions.mdb`, noSubdir: true, maxDbs: 32 })
+async function behind(fixture: Fixture, change: (root: RootDatabase) => void): Promise<Fixture> {
+  await fixture.store.sweep()
+  await fixture.store.close()
+  const root = open({ path: `${fixture.folder}/sessions.mdb`, noSubdir: true, maxDbs: 32 })
   await root.transaction(() => change(root))
   await root.close()
-  return openAt(world.folder, world.clock.timestamp)
+  return openAt(fixture.folder, fixture.clock.timestamp)
 }
 
 const tableOf = (root: RootDatabase, name: string) =>
@@ -45,114 +45,114 @@ const everyThird = (root: RootDatabase, name: string): void => {
 }
 
 await t.test('any place in the order is found, whether people came in one second or over years', async t => {
-  const world = await openAt(t.testdir())
-  t.teardown(() => world.close())
+  const fixture = await openAt(t.testdir())
+  t.teardown(() => fixture.close())
   const ages = [0, 1000, 15_000, 16_000, 17_000, HOUR, HOUR + 1000, 5 * HOUR, DAY, 12 * DAY, 13 * DAY, 400 * DAY]
   const logins = Array.from({ length: 1200 }, (_, i) => ({ userId: `u${i}`, ago: ages[(i * i) % ages.length] ?? 0 }))
   logins.push({ userId: 'first', ago: START - 1000 })
-  await Promise.all(logins.map(({ userId, ago }) => enter(world, userId, { ago })))
+  await Promise.all(logins.map(({ userId, ago }) => enter(fixture, userId, { ago })))
   const leavers = logins.filter((_, i) => i % 5 === 0)
-  await Promise.all(leavers.map(({ userId }) => world.store.sessions.removeAll('BUSINESS', userId)))
+  await Promise.all(leavers.map(({ userId }) => fixture.store.sessions.removeAll('BUSINESS', userId)))
   const expected = logins
     .filter((_, i) => i % 5 !== 0)
     .toSorted((a, b) => a.ago - b.ago || (a.userId < b.userId ? -1 : 1))
     .map(({ userId }) => userId)
   for (let offset = 0; offset < expected.length; offset += 7) {
-    const { total, userIds } = await world.store.online.page('BUSINESS', { offset, limit: 9 })
+    const { total, userIds } = await fixture.store.online.page('BUSINESS', { offset, limit: 9 })
     t.equal(total, expected.length)
     t.strictSame(userIds, expected.slice(offset, offset + 9), `from ${offset} on`)
   }
 })
 
 await t.test('a record whose creation is no time counts as the oldest login, and on no day', async t => {
-  const world = await openAt(t.testdir())
-  t.teardown(() => world.close())
-  await enter(world, 'a', { ago: START })
+  const fixture = await openAt(t.testdir())
+  t.teardown(() => fixture.close())
+  await enter(fixture, 'a', { ago: START })
   for (const [userId, created_at] of [
     ['b', 'yesterday'],
     ['c', ''],
     ['d', '9999-99-99 99:99:99'],
   ] as const) {
-    await world.store.sessions.add(
+    await fixture.store.sessions.add(
       'BUSINESS',
       userId,
       { user_id: userId, type: 'BUSINESS', created_at, extra: {} },
       Infinity,
     )
   }
-  t.strictSame((await usersOnline(world)).toSorted(), ['a', 'b', 'c', 'd'])
-  t.strictSame((await usersOnline(world)).slice(1), ['a', 'b', 'c'])
-  t.strictSame(await world.store.online.loginsOn('BUSINESS', ['yesterday', '']), [0, 0])
+  t.strictSame((await usersOnline(fixture)).toSorted(), ['a', 'b', 'c', 'd'])
+  t.strictSame((await usersOnline(fixture)).slice(1), ['a', 'b', 'c'])
+  t.strictSame(await fixture.store.online.loginsOn('BUSINESS', ['yesterday', '']), [0, 0])
 })
 
 await t.test('logins are remembered by the minute for a day, and by the day for eight', async t => {
-  const world = await openAt(t.testdir())
-  t.teardown(() => world.close())
-  const { online } = world.store
-  const since = (ago: number) => online.loginsSince('BUSINESS', world.clock.now() - ago)
+  const fixture = await openAt(t.testdir())
+  t.teardown(() => fixture.close())
+  const { online } = fixture.store
+  const since = (ago: number) => online.loginsSince('BUSINESS', fixture.clock.now() - ago)
   for (let i = 0; i < 3; i++) {
-    for (let n = 0; n <= i; n++) await enter(world, 'a', { lifetime: MINUTE })
-    await world.fastForward(10 * MINUTE)
+    for (let n = 0; n <= i; n++) await enter(fixture, 'a', { lifetime: MINUTE })
+    await fixture.fastForward(10 * MINUTE)
   }
   t.equal(await since(5 * MINUTE), 0)
   t.equal(await since(10 * MINUTE), 3)
   t.equal(await since(20 * MINUTE), 5)
   t.equal(await since(HOUR), 6)
-  await world.fastForward(DAY - 30 * MINUTE)
-  await world.store.sweep()
+  await fixture.fastForward(DAY - 30 * MINUTE)
+  await fixture.store.sweep()
   t.equal(await since(DAY), 6)
   t.equal(await since(DAY - 10 * MINUTE), 5)
-  await world.fastForward(DAY)
+  await fixture.fastForward(DAY)
   t.equal(await since(DAY), 0)
-  await world.fastForward(6 * DAY)
-  await world.store.sweep()
+  await fixture.fastForward(6 * DAY)
+  await fixture.store.sweep()
   t.strictSame(await online.loginsOn('BUSINESS', [asCreatedAt(START).slice(0, 10)]), [6])
-  await world.fastForward(3 * DAY)
+  await fixture.fastForward(3 * DAY)
   t.strictSame(await online.loginsOn('BUSINESS', [asCreatedAt(START).slice(0, 10)]), [0])
 })
 
 await t.test('a keyword that very many have finds a thousand of them', async t => {
-  const world = await openAt(t.testdir())
-  t.teardown(() => world.close())
+  const fixture = await openAt(t.testdir())
+  t.teardown(() => fixture.close())
   const extra = { username: 'bananarama', nickname: 'Anna' }
-  await Promise.all(Array.from({ length: 1200 }, (_, i) => enter(world, `u${i}`, { extra })))
-  await enter(world, 'anna')
+  await Promise.all(Array.from({ length: 1200 }, (_, i) => enter(fixture, `u${i}`, { extra })))
+  await enter(fixture, 'anna')
   for (const keyword of ['banana', 'bananarama']) {
-    const { total, userIds } = await world.store.online.page('BUSINESS', { offset: 990, limit: 20, keyword })
+    const { total, userIds } = await fixture.store.online.page('BUSINESS', { offset: 990, limit: 20, keyword })
     t.strictSame([total, userIds.length], [1000, 10], keyword)
   }
-  t.ok((await usersOnline(world, 'anna')).includes('anna'), 'the exact user id is found before all others')
+  t.ok((await usersOnline(fixture, 'anna')).includes('anna'), 'the exact user id is found before all others')
 })
 
 await t.test(
   'when more have expired than a question removes, the sweep brings the counts down to the truth',
   async t => {
-    const world = await openAt(t.testdir())
-    t.teardown(() => world.close())
+    const fixture = await openAt(t.testdir())
+    t.teardown(() => fixture.close())
     await Promise.all(
-      Array.from({ length: 1500 }, (_, i) => enter(world, `u${i}`, { lifetime: i < 1300 ? MINUTE : HOUR })),
+      Array.from({ length: 1500 }, (_, i) => enter(fixture, `u${i}`, { lifetime: i < 1300 ? MINUTE : HOUR })),
     )
-    await world.fastForward(MINUTE)
-    t.equal((await world.store.online.tally('BUSINESS')).tokens, 500)
-    t.equal((await world.store.online.tally('BUSINESS')).tokens, 200)
-    t.equal((await usersOnline(world)).length, 200)
+    await fixture.fastForward(MINUTE)
+    t.equal((await fixture.store.online.tally('BUSINESS')).tokens, 500)
+    t.equal((await fixture.store.online.tally('BUSINESS')).tokens, 200)
+    t.equal((await usersOnline(fixture)).length, 200)
   },
 )
 
 await t.test('names leave the index a week after the last session', async t => {
-  const world = await openAt(t.testdir())
-  await enter(world, 'a', { extra: { username: 'Ada' }, lifetime: MINUTE })
-  await world.fastForward(MINUTE)
-  await world.store.sweep()
-  await world.fastForward(7 * DAY)
+  const fixture = await openAt(t.testdir())
+  await enter(fixture, 'a', { extra: { username: 'Ada' }, lifetime: MINUTE })
+  await fixture.fastForward(MINUTE)
+  await fixture.store.sweep()
+  await fixture.fastForward(7 * DAY)
   // Before the sweep removes the old names the user is back with others.
-  await enter(world, 'a', { extra: { username: 'Grace' }, lifetime: MINUTE })
-  await world.store.sweep()
-  t.strictSame(await usersOnline(world, 'grace'), ['a'])
-  await world.store.sessions.removeAll('BUSINESS', 'a')
-  await world.fastForward(7 * DAY)
-  await world.store.sweep()
-  const again = await behind(world, root => {
+  await enter(fixture, 'a', { extra: { username: 'Grace' }, lifetime: MINUTE })
+  await fixture.store.sweep()
+  t.strictSame(await usersOnline(fixture, 'grace'), ['a'])
+  await fixture.store.sessions.removeAll('BUSINESS', 'a')
+  await fixture.fastForward(7 * DAY)
+  await fixture.store.sweep()
+  const again = await behind(fixture, root => {
     const names = tableOf(root, 'names')
     t.strictSame(
       [...names.getKeys({ start: Buffer.from([0]) })].map(key => names.get(key)),

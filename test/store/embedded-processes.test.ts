@@ -3,7 +3,7 @@ import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { Unavailable } from '../../src/refusal.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import { MINUTE, record } from './contract-world.ts'
+import { MINUTE, record } from './contract-fixture.ts'
 import { startWorker } from './embedded-child.ts'
 
 /** Milliseconds after which a test that waits without a turn of the event loop gives up: no other timeout reaches it. */

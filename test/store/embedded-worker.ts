@@ -2,7 +2,7 @@ import { existsSync, writeSync } from 'node:fs'
 import { systemClock } from '../../src/clock.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { EmbeddedFile } from '../../src/store/embedded/file.ts'
-import { MINUTE, record } from './contract-world.ts'
+import { MINUTE, record } from './contract-fixture.ts'
 
 /*
  * Another process on the same file, started by embedded-processes.test.ts and embedded-crash.test.ts:

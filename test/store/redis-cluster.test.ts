@@ -1,7 +1,7 @@
 import t from 'tap'
+import { startCluster } from '../support/redis-cluster.ts'
+import { withoutRedisServer } from '../support/redis-server.ts'
 import { storeContract } from './contract.ts'
-import { startCluster } from './redis-cluster.ts'
-import { withoutRedisServer } from './redis-server.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
 await t.test('the law of the stores, in a Cluster of three masters', { skip: withoutRedisServer }, async t => {

@@ -4,8 +4,8 @@ import { systemClock } from '../../src/clock.ts'
 import { createLog } from '../../src/log.ts'
 import type { Acknowledged, Sharing } from '../../src/store/acknowledged.ts'
 import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
-import { MINUTE } from './contract-world.ts'
-import { type RedisServer, startRedis, withoutRedisServer } from './redis-server.ts'
+import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { MINUTE } from './contract-fixture.ts'
 import { login, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
 /*

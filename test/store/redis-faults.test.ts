@@ -5,17 +5,17 @@ import type { Redis } from 'ioredis'
 import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { freePort } from '../support/ports.ts'
-import { freshToken, MINUTE } from './contract-world.ts'
-import { startCluster } from './redis-cluster.ts'
+import { startCluster } from '../support/redis-cluster.ts'
+import { endProcess, spawnRedis, startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { freshToken, MINUTE } from './contract-fixture.ts'
 import { startProxy } from './redis-proxy.ts'
-import { endProcess, spawnRedis, startRedis, withoutRedis, withoutRedisServer } from './redis-server.ts'
-import { allUnavailable, login, open, outcomeOf, recovered, told, UNAVAILABLE, world } from './redis-trial.ts'
+import { allUnavailable, fixture, login, open, outcomeOf, recovered, told, UNAVAILABLE } from './redis-trial.ts'
 
 t.test(
   'a Redis that was killed is unavailable; an empty one in its place is believed',
   { skip: withoutRedis },
   async t => {
-    const { server, store, token } = await world(t)
+    const { server, store, token } = await fixture(t)
     await server.kill()
     await allUnavailable(t, store, token, 'when Redis is gone')
     await server.restart()
@@ -26,7 +26,7 @@ t.test(
 )
 
 t.test('a Redis that stands still is unavailable, and forgets nobody', { skip: withoutRedis }, async t => {
-  const { server, store, token } = await world(t)
+  const { server, store, token } = await fixture(t)
   server.pause()
   await allUnavailable(t, store, token, 'when Redis stands still')
   server.resume()
@@ -46,7 +46,7 @@ t.test(
   'a connection that is cut in the middle of answers never says "not logged in"',
   { skip: withoutRedis },
   async t => {
-    const { server, token } = await world(t)
+    const { server, token } = await fixture(t)
     const proxy = await startProxy(server.port)
     const store = await open({ url: `redis://127.0.0.1:${proxy.port}` })
     t.teardown(async () => {
@@ -72,7 +72,7 @@ t.test(
   'a Redis that is full refuses logins, answers for sessions and lets them be ended',
   { skip: withoutRedisServer },
   async t => {
-    const { server, store, token } = await world(t)
+    const { server, store, token } = await fixture(t)
     const other = await login(store)
     await server.cli('CONFIG', 'SET', 'maxmemory', '1')
     t.equal(await outcomeOf(() => login(store)), UNAVAILABLE, 'login')
@@ -91,7 +91,7 @@ t.test(
 )
 
 t.test('a Redis that may not be written is unavailable to those who write', { skip: withoutRedisServer }, async t => {
-  const { server, store, token } = await world(t)
+  const { server, store, token } = await fixture(t)
   await server.cli('REPLICAOF', '127.0.0.1', '1')
   t.equal(await outcomeOf(() => login(store)), UNAVAILABLE, 'login')
   t.equal(await outcomeOf(() => store.sessions.removeAll('BUSINESS', '1')), UNAVAILABLE, 'kickout')
@@ -105,7 +105,7 @@ t.test('a Redis that may not be written is unavailable to those who write', { sk
 })
 
 t.test('a Redis that may forget sessions and bars by itself is named', { skip: withoutRedisServer }, async t => {
-  const { server, store } = await world(t)
+  const { server, store } = await fixture(t)
   await server.cli('CONFIG', 'SET', 'appendonly', 'yes')
   t.strictSame(await store.warnings(), [])
   await server.cli('CONFIG', 'SET', 'maxmemory-policy', 'volatile-lru')
@@ -113,7 +113,7 @@ t.test('a Redis that may forget sessions and bars by itself is named', { skip: w
 })
 
 t.test('a Redis that brings ended sessions back after a crash is named', { skip: withoutRedisServer }, async t => {
-  const { server, store } = await world(t)
+  const { server, store } = await fixture(t)
   t.match(await store.warnings(), [/no append-only file.*ended ones too; set appendonly yes/])
   await server.cli('CONFIG', 'SET', 'appendonly', 'yes')
   t.strictSame(await store.warnings(), [])
@@ -130,7 +130,7 @@ t.test('a store that was opened without a Redis finds it when it comes', { skip:
 })
 
 t.test('questions do not pile up before a Redis that stands still', { skip: withoutRedisServer }, async t => {
-  const { server, store, token } = await world(t)
+  const { server, store, token } = await fixture(t)
   const client = store.redis as Redis
   const waiting = () =>
     client.autoPipelineQueueSize + (client as unknown as { commandQueue: unknown[] }).commandQueue.length

@@ -5,10 +5,10 @@ import { createKeys } from '../../src/store/redis/keys.ts'
 import { onlineCommandsOn } from '../../src/store/redis/online/commands.ts'
 import { digestOf, entryOf } from '../../src/store/redis/online/entries.ts'
 import type { RedisStore } from '../../src/store/redis/redis.ts'
+import { type RedisServer, startRedis, withoutRedis } from '../support/redis-server.ts'
 import type { StoreUnderTest } from './contract.ts'
+import { freshToken, MINUTE, record, SLACK, tokensOf } from './contract-fixture.ts'
 import { asCreatedAt, enter, usersOnline } from './contract-online.ts'
-import { freshToken, MINUTE, record, SLACK, tokensOf } from './contract-world.ts'
-import { type RedisServer, startRedis, withoutRedis } from './redis-server.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
 /*
@@ -20,7 +20,7 @@ const keys = createKeys('svc:auth')
 const key = (part: string): string => keys.index('BUSINESS', part)
 const DAY = 86_400_000
 
-interface World extends StoreUnderTest {
+interface Fixture extends StoreUnderTest {
   server: RedisServer
   /** Another gateway on the same Redis. */
   openAnother(): Promise<StoreUnderTest>
@@ -30,28 +30,28 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
   const server = await startRedis()
   t.teardown(() => server.stop())
 
-  const test = (statement: string, body: (t: Test, world: World) => Promise<void>) =>
+  const test = (statement: string, body: (t: Test, fixture: Fixture) => Promise<void>) =>
     t.test(statement, async t => {
-      const world = await openRedisUnderTest({ url: server.url })
-      t.teardown(() => world.close())
+      const fixture = await openRedisUnderTest({ url: server.url })
+      t.teardown(() => fixture.close())
       const openAnother = async () => {
         const another = await openRedisUnderTest({ url: server.url }, { flush: false })
         t.teardown(() => another.close())
         return another
       }
-      await body(t, { ...world, server, openAnother })
+      await body(t, { ...fixture, server, openAnother })
     })
 
   const tally = async ({ store }: StoreUnderTest): Promise<number[]> =>
     Object.values(await store.online.tally('BUSINESS'))
 
   /** Stores a session as another program would. */
-  async function storeForeign(world: World, userId: string, createdAt: string, name: string): Promise<string> {
+  async function storeForeign(fixture: Fixture, userId: string, createdAt: string, name: string): Promise<string> {
     const token = freshToken()
     const stored = { ...record('BUSINESS', userId, { username: name }), created_at: createdAt }
     await server.cli('SET', keys.token('BUSINESS', token), writeRecord(stored), 'PX', String(MINUTE))
     await server.cli('SADD', keys.session('BUSINESS', userId), token)
-    await world.server.cli('PEXPIRE', keys.session('BUSINESS', userId), String(MINUTE))
+    await fixture.server.cli('PEXPIRE', keys.session('BUSINESS', userId), String(MINUTE))
     return token
   }
 
@@ -64,89 +64,89 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
     t.strictSame(await ask(), expected, what)
   }
 
-  await test('a session that another program stored is online once it was seen, and its login counts', async (t, world) => {
-    await enter(world, 'ours')
-    const token = await storeForeign(world, 'theirs', '2025-01-31T12:00:00Z', 'Grace')
-    t.strictSame(await usersOnline(world), ['ours'])
-    t.strictSame(await tokensOf(world, 'BUSINESS', 'theirs'), [token])
-    t.strictSame(await usersOnline(world), ['ours', 'theirs'])
-    t.strictSame(await usersOnline(world, 'grace'), ['theirs'])
-    t.strictSame(await tally(world), [2, 2, 1])
-    for (let i = 0; i < 2; i++) await tokensOf(world, 'BUSINESS', 'theirs')
-    t.strictSame(await world.store.online.loginsOn('BUSINESS', ['2025-01-31']), [1])
-    t.equal(await world.store.sessions.removeAll('BUSINESS', 'theirs'), 1)
-    t.strictSame(await tally(world), [1, 1, 1])
+  await test('a session that another program stored is online once it was seen, and its login counts', async (t, fixture) => {
+    await enter(fixture, 'ours')
+    const token = await storeForeign(fixture, 'theirs', '2025-01-31T12:00:00Z', 'Grace')
+    t.strictSame(await usersOnline(fixture), ['ours'])
+    t.strictSame(await tokensOf(fixture, 'BUSINESS', 'theirs'), [token])
+    t.strictSame(await usersOnline(fixture), ['ours', 'theirs'])
+    t.strictSame(await usersOnline(fixture, 'grace'), ['theirs'])
+    t.strictSame(await tally(fixture), [2, 2, 1])
+    for (let i = 0; i < 2; i++) await tokensOf(fixture, 'BUSINESS', 'theirs')
+    t.strictSame(await fixture.store.online.loginsOn('BUSINESS', ['2025-01-31']), [1])
+    t.equal(await fixture.store.sessions.removeAll('BUSINESS', 'theirs'), 1)
+    t.strictSame(await tally(fixture), [1, 1, 1])
   })
 
-  await test('a session that another program renewed, and we then, is online as long as it lives', async (t, world) => {
-    const token = await storeForeign(world, 'a', asCreatedAt(world.clock.now()), 'Ada')
-    await world.store.sessions.renew('BUSINESS', 'a', token, world.clock.now() + 10 * MINUTE)
-    await eventually(t, () => usersOnline(world), ['a'], 'a renewal takes it in')
-    await world.fastForward(5 * MINUTE)
-    t.strictSame(await usersOnline(world, 'ada'), ['a'])
+  await test('a session that another program renewed, and we then, is online as long as it lives', async (t, fixture) => {
+    const token = await storeForeign(fixture, 'a', asCreatedAt(fixture.clock.now()), 'Ada')
+    await fixture.store.sessions.renew('BUSINESS', 'a', token, fixture.clock.now() + 10 * MINUTE)
+    await eventually(t, () => usersOnline(fixture), ['a'], 'a renewal takes it in')
+    await fixture.fastForward(5 * MINUTE)
+    t.strictSame(await usersOnline(fixture, 'ada'), ['a'])
   })
 
-  await test('a session that another program deleted leaves every answer once it is seen to be gone', async (t, world) => {
-    const [token] = [await enter(world, 'a', { extra: { username: 'Ada' } }), await enter(world, 'b')]
-    await enter(world, 'b')
+  await test('a session that another program deleted leaves every answer once it is seen to be gone', async (t, fixture) => {
+    const [token] = [await enter(fixture, 'a', { extra: { username: 'Ada' } }), await enter(fixture, 'b')]
+    await enter(fixture, 'b')
     await server.cli('DEL', keys.token('BUSINESS', token))
-    t.strictSame(await tokensOf(world, 'BUSINESS', 'a'), [])
-    t.strictSame(await usersOnline(world), ['b'])
-    t.strictSame(await usersOnline(world, 'ada'), [])
-    t.strictSame(await tally(world), [1, 2, 2])
-    await server.cli('DEL', ...(await tokensOf(world, 'BUSINESS', 'b')).map(token => keys.token('BUSINESS', token)))
+    t.strictSame(await tokensOf(fixture, 'BUSINESS', 'a'), [])
+    t.strictSame(await usersOnline(fixture), ['b'])
+    t.strictSame(await usersOnline(fixture, 'ada'), [])
+    t.strictSame(await tally(fixture), [1, 2, 2])
+    await server.cli('DEL', ...(await tokensOf(fixture, 'BUSINESS', 'b')).map(token => keys.token('BUSINESS', token)))
     await server.cli('DEL', keys.session('BUSINESS', 'b'))
-    t.strictSame(await tokensOf(world, 'BUSINESS', 'b'), [])
-    t.strictSame(await tally(world), [0, 0, 0])
+    t.strictSame(await tokensOf(fixture, 'BUSINESS', 'b'), [])
+    t.strictSame(await tally(fixture), [0, 0, 0])
   })
 
-  await test('a session that another program deleted is found gone by the round, though nobody asks for it', async (t, world) => {
-    const token = await enter(world, 'a')
-    for (let i = 0; i < 300; i++) await enter(world, `u${i}`)
+  await test('a session that another program deleted is found gone by the round, though nobody asks for it', async (t, fixture) => {
+    const token = await enter(fixture, 'a')
+    for (let i = 0; i < 300; i++) await enter(fixture, `u${i}`)
     await server.cli('DEL', keys.token('BUSINESS', token))
     await server.cli('DEL', key('upkeep'))
-    await eventually(t, () => tally(world), [300, 300, 1], 'the round has come by')
+    await eventually(t, () => tally(fixture), [300, 300, 1], 'the round has come by')
   })
 
-  await test('what has expired is swept from every key, and no key of the view is without an end', async (t, world) => {
+  await test('what has expired is swept from every key, and no key of the view is without an end', async (t, fixture) => {
     for (let i = 0; i < 50; i++)
-      await enter(world, `u${i % 40}`, { lifetime: MINUTE, extra: { username: `name ${i}` } })
-    await world.store.sessions.removeAll('BUSINESS', 'u7')
+      await enter(fixture, `u${i % 40}`, { lifetime: MINUTE, extra: { username: `name ${i}` } })
+    await fixture.store.sessions.removeAll('BUSINESS', 'u7')
     const parts = async () => (await server.cli('KEYS', 'svc:auth:*:idx:*')).split('\n').filter(name => name !== '')
     t.ok((await parts()).length >= 8)
     for (const name of await parts()) t.ok(Number(await server.cli('PTTL', name)) > 0, name)
-    await world.fastForward(MINUTE + SLACK)
+    await fixture.fastForward(MINUTE + SLACK)
     const left = async () => (await parts()).filter(name => !/:(logins|upkeep)\b/.test(name))
     await eventually(t, left, [], 'nothing but the counts of logins is left')
   })
 
-  await test('a login is told after the end of its token, and the token stays ended', async (t, world) => {
-    const store = world.store as RedisStore
-    const view = onlineCommandsOn(store.redis, store.repeats.ask, keys, world.clock)
+  await test('a login is told after the end of its token, and the token stays ended', async (t, fixture) => {
+    const store = fixture.store as RedisStore
+    const view = onlineCommandsOn(store.redis, store.repeats.ask, keys, fixture.clock)
     const entry = entryOf(
-      { token: 'late', record: record('BUSINESS', 'a'), expiresAt: world.clock.now() + MINUTE },
+      { token: 'late', record: record('BUSINESS', 'a'), expiresAt: fixture.clock.now() + MINUTE },
       createAges(),
     )
     await view.leave('BUSINESS', 'a', [digestOf('late')])
     await view.enter('BUSINESS', 'a', entry, 1)
-    t.strictSame(await tally(world), [0, 0, 0])
+    t.strictSame(await tally(fixture), [0, 0, 0])
     await view.enter('BUSINESS', 'a', { ...entry, digest: digestOf('other') }, 1)
-    t.strictSame(await tally(world), [1, 1, 1])
+    t.strictSame(await tally(fixture), [1, 1, 1])
   })
 
-  await test('logins and kickouts go on while the view cannot be written, which is right again soon after', async (t, world) => {
-    await enter(world, 'a')
-    await enter(world, 'b', { ago: 2000 })
+  await test('logins and kickouts go on while the view cannot be written, which is right again soon after', async (t, fixture) => {
+    await enter(fixture, 'a')
+    await enter(fixture, 'b', { ago: 2000 })
     await server.cli('RENAME', key('users'), 'put-aside')
     await server.cli('SET', key('users'), 'no hash', 'PX', String(MINUTE))
-    const token = await enter(world, 'c')
-    t.strictSame(await tokensOf(world, 'BUSINESS', 'c'), [token])
-    t.equal(await world.store.sessions.removeAll('BUSINESS', 'a'), 1)
-    t.equal(await world.store.sessions.renew('BUSINESS', 'c', token, world.clock.now() + 2 * MINUTE), true)
+    const token = await enter(fixture, 'c')
+    t.strictSame(await tokensOf(fixture, 'BUSINESS', 'c'), [token])
+    t.equal(await fixture.store.sessions.removeAll('BUSINESS', 'a'), 1)
+    t.equal(await fixture.store.sessions.renew('BUSINESS', 'c', token, fixture.clock.now() + 2 * MINUTE), true)
     await server.cli('RENAME', 'put-aside', key('users'))
     await eventually(
       t,
-      async () => [await usersOnline(world), await tally(world)],
+      async () => [await usersOnline(fixture), await tally(fixture)],
       [
         ['c', 'b'],
         [2, 2, 1],
@@ -155,16 +155,16 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
     )
   })
 
-  await test('whatever part of the view is lost, building it anew brings it back; what belongs to nobody goes', async (t, world) => {
-    const { online } = world.store
+  await test('whatever part of the view is lost, building it anew brings it back; what belongs to nobody goes', async (t, fixture) => {
+    const { online } = fixture.store
     for (let i = 0; i < 200; i++) {
-      await enter(world, `u${i % 120}`, { ago: i * 1000, extra: { username: `name ${i}`, nickname: '李雷' } })
+      await enter(fixture, `u${i % 120}`, { ago: i * 1000, extra: { username: `name ${i}`, nickname: '李雷' } })
     }
     const answers = async () => [
-      await usersOnline(world),
-      await tally(world),
-      await usersOnline(world, '李'),
-      await usersOnline(world, '119'),
+      await usersOnline(fixture),
+      await tally(fixture),
+      await usersOnline(fixture, '李'),
+      await usersOnline(fixture, '119'),
     ]
     const right = await answers()
     for (const part of ['online', 'tokens', 'recent', 'counts', 'users', 'names', 'leaves']) {
@@ -172,7 +172,7 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
       t.equal(await online.reindex('BUSINESS', () => undefined), 200)
       t.strictSame(await answers(), right, part)
     }
-    const later = String(world.clock.now() + DAY)
+    const later = String(fixture.clock.now() + DAY)
     for (const part of ['online', 'recent', 'counts']) await server.cli('ZADD', key(part), later, 'stranger')
     await server.cli('ZADD', key('tokens'), later, `${digestOf('x')}stranger`, later, `${digestOf('x')}u1`)
     await server.cli('HSET', key('users'), 'ghost', `${digestOf('y')}20250131120000GHOST\n`)
@@ -184,39 +184,39 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
     }
   })
 
-  await test('minutes and days of logins that nobody asks for any more are dropped, the latest are kept', async (t, world) => {
-    const minute = Math.floor(world.clock.now() / MINUTE)
-    const days = Array.from({ length: 100 }, (_, i) => asCreatedAt(world.clock.now() - i * DAY).slice(0, 10))
+  await test('minutes and days of logins that nobody asks for any more are dropped, the latest are kept', async (t, fixture) => {
+    const minute = Math.floor(fixture.clock.now() / MINUTE)
+    const days = Array.from({ length: 100 }, (_, i) => asCreatedAt(fixture.clock.now() - i * DAY).slice(0, 10))
     const minutes = Array.from({ length: 2000 }, (_, i) => [`m${minute - i}`, '1'])
     await server.cli('HSET', key('logins'), ...minutes.flat(), ...days.flatMap(day => [`d${day}`, '1']))
-    await enter(world, 'a')
+    await enter(fixture, 'a')
     t.ok(Number(await server.cli('HLEN', key('logins'))) < 1600)
-    t.strictSame(await world.store.online.loginsOn('BUSINESS', days.slice(0, 30)), [2, ...Array(29).fill(1)])
+    t.strictSame(await fixture.store.online.loginsOn('BUSINESS', days.slice(0, 30)), [2, ...Array(29).fill(1)])
     // The minute may have changed meanwhile.
-    t.ok([21, 22].includes(await world.store.online.loginsSince('BUSINESS', world.clock.now() - 20 * MINUTE)))
+    t.ok([21, 22].includes(await fixture.store.online.loginsSince('BUSINESS', fixture.clock.now() - 20 * MINUTE)))
   })
 
-  await test('two gateways have one view', async (t, world) => {
-    const other = await world.openAnother()
+  await test('two gateways have one view', async (t, fixture) => {
+    const other = await fixture.openAnother()
     const users = Array.from({ length: 40 }, (_, i) => `u${i}`)
-    await Promise.all(users.map((userId, i) => enter(i % 2 === 0 ? world : other, userId, { ago: i * 1000 })))
+    await Promise.all(users.map((userId, i) => enter(i % 2 === 0 ? fixture : other, userId, { ago: i * 1000 })))
     await Promise.all(
-      users.map((userId, i) => i % 4 < 2 && enter(i % 2 === 0 ? other : world, userId, { ago: i * 1000 })),
+      users.map((userId, i) => i % 4 < 2 && enter(i % 2 === 0 ? other : fixture, userId, { ago: i * 1000 })),
     )
     await Promise.all(
       users.map(
-        (userId, i) => i % 5 === 0 && (i % 2 === 0 ? other : world).store.sessions.removeAll('BUSINESS', userId),
+        (userId, i) => i % 5 === 0 && (i % 2 === 0 ? other : fixture).store.sessions.removeAll('BUSINESS', userId),
       ),
     )
     const left = users.filter((_, i) => i % 5 !== 0)
     const tokens = left.reduce((sum, userId) => sum + (Number(userId.slice(1)) % 4 < 2 ? 2 : 1), 0)
-    for (const gateway of [world, other]) {
+    for (const gateway of [fixture, other]) {
       t.strictSame(await usersOnline(gateway), left)
       t.strictSame(await tally(gateway), [left.length, tokens, 2])
     }
   })
 
-  await test('names come and go by the hundred and are found, and nothing is left of them', async (t, world) => {
+  await test('names come and go by the hundred and are found, and nothing is left of them', async (t, fixture) => {
     const syllables = ['ba', 'na', 'li', '李', '雷', 'x', 'o']
     const nameOf = (i: number) => [0, 1, 2, 3, 4].map(n => syllables[Math.floor(i / 7 ** n) % 7]).join('')
     const users = Array.from({ length: 600 }, (_, i) => ({ userId: `u${i}`, name: nameOf(i * 31) }))
@@ -225,7 +225,7 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
       for (const keyword of ['banana', 'li李', '雷', 'x', 'oxo', 'nali']) {
         const expected = present.filter(({ name }) => name.includes(keyword)).map(({ userId }) => userId)
         t.strictSame(
-          (await usersOnline(world, keyword)).toSorted(),
+          (await usersOnline(fixture, keyword)).toSorted(),
           expected.toSorted(),
           `${keyword} of ${present.length}`,
         )
@@ -235,16 +235,16 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
       await Promise.all(
         users
           .filter(user => !present.includes(user))
-          .map(({ userId, name }) => enter(world, userId, { extra: { username: name } })),
+          .map(({ userId, name }) => enter(fixture, userId, { extra: { username: name } })),
       )
       present = users
       await expectFound()
       const leaving = users.filter((_, i) => (i * 7919 * seed) % 10 < 8)
-      await Promise.all(leaving.map(({ userId }) => world.store.sessions.removeAll('BUSINESS', userId)))
+      await Promise.all(leaving.map(({ userId }) => fixture.store.sessions.removeAll('BUSINESS', userId)))
       present = users.filter(user => !leaving.includes(user))
       await expectFound()
     }
-    await Promise.all(users.map(({ userId }) => world.store.sessions.removeAll('BUSINESS', userId)))
+    await Promise.all(users.map(({ userId }) => fixture.store.sessions.removeAll('BUSINESS', userId)))
     t.equal(await server.cli('ZCARD', key('leaves')), '0')
     t.equal(await server.cli('HLEN', key('names')), '0')
   })

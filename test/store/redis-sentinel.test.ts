@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import type { RedisStore } from '../../src/store/redis/redis.ts'
+import { type SentinelSetup, startSentinels } from '../support/redis-sentinel.ts'
+import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
 import { storeContract } from './contract.ts'
-import { type SentinelSetup, startSentinels } from './redis-sentinel.ts'
-import { endProcess, redisCommand, withoutRedisServer } from './redis-server.ts'
 import { login, open, outcomeOf, recovered, UNAVAILABLE } from './redis-trial.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
@@ -27,7 +27,7 @@ await t.test(
   },
 )
 
-async function world(t: Test): Promise<{ setup: SentinelSetup; store: RedisStore }> {
+async function fixture(t: Test): Promise<{ setup: SentinelSetup; store: RedisStore }> {
   const setup = await startSentinels()
   const { sentinels, name } = setup
   const store = await open({ sentinels, name })
@@ -56,7 +56,7 @@ async function watch(store: RedisStore, token: string, over: Promise<void>): Pro
 }
 
 await t.test('a failover ends no session, and brings none back', { skip: withoutRedisServer }, async t => {
-  const { setup, store } = await world(t)
+  const { setup, store } = await fixture(t)
   const [token, ended] = [await login(store), await login(store)]
   t.equal(await store.sessions.remove('BUSINESS', '1', ended), true)
   await inStep(setup)
@@ -73,7 +73,7 @@ await t.test('a failover ends no session, and brings none back', { skip: without
 })
 
 await t.test('a revocation that the new master had not heard of holds', { skip: withoutRedisServer }, async t => {
-  const { setup, store } = await world(t)
+  const { setup, store } = await fixture(t)
   const [token, kicked] = [await login(store), await login(store)]
   await inStep(setup)
 
@@ -92,7 +92,7 @@ await t.test(
   'a replica is not asked, although the Sentinels still name it as the master',
   { skip: withoutRedisServer },
   async t => {
-    const { setup, store } = await world(t)
+    const { setup, store } = await fixture(t)
     const token = await login(store)
     await redisCommand(setup.masterPort, 'REPLICAOF', '127.0.0.1', String(setup.replicaPort))
     await redisCommand(setup.masterPort, 'CLIENT', 'KILL', 'TYPE', 'normal').catch(() => undefined)
@@ -107,7 +107,7 @@ await t.test(
   'a switch announced while a silent Sentinel is asked is followed',
   { skip: withoutRedisServer },
   async t => {
-    const { setup, store } = await world(t)
+    const { setup, store } = await fixture(t)
     const token = await login(store)
     await inStep(setup)
 
@@ -121,7 +121,7 @@ await t.test(
 )
 
 await t.test('a store whose Sentinels stand still keeps its master', { skip: withoutRedisServer }, async t => {
-  const { setup, store } = await world(t)
+  const { setup, store } = await fixture(t)
   const token = await login(store)
   for (const sentinel of setup.sentinelProcesses) sentinel.kill('SIGSTOP')
   t.equal((await store.sessions.find('BUSINESS', token))?.user_id, '1')

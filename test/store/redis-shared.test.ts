@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
-import { MINUTE, record } from './contract-world.ts'
-import { type RedisServer, withoutRedis } from './redis-server.ts'
-import { login, open, world } from './redis-trial.ts'
+import { type RedisServer, withoutRedis } from '../support/redis-server.ts'
+import { MINUTE, record } from './contract-fixture.ts'
+import { fixture, login, open } from './redis-trial.ts'
 
 /** Seconds that a key has left, as another program would ask. */
 const ttl = async (server: RedisServer, key: string): Promise<number> => Number(await server.cli('TTL', key))
@@ -12,7 +12,7 @@ function about(t: Test, actual: number, wanted: number, what: string): void {
 }
 
 t.test('what one gateway ends, another does not accept any more', { skip: withoutRedis }, async t => {
-  const { server, store: one } = await world(t)
+  const { server, store: one } = await fixture(t)
   const other = await open({ url: server.url })
   t.teardown(() => other.close())
   let stale = 0
@@ -30,7 +30,7 @@ t.test(
   'what is stored is what the specification says, under its keys and with its lifetimes',
   { skip: withoutRedis },
   async t => {
-    const { server, store } = await world(t)
+    const { server, store } = await fixture(t)
     await server.cli('FLUSHDB')
     const stored = { ...record('CONSUMER', '7'), extra: { nickname: 'Ada' } }
     await store.sessions.add('CONSUMER', 'a.b.c', stored, systemClock.now() + 10 * MINUTE)
@@ -65,7 +65,7 @@ t.test(
 )
 
 t.test('a record that another program wrote is a session like ours', { skip: withoutRedis }, async t => {
-  const { server, store } = await world(t)
+  const { server, store } = await fixture(t)
   const { sessions } = store
   const foreign = { user_id: '42', type: 'BUSINESS', created_at: '2025-03-01T08:00:00Z', extra: { from: 'elsewhere' } }
   const [eternal, brief, gone] = ['x.eternal.z', 'x.brief.z', 'x.gone.z']
@@ -97,7 +97,7 @@ t.test('a record that another program wrote is a session like ours', { skip: wit
 })
 
 t.test('what is no record under the key of a token is nobody', { skip: withoutRedis }, async t => {
-  const { server, store } = await world(t)
+  const { server, store } = await fixture(t)
   const values = ['', '{', 'null', '[]', '"x"', '{"user_id":7,"type":"BUSINESS"}', '{"user_id":"7","type":"CONSUMER"}']
   for (const value of values) {
     await server.cli('SET', 'svc:auth:BUSINESS:token:a.b.c', value)

@@ -5,8 +5,8 @@ import { systemClock } from '../../src/clock.ts'
 import type { Settings } from '../../src/config/schema/settings.ts'
 import { Unavailable } from '../../src/refusal.ts'
 import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
-import { freshToken, MINUTE, record } from './contract-world.ts'
-import { type RedisServer, startRedis } from './redis-server.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { freshToken, MINUTE, record } from './contract-fixture.ts'
 
 /** `store.timeout` of these tests, in milliseconds. */
 const TIMEOUT = 500
@@ -22,7 +22,7 @@ export function open(redis: NonNullable<Settings['store']['redis']>): Promise<Re
 }
 
 /** A server and a store on it with one session, both gone when the test ends. */
-export async function world(t: Test): Promise<{ server: RedisServer; store: RedisStore; token: string }> {
+export async function fixture(t: Test): Promise<{ server: RedisServer; store: RedisStore; token: string }> {
   const server = await startRedis()
   const store = await open({ url: server.url })
   t.teardown(async () => {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
-import { openWorld, someone, type World } from '../support/gateway.ts'
+import { type Fixture, openFixture, someone } from '../support/gateway-fixture.ts'
 import { freePort } from '../support/ports.ts'
-import { endProcess, redisCommand, spawnRedis, withoutRedisServer } from './redis-server.ts'
+import { endProcess, redisCommand, spawnRedis, withoutRedisServer } from '../support/redis-server.ts'
 
 /** Far longer than a replica takes that follows, so that a busy machine proves nothing wrong. */
 const PATIENT = { replicas: 1, timeout: '4s' }
@@ -34,18 +34,18 @@ async function startPair(t: Test): Promise<Pair> {
   return { master, pause: () => void replica.kill('SIGSTOP') }
 }
 
-async function openOn(t: Test, { master }: Pair, wait: object): Promise<World> {
+async function openOn(t: Test, { master }: Pair, wait: object): Promise<Fixture> {
   const redis = { url: `redis://127.0.0.1:${master}`, wait }
   const store = { kind: 'redis', timeout: '5s', redis }
   const sessions = { consumer: { max_tokens_per_user: 1 } }
-  const world = await openWorld({ config: { store, sessions, session_cache: { consumer: 'off' } } })
-  t.teardown(() => world.close())
-  return world
+  const fixture = await openFixture({ config: { store, sessions, session_cache: { consumer: 'off' } } })
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
 /** Every operation that ends a session, or changes whether a login id is disabled. */
-async function changeAll(world: World): Promise<Record<string, unknown>> {
-  const side = world.gateway.sides.consumer
+async function changeAll(fixture: Fixture): Promise<Record<string, unknown>> {
+  const side = fixture.gateway.sides.consumer
   const [user, other] = [someone(), someone()]
   const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
   await side.login(undefined, user)
@@ -63,25 +63,25 @@ const ANSWERS = { logout: true, 'kickout-token': true, kickout: 0, disable: unde
 const NAMES = ['replaced', ...Object.keys(ANSWERS)]
 
 /** The log's lines of what was changed. */
-const changesOf = (world: World): Record<string, unknown>[] =>
-  world.log.map(line => JSON.parse(line)).filter(({ msg, event }) => msg === 'event' && NAMES.includes(event))
+const changesOf = (fixture: Fixture): Record<string, unknown>[] =>
+  fixture.log.map(line => JSON.parse(line)).filter(({ msg, event }) => msg === 'event' && NAMES.includes(event))
 
-async function unreplicated(world: World): Promise<number> {
-  const { text } = await call(world.internal, { path: '/metrics' })
+async function unreplicated(fixture: Fixture): Promise<number> {
+  const { text } = await call(fixture.internal, { path: '/metrics' })
   return Number(/^dualgate_store_unreplicated_total (\d+)$/m.exec(text)?.[1])
 }
 
 t.test('a change that a replica has is answered without a warning', { skip: withoutRedisServer }, async t => {
   const pair = await startPair(t)
-  const world = await openOn(t, pair, PATIENT)
-  t.same(await changeAll(world), ANSWERS)
-  const changes = changesOf(world)
+  const fixture = await openOn(t, pair, PATIENT)
+  t.same(await changeAll(fixture), ANSWERS)
+  const changes = changesOf(fixture)
   t.same(
     changes.map(({ event }) => event),
     NAMES,
   )
   for (const { event, level, replicated } of changes) t.same([level, replicated], [30, undefined], String(event))
-  t.equal(await unreplicated(world), 0)
+  t.equal(await unreplicated(fixture), 0)
   const marks = /calls=(\d+)/.exec((await redisCommand(pair.master, 'INFO', 'commandstats')).split('cmdstat_wait:')[1]!)
   t.ok(Number(marks?.[1]) >= NAMES.length, 'and it was proven')
 })
@@ -91,10 +91,10 @@ t.test(
   { skip: withoutRedisServer },
   async t => {
     const pair = await startPair(t)
-    const world = await openOn(t, pair, SHORT)
+    const fixture = await openOn(t, pair, SHORT)
     pair.pause()
-    t.same(await changeAll(world), ANSWERS)
-    const changes = changesOf(world)
+    t.same(await changeAll(fixture), ANSWERS)
+    const changes = changesOf(fixture)
     t.same(
       changes.map(({ event }) => event),
       NAMES,
@@ -104,14 +104,14 @@ t.test(
       t.notMatch(JSON.stringify(change), /eyJ/, 'never a token')
     }
     t.match(changes[0], { jti: /^[\w-]+$/ }, 'which token it was')
-    t.equal(await unreplicated(world), NAMES.length)
+    t.equal(await unreplicated(fixture), NAMES.length)
   },
 )
 
 t.test('other questions do not wait for a replica', { skip: withoutRedisServer }, async t => {
   const pair = await startPair(t)
-  const world = await openOn(t, pair, PATIENT)
-  const side = world.gateway.sides.consumer
+  const fixture = await openOn(t, pair, PATIENT)
+  const side = fixture.gateway.sides.consumer
   const [user, other] = [someone(), someone()]
   await side.login(undefined, user)
   const live = await side.login(undefined, other)
@@ -120,8 +120,8 @@ t.test('other questions do not wait for a replica', { skip: withoutRedisServer }
   const kickouts = Array.from({ length: 20 }, () => side.kickout(user))
   void Promise.race(kickouts).then(() => (isAnswered = true))
   for (let i = 0; i < 20; i++) t.equal(await side.getLoginIdByToken(live), other)
-  t.equal((await world.get('/api/v1/c/orders', live)).status, 200)
+  t.equal((await fixture.get('/api/v1/c/orders', live)).status, 200)
   t.equal(isAnswered, false, 'while all wait for the replica')
   t.equal((await Promise.all(kickouts)).length, 20)
-  t.equal(await unreplicated(world), 20)
+  t.equal(await unreplicated(fixture), 20)
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { storeContract } from './contract.ts'
-import { startRedis, withoutRedis } from './redis-server.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
 await t.test('the law of the stores, in a Redis', { skip: withoutRedis }, async t => {

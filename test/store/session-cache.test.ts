@@ -5,7 +5,7 @@ import type { SessionRecord } from '../../src/session.ts'
 import { SessionCache } from '../../src/store/redis/tracking/session-cache.ts'
 import { type ReadableSessions, TrackedSessions } from '../../src/store/redis/tracking/tracked-sessions.ts'
 import type { StoredToken } from '../../src/store/store.ts'
-import { record } from './contract-world.ts'
+import { record } from './contract-fixture.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

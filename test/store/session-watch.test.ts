@@ -7,10 +7,10 @@ import { createLog } from '../../src/log.ts'
 import type { OpenedStore } from '../../src/store/open.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type EndOfWatch, MAX_UNKNOWN, SessionWatch } from '../../src/store/session-watch.ts'
-import { login, MINUTE } from './contract-world.ts'
-import { startCluster } from './redis-cluster.ts'
-import { type RedisServer, startRedis, withoutRedis, withoutRedisServer } from './redis-server.ts'
-import { keys, PREFIX, TRACKING, until } from './tracking-world.ts'
+import { startCluster } from '../support/redis-cluster.ts'
+import { type RedisServer, startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { login, MINUTE } from './contract-fixture.ts'
+import { keys, PREFIX, TRACKING, until } from './tracking-fixture.ts'
 
 /* Whoever watches a session is told of its end, whoever ends it, and of nothing else. */
 

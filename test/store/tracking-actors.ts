@@ -3,9 +3,9 @@ import { pino } from 'pino'
 import { systemClock } from '../../src/clock.ts'
 import { writeRecord } from '../../src/session.ts'
 import { type OpenedStore, openStore } from '../../src/store/open.ts'
-import { freshToken, MINUTE, record } from './contract-world.ts'
+import { freshToken, MINUTE, record } from './contract-fixture.ts'
+import { keys, PREFIX } from './tracking-fixture.ts'
 import { type Session, sharedNow, type Way } from './tracking-interleavings.ts'
-import { keys, PREFIX } from './tracking-world.ts'
 
 /** Whoever makes and ends sessions: a gateway that remembers nothing, and a plain connection. */
 export interface Deleter {

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
-import { startRedis, withoutRedis } from './redis-server.ts'
+import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { openDeleter } from './tracking-actors.ts'
+import { openTracked, remember } from './tracking-fixture.ts'
 import { interleave, type Outcome, type Session } from './tracking-interleavings.ts'
-import { openTracked, remember } from './tracking-world.ts'
 
 /** What the gateway promises: milliseconds after the end of a session was acknowledged to whoever ended it. */
 const PROMISE = 5

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { Unavailable } from '../../src/refusal.ts'
 import type { Store } from '../../src/store/store.ts'
-import { type RedisServer, startRedis, withoutRedisServer } from './redis-server.ts'
+import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { openDeleter } from './tracking-actors.ts'
+import { isRemembered, keys, openTracked, remember, until, untilHeard, untilRemembered } from './tracking-fixture.ts'
 import { interleave } from './tracking-interleavings.ts'
 import { startRelay } from './tracking-relay.ts'
-import { isRemembered, keys, openTracked, remember, until, untilHeard, untilRemembered } from './tracking-world.ts'
 
 const HEARTBEAT = 400
 

@@ -5,10 +5,10 @@ import { systemClock } from '../../src/clock.ts'
 import { createLog } from '../../src/log.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import { trackRedisStore } from '../../src/store/redis/tracking/tracked-store.ts'
-import { freshToken, MINUTE, record } from './contract-world.ts'
-import { startCluster } from './redis-cluster.ts'
-import { startSentinels } from './redis-sentinel.ts'
-import { redisCommand, startRedis, withoutRedisServer } from './redis-server.ts'
+import { startCluster } from '../support/redis-cluster.ts'
+import { startSentinels } from '../support/redis-sentinel.ts'
+import { redisCommand, startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import {
   isRemembered,
   keys,
@@ -19,7 +19,7 @@ import {
   until,
   untilHeard,
   untilRemembered,
-} from './tracking-world.ts'
+} from './tracking-fixture.ts'
 
 await t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t => {
   const setup = await startSentinels()

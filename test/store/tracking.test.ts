@@ -3,24 +3,24 @@ import { systemClock } from '../../src/clock.ts'
 import { createLog } from '../../src/log.ts'
 import type { RedisStore } from '../../src/store/redis/redis.ts'
 import { trackRedisStore } from '../../src/store/redis/tracking/tracked-store.ts'
+import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { storeContract } from './contract.ts'
-import { freshToken, MINUTE, record } from './contract-world.ts'
-import { startRedis, withoutRedis } from './redis-server.ts'
+import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
-import { isRemembered, keys, openTracked, remember, TRACKING, until, untilHeard } from './tracking-world.ts'
+import { isRemembered, keys, openTracked, remember, TRACKING, until, untilHeard } from './tracking-fixture.ts'
 
 await t.test('the law of the stores, remembered', { skip: withoutRedis }, async t => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   await storeContract(t, 'tracked', async () => {
-    const world = await openRedisUnderTest({ url: server.url })
-    const store = trackRedisStore(world.store as RedisStore, keys, TRACKING, systemClock, createLog('silent'))
+    const fixture = await openRedisUnderTest({ url: server.url })
+    const store = trackRedisStore(fixture.store as RedisStore, keys, TRACKING, systemClock, createLog('silent'))
     await untilHeard(store)
     return {
       store,
-      clock: world.clock,
+      clock: fixture.clock,
       async fastForward(ms) {
-        await world.fastForward(ms)
+        await fixture.fastForward(ms)
         await untilHeard(store)
       },
       close: () => store.close(),

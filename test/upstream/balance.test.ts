@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createUpstreamTable, type Upstream } from '../../src/upstream/table.ts'
 import type { HttpTarget } from '../../src/upstream/targets.ts'
-import { upstreamSettings, type WrittenUpstream } from '../forward/world.ts'
+import { upstreamSettings, type WrittenUpstream } from '../support/forward-fixture.ts'
 import { startRawUpstream } from '../support/upstream.ts'
 
 /** Three targets that are never asked, `a` to `c`, and a clock that stands until it is set. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type CanonicalPath, readTarget } from '../../src/gate/path.ts'
 import { createUpstreamTable } from '../../src/upstream/table.ts'
-import { upstreamSettings } from '../forward/world.ts'
+import { upstreamSettings } from '../support/forward-fixture.ts'
 
 const path = (text: string): CanonicalPath => readTarget(text).path
 const TARGET = 'http://127.0.0.1:1'

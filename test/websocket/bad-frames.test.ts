@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { until } from '../forward/world.ts'
-import { closingOf, openEnd } from './stage.ts'
-import { accept, openStage, RAW_HANDSHAKE, rawCall } from './world.ts'
+import { until } from '../support/forward-fixture.ts'
+import { accept, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
+import { closingOf, openEnd } from '../support/websocket-sockets.ts'
 
 /*
  * Good frames and then a bad one, in one packet, as cases 3.2 to 3.4, 4.1.3 to 4.2.5 and 5.15 of the Autobahn test suite
@@ -29,14 +29,14 @@ const BAD: Record<string, number> = {
 }
 
 /** An upstream of bare bytes behind the gateway. */
-async function openBare(t: Parameters<typeof openStage>[0]) {
-  const stage = await openStage(t)
+async function openBare(t: Parameters<typeof openWebSocketFixture>[0]) {
+  const fixture = await openWebSocketFixture(t)
   const behind: Socket[] = []
-  stage.upstream.refuse = (request, socket) => {
+  fixture.upstream.refuse = (request, socket) => {
     behind.push(socket)
     return accept(request, socket)
   }
-  return { ...stage, behind }
+  return { ...fixture, behind }
 }
 
 /** The code of the close frame that ends these bytes; `null` when none does. */
@@ -47,8 +47,8 @@ function closeCodeIn(bytes: Buffer): number | null {
 
 for (const [what, first] of Object.entries(BAD)) {
   t.test(`an upstream's ${what} closes the client with 1014, behind the frames before it`, async t => {
-    const { world, behind, login } = await openBare(t)
-    const end = await openEnd(t, world.url, { token: await login() })
+    const { fixture, behind, login } = await openBare(t)
+    const end = await openEnd(t, fixture.url, { token: await login() })
     const answers: Buffer[] = []
     behind[0]!.on('data', bytes => answers.push(bytes))
     behind[0]!.write(Buffer.concat([frame(GOOD, 'one', false), frame(GOOD, 'two', false), frame(first, 'bad', false)]))
@@ -61,8 +61,8 @@ for (const [what, first] of Object.entries(BAD)) {
   })
 
   t.test(`a client's ${what} closes it with 1002, behind the answers to the frames before it`, async t => {
-    const { world, upstream, login } = await openStage(t)
-    const client = await rawCall(t, world, RAW_HANDSHAKE(await login()))
+    const { fixture, upstream, login } = await openWebSocketFixture(t)
+    const client = await rawCall(t, fixture, RAW_HANDSHAKE(await login()))
     t.ok(await until(() => upstream.ends.length === 1))
     const bad = Buffer.concat([frame(GOOD, 'one', true), frame(GOOD, 'two', true), frame(first, 'bad', true)])
     client.socket.write(bad)
@@ -78,16 +78,16 @@ for (const [what, first] of Object.entries(BAD)) {
 }
 
 t.test('a bad frame of an upstream that comes byte by byte closes the client with 1014 too', async t => {
-  const { world, behind, login } = await openBare(t)
-  const end = await openEnd(t, world.url, { token: await login() })
+  const { fixture, behind, login } = await openBare(t)
+  const end = await openEnd(t, fixture.url, { token: await login() })
   for (const byte of [...frame(GOOD, 'one', false), 0x81, 0xfe, 0x01]) behind[0]!.write(Buffer.from([byte]))
   t.same(await closingOf(end), { code: 1014, reason: 'bad gateway' })
   t.equal(end.messages[0]?.text, 'one')
 })
 
 t.test('an upstream that answers nothing to a bad frame does not keep its client', async t => {
-  const { world, behind, login } = await openBare(t)
-  const client = await rawCall(t, world, RAW_HANDSHAKE(await login()))
+  const { fixture, behind, login } = await openBare(t)
+  const client = await rawCall(t, fixture, RAW_HANDSHAKE(await login()))
   t.ok(await until(() => behind.length === 1))
   client.socket.write(frame(0x85, 'bad', true))
   t.ok(await until(() => client.isClosed()))
@@ -95,11 +95,11 @@ t.test('an upstream that answers nothing to a bad frame does not keep its client
 })
 
 t.test('a session that ends while answers are awaited closes the client', async t => {
-  const { world, behind, login } = await openBare(t)
-  const client = await rawCall(t, world, RAW_HANDSHAKE(await login('u1')))
+  const { fixture, behind, login } = await openBare(t)
+  const client = await rawCall(t, fixture, RAW_HANDSHAKE(await login('u1')))
   t.ok(await until(() => behind.length === 1))
   client.socket.write(frame(0x85, 'bad', true))
-  await world.operate('consumer', 'kickout', { user_id: 'u1' })
+  await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
   t.ok(await until(() => client.isClosed()))
   t.equal(closeCodeIn(Buffer.from(client.text(), 'latin1')), 1002)
 })

@@ -4,18 +4,18 @@ import { systemClock } from '../../src/clock.ts'
 import { createGateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import { MAX_UNKNOWN } from '../../src/store/session-watch.ts'
-import { until } from '../forward/world.ts'
-import { withoutRedis } from '../store/redis-server.ts'
-import { someone } from '../support/gateway.ts'
-import { closingOf, openEnd, refusalOf } from './stage.ts'
-import { accept, heard, openStage } from './world.ts'
+import { until } from '../support/forward-fixture.ts'
+import { someone } from '../support/gateway-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
+import { accept, heard, openWebSocketFixture } from '../support/websocket-fixture.ts'
+import { closingOf, openEnd, refusalOf } from '../support/websocket-sockets.ts'
 
 /* When the gateway closes WebSockets, and how. */
 
 t.test('a quiet WebSocket is closed after its idle time, one with pings is not', async t => {
-  const { world, login } = await openStage(t, { websocket: { idle_timeout: '2s' } })
+  const { fixture, login } = await openWebSocketFixture(t, { websocket: { idle_timeout: '2s' } })
   const token = await login()
-  const [quiet, busy] = [await openEnd(t, world.url, { token }), await openEnd(t, world.url, { token })]
+  const [quiet, busy] = [await openEnd(t, fixture.url, { token }), await openEnd(t, fixture.url, { token })]
   const pinging = setInterval(() => busy.ping('x'), 100)
   t.teardown(() => clearInterval(pinging))
   t.same(await closingOf(quiet), { code: 1001, reason: 'going away' })
@@ -23,42 +23,45 @@ t.test('a quiet WebSocket is closed after its idle time, one with pings is not',
 })
 
 t.test('there are no more than the limits say, for all and for each user', async t => {
-  const { world, login } = await openStage(t, { websocket: { max_connections: 3, max_per_user: 2 } })
+  const { fixture, login } = await openWebSocketFixture(t, { websocket: { max_connections: 3, max_per_user: 2 } })
   const [one, other] = [await login('u1'), await login('u2')]
-  const first = await openEnd(t, world.url, { token: one })
-  await openEnd(t, world.url, { token: await login('u1') })
-  t.equal(await refusalOf(t, world.url, { token: one }), 429)
-  await openEnd(t, world.url, { token: other })
-  t.equal(await refusalOf(t, world.url, { token: other }), 503)
+  const first = await openEnd(t, fixture.url, { token: one })
+  await openEnd(t, fixture.url, { token: await login('u1') })
+  t.equal(await refusalOf(t, fixture.url, { token: one }), 429)
+  await openEnd(t, fixture.url, { token: other })
+  t.equal(await refusalOf(t, fixture.url, { token: other }), 503)
   first.close()
   await closingOf(first)
-  t.ok(await until(async () => (await refusalOf(t, world.url, { token: one })) === 101), 'a place that is left is free')
+  t.ok(
+    await until(async () => (await refusalOf(t, fixture.url, { token: one })) === 101),
+    'a place that is left is free',
+  )
 })
 
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
   t.test(`WebSockets are closed when their session ends, ${store} store`, { skip }, async t => {
-    const { world, upstream, login } = await openStage(t, {
+    const { fixture, upstream, login } = await openWebSocketFixture(t, {
       store,
       config: { session_cache: { consumer: 'tracking' } },
     })
     const endings: Record<string, (token: string, userId: string) => Promise<unknown>> = {
-      'a logout': token => world.post('/api/v1/c/logout', undefined, token),
-      'a kickout': (_token, user_id) => world.operate('consumer', 'kickout', { user_id }),
-      'a kickout of the token': (token, user_id) => world.operate('consumer', 'kickout-token', { user_id, token }),
-      'a kickout by another gateway': (_token, userId) => world.store.sessions.removeAll('CONSUMER', userId),
-      'a short renewal': token => world.operate('consumer', 'renew-timeout', { token, seconds: 1 }),
-      ...(world.redis !== null && {
-        'a DEL': token => world.redis!.cli('DEL', `svc:auth:CONSUMER:token:${token}`),
+      'a logout': token => fixture.post('/api/v1/c/logout', undefined, token),
+      'a kickout': (_token, user_id) => fixture.operate('consumer', 'kickout', { user_id }),
+      'a kickout of the token': (token, user_id) => fixture.operate('consumer', 'kickout-token', { user_id, token }),
+      'a kickout by another gateway': (_token, userId) => fixture.store.sessions.removeAll('CONSUMER', userId),
+      'a short renewal': token => fixture.operate('consumer', 'renew-timeout', { token, seconds: 1 }),
+      ...(fixture.redis !== null && {
+        'a DEL': token => fixture.redis!.cli('DEL', `svc:auth:CONSUMER:token:${token}`),
       }),
     }
-    const bystander = await openEnd(t, world.url, { token: await login() })
+    const bystander = await openEnd(t, fixture.url, { token: await login() })
     for (const [name, ending] of Object.entries(endings)) {
       const userId = someone()
       const token = await login(userId)
       const ends = [
-        await openEnd(t, world.url, { token }),
-        await openEnd(t, world.url, { path: `/api/v1/c/live?token=${token}` }),
+        await openEnd(t, fixture.url, { token }),
+        await openEnd(t, fixture.url, { path: `/api/v1/c/live?token=${token}` }),
       ]
       const behind = upstream.ends.slice(-2)
       await ending(token, userId)
@@ -72,20 +75,20 @@ for (const store of ['embedded', 'redis'] as const) {
 }
 
 t.test('in the middle of a frame the rest of it is sent before the close frame', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const behind: Socket[] = []
   upstream.refuse = (request, socket) => {
     behind.push(socket)
     return accept(request, socket)
   }
-  const end = await openEnd(t, world.url, { token: await login('u1') })
+  const end = await openEnd(t, fixture.url, { token: await login('u1') })
   const [socket] = behind
   const heard: Buffer[] = []
   socket!.on('data', bytes => heard.push(bytes))
   const before = end.socket.bytesRead
   socket!.write(Buffer.concat([Buffer.from([0x81, 100]), Buffer.alloc(50, 'x')]))
   t.ok(await until(() => end.socket.bytesRead >= before + 52))
-  await world.operate('consumer', 'kickout', { user_id: 'u1' })
+  await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
   t.ok(await until(() => heard.length > 0), 'the upstream is told')
   t.equal(end.closed, null)
   socket!.write(Buffer.concat([Buffer.alloc(50, 'x'), Buffer.from([0x81, 1, 0x79])]))
@@ -95,37 +98,37 @@ t.test('in the middle of a frame the rest of it is sent before the close frame',
 })
 
 t.test('an upstream that does not end its frame does not keep the caller', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const behind: Socket[] = []
   upstream.refuse = (request, socket) => {
     behind.push(socket)
     return accept(request, socket)
   }
-  const end = await openEnd(t, world.url, { token: await login('u1') })
+  const end = await openEnd(t, fixture.url, { token: await login('u1') })
   const before = end.socket.bytesRead
   behind[0]!.write(Buffer.from([0x81, 100, 0x78]))
   t.ok(await until(() => end.socket.bytesRead > before))
-  await world.operate('consumer', 'kickout', { user_id: 'u1' })
+  await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
   t.match(await closingOf(end), { code: 1006 })
 })
 
 t.test('where it is enforced, disabling a user closes what the user has open', async t => {
-  const { world, login } = await openStage(t, { config: { disable: { enforce: 'request' } } })
-  const end = await openEnd(t, world.url, { token: await login('u1') })
-  await world.operate('consumer', 'disable', { user_id: 'u1', seconds: 60 })
+  const { fixture, login } = await openWebSocketFixture(t, { config: { disable: { enforce: 'request' } } })
+  const end = await openEnd(t, fixture.url, { token: await login('u1') })
+  await fixture.operate('consumer', 'disable', { user_id: 'u1', seconds: 60 })
   t.match(await closingOf(end), { code: 4401 })
 })
 
 t.test('while the store fails WebSockets are kept for a while, and then closed', { skip: withoutRedis }, async t => {
-  const { world, login } = await openStage(t, { store: 'redis' })
+  const { fixture, login } = await openWebSocketFixture(t, { store: 'redis' })
   let ahead = 0
   const clock = { now: () => systemClock.now() + ahead }
-  const gateway = await createGateway(world.settings, { clock, log: createLog('silent') })
+  const gateway = await createGateway(fixture.settings, { clock, log: createLog('silent') })
   t.teardown(() => gateway.close())
   const { public: url } = await gateway.listen()
   const end = await openEnd(t, url, { token: await login() })
-  world.redis!.pause()
-  t.teardown(() => world.redis!.resume())
+  fixture.redis!.pause()
+  t.teardown(() => fixture.redis!.resume())
   await new Promise(resolve => setTimeout(resolve, 3000))
   end.send('still here')
   t.ok(await heard(end, 'echo: still here'), 'an outage that nobody would notice ends nothing')
@@ -134,14 +137,14 @@ t.test('while the store fails WebSockets are kept for a while, and then closed',
 })
 
 t.test('a gateway that closes asks the callers to come again elsewhere', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const ends = [
-    await openEnd(t, world.url, { token: await login() }),
-    await openEnd(t, world.url, { token: await login() }),
+    await openEnd(t, fixture.url, { token: await login() }),
+    await openEnd(t, fixture.url, { token: await login() }),
   ]
   // One that says nothing to it.
   ends[1]!.socket.pause()
-  await world.gateway.close()
+  await fixture.gateway.close()
   t.same(await closingOf(ends[0]!), { code: 1001, reason: 'going away' })
   for (const end of upstream.ends) t.match(await closingOf(end), { code: 1001 })
 })

@@ -1,8 +1,8 @@
 import { type IncomingMessage, request } from 'node:http'
 import t, { type Test } from 'tap'
-import { until } from '../forward/world.ts'
-import { withoutRedis } from '../store/redis-server.ts'
-import { openWorld, type StoreKind, type World } from '../support/gateway.ts'
+import { until } from '../support/forward-fixture.ts'
+import { type Fixture, openFixture, type StoreKind } from '../support/gateway-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
 import { type Recorder, startUpstream } from '../support/upstream.ts'
 
 /* Long responses, such as event streams: they arrive as they are sent, and end with their session where that is asked for. */
@@ -14,7 +14,7 @@ interface Stream {
   end: 'whole' | 'broken' | null
 }
 
-async function openStage(t: Test, store: StoreKind): Promise<{ world: World; backend: Recorder }> {
+async function openWebSocketFixture(t: Test, store: StoreKind): Promise<{ fixture: Fixture; backend: Recorder }> {
   const backend = await startUpstream({
     answer: (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -23,7 +23,7 @@ async function openStage(t: Test, store: StoreKind): Promise<{ world: World; bac
   })
   t.teardown(() => backend.close())
   const target = backend.url
-  const world = await openWorld({
+  const fixture = await openFixture({
     store,
     upstreams: [
       { name: 'events', match: '/api/v1/c/events', target, end_with_session: 'on' },
@@ -31,14 +31,14 @@ async function openStage(t: Test, store: StoreKind): Promise<{ world: World; bac
       { name: 'downloads', match: '/api/v1/c/downloads', target },
     ],
   })
-  t.teardown(() => world.close())
-  return { world, backend }
+  t.teardown(() => fixture.close())
+  return { fixture, backend }
 }
 
-function listen(t: Test, world: World, path: string, token?: string): Promise<Stream> {
+function listen(t: Test, fixture: Fixture, path: string, token?: string): Promise<Stream> {
   return new Promise((resolve, reject) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-    const asked = request(world.url + path, { headers, agent: false }, (response: IncomingMessage) => {
+    const asked = request(fixture.url + path, { headers, agent: false }, (response: IncomingMessage) => {
       const stream: Stream = { status: response.statusCode ?? 0, text: '', end: null }
       response.on('data', chunk => {
         stream.text += chunk
@@ -54,8 +54,8 @@ function listen(t: Test, world: World, path: string, token?: string): Promise<St
   })
 }
 
-const login = async (world: World, user_id: string): Promise<string> =>
-  (await world.operate('consumer', 'login', { user_id })).data.token
+const login = async (fixture: Fixture, user_id: string): Promise<string> =>
+  (await fixture.operate('consumer', 'login', { user_id })).data.token
 
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
@@ -63,25 +63,25 @@ for (const store of ['embedded', 'redis'] as const) {
     `a response under way ends with its session, where the upstream says so, ${store} store`,
     { skip },
     async t => {
-      const { world, backend } = await openStage(t, store)
-      const [token, other] = [await login(world, 'u1'), await login(world, 'u2')]
-      const cut = await listen(t, world, '/api/v1/c/events', token)
+      const { fixture, backend } = await openWebSocketFixture(t, store)
+      const [token, other] = [await login(fixture, 'u1'), await login(fixture, 'u2')]
+      const cut = await listen(t, fixture, '/api/v1/c/events', token)
       const kept = {
-        bystander: await listen(t, world, '/api/v1/c/events', other),
-        elsewhere: await listen(t, world, '/api/v1/c/downloads', token),
-        nobody: await listen(t, world, '/api/v1/public/c/events'),
+        bystander: await listen(t, fixture, '/api/v1/c/events', other),
+        elsewhere: await listen(t, fixture, '/api/v1/c/downloads', token),
+        nobody: await listen(t, fixture, '/api/v1/public/c/events'),
       }
       t.ok(await until(() => cut.text === 'data: first\n\n'), 'events arrive while the response is under way')
       t.equal(backend.open, 4)
-      await world.operate('consumer', 'kickout', { user_id: 'u1' })
+      await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
       t.ok(await until(() => cut.end !== null, 30_000))
       t.equal(cut.end, 'broken', 'it does not look like a whole one')
       t.ok(await until(() => backend.open === 3), 'and the upstream stops working for it')
       await new Promise(resolve => setTimeout(resolve, 300))
       for (const [name, { end }] of Object.entries(kept)) t.equal(end, null, name)
-      t.ok(world.log.some(line => line.includes('response ended with its session')))
+      t.ok(fixture.log.some(line => line.includes('response ended with its session')))
       t.notOk(
-        world.log.some(line => line.includes('ejected') || line.includes('broken off')),
+        fixture.log.some(line => line.includes('ejected') || line.includes('broken off')),
         'nobody is blamed for it',
       )
     },
@@ -89,27 +89,27 @@ for (const store of ['embedded', 'redis'] as const) {
 }
 
 t.test('a session that ended while the upstream thought about its answer gets none to the end', async t => {
-  const { world, backend } = await openStage(t, 'embedded')
-  const token = await login(world, 'u1')
+  const { fixture, backend } = await openWebSocketFixture(t, 'embedded')
+  const token = await login(fixture, 'u1')
   const answers: (() => void)[] = []
   const { answer } = backend
   backend.answer = (...words) => void answers.push(() => answer(...words))
-  const asked = listen(t, world, '/api/v1/c/events', token)
+  const asked = listen(t, fixture, '/api/v1/c/events', token)
   t.ok(await until(() => answers.length === 1))
-  await world.operate('consumer', 'kickout', { user_id: 'u1' })
+  await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
   answers[0]!()
   const stream = await asked
   t.ok(await until(() => stream.end === 'broken', 30_000))
 })
 
 t.test('a response that ends in time is whole', async t => {
-  const { world, backend } = await openStage(t, 'embedded')
-  const token = await login(world, 'u1')
+  const { fixture, backend } = await openWebSocketFixture(t, 'embedded')
+  const token = await login(fixture, 'u1')
   backend.answer = (_request, response) => {
     response.write('the beginning, ')
     setTimeout(() => response.end('the end'), 50)
   }
-  const stream = await listen(t, world, '/api/v1/c/events', token)
+  const stream = await listen(t, fixture, '/api/v1/c/events', token)
   t.ok(await until(() => stream.end !== null))
   t.match(stream, { text: 'the beginning, the end', end: 'whole' })
 })

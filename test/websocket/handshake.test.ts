@@ -1,21 +1,21 @@
 import t from 'tap'
-import { until } from '../forward/world.ts'
 import { call } from '../support/client.ts'
-import { open, openEnd, refusalOf } from './stage.ts'
-import { heard, openStage, RAW_HANDSHAKE, rawCall } from './world.ts'
+import { until } from '../support/forward-fixture.ts'
+import { heard, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
+import { open, openEnd, refusalOf } from '../support/websocket-sockets.ts'
 
 /* Who may open a WebSocket, and what becomes of a handshake. */
 
 t.test('the upstream learns who opens it, and never the token', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const [byHeader, byQuery] = [await login('u1'), await login('u2')]
-  await openEnd(t, world.url, {
+  await openEnd(t, fixture.url, {
     path: '/api/v1/c/live/room?a=1&b=2',
     token: byHeader,
     headers: { 'x-login-id': 'forged', 'x-app': 'kept', x_login_id: 'forged', cookie: 'c=1' },
   })
-  await openEnd(t, world.url, { path: `/api/v1/c/live/room?a=1&token=${byQuery}&b=2&token2=kept` })
-  await openEnd(t, world.url, { path: `/api/v1/c/live/room?token=${byQuery}` })
+  await openEnd(t, fixture.url, { path: `/api/v1/c/live/room?a=1&token=${byQuery}&b=2&token2=kept` })
+  await openEnd(t, fixture.url, { path: `/api/v1/c/live/room?token=${byQuery}` })
   const [first, second, third] = upstream.handshakes
   t.equal(first!.url, '/api/v1/c/live/room?a=1&b=2')
   t.equal(second!.url, '/api/v1/c/live/room?a=1&b=2&token2=kept')
@@ -26,46 +26,46 @@ t.test('the upstream learns who opens it, and never the token', async t => {
     for (const secret of [byHeader, byQuery, 'forged']) t.notMatch([...rawHeaders, url].join('\n'), secret)
     t.notMatch(rawHeaders.join('\n'), /sec-websocket-extensions/i, 'nothing is compressed')
   }
-  t.ok(await until(() => world.log.filter(line => line.includes('"status":101')).length === 3))
-  const { text } = await call(world.internal, { path: '/metrics' })
+  t.ok(await until(() => fixture.log.filter(line => line.includes('"status":101')).length === 3))
+  const { text } = await call(fixture.internal, { path: '/metrics' })
   t.match(
     text,
     /dualgate_requests\w*\{[^}]*upstream="live"[^}]*status="1xx"[^}]*\} 3/,
     'they are counted as requests are',
   )
-  for (const line of world.log) for (const token of [byHeader, byQuery]) t.notOk(line.includes(token), 'nor the log')
+  for (const line of fixture.log) for (const token of [byHeader, byQuery]) t.notOk(line.includes(token), 'nor the log')
 })
 
 t.test('a handshake without a live session of the side is refused, and nothing reaches the upstream', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login('u1')
-  const business = await world.signIn()
-  t.equal(await refusalOf(t, world.url), 401, 'without a token')
-  t.equal(await refusalOf(t, world.url, { token: business }), 401, 'with the other side’s')
-  t.equal(await refusalOf(t, world.url, { token: `${token.slice(0, -4)}AAAA` }), 401, 'with a forged one')
-  t.equal(await refusalOf(t, world.url, { path: '/api/v1/c/live?token=' }), 401, 'with an empty one')
-  t.equal(await refusalOf(t, world.url, { path: `/api/v1/c/live?Token=${token}` }), 401, 'under another name')
-  t.equal(await refusalOf(t, world.url, { path: `/api/v1/c/live?token=${token}&token=${token}` }), 401, 'with two')
-  t.equal(await refusalOf(t, world.url, { path: `/api/v1/c/live?token=${token}`, token }), 400, 'here and there')
-  t.equal(await refusalOf(t, world.url, { path: `/api/v1/c/guarded?token=${token}` }), 403, 'without the permission')
-  t.equal(await refusalOf(t, world.url, { path: '/api/v1/c/%6cive', token }), 400, 'at an ambiguous path')
-  t.equal(await refusalOf(t, world.url, { path: '/socket', token }), 404, 'where no rule speaks')
-  t.equal(await refusalOf(t, world.url, { path: '/api/v1/c/echo', token }), 404, 'where there are no WebSockets')
-  await world.operate('consumer', 'kickout', { user_id: 'u1' })
-  t.equal(await refusalOf(t, world.url, { token }), 401, 'after a kickout')
-  const { refused } = await open(t, world.url)
+  const business = await fixture.signIn()
+  t.equal(await refusalOf(t, fixture.url), 401, 'without a token')
+  t.equal(await refusalOf(t, fixture.url, { token: business }), 401, 'with the other side’s')
+  t.equal(await refusalOf(t, fixture.url, { token: `${token.slice(0, -4)}AAAA` }), 401, 'with a forged one')
+  t.equal(await refusalOf(t, fixture.url, { path: '/api/v1/c/live?token=' }), 401, 'with an empty one')
+  t.equal(await refusalOf(t, fixture.url, { path: `/api/v1/c/live?Token=${token}` }), 401, 'under another name')
+  t.equal(await refusalOf(t, fixture.url, { path: `/api/v1/c/live?token=${token}&token=${token}` }), 401, 'with two')
+  t.equal(await refusalOf(t, fixture.url, { path: `/api/v1/c/live?token=${token}`, token }), 400, 'here and there')
+  t.equal(await refusalOf(t, fixture.url, { path: `/api/v1/c/guarded?token=${token}` }), 403, 'without the permission')
+  t.equal(await refusalOf(t, fixture.url, { path: '/api/v1/c/%6cive', token }), 400, 'at an ambiguous path')
+  t.equal(await refusalOf(t, fixture.url, { path: '/socket', token }), 404, 'where no rule speaks')
+  t.equal(await refusalOf(t, fixture.url, { path: '/api/v1/c/echo', token }), 404, 'where there are no WebSockets')
+  await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
+  t.equal(await refusalOf(t, fixture.url, { token }), 401, 'after a kickout')
+  const { refused } = await open(t, fixture.url)
   t.match(JSON.parse(refused!.body), { code: 401, success: false, data: null })
   t.match(refused!.headers, { connection: 'close', 'content-type': /json/ })
   t.same(upstream.handshakes, [])
 })
 
 t.test('a handshake in absolute form is for our own authority alone, and its token goes nowhere', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login('u1')
   const ask = async (target: string): Promise<string | undefined> => {
     const { text, socket } = await rawCall(
       t,
-      world,
+      fixture,
       RAW_HANDSHAKE('none').replace('/api/v1/c/live', target).replace('Authorization: none\r\n', ''),
     )
     await until(() => text().includes('\r\n\r\n'))
@@ -82,13 +82,13 @@ t.test('a handshake in absolute form is for our own authority alone, and its tok
 })
 
 t.test('?token= is for handshakes alone', async t => {
-  const { world, login } = await openStage(t)
+  const { fixture, login } = await openWebSocketFixture(t)
   const token = await login()
-  const plain = await world.get(`/api/v1/c/live?token=${token}`)
+  const plain = await fixture.get(`/api/v1/c/live?token=${token}`)
   t.match(plain.json(), { code: 401 })
-  const half = await world.call({ path: `/api/v1/c/live?token=${token}`, headers: { upgrade: 'websocket' } })
+  const half = await fixture.call({ path: `/api/v1/c/live?token=${token}`, headers: { upgrade: 'websocket' } })
   t.match(half.json(), { code: 401 }, 'an Upgrade that Connection does not name')
-  const other = await world.call({
+  const other = await fixture.call({
     path: `/api/v1/c/live?token=${token}`,
     headers: { connection: 'Upgrade', upgrade: 'h2c' },
   })
@@ -96,8 +96,8 @@ t.test('?token= is for handshakes alone', async t => {
 })
 
 t.test('an upgrade to another protocol is an ordinary request, with its body', async t => {
-  const { world, login } = await openStage(t)
-  const { status, text } = await world.call({
+  const { fixture, login } = await openWebSocketFixture(t)
+  const { status, text } = await fixture.call({
     method: 'POST',
     path: '/api/v1/c/echo',
     token: await login(),
@@ -109,9 +109,9 @@ t.test('an upgrade to another protocol is an ordinary request, with its body', a
 })
 
 t.test('a public upstream is open to everybody, and sees no token either', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
-  const end = await openEnd(t, world.url, { path: `/api/v1/public/c/live?token=${token}` })
+  const end = await openEnd(t, fixture.url, { path: `/api/v1/public/c/live?token=${token}` })
   end.send('hello')
   t.ok(await heard(end, 'echo: hello'))
   t.equal(upstream.handshakes[0]!.url, '/api/v1/public/c/live')
@@ -121,10 +121,10 @@ t.test('a public upstream is open to everybody, and sees no token either', async
 t.test(
   'a token reaches no upstream by another spelling of its parameter, nor by the header of a public handshake',
   async t => {
-    const { world, upstream, login } = await openStage(t)
+    const { fixture, upstream, login } = await openWebSocketFixture(t)
     const token = await login()
-    await openEnd(t, world.url, { path: `/api/v1/c/live?a=1&%74oken=${token}`, token })
-    await openEnd(t, world.url, { path: '/api/v1/public/c/live', token })
+    await openEnd(t, fixture.url, { path: `/api/v1/c/live?a=1&%74oken=${token}`, token })
+    await openEnd(t, fixture.url, { path: '/api/v1/public/c/live', token })
     const [spelled, open] = upstream.handshakes
     t.equal(spelled!.url, '/api/v1/c/live?a=1')
     t.notMatch(open!.rawHeaders.join('\n'), token)
@@ -132,11 +132,15 @@ t.test(
 )
 
 t.test('pages of other origins are refused', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
-  const own = new URL(world.url).host
-  t.equal(await refusalOf(t, world.url, { token, headers: { origin: `http://${own}` } }), 101)
-  t.equal(await refusalOf(t, world.url, { token, headers: { origin: `https://${own}` } }), 101, 'TLS may end before us')
+  const own = new URL(fixture.url).host
+  t.equal(await refusalOf(t, fixture.url, { token, headers: { origin: `http://${own}` } }), 101)
+  t.equal(
+    await refusalOf(t, fixture.url, { token, headers: { origin: `https://${own}` } }),
+    101,
+    'TLS may end before us',
+  )
   for (const origin of [
     'https://evil.example',
     'null',
@@ -144,25 +148,25 @@ t.test('pages of other origins are refused', async t => {
     `http://evil.example/${own}`,
     '',
   ]) {
-    t.equal(await refusalOf(t, world.url, { token, headers: { origin } }), 403, origin)
+    t.equal(await refusalOf(t, fixture.url, { token, headers: { origin } }), 403, origin)
   }
   t.equal(upstream.handshakes.length, 2)
 
-  const listed = await openStage(t, { websocket: { origins: ['https://admin.example'] } })
+  const listed = await openWebSocketFixture(t, { websocket: { origins: ['https://admin.example'] } })
   const other = await listed.login()
-  t.equal(await refusalOf(t, listed.world.url, { token: other, headers: { origin: 'https://admin.example' } }), 101)
-  t.equal(await refusalOf(t, listed.world.url, { token: other, headers: { origin: listed.world.url } }), 403)
-  t.equal(await refusalOf(t, listed.world.url, { token: other }), 101, 'no browser')
+  t.equal(await refusalOf(t, listed.fixture.url, { token: other, headers: { origin: 'https://admin.example' } }), 101)
+  t.equal(await refusalOf(t, listed.fixture.url, { token: other, headers: { origin: listed.fixture.url } }), 403)
+  t.equal(await refusalOf(t, listed.fixture.url, { token: other }), 101, 'no browser')
 })
 
 t.test('what the upstream answers instead of 101 is its answer', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   upstream.refuse = (_request, socket) => {
     socket.end('HTTP/1.1 418 Teapot\r\nX-Why: tea\r\nX-Login-Id: forged\r\nContent-Length: 5\r\n\r\nshort')
     return true
   }
-  const { refused } = await open(t, world.url, { token })
+  const { refused } = await open(t, fixture.url, { token })
   t.match(refused, { status: 418, body: 'short', headers: { 'x-why': 'tea' } })
   t.notOk('x-login-id' in refused!.headers)
   const body = 'x'.repeat(3_000_000)
@@ -170,12 +174,12 @@ t.test('what the upstream answers instead of 101 is its answer', async t => {
     socket.end(`HTTP/1.1 503 Busy\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
     return true
   }
-  const long = await open(t, world.url, { token })
+  const long = await open(t, fixture.url, { token })
   t.equal(long.refused?.body.length, body.length)
 })
 
 t.test('an upstream that does not speak the protocol is a bad gateway', async t => {
-  const { world, upstream, login } = await openStage(t, { more: { timeouts: { response: '1s' } } })
+  const { fixture, upstream, login } = await openWebSocketFixture(t, { more: { timeouts: { response: '1s' } } })
   const token = await login()
   const head = 'HTTP/1.1 101 Switching Protocols\r\n'
   const upgraded = `${head}Connection: Upgrade\r\nUpgrade: websocket\r\n`
@@ -194,28 +198,30 @@ t.test('an upstream that does not speak the protocol is a bad gateway', async t 
       socket.end(answer)
       return true
     }
-    t.equal(await refusalOf(t, world.url, { token }), status, name)
+    t.equal(await refusalOf(t, fixture.url, { token }), status, name)
   }
   upstream.refuse = () => true
-  t.equal(await refusalOf(t, world.url, { token }), 504, 'silence')
+  t.equal(await refusalOf(t, fixture.url, { token }), 504, 'silence')
   upstream.refuse = request => {
     request.headers['sec-websocket-protocol'] = 'unasked'
     return false
   }
-  t.equal(await refusalOf(t, world.url, { token, protocols: ['asked'] }), 502, 'another sub-protocol')
+  t.equal(await refusalOf(t, fixture.url, { token, protocols: ['asked'] }), 502, 'another sub-protocol')
 })
 
 t.test('an upstream that is not there is a bad gateway, and the next target is tried', async t => {
-  const { upstream } = await openStage(t)
-  const gone = await openStage(t, { more: { target: 'http://127.0.0.1:9' } })
-  t.equal(await refusalOf(t, gone.world.url, { token: await gone.login() }), 502)
-  const two = await openStage(t, { more: { target: undefined, targets: ['http://127.0.0.1:9', upstream.url] } })
+  const { upstream } = await openWebSocketFixture(t)
+  const gone = await openWebSocketFixture(t, { more: { target: 'http://127.0.0.1:9' } })
+  t.equal(await refusalOf(t, gone.fixture.url, { token: await gone.login() }), 502)
+  const two = await openWebSocketFixture(t, {
+    more: { target: undefined, targets: ['http://127.0.0.1:9', upstream.url] },
+  })
   const token = await two.login()
-  for (let i = 0; i < 4; i++) t.equal(await refusalOf(t, two.world.url, { token }), 101)
+  for (let i = 0; i < 4; i++) t.equal(await refusalOf(t, two.fixture.url, { token }), 101)
 })
 
 t.test('a handshake that is none is refused', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   const good: Record<string, string> = {
     host: 'x',
@@ -227,7 +233,7 @@ t.test('a handshake that is none is refused', async t => {
   }
   const statusOf = async (changes: Record<string, string>, path = '/api/v1/c/live'): Promise<string> => {
     const lines = Object.entries({ ...good, ...changes }).map(([name, value]) => `${name}: ${value}`)
-    const { socket, text } = await rawCall(t, world, `GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
+    const { socket, text } = await rawCall(t, fixture, `GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
     await until(() => /^HTTP\/1\.1 \d{3}/.test(text()))
     socket.destroy()
     return text().slice(9, 12)
@@ -246,8 +252,8 @@ t.test('a handshake that is none is refused', async t => {
 })
 
 t.test('own routes answer who asks them for a WebSocket as they answer everybody', async t => {
-  const { world } = await openStage(t)
-  const { refused } = await open(t, world.url, { path: '/api/v1/public/b/captcha' })
+  const { fixture } = await openWebSocketFixture(t)
+  const { refused } = await open(t, fixture.url, { path: '/api/v1/public/b/captcha' })
   t.equal(refused!.status, 200)
   t.match(JSON.parse(refused!.body), { success: true })
 })

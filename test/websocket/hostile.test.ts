@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { until } from '../forward/world.ts'
 import { call } from '../support/client.ts'
-import { openEnd } from './stage.ts'
-import { accept, heard, openStage, RAW_HANDSHAKE, rawCall } from './world.ts'
+import { until } from '../support/forward-fixture.ts'
+import { accept, heard, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
+import { openEnd } from '../support/websocket-sockets.ts'
 
 /* Callers and an upstream that do everything wrong, at any moment: nothing of it stays, and others are served. */
 
@@ -27,7 +27,7 @@ const FRAMES = [
 const leave = (socket: Socket): unknown => socket[pick('end', 'destroy', 'resetAndDestroy')]()
 
 t.test('whatever callers and an upstream do, nothing of it stays', async t => {
-  const { world, upstream, login } = await openStage(t, {
+  const { fixture, upstream, login } = await openWebSocketFixture(t, {
     websocket: { max_per_user: 10_000 },
     more: { ejection: 'off', timeouts: { response: '2s' } },
   })
@@ -45,7 +45,7 @@ t.test('whatever callers and an upstream do, nothing of it stays', async t => {
     const bytes = RAW_HANDSHAKE(pick(token, token, token, 'none'))
     const { socket } = await rawCall(
       t,
-      world,
+      fixture,
       bytes.slice(0, pick(bytes.length, bytes.length, randomInt(bytes.length))),
     )
     await aTimestamp()
@@ -55,20 +55,20 @@ t.test('whatever callers and an upstream do, nothing of it stays', async t => {
   }
   for (let round = 0; round < ROUNDS; round++) {
     await Promise.all(Array.from({ length: CALLERS }, callOnce))
-    await world.operate('consumer', 'kickout', { user_id: 'u1' })
+    await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
     token = await login('u1')
   }
   t.ok(upstream.handshakes.length > ROUNDS, `${upstream.handshakes.length} handshakes reached the upstream`)
   const open = async (): Promise<string | undefined> =>
-    /^dualgate_websockets (\d+)$/m.exec((await call(world.internal, { path: '/metrics' })).text)?.[1]
+    /^dualgate_websockets (\d+)$/m.exec((await call(fixture.internal, { path: '/metrics' })).text)?.[1]
   t.ok(await until(async () => (await open()) === '0', 30_000))
   t.same(
-    world.log.filter(line => line.includes('"level":50')),
+    fixture.log.filter(line => line.includes('"level":50')),
     [],
     'and nothing of it was a fault of ours',
   )
   upstream.refuse = null
-  const end = await openEnd(t, world.url, { token })
+  const end = await openEnd(t, fixture.url, { token })
   end.send('hello')
   t.ok(await heard(end, 'echo: hello'))
 })

@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
-import { until } from '../forward/world.ts'
-import { closingOf, openEnd } from './stage.ts'
-import { accept, heard, openStage, RAW_HANDSHAKE, rawCall } from './world.ts'
+import { until } from '../support/forward-fixture.ts'
+import { accept, heard, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
+import { closingOf, openEnd } from '../support/websocket-sockets.ts'
 
 /* What passes through an open WebSocket, and what does not. */
 
 t.test('messages, pings and sub-protocols pass in both directions', async t => {
-  const { world, upstream, login } = await openStage(t)
-  const end = await openEnd(t, world.url, { token: await login(), protocols: ['other', 'chat'] })
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
+  const end = await openEnd(t, fixture.url, { token: await login(), protocols: ['other', 'chat'] })
   t.equal(end.protocol, 'other')
   const [behind] = upstream.ends
   end.send('hello')
@@ -24,47 +24,47 @@ t.test('messages, pings and sub-protocols pass in both directions', async t => {
 })
 
 t.test('the codes and reasons of close frames pass in both directions', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
-  const first = await openEnd(t, world.url, { token })
+  const first = await openEnd(t, fixture.url, { token })
   first.close(4005, 'from the caller')
   t.same(await closingOf(upstream.ends[0]!), { code: 4005, reason: 'from the caller' })
   t.same(await closingOf(first), { code: 4005, reason: 'from the caller' })
-  const second = await openEnd(t, world.url, { token })
+  const second = await openEnd(t, fixture.url, { token })
   upstream.ends[1]!.close(3001, 'from the upstream')
   t.same(await closingOf(second), { code: 3001, reason: 'from the upstream' })
   t.same(await closingOf(upstream.ends[1]!), { code: 3001, reason: 'from the upstream' })
 })
 
 t.test('a caller who breaks the order of the protocol ends its own connection, and nothing else', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
-  const bystander = await openEnd(t, world.url, { token })
+  const bystander = await openEnd(t, fixture.url, { token })
 
   const pipelined = await rawCall(
     t,
-    world,
+    fixture,
     `GET /api/v1/c/echo HTTP/1.1\r\nHost: x\r\nAuthorization: ${token}\r\n\r\n${RAW_HANDSHAKE(token)}`,
   )
   t.ok(await until(() => pipelined.isClosed() || pipelined.text().includes('101')), 'a handshake behind a request')
   pipelined.socket.destroy()
 
-  const smuggler = await rawCall(t, world, `${RAW_HANDSHAKE(token)}GET /api/v1/sys/user HTTP/1.1\r\nHost: x\r\n\r\n`)
+  const smuggler = await rawCall(t, fixture, `${RAW_HANDSHAKE(token)}GET /api/v1/sys/user HTTP/1.1\r\nHost: x\r\n\r\n`)
   t.ok(await until(() => smuggler.isClosed()), 'a request behind a handshake')
   t.match(smuggler.text(), /^HTTP\/1\.1 101 /)
   t.notMatch(smuggler.text().slice(12), 'HTTP/1.1')
   t.ok(await until(() => upstream.ends.at(-1)!.closed !== null))
 
-  const early = await rawCall(t, world, RAW_HANDSHAKE('none'))
+  const early = await rawCall(t, fixture, RAW_HANDSHAKE('none'))
   early.socket.resetAndDestroy()
-  const { socket } = await rawCall(t, world, RAW_HANDSHAKE(token))
+  const { socket } = await rawCall(t, fixture, RAW_HANDSHAKE(token))
   setTimeout(() => socket.resetAndDestroy(), 1)
   bystander.send('still here')
   t.ok(await heard(bystander, 'echo: still here'))
 })
 
 t.test('a caller who leaves during the handshake leaves nothing behind', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const asked: (() => Socket)[] = []
   upstream.refuse = (request, socket) => {
     socket.resume().on('end', () => socket.end())
@@ -76,7 +76,7 @@ t.test('a caller who leaves during the handshake leaves nothing behind', async t
   }
   const token = await login()
   for (const leave of ['end', 'resetAndDestroy'] as const) {
-    const { socket } = await rawCall(t, world, RAW_HANDSHAKE(token))
+    const { socket } = await rawCall(t, fixture, RAW_HANDSHAKE(token))
     t.ok(await until(() => asked.length > 0))
     socket[leave]()
     await new Promise(resolve => setTimeout(resolve, 100))
@@ -86,22 +86,22 @@ t.test('a caller who leaves during the handshake leaves nothing behind', async t
 })
 
 t.test('frames that arrive with the handshake, on either side, are not lost', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   const mask = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]).toString('latin1')
-  const { hostname, port } = new URL(world.url)
+  const { hostname, port } = new URL(fixture.url)
   const socket = connect(Number(port), hostname)
   t.teardown(() => socket.destroy())
   socket.write(RAW_HANDSHAKE(token) + mask, 'latin1')
   t.ok(await until(() => upstream.ends[0]?.messages[0]?.text === 'hi'))
   upstream.refuse = (request, behind) => accept(request, behind, Buffer.from([0x81, 2, 0x68, 0x69]))
-  const end = await openEnd(t, world.url, { token })
+  const end = await openEnd(t, fixture.url, { token })
   t.ok(await heard(end, 'hi'))
 })
 
 t.test('a message over the limit ends the WebSocket with 1009', async t => {
-  const { world, upstream, login } = await openStage(t, { websocket: { max_message: '1KiB' } })
-  const end = await openEnd(t, world.url, { token: await login() })
+  const { fixture, upstream, login } = await openWebSocketFixture(t, { websocket: { max_message: '1KiB' } })
+  const end = await openEnd(t, fixture.url, { token: await login() })
   end.send('x'.repeat(1000))
   t.ok(await until(() => end.messages.length === 1))
   upstream.ends[0]!.send('y'.repeat(100_000))
@@ -113,9 +113,9 @@ t.test('a message over the limit ends the WebSocket with 1009', async t => {
 })
 
 t.test('an upstream that breaks off closes the caller', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
-  const [gone, half] = [await openEnd(t, world.url, { token }), await openEnd(t, world.url, { token })]
+  const [gone, half] = [await openEnd(t, fixture.url, { token }), await openEnd(t, fixture.url, { token })]
   upstream.ends[0]!.socket.resetAndDestroy()
   t.same(await closingOf(gone), { code: 1014, reason: 'bad gateway' })
   upstream.ends[1]!.socket.end(Buffer.from([0x81, 50, 0x68]))
@@ -123,16 +123,16 @@ t.test('an upstream that breaks off closes the caller', async t => {
 })
 
 t.test('a caller who breaks off ends the upstream’s WebSocket', async t => {
-  const { world, upstream, login } = await openStage(t)
-  const end = await openEnd(t, world.url, { token: await login() })
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
+  const end = await openEnd(t, fixture.url, { token: await login() })
   end.socket.resetAndDestroy()
   t.match(await closingOf(upstream.ends[0]!), { code: 1006 })
 })
 
 t.test('a side that takes nothing is not sent more than fits', async t => {
-  const { world, upstream, login } = await openStage(t)
+  const { fixture, upstream, login } = await openWebSocketFixture(t)
   upstream.echoes = false
-  const end = await openEnd(t, world.url, { token: await login() })
+  const end = await openEnd(t, fixture.url, { token: await login() })
   const behind = upstream.ends[0]!
   const message = Buffer.alloc(65_536, 'x')
   for (const [from, to] of [

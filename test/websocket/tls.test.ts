@@ -4,9 +4,9 @@ import { createServer as createPlain } from 'node:http'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 import t from 'tap'
-import { until } from '../forward/world.ts'
-import { openWorld } from '../support/gateway.ts'
-import { closingOf, openEnd, startSocketUpstream } from './stage.ts'
+import { until } from '../support/forward-fixture.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
+import { closingOf, openEnd, startSocketUpstream } from '../support/websocket-sockets.ts'
 
 /* WebSockets over TLS, on either side, and over a Unix socket. */
 
@@ -28,19 +28,19 @@ t.test('a WebSocket passes from TLS to TLS, and ends with its session', async t 
   t.teardown(() => server.close().closeAllConnections())
   const { port } = server.address() as { port: number }
   const target = { target: `https://127.0.0.1:${port}`, tls: { ca: cert }, websocket: {} }
-  const world = await openWorld({
+  const fixture = await openFixture({
     config: { listen: { host: '127.0.0.1', port: 0, tls: { cert, key } } },
     upstreams: [{ name: 'live', match: '/api/v1/c/live', ...target }],
   })
-  t.teardown(() => world.close())
-  const { token } = (await world.operate('consumer', 'login', { user_id: 'u1' })).data
-  const end = await openEnd(t, world.url, { token })
+  t.teardown(() => fixture.close())
+  const { token } = (await fixture.operate('consumer', 'login', { user_id: 'u1' })).data
+  const end = await openEnd(t, fixture.url, { token })
   const [behind] = plain.ends
   const message = 'x'.repeat(500_000)
   end.send(message)
   t.ok(await until(() => end.messages[0]?.text === `echo: ${message}`))
   t.equal(plain.handshakes[0]!.headers['x-forwarded-proto'], 'https')
-  await world.operate('consumer', 'kickout', { user_id: 'u1' })
+  await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
   t.same(await closingOf(end), { code: 4401, reason: 'session ended' })
   t.match(await closingOf(behind!), { code: 4401 })
 })
@@ -51,12 +51,12 @@ t.test('a WebSocket passes to a Unix socket', async t => {
   const server = createPlain().on('upgrade', (...words) => upstream.server.emit('upgrade', ...words))
   await new Promise<void>(resolve => server.listen(path, resolve))
   t.teardown(() => server.close().closeAllConnections())
-  const world = await openWorld({
+  const fixture = await openFixture({
     upstreams: [{ name: 'live', match: '/api/v1/c/live', target: `unix:${path}`, websocket: {} }],
   })
-  t.teardown(() => world.close())
-  const { token } = (await world.operate('consumer', 'login', { user_id: 'u1' })).data
-  const end = await openEnd(t, world.url, { token })
+  t.teardown(() => fixture.close())
+  const { token } = (await fixture.operate('consumer', 'login', { user_id: 'u1' })).data
+  const end = await openEnd(t, fixture.url, { token })
   end.send('hello')
   t.ok(await until(() => end.messages[0]?.text === 'echo: hello'))
 })

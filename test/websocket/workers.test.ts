@@ -1,21 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { until } from '../forward/world.ts'
-import { eventually, type Supervised, startSupervised } from '../process/supervised.ts'
-import { withoutRedis } from '../store/redis-server.ts'
 import { call } from '../support/client.ts'
-import { closingOf, type End, openEnd, type SocketUpstream, startSocketUpstream } from './stage.ts'
+import { until } from '../support/forward-fixture.ts'
+import { withoutRedis } from '../support/redis-server.ts'
+import { eventually, type Supervised, startSupervised } from '../support/supervised.ts'
+import { closingOf, type End, openEnd, type SocketUpstream, startSocketUpstream } from '../support/websocket-sockets.ts'
 
 /* WebSockets of a gateway of several processes. */
 
-interface Stage {
+interface WebSocketFixture {
   gateway: Supervised
   upstream: SocketUpstream
   operate(operation: string, body: object): Promise<any>
 }
 
-async function openStage(t: Test, store: 'embedded' | 'redis'): Promise<Stage> {
+async function openWebSocketFixture(t: Test, store: 'embedded' | 'redis'): Promise<WebSocketFixture> {
   const upstream = await startSocketUpstream(t)
   const gateway = await startSupervised(t, {
     store,
@@ -36,7 +36,7 @@ async function openStage(t: Test, store: 'embedded' | 'redis'): Promise<Stage> {
   return { gateway, upstream, operate }
 }
 
-async function openSome(t: Test, { gateway }: Stage, token: string, count: number): Promise<End[]> {
+async function openSome(t: Test, { gateway }: WebSocketFixture, token: string, count: number): Promise<End[]> {
   const ends: End[] = []
   // Each on a connection of its own: the workers get them in turn.
   for (let i = 0; i < count; i++) ends.push(await openEnd(t, gateway.url, { token }))
@@ -46,11 +46,11 @@ async function openSome(t: Test, { gateway }: Stage, token: string, count: numbe
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
   t.test(`a kickout closes what a user has open on every worker, ${store} store`, { skip }, async t => {
-    const stage = await openStage(t, store)
-    const { operate, gateway } = stage
+    const fixture = await openWebSocketFixture(t, store)
+    const { operate, gateway } = fixture
     t.equal(gateway.workers().length, 2)
-    const bystanders = await openSome(t, stage, (await operate('login', { user_id: 'u2' })).data.token, 4)
-    const ends = await openSome(t, stage, (await operate('login', { user_id: 'u1' })).data.token, 10)
+    const bystanders = await openSome(t, fixture, (await operate('login', { user_id: 'u2' })).data.token, 4)
+    const ends = await openSome(t, fixture, (await operate('login', { user_id: 'u1' })).data.token, 10)
     await operate('kickout', { user_id: 'u1' })
     for (const end of ends) t.same(await closingOf(end), { code: 4401, reason: 'session ended' })
     for (const end of bystanders) t.equal(end.closed, null)
@@ -58,15 +58,15 @@ for (const store of ['embedded', 'redis'] as const) {
 }
 
 t.test('a reload moves WebSockets to the new workers, and callers can come again at once', async t => {
-  const stage = await openStage(t, 'embedded')
-  const { gateway, operate } = stage
+  const fixture = await openWebSocketFixture(t, 'embedded')
+  const { gateway, operate } = fixture
   const { token } = (await operate('login', { user_id: 'u1' })).data
   const before = gateway.workers()
-  const ends = await openSome(t, stage, token, 6)
+  const ends = await openSome(t, fixture, token, 6)
   const { code, errors } = await gateway.reload()
   t.equal(code, 0, errors)
   for (const end of ends) t.same(await closingOf(end), { code: 1001, reason: 'going away' })
-  const again = await openSome(t, stage, token, 4)
+  const again = await openSome(t, fixture, token, 4)
   t.ok(await eventually(() => gateway.workers().every(worker => !before.includes(worker))), 'the old ones have ended')
   for (const end of again) {
     end.send('hello')
@@ -75,9 +75,9 @@ t.test('a reload moves WebSockets to the new workers, and callers can come again
 })
 
 t.test('a gateway that is told to stop does not wait for open WebSockets', async t => {
-  const stage = await openStage(t, 'embedded')
-  const { gateway, operate } = stage
-  const ends = await openSome(t, stage, (await operate('login', { user_id: 'u1' })).data.token, 4)
+  const fixture = await openWebSocketFixture(t, 'embedded')
+  const { gateway, operate } = fixture
+  const ends = await openSome(t, fixture, (await operate('login', { user_id: 'u1' })).data.token, 4)
   // One that would hold the connection for ever.
   ends[0]!.socket.pause()
   t.equal(await gateway.end('SIGTERM'), 0, 'in time: nothing had to be broken off')
@@ -85,9 +85,9 @@ t.test('a gateway that is told to stop does not wait for open WebSockets', async
 })
 
 t.test('a worker that crashes closes its own WebSockets only', async t => {
-  const stage = await openStage(t, 'embedded')
-  const { gateway, operate } = stage
-  const ends = await openSome(t, stage, (await operate('login', { user_id: 'u1' })).data.token, 8)
+  const fixture = await openWebSocketFixture(t, 'embedded')
+  const { gateway, operate } = fixture
+  const ends = await openSome(t, fixture, (await operate('login', { user_id: 'u1' })).data.token, 8)
   process.kill(gateway.workers()[0]!, 'SIGKILL')
   t.ok(await eventually(() => ends.some(({ closed }) => closed !== null)))
   const open = ends.filter(({ closed }) => closed === null)

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { forwardTo, TOKEN, until } from '../../forward/world.ts'
 import { callRaw } from '../../support/client.ts'
+import { forwardTo, TOKEN, until } from '../../support/forward-fixture.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 /* The end of a connection on which something arrived that is no request, or that no other request may follow. */
@@ -14,8 +14,8 @@ const get = (query: string, headers = ''): string => `GET ${C}?${query} HTTP/1.1
 async function open(t: Test) {
   const upstream = await startUpstream({ answer: (request, response) => response.end(request.url!.split('?')[1]) })
   t.teardown(() => upstream.close())
-  const world = await forwardTo(t, upstream.url)
-  return { ...world, upstream, asked: () => upstream.requests.map(({ url }) => url.split('?')[1]) }
+  const fixture = await forwardTo(t, upstream.url)
+  return { ...fixture, upstream, asked: () => upstream.requests.map(({ url }) => url.split('?')[1]) }
 }
 
 /** A client that goes on sending; answers what it heard, and the fault that its connection ended with. */

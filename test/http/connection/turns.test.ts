@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { MAX_HELD } from '../../../src/http/server/connection/connection.ts'
-import { forwardTo, TOKEN, until } from '../../forward/world.ts'
 import { call, callRaw } from '../../support/client.ts'
+import { forwardTo, TOKEN, until } from '../../support/forward-fixture.ts'
 import { type Handler, startUpstream } from '../../support/upstream.ts'
 
 /* Requests that a client sends without waiting for the answers (RFC 9112 9.3.2). */
@@ -24,8 +24,8 @@ async function holding(t: Test) {
     void waiting.push({ url: request.url!, answer: () => response.end(request.url!.split('?')[1]) })
   const upstream = await startUpstream({ answer })
   t.teardown(() => upstream.close())
-  const world = await forwardTo(t, upstream.url)
-  return { ...world, upstream, waiting }
+  const fixture = await forwardTo(t, upstream.url)
+  return { ...fixture, upstream, waiting }
 }
 
 async function client(t: Test, port: number): Promise<{ socket: Socket; heard(): string; isClosed(): boolean }> {
@@ -94,8 +94,8 @@ t.test(
   async t => {
     const upstream = await startUpstream({ answer: (request, response) => response.end(request.url!.split('?')[1]) })
     t.teardown(() => upstream.close())
-    const world = await forwardTo(t, upstream.url)
-    const heard = await callRaw(world.url, Array.from({ length: 500 }, (_, i) => ask(i)).join(''), 5000)
+    const fixture = await forwardTo(t, upstream.url)
+    const heard = await callRaw(fixture.url, Array.from({ length: 500 }, (_, i) => ask(i)).join(''), 5000)
     const statuses = statusesOf(heard)
     t.equal(statuses.length, MAX_HELD + 1)
     t.same(new Set(statuses), new Set(['200']))

@@ -1,7 +1,7 @@
 import type { LoginType } from '../../../src/session.ts'
 import { createKeys } from '../../../src/store/redis/keys.ts'
 import type { SessionStore } from '../../../src/store/store.ts'
-import { record } from '../contract-world.ts'
+import { record } from '../contract-fixture.ts'
 
 export const PREFIX = 'p'
 export const keys = createKeys(PREFIX)

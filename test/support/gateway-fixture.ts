@@ -14,14 +14,14 @@ import { createLog } from '../../src/log.ts'
 import type { LoginType } from '../../src/session.ts'
 import { type OpenedStore, openStore } from '../../src/store/open.ts'
 import { createTimestampFormat } from '../../src/timestamp.ts'
-import { type RedisServer, redisAvailable, startRedis } from '../store/redis-server.ts'
 import { type Answer, type Call, call } from './client.ts'
+import { type RedisServer, redisAvailable, startRedis } from './redis-server.ts'
 import { expectSecrecy } from './secrecy.ts'
 import { type Recorder, startUpstream } from './upstream.ts'
 
 export type StoreKind = 'embedded' | 'redis'
 
-export interface WorldOptions {
+export interface FixtureOptions {
   profile?: 1 | 2
   store?: StoreKind
   /** Whether Redis is away when the gateway starts. */
@@ -34,7 +34,7 @@ export interface WorldOptions {
 }
 
 /** A running gateway as operators start it, from a configuration file, with a recording upstream behind it. */
-export interface World {
+export interface Fixture {
   profile: 1 | 2
   kind: StoreKind
   settings: Settings
@@ -66,7 +66,7 @@ export interface World {
 
 export const ADMIN = { username: 'admin', password: 'correct horse 1' }
 
-export async function openWorld(options: WorldOptions = {}): Promise<World> {
+export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const { profile = 1, store: kind = 'embedded', config = {}, environment = {} } = options
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-'))
   const redis = kind === 'redis' ? await startRedis() : null
@@ -96,7 +96,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     captchaKey: settings.login.captcha.key,
   })
 
-  const world: World = {
+  const fixture: Fixture = {
     profile,
     kind,
     settings,
@@ -121,7 +121,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
         })
       ).json(),
     async captcha(section = 'b') {
-      const { captcha_id } = (await world.get(`/api/v1/public/${section}/captcha`)).json().data
+      const { captcha_id } = (await fixture.get(`/api/v1/public/${section}/captcha`)).json().data
       const type: LoginType = section === 'b' ? 'BUSINESS' : 'CONSUMER'
       const answer = await store.captchas.take(type, captcha_id)
       if (answer === null) throw new Error('the captcha is not in the store')
@@ -129,8 +129,8 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       return { id: captcha_id, answer }
     },
     async credentials(username = ADMIN.username, password = ADMIN.password) {
-      const { id, answer } = await world.captcha()
-      const publicKey = (await world.get(sm2KeyPath(profile))).json().data
+      const { id, answer } = await fixture.captcha()
+      const publicKey = (await fixture.get(sm2KeyPath(profile))).json().data
       return {
         captcha_id: id,
         captcha_value: answer,
@@ -139,7 +139,9 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       }
     },
     async signIn(username, password) {
-      const answer = (await world.post('/api/v1/public/b/login', await world.credentials(username, password))).json()
+      const answer = (
+        await fixture.post('/api/v1/public/b/login', await fixture.credentials(username, password))
+      ).json()
       if (answer.success !== true) throw new Error(`login failed: ${JSON.stringify(answer)}`)
       return answer.data.token
     },
@@ -157,7 +159,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       })
     },
   }
-  return world
+  return fixture
 }
 
 export const sm2KeyPath = (profile: 1 | 2): string =>
@@ -167,18 +169,18 @@ export const sm2KeyPath = (profile: 1 | 2): string =>
 export const someone = (): string => `u${randomBytes(6).toString('hex')}`
 
 /** Runs a suite once per profile and per store; a store whose server is missing is left out, and said so. */
-export function inEveryWorld(
+export function withEveryStore(
   t: Test,
-  suite: (t: Test, world: World) => Promise<void>,
-  options: WorldOptions = {},
+  suite: (t: Test, fixture: Fixture) => Promise<void>,
+  options: FixtureOptions = {},
 ): void {
   for (const profile of [1, 2] as const) {
     for (const store of ['embedded', 'redis'] as const) {
       const skip = store === 'redis' && !redisAvailable() ? 'LEFT OUT: no redis-server on PATH and no REDIS_URL' : false
       t.test(`profile ${profile}, ${store} store`, { skip }, async t => {
-        const world = await openWorld({ ...options, profile, store })
-        t.teardown(() => world.close())
-        await suite(t, world)
+        const fixture = await openFixture({ ...options, profile, store })
+        t.teardown(() => fixture.close())
+        await suite(t, fixture)
       })
     }
   }

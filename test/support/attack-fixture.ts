@@ -1,14 +1,14 @@
 import type { Test } from 'tap'
 import type { LoginType } from '../../src/session.ts'
-import { openWorld, type World, type WorldOptions } from '../support/gateway.ts'
-import type { Arrival, Attack } from './attack.ts'
-import { type Conversation, converse } from './conversation.ts'
-import { fieldOf, headerOf, isInformational, type Message } from './http-reader.ts'
-import { startWireUpstream, type WireUpstream } from './wire-upstream.ts'
+import type { Arrival, Attack } from '../attack/attack.ts'
+import { type Conversation, converse } from '../attack/conversation.ts'
+import { fieldOf, headerOf, isInformational, type Message } from '../attack/http-reader.ts'
+import { startWireUpstream, type WireUpstream } from '../attack/wire-upstream.ts'
+import { type Fixture, type FixtureOptions, openFixture } from './gateway-fixture.ts'
 
 /** A gateway with a session of each side, and a backend that sees the bytes. */
-export interface Stage {
-  world: World
+export interface AttackFixture {
+  fixture: Fixture
   upstream: WireUpstream
   tokens: Record<LoginType, string>
   users: Record<LoginType, string>
@@ -25,25 +25,28 @@ const isHonest = (arrived: Message): boolean => headerOf(arrived, 'x-case') === 
 const OURS =
   /^(?:host|connection|x-forwarded-(?:for|proto|host|port)|x-request-id|trace_id|x-login-(?:id|type)|content-length|transfer-encoding)$/
 
-export async function openStage(t: Pick<Test, 'teardown'>, options: WorldOptions = {}): Promise<Stage> {
+export async function openAttackFixture(
+  t: Pick<Test, 'teardown'>,
+  options: FixtureOptions = {},
+): Promise<AttackFixture> {
   const upstream = await startWireUpstream()
   t.teardown(() => upstream.close())
-  const world = await openWorld({
+  const fixture = await openFixture({
     ...options,
     config: { upstreams: [{ name: 'wire', match: '/api', target: upstream.url }], ...options.config },
   })
-  t.teardown(() => world.close())
+  t.teardown(() => fixture.close())
   const users = { BUSINESS: 'operator:7', CONSUMER: 'user@7' }
   const tokens = {
-    BUSINESS: await world.gateway.sides.business.login(undefined, users.BUSINESS),
-    CONSUMER: await world.gateway.sides.consumer.login(undefined, users.CONSUMER),
+    BUSINESS: await fixture.gateway.sides.business.login(undefined, users.BUSINESS),
+    CONSUMER: await fixture.gateway.sides.consumer.login(undefined, users.CONSUMER),
   }
 
   async function attempt(t: Test, attack: Attack): Promise<void> {
     const { send, arrives = [], unfinished = false } = attack
     upstream.arrived.length = 0
     const bytes = withTokens(send, tokens)
-    const conversation = await converse(world.url, unfinished ? bytes : bytes + HONEST, { methods: methodsOf(send) })
+    const conversation = await converse(fixture.url, unfinished ? bytes : bytes + HONEST, { methods: methodsOf(send) })
     compareAnswers(t, conversation, attack)
     if (attack.severs) {
       const answered = conversation.responses.some(answer => headerOf(answer, 'x-case') === 'honest')
@@ -61,10 +64,10 @@ export async function openStage(t: Pick<Test, 'teardown'>, options: WorldOptions
     }
   }
 
-  return { world, upstream, tokens, users, attempt }
+  return { fixture, upstream, tokens, users, attempt }
 }
 
-const withTokens = (text: string, { CONSUMER, BUSINESS }: Stage['tokens']): string =>
+const withTokens = (text: string, { CONSUMER, BUSINESS }: AttackFixture['tokens']): string =>
   text
     .replaceAll('{C}', CONSUMER)
     .replaceAll('{B}', BUSINESS)
@@ -110,7 +113,7 @@ function compareArrival(
   t: Test,
   arrived: Message,
   { headers = [], body = '', as, host = 'x', version = 1 }: Arrival,
-  { users, upstream }: Pick<Stage, 'users' | 'upstream'>,
+  { users, upstream }: Pick<AttackFixture, 'users' | 'upstream'>,
 ): void {
   const own: Record<string, string[]> = {}
   const others: string[] = []

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
-import { until } from '../forward/world.ts'
+import { until } from './forward-fixture.ts'
 
 /** An implementation of the protocol that is not ours; it has no types. */
 const { WebSocket, WebSocketServer } = createRequire(import.meta.url)('ws')

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import { until } from '../forward/world.ts'
-import { openWorld, type StoreKind, someone, type World } from '../support/gateway.ts'
-import { type End, type SocketUpstream, startSocketUpstream } from './stage.ts'
+import { until } from './forward-fixture.ts'
+import { type Fixture, openFixture, type StoreKind, someone } from './gateway-fixture.ts'
+import { type End, type SocketUpstream, startSocketUpstream } from './websocket-sockets.ts'
 
-export interface Stage {
-  world: World
+export interface WebSocketFixture {
+  fixture: Fixture
   upstream: SocketUpstream
   /** A session of the C side. */
   login(userId?: string): Promise<string>
 }
 
-export interface StageOptions {
+export interface WebSocketFixtureOptions {
   store?: StoreKind
   websocket?: Record<string, unknown>
   more?: Record<string, unknown>
@@ -21,11 +21,11 @@ export interface StageOptions {
   upstream?: Record<string, unknown>
 }
 
-export async function openStage(t: Test, options: StageOptions = {}): Promise<Stage> {
+export async function openWebSocketFixture(t: Test, options: WebSocketFixtureOptions = {}): Promise<WebSocketFixture> {
   const upstream = await startSocketUpstream(t, options.upstream)
   // Each its own: what is written twice would be written as an alias.
   const live = () => structuredClone({ target: upstream.url, websocket: options.websocket ?? {}, ...options.more })
-  const world = await openWorld({
+  const fixture = await openFixture({
     store: options.store ?? 'embedded',
     upstreams: [
       { name: 'live', match: '/api/v1/c/live', ...live() },
@@ -35,18 +35,18 @@ export async function openStage(t: Test, options: StageOptions = {}): Promise<St
     ],
     ...(options.config !== undefined && { config: options.config }),
   })
-  t.teardown(() => world.close())
+  t.teardown(() => fixture.close())
   const login = async (userId = someone()): Promise<string> =>
-    (await world.operate('consumer', 'login', { user_id: userId })).data.token
-  return { world, upstream, login }
+    (await fixture.operate('consumer', 'login', { user_id: userId })).data.token
+  return { fixture, upstream, login }
 }
 
 /** Whether it comes to hear this. */
 export const heard = (end: End, text: string) => until(() => end.messages.some(message => message.text === text))
 
 /** A connection of bare bytes, and what came back on it. */
-export async function rawCall(t: Test, world: World, bytes: string) {
-  const { hostname, port } = new URL(world.url)
+export async function rawCall(t: Test, fixture: Fixture, bytes: string) {
+  const { hostname, port } = new URL(fixture.url)
   const socket = connect(Number(port), hostname)
   t.teardown(() => socket.destroy())
   socket.on('error', () => {})

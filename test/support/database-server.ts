@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
-import { freePort } from '../support/ports.ts'
+import { freePort } from './ports.ts'
 
 export type DatabaseKind = 'postgres' | 'mysql'
 

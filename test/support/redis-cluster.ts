@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { freePort } from '../support/ports.ts'
+import { freePort } from './ports.ts'
 import { endProcess, spawnRedis } from './redis-server.ts'
 
 export interface RedisCluster {

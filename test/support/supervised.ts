@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { run } from '../cli/run.ts'
-import { until } from '../forward/world.ts'
-import { type RedisServer, startRedis } from '../store/redis-server.ts'
-import { call } from '../support/client.ts'
-import type { StoreKind } from '../support/gateway.ts'
-import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
-import { type Recorder, startUpstream } from '../support/upstream.ts'
+import { call } from './client.ts'
+import { run } from './command-line.ts'
+import { until } from './forward-fixture.ts'
+import type { StoreKind } from './gateway-fixture.ts'
+import { type GatewayProcess, newcomerFolder, startGateway } from './process.ts'
+import { type RedisServer, startRedis } from './redis-server.ts'
+import { type Recorder, startUpstream } from './upstream.ts'
 
 /** A gateway of two workers with a backend, in processes of their own, and what an operator does with it. */
 export interface Supervised extends GatewayProcess {

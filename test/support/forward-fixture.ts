@@ -23,7 +23,7 @@ import { createUpstreamTable, type UpstreamTable } from '../../src/upstream/tabl
  * what happens behind the gate.
  */
 
-export interface ForwardWorld {
+export interface ForwardFixture {
   url: string
   port: number
   app: FastifyInstance
@@ -72,7 +72,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     connections: { limit: 4096, queue: 4096, wait: 5000, idle: 4000, lifetime: 60_000, ...written.connections },
   }) as UpstreamSettings
 
-export async function openForwardWorld(options: ForwardOptions): Promise<ForwardWorld> {
+export async function openForwardFixture(options: ForwardOptions): Promise<ForwardFixture> {
   const { upstreams, tokenHeader = 'authorization', trustedProxies = [], clock = systemClock, prepare } = options
   const { watch = { watch: () => () => undefined } } = options
   const log: Record<string, any>[] = []
@@ -117,11 +117,11 @@ function sessionOf(token: string, need: LoginType): Session | null {
   return { token: token as Session['token'], claims: { jti: 'test', iat: 0 }, record }
 }
 
-/** A world with one upstream, both closed with the test. */
-export async function forwardTo(t: Test, target: string, written: WrittenUpstream = {}): Promise<ForwardWorld> {
-  const world = await openForwardWorld({ upstreams: [{ target, ...written }] })
-  t.teardown(() => world.close())
-  return world
+/** A fixture with one upstream, both closed with the test. */
+export async function forwardTo(t: Test, target: string, written: WrittenUpstream = {}): Promise<ForwardFixture> {
+  const fixture = await openForwardFixture({ upstreams: [{ target, ...written }] })
+  t.teardown(() => fixture.close())
+  return fixture
 }
 
 /** Waits for something to become true; fails by the test's own time limit. */

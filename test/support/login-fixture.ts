@@ -36,7 +36,7 @@ export const account = (username: string, rest: Partial<Account> = {}): Account 
   ...rest,
 })
 
-export interface DeskOptions {
+export interface LoginFixtureOptions {
   accounts?: Account[]
   source?: AccountSource
   lockout?: Partial<LockoutSettings>
@@ -44,7 +44,7 @@ export interface DeskOptions {
 }
 
 /** A login of the B side with everything behind it but threads, and a clock that the test moves. */
-export async function openDesk(options: DeskOptions = {}) {
+export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-login-'))
   const time = { now: Date.UTC(2025, 0, 31, 12) }
   const clock = { now: () => time.now }
@@ -116,7 +116,7 @@ export async function openDesk(options: DeskOptions = {}) {
     password: string,
     rest: Partial<Credentials> = {},
   ): Promise<Credentials> {
-    // The picture of this desk is the text itself.
+    // The picture of this fixture is the text itself.
     const { captcha_id, captcha_base64 } = await captcha.issue('192.0.2.1')
     const ciphertext = encryption.doEncrypt(password, key, 1)
     const filled = { captcha_id, captcha_value: captcha_base64, username, password: ciphertext }

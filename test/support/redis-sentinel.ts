@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../support/ports.ts'
+import { freePort } from './ports.ts'
 import { endProcess, redisCommand, spawnOn, spawnRedis } from './redis-server.ts'
 
 /** A master with one replica, watched by three Sentinels of which two have to agree. */

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { freePort, isListening } from '../support/ports.ts'
-import { startProxy } from './redis-proxy.ts'
+import { startProxy } from '../store/redis-proxy.ts'
+import { freePort, isListening } from './ports.ts'
 
 /** A Redis that a test owns: its faults are real ones. */
 export interface RedisServer {

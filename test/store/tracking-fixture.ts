@@ -7,7 +7,7 @@ import { type LoginType, writeRecord } from '../../src/session.ts'
 import { type OpenedStore, openStore } from '../../src/store/open.ts'
 import { createKeys } from '../../src/store/redis/keys.ts'
 import type { Store } from '../../src/store/store.ts'
-import { freshToken, MINUTE, record } from './contract-world.ts'
+import { freshToken, MINUTE, record } from './contract-fixture.ts'
 
 export const PREFIX = 'svc:auth'
 export const keys = createKeys(PREFIX)
