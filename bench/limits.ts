@@ -10,7 +10,7 @@ import { anonymousBytes, onScene, type Scene } from './process.ts'
 import { fixed, note, printTable, whole } from './statistics.ts'
 import { startUpstream } from './upstream.ts'
 
-export const LIMITS_HELP = `limits    what callers who take more than they should cost in memory, and how soon they are let go
+export const LIMITS_HELP = `limits    what clients who take more than they should cost in memory, and how soon they are let go
             --sockets 2000 --requests 5000 --captchas 1000 --logins 200`
 
 const MIB = 2 ** 20
@@ -21,7 +21,7 @@ const TOGETHER = 50
 /** So that each siege can be laid several times; the shipped limits are longer. */
 const TIME_LIMIT = '5s'
 
-/** Something that callers do to a gateway; resolves when it is over. */
+/** Something that clients do to a gateway; resolves when it is over. */
 interface Siege {
   what: string
   count: number
@@ -53,7 +53,7 @@ export async function limits(words: string[]): Promise<void> {
   await onScene(async scene => {
     const besieged = await open(scene)
     const sieges = [
-      ...slowCallers(besieged.gateway, sockets),
+      ...slowClients(besieged.gateway, sockets),
       ...largeRequests(besieged, requests),
       ...rememberedByName(besieged, captchas, logins),
     ]
@@ -106,19 +106,19 @@ async function endure({ pid }: BenchGateway, { what, count, lay }: Siege): Promi
 
 const HEAD = 'POST /api/v1/public/c/x HTTP/1.1\r\nHost: a\r\n'
 
-/** Callers who open a connection and are in no hurry. */
-function slowCallers(gateway: BenchGateway, count: number): Siege[] {
+/** Clients who open a connection and are in no hurry. */
+function slowClients(gateway: BenchGateway, count: number): Siege[] {
   const silent = (what: string, words: string, drip = ''): Siege => ({
     what,
     count,
     lay: count => untilLetGo(gateway, count, words, drip),
   })
   return [
-    silent('callers who say nothing', ''),
-    silent('callers whose head comes byte by byte', `${HEAD}X-Slow: `, 'x'),
-    silent('callers whose body stops', `${HEAD}Content-Length: 100\r\n\r\nx`),
-    silent('callers whose chunk stops', `${HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\nx`),
-    silent('callers who never ask again', 'GET /api/v1/public/b/sm2/public-key HTTP/1.1\r\nHost: a\r\n\r\n'),
+    silent('clients who say nothing', ''),
+    silent('clients whose head comes byte by byte', `${HEAD}X-Slow: `, 'x'),
+    silent('clients whose body stops', `${HEAD}Content-Length: 100\r\n\r\nx`),
+    silent('clients whose chunk stops', `${HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\nx`),
+    silent('clients who never ask again', 'GET /api/v1/public/b/sm2/public-key HTTP/1.1\r\nHost: a\r\n\r\n'),
   ]
 }
 

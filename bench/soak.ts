@@ -61,7 +61,7 @@ async function run(scene: Scene, kind: StoreName, { milliseconds, rate }: Extent
   const load = startLoad({ teardown: stop => void scene.keep({ end: stop }) }, gateway.url, {
     token: () => life.token(),
     path: '/api/v1/c/orders',
-    callers: 32,
+    clients: 32,
     rate,
     expected: '"id":7',
   })

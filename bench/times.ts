@@ -18,7 +18,7 @@ const NAME = 'operator'
 const PASSWORD = 'a password of some length'
 const BCRYPT_COST = 10
 
-/** A failed login of each kind; what the gateway does for it is different, and the caller must not notice. */
+/** A failed login of each kind; what the gateway does for it is different, and the client must not notice. */
 const KINDS: Readonly<Record<string, (key: string) => { username: string; password: string }>> = {
   'wrong password': key => ({ username: NAME, password: encrypt('another password, as long', key) }),
   'unknown user': key => ({ username: 'nobody00', password: encrypt(PASSWORD, key) }),

@@ -7,15 +7,15 @@ import { childrenOf, onScene, type Scene } from './process.ts'
 import { fixed, medianOf, note, printTable, whole } from './statistics.ts'
 import { startUpstream } from './upstream.ts'
 
-export const UPHEAVAL_HELP = `upheaval  what callers notice of reloads, and of workers that are killed
-            --seconds 60 --rate 2000 --callers 64
+export const UPHEAVAL_HELP = `upheaval  what clients notice of reloads, and of workers that are killed
+            --seconds 60 --rate 2000 --clients 64
             --reloads 10                one of them of a faulty configuration
             --kill-every 5              seconds`
 
 interface Extent {
   seconds: number
   rate: number
-  callers: number
+  clients: number
 }
 
 export async function upheaval(words: string[]): Promise<void> {
@@ -24,12 +24,12 @@ export async function upheaval(words: string[]): Promise<void> {
     options: {
       seconds: { type: 'string', default: '60' },
       rate: { type: 'string', default: '2000' },
-      callers: { type: 'string', default: '64' },
+      clients: { type: 'string', default: '64' },
       reloads: { type: 'string', default: '10' },
       'kill-every': { type: 'string', default: '5' },
     },
   })
-  const extent = { seconds: Number(values.seconds), rate: Number(values.rate), callers: Number(values.callers) }
+  const extent = { seconds: Number(values.seconds), rate: Number(values.rate), clients: Number(values.clients) }
   const rows: string[][] = []
   await onScene(async scene => {
     const gateway = await open(scene)
@@ -39,23 +39,23 @@ export async function upheaval(words: string[]): Promise<void> {
     const gateway = await open(scene)
     rows.push(await kills(scene, gateway, extent, Number(values['kill-every'])))
   })
-  console.log(`${whole(extent.rate)} requests/s by ${extent.callers} callers for ${extent.seconds} s, two workers:\n`)
+  console.log(`${whole(extent.rate)} requests/s by ${extent.clients} clients for ${extent.seconds} s, two workers:\n`)
   printTable(['what', 'times', 'answered', 'failed', 'most at once', 'median until it is over, ms'], rows)
 }
 
 const open = async (scene: Scene): Promise<BenchGateway> =>
   startGateway(scene, 'gateway', { upstream: await startUpstream(scene, false), settings: { workers: 2 } })
 
-/** Does something to a gateway under load again and again, and says what the callers noticed. */
+/** Does something to a gateway under load again and again, and says what the clients noticed. */
 async function under(
   scene: Scene,
   gateway: BenchGateway,
-  { seconds, rate, callers }: Extent,
+  { seconds, rate, clients }: Extent,
   times: number,
   shake: (time: number) => Promise<void>,
 ): Promise<string[]> {
   const [token] = await logIn(gateway, 1)
-  const options = { token: token!, path: '/api/v1/c/orders', callers, rate, expected: '"id":7' }
+  const options = { token: token!, path: '/api/v1/c/orders', clients, rate, expected: '"id":7' }
   const load = startLoad({ teardown: end => void scene.keep({ end }) }, gateway.url, options)
   const pause = (seconds * 1000) / (times + 1)
   const taken: number[] = []

@@ -41,7 +41,7 @@ export interface Gateway {
   readonly sides: { readonly business: Operations; readonly consumer: Operations }
   /** Opens both listeners; answers where they are reached. */
   listen(): Promise<{ public: string; internal: string }>
-  /** Proves itself with another certificate to callers to come, where it speaks HTTPS. */
+  /** Proves itself with another certificate to clients to come, where it speaks HTTPS. */
   renewCertificate(certificate: Certificate): void
   /** What this gateway counts. */
   metrics(): Promise<Snapshot>

@@ -1,6 +1,6 @@
 /**
- * A decision against the caller, with a stable word for it. The same word is logged, counted and documented; what a
- * caller sees of it (status, code, text) is decided in one table, `http/server/envelope.ts`. Absence is `null` and never a
+ * A decision against the client, with a stable word for it. The same word is logged, counted and documented; what a
+ * client sees of it (status, code, text) is decided in one table, `http/server/envelope.ts`. Absence is `null` and never a
  * refusal; whatever else is thrown is a fault.
  */
 export type RefusalReason =
@@ -46,7 +46,7 @@ export type RefusalReason =
 export interface RefusalDetails {
   /** Fills the placeholders of the reason's text: `field`, `fault`, `permissions`, `seconds`. */
   params?: Record<string, string | number>
-  /** Goes to the caller as the envelope's `data`. */
+  /** Goes to the client as the envelope's `data`. */
   data?: unknown
   /** The methods of an `Allow` header. */
   allow?: string

@@ -60,7 +60,7 @@ http {
 
 export const nginxCommand = (program: string, file: string): string[] => [program, '-c', file]
 
-/** The pool of connections to the upstream, as large as nginx may need for the most callers. */
+/** The pool of connections to the upstream, as large as nginx may need for the most clients. */
 const upstreamPool = (upstream: string): string =>
   `upstream backend { server ${new URL(upstream).host}; keepalive 512; keepalive_requests 100000000; }`
 

@@ -131,7 +131,7 @@ function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
 
 const TOKEN = '<token>' as Token
 
-/** The headers of the very request that would be sent, for a caller who sends a token and nothing else. */
+/** The headers of the very request that would be sent, for a client who sends a token and nothing else. */
 function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }: ReadSettings): string[] {
   const session =
     verdict.need === 'none' ? null : { token: TOKEN, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
@@ -144,7 +144,7 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }
       verdict,
       session,
       id: '<trace id>',
-      ip: '<address of the caller>',
+      ip: '<address of the client>',
       protocol: 'http',
       host,
       httpVersion: '1.1',

@@ -142,7 +142,7 @@ interface Outcome {
   type: LoginType
   address: string
   login_id?: string | undefined
-  /** What the caller is not told. */
+  /** What the client is not told. */
   because?: 'unknown user' | 'undecryptable' | 'wrong password'
   username?: string | undefined
 }
@@ -162,7 +162,7 @@ function extraOf(account: Account, credentials: Credentials): Extra {
     login_ip: credentials.address,
   }
   const fault = faultOfExtra(extra)
-  // The caller can do nothing about it: the source holds more than a record may.
+  // The client can do nothing about it: the source holds more than a record may.
   if (fault !== null) throw new Error(`the extra data of account ${account.id} ${fault}`)
   return extra
 }

@@ -35,7 +35,7 @@ export type Report =
   | { share: readonly Acknowledged[]; number: number }
 
 /**
- * How long, in milliseconds, a connection may be idle before a gateway that ends gives it up. Callers who are quicker
+ * How long, in milliseconds, a connection may be idle before a gateway that ends gives it up. Clients who are quicker
  * learn from an answer that the connection ends, and lose nothing.
  */
 export const IDLE_GRACE = 2000

@@ -103,7 +103,7 @@ export class WorkerProcess {
 
   /**
    * Ends the connections that were on their way to a worker when it crashed. node:cluster would keep them open for an
-   * acknowledgement that nobody can give any more, and their callers would wait for ever.
+   * acknowledgement that nobody can give any more, and their clients would wait for ever.
    */
   endOrphans(): void {
     for (const handle of this.#handed.values()) handle.close()

@@ -12,7 +12,7 @@ export interface Signed {
   session: Session | null
 }
 
-/** What an upstream is told of the caller beside id and type (design: Upstreams). */
+/** What an upstream is told of the client beside id and type (design: Upstreams). */
 export interface Identity {
   /** Names and values in turn. */
   headersFor(request: Signed): string[]

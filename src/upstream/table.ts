@@ -30,7 +30,7 @@ export interface Upstream {
   /** How long a response's head may take, and how long its body may fall silent, in milliseconds. */
   readonly response: number
   readonly idle: number
-  /** Whether `Host` is the caller's or the target's. */
+  /** Whether `Host` is the client's or the target's. */
   readonly host: 'preserve' | 'target'
   readonly passAuthorization: PassAuthorization
   /** Whether its requests name the gateway in `Via`. */
@@ -45,7 +45,7 @@ export interface Upstream {
   readonly webSocket: WebSocketSettings | null
   /** Whether responses under way are cut when their session ends. */
   readonly endWithSession: boolean
-  /** What is told of the caller beside id and type; `null` for nothing. */
+  /** What is told of the client beside id and type; `null` for nothing. */
   readonly identity: Identity | null
   /** What a session must be permitted; `null` for nothing. */
   readonly permission: RequiredPermission | null

@@ -31,7 +31,7 @@ async function codesOf(fixture: Fixture, chains: readonly (string | null)[]): Pr
   return codes
 }
 
-t.test('without trusted proxies no header makes a caller somebody else', async t => {
+t.test('without trusted proxies no header makes a client somebody else', async t => {
   const fixture = await open(t, { config: { login: LIMITED } })
   const codes = await codesOf(fixture, ['192.0.2.1', '192.0.2.2', null, '192.0.2.3', '::1', 'unknown'])
   t.same(codes, [200, 200, 200, 429, 429, 429])
@@ -48,7 +48,7 @@ t.test('without trusted proxies no header makes a caller somebody else', async t
   }
 })
 
-t.test('behind a trusted proxy the address counts that the proxy saw, not what the caller wrote', async t => {
+t.test('behind a trusted proxy the address counts that the proxy saw, not what the client wrote', async t => {
   const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1'], login: LIMITED } })
   const forged = ['198.51.100.1', '198.51.100.2, 127.0.0.1', 'nonsense', '10.0.0.1, 198.51.100.3', ''].map(
     written => `${written}, 192.0.2.1`,
@@ -57,7 +57,7 @@ t.test('behind a trusted proxy the address counts that the proxy saw, not what t
   t.same(
     await codesOf(fixture, ['192.0.2.2', '192.0.2.2', '192.0.2.2', '192.0.2.2']),
     [200, 200, 200, 429],
-    'another caller',
+    'another client',
   )
   t.same(
     await codesOf(fixture, ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8::4']),

@@ -23,12 +23,12 @@ export interface Attack {
 export interface Arrival {
   /** The request line. */
   line: string
-  /** The header lines that the caller sent and that go on, as they were written. */
+  /** The header lines that the client sent and that go on, as they were written. */
   headers?: readonly string[]
   body?: string
-  /** Whose session was found; nothing says who the caller is without one. */
+  /** Whose session was found; nothing says who the client is without one. */
   as?: LoginType
-  /** The `Host` that the caller asked for; `x` when not given. */
+  /** The `Host` that the client asked for; `x` when not given. */
   host?: string
   /** The minor version of HTTP that the client spoke; 1 when not given. */
   version?: 0 | 1

@@ -8,7 +8,7 @@ import { until } from '../support/forward-fixture.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
 
 /*
- * Callers who take what costs the gateway more than them. Bounds on memory are far above what is used: they find what
+ * Clients who take what costs the gateway more than them. Bounds on memory are far above what is used: they find what
  * grows without end, not what is large.
  */
 
@@ -82,7 +82,7 @@ const SILENT: Readonly<Record<string, string>> = {
 }
 
 for (const [name, words] of Object.entries(SILENT)) {
-  t.test(`a thousand callers who ${name} are let go, and keep nobody out`, async t => {
+  t.test(`a thousand clients who ${name} are let go, and keep nobody out`, async t => {
     const growth = await growthOf(async () => {
       const { sockets, closed } = await openSockets(1000, words)
       t.ok(await isServed())
@@ -93,7 +93,7 @@ for (const [name, words] of Object.entries(SILENT)) {
   })
 }
 
-t.test('connections that are over are given up, also by callers who stay', async t => {
+t.test('connections that are over are given up, also by clients who stay', async t => {
   const descriptors = (): number => readdirSync(`/proc/${gateway.child.pid}/fd`).length
   await isServed()
   const before = descriptors()
@@ -110,7 +110,7 @@ t.test('connections that are over are given up, also by callers who stay', async
   }
 })
 
-t.test('callers who ask and ask and take no answer are let go', async t => {
+t.test('clients who ask and ask and take no answer are let go', async t => {
   const { byteLength } = Buffer.from(await (await fetch(`${gateway.url}/openapi.json`)).arrayBuffer())
   // More than the system holds back for one connection.
   const asked = Math.ceil((16 * MEGABYTE) / byteLength)

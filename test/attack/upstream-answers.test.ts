@@ -6,7 +6,7 @@ import { converse } from './conversation.ts'
 import { fieldOf, type Message } from './http-reader.ts'
 
 /*
- * What a backend that was taken over may answer: the bytes that it sends, and those that arrive at its caller and at the
+ * What a backend that was taken over may answer: the bytes that it sends, and those that arrive at its client and at the
  * next one. `test/forward/` and `test/upstream/` have many more for the reader of answers by itself.
  */
 
@@ -109,7 +109,7 @@ for (const [what, [sent, outcome]] of Object.entries(ANSWERS)) {
     if (second !== undefined) t.match(JSON.parse(second.body), { code: 400 })
     for (let i = 0; i < 3; i++) {
       const { responses } = await ask(requestOf('/api/v1/b/x', 'next'), 1)
-      t.equal(responses[0]?.body, 'next', 'the next caller is answered, and told who it is')
+      t.equal(responses[0]?.body, 'next', 'the next client is answered, and told who it is')
     }
   })
 }

@@ -35,7 +35,7 @@ export function gatewayMishaps(gateway: ChaosGateway): Mishap[] {
       end: () => backend.open(),
     },
     {
-      name: 'the upstream keeps callers waiting',
+      name: 'the upstream keeps clients waiting',
       loses: 'nothing',
       lasts: 2500,
       begin: () => backend.stall(true),

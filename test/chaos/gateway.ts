@@ -6,7 +6,7 @@ import { freePort } from '../support/ports.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
 import type { Where } from './actors.ts'
 
-/** A backend that answers, refuses connections, or keeps callers waiting. */
+/** A backend that answers, refuses connections, or keeps clients waiting. */
 export class Backend {
   readonly port: number
   #server: Server | null = null

@@ -5,7 +5,7 @@ import { openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 /*
- * One backend among three healthy ones goes bad under load. Callers see at most the requests that it had, and those
+ * One backend among three healthy ones goes bad under load. Clients see at most the requests that it had, and those
  * few that it takes to see what it is; then it is left out, until it is good again.
  */
 
@@ -67,11 +67,11 @@ function startLoad(url: string) {
       else load.failed.push(mine)
     }
   }
-  const callers = Array.from({ length: CALLERS }, run)
+  const clients = Array.from({ length: CALLERS }, run)
   return Object.assign(load, {
     async stop() {
       load.isOver = true
-      await Promise.all(callers)
+      await Promise.all(clients)
     },
   })
 }

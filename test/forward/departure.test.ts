@@ -41,7 +41,7 @@ const responseOf = async (request: ClientRequest): Promise<IncomingMessage> => {
   return response
 }
 
-t.test('a caller who leaves before the head cancels the upstream request', async t => {
+t.test('a client who leaves before the head cancels the upstream request', async t => {
   const { backend, open, isQuiet, url } = await openScenario(t, { answer: () => {} })
   const request = open()
   request.end()
@@ -52,7 +52,7 @@ t.test('a caller who leaves before the head cancels the upstream request', async
   t.match(await call(url, { path: C, token: TOKEN.consumer }), { text: 'next' })
 })
 
-t.test('a caller who leaves while the connection is being made is not spoken for', async t => {
+t.test('a client who leaves while the connection is being made is not spoken for', async t => {
   // It accepts, and says nothing of the TLS handshake that it is asked for.
   const silent = await startRawUpstream(() => {})
   const fixture = await openForwardFixture({ upstreams: [{ target: silent.url.replace('http', 'https') }] })
@@ -71,7 +71,7 @@ t.test('a caller who leaves while the connection is being made is not spoken for
   t.notOk(fixture.log.some(line => line.level >= 40))
 })
 
-t.test('a caller who leaves in the middle of the response cancels the rest', async t => {
+t.test('a client who leaves in the middle of the response cancels the rest', async t => {
   const { open, isQuiet } = await openScenario(t, {
     answer: (_request, response) => {
       const timer = setInterval(() => response.write('x'.repeat(1000)), 5)
@@ -86,7 +86,7 @@ t.test('a caller who leaves in the middle of the response cancels the rest', asy
   t.ok(await isQuiet())
 })
 
-t.test('a caller who leaves in the middle of its body cancels the upstream request', async t => {
+t.test('a client who leaves in the middle of its body cancels the upstream request', async t => {
   const { backend, open, isQuiet } = await openScenario(t, { take: request => request.resume() })
   for (const headers of [{ 'content-length': '100000' }, { 'transfer-encoding': 'chunked' }] as Record<
     string,
@@ -103,7 +103,7 @@ t.test('a caller who leaves in the middle of its body cancels the upstream reque
 })
 
 t.test('an upstream that neither reads the body nor answers is given up by its time limit', async t => {
-  // Nothing is read of the caller either then, so that its leaving is not seen.
+  // Nothing is read of the client either then, so that its leaving is not seen.
   const { backend, open, table } = await openScenario(t, { take: () => {} }, { response: 500 })
   const staying = open('POST')
   staying.write(Buffer.alloc(20_000_000))
@@ -116,7 +116,7 @@ t.test('an upstream that neither reads the body nor answers is given up by its t
   t.ok(await until(() => table.upstreams[0]!.targets[0]!.open === 0))
 })
 
-t.test('an answer that does not wait for the body reaches the caller, whose connection stays usable', async t => {
+t.test('an answer that does not wait for the body reaches the client, whose connection stays usable', async t => {
   const { url, isQuiet, backend } = await openScenario(t, {
     take: (request, response, arrived) => {
       if (arrived.method === 'POST') response.writeHead(413).end('too much')
@@ -140,7 +140,7 @@ t.test('an answer that does not wait for the body reaches the caller, whose conn
   t.equal(backend.requests.length, 2)
 })
 
-t.test('an upstream that dies in the middle of the caller’s body is 502 to the caller', async t => {
+t.test('an upstream that dies in the middle of the client’s body is 502 to the client', async t => {
   const { backend, open, isQuiet } = await openScenario(t, {
     take: request => request.once('data', () => request.destroy()),
   })
@@ -153,7 +153,7 @@ t.test('an upstream that dies in the middle of the caller’s body is 502 to the
   t.equal(backend.requests.length, 1, 'and it was not sent again')
 })
 
-t.test('five thousand callers who hang up in the middle of the response leave nothing behind', async t => {
+t.test('five thousand clients who hang up in the middle of the response leave nothing behind', async t => {
   const { backend, url, isQuiet, table } = await openScenario(t, {
     answer: (_request, response) => {
       response.writeHead(200)
@@ -181,7 +181,7 @@ t.test('five thousand callers who hang up in the middle of the response leave no
   t.match(await call(url, { path: C, token: TOKEN.consumer }), { text: 'next' })
 })
 
-t.test('callers who leave without having read anything leave nothing behind', async t => {
+t.test('clients who leave without having read anything leave nothing behind', async t => {
   const { backend, open, isQuiet } = await openScenario(t, {
     answer: (_request, response) => response.end(Buffer.alloc(30_000_000)),
   })
@@ -247,7 +247,7 @@ t.test('exchanges leave no listeners on a connection that is used again', async 
   )
 })
 
-t.test('pipelined requests behind one whose caller left are not answered by another’s response', async t => {
+t.test('pipelined requests behind one whose client left are not answered by another’s response', async t => {
   const upstream = await startRawUpstream((socket, request) => {
     const query = /\?(\w+)/.exec(request)?.[1] ?? ''
     setTimeout(

@@ -148,7 +148,7 @@ t.test('an event arrives when it is sent, and the head before the first', async 
     t.equal(String((await once(response, 'data'))[0]), event)
   }
   request.destroy()
-  t.ok(await until(() => backend.open === 0), 'the backend hears that the caller left')
+  t.ok(await until(() => backend.open === 0), 'the backend hears that the client left')
 })
 
 const okAnswer: Recorder['answer'] = (_request, response) => response.end('{"ok":true}')
@@ -249,7 +249,7 @@ t.test('informational responses do not disturb the final one', async t => {
   t.match(await call(fixture.url, { path: C, token: TOKEN.consumer }), { status: 200, text: 'final' })
 })
 
-t.test('a caller that waits for 100 Continue gets it, and the upstream is not asked for one', async t => {
+t.test('a client that waits for 100 Continue gets it, and the upstream is not asked for one', async t => {
   const request = open('POST', C, { expect: '100-continue', 'content-length': '4' })
   request.flushHeaders()
   await once(request, 'continue')
@@ -260,7 +260,7 @@ t.test('a caller that waits for 100 Continue gets it, and the upstream is not as
   t.match(last(), { body: 'body', headers: { expect: undefined } })
 })
 
-t.test('an HTTP/1.0 caller gets its answer without chunks, and the end of the connection', async t => {
+t.test('an HTTP/1.0 client gets its answer without chunks, and the end of the connection', async t => {
   t.teardown(resetAnswer)
   backend.answer = (_request, response) => {
     response.write('one ')
@@ -290,7 +290,7 @@ t.test('a large body is the same at the other end, in both directions', async t 
   t.ok(answer.text === big)
 })
 
-t.test('the identity that arrives is the session’s, not the caller’s', async t => {
+t.test('the identity that arrives is the session’s, not the client’s', async t => {
   await call(fixture.url, {
     path: C,
     token: TOKEN.consumer,
@@ -345,7 +345,7 @@ t.test('the address is the socket’s, or what a trusted proxy says', async t =>
   })
 })
 
-t.test('Host is the target’s, or the caller’s where it is preserved', async t => {
+t.test('Host is the target’s, or the client’s where it is preserved', async t => {
   await call(fixture.url, { path: C, token: TOKEN.consumer, headers: { host: 'shop.example' } })
   t.match(last().headers, { host: `127.0.0.1:${backend.port}`, 'x-forwarded-host': 'shop.example' })
   const preserving = await forwardTo(t, backend.url, { host: 'preserve' })
@@ -360,7 +360,7 @@ t.test('a rewritten path is what arrives, and the query stays', async t => {
   t.equal((await call(rewriting.url, { path: '/api/v1/c/thingsx', token: TOKEN.consumer })).status, 404)
 })
 
-t.test('what our own hooks say to the caller goes with the upstream’s answer', async t => {
+t.test('what our own hooks say to the client goes with the upstream’s answer', async t => {
   t.teardown(resetAnswer)
   const own = await openForwardFixture({
     upstreams: [{ target: backend.url }],

@@ -26,7 +26,7 @@ async function misbehaving(t: Test, misbehave: (socket: Socket) => void) {
   }
 }
 
-/** Sent instead of a response; all of it 502, and the next caller sees nothing of it. */
+/** Sent instead of a response; all of it 502, and the next client sees nothing of it. */
 const GARBAGE: Record<string, string | Buffer> = {
   'nothing that is HTTP': 'SSH-2.0-OpenSSH_9.6\r\n\r\n',
   'a version that does not exist': 'HTTP/9.9 200 OK\r\nContent-Length: 0\r\n\r\n',
@@ -96,7 +96,7 @@ t.test('an upstream that sends informational responses and nothing else is 504',
   t.match(await ask(), { status: 200, text: 'good' })
 })
 
-t.test('informational responses that nobody asked for come before the answer, and do not reach the caller', async t => {
+t.test('informational responses that nobody asked for come before the answer, and do not reach the client', async t => {
   const informational = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'
   const { ask, url } = await misbehaving(t, socket => {
     socket.write(informational)
@@ -139,7 +139,7 @@ t.test('more bytes than the length says are not passed on', async t => {
   t.match(await ask(), { status: 200, text: 'good' })
 })
 
-/** Sent after a head, then the upstream falls silent or leaves: the caller must see that something is missing. */
+/** Sent after a head, then the upstream falls silent or leaves: the client must see that something is missing. */
 const BROKEN: Record<string, [head: string, part: string, leave: (socket: Socket) => void]> = {
   'half of the length, then the end': [`${OK}Content-Length: 100\r\n`, 'half', socket => socket.end()],
   'half of the length, then a reset': [`${OK}Content-Length: 100\r\n`, 'half', socket => socket.resetAndDestroy()],
@@ -158,7 +158,7 @@ for (const [name, [head, part, leave]] of Object.entries(BROKEN)) {
       socket.write(`${head}\r\n${part}`)
       setTimeout(() => leave(socket), 50)
     })
-    await t.rejects(ask(), 'an HTTP/1.1 caller')
+    await t.rejects(ask(), 'an HTTP/1.1 client')
     t.ok(
       log.some(line => line.msg === 'response broken off'),
       'the log says so',
@@ -170,7 +170,7 @@ for (const [name, [head, part, leave]] of Object.entries(BROKEN)) {
   })
 }
 
-t.test('an HTTP/1.0 caller, whose body ends with the connection, sees a reset', async t => {
+t.test('an HTTP/1.0 client, whose body ends with the connection, sees a reset', async t => {
   const { url } = await misbehaving(t, socket => {
     socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n`)
     setTimeout(() => socket.resetAndDestroy(), 50)
@@ -187,7 +187,7 @@ t.test('an HTTP/1.0 caller, whose body ends with the connection, sees a reset', 
   t.equal(outcome, 'ECONNRESET')
 })
 
-t.test('a reset while the caller reads slowly breaks off that answer and nothing else', async t => {
+t.test('a reset while the client reads slowly breaks off that answer and nothing else', async t => {
   const { url, ask, table } = await misbehaving(t, socket => {
     socket.write(`${OK}Connection: close\r\nContent-Length: 60000000\r\n\r\n${'x'.repeat(20_000_000)}`)
     setTimeout(() => socket.resetAndDestroy(), 300)
@@ -206,7 +206,7 @@ t.test('a reset while the caller reads slowly breaks off that answer and nothing
   t.ok(await until(() => table.upstreams[0]!.targets[0]!.open === 0))
 })
 
-t.test('headers of the upstream that are not for callers do not arrive', async t => {
+t.test('headers of the upstream that are not for clients do not arrive', async t => {
   const { ask } = await misbehaving(t, socket =>
     socket.write(
       `${OK}Connection: X-Secret, keep-alive\r\nX-Secret: internal\r\nX-Login-Id: 1\r\nX_Login_Type: BUSINESS\r\nProxy-Authenticate: x\r\nContent-Length: 4\r\n\r\ngood`,
@@ -232,7 +232,7 @@ t.test('a reason phrase is not passed on', async t => {
   t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
 })
 
-t.test('an upstream that keeps one caller waiting does not keep the others waiting', async t => {
+t.test('an upstream that keeps one client waiting does not keep the others waiting', async t => {
   const { ask } = await misbehaving(t, () => {})
   const stalled = ask()
   const others: Answer[] = await Promise.all([ask(), ask(), ask()])

@@ -14,11 +14,11 @@ async function readmeExample(): Promise<(request: object, keys: string[], now?: 
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'identity.mjs')
   writeFileSync(file, /```js\n(\/\/ identity\.mjs[\s\S]*?)```/.exec(readFileSync('README.md', 'utf8'))![1]!)
-  return (await import(file)).callerOf
+  return (await import(file)).clientOf
 }
 
 t.test('a service can tell what came through the gateway', async t => {
-  const callerOf = await readmeExample()
+  const clientOf = await readmeExample()
   const backend = await startUpstream()
   const upstream = (name: string, identity: object) => ({
     name,
@@ -47,10 +47,10 @@ t.test('a service can tell what came through the gateway', async t => {
   const signed = await ask('/api/v1/c/signed/7?a=1', 'POST')
   t.equal(signed.path, '/signed/7')
   for (const keys of [[NEW], [OLD], [OLD, NEW]]) {
-    t.same(callerOf(signed, keys), { id: '42', type: 'CONSUMER', extra: { nickname: '安' } })
+    t.same(clientOf(signed, keys), { id: '42', type: 'CONSUMER', extra: { nickname: '安' } })
   }
-  t.equal(callerOf(signed, ['another key altogether']), null)
-  t.equal(callerOf(signed, [NEW], Date.now() / 1000 + 120), null, 'it is too old')
+  t.equal(clientOf(signed, ['another key altogether']), null)
+  t.equal(clientOf(signed, [NEW], Date.now() / 1000 + 120), null, 'it is too old')
   const { headers } = signed
   for (const change of [
     { method: 'GET' },
@@ -61,7 +61,7 @@ t.test('a service can tell what came through the gateway', async t => {
     { headers: { ...headers, 'x-login-signature': undefined } },
     { headers: { ...headers, 'x-login-signature': 't=,v1=' } },
   ]) {
-    t.equal(callerOf({ ...signed, ...change }, [NEW]), null, JSON.stringify(Object.keys(change)))
+    t.equal(clientOf({ ...signed, ...change }, [NEW]), null, JSON.stringify(Object.keys(change)))
   }
 
   const told = await ask('/api/v1/c/told')
@@ -71,5 +71,5 @@ t.test('a service can tell what came through the gateway', async t => {
   t.equal(plain.headers['x-login-extra'], undefined, 'nothing is told that nobody asked for')
   t.equal(plain.headers['x-login-signature'], undefined)
   const open = await ask('/api/v1/public/c/x')
-  t.same(callerOf(open, [NEW]), { id: '', type: '', extra: '' }, 'a request without a session is signed as one')
+  t.same(clientOf(open, [NEW]), { id: '', type: '', extra: '' }, 'a request without a session is signed as one')
 })

@@ -95,7 +95,7 @@ t.test('waiting ends with its time limit', async t => {
   t.equal((await served).status, 200)
 })
 
-t.test('a caller who leaves while waiting leaves the queue', async t => {
+t.test('a client who leaves while waiting leaves the queue', async t => {
   const { ask, url, held, waiting, backend } = await holding(t, { connections: { limit: 1, queue: 1 } })
   const served = [ask()]
   t.ok(await held(1, 1))

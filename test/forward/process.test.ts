@@ -130,7 +130,7 @@ t.test('what one end takes slowly, the gateway takes slowly from the other', asy
   t.ok(grown < 50 * MIB, `grew by ${Math.round(grown / MIB)} MiB`)
 })
 
-t.test('a trusted certificate is asked for by the target’s name, whatever Host the caller sends', async t => {
+t.test('a trusted certificate is asked for by the target’s name, whatever Host the client sends', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-tls-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]

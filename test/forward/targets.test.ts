@@ -189,5 +189,5 @@ t.test('an upstream whose certificate nobody vouches for is 502, and gets no req
     )
   }
   t.equal(requests, 0)
-  t.same([...names], ['localhost'], 'the caller’s Host does not choose the certificate')
+  t.same([...names], ['localhost'], 'the client’s Host does not choose the certificate')
 })

@@ -38,7 +38,7 @@ async function served(t: Test, server: Server, at: string | { port: number; host
   return (server.address() as AddressInfo).port ?? 0
 }
 
-t.test('a Unix socket is a target: its host is localhost, or the caller’s', async t => {
+t.test('a Unix socket is a target: its host is localhost, or the client’s', async t => {
   const path = join(FOLDER, 'app.sock')
   const hosts: unknown[] = []
   const backend = createHttpServer((request, response) => {
@@ -53,7 +53,7 @@ t.test('a Unix socket is a target: its host is localhost, or the caller’s', as
   t.same(hosts, ['localhost', 'shop.example'])
 })
 
-t.test('a Unix socket that nobody listens at is 502, and goes untold to the caller', async t => {
+t.test('a Unix socket that nobody listens at is 502, and goes untold to the client', async t => {
   const { ask } = await before(t, { target: `unix:${join(FOLDER, 'nobody.sock')}` })
   const answer = await ask()
   t.equal(answer.status, 502)

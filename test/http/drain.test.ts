@@ -10,7 +10,7 @@ import { until } from '../support/forward-fixture.ts'
 const GRACE = 500
 const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
-interface Caller {
+interface Client {
   socket: Socket
   heard: string
   isEnded: boolean
@@ -24,34 +24,34 @@ async function openServer(t: Test, answer: RequestListener = (_request, response
   t.teardown(() => server.closeAllConnections())
   const { port } = server.address() as AddressInfo
 
-  async function connected(): Promise<Caller> {
+  async function connected(): Promise<Client> {
     const socket = connect(port, '127.0.0.1')
     t.teardown(() => socket.destroy())
     await once(socket, 'connect')
-    const caller: Caller = { socket, heard: '', isEnded: false }
+    const client: Client = { socket, heard: '', isEnded: false }
     socket.on('data', chunk => {
-      caller.heard += chunk
+      client.heard += chunk
     })
     socket.on('close', () => {
-      caller.isEnded = true
+      client.isEnded = true
     })
-    return caller
+    return client
   }
   return { drain, connected, port }
 }
 
-t.test('a caller who asks on a kept connection is answered, and told that it ends', async t => {
+t.test('a client who asks on a kept connection is answered, and told that it ends', async t => {
   const { drain, connected } = await openServer(t)
-  const caller = await connected()
-  caller.socket.write(ASK)
-  t.ok(await until(() => caller.heard.endsWith('answer')))
-  t.match(caller.heard, /connection: keep-alive/i)
+  const client = await connected()
+  client.socket.write(ASK)
+  t.ok(await until(() => client.heard.endsWith('answer')))
+  t.match(client.heard, /connection: keep-alive/i)
 
   const drained = drain(10 * GRACE)
-  caller.heard = ''
-  caller.socket.write(ASK)
-  t.ok(await until(() => caller.isEnded))
-  t.match(caller.heard, /^HTTP\/1\.1 200 .*connection: close.*answer/is)
+  client.heard = ''
+  client.socket.write(ASK)
+  t.ok(await until(() => client.isEnded))
+  t.match(client.heard, /^HTTP\/1\.1 200 .*connection: close.*answer/is)
   await drained
 })
 
@@ -85,12 +85,12 @@ t.test('a request under way is waited for, however long it takes', async t => {
     response.write('the beginning, ')
     finish = () => void response.end('the end')
   })
-  const caller = await connected()
-  caller.socket.write(ASK)
-  t.ok(await until(() => caller.heard.includes('the beginning')))
+  const client = await connected()
+  client.socket.write(ASK)
+  t.ok(await until(() => client.heard.includes('the beginning')))
   const drained = drain(0)
   t.equal(await Promise.race([drained, new Promise(resolve => setTimeout(resolve, 3 * GRACE, 'waiting'))]), 'waiting')
   finish()
   await drained
-  t.match(caller.heard, 'the end')
+  t.match(client.heard, 'the end')
 })

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { until } from '../support/forward-fixture.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 
-/* How long the public listener waits for its callers. */
+/* How long the public listener waits for its clients. */
 
 async function openImpatient(t: Test, timeouts: Record<string, string>, listen: Record<string, unknown> = {}) {
   const fixture = await openFixture({ config: { listen: { host: '127.0.0.1', port: 0, timeouts, ...listen } } })

@@ -59,7 +59,7 @@ withEveryStore(t, async (t, fixture) => {
     t.equal(readMetric(shown, 'dualgate_websockets'), 0)
   })
 
-  t.test('no label is what a caller wrote', async t => {
+  t.test('no label is what a client wrote', async t => {
     const { token } = (await fixture.operate('consumer', 'login', { user_id: 'u-7531' })).data
     await fixture.get('/api/v1/c/path-7531?q=7531', token)
     t.notMatch(await metrics(), /7531/)

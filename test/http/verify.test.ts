@@ -46,7 +46,7 @@ withEveryStore(t, async (t, fixture) => {
     })
   }
 
-  t.test('/verify refuses what a caller could have chosen', async t => {
+  t.test('/verify refuses what a client could have chosen', async t => {
     const path = '/verify'
     const ask = async (headers: Record<string, string>): Promise<number> =>
       (await call(fixture.internal, { path, headers, token: consumer })).status

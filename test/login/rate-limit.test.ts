@@ -84,7 +84,7 @@ t.test('captchas and logins are limited apart, per address, and told when to com
   t.ok(await fixture.login.issueCaptcha('192.0.2.1'))
 })
 
-t.test('another address of the same /64 is the same caller', async t => {
+t.test('another address of the same /64 is the same client', async t => {
   const fixture = await openLoginFixture({ rateLimit: { captcha: 1, login: 1, window: 60_000 } })
   t.teardown(fixture.close)
   await fixture.login.issueCaptcha('2001:db8::1')

@@ -11,18 +11,18 @@ import { startLoad } from './load.ts'
 
 t.test('a worker that is killed takes only its own requests with it, and is replaced', async t => {
   const gateway = await startSupervised(t)
-  const CALLERS = 24
-  const load = startLoad(t, gateway.url, { token: gateway.token, path: '/api/v1/c/x', callers: CALLERS, rate: 300 })
+  const CLIENTS = 24
+  const load = startLoad(t, gateway.url, { token: gateway.token, path: '/api/v1/c/x', clients: CLIENTS, rate: 300 })
   const KILLS = 3
   for (let kill = 0; kill < KILLS; kill++) {
     const [oldest] = gateway.workers()
     process.kill(oldest!, 'SIGKILL')
     t.ok(await eventually(() => gateway.logged('a worker took its place').length === kill + 1))
     const { answered } = load.outcome
-    t.ok(await eventually(() => load.outcome.answered > answered + 300), 'callers are served on')
+    t.ok(await eventually(() => load.outcome.answered > answered + 300), 'clients are served on')
   }
   const { failures } = await load.stop()
-  t.ok(failures.length <= KILLS * CALLERS, `${failures.length} requests failed`)
+  t.ok(failures.length <= KILLS * CLIENTS, `${failures.length} requests failed`)
   for (const failure of new Set(failures))
     t.match(failure, /: (ECONNRESET|EPIPE)$/, 'on a connection to the killed worker')
   t.equal(gateway.logged('a worker crashed').length, KILLS)
@@ -51,7 +51,7 @@ t.test('a connection on its way to a worker that dies ends, and does not wait fo
   t.same(answers, [200, 200, 200, 200, 200, 'ECONNRESET'])
 })
 
-t.test('workers that crash again and again are started ever more slowly, and where callers look for them', async t => {
+t.test('workers that crash again and again are started ever more slowly, and where clients look for them', async t => {
   const gateway = await startSupervised(t)
   const pauses = (): number[] => gateway.logged('a worker crashed').map(line => line.again_in_ms)
   const killing = setInterval(() => {

@@ -23,11 +23,11 @@ export interface LoadOptions {
   /** Of all requests, or of the next one. */
   token: string | (() => string)
   path: string
-  /** Callers, each with one request at a time. */
-  callers: number
+  /** Clients, each with one request at a time. */
+  clients: number
   /** Requests per second of all of them. */
   rate: number
-  /** The part of the callers that opens a connection for each request; the others keep theirs. */
+  /** The part of the clients that opens a connection for each request; the others keep theirs. */
   fresh?: number
   /** The body of each request, a POST then. */
   body?: string
@@ -35,15 +35,15 @@ export interface LoadOptions {
   expected?: string
 }
 
-/** Callers who ask without pause, as fast as they are told to, until the test ends. */
+/** Clients who ask without pause, as fast as they are told to, until the test ends. */
 export function startLoad(t: Ending, url: string, options: LoadOptions): Load {
-  const { callers, rate, fresh = 0.25 } = options
+  const { clients, rate, fresh = 0.25 } = options
   const outcome: Outcome = { answered: 0, failures: [] }
   let stopped = false
-  const pause = (callers / rate) * 1000
+  const pause = (clients / rate) * 1000
 
   async function ask(index: number): Promise<void> {
-    const keepAlive = index >= callers * fresh
+    const keepAlive = index >= clients * fresh
     const agent = new (url.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive, maxSockets: 1 })
     let due = performance.now() + Math.random() * pause
     while (!stopped) {
@@ -61,7 +61,7 @@ export function startLoad(t: Ending, url: string, options: LoadOptions): Load {
   t.teardown(() => {
     stopped = true
   })
-  const running = Promise.all(Array.from({ length: callers }, (_, index) => ask(index)))
+  const running = Promise.all(Array.from({ length: clients }, (_, index) => ask(index)))
   return {
     outcome,
     async stop() {

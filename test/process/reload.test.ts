@@ -4,15 +4,15 @@ import { withoutRedis } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { startLoad } from './load.ts'
 
-/* The configuration changes while callers go on; none of them notices. */
+/* The configuration changes while clients go on; none of them notices. */
 
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
   t.test(`no request fails in reloads under load, a faulty one among them, ${store} store`, { skip }, async t => {
     const gateway = await startSupervised(t, { store })
-    const options = { token: gateway.token, path: '/api/v1/c/x', callers: 24 }
+    const options = { token: gateway.token, path: '/api/v1/c/x', clients: 24 }
     const questions = startLoad(t, gateway.url, { ...options, rate: 400 })
-    const uploads = startLoad(t, gateway.url, { ...options, callers: 8, rate: 50, body: 'x'.repeat(100_000) })
+    const uploads = startLoad(t, gateway.url, { ...options, clients: 8, rate: 50, body: 'x'.repeat(100_000) })
 
     for (const answer of ['second', 'third', 'faulty', 'fourth']) {
       const before = gateway.workers()

@@ -20,16 +20,16 @@ t.test('SIGHUP reloads, and the log says how it went', async t => {
   t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
 })
 
-t.test('a caller who is handed to a worker that leaves is answered by another', async t => {
+t.test('a client who is handed to a worker that leaves is answered by another', async t => {
   const gateway = await startSupervised(t)
   for (let round = 1; round <= 6; round++) {
     const leaving = gateway.workers()
     for (const worker of leaving) process.kill(worker, 'SIGSTOP')
     gateway.child.kill('SIGHUP')
     t.ok(await eventually(() => gateway.logged('the configuration was reloaded').length === round))
-    const callers = Array.from({ length: 8 }, () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }))
+    const clients = Array.from({ length: 8 }, () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }))
     for (const worker of leaving) process.kill(worker, 'SIGCONT')
-    for (const { status } of await Promise.all(callers)) t.equal(status, 200)
+    for (const { status } of await Promise.all(clients)) t.equal(status, 200)
   }
 })
 

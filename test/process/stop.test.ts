@@ -11,12 +11,12 @@ for (const workers of ['1', '2']) {
   t.test(`SIGTERM under load loses no request that was accepted, with ${workers} of workers`, async t => {
     const gateway = await startSupervised(t, { environment: { WORKERS: workers } })
     gateway.backend.answer = (_request, response) => void setTimeout(() => response.end('late'), 300)
-    const options = { token: gateway.token, path: '/api/v1/c/x', expected: 'late', callers: 24, rate: 100, fresh: 0 }
+    const options = { token: gateway.token, path: '/api/v1/c/x', expected: 'late', clients: 24, rate: 100, fresh: 0 }
     const load = startLoad(t, gateway.url, options)
     t.ok(await eventually(() => load.outcome.answered > 100))
     t.equal(await gateway.end('SIGTERM'), 0)
     const { failures } = await load.stop()
-    t.ok(failures.length > 0, 'callers went on')
+    t.ok(failures.length > 0, 'clients went on')
     for (const failure of new Set(failures))
       t.equal(failure, 'kept connection: ECONNREFUSED', 'nobody accepts any more')
   })
@@ -42,7 +42,7 @@ for (const workers of ['1', '2']) {
   )
 }
 
-t.test('a caller who comes while the last requests end is turned away, and does not wait for them', async t => {
+t.test('a client who comes while the last requests end is turned away, and does not wait for them', async t => {
   const gateway = await startSupervised(t)
   const answers: (() => void)[] = []
   gateway.backend.answer = ({ url }, response) => {
@@ -54,7 +54,7 @@ t.test('a caller who comes while the last requests end is turned away, and does 
   const pending = Array.from({ length: 8 }, () => ask('slow'))
   t.ok(await eventually(() => answers.length === pending.length))
   let isOver = false
-  const callers = Array.from({ length: 8 }, async () => {
+  const clients = Array.from({ length: 8 }, async () => {
     while (!isOver) {
       await ask('x').catch(() => new Promise(resolve => setTimeout(resolve, 5)))
     }
@@ -63,7 +63,7 @@ t.test('a caller who comes while the last requests end is turned away, and does 
   await new Promise(resolve => setTimeout(resolve, 500))
   isOver = true
   // None of them waits for the slow requests, which end only afterwards.
-  await Promise.all(callers)
+  await Promise.all(clients)
   for (const answer of answers) answer()
   for (const { text } of await Promise.all(pending)) t.equal(text, 'released')
   t.equal(await ended, 0)

@@ -24,7 +24,7 @@ function certificateFor(name: string): { 'tls.crt': string; 'tls.key': string } 
   return { 'tls.crt': readFileSync(cert, 'utf8'), 'tls.key': readFileSync(key, 'utf8') }
 }
 
-/** The name in the certificate that a new caller gets. */
+/** The name in the certificate that a new client gets. */
 async function nameAt(url: string): Promise<string> {
   const socket = await greeted(url)
   const { subject } = socket.getPeerCertificate()
@@ -55,13 +55,13 @@ function ask(url: string, agent: Agent, token: string): Promise<IncomingMessage 
 }
 
 for (const workers of ['1', '2']) {
-  t.test(`a certificate is replaced while callers go on, with ${workers} of workers`, async t => {
+  t.test(`a certificate is replaced while clients go on, with ${workers} of workers`, async t => {
     const environment = { ...TLS, WORKERS: workers }
     const gateway = await startSupervised(t, { environment, files: certificateFor('one.example') })
     t.match(gateway.url, /^https:/)
     t.equal(await nameAt(gateway.url), 'one.example')
     gateway.backend.answer = (request, response) => void response.end(String(request.headers['x-forwarded-proto']))
-    const options = { token: gateway.token, path: '/api/v1/c/x', callers: 8, rate: 50, expected: 'https' }
+    const options = { token: gateway.token, path: '/api/v1/c/x', clients: 8, rate: 50, expected: 'https' }
     const load = startLoad(t, gateway.url, options)
 
     for (const [file, text] of Object.entries(certificateFor('two.example'))) gateway.write(file, text)
@@ -88,7 +88,7 @@ t.test('a worker that comes after a faulty renewal has the certificate of the ot
   t.ok(await eventually(async () => (await name()) === 'one.example'))
 })
 
-t.test('a caller resumes its TLS session with whichever worker it meets', async t => {
+t.test('a client resumes its TLS session with whichever worker it meets', async t => {
   const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
   const first = await greeted(gateway.url)
   const session = await new Promise<Buffer>(resolve => {

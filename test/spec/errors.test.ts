@@ -38,7 +38,7 @@ t.test('locale zh-CN speaks as the clients in use expect', async t => {
   t.same((await fixture.post('/api/v1/b/logout', undefined, token)).json().data, { message: '登出成功' })
 })
 
-t.test('the trace id is the caller’s where it is well-formed, else new', async t => {
+t.test('the trace id is the client’s where it is well-formed, else new', async t => {
   const fixture = await openFixture()
   t.teardown(() => fixture.close())
   const traceOf = async (headers: Record<string, string>) => {

@@ -42,7 +42,7 @@ withEveryStore(t, async (t, fixture) => {
       t.notOk(await operations.logout(asRequest(token)), 'a second time there is nothing to end')
     })
 
-    t.test(`${side}: the logout route ends the session of its caller`, async t => {
+    t.test(`${side}: the logout route ends the session of its client`, async t => {
       const token = await operations.login(undefined, someone())
       const path = `/api/v1/${side === 'business' ? 'b' : 'c'}/logout`
       t.match((await fixture.post(path, undefined, token)).json(), {

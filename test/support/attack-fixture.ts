@@ -21,7 +21,7 @@ const HONEST = 'GET /api/v1/public/b/honest HTTP/1.1\r\nHost: honest\r\nX-Case: 
 
 const isHonest = (arrived: Message): boolean => headerOf(arrived, 'x-case') === 'honest'
 
-/** Header lines that are the gateway's own: no caller's may stand beside them. */
+/** Header lines that are the gateway's own: no client's may stand beside them. */
 const OURS =
   /^(?:host|connection|x-forwarded-(?:for|proto|host|port)|x-request-id|trace_id|x-login-(?:id|type)|content-length|transfer-encoding)$/
 
@@ -123,7 +123,7 @@ function compareArrival(
       own[name] = [...(own[name] ?? []), value]
     else others.push(header)
   }
-  t.same(others, headers, 'these headers of the caller arrive, as they were written')
+  t.same(others, headers, 'these headers of the client arrive, as they were written')
   t.equal(arrived.body, body, 'the body arrives')
   const {
     connection,

@@ -48,7 +48,7 @@ export async function startUpstream(options: { answer?: Handler; take?: Handler 
     recorder.requests.push(arrived)
     open++
     response.on('close', () => open--)
-    // A caller that leaves is part of many tests.
+    // A client that leaves is part of many tests.
     request.on('error', () => {})
     if (recorder.take !== null) return recorder.take(request, response, arrived)
     const chunks: Buffer[] = []

@@ -107,7 +107,7 @@ const NEVER_PASSED = [
   'X.HTTP.Method',
   'X-Method-Override',
   'x_method_override',
-  // where the caller is, and what it asks for
+  // where the client is, and what it asks for
   'X-Forwarded-For',
   'X_Forwarded_For',
   'X-Forwarded-Proto',
@@ -332,7 +332,7 @@ t.test('the gateway stands in Via behind those before it, with the version that 
   t.same(valuesOf('via', sent(before, { policy: { via: false } })), ['1.0 fred, 1.1 p.example', '2 edge'])
 })
 
-t.test('names that callers make up do not accumulate', async t => {
+t.test('names that clients make up do not accumulate', async t => {
   const build = createRequestHeaders('authorization', OWN_TOKENS)
   const request = {
     connection: undefined,

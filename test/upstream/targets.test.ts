@@ -154,7 +154,7 @@ t.test('a connection that was held is whole for the next request', async t => {
   t.ok((await upstream.connections()) <= 2, 'connections are used again')
 })
 
-t.test('a request whose caller left while it waited for a connection is never written', async t => {
+t.test('a request whose client left while it waited for a connection is never written', async t => {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
   const target = openTarget(t, upstream.url)

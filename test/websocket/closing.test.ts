@@ -97,7 +97,7 @@ t.test('in the middle of a frame the rest of it is sent before the close frame',
   t.same(texts, ['x'.repeat(100)], 'and nothing behind it')
 })
 
-t.test('an upstream that does not end its frame does not keep the caller', async t => {
+t.test('an upstream that does not end its frame does not keep the client', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const behind: Socket[] = []
   upstream.refuse = (request, socket) => {
@@ -136,7 +136,7 @@ t.test('while the store fails WebSockets are kept for a while, and then closed',
   t.same(await closingOf(end), { code: 1013, reason: 'try again later' })
 })
 
-t.test('a gateway that closes asks the callers to come again elsewhere', async t => {
+t.test('a gateway that closes asks the clients to come again elsewhere', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const ends = [
     await openEnd(t, fixture.url, { token: await login() }),

@@ -6,10 +6,10 @@ import { until } from '../support/forward-fixture.ts'
 import { accept, heard, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
 import { openEnd } from '../support/websocket-sockets.ts'
 
-/* Callers and an upstream that do everything wrong, at any moment: nothing of it stays, and others are served. */
+/* Clients and an upstream that do everything wrong, at any moment: nothing of it stays, and others are served. */
 
 const ROUNDS = 8
-const CALLERS = 30
+const CLIENTS = 30
 
 const pick = <T>(...of: readonly T[]): T => of[randomInt(of.length)]!
 const aTimestamp = () => new Promise(resolve => setTimeout(resolve, pick(0, 1, 5, 20)))
@@ -26,7 +26,7 @@ const FRAMES = [
 
 const leave = (socket: Socket): unknown => socket[pick('end', 'destroy', 'resetAndDestroy')]()
 
-t.test('whatever callers and an upstream do, nothing of it stays', async t => {
+t.test('whatever clients and an upstream do, nothing of it stays', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t, {
     websocket: { max_per_user: 10_000 },
     more: { ejection: 'off', timeouts: { response: '2s' } },
@@ -54,7 +54,7 @@ t.test('whatever callers and an upstream do, nothing of it stays', async t => {
     leave(socket)
   }
   for (let round = 0; round < ROUNDS; round++) {
-    await Promise.all(Array.from({ length: CALLERS }, callOnce))
+    await Promise.all(Array.from({ length: CLIENTS }, callOnce))
     await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
     token = await login('u1')
   }

@@ -27,16 +27,16 @@ t.test('the codes and reasons of close frames pass in both directions', async t 
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   const first = await openEnd(t, fixture.url, { token })
-  first.close(4005, 'from the caller')
-  t.same(await closingOf(upstream.ends[0]!), { code: 4005, reason: 'from the caller' })
-  t.same(await closingOf(first), { code: 4005, reason: 'from the caller' })
+  first.close(4005, 'from the client')
+  t.same(await closingOf(upstream.ends[0]!), { code: 4005, reason: 'from the client' })
+  t.same(await closingOf(first), { code: 4005, reason: 'from the client' })
   const second = await openEnd(t, fixture.url, { token })
   upstream.ends[1]!.close(3001, 'from the upstream')
   t.same(await closingOf(second), { code: 3001, reason: 'from the upstream' })
   t.same(await closingOf(upstream.ends[1]!), { code: 3001, reason: 'from the upstream' })
 })
 
-t.test('a caller who breaks the order of the protocol ends its own connection, and nothing else', async t => {
+t.test('a client who breaks the order of the protocol ends its own connection, and nothing else', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   const bystander = await openEnd(t, fixture.url, { token })
@@ -63,7 +63,7 @@ t.test('a caller who breaks the order of the protocol ends its own connection, a
   t.ok(await heard(bystander, 'echo: still here'))
 })
 
-t.test('a caller who leaves during the handshake leaves nothing behind', async t => {
+t.test('a client who leaves during the handshake leaves nothing behind', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const asked: (() => Socket)[] = []
   upstream.refuse = (request, socket) => {
@@ -105,14 +105,14 @@ t.test('a message over the limit ends the WebSocket with 1009', async t => {
   end.send('x'.repeat(1000))
   t.ok(await until(() => end.messages.length === 1))
   upstream.ends[0]!.send('y'.repeat(100_000))
-  t.ok(await until(() => end.messages.length === 2), 'the limit is that of callers')
+  t.ok(await until(() => end.messages.length === 2), 'the limit is that of clients')
   end.send('x'.repeat(5000))
   t.match(await closingOf(end), { code: 1009 })
   t.equal(upstream.ends[0]!.messages.length, 1)
   t.ok(await until(() => upstream.ends[0]!.closed !== null))
 })
 
-t.test('an upstream that breaks off closes the caller', async t => {
+t.test('an upstream that breaks off closes the client', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   const [gone, half] = [await openEnd(t, fixture.url, { token }), await openEnd(t, fixture.url, { token })]
@@ -122,7 +122,7 @@ t.test('an upstream that breaks off closes the caller', async t => {
   t.match(await closingOf(half), { code: 1006 }, 'nothing can be said in the middle of a frame')
 })
 
-t.test('a caller who breaks off ends the upstream’s WebSocket', async t => {
+t.test('a client who breaks off ends the upstream’s WebSocket', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const end = await openEnd(t, fixture.url, { token: await login() })
   end.socket.resetAndDestroy()

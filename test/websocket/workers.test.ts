@@ -57,7 +57,7 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 }
 
-t.test('a reload moves WebSockets to the new workers, and callers can come again at once', async t => {
+t.test('a reload moves WebSockets to the new workers, and clients can come again at once', async t => {
   const fixture = await openWebSocketFixture(t, 'embedded')
   const { gateway, operate } = fixture
   const { token } = (await operate('login', { user_id: 'u1' })).data

@@ -30,7 +30,7 @@ export interface DatabaseOptions {
   timeout: number
 }
 
-/** Questions that wait for a connection; beyond them, callers are told to come again. */
+/** Questions that wait for a connection; beyond them, clients are told to come again. */
 const WAITING = 64
 
 /** Accounts in a table of the operator's (design: B-side login). */

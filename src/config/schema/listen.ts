@@ -20,7 +20,7 @@ export const Listen = Section(
         body: Duration('30s', 'Without a byte of a body that is not complete.'),
         keep_alive: Duration('65s', 'For the next request on a connection.'),
       },
-      'How long the public listener waits for its callers.',
+      'How long the public listener waits for its clients.',
     ),
     min_rate: Type.Union(
       [Off, Size('Bytes per second, of which a client sends and accepts at least as many, or off.')],

@@ -80,7 +80,7 @@ const WebSocket = Variant(
     idle_timeout: Duration('5m', 'Without a byte in either direction.'),
     max_connections: Count(10_000, 'Open at once, of one worker.'),
     max_per_user: Count(20, 'Open at once of one user, of one worker.'),
-    max_message: Size('Largest message of a caller.', '1MiB'),
+    max_message: Size('Largest message of a client.', '1MiB'),
   },
   'WebSockets to this upstream.',
 )
@@ -146,7 +146,7 @@ const UpstreamSchemaProperties = {
   ),
   host: Type.Union([Type.Literal('preserve'), Type.Literal('target')], {
     default: 'target',
-    description: 'Host header of the upstream request: the caller’s, or the target’s.',
+    description: 'Host header of the upstream request: the client’s, or the target’s.',
   }),
   timeouts: Section(
     {
@@ -180,7 +180,7 @@ const UpstreamSchemaProperties = {
         description: 'Keys of X-Login-Signature: one, or two while one takes the other’s place.',
       }),
     },
-    'What the upstream is told of the caller beside id and type.',
+    'What the upstream is told of the client beside id and type.',
   ),
   pass_authorization: PassAuthorization,
   via: Switch(true, 'Name the gateway in the Via header of requests (RFC 9110 7.6.3).'),

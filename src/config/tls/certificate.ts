@@ -13,7 +13,7 @@ export interface Certificate {
   cert: string
   key: string
   /**
-   * Base64 of 48 random bytes: the key of session tickets. Workers share it, so that a caller resumes its TLS session with
+   * Base64 of 48 random bytes: the key of session tickets. Workers share it, so that a client resumes its TLS session with
    * whichever it meets; it ends with the certificate.
    */
   ticketKeys: string

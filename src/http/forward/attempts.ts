@@ -4,7 +4,7 @@ import type { HttpTarget } from '../../upstream/targets.ts'
 import { TargetBusy } from '../../upstream/wire/connections.ts'
 import type { Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { UnwritableRequest } from '../../upstream/wire/request-head.ts'
-import { CallerLeft } from './body.ts'
+import { ClientLeft } from './body.ts'
 
 /** RFC 9110 9.2.2, of the methods that are forwarded. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
@@ -58,14 +58,14 @@ export class Attempts {
    * what was may be sent again as often as the upstream's settings say, when it is idempotent and without a body.
    */
   moveOn(error: Error, wasSent: boolean): boolean {
-    if (error instanceof UnwritableRequest || error instanceof CallerLeft || error instanceof Refusal) return false
+    if (error instanceof UnwritableRequest || error instanceof ClientLeft || error instanceof Refusal) return false
     if (wasSent && !this.#mayRepeat()) return false
     this.#tried ??= []
     this.#tried.push(this.target)
     const next = this.#upstream.another(this.#tried) ?? (wasSent ? this.#upstream.next() : null)
     if (next === null) return false
     this.target = next
-    // `host` stands first; where it is the caller's, it is the same for all targets.
+    // `host` stands first; where it is the client's, it is the same for all targets.
     if (this.#upstream.host === 'target') this.#outgoing.headers[1] = next.authority
     return true
   }
@@ -78,7 +78,7 @@ export class Attempts {
 
 /** What ended a request without its target having failed. */
 const isOurs = (error: Error): boolean =>
-  error instanceof CallerLeft ||
+  error instanceof ClientLeft ||
   error instanceof SessionEnded ||
   error instanceof Refusal ||
   error instanceof TargetBusy ||

@@ -14,11 +14,11 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined ||
   (headers['content-length'] !== undefined && headers['content-length'] !== '0')
 
-/** A caller that is gone, with its answer or its body unfinished. */
-export class CallerLeft extends Error {
+/** A client that is gone, with its answer or its body unfinished. */
+export class ClientLeft extends Error {
   constructor() {
-    super('the caller left')
-    this.name = 'CallerLeft'
+    super('the client left')
+    this.name = 'ClientLeft'
   }
 }
 
@@ -66,7 +66,7 @@ export interface FirstReading {
  * Large ones stream, and slow ones where there is room. When an upstream answers before it has read everything, the rest
  * is read and thrown away, for a while.
  */
-export class CallerBody implements RequestBody, ComingBody {
+export class ClientBody implements RequestBody, ComingBody {
   readonly #request: IncomingMessage
   readonly #memory: BodyMemory
   readonly #slow: SlowBodies
@@ -203,7 +203,7 @@ export class CallerBody implements RequestBody, ComingBody {
   #onEnd = (): void => this.#taker?.onBodyEnd()
 
   #onClose = (): void => {
-    if (!this.#request.complete) this.#onError(new CallerLeft())
+    if (!this.#request.complete) this.#onError(new ClientLeft())
   }
 
   #onError = (error: Error): void => {

@@ -42,7 +42,7 @@ function describe({ method, path: url, headers }: UpstreamRequest): Record<strin
 }
 
 function byLowerCaseName(headers: readonly string[]): Record<string, string> {
-  // Callers choose names: `__proto__` is one like any other.
+  // Clients choose names: `__proto__` is one like any other.
   const byName = new Map<string, string>()
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase()

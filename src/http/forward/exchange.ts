@@ -12,7 +12,7 @@ import { type PendingWrite, writeAtEndOfTurn } from '../../upstream/wire/end-of-
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { Attempts, SessionEnded } from './attempts.ts'
 import { Backlog } from './backlog.ts'
-import { type BodyMemory, CallerLeft } from './body.ts'
+import { type BodyMemory, ClientLeft } from './body.ts'
 
 /** Bodies up to this many bytes are written together with their head. */
 const SMALL_BODY = 16_384
@@ -30,8 +30,8 @@ export interface ExchangeOptions {
 }
 
 /**
- * One request at an upstream and its answer on the way to the caller. Until the upstream's head has arrived a failure
- * is a refusal; after it, the caller's connection is broken off, so that half an answer never looks like a whole one.
+ * One request at an upstream and its answer on the way to the client. Until the upstream's head has arrived a failure
+ * is a refusal; after it, the client's connection is broken off, so that half an answer never looks like a whole one.
  */
 export class Exchange implements Receiver, PendingWrite {
   readonly #request: FastifyRequest
@@ -77,17 +77,17 @@ export class Exchange implements Receiver, PendingWrite {
 
   start(): void {
     if (this.#response.destroyed) return
-    this.#response.on('close', this.#onCallerGone)
+    this.#response.on('close', this.#onClientGone)
     this.#attempts.dispatch(this)
   }
 
   onConnect(link: Link): void {
     this.#link = link
-    if (this.#over) link.abort(this, new CallerLeft())
+    if (this.#over) link.abort(this, new ClientLeft())
   }
 
   onHeaders(status: number, headers: string[]): void {
-    // Informational: nothing of it concerns a caller who was promised only a final answer.
+    // Informational: nothing of it concerns a client who was promised only a final answer.
     if (status >= 200) this.#writeHead(status, headers)
   }
 
@@ -240,17 +240,17 @@ export class Exchange implements Receiver, PendingWrite {
     else this.#response.destroy()
   }
 
-  #onCallerGone = (): void => {
+  #onClientGone = (): void => {
     if (this.#over) return
     this.#settle()
     if (this.#link === null) this.#attempts.target.takeBack(this)
-    else this.#link.abort(this, new CallerLeft())
+    else this.#link.abort(this, new ClientLeft())
   }
 
   /** From here on neither side waits for anything of the other. */
   #settle(): void {
     this.#over = true
-    this.#response.off('close', this.#onCallerGone)
+    this.#response.off('close', this.#onClientGone)
     if (this.#idle !== null) clearTimeout(this.#idle)
     this.#unwatch?.()
     this.#backlog?.close()

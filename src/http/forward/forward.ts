@@ -20,8 +20,8 @@ import type { WebSockets } from '../websocket/websockets.ts'
 import { READ_AHEAD_TOTAL } from './backlog.ts'
 import {
   BodyMemory,
-  CallerBody,
-  CallerLeft,
+  ClientBody,
+  ClientLeft,
   hasBody,
   READ_FIRST_TOTAL,
   refuseTooLarge,
@@ -96,7 +96,7 @@ export function createForwarder(options: ForwardingOptions) {
     }
     refuseTooLarge(raw, upstream.bodyLimit)
     connectionOf(raw.socket)?.forwardsBody()
-    const body = new CallerBody(raw, upstream.bodyLimit, shared)
+    const body = new ClientBody(raw, upstream.bodyLimit, shared)
     if (body.readWhole()) {
       sendOrRefuse(request, reply, verdict, upstream, body)
       return
@@ -106,12 +106,12 @@ export function createForwarder(options: ForwardingOptions) {
       isAdmitted: () => upstream.admitsSlow(client),
       onReady: () => sendOrRefuse(request, reply, verdict, upstream, body),
       onFailed: error => {
-        if (!(error instanceof CallerLeft)) reply.send(error)
+        if (!(error instanceof ClientLeft)) reply.send(error)
       },
     })
   }
 
-  type Forwarded = [FastifyRequest, FastifyReply, Verdict, Upstream, CallerBody | null]
+  type Forwarded = [FastifyRequest, FastifyReply, Verdict, Upstream, ClientBody | null]
 
   /** The target is chosen when there is something to send: until then others may have become better. */
   function send(...[request, reply, verdict, upstream, body]: Forwarded): void {

@@ -16,7 +16,7 @@ interface Subject {
   side: LoginType | null
   summary: string
   details?: string
-  /** What the caller must have: nothing, a live session of one side, or the secret of the internal listener. */
+  /** What the client must have: nothing, a live session of one side, or the secret of the internal listener. */
   needs: 'nothing' | LoginType | 'secret'
   /** The permission code that a session needs besides. */
   permission?: string

@@ -118,8 +118,8 @@ const originalFromPath = ({ raw }: FastifyRequest): Original => ({
 })
 
 /**
- * The headers of one convention, target and method both. A proxy replaces what a caller sent in those that it sets itself,
- * and passes the others on: with the headers of two conventions, or with half of one, a caller may have chosen.
+ * The headers of one convention, target and method both. A proxy replaces what a client sent in those that it sets itself,
+ * and passes the others on: with the headers of two conventions, or with half of one, a client may have chosen.
  */
 function originalFromHeaders({ headers }: FastifyRequest): Original {
   const told = CONVENTIONS.filter(

@@ -10,7 +10,7 @@ export const createAccessLog =
     log.info(
       {
         trace_id: request.id,
-        // The id may be one of the caller's own; this is what a tracing system finds the request by.
+        // The id may be one of the client's own; this is what a tracing system finds the request by.
         traceparent: traceparentOf(request.raw),
         method: request.method,
         path: request.target?.path,

@@ -14,7 +14,7 @@ interface Row {
   text: Text
 }
 
-/** One row for each word of `refusal.ts`: what its caller sees ("Errors"). `{name}` is filled from the refusal's params. */
+/** One row for each word of `refusal.ts`: what its client sees ("Errors"). `{name}` is filled from the refusal's params. */
 export const FAILURES: Readonly<Record<Failure, Row>> = {
   BAD_PATH: { code: 400, text: ['Malformed request path: {fault}', '请求路径不合法'] },
   BAD_REQUEST: { code: 400, text: ['Malformed request: {fault}', '请求不合法'] },

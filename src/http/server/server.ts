@@ -157,7 +157,7 @@ function isFollowedByMuch({ raw, refused }: FastifyRequest): boolean {
   return refused === 'REQUEST_TIMEOUT' || !(Number(raw.headers['content-length']) <= MAX_REST)
 }
 
-/** `100 Continue` is said only to a caller whose request passed the gate; the others get their refusal at once. */
+/** `100 Continue` is said only to a client whose request passed the gate; the others get their refusal at once. */
 function continueWhenAdmitted(app: FastifyInstance): void {
   const waiting = new WeakSet<IncomingMessage>()
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {

@@ -7,7 +7,7 @@ const TRACEPARENT = /^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}
 
 type Headed = Pick<IncomingMessage, 'headers'>
 
-/** The id of a request in answers and log lines: the caller's own where it is well-formed, else 32 new hex digits. */
+/** The id of a request in answers and log lines: the client's own where it is well-formed, else 32 new hex digits. */
 export function traceIdOf({ headers }: Headed): string {
   return (
     wellFormed(headers.trace_id) ??
@@ -17,7 +17,7 @@ export function traceIdOf({ headers }: Headed): string {
   )
 }
 
-/** The trace that a request belongs to, as its caller names it: a valid `traceparent`, or `undefined`. */
+/** The trace that a request belongs to, as its client names it: a valid `traceparent`, or `undefined`. */
 export function traceparentOf({ headers }: Headed): string | undefined {
   const { traceparent } = headers
   return typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined

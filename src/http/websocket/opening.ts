@@ -9,7 +9,7 @@ import type { HttpTarget } from '../../upstream/targets.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { Attempts } from '../forward/attempts.ts'
-import { CallerLeft } from '../forward/body.ts'
+import { ClientLeft } from '../forward/body.ts'
 import { faultOfAcceptance, handshakeHeaders } from './handshake.ts'
 
 export interface OpeningOptions {
@@ -19,7 +19,7 @@ export interface OpeningOptions {
   target: HttpTarget
   outgoing: UpstreamRequest
   log: FastifyBaseLogger
-  /** Both have agreed, and the caller was told. `head` is what the upstream sent behind its answer. */
+  /** Both have agreed, and the client was told. `head` is what the upstream sent behind its answer. */
   onOpen(upstream: Socket, head: Buffer): void
   /** It came to nothing. */
   onFailed(): void
@@ -31,8 +31,8 @@ class HandshakeTimeout extends Error {
 }
 
 /**
- * The handshake of a caller, taken to an upstream. The caller hears 101 only when the upstream has said so; what else the
- * upstream answers is its answer; and where there is none, the caller gets a refusal like that of any request.
+ * The handshake of a client, taken to an upstream. The client hears 101 only when the upstream has said so; what else the
+ * upstream answers is its answer; and where there is none, the client gets a refusal like that of any request.
  */
 export class Opening {
   readonly #options: OpeningOptions
@@ -51,7 +51,7 @@ export class Opening {
   }
 
   start(): void {
-    this.#response.once('close', this.#onCallerGone)
+    this.#response.once('close', this.#onClientGone)
     this.#connect()
   }
 
@@ -81,7 +81,7 @@ export class Opening {
       asked.on('error', error => this.#fail(error))
       asked.end()
     } catch (error) {
-      // No fault of the target's: the address of a caller who is gone, for one, cannot be written.
+      // No fault of the target's: the address of a client who is gone, for one, cannot be written.
       this.#refuse(error as Error)
     }
   }
@@ -97,11 +97,11 @@ export class Opening {
     if (headers === null) return
     this.#attempts.succeeded()
     this.#settle()
-    this.#acceptCaller(headers)
+    this.#acceptClient(headers)
     onOpen(socket, head)
   }
 
-  /** The caller's headers of an upstream's answer; `null` when they are such that there is none. */
+  /** The client's headers of an upstream's answer; `null` when they are such that there is none. */
   #headersOf({ statusCode = 0, rawHeaders }: IncomingMessage): string[] | null {
     const { reply, upstream } = this.#options
     try {
@@ -112,8 +112,8 @@ export class Opening {
     }
   }
 
-  /** Gives the caller the upstream's 101; from here on the connection is nobody's but the tunnel's. */
-  #acceptCaller(headers: readonly string[]): void {
+  /** Gives the client the upstream's 101; from here on the connection is nobody's but the tunnel's. */
+  #acceptClient(headers: readonly string[]): void {
     const socket = this.#response.socket!
     const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket']
     for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
@@ -171,13 +171,13 @@ export class Opening {
     }
   }
 
-  readonly #onCallerGone = (): void => {
-    if (!this.#isOver) this.#refuse(new CallerLeft())
+  readonly #onClientGone = (): void => {
+    if (!this.#isOver) this.#refuse(new ClientLeft())
   }
 
   #settle(): void {
     this.#isOver = true
-    this.#response.off('close', this.#onCallerGone)
+    this.#response.off('close', this.#onClientGone)
     if (this.#timer !== null) clearTimeout(this.#timer)
   }
 }

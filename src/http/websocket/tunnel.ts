@@ -16,11 +16,11 @@ const REASONS: Readonly<Record<CloseCode, string>> = {
 }
 
 export interface TunnelOptions {
-  caller: Socket
+  client: Socket
   upstream: Socket
-  /** Bytes of a caller's message, at most. */
+  /** Bytes of a client's message, at most. */
   maxMessage: number
-  /** Called once, when the caller's connection is closed; with the code when it was the gateway that closed it. */
+  /** Called once, when the client's connection is closed; with the code when it was the gateway that closed it. */
   onClosed(code: CloseCode | null): void
 }
 
@@ -29,54 +29,54 @@ export interface TunnelOptions {
  * frames are followed, so that nothing but frames passes, and so that a close frame of ours comes between two of them.
  */
 export class Tunnel {
-  readonly #caller: Socket
+  readonly #client: Socket
   readonly #upstream: Socket
-  readonly #fromCaller: FrameReader
+  readonly #fromClient: FrameReader
   readonly #fromUpstream = new FrameReader(false)
   readonly #onClosed: TunnelOptions['onClosed']
   #closing: CloseCode | null = null
-  /** Whether the caller still gets what the upstream answers to the frames before a bad one. */
+  /** Whether the client still gets what the upstream answers to the frames before a bad one. */
   #awaitsUpstream = false
-  /** Whether the caller has been sent all that it will be. */
+  /** Whether the client has been sent all that it will be. */
   #isDone = false
   #parting: NodeJS.Timeout | null = null
   #traffic = 0
   #quietLooks = 0
 
-  constructor({ caller, upstream, maxMessage, onClosed }: TunnelOptions) {
-    this.#caller = caller
+  constructor({ client, upstream, maxMessage, onClosed }: TunnelOptions) {
+    this.#client = client
     this.#upstream = upstream
-    this.#fromCaller = new FrameReader(true, maxMessage)
+    this.#fromClient = new FrameReader(true, maxMessage)
     this.#onClosed = onClosed
   }
 
   /** Begins with what each of them has already sent. */
-  start(fromCaller: Buffer, fromUpstream: Buffer): void {
-    const [caller, upstream] = [this.#caller, this.#upstream]
-    caller.setNoDelay(true)
+  start(fromClient: Buffer, fromUpstream: Buffer): void {
+    const [client, upstream] = [this.#client, this.#upstream]
+    client.setNoDelay(true)
     upstream.on('error', () => upstream.destroy())
-    caller.on('close', this.#onCallerClosed).on('end', () => this.#part(upstream))
+    client.on('close', this.#onClientClosed).on('end', () => this.#part(upstream))
     upstream.on('close', this.#onUpstreamClosed).on('end', this.#onUpstreamEnd)
-    caller.on('drain', () => upstream.resume())
-    upstream.on('drain', () => caller.resume())
-    if (fromCaller.length > 0) this.#onCallerData(fromCaller)
+    client.on('drain', () => upstream.resume())
+    upstream.on('drain', () => client.resume())
+    if (fromClient.length > 0) this.#onClientData(fromClient)
     if (fromUpstream.length > 0) this.#onUpstreamData(fromUpstream)
-    caller.on('data', this.#onCallerData)
+    client.on('data', this.#onClientData)
     upstream.on('data', this.#onUpstreamData)
     // Said before anybody listened.
-    if (caller.readableEnded) this.#part(upstream)
+    if (client.readableEnded) this.#part(upstream)
     if (upstream.readableEnded) this.#onUpstreamEnd()
   }
 
   /** How often in a row this was asked while nothing came from either side. */
   countQuiet(): number {
-    const traffic = this.#caller.bytesRead + this.#upstream.bytesRead
+    const traffic = this.#client.bytesRead + this.#upstream.bytesRead
     this.#quietLooks = traffic === this.#traffic ? this.#quietLooks + 1 : 0
     this.#traffic = traffic
     return this.#quietLooks
   }
 
-  /** Closes both ends with this code: at once, or as soon as the frame is over that the caller is being sent. */
+  /** Closes both ends with this code: at once, or as soon as the frame is over that the client is being sent. */
   close(code: CloseCode): void {
     if (this.#closing === null) this.#close(code, code)
     else if (this.#awaitsUpstream) {
@@ -88,18 +88,18 @@ export class Tunnel {
   #close(code: CloseCode, toUpstream: CloseCode): void {
     this.#closing = code
     const upstream = this.#upstream
-    // What is left of the caller's last frame is not waited for: then the upstream sees a broken connection.
-    if (this.#fromCaller.isBetweenFrames && !this.#fromCaller.isClosed && upstream.writable) {
+    // What is left of the client's last frame is not waited for: then the upstream sees a broken connection.
+    if (this.#fromClient.isBetweenFrames && !this.#fromClient.isClosed && upstream.writable) {
       upstream.write(closeFrame(toUpstream, REASONS[toUpstream], { isMasked: true }))
     }
-    this.#caller.resume()
+    this.#client.resume()
     this.#partWithin(CLOSING_LIMIT)
     if (!this.#awaitsUpstream && this.#fromUpstream.isBetweenFrames) this.#sayGoodbye(code)
   }
 
   /**
-   * A bad frame of the caller's: the upstream has those before it and is asked to close; what it answers until then goes on
-   * to the caller, and then the code.
+   * A bad frame of the client's: the upstream has those before it and is asked to close; what it answers until then goes on
+   * to the client, and then the code.
    */
   #closeBehindAnswers(code: CloseCode): void {
     this.#awaitsUpstream = this.#upstream.writable && this.#upstream.readable && !this.#fromUpstream.isClosed
@@ -114,25 +114,25 @@ export class Tunnel {
   #sayGoodbye(code: CloseCode): void {
     if (this.#isDone) return
     this.#isDone = true
-    const caller = this.#caller
-    if (!this.#fromUpstream.isClosed && caller.writable) {
-      caller.write(closeFrame(code, REASONS[code], { isMasked: false }))
+    const client = this.#client
+    if (!this.#fromUpstream.isClosed && client.writable) {
+      client.write(closeFrame(code, REASONS[code], { isMasked: false }))
     }
-    caller.end()
+    client.end()
     this.#upstream.destroySoon()
   }
 
-  readonly #onCallerData = (bytes: Buffer): void => {
+  readonly #onClientData = (bytes: Buffer): void => {
     if (this.#closing !== null) return
-    if (!send(this.#fromCaller.read(bytes), this.#upstream)) this.#caller.pause()
-    if (this.#fromCaller.fault !== null) this.#closeBehindAnswers(this.#fromCaller.fault)
+    if (!send(this.#fromClient.read(bytes), this.#upstream)) this.#client.pause()
+    if (this.#fromClient.fault !== null) this.#closeBehindAnswers(this.#fromClient.fault)
   }
 
   readonly #onUpstreamData = (bytes: Buffer): void => {
     if (this.#isDone) return
     const reader = this.#fromUpstream
     const until = this.#closing === null ? 'end' : this.#awaitsUpstream ? 'close' : 'frame'
-    if (!send(reader.read(bytes, until), this.#caller)) this.#upstream.pause()
+    if (!send(reader.read(bytes, until), this.#client)) this.#upstream.pause()
     if (this.#closing === null) {
       if (reader.fault !== null) this.#close(CLOSE.badGateway, reader.fault)
     } else if (reader.fault !== null || reader.isAtClose || (until === 'frame' && reader.isBetweenFrames)) {
@@ -144,25 +144,25 @@ export class Tunnel {
   #breakOff(): void {
     this.#closing ??= CLOSE.badGateway
     this.#isDone = true
-    this.#caller.destroy()
+    this.#client.destroy()
   }
 
   readonly #onUpstreamEnd = (): void => {
     if (!this.#fromUpstream.isBetweenFrames) this.#breakOff()
-    else if (this.#fromUpstream.isClosed) this.#part(this.#caller)
+    else if (this.#fromUpstream.isClosed) this.#part(this.#client)
     else if (this.#closing === null) this.close(CLOSE.badGateway)
     else this.#sayGoodbye(this.#closing)
   }
 
   readonly #onUpstreamClosed = (): void => {
-    if (this.#caller.destroyed) this.#settle()
+    if (this.#client.destroyed) this.#settle()
     else if (!this.#upstream.readableEnded && !this.#isDone) this.#onUpstreamEnd()
   }
 
-  readonly #onCallerClosed = (): void => {
+  readonly #onClientClosed = (): void => {
     this.#isDone = true
     // What it sent last may still be on its way.
-    if (this.#caller.readableEnded) this.#part(this.#upstream)
+    if (this.#client.readableEnded) this.#part(this.#upstream)
     else this.#upstream.destroy()
     this.#settle()
     this.#onClosed(this.#closing)
@@ -180,7 +180,7 @@ export class Tunnel {
 
   #partWithin(limit: number): void {
     this.#after(limit, () => {
-      this.#caller.destroy()
+      this.#client.destroy()
       this.#upstream.destroy()
     })
   }

@@ -6,7 +6,7 @@ import { asToken, type Token } from '../../token/bearer.ts'
 /*
  * How a request for a WebSocket becomes a request of the router, to be judged and gated as all are. The proxy plugin hands
  * upgrades to the router; what it would do with them then is done elsewhere (handshake.ts): it says 101 to a
- * caller before the upstream has, and holds messages without end for whoever takes them slowly.
+ * client before the upstream has, and holds messages without end for whoever takes them slowly.
  */
 
 const ASKED = Symbol('asked')
@@ -37,7 +37,7 @@ const asksForWebSocket = ({ method, headers, httpVersionMajor, httpVersionMinor 
 /** What an upgrade has beside what every request has. */
 export interface Upgrade {
   socket: Socket
-  /** What the caller sent behind the request's head. */
+  /** What the client sent behind the request's head. */
   head: Buffer
   /** The values of `token` in its query; they are no longer in its URL. */
   tokens: readonly string[]
@@ -75,7 +75,7 @@ export async function routeUpgrades(app: FastifyInstance): Promise<void> {
     try {
       for (const route of routes) route(request, socket, head)
     } catch {
-      // The answer to an earlier request is still under way on this connection: the caller broke the order.
+      // The answer to an earlier request is still under way on this connection: the client broke the order.
       socket.destroy()
     }
   })

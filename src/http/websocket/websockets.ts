@@ -66,7 +66,7 @@ export function createWebSockets(options: WebSocketsOptions) {
     if (upstream.webSocket === null || target === null || upgrade === null) throw new Refusal('NOT_FOUND')
     refuseMalformed(raw, upgrade, options.tokenHeader)
     refuseForeignOrigin(raw, request.host, upstream.webSocket.origins)
-    // The caller has left meanwhile, and with it what could be said of it.
+    // The client has left meanwhile, and with it what could be said of it.
     if (upgrade.socket.destroyed) return
     if (isClosing) throw new Refusal('BUSY')
     const room = roomOf(upstream, upstream.webSocket)
@@ -81,7 +81,7 @@ export function createWebSockets(options: WebSocketsOptions) {
       onOpen: (socket, head) => {
         for (const tell of told) tell(request, reply, () => undefined)
         const line = lineOf(request)
-        const tunnel = follow({ caller: upgrade.socket, upstream: socket, room, session, line, leave })
+        const tunnel = follow({ client: upgrade.socket, upstream: socket, room, session, line, leave })
         tunnel.start(upgrade.head, head)
         if (isClosing) tunnel.close(CLOSE.goingAway)
       },
@@ -90,12 +90,12 @@ export function createWebSockets(options: WebSocketsOptions) {
   }
 
   /** Holds on to no more than it needs: requests are large, and these live long. */
-  function follow({ caller, upstream, room, session, line, leave }: Opened): Tunnel {
+  function follow({ client, upstream, room, session, line, leave }: Opened): Tunnel {
     const { watch, clock } = options
     const since = clock.now()
     let unwatch: (() => void) | null = null
     const tunnel = new Tunnel({
-      caller,
+      client,
       upstream,
       maxMessage: room.settings.max_message,
       onClosed(code) {
@@ -131,7 +131,7 @@ export function createWebSockets(options: WebSocketsOptions) {
 }
 
 interface Opened {
-  caller: Socket
+  client: Socket
   upstream: Socket
   room: Room
   session: Session | null

@@ -4,7 +4,7 @@ import type { AttemptStore, Attempts } from '../store.ts'
 import type { EmbeddedFile } from './file.ts'
 import type { Expiries, ExpiringTable } from './table.ts'
 
-/** Longer names are counted under their digest: they may hold whatever a caller sent. */
+/** Longer names are counted under their digest: they may hold whatever a client sent. */
 const MAX_NAME_BYTES = 256
 /** Begin the key of a name and of a digest; the second never occurs in UTF-8, so no name can pose as a digest. */
 const NAME = Buffer.from([0x00])

@@ -79,7 +79,7 @@ export interface RedisCommands {
  */
 export const MEMBERS_AT_ONCE = 100
 
-/** Commands without an answer, over all callers; beyond it Redis is as good as stuck. */
+/** Commands without an answer, over all clients; beyond it Redis is as good as stuck. */
 const MAX_UNDER_WAY = 10_000
 
 const ENDED = Promise.resolve(null)

@@ -70,7 +70,7 @@ export class RedisSessions implements ReadableSessions {
       await this.#end(type, userId, [token])
       return { admitted: false, disabledUntil: disabledNow }
     } catch (fault) {
-      // Whatever happened of it, the caller was told nothing, and nothing shall be left.
+      // Whatever happened of it, the client was told nothing, and nothing shall be left.
       await this.#end(type, userId, [token]).catch(() => undefined)
       throw fault
     }

@@ -21,7 +21,7 @@ export function remembering<T>(judge: (name: string) => T): (name: string) => T 
   }
 }
 
-/** What the gateway alone says about a caller (design: Upstreams). Dropped in both directions, then set by us. */
+/** What the gateway alone says about a client (design: Upstreams). Dropped in both directions, then set by us. */
 const IDENTITY = new Set(['x-login-id', 'x-login-type', 'x-login-extra', 'x-login-signature'])
 
 /** Whether a name is one of these to a server that folds spellings into one. */
@@ -36,7 +36,7 @@ export const IDENTITY_SPELLINGS: readonly string[] = [...IDENTITY].flatMap(name 
 /** RFC 9110 7.6.1 and what else concerns one connection only. `Proxy-*` is looked at by its prefix. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'te', 'transfer-encoding', 'upgrade', 'http2-settings'])
 
-/** What a caller must not tell an upstream: another method, another path, where it comes from. */
+/** What a client must not tell an upstream: another method, another path, where it comes from. */
 const FORGEABLE = new Set([
   'x-http-method-override',
   'x-http-method',
@@ -73,7 +73,7 @@ export function isDroppedFromRequests(name: string): boolean {
   )
 }
 
-/** Whether a header of an upstream's response never reaches a caller. */
+/** Whether a header of an upstream's response never reaches a client. */
 export function isDroppedFromResponses(name: string): boolean {
   const reserved = reservedForm(name)
   return isHopByHop(reserved) || IDENTITY.has(reserved) || isOtherSpellingOfLength(name, reserved)

@@ -4,7 +4,7 @@ import type { Session } from '../../side/side.ts'
 import type { OwnTokens } from '../../token/own.ts'
 import { isDroppedFromRequests, namedByConnection, remembering, reservedForm } from './names.ts'
 
-/** What of a caller's request decides about the headers that go on. */
+/** What of a client's request decides about the headers that go on. */
 export interface IncomingRequest {
   /** Names and values in turn, as they arrived. */
   rawHeaders: readonly string[]
@@ -13,10 +13,10 @@ export interface IncomingRequest {
   verdict: Verdict
   session: Session | null
   id: string
-  /** Where the caller is, as the edge believes it: the socket, or a chain of trusted proxies. */
+  /** Where the client is, as the edge believes it: the socket, or a chain of trusted proxies. */
   ip: string
   protocol: string
-  /** The host that the caller asked for; `''` for HTTP/1.0 without one. */
+  /** The host that the client asked for; `''` for HTTP/1.0 without one. */
   host: string
   httpVersion: string
 }

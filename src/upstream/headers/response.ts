@@ -9,11 +9,11 @@ export interface ResponseHead {
 
 export interface ResponseCircumstances {
   status: number
-  /** What the gateway itself says to the caller (CORS, request id): it replaces what the upstream says of the same name. */
+  /** What the gateway itself says to the client (CORS, request id): it replaces what the upstream says of the same name. */
   ours: Readonly<Record<string, number | string | string[] | undefined>>
   /** Whether the upstream decides which pages may read the answer; else what it says of that is dropped. */
   passCors: boolean
-  /** Whether a trailer section can follow the body: the caller speaks HTTP/1.1, and the answer has a body. */
+  /** Whether a trailer section can follow the body: the client speaks HTTP/1.1, and the answer has a body. */
   mayTrail: boolean
 }
 
@@ -33,7 +33,7 @@ const judge = remembering(name => {
 })
 
 /**
- * Makes a caller's response head of an upstream's raw one. Throws on a transfer coding that is not plain `chunked`:
+ * Makes a client's response head of an upstream's raw one. Throws on a transfer coding that is not plain `chunked`:
  * the body would arrive in a coding that nobody announces any more.
  */
 export function responseHead(raw: readonly string[], circumstances: ResponseCircumstances): ResponseHead {

@@ -21,7 +21,7 @@ export class ConnectTimeout extends Error {
 
 /**
  * Connects to one target, within `limit` milliseconds, TLS included. A name is looked up every time. Certificates are
- * verified against the target's own name, or the one that is configured, and never against one that a caller chose.
+ * verified against the target's own name, or the one that is configured, and never against one that a client chose.
  */
 export function createConnect(address: TargetAddress, limit: number, tls: UpstreamTls): Connect {
   const open = address.isSecure ? openSecure(address, tls) : () => connectTcp(placeOf(address))

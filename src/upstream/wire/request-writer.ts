@@ -6,7 +6,7 @@ import { framingOf, writeHead } from './request-head.ts'
 export interface WriterEvents {
   /** More of a request is written, all of it, or the target takes no more: from now on it is waited for. */
   onProgress(): void
-  /** The caller's body failed. */
+  /** The client's body failed. */
   onFault(error: Error): void
 }
 

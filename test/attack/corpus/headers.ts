@@ -25,7 +25,7 @@ const IDENTITY = ['X-Login-Id', 'X-Login-Type', 'X-Login-Extra', 'X-Login-Signat
 const identity = IDENTITY.flatMap(name =>
   spellings(name).flatMap((spelling): Attack[] => [
     {
-      claim: `${spelling} of a caller without a session does not arrive`,
+      claim: `${spelling} of a client without a session does not arrive`,
       send: asNobody(OPEN, `${spelling}: 1`),
       answers: ['upstream'],
       arrives: [{ line: OPEN }],

@@ -239,7 +239,7 @@ export function describeSessionRoute(route: SessionRoute, type: LoginType): Desc
 export const describeCurrent: Description = {
   group: 'administration',
   side: 'BUSINESS',
-  summary: 'The caller’s own session',
+  summary: 'The client’s own session',
   details: 'For pages that show only what their user may do.',
   needs: 'BUSINESS',
   data: {

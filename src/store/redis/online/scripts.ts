@@ -4,7 +4,7 @@ import { PAGE, SEARCH, TALLY } from './queries.ts'
 
 /*
  * The view of one side in Redis, as scripts that change it in one step. All its keys lie in one slot of a Cluster
- * (keys.ts), so each script is one command to one node. Moments are milliseconds since the epoch by the caller's clock.
+ * (keys.ts), so each script is one command to one node. Moments are milliseconds since the epoch by the client's clock.
  *
  *   online   ZSET  user id by the end of the user's last session      how many users
  *   tokens   ZSET  digest + user id by the end of the token           how many tokens; what to sweep
