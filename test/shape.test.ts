@@ -124,6 +124,7 @@ const KNOWERS: Record<string, RegExp> = {
   typebox: /^(config\/.+|account\/file\/[^/]+)\.ts$/,
   'typebox/value': /^(config\/.+|account\/file\/[^/]+)\.ts$/,
   'typebox/error': /^config\/.+\.ts$/,
+  'json-schema-to-ts': /^(config\/schema|http)\/.+\.ts$/,
 }
 
 t.test('a foreign library is known by the files that wrap it, and by no other', async t => {
