@@ -1,4 +1,4 @@
-import type { Extra, LoginType, SessionRecord } from './session.ts'
+import type { Extra, LoginType, SessionRecord, SideName } from './session.ts'
 
 /*
  * The operations of a running gateway, for the services behind it (`import { createClient } from 'dualgate/client'`). It
@@ -37,7 +37,7 @@ export const createClient = (options: ClientOptions) => ({
 export type Client = ReturnType<typeof createClient>
 
 /** Each operation under its name in the specification; absent things are `null`, absent times -1. */
-function operationsOf(options: ClientOptions, side: 'business' | 'consumer') {
+function operationsOf(options: ClientOptions, side: SideName) {
   const ask = <T>(operation: string, body: object = {}): Promise<T> => post<T>(options, `${side}/${operation}`, body)
   return {
     /** A new token of the user. Refused with 403 while the login id is disabled. */

@@ -23,7 +23,7 @@ import { openLogin } from './login/open.ts'
 import { type Snapshot, textOf } from './metrics/exposition.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { PROFILES } from './profile.ts'
-import type { LoginType } from './session.ts'
+import { bySide, bySideName, type LoginType, type SideName } from './session.ts'
 import { bindBusiness, releaseBusiness } from './side/bound.ts'
 import { type Operations, offerOperations } from './side/operations.ts'
 import { createSide, type Side, type SideOptions } from './side/side.ts'
@@ -38,7 +38,7 @@ import { createUpstreamTable } from './upstream/table.ts'
 
 export interface Gateway {
   /** The operations of each side, for whoever embeds the gateway. */
-  readonly sides: { readonly business: Operations; readonly consumer: Operations }
+  readonly sides: Readonly<Record<SideName, Operations>>
   /** Opens both listeners; answers where they are reached. */
   listen(): Promise<{ public: string; internal: string }>
   /** Proves itself with another certificate to clients to come, where it speaks HTTPS. */
@@ -148,7 +148,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     profile,
     envelopes,
     sides,
-    logins: login,
+    logins: login.logins,
     upstreams,
     ownTokens: createOwnTokens(jwt),
     administration: servesAdministration(settings, profile) ? { administration, guards } : null,
@@ -171,10 +171,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     isStopping: () => isStopping,
   })
 
-  const offered = {
-    business: offerOperations(sides.BUSINESS, profile),
-    consumer: offerOperations(sides.CONSUMER, profile),
-  }
+  const offered = bySideName(type => offerOperations(sides[type], profile))
   bindBusiness(offered.business)
 
   return {
@@ -227,8 +224,5 @@ function createSides(
     tokenName: jwt.token_name,
     enforceDisable: disable.enforce === 'request',
   }
-  return {
-    BUSINESS: createSide({ ...shared, type: 'BUSINESS', policy: policyOf(sessions, 'business') }),
-    CONSUMER: createSide({ ...shared, type: 'CONSUMER', policy: policyOf(sessions, 'consumer') }),
-  }
+  return bySide(type => createSide({ ...shared, type, policy: policyOf(sessions, type) }))
 }

@@ -1,5 +1,6 @@
 import { DOCUMENT_FILES } from './gate/pages.ts'
 import type { PathRules } from './gate/rules.ts'
+import { LOGIN_TYPES, SIDES } from './session.ts'
 
 /**
  * The two profiles of the specification as two rows of one table. Everybody else reads fields of a row; nobody asks
@@ -26,7 +27,11 @@ const OPEN_PATHS = ['/favicon.ico', '/docs', '/redoc', '/openapi.json', ...DOCUM
 export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
   1: {
     number: 1,
-    paths: { open: new Set(OPEN_PATHS), publicSections: new Set(['b', 'c']), exceptions: [] },
+    paths: {
+      open: new Set(OPEN_PATHS),
+      publicSections: new Set(LOGIN_TYPES.map(type => SIDES[type].section)),
+      exceptions: [],
+    },
     documentPaths: ['/openapi.json'],
     sm2PublicKeyPaths: ['/public/b/sm2/public-key'],
     jwtSettingsInFile: false,

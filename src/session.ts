@@ -1,8 +1,40 @@
 import type { FieldFault } from './refusal.ts'
 
-/** The login types of the specification, one per side. */
-export const LOGIN_TYPES = ['BUSINESS', 'CONSUMER'] as const
-export type LoginType = (typeof LOGIN_TYPES)[number]
+/** The two sides, by the login types of the specification, and every name that is derived from the side. */
+export const SIDES = {
+  BUSINESS: { name: 'business', section: 'b', letter: 'B', administration: 'sys/session' },
+  CONSUMER: { name: 'consumer', section: 'c', letter: 'C', administration: 'client/session' },
+} as const satisfies Record<string, SideNames>
+
+interface SideNames {
+  /** In settings, in the paths of operations and as a property of `gateway.sides`. */
+  name: string
+  /** The segment behind `/api/v<n>/` and `/api/v<n>/public/`. */
+  section: string
+  /** In texts, and first in the keys of the embedded store. */
+  letter: string
+  /** Where "Session administration" is, below `/api/v<n>/`. */
+  administration: string
+}
+
+export type LoginType = keyof typeof SIDES
+export type SideName = (typeof SIDES)[LoginType]['name']
+
+/** In the order in which both sides are shown. */
+export const LOGIN_TYPES = Object.keys(SIDES) as readonly LoginType[]
+export const SIDE_NAMES: readonly SideName[] = LOGIN_TYPES.map(type => SIDES[type].name)
+
+/** One value per side. */
+export const bySide = <T>(make: (type: LoginType) => T): Record<LoginType, T> => ({
+  BUSINESS: make('BUSINESS'),
+  CONSUMER: make('CONSUMER'),
+})
+
+/** One value per side, by the side's name in settings. */
+export const bySideName = <T>(make: (type: LoginType) => T): Record<SideName, T> => ({
+  business: make('BUSINESS'),
+  consumer: make('CONSUMER'),
+})
 
 export type Extra = Record<string, unknown>
 
@@ -23,8 +55,8 @@ export const isLoginId = (value: unknown): value is string => typeof value === '
 export const writeRecord = (record: SessionRecord): string => JSON.stringify(record)
 
 /**
- * Reads a stored value, also one that another program wrote under the same key. `null` when it is no record of this
- * side: such a token is not logged in.
+ * Reads a stored value, also one that another program wrote under the same key. `null` when it is not a record of
+ * this side: such a token is not logged in.
  */
 export function readRecord(text: string, type: LoginType): SessionRecord | null {
   let value: unknown
@@ -51,7 +83,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 export const MAX_EXTRA_BYTES = 8192
 export const MAX_EXTRA_DEPTH = 16
 
-/** What keeps `extra` from being stored, in words; `null` when nothing does. */
+/** Why `extra` cannot be stored; `null` when it can. */
 export function faultOfExtra(extra: unknown): FieldFault | null {
   if (!isPlainObject(extra)) return 'must be an object'
   if (depthOf(extra, MAX_EXTRA_DEPTH) > MAX_EXTRA_DEPTH) return `must not nest deeper than ${MAX_EXTRA_DEPTH} levels`
@@ -60,7 +92,7 @@ export function faultOfExtra(extra: unknown): FieldFault | null {
   return null
 }
 
-/** Depth of a value, not looked at beyond `limit` levels, so that a cycle ends too. */
+/** Depth of a value. Counting stops after `limit` levels, so that a cycle ends too. */
 function depthOf(value: unknown, limit: number): number {
   if (typeof value !== 'object' || value === null) return 0
   if (limit === 0) return 1

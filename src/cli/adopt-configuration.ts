@@ -1,3 +1,4 @@
+import { LOGIN_TYPES } from '../session.ts'
 import type { Survey } from '../store/redis/survey.ts'
 import type { Other } from './adopt-findings.ts'
 
@@ -31,9 +32,10 @@ upstreams:
 function prefixOf({ families }: Survey): string {
   let found = DEFAULT_PREFIX
   let most = -1
-  for (const [prefix, { BUSINESS, CONSUMER }] of families) {
-    if (prefix === '' || BUSINESS.tokens + CONSUMER.tokens <= most) continue
-    most = BUSINESS.tokens + CONSUMER.tokens
+  for (const [prefix, family] of families) {
+    const tokens = LOGIN_TYPES.reduce((sum, type) => sum + family[type].tokens, 0)
+    if (prefix === '' || tokens <= most) continue
+    most = tokens
     found = prefix
   }
   return found

@@ -1,4 +1,5 @@
 import type { Profile } from '../profile.ts'
+import { LOGIN_TYPES, SIDES } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
 import { openPathsOf, servesAdministration } from './served.ts'
 
@@ -21,18 +22,14 @@ const ADMINISTRATION = [
 /** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
 export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySet<string> {
   const { login, api_versions } = settings
-  const sections = login.consumer === 'off' ? ['b'] : ['b', 'c']
-  const publicRoutes = sections.flatMap(section => [
-    `GET /public/${section}/captcha`,
-    `POST /public/${section}/login`,
-    ...profile.sm2PublicKeyPaths.map(path => `GET ${path.replace('/b/', `/${section}/`)}`),
-  ])
-  const logouts = login.logout_routes ? ['POST /b/logout', 'POST /c/logout'] : []
+  const served = LOGIN_TYPES.filter(type => type === 'BUSINESS' || login.consumer !== 'off')
+  const publicRoutes = served.flatMap(type => publicRoutesOf(SIDES[type].section, profile))
+  const logouts = login.logout_routes ? LOGIN_TYPES.map(type => `POST /${SIDES[type].section}/logout`) : []
   const administration = servesAdministration(settings, profile)
     ? [
-        'GET /sys/session/current',
-        ...['/sys/session/', '/client/session/'].flatMap(base =>
-          ADMINISTRATION.map(route => route.replace(' ', ` ${base}`)),
+        `GET /${SIDES.BUSINESS.administration}/current`,
+        ...LOGIN_TYPES.flatMap(type =>
+          ADMINISTRATION.map(route => route.replace(' ', ` /${SIDES[type].administration}/`)),
         ),
       ]
     : []
@@ -44,6 +41,12 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
     ].flatMap(withHead),
   )
 }
+
+const publicRoutesOf = (section: string, profile: Profile): string[] => [
+  `GET /public/${section}/captcha`,
+  `POST /public/${section}/login`,
+  ...profile.sm2PublicKeyPaths.map(path => `GET ${path.replace('/b/', `/${section}/`)}`),
+]
 
 const withHead = (route: string): string[] =>
   route.startsWith('GET ') ? [route, route.replace('GET', 'HEAD')] : [route]

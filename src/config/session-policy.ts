@@ -1,3 +1,4 @@
+import { type LoginType, SIDES } from '../session.ts'
 import type { SessionsSettings } from './schema/sessions.ts'
 
 /** Durations in milliseconds. */
@@ -9,8 +10,8 @@ interface Policy {
 }
 
 /** What holds on one side: its own settings over those of both. Apart from the schema, which serving does not need. */
-export function policyOf(sessions: SessionsSettings, side: 'business' | 'consumer'): Policy {
-  const { business, consumer, ...both } = sessions
-  const own = (side === 'business' ? business : consumer) as Partial<Policy> | undefined
+export function policyOf(sessions: SessionsSettings, type: LoginType): Policy {
+  const { business: _business, consumer: _consumer, ...both } = sessions
+  const own = sessions[SIDES[type].name] as Partial<Policy> | undefined
   return { ...both, ...own }
 }

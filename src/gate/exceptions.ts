@@ -1,3 +1,4 @@
+import { bySideName, type SideName } from '../session.ts'
 import type { Need } from './rules.ts'
 
 /** Methods that an exception can name. OPTIONS is not among them: rule 2 decides it. */
@@ -7,7 +8,7 @@ export const EXCEPTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE
 export interface WrittenException {
   path: string
   methods: readonly string[]
-  needs: 'none' | 'business' | 'consumer' | 'either'
+  needs: 'none' | SideName | 'either'
 }
 
 /** Requests that need something else than rule 4, 5 or 6 demands. */
@@ -19,7 +20,11 @@ export interface Exception {
   covers(path: string): boolean
 }
 
-const NEEDS = { none: 'none', business: 'BUSINESS', consumer: 'CONSUMER', either: 'either' } as const
+const NEEDS: Readonly<Record<WrittenException['needs'], Need>> = {
+  none: 'none',
+  ...bySideName(type => type),
+  either: 'either',
+}
 
 /**
  * Unreserved characters only (RFC 3986 2.3), because no canonical path has them escaped: so the written part of a pattern

@@ -7,6 +7,7 @@ import type { Logger } from '../log.ts'
 import type { Login } from '../login/login.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Profile } from '../profile.ts'
+import { LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { SessionWatch } from '../store/session-watch.ts'
 import type { OwnTokens } from '../token/own.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
@@ -28,8 +29,8 @@ export interface EdgeOptions {
   profile: Profile
   envelopes: Envelopes
   sides: Sides
-  /** The logins that the gateway itself serves. */
-  logins: { business: Login; consumer: Login | null }
+  /** The logins that the gateway itself serves, and `null` for a side whose login is served elsewhere. */
+  logins: Readonly<Record<LoginType, Login | null>>
   upstreams: UpstreamTable
   ownTokens: OwnTokens
   /** The session administration, where it is served. */
@@ -71,8 +72,10 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   ownPaths.collect(app)
   const described = collectDescriptions(app)
   const loginRoutes = { settings, profile, envelopes }
-  serveLogin(app, 'b', logins.business, loginRoutes)
-  if (logins.consumer !== null) serveLogin(app, 'c', logins.consumer, loginRoutes)
+  for (const type of LOGIN_TYPES) {
+    const login = logins[type]
+    if (login !== null) serveLogin(app, type, login, loginRoutes)
+  }
   if (settings.login.logout_routes) serveLogout(app, sides, loginRoutes)
   if (administration !== null) {
     serveSessions(app, { ...administration, permissions, versions: settings.api_versions, envelopes })

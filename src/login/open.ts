@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
-import type { LoginType } from '../session.ts'
+import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { createCaptcha } from './captcha/captcha.ts'
@@ -18,40 +18,44 @@ import { createThreads } from './threads.ts'
 export interface OpenLoginOptions {
   settings: Pick<Settings, 'login' | 'accounts'>
   store: Pick<Store, 'captchas' | 'attempts'>
-  sides: Record<LoginType, Side>
+  sides: Readonly<Record<LoginType, Side>>
   clock: Clock
   log: Logger
   publish: Publish
   openAccounts(settings: Settings['accounts'], log: Logger): Promise<Accounts>
 }
 
-/** The logins that the gateway serves itself: the B side's, and the C side's when it is configured. They share threads. */
+/** The logins that the gateway itself serves, and where their accounts are: `null` for a side whose login is served elsewhere. */
 export interface Logins {
-  readonly business: Login
-  readonly consumer: Login | null
-  /** Where the accounts of each side are; `null` for a side whose login is served elsewhere. */
+  readonly logins: Readonly<Record<LoginType, Login | null>>
   readonly sources: Readonly<Record<LoginType, Accounts | null>>
   close(): Promise<void>
 }
 
+/** The logins of both sides share their threads. */
 export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const { settings, store, sides, clock, log, publish, openAccounts } = options
-  const { captcha, lockout, rate_limit, consumer } = settings.login
+  const { captcha, lockout, rate_limit } = settings.login
   const { attempts } = store
+  const accountSettings = { BUSINESS: settings.accounts, CONSUMER: settings.login.consumer }
   const threads = createThreads(log)
   const sm2 = await createSm2(settings.login.sm2.private_key, threads)
   const passwords = createPasswords(threads.compare)
-  const sources: Record<LoginType, Accounts | null> = { BUSINESS: null, CONSUMER: null }
+  const sources = bySide((): Accounts | null => null)
+  const logins = bySide((): Login | null => null)
 
-  async function open(side: Side, accountSettings: Settings['accounts']): Promise<Login> {
-    const accounts = await openAccounts(accountSettings, log)
-    sources[side.type] = accounts
-    return createLogin({
+  for (const type of LOGIN_TYPES) {
+    const where = accountSettings[type]
+    if (where === 'off') continue
+    const side = sides[type]
+    const accounts = await openAccounts(where, log)
+    sources[type] = accounts
+    logins[type] = createLogin({
       side,
       accounts,
       captcha: createCaptcha({
         ...captcha,
-        type: side.type,
+        type,
         store: store.captchas,
         attempts,
         clock,
@@ -59,17 +63,16 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
       }),
       sm2,
       passwords,
-      failureCost: createFailureCost(side.type, accounts, attempts, clock),
+      failureCost: createFailureCost(type, accounts, attempts, clock),
       lockout: createLockout({ side, attempts, settings: lockout, clock }),
-      rateLimit: createRateLimit(side.type, attempts, rate_limit, clock),
+      rateLimit: createRateLimit(type, attempts, rate_limit, clock),
       log,
       publish,
     })
   }
 
   return {
-    business: await open(sides.BUSINESS, settings.accounts),
-    consumer: consumer === 'off' ? null : await open(sides.CONSUMER, consumer),
+    logins,
     sources,
     async close() {
       await threads.close()

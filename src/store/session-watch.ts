@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
-import type { LoginType } from '../session.ts'
+import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { ChangeHearer, Changes } from './changes.ts'
 import type { SessionStore } from './store.ts'
 
@@ -65,7 +65,7 @@ export class SessionWatch {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #enforceDisable: boolean
-  readonly #watched: Readonly<Record<LoginType, Map<string, Entry>>> = { BUSINESS: new Map(), CONSUMER: new Map() }
+  readonly #watched: Readonly<Record<LoginType, Map<string, Entry>>> = bySide(() => new Map())
   /** Those to be asked for as soon as there is room, */
   readonly #due = new Set<Entry>()
   /** and those to be asked for again, in the order of `nextAsk`. */
@@ -122,7 +122,7 @@ export class SessionWatch {
     this.#watched[entry.type].delete(entry.token)
     this.#due.delete(entry)
     this.#later.delete(entry)
-    if (this.#watched.BUSINESS.size + this.#watched.CONSUMER.size === 0) this.close()
+    if (LOGIN_TYPES.every(type => this.#watched[type].size === 0)) this.close()
   }
 
   readonly #hearer: ChangeHearer = {
@@ -158,8 +158,7 @@ export class SessionWatch {
   }
 
   *#all(): Iterable<Entry> {
-    yield* this.#watched.BUSINESS.values()
-    yield* this.#watched.CONSUMER.values()
+    for (const type of LOGIN_TYPES) yield* this.#watched[type].values()
   }
 
   #look(): boolean {

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { EXCEPTION_METHODS } from '../../gate/exceptions.ts'
+import { SIDE_NAMES } from '../../session.ts'
 import { Section, Variant } from './notation.ts'
 
 const Exception = Variant(
@@ -15,7 +16,7 @@ const Exception = Variant(
       description: 'The methods of the exception; GET includes HEAD.',
     }),
     needs: Type.Union(
-      (['none', 'business', 'consumer', 'either'] as const).map(need => Type.Literal(need)),
+      (['none', ...SIDE_NAMES, 'either'] as const).map(need => Type.Literal(need)),
       { description: 'What these requests need: no session, a session of one side, or one of either side.' },
     ),
   },

@@ -1,4 +1,4 @@
-import { LOGIN_TYPES, type LoginType } from '../../session.ts'
+import { LOGIN_TYPES, type LoginType, SIDES } from '../../session.ts'
 import { httpStatusOf, type StatusStyle } from '../server/envelope.ts'
 import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from '../server/messages.ts'
 import { type DescribedRoute, type Description, GROUPS, type PlainAnswer } from './description.ts'
@@ -50,10 +50,8 @@ export function createOpenApi(routes: readonly DescribedRoute[], options: OpenAp
   }
 }
 
-const letterOf = (side: LoginType): string => (side === 'BUSINESS' ? 'B' : 'C')
-
 const tagOf = ({ group, side }: Description): string =>
-  side === null ? GROUPS[group].name : `${GROUPS[group].name}, ${letterOf(side)} side`
+  side === null ? GROUPS[group].name : `${GROUPS[group].name}, ${SIDES[side].letter} side`
 
 const tagsOf = (routes: readonly DescribedRoute[]): JsonSchema[] => {
   const tags = routes.map(({ description }) => [tagOf(description), GROUPS[description.group].description] as const)
@@ -168,13 +166,13 @@ function securitySchemes(routes: readonly DescribedRoute[], tokenName: string): 
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: `The token of a live ${letterOf(side)}-side session.`,
+          description: `The token of a live ${SIDES[side].letter}-side session.`,
         }
       : {
           type: 'apiKey',
           in: 'header',
           name: tokenName,
-          description: `\`Bearer \` and the token of a live ${letterOf(side)}-side session.`,
+          description: `\`Bearer \` and the token of a live ${SIDES[side].letter}-side session.`,
         }
   return {
     ...Object.fromEntries(LOGIN_TYPES.filter(type => needed.has(type)).map(type => [type, byToken(type)])),

@@ -3,7 +3,7 @@ import type { Settings } from '../../config/schema/settings.ts'
 import type { Login } from '../../login/login.ts'
 import type { Profile } from '../../profile.ts'
 import { invalid } from '../../refusal.ts'
-import { isPlainObject, type LoginType } from '../../session.ts'
+import { isPlainObject, LOGIN_TYPES, type LoginType, SIDES } from '../../session.ts'
 import type { Sides } from '../authenticate.ts'
 import type { Description } from '../pages/description.ts'
 import type { Envelopes } from '../server/envelope.ts'
@@ -17,9 +17,9 @@ export interface LoginRoutesOptions {
 }
 
 /** The public login endpoints of one side ("Public B-side login endpoints"): captcha, SM2 public key, login. */
-export function serveLogin(app: FastifyInstance, section: 'b' | 'c', login: Login, options: LoginRoutesOptions): void {
+export function serveLogin(app: FastifyInstance, type: LoginType, login: Login, options: LoginRoutesOptions): void {
   const { settings, profile, envelopes } = options
-  const type: LoginType = section === 'b' ? 'BUSINESS' : 'CONSUMER'
+  const { section } = SIDES[type]
   const described = (description: Description) => ({ config: { description } })
   for (const version of settings.api_versions) {
     const base = `/api/v${version}`
@@ -43,13 +43,10 @@ export function serveLogin(app: FastifyInstance, section: 'b' | 'c', login: Logi
 /** The logout of the clients in use: `/api/v<n>/b/logout` and `/api/v<n>/c/logout`, each behind its side's gate. */
 export function serveLogout(app: FastifyInstance, sides: Sides, { settings, envelopes }: LoginRoutesOptions): void {
   for (const version of settings.api_versions) {
-    for (const [section, side] of [
-      ['b', sides.BUSINESS],
-      ['c', sides.CONSUMER],
-    ] as const) {
-      const route = { config: { description: describeLogout(side.type) } }
-      app.post(`/api/v${version}/${section}/logout`, route, async request => {
-        await side.logout(request)
+    for (const type of LOGIN_TYPES) {
+      const route = { config: { description: describeLogout(type) } }
+      app.post(`/api/v${version}/${SIDES[type].section}/logout`, route, async request => {
+        await sides[type].logout(request)
         return envelopes.success(request.id, { message: inLocale(LOGGED_OUT, settings.locale) })
       })
     }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Profile } from '../../profile.ts'
 import { type FieldFault, invalid, Refusal } from '../../refusal.ts'
-import { isPlainObject } from '../../session.ts'
+import { isPlainObject, LOGIN_TYPES, SIDES } from '../../session.ts'
 import { type OperationName, operationNames } from '../../side/operations.ts'
 import type { Side, WithHeaders } from '../../side/side.ts'
 import type { Sides } from '../authenticate.ts'
@@ -72,12 +72,10 @@ const HANDLERS: Readonly<Record<OperationName, Operation>> = {
 /** `POST /operations/v1/{business|consumer}/{operation}`, names in kebab-case, for the services behind the gateway. */
 export function serveOperations(app: FastifyInstance, sides: Sides, profile: Profile, envelopes: Envelopes): void {
   for (const name of operationNames(profile)) {
-    for (const [section, side] of [
-      ['business', sides.BUSINESS],
-      ['consumer', sides.CONSUMER],
-    ] as const) {
-      const route = { config: { description: describeOperation(name, side.type, profile) } }
-      app.post(`/operations/v1/${section}/${kebabCase(name)}`, route, async request => {
+    for (const type of LOGIN_TYPES) {
+      const side = sides[type]
+      const route = { config: { description: describeOperation(name, type, profile) } }
+      app.post(`/operations/v1/${SIDES[type].name}/${kebabCase(name)}`, route, async request => {
         const body = request.body ?? {}
         if (!isPlainObject(body)) throw invalid('body', 'must be a JSON object')
         return envelopes.success(request.id, await HANDLERS[name](side, body, profile))

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
 import type { Administration } from '../../administration/administration.ts'
 import { invalid } from '../../refusal.ts'
-import { isLoginId, type LoginType } from '../../session.ts'
+import { isLoginId, LOGIN_TYPES, type LoginType, SIDES } from '../../session.ts'
 import type { Guards } from '../guards.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import { describeCurrent, describeSessionRoute, type SessionRoute } from './documents/sessions.ts'
@@ -25,9 +25,8 @@ export interface SessionRoutesOptions {
  */
 export function serveSessions(app: FastifyInstance, options: SessionRoutesOptions): void {
   for (const version of options.versions) {
-    serveSide(app, `/api/v${version}/sys/session`, 'BUSINESS', options)
-    serveSide(app, `/api/v${version}/client/session`, 'CONSUMER', options)
-    serveCurrent(app, `/api/v${version}/sys/session`, options)
+    for (const type of LOGIN_TYPES) serveSide(app, `/api/v${version}/${SIDES[type].administration}`, type, options)
+    serveCurrent(app, `/api/v${version}/${SIDES.BUSINESS.administration}`, options)
   }
 }
 

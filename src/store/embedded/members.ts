@@ -1,4 +1,4 @@
-import type { LoginType, SessionRecord } from '../../session.ts'
+import { type LoginType, type SessionRecord, SIDES } from '../../session.ts'
 import type { Ages } from '../age.ts'
 import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from './file.ts'
 
@@ -20,13 +20,12 @@ const CREATED_AT = /^(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)$/
 const END_OF_ID = '\u0000'
 const AFTER_END_OF_ID = '\u0001'
 const CREATED_BYTES = 5
-const BUSINESS = 'B'.charCodeAt(0)
 
 /** A key on one side: the first letter of the login type comes first. */
-export const sideKey = (type: LoginType, id: string): Buffer => Buffer.from(type.charAt(0) + id)
+export const sideKey = (type: LoginType, id: string): Buffer => Buffer.from(SIDES[type].letter + id)
 
 export const readSideKey = (key: Buffer): { type: LoginType; id: string } => ({
-  type: key[0] === BUSINESS ? 'BUSINESS' : 'CONSUMER',
+  type: key[0] === SIDES.BUSINESS.letter.charCodeAt(0) ? 'BUSINESS' : 'CONSUMER',
   id: key.toString('utf8', 1),
 })
 
@@ -118,7 +117,7 @@ export class EmbeddedMembers {
 }
 
 function memberKey(type: LoginType, userId: string, { created, token }: Member): Buffer {
-  const start = type.charAt(0) + userId + END_OF_ID
+  const start = SIDES[type].letter + userId + END_OF_ID
   const key = Buffer.alloc(start.length + CREATED_BYTES + Buffer.byteLength(token))
   key.write(start, 'latin1')
   key.writeUIntBE(created, start.length, CREATED_BYTES)

@@ -1,10 +1,8 @@
 import type { Clock } from '../../clock.ts'
-import type { LoginType } from '../../session.ts'
+import { LOGIN_TYPES } from '../../session.ts'
 import type { ChangeHearer, Changes } from '../changes.ts'
 import type { Keys } from './keys.ts'
 import type { KeyListener } from './tracking/tracking.ts'
-
-const TYPES: readonly LoginType[] = ['BUSINESS', 'CONSUMER']
 
 /** Hands on what Redis announces, to whoever watches sessions. */
 export class RedisChanges implements Changes {
@@ -31,7 +29,7 @@ export class RedisChanges implements Changes {
 
   /** What listens for it, and below which prefix. */
   listeners(keys: Keys): { prefix: string; listener: KeyListener }[] {
-    return TYPES.flatMap(type => [
+    return LOGIN_TYPES.flatMap(type => [
       { prefix: keys.token(type, ''), listener: this.#listener(token => this.#hearer?.session(type, token)) },
       { prefix: keys.disable(type, ''), listener: this.#listener(userId => this.#hearer?.bar(type, userId)) },
     ])

@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import type { Logger } from '../../log.ts'
 import { Unavailable } from '../../refusal.ts'
-import { LOGIN_TYPES, type LoginType } from '../../session.ts'
+import { bySide, LOGIN_TYPES, type LoginType } from '../../session.ts'
 import { closeRedis, connectRedis } from './client.ts'
 
 /** What another program of the family keeps under one prefix, on one side. */
@@ -65,7 +65,7 @@ function note(survey: Survey, key: string): void {
   }
   let family = survey.families.get(prefix)
   if (family === undefined) {
-    family = { BUSINESS: emptySide(), CONSUMER: emptySide() }
+    family = bySide(emptySide)
     survey.families.set(prefix, family)
   }
   const side = family[type!]

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../../session.ts'
+import { type LoginType, SIDES } from '../../../session.ts'
 import type { BinaryRows, EmbeddedFile } from '../file.ts'
 
 /*
@@ -104,7 +104,7 @@ function slotsOf(text: string, from: number, length: number): [number, number] {
 
 function keyOf(type: LoginType, group: number, row: number): Buffer {
   const key = Buffer.alloc(7)
-  key.write(type.charAt(0), 'latin1')
+  key.write(SIDES[type].letter, 'latin1')
   key.writeUInt32BE(group, 1)
   key.writeUInt16BE(row, 5)
   return key

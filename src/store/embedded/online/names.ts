@@ -1,4 +1,4 @@
-import type { LoginType } from '../../../session.ts'
+import { type LoginType, SIDES } from '../../../session.ts'
 import type { EmbeddedFile, Rows } from '../file.ts'
 import { BLOCKS_PER_GROUP, type FilterDraft, NameFilters } from './filters.ts'
 
@@ -186,13 +186,13 @@ const groupOf = (block: number): number => Math.floor(block / BLOCKS_PER_GROUP)
 
 function keyOf(type: LoginType, block: number): Buffer {
   const key = Buffer.alloc(KEY_BYTES)
-  key.write(type.charAt(0), 'latin1')
+  key.write(SIDES[type].letter, 'latin1')
   key.writeUInt32BE(block, 1)
   return key
 }
 
 /** Just before a block: the end of a range that is read backwards is not part of it. */
 const keyBefore = (type: LoginType, block: number): Buffer =>
-  block === 0 ? Buffer.from(type.charAt(0)) : keyOf(type, block - 1)
+  block === 0 ? Buffer.from(SIDES[type].letter) : keyOf(type, block - 1)
 
 const blockIn = (key: Buffer): number => key.readUInt32BE(1)

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../../session.ts'
+import { type LoginType, SIDES } from '../../../session.ts'
 import type { EmbeddedFile, Rows } from '../file.ts'
 import { addSizes, readSizes, type Sizes, sameSizes, usersIn, writeSizes } from './sizes.ts'
 
@@ -166,7 +166,7 @@ const startOf = (level: Level, { created }: Position): number => roundDown(level
 /** On the end of time follows the level above, so that it can be the end of a range. */
 function rowKey(type: LoginType, level: Level, stored: number): Buffer {
   const key = Buffer.alloc(ID_AT)
-  key.write(type.charAt(0), 'latin1')
+  key.write(SIDES[type].letter, 'latin1')
   key[1] = stored > END_OF_TIME ? level + 1 : level
   key.writeUIntBE(stored > END_OF_TIME ? 0 : stored, HEAD_BYTES, SECOND_BYTES)
   return key

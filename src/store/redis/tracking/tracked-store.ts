@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import type { Clock } from '../../../clock.ts'
 import type { SessionCacheSettings } from '../../../config/schema/session-cache.ts'
 import type { Logger } from '../../../log.ts'
-import type { LoginType } from '../../../session.ts'
+import { LOGIN_TYPES, SIDES } from '../../../session.ts'
 import type { Changes } from '../../changes.ts'
 import type { Store } from '../../store.ts'
 import { RedisChanges } from '../changes.ts'
@@ -32,9 +32,7 @@ export function trackRedisStore(
   readonly isReplicated?: () => Promise<boolean>
 } {
   const { redis } = store
-  const cached: LoginType[] = []
-  if (settings.business === 'tracking') cached.push('BUSINESS')
-  if (settings.consumer === 'tracking') cached.push('CONSUMER')
+  const cached = LOGIN_TYPES.filter(type => settings[SIDES[type].name] === 'tracking')
   if ((cached.length === 0 && !isWatched) || !(redis instanceof Redis)) return store
 
   const caches = cached.map(type => ({
