@@ -63,7 +63,7 @@ async function explainRequest(method: string, text: string, settings: ReadSettin
   if (target.query !== '') rows.push(['query', target.query])
 
   if (verdict === null) return [...rows, ['rule', 'none speaks'], ['refused', 'NOT_FOUND']]
-  rows.push(['rule', `${verdict.rule} of profile ${profile.number}`])
+  rows.push(['rule', `${verdict.rule.number} of profile ${profile.number}`])
   if (verdict.exception !== undefined) {
     const { path, methods } = verdict.exception
     const index = rules.exceptions.indexOf(verdict.exception)

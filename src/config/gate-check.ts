@@ -1,6 +1,6 @@
 import { beginningOf, isCovered, isPattern, withHead } from '../gate/exceptions.ts'
 import type { CanonicalPath } from '../gate/path.ts'
-import { canBeExcepted, verdictOf } from '../gate/rules.ts'
+import { RULES, verdictOf } from '../gate/rules.ts'
 import { PROFILES, type Profile } from '../profile.ts'
 import type { Decoded } from './check.ts'
 import { ownRoutes } from './own-routes.ts'
@@ -23,6 +23,8 @@ export function checkExceptions(settings: Decoded, report: Report): void {
   }
 }
 
+const EXCEPTABLE = RULES.flatMap(({ number, exceptable }) => (exceptable ? [number] : [])).join(', ')
+
 function faultOfPath(path: string, profile: Profile, own: readonly string[]): string | null {
   if (!isPattern(path)) {
     return (
@@ -32,9 +34,8 @@ function faultOfPath(path: string, profile: Profile, own: readonly string[]): st
   }
   const verdict = verdictOf(beginningOf(path) as CanonicalPath, 'GET', profile.paths)
   if (verdict === null) return 'is found by no rule, and is not forwarded; write a path below /api/v<n>, or remove it'
-  if (!canBeExcepted(verdict)) {
-    return `is decided by rule ${verdict.rule}, and exceptions are from rules 4 to 6 only; remove it: such paths need no session`
-  }
+  const { number, exceptable } = verdict.rule
+  if (!exceptable) return `is decided by rule ${number}, and only rules ${EXCEPTABLE} have exceptions; remove it`
   const served = own.find(route => isCovered(path, route.slice(route.indexOf(' ') + 1)))
   if (served === undefined) return null
   const remedy = path.endsWith('/*') ? 'write narrower paths, without it' : 'remove it'

@@ -35,7 +35,7 @@ export function findSession(
 ): Session | null | Promise<Session | null> {
   if (need === 'none' || token === null) return null
   if (need !== 'either') return sides[need].authenticate(token)
-  const [first, second] = rule === 4 ? [sides.CONSUMER, sides.BUSINESS] : [sides.BUSINESS, sides.CONSUMER]
+  const [first, second] = rule.side === 'CONSUMER' ? [sides.CONSUMER, sides.BUSINESS] : [sides.BUSINESS, sides.CONSUMER]
   const found = first.authenticate(token)
   if (found instanceof Promise) return found.then(session => session ?? second.authenticate(token))
   return found ?? second.authenticate(token)

@@ -1,4 +1,4 @@
-import type { LoginType } from '../session.ts'
+import { type LoginType, SIDES } from '../session.ts'
 import type { Exception } from './exceptions.ts'
 import type { CanonicalPath } from './path.ts'
 
@@ -10,23 +10,32 @@ export interface PathRules {
   open: ReadonlySet<string>
   /** The sections below `/api/v<n>/public/` that need no session (rule 3), or all of them. */
   publicSections: ReadonlySet<string> | 'any'
-  /** What the operator excepted from rules 4 to 6; the first that fits decides. */
+  /** The operator's exceptions from rules that allow them; the first that matches decides. */
   exceptions: readonly Exception[]
+}
+
+/** What a rule of "Authentication gate" means. */
+export interface Rule {
+  /** As the specification counts; logged and counted by it. */
+  readonly number: number
+  /** The side whose session a request must have; `null` for none. Where either side will do, this one is tried first. */
+  readonly side: LoginType | null
+  /**
+   * What requests carry beside their head: the authorization and the cookies of the client, and a body. A request that
+   * passes only because of its method carries nothing.
+   */
+  readonly carries: 'nothing' | 'everything'
+  /** Whether operators can except paths from it. */
+  readonly exceptable: boolean
+  applies(path: string, method: string, rules: PathRules): boolean
 }
 
 export interface Verdict {
   readonly need: Need
-  /** The number of the rule that applies ("Authentication gate"); logged and counted. */
-  readonly rule: 1 | 2 | 3 | 4 | 5 | 6
-  /** The exception from that rule that decided, where one did. */
+  /** The rule that applies, or that an exception was made from. */
+  readonly rule: Rule
+  /** The exception that decided, where one did. */
   readonly exception?: Exception
-}
-
-interface Rule {
-  verdict: Verdict
-  applies(path: string, method: string, rules: PathRules): boolean
-  /** Whether operators can except paths from it. */
-  hasExceptions?: true
 }
 
 /** The specification's pattern. `\d` is ASCII only, and the segment counts only when a slash follows it. */
@@ -36,15 +45,54 @@ const VERSIONED = /^\/api\/v\d+(?:\/|$)/
 
 const firstSegment = (path: string): string | undefined => FIRST_SEGMENT.exec(path)?.[1]
 
-/** The table of "Authentication gate", first match wins. */
-const RULES: readonly Rule[] = [
-  { verdict: { rule: 1, need: 'none' }, applies: (path, _method, rules) => rules.open.has(path) },
-  { verdict: { rule: 2, need: 'none' }, applies: (_path, method) => method === 'OPTIONS' },
-  { verdict: { rule: 3, need: 'none' }, applies: (path, _method, rules) => isPublic(path, rules) },
-  { verdict: { rule: 4, need: 'CONSUMER' }, applies: path => firstSegment(path) === 'c', hasExceptions: true },
-  { verdict: { rule: 5, need: 'BUSINESS' }, applies: path => firstSegment(path) === 'b', hasExceptions: true },
-  { verdict: { rule: 6, need: 'BUSINESS' }, applies: path => VERSIONED.test(path), hasExceptions: true },
+/** The table of "Authentication gate"; the first rule that applies decides. */
+export const RULES: readonly Rule[] = [
+  {
+    number: 1,
+    side: null,
+    carries: 'everything',
+    exceptable: false,
+    applies: (path, _method, rules) => rules.open.has(path),
+  },
+  {
+    number: 2,
+    side: null,
+    carries: 'nothing',
+    exceptable: false,
+    applies: (_path, method) => method === 'OPTIONS',
+  },
+  {
+    number: 3,
+    side: null,
+    carries: 'everything',
+    exceptable: false,
+    applies: (path, _method, rules) => isPublic(path, rules),
+  },
+  {
+    number: 4,
+    side: 'CONSUMER',
+    carries: 'everything',
+    exceptable: true,
+    applies: path => firstSegment(path) === SIDES.CONSUMER.section,
+  },
+  {
+    number: 5,
+    side: 'BUSINESS',
+    carries: 'everything',
+    exceptable: true,
+    applies: path => firstSegment(path) === SIDES.BUSINESS.section,
+  },
+  {
+    number: 6,
+    side: 'BUSINESS',
+    carries: 'everything',
+    exceptable: true,
+    applies: path => VERSIONED.test(path),
+  },
 ]
+
+/** The verdict of each rule where no exception applies: made once, not for every request. */
+const VERDICTS: readonly Verdict[] = RULES.map(rule => ({ need: rule.side ?? 'none', rule }))
 
 function isPublic(path: string, { publicSections }: PathRules): boolean {
   if (firstSegment(path) !== 'public') return false
@@ -53,11 +101,11 @@ function isPublic(path: string, { publicSections }: PathRules): boolean {
   return section !== undefined && publicSections.has(section)
 }
 
-/** What the path and method alone say. `null` where no rule applies: such a request is not found, never open. */
+/** The verdict by path and method alone; `null` where no rule applies: such a request is not found, never open. */
 export function verdictOf(path: CanonicalPath, method: string, rules: PathRules): Verdict | null {
-  for (const rule of RULES) {
-    if (rule.applies(path, method, rules))
-      return rule.hasExceptions ? excepted(rule.verdict, path, method, rules) : rule.verdict
+  for (const verdict of VERDICTS) {
+    const { rule } = verdict
+    if (rule.applies(path, method, rules)) return rule.exceptable ? excepted(verdict, path, method, rules) : verdict
   }
   return null
 }
@@ -70,9 +118,6 @@ function excepted(verdict: Verdict, path: CanonicalPath, method: string, { excep
   }
   return verdict
 }
-
-/** Whether operators can except paths from the rule of a verdict. */
-export const canBeExcepted = ({ rule }: Verdict): boolean => RULES[rule - 1]!.hasExceptions === true
 
 /** Whether the path lies below `/api/v<n>`: only those are ever forwarded. */
 export const isVersioned = (path: CanonicalPath): boolean => VERSIONED.test(path)

@@ -55,7 +55,7 @@ const FAULTS: [title: string, entries: string[], fault: RegExp, settings?: strin
   ['a path of no version', ['path: /api/vx/y, needs: none'], /is found by no rule/],
   ['every version', ['path: /api/*, needs: none'], /is found by no rule/],
   ['a path in capitals', ['path: /API/v1/x, needs: none'], /is found by no rule/],
-  ['an open path', ['path: /docs, needs: business'], /is decided by rule 1, and exceptions are from rules 4 to 6 only/],
+  ['an open path', ['path: /docs, needs: business'], /is decided by rule 1, and only rules 4, 5, 6 have exceptions/],
   ['a public path', ['path: /api/v1/public/b/*, needs: business'], /is decided by rule 3, .*; remove it/],
   [
     'everything public in profile 2',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findSession, isAdmitted, judge } from '../../src/gate/decide.ts'
 import { createExceptions, type WrittenException } from '../../src/gate/exceptions.ts'
-import type { Verdict } from '../../src/gate/rules.ts'
+import { RULES, type Verdict } from '../../src/gate/rules.ts'
 import { PROFILES } from '../../src/profile.ts'
 import { Unavailable } from '../../src/refusal.ts'
 import type { LoginType } from '../../src/session.ts'
@@ -62,7 +62,7 @@ for (const [method, target, expected] of ROWS) {
   t.test(`with exceptions, ${method} ${target} is judged ${expected}`, async t => {
     const { verdict } = judge(target, method, { ...PROFILES[1].paths, exceptions })
     const by = verdict?.exception === undefined ? '' : ` by ${exceptions.indexOf(verdict.exception)}`
-    t.equal(verdict === null ? 'no rule' : `${verdict.rule} ${verdict.need}${by}`, expected)
+    t.equal(verdict === null ? 'no rule' : `${verdict.rule.number} ${verdict.need}${by}`, expected)
   })
 }
 
@@ -87,7 +87,7 @@ async function find(verdict: Verdict, answers: Record<LoginType, () => Found>) {
   return { type: session?.record.type ?? null, asked, isAdmitted: isAdmitted(verdict, session) }
 }
 
-const EITHER: Verdict = { rule: 6, need: 'either' }
+const EITHER: Verdict = { rule: RULES[6 - 1]!, need: 'either' }
 const absent = (): Found => null
 const fails = async (): Promise<never> => {
   throw new Unavailable('the store is away')
@@ -106,7 +106,7 @@ t.test('where either side will do, a session of the one or of the other is admit
 
 t.test('where either side will do below /c/, the C side is asked first', async t => {
   const both = { BUSINESS: () => sessionOf('BUSINESS'), CONSUMER: () => sessionOf('CONSUMER') }
-  t.same((await find({ rule: 4, need: 'either' }, both)).asked, ['CONSUMER'])
+  t.same((await find({ rule: RULES[4 - 1]!, need: 'either' }, both)).asked, ['CONSUMER'])
 })
 
 t.test('a store that fails is never a session of the other side', async t => {
@@ -115,8 +115,8 @@ t.test('a store that fails is never a session of the other side', async t => {
 })
 
 t.test('a session of the other side is not what a verdict of one side asks for', async t => {
-  t.notOk(isAdmitted({ rule: 6, need: 'BUSINESS' }, sessionOf('CONSUMER')))
-  t.notOk(isAdmitted({ rule: 4, need: 'CONSUMER' }, sessionOf('BUSINESS')))
-  t.notOk(isAdmitted({ rule: 4, need: 'CONSUMER' }, null))
-  t.ok(isAdmitted({ rule: 6, need: 'none' }, null))
+  t.notOk(isAdmitted({ rule: RULES[6 - 1]!, need: 'BUSINESS' }, sessionOf('CONSUMER')))
+  t.notOk(isAdmitted({ rule: RULES[4 - 1]!, need: 'CONSUMER' }, sessionOf('BUSINESS')))
+  t.notOk(isAdmitted({ rule: RULES[4 - 1]!, need: 'CONSUMER' }, null))
+  t.ok(isAdmitted({ rule: RULES[6 - 1]!, need: 'none' }, null))
 })

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { readTarget } from '../../src/gate/path.ts'
-import { verdictOf } from '../../src/gate/rules.ts'
+import { RULES, verdictOf } from '../../src/gate/rules.ts'
 import { PROFILES } from '../../src/profile.ts'
 
 type Row = [method: string, target: string, profile1: string, profile2: string]
 
-/** "Authentication gate": what each rule says, as `rule need`, or `none` where no rule speaks. */
+/** "Authentication gate": which rule decides, as `rule need`, or `no rule`. */
 const ROWS: Row[] = [
   ['GET', '/favicon.ico', '1 none', '1 none'],
   ['GET', '/docs', '1 none', '1 none'],
@@ -56,7 +56,21 @@ for (const [method, target, ...expected] of ROWS) {
   for (const number of [1, 2] as const) {
     t.test(`profile ${number}: ${method} ${target} is judged ${expected[number - 1]}`, async t => {
       const verdict = verdictOf(readTarget(target).path, method, PROFILES[number].paths)
-      t.equal(verdict === null ? 'no rule' : `${verdict.rule} ${verdict.need}`, expected[number - 1])
+      t.equal(verdict === null ? 'no rule' : `${verdict.rule.number} ${verdict.need}`, expected[number - 1])
     })
   }
 }
+
+t.test('each rule says in its row what it means', async t => {
+  t.same(
+    RULES.map(({ number, side, carries, exceptable }) => [number, side, carries, exceptable]),
+    [
+      [1, null, 'everything', false],
+      [2, null, 'nothing', false],
+      [3, null, 'everything', false],
+      [4, 'CONSUMER', 'everything', true],
+      [5, 'BUSINESS', 'everything', true],
+      [6, 'BUSINESS', 'everything', true],
+    ],
+  )
+})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Verdict } from '../../src/gate/rules.ts'
+import { RULES, type Verdict } from '../../src/gate/rules.ts'
 import type { LoginType } from '../../src/session.ts'
 import type { Session } from '../../src/side/side.ts'
 import { createRequestHeaders, type HeaderPolicy, type IncomingRequest } from '../../src/upstream/headers/request.ts'
@@ -23,9 +23,9 @@ const OWN_TOKENS = {
   bareOf: (value: string) => (value === 'Bearer ours' ? 'ours' : value),
 }
 
-const AUTHENTICATED: Verdict = { need: 'CONSUMER', rule: 4 }
-const PUBLIC: Verdict = { need: 'none', rule: 3 }
-const PREFLIGHT: Verdict = { need: 'none', rule: 2 }
+const AUTHENTICATED: Verdict = { need: 'CONSUMER', rule: RULES[4 - 1]! }
+const PUBLIC: Verdict = { need: 'none', rule: RULES[3 - 1]! }
+const PREFLIGHT: Verdict = { need: 'none', rule: RULES[2 - 1]! }
 const USER = session('CONSUMER', 'user-7')
 
 /** What goes on of these headers: name and value pairs, names in lower case. */

@@ -15,7 +15,7 @@ export function serveMetrics(app: FastifyInstance, gather: () => Promise<string>
 
 /** What decided: a rule, or an exception from one. */
 const ruleOf = (verdict: Verdict | null): AnsweredRequest['rule'] =>
-  verdict === null ? 0 : verdict.exception === undefined ? verdict.rule : 'exception'
+  verdict === null ? 0 : verdict.exception === undefined ? verdict.rule.number : 'exception'
 
 /** Counts every request of a listener that was answered. */
 export const countAnswered =

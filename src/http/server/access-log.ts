@@ -14,7 +14,7 @@ export const createAccessLog =
         traceparent: traceparentOf(request.raw),
         method: request.method,
         path: request.target?.path,
-        rule: verdict?.rule,
+        rule: verdict?.rule.number,
         exception: verdict?.exception?.path,
         side: session?.record.type,
         login_id: session?.record.user_id,

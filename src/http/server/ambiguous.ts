@@ -24,7 +24,7 @@ export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, v
   const { expect } = headers
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw badRequest('an unknown expectation')
   if (
-    verdict?.rule === 2 &&
+    verdict?.rule.carries === 'nothing' &&
     (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
   ) {
     throw badRequest('OPTIONS with a body')

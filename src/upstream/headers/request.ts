@@ -85,15 +85,14 @@ function createFates(tokenHeader: string): (name: string) => Fate {
 }
 
 function passedFates({ session, verdict }: IncomingRequest, pass: PassAuthorization): Record<Fate, boolean> {
-  // An OPTIONS request passed without a session only because of its method: it carries nothing that authenticates.
-  const isOptions = verdict.rule === 2
+  const carries = verdict.rule.carries === 'everything'
   return {
     keep: true,
     drop: false,
     // Where no session was needed a backend may have an authorization of its own: what is not ours is passed.
-    authorization: !isOptions && (pass !== 'off' || session === null),
-    token: !isOptions && (pass === 'on' || session === null),
-    cookie: !isOptions,
+    authorization: carries && (pass !== 'off' || session === null),
+    token: carries && (pass === 'on' || session === null),
+    cookie: carries,
   }
 }
 
