@@ -47,6 +47,7 @@ function importsOf(file: string, text: string): Module['imports'] {
 const ARROWS: Record<string, string[]> = {
   clock: [],
   refusal: [],
+  remembering: [],
   session: ['refusal'],
   timestamp: [],
   turns: ['refusal'],
@@ -61,10 +62,11 @@ const ARROWS: Record<string, string[]> = {
   account: ['session', 'turns', 'clock', 'refusal', 'log', 'config', 'side'],
   login: ['session', 'turns', 'timestamp', 'clock', 'refusal', 'event', 'log', 'config', 'side', 'store', 'account'],
   administration: ['session', 'timestamp', 'clock', 'refusal', 'side', 'store', 'token'],
-  upstream: ['session', 'clock', 'refusal', 'log', 'config', 'gate', 'side', 'token'],
+  upstream: ['session', 'remembering', 'clock', 'refusal', 'log', 'config', 'gate', 'side', 'token'],
   config: ['session', 'clock', 'refusal', 'profile', 'account', 'login', 'upstream', 'gate'],
   http: [
     'session',
+    'remembering',
     'clock',
     'refusal',
     'log',
@@ -105,7 +107,7 @@ for (const { file, room, imports } of MODULES) {
 const KNOWERS: Record<string, RegExp> = {
   fastify: /^http\//,
   '@fastify/cors': /^http\/edge\.ts$/,
-  '@fastify/http-proxy': /^http\/websocket\/upgrade\.ts$/,
+  '@fastify/http-proxy': /^http\/server\/upgrade\.ts$/,
   '@fastify/jwt': /^http\/jwt\.ts$/,
   '@fastify/redis': /^http\/internal\.ts$/,
   pg: /^account\/sql\/postgres\.ts$/,

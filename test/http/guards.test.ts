@@ -1,8 +1,8 @@
 import { fastify } from 'fastify'
 import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
-import { createGuards } from '../../src/http/guards.ts'
 import { createEnvelopes, createErrorHandler } from '../../src/http/server/envelope.ts'
+import { createGuards } from '../../src/http/server/guards.ts'
 import type { Extra, LoginType } from '../../src/session.ts'
 import type { Session } from '../../src/side/side.ts'
 

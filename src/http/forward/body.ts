@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../refusal.ts'
+import { ClientLeft } from '../../upstream/attempts.ts'
 import type { BodyTaker, RequestBody } from '../../upstream/wire/receiver.ts'
 import type { ComingBody, SlowBodies } from './slow-bodies.ts'
 
@@ -8,19 +9,6 @@ const READ_FIRST = 65_536
 
 /** How much of this all bodies of a process may hold at a time, in bytes; beyond it they are forwarded as they come. */
 export const READ_FIRST_TOTAL = 64 * 1024 * 1024
-
-/** Whether a request has a body; RFC 9112 6.3: one of the two announces it. */
-export const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined ||
-  (headers['content-length'] !== undefined && headers['content-length'] !== '0')
-
-/** A client that is gone, with its answer or its body unfinished. */
-export class ClientLeft extends Error {
-  constructor() {
-    super('the client left')
-    this.name = 'ClientLeft'
-  }
-}
 
 /** Refuses a body that says of itself that it has more than `limit` bytes. */
 export function refuseTooLarge(request: IncomingMessage, limit: number): void {

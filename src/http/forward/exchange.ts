@@ -3,6 +3,7 @@ import { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
+import { Attempts, ClientLeft, SessionEnded } from '../../upstream/attempts.ts'
 import { responseHead, responseTrailers } from '../../upstream/headers/response.ts'
 import type { Upstream } from '../../upstream/table.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
@@ -10,9 +11,8 @@ import { isTimeout } from '../../upstream/wire/connection.ts'
 import { TargetBusy } from '../../upstream/wire/connections.ts'
 import { type PendingWrite, writeAtEndOfTurn } from '../../upstream/wire/end-of-turn.ts'
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
-import { Attempts, SessionEnded } from './attempts.ts'
 import { Backlog } from './backlog.ts'
-import { type BodyMemory, ClientLeft } from './body.ts'
+import type { BodyMemory } from './body.ts'
 
 /** Bodies up to this many bytes are written together with their head. */
 const SMALL_BODY = 16_384

@@ -4,29 +4,23 @@ import { isAdmitted } from '../../gate/decide.ts'
 import { isVersioned, type Verdict } from '../../gate/rules.ts'
 import { networkOf } from '../../login/address.ts'
 import { Refusal } from '../../refusal.ts'
+import { remembering } from '../../remembering.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import type { OwnTokens } from '../../token/own.ts'
-import { remembering } from '../../upstream/headers/names.ts'
+import { ClientLeft } from '../../upstream/attempts.ts'
 import { createRequestHeaders } from '../../upstream/headers/request.ts'
 import type { Upstream, UpstreamTable } from '../../upstream/table.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
-import type {} from '../authenticate.ts'
-import { refuseForUpstream } from '../guards.ts'
 import { METHODS } from '../server/ambiguous.ts'
+import type {} from '../server/authenticate.ts'
+import { hasBody } from '../server/bodies.ts'
 import { connectionOf } from '../server/connection/connection.ts'
-import { isUpgrade, routeUpgrades } from '../websocket/upgrade.ts'
+import { refuseForUpstream } from '../server/guards.ts'
+import { isUpgrade, routeUpgrades } from '../server/upgrade.ts'
 import type { WebSockets } from '../websocket/websockets.ts'
 import { READ_AHEAD_TOTAL } from './backlog.ts'
-import {
-  BodyMemory,
-  ClientBody,
-  ClientLeft,
-  hasBody,
-  READ_FIRST_TOTAL,
-  refuseTooLarge,
-  type SharedByBodies,
-} from './body.ts'
+import { BodyMemory, ClientBody, READ_FIRST_TOTAL, refuseTooLarge, type SharedByBodies } from './body.ts'
 import { answerEcho } from './echo.ts'
 import { Exchange } from './exchange.ts'
 import { SlowBodies } from './slow-bodies.ts'

@@ -4,7 +4,7 @@ import { type FieldFault, invalid, Refusal } from '../../refusal.ts'
 import { isPlainObject, LOGIN_TYPES, SIDES } from '../../session.ts'
 import { type OperationName, operationNames } from '../../side/operations.ts'
 import type { Side, WithHeaders } from '../../side/side.ts'
-import type { Sides } from '../authenticate.ts'
+import type { Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import { describeOperation } from './documents/operations.ts'
 

@@ -6,10 +6,10 @@ import { Refusal } from '../../refusal.ts'
 import type { Session } from '../../side/side.ts'
 import { IDENTITY_SPELLINGS, isIdentity } from '../../upstream/headers/names.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
-import type { Sides } from '../authenticate.ts'
-import { refuseForUpstream } from '../guards.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
+import type { Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
+import { refuseForUpstream } from '../server/guards.ts'
 import { describeVerify } from './documents/probes.ts'
 
 export interface VerifyOptions {

@@ -1,6 +1,12 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid } from '../../refusal.ts'
 import type {} from '../pages/description.ts'
+
+/** Whether a request has a body; RFC 9112 6.3: one of the two announces it. */
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined ||
+  (headers['content-length'] !== undefined && headers['content-length'] !== '0')
 
 /**
  * How a listener reads the bodies of its own routes. A body of length 0 is no body, whatever its content type: clients in

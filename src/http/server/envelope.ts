@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { invalid, Refusal } from '../../refusal.ts'
-import { isUpgrade } from '../websocket/upgrade.ts'
 import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from './messages.ts'
+import { isUpgrade } from './upgrade.ts'
 
 /** Every answer of the gateway itself: success is HTTP 200 and `code` 200 (compatibility with the clients in use). */
 export interface Envelope<T> {

@@ -4,10 +4,8 @@ import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fas
 import type { Certificate } from '../../config/tls/certificate.ts'
 import type { Logger } from '../../log.ts'
 import { Refusal } from '../../refusal.ts'
-import { hasBody } from '../forward/body.ts'
-import { UpgradableMessage } from '../websocket/upgrade.ts'
 import { originFormOf } from './absolute-form.ts'
-import { readBodies } from './bodies.ts'
+import { hasBody, readBodies } from './bodies.ts'
 import { serveInTurn } from './connection/connection.ts'
 import { type ClosingReason, limitConnections } from './connection/limit.ts'
 import { SlowClients, type SlowLimits } from './connection/slow.ts'
@@ -15,6 +13,7 @@ import { createErrorHandler, type Envelopes } from './envelope.ts'
 import { requestLog } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
 import { createUnparsable } from './unparsable.ts'
+import { UpgradableMessage } from './upgrade.ts'
 
 interface Timeouts {
   headers: number

@@ -12,11 +12,11 @@ import type { HttpTarget } from '../../upstream/targets.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { countAnswered } from '../routes/metrics.ts'
 import { createAccessLog } from '../server/access-log.ts'
+import { upgradeOf } from '../server/upgrade.ts'
 import { CLOSE, type CloseCode } from './frames.ts'
 import { refuseForeignOrigin, refuseMalformed } from './handshake.ts'
 import { Opening } from './opening.ts'
 import { Tunnel } from './tunnel.ts'
-import { upgradeOf } from './upgrade.ts'
 
 /** Looks within the idle time: a quiet one is closed at most this part of it later. */
 const LOOKS_PER_IDLE_TIME = 4

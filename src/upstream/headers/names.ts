@@ -5,22 +5,6 @@
 
 export const reservedForm = (name: string): string => name.toLowerCase().replace(/[_.]/g, '-')
 
-/** Spellings whose judgement is remembered; others choose the names, so there is an end to it, and to their length. */
-const MAX_REMEMBERED = 1000
-const MAX_REMEMBERED_LENGTH = 64
-
-/** Judges a name once: names repeat from request to request. */
-export function remembering<T>(judge: (name: string) => T): (name: string) => T {
-  const remembered = new Map<string, T>()
-  return name => {
-    const known = remembered.get(name)
-    if (known !== undefined) return known
-    const judgement = judge(name)
-    if (remembered.size < MAX_REMEMBERED && name.length <= MAX_REMEMBERED_LENGTH) remembered.set(name, judgement)
-    return judgement
-  }
-}
-
 /** What the gateway alone says about a client (design: Upstreams). Dropped in both directions, then set by us. */
 const IDENTITY = new Set(['x-login-id', 'x-login-type', 'x-login-extra', 'x-login-signature'])
 

@@ -1,8 +1,9 @@
 import type { PassAuthorization } from '../../config/schema/upstreams.ts'
 import type { Verdict } from '../../gate/rules.ts'
+import { remembering } from '../../remembering.ts'
 import type { Session } from '../../side/side.ts'
 import type { OwnTokens } from '../../token/own.ts'
-import { isDroppedFromRequests, namedByConnection, remembering, reservedForm } from './names.ts'
+import { isDroppedFromRequests, namedByConnection, reservedForm } from './names.ts'
 
 /** What of a client's request decides about the headers that go on. */
 export interface IncomingRequest {

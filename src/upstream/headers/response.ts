@@ -1,4 +1,5 @@
-import { isCors, isDroppedFromResponses, namedByConnection, remembering } from './names.ts'
+import { remembering } from '../../remembering.ts'
+import { isCors, isDroppedFromResponses, namedByConnection } from './names.ts'
 
 export interface ResponseHead {
   /** Names and values in turn; several `Set-Cookie` stay several. */

@@ -1,4 +1,4 @@
-import { remembering } from '../headers/names.ts'
+import { remembering } from '../../remembering.ts'
 
 /** An answer that is not HTTP/1.1, or could be read in two ways. */
 export class MalformedResponse extends Error {

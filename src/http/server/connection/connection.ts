@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Refusal } from '../../../refusal.ts'
-import { hasBody } from '../../forward/body.ts'
+import { hasBody } from '../bodies.ts'
 import { closeWithLinger } from './linger.ts'
 
 /** Requests of one connection that wait for the answers to those before them; those beyond are left unanswered. */

@@ -1,15 +1,22 @@
-import { Refusal } from '../../refusal.ts'
-import type { Upstream } from '../../upstream/table.ts'
-import type { HttpTarget } from '../../upstream/targets.ts'
-import { TargetBusy } from '../../upstream/wire/connections.ts'
-import type { Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
-import { UnwritableRequest } from '../../upstream/wire/request-head.ts'
-import { ClientLeft } from './body.ts'
+import { Refusal } from '../refusal.ts'
+import type { Upstream } from './table.ts'
+import type { HttpTarget } from './targets.ts'
+import { TargetBusy } from './wire/connections.ts'
+import type { Receiver, UpstreamRequest } from './wire/receiver.ts'
+import { UnwritableRequest } from './wire/request-head.ts'
 
 /** RFC 9110 9.2.2, of the methods that are forwarded. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
-/** The session that asked has ended, and with it its response. */
+/** The client closed its connection before its request or its response was complete. */
+export class ClientLeft extends Error {
+  constructor() {
+    super('the client left')
+    this.name = 'ClientLeft'
+  }
+}
+
+/** The session of the request ended, and the response with it. */
 export class SessionEnded extends Error {
   constructor() {
     super('the session ended')

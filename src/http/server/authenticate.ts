@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { findSession, isAdmitted, judge } from '../gate/decide.ts'
-import type { Target } from '../gate/path.ts'
-import type { PathRules, Verdict } from '../gate/rules.ts'
-import { Refusal } from '../refusal.ts'
-import type { LoginType } from '../session.ts'
-import type { Session, Side } from '../side/side.ts'
-import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './server/ambiguous.ts'
-import type { OwnPaths } from './server/own-paths.ts'
-import { tokenOfUpgrade } from './websocket/upgrade.ts'
+import { findSession, isAdmitted, judge } from '../../gate/decide.ts'
+import type { Target } from '../../gate/path.ts'
+import type { PathRules, Verdict } from '../../gate/rules.ts'
+import { Refusal } from '../../refusal.ts'
+import type { LoginType } from '../../session.ts'
+import type { Session, Side } from '../../side/side.ts'
+import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
+import type { OwnPaths } from './own-paths.ts'
+import { tokenOfUpgrade } from './upgrade.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

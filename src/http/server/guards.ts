@@ -1,9 +1,9 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
-import type { PermissionMode, Permissions } from '../account/permissions.ts'
-import { Refusal } from '../refusal.ts'
-import type { LoginType, SessionRecord } from '../session.ts'
-import type { Session } from '../side/side.ts'
-import type { Upstream } from '../upstream/table.ts'
+import type { PermissionMode, Permissions } from '../../account/permissions.ts'
+import { Refusal } from '../../refusal.ts'
+import type { LoginType, SessionRecord } from '../../session.ts'
+import type { Session } from '../../side/side.ts'
+import type { Upstream } from '../../upstream/table.ts'
 // request.session is declared there.
 import type {} from './authenticate.ts'
 

@@ -1,0 +1,15 @@
+/** How many answers one function remembers: clients choose what it is asked, so their number and length are limited. */
+const MAX_REMEMBERED = 1000
+const MAX_REMEMBERED_LENGTH = 64
+
+/** The same pure function with a memory, for texts that repeat from request to request: header names, hosts, addresses. */
+export function remembering<T>(compute: (text: string) => T): (text: string) => T {
+  const remembered = new Map<string, T>()
+  return text => {
+    const known = remembered.get(text)
+    if (known !== undefined) return known
+    const result = compute(text)
+    if (remembered.size < MAX_REMEMBERED && text.length <= MAX_REMEMBERED_LENGTH) remembered.set(text, result)
+    return result
+  }
+}
