@@ -129,7 +129,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     clock,
     log,
     publish,
-    openAccounts: (accounts, log) => openAccounts(accounts, clock, log),
+    openAccounts,
   })
   const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors: settings.cors !== 'off' })
   const { roles, source: rightsFrom, remember } = settings.permissions

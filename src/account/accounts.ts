@@ -2,17 +2,15 @@ import type { Extra } from '../session.ts'
 
 export type AccountStatus = 'ACTIVE' | 'INACTIVE' | 'LOCKED'
 
-/** A user account as every source answers it. */
+/** A user account as every source answers it: without its password, and without a hash of it. */
 export interface Account {
-  /** The login id: what `user_id` of a session record and `X-Login-Id` become. */
+  /** The login id: it becomes `user_id` of a session record, and `X-Login-Id`. */
   id: string
   username: string
-  /** A bcrypt hash: `$2a$`, `$2b$` or `$2y$`. */
-  passwordHash: string
   status: AccountStatus
   /** Goes into the record's `extra` at login: nickname, avatar, roles, permissions and whatever else the source holds. */
   extra: Extra
-  /** What the source holds beyond what a session may: the columns that are not in `extra`, and the kind of the source. */
+  /** What the source holds beyond the limit of a session: the columns that are not in `extra`, and the kind of the source. */
   leftOut?: { columns: readonly string[]; source: 'sql' | 'http' }
 }
 
@@ -22,17 +20,25 @@ export interface Rights {
   permissions: readonly string[]
 }
 
-/** Where accounts are looked up. Absence is `null`; a source that fails throws `Unavailable`, which is never "wrong password". */
+/**
+ * A source of accounts. It verifies passwords itself: a directory binds with the password; a source that holds bcrypt
+ * hashes does it through `createHashAccounts`. Absence is `null`; a source that fails throws `Unavailable`, which is never
+ * "wrong password".
+ */
 export interface AccountSource {
-  findByUsername(username: string): Promise<Account | null>
-  /** The highest cost among the bcrypt hashes of the last look-up's accounts; absent from a source that sees one at a time. */
-  highestCost?(): number
+  find(username: string): Promise<Account | null>
+  /**
+   * Whether a password is that of an account from `find`. `null` stands for an unknown name, and for a password that could
+   * not be decrypted: every "no" takes the same time, so that the time does not tell which names exist. An empty password
+   * fits no account. Fails with `BUSY` when too many verifications wait.
+   */
+  verify(account: Account | null, password: string | null): Promise<boolean>
   close(): Promise<void>
 }
 
-/** Where the rights of users are looked up, by the same accounts and with the same law. */
+/** The rights of users, from the same accounts and by the same law. */
 export interface RightsSource {
-  /** What the account with this login id may do; `null` when there is none, or it is not `ACTIVE`. */
+  /** The rights of the account with this login id; `null` when there is no such account, or it is not `ACTIVE`. */
   findRights(id: string): Promise<Rights | null>
 }
 

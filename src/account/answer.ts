@@ -1,5 +1,6 @@
 import { type Extra, faultOfExtra, isLoginId } from '../session.ts'
-import type { Account, AccountStatus, Rights } from './accounts.ts'
+import type { AccountStatus, Rights } from './accounts.ts'
+import type { HashAccount } from './hash-accounts.ts'
 
 /**
  * Reads what a database or a backend answered for a name. `id`, `username`, `password` and `status` have to be there, in
@@ -11,7 +12,7 @@ import type { Account, AccountStatus, Rights } from './accounts.ts'
 export function readAccount(
   fields: readonly (readonly [name: string, value: unknown])[],
   source: 'sql' | 'http',
-): Account {
+): HashAccount {
   checkNames(fields)
   const known = new Map<string, unknown>()
   const extra: [string, unknown][] = []

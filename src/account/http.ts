@@ -5,8 +5,8 @@ import type { HttpAccountsSettings } from '../config/schema/accounts.ts'
 import { Refusal, Unavailable } from '../refusal.ts'
 import { isPlainObject } from '../session.ts'
 import { createTurns } from '../turns.ts'
-import type { Accounts } from './accounts.ts'
 import { readAccount, readRights } from './answer.ts'
+import type { HashSource } from './hash-accounts.ts'
 
 /** Room for a picture that is left out of the session. */
 const MAX_ANSWER_BYTES = 2_097_152
@@ -25,7 +25,7 @@ export const SIGNATURE_HEADER = 'x-dualgate-signature'
  * The question is signed as `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.<body>`; a backend refuses a `t` that is
  * minutes off, and compares in constant time.
  */
-export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSettings, clock: Clock): Accounts {
+export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSettings, clock: Clock): HashSource {
   const agent = new Agent({
     connections: CONNECTIONS,
     connect: { timeout },
@@ -52,7 +52,7 @@ export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSetting
   }
 
   return {
-    async findByUsername(username) {
+    async find(username) {
       return orUnavailable(async () => {
         const answer = await ask({ username })
         return answer === null ? null : readAccount(Object.entries(answer), 'http')

@@ -2,12 +2,20 @@ import type { Clock } from '../clock.ts'
 import type { AccountsSettings } from '../config/schema/accounts.ts'
 import type { Logger } from '../log.ts'
 import type { Accounts } from './accounts.ts'
+import { createHashAccounts, type HashAccountsOptions, type HashSource } from './hash-accounts.ts'
+
+export type AccountsOptions = HashAccountsOptions & { log: Logger }
+
+/** The accounts of one side, as they are configured. Every kind so far is a source of hashes. */
+export async function openAccounts(settings: AccountsSettings, options: AccountsOptions): Promise<Accounts> {
+  return createHashAccounts(await openSource(settings, options.clock, options.log), options)
+}
 
 /**
- * The source of accounts that is configured. None connects to anything before it is asked for an account; only its own
- * libraries are loaded, since those of all of them are a fifth of a start.
+ * No source connects to anything before the first look-up. Only the libraries of the configured source are loaded, because
+ * those of all of them are a fifth of a start.
  */
-export async function openAccounts(settings: AccountsSettings, clock: Clock, log: Logger): Promise<Accounts> {
+async function openSource(settings: AccountsSettings, clock: Clock, log: Logger): Promise<HashSource> {
   switch (settings.kind) {
     case 'file':
       return (await import('./file/source.ts')).createFileAccounts(settings, log)

@@ -1,5 +1,4 @@
 import type { Account, AccountSource } from '../account/accounts.ts'
-import { isBcryptHash, MAX_COST, type Passwords } from '../account/password.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import { invalid, Refusal } from '../refusal.ts'
@@ -7,7 +6,6 @@ import { type Extra, faultOfExtra, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Captcha, IssuedCaptcha } from './captcha/captcha.ts'
 import { deviceTypeOf } from './device.ts'
-import type { FailureCost } from './failure-cost.ts'
 import type { Lockout } from './lockout.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Sm2 } from './sm2/sm2.ts'
@@ -41,8 +39,6 @@ export interface LoginOptions {
   accounts: AccountSource
   captcha: Captcha
   sm2: Sm2
-  passwords: Passwords
-  failureCost: FailureCost
   lockout: Lockout
   rateLimit: RateLimit
   log: Logger
@@ -71,14 +67,13 @@ export function createLogin(options: LoginOptions): Login {
     const account = await lockout.inTurn(subject, async () => {
       await lockout.check(subject)
       const plain = await sm2.decrypt(password)
-      const proven = await prove(found, plain)
-      if (proven === null) {
+      if (!(await options.accounts.verify(found, plain)) || found === null) {
         outcome.because = found === null ? 'unknown user' : plain === null ? 'undecryptable' : 'wrong password'
         await lockout.failed(subject, address)
         throw new Refusal('WRONG_CREDENTIALS')
       }
       await lockout.passed(subject)
-      return proven
+      return found
     })
     if (account.status === 'LOCKED') throw new Refusal('ACCOUNT_LOCKED')
     if (account.status === 'INACTIVE') throw new Refusal('ACCOUNT_INACTIVE')
@@ -94,20 +89,7 @@ export function createLogin(options: LoginOptions): Login {
   /** `null` also for what can be no name, and which a source might choke on. */
   async function find(username: string): Promise<Account | null> {
     if (username === '' || username.length > MAX_NAME_LENGTH || /[\p{Cc}\p{Cs}]/u.test(username)) return null
-    return options.accounts.findByUsername(username)
-  }
-
-  /** The account, if the password is its own. Every failure spends the same work, so that time tells nothing. */
-  async function prove(account: Account | null, plain: string | null): Promise<Account | null> {
-    if (account !== null && !isBcryptHash(account.passwordHash)) {
-      log.error(
-        { type: side.type, login_id: account.id },
-        `the password of this account is stored as something other than a bcrypt hash of cost 4 to ${MAX_COST}`,
-      )
-    }
-    const cost = await options.failureCost(account)
-    const matches = await options.passwords.verifyPassword(account?.passwordHash ?? null, plain, cost)
-    return matches ? account : null
+    return options.accounts.find(username)
   }
 
   return {

@@ -1,4 +1,5 @@
 import type { Accounts } from '../account/accounts.ts'
+import type { AccountsOptions } from '../account/open.ts'
 import { createPasswords } from '../account/password.ts'
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/schema/settings.ts'
@@ -8,7 +9,6 @@ import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { createCaptcha } from './captcha/captcha.ts'
-import { createFailureCost } from './failure-cost.ts'
 import { createLockout } from './lockout.ts'
 import { createLogin, type Login } from './login.ts'
 import { createRateLimit } from './rate-limit.ts'
@@ -22,7 +22,7 @@ export interface OpenLoginOptions {
   clock: Clock
   log: Logger
   publish: Publish
-  openAccounts(settings: Settings['accounts'], log: Logger): Promise<Accounts>
+  openAccounts(settings: Settings['accounts'], options: AccountsOptions): Promise<Accounts>
 }
 
 /** The logins that the gateway itself serves, and where their accounts are: `null` for a side whose login is served elsewhere. */
@@ -48,7 +48,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
     const where = accountSettings[type]
     if (where === 'off') continue
     const side = sides[type]
-    const accounts = await openAccounts(where, log)
+    const accounts = await openAccounts(where, { type, passwords, memory: attempts, clock, log })
     sources[type] = accounts
     logins[type] = createLogin({
       side,
@@ -62,8 +62,6 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
         draw: threads.draw,
       }),
       sm2,
-      passwords,
-      failureCost: createFailureCost(type, accounts, attempts, clock),
       lockout: createLockout({ side, attempts, settings: lockout, clock }),
       rateLimit: createRateLimit(type, attempts, rate_limit, clock),
       log,

@@ -24,7 +24,7 @@ import {
 } from '../../src/account/file/source.ts'
 import { ConfigurationError } from '../../src/config/fault.ts'
 import { refusalOf } from '../support/login-fixture.ts'
-import { sourceContract } from './source-contract.ts'
+import { hashContract } from './source-contract.ts'
 
 const HASH = bcrypt.hashSync('correct horse', 4)
 const entry = (id: string, username: string, rest = ''): string =>
@@ -36,10 +36,10 @@ function open(folder: string, text?: string) {
   if (text !== undefined) writeFileSync(path, text)
   const logged: unknown[] = []
   const source = createFileAccounts({ kind: 'file', path }, { error: (...line: unknown[]) => void logged.push(line) })
-  return { path, logged, find: (name: string) => source.findByUsername(name) }
+  return { path, logged, find: (name: string) => source.find(name) }
 }
 
-sourceContract(t, 'file', async (t, accounts) => {
+hashContract(t, 'file', async (t, accounts) => {
   const path = join(t.testdir(), 'accounts.yaml')
   writeFileSync(path, stringify({ accounts }, { defaultStringType: 'QUOTE_DOUBLE' }))
   return createFileAccounts({ kind: 'file', path }, { error: () => undefined })
@@ -107,7 +107,7 @@ t.test('a file that was never good is unavailable, not empty', async t => {
 
 t.test('a path that is no file is unavailable', async t => {
   const source = createFileAccounts({ kind: 'file', path: t.testdir() }, { error() {} })
-  t.match(await refusalOf(source.findByUsername('a')), { reason: 'UNAVAILABLE' })
+  t.match(await refusalOf(source.find('a')), { reason: 'UNAVAILABLE' })
 })
 
 const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [

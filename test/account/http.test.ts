@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { createHttpAccounts } from '../../src/account/http.ts'
 import { systemClock } from '../../src/clock.ts'
 import { Unavailable } from '../../src/refusal.ts'
-import { HASH, reasonOf, type StoredAccount, sourceContract, stored } from './source-contract.ts'
+import { HASH, hashContract, reasonOf, type StoredAccount, stored } from './source-contract.ts'
 
 const SECRET = 'a secret between two'
 
@@ -56,11 +56,11 @@ const holding =
     json(found === undefined ? 404 : 200, found ?? { message: 'nobody' })(question, response)
   }
 
-sourceContract(t, 'http', async (t, accounts) => open(t, (await startBackend(t, holding(accounts))).url))
+hashContract(t, 'http', async (t, accounts) => open(t, (await startBackend(t, holding(accounts))).url))
 
 t.test('a question is signed, so that the backend can tell who asks and when', async t => {
   const { url, questions } = await startBackend(t, holding([stored('admin')]))
-  await open(t, url).findByUsername('admin')
+  await open(t, url).find('admin')
   const { request, body } = questions[0]!
   t.equal(request.method, 'POST')
   t.equal(request.url, '/accounts?for=gateway')
@@ -115,7 +115,7 @@ t.test('whatever is neither an account nor 404 is a failure of the source, never
     await t.test(what, async t => {
       const { url, questions } = await startBackend(t, answer)
       const fault = await open(t, url)
-        .findByUsername('admin')
+        .find('admin')
         .catch((error: unknown) => error)
       t.ok(fault instanceof Unavailable, inspect(fault))
       t.equal(questions.length, 1, 'asked once, and nowhere else')
@@ -137,7 +137,7 @@ t.test('a backend that does not answer, or not to the end, is not waited for', a
   for (const [what, answer] of Object.entries(stalls)) {
     await t.test(what, async t => {
       const { url } = await startBackend(t, answer)
-      t.equal(await reasonOf(open(t, url, 200).findByUsername('admin')), 'UNAVAILABLE')
+      t.equal(await reasonOf(open(t, url, 200).find('admin')), 'UNAVAILABLE')
     })
   }
 })
@@ -146,21 +146,21 @@ t.test('a backend that is not there is a failure, and one that comes back is ask
   const { url, server } = await startBackend(t, holding([stored('admin')]))
   const { port } = server.address() as AddressInfo
   const source = open(t, url)
-  t.equal((await source.findByUsername('admin'))?.username, 'admin')
+  t.equal((await source.find('admin'))?.username, 'admin')
   server.closeAllConnections()
   server.close()
   await once(server, 'close')
-  t.equal(await reasonOf(source.findByUsername('admin')), 'UNAVAILABLE')
+  t.equal(await reasonOf(source.find('admin')), 'UNAVAILABLE')
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
-  t.equal((await source.findByUsername('admin'))?.username, 'admin')
+  t.equal((await source.find('admin'))?.username, 'admin')
 })
 
 t.test('when too many ask at once, the last are told to come again', async t => {
   const waiting: ServerResponse[] = []
   const { url } = await startBackend(t, (_, response) => void waiting.push(response))
   const source = open(t, url, 30_000)
-  const answers = Array.from({ length: 73 }, (_, index) => source.findByUsername(`user${index}`).catch(error => error))
+  const answers = Array.from({ length: 73 }, (_, index) => source.find(`user${index}`).catch(error => error))
   t.match(await answers.at(-1), { reason: 'BUSY' })
   const release = setInterval(() => {
     for (const response of waiting.splice(0)) response.writeHead(404).end()
@@ -172,7 +172,7 @@ t.test('when too many ask at once, the last are told to come again', async t => 
 t.test('an account without a password, or of a status unknown here, is there but lets nobody in', async t => {
   const found = async (changes: object) => {
     const { url } = await startBackend(t, json(200, { ...account, ...changes }))
-    return open(t, url).findByUsername('admin')
+    return open(t, url).find('admin')
   }
   t.match(await found({ password: null }), { passwordHash: '' })
   t.match(await found({ id: 42 }), { id: '42' })
@@ -182,7 +182,7 @@ t.test('an account without a password, or of a status unknown here, is there but
 t.test('what else the backend answers goes into the session, as it is', async t => {
   const body = `{"id":"1","username":"admin","password":"${HASH}","status":"ACTIVE","dept":{"name":"北京"},"level":3,"gone":null,"__proto__":{"roles":["SUPER_ADMIN"]}}`
   const { url } = await startBackend(t, (_, response) => response.end(body))
-  const { extra } = (await open(t, url).findByUsername('admin'))!
+  const { extra } = (await open(t, url).find('admin'))!
   t.equal(JSON.stringify(extra), '{"dept":{"name":"北京"},"level":3,"__proto__":{"roles":["SUPER_ADMIN"]}}')
   t.equal(extra.roles, undefined)
 })

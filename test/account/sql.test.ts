@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
-import type { AccountSource } from '../../src/account/accounts.ts'
+import type { HashSource } from '../../src/account/hash-accounts.ts'
 import { createSqlAccounts } from '../../src/account/sql/source.ts'
 import { type DatabaseKind, type DatabaseServer, missingDatabase, startDatabase } from '../support/database-server.ts'
-import { HASH, reasonOf, type StoredAccount, sourceContract } from './source-contract.ts'
+import { HASH, hashContract, reasonOf, type StoredAccount } from './source-contract.ts'
 
 /** Where the two speak differently. */
 interface Dialect {
@@ -44,7 +44,7 @@ for (const kind of ['postgres', 'mysql'] as const) {
     const server = await startDatabase(kind)
     t.teardown(() => server.stop())
     const fixture = { kind, server, dialect: DIALECTS[kind] }
-    await sourceContract(t, kind, async (t, accounts) => openTable(t, fixture, accounts))
+    await hashContract(t, kind, async (t, accounts) => openTable(t, fixture, accounts))
     await columnLaw(t, fixture)
     await faultLaw(t, fixture)
     await readOnlyLaw(t, fixture)
@@ -69,7 +69,7 @@ function open(
   // What could not be opened has been told to whoever asked.
   t.teardown(async () => (await source.catch(() => null))?.close())
   return {
-    findByUsername: async (name: string) => (await source).findByUsername(name),
+    find: async (name: string) => (await source).find(name),
     findRights: async (id: string) => (await source).findRights(id),
     close: async () => (await source).close(),
   }
@@ -113,8 +113,7 @@ function row(columns: Record<string, string>, also = '', where = `:username <> '
 }
 
 async function columnLaw(t: Test, { kind, server }: Fixture): Promise<void> {
-  const found = async (t: Test, columns: Record<string, string>) =>
-    open(t, server.url, row(columns)).findByUsername('admin')
+  const found = async (t: Test, columns: Record<string, string>) => open(t, server.url, row(columns)).find('admin')
 
   await t.test('columns that burst a session are left out, the largest first, and the others stay', async t => {
     const account = await found(t, { avatar: `REPEAT('x', 600000)`, story: `REPEAT('y', 7000)`, nickname: `'Ada'` })
@@ -180,8 +179,8 @@ async function columnLaw(t: Test, { kind, server }: Fixture): Promise<void> {
   await t.test('a placeholder may stand more than once', async t => {
     const query = `${row({})} AND (:username = 'admin' OR :username = 'admin@example.com')`
     const source = open(t, server.url, query)
-    t.equal((await source.findByUsername('admin@example.com'))?.id, '1')
-    t.equal(await source.findByUsername('other'), null)
+    t.equal((await source.find('admin@example.com'))?.id, '1')
+    t.equal(await source.find('other'), null)
   })
 }
 
@@ -209,7 +208,7 @@ async function faultLaw(t: Test, { kind, server }: Fixture): Promise<void> {
   }
   for (const [what, query] of Object.entries(broken)) {
     await t.test(`${what}: a failure of the source, never a wrong password`, async t => {
-      t.equal(await reasonOf(open(t, server.url, query).findByUsername('admin')), 'UNAVAILABLE')
+      t.equal(await reasonOf(open(t, server.url, query).find('admin')), 'UNAVAILABLE')
     })
   }
 
@@ -226,7 +225,7 @@ async function faultLaw(t: Test, { kind, server }: Fixture): Promise<void> {
     ]
     for (const query of queries) {
       const fault: unknown = await open(t, server.url, query)
-        .findByUsername('my-password-by-mistake')
+        .find('my-password-by-mistake')
         .catch(error => error)
       const told = inspect(fault, { depth: 9, showHidden: true })
       t.notMatch(told, 'my-password-by-mistake')
@@ -237,7 +236,7 @@ async function faultLaw(t: Test, { kind, server }: Fixture): Promise<void> {
 
   if (kind === 'postgres') {
     await t.test('a name that the database has no way to write is absent', async t => {
-      t.equal(await reasonOf(open(t, server.url, row({})).findByUsername('admin\0')), 'answered null')
+      t.equal(await reasonOf(open(t, server.url, row({})).find('admin\0')), 'answered null')
     })
   }
 }
@@ -248,8 +247,7 @@ async function readOnlyLaw(t: Test, { kind, server, dialect }: Fixture): Promise
     t.teardown(() => server.run('DROP FUNCTION touch', 'DROP TABLE touched'))
     const queries = [row({ touched: 'touch()' })]
     if (kind === 'postgres') queries.push(`WITH w AS (INSERT INTO touched VALUES (1) RETURNING one) ${row({})}`)
-    for (const query of queries)
-      t.equal(await reasonOf(open(t, server.url, query).findByUsername('admin')), 'UNAVAILABLE')
+    for (const query of queries) t.equal(await reasonOf(open(t, server.url, query).find('admin')), 'UNAVAILABLE')
     t.equal(Number((await server.run('SELECT count(*) AS n FROM touched'))[0]!.n), 0)
     await server.run(row({ touched: 'touch()' }, '', '1 = 1'))
     t.equal(Number((await server.run('SELECT count(*) AS n FROM touched'))[0]!.n), 1, 'the function does write')
@@ -257,9 +255,9 @@ async function readOnlyLaw(t: Test, { kind, server, dialect }: Fixture): Promise
 }
 
 /** What a source answers as soon as it answers again. */
-async function answers(source: AccountSource, username: string): Promise<string> {
+async function answers(source: HashSource, username: string): Promise<string> {
   for (;;) {
-    const answer = await reasonOf(source.findByUsername(username))
+    const answer = await reasonOf(source.find(username))
     if (answer !== 'UNAVAILABLE' && answer !== 'BUSY') return answer
   }
 }
@@ -270,7 +268,7 @@ async function timeLaw(t: Test, { server, dialect }: Fixture): Promise<void> {
 
   await t.test('a slow answer is not waited for, here or in the database', async t => {
     const source = open(t, server.url, slow('tortoise'), { timeout: 500 })
-    t.equal(await reasonOf(source.findByUsername('admin')), 'UNAVAILABLE')
+    t.equal(await reasonOf(source.find('admin')), 'UNAVAILABLE')
     for (;;) {
       const [counted] = await server.run(dialect.running('tortoise'))
       if (Number(counted!.n) === 0) break
@@ -282,13 +280,13 @@ async function timeLaw(t: Test, { server, dialect }: Fixture): Promise<void> {
   await t.test('waiting for others counts as waiting', async t => {
     const source = open(t, server.url, slow('snail'), { timeout: 500, pool: 1 })
     const names = Array.from({ length: 20 }, (_, index) => `user${index}`)
-    t.same(await Promise.all(names.map(name => reasonOf(source.findByUsername(name)))), Array(20).fill('UNAVAILABLE'))
+    t.same(await Promise.all(names.map(name => reasonOf(source.find(name)))), Array(20).fill('UNAVAILABLE'))
     t.match(await answers(source, 'quick'), '"id":"1"')
   })
 
   await t.test('when too many ask at once, the last are told to come again', async t => {
     const source = open(t, server.url, slow('crowd'), { timeout: 1000, pool: 2 })
-    const reasons = Array.from({ length: 67 }, () => reasonOf(source.findByUsername('admin')))
+    const reasons = Array.from({ length: 67 }, () => reasonOf(source.find('admin')))
     t.equal(await reasons.at(-1), 'BUSY')
     t.same([...new Set(await Promise.all(reasons.slice(0, -1)))], ['UNAVAILABLE'])
     t.match(await answers(source, 'quick'), '"id":"1"')
@@ -309,19 +307,19 @@ async function connectionLaw(t: Test, { kind, server, dialect }: Fixture): Promi
         row({ slept: `CASE WHEN :username = 'slow' THEN ${dialect.sleep(60)} ELSE NULL END` }),
         wide,
       )
-      t.equal((await source.findByUsername('admin'))?.id, '1')
-      const inFlight = reasonOf(source.findByUsername('slow'))
+      t.equal((await source.find('admin'))?.id, '1')
+      const inFlight = reasonOf(source.find('slow'))
       for (let n = 0; n === 0; ) n = Number((await server.run(dialect.running('60')))[0]!.n)
       await own!.kill()
       t.equal(await inFlight, 'UNAVAILABLE', 'killed in mid-flight')
       const late = open(t, server.url, row({}), wide)
       for (let round = 0; round < 8; round++) {
-        t.equal(await reasonOf(source.findByUsername('admin')), 'UNAVAILABLE')
-        t.equal(await reasonOf(late.findByUsername('admin')), 'UNAVAILABLE')
+        t.equal(await reasonOf(source.find('admin')), 'UNAVAILABLE')
+        t.equal(await reasonOf(late.find('admin')), 'UNAVAILABLE')
       }
       await own!.restart()
-      t.equal((await source.findByUsername('admin'))?.id, '1')
-      t.equal((await late.findByUsername('admin'))?.id, '1')
+      t.equal((await source.find('admin'))?.id, '1')
+      t.equal((await late.find('admin'))?.id, '1')
     },
   )
 
@@ -330,7 +328,7 @@ async function connectionLaw(t: Test, { kind, server, dialect }: Fixture): Promi
     url.password = 'not%20the%20password'
     const source = open(t, url.href, row({}))
     for (let round = 0; round < 5; round++) {
-      const fault: unknown = await source.findByUsername('admin').catch(error => error)
+      const fault: unknown = await source.find('admin').catch(error => error)
       t.equal(await reasonOf(Promise.reject(fault)), 'UNAVAILABLE')
       t.notMatch(inspect(fault, { depth: 9, showHidden: true }), 'not the password')
     }
@@ -347,7 +345,7 @@ async function connectionLaw(t: Test, { kind, server, dialect }: Fixture): Promi
         kind === 'postgres'
           ? '(SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid())'
           : `(SELECT variable_value <> '' FROM information_schema.session_status WHERE variable_name = 'Ssl_cipher')`
-      const asked = async () => (await open(t, url.href, row({ encrypted })).findByUsername('admin'))?.extra.encrypted
+      const asked = async () => (await open(t, url.href, row({ encrypted })).find('admin'))?.extra.encrypted
       return reasonOf(asked().then(Boolean))
     }
     t.equal(await ask('127.0.0.1', ''), 'answered false')

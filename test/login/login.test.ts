@@ -72,7 +72,7 @@ t.test('whatever is wrong with name or password: one answer, after the same work
 t.test('names of cheap and of costly hashes and unknown ones fail after the same work', async t => {
   const accounts = [account('cheap'), account('costly', { passwordHash: bcrypt.hashSync(PASSWORD, 7) })]
   const source = {
-    findByUsername: async (name: string) => accounts.find(({ username }) => username === name) ?? null,
+    find: async (name: string) => accounts.find(({ username }) => username === name) ?? null,
     highestCost: () => 7,
     close: async () => {},
   }
@@ -127,7 +127,7 @@ t.test('a missing name or password is named, and costs no captcha', async t => {
 
 t.test('a source of accounts that fails is unavailable, and counts against nobody', async t => {
   const source = {
-    findByUsername: async () => Promise.reject(new Unavailable('accounts')),
+    find: async () => Promise.reject(new Unavailable('accounts')),
     close: async () => {},
   }
   const fixture = await openLoginFixture({ source, lockout: { failures: 1 } })
@@ -142,7 +142,7 @@ t.test('a stored password that is no bcrypt hash is reported by login id, and ne
   t.equal(fixture.worked.compared, 1)
   t.match(
     fixture.lines.find(({ level }) => level === 50),
-    { login_id: 'id-admin', msg: /other than a bcrypt hash of cost 4 to 15/ },
+    { login_id: 'id-admin', msg: /not stored as a bcrypt hash of cost 4 to 15/ },
   )
 })
 

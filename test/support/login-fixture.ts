@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import { pino } from 'pino'
 import { sm2 as encryption } from 'sm-crypto-v2'
-import type { Account, AccountSource } from '../../src/account/accounts.ts'
 import { matchesHash } from '../../src/account/hash.ts'
+import { createHashAccounts, type HashAccount, type HashSource } from '../../src/account/hash-accounts.ts'
 import { createPasswords } from '../../src/account/password.ts'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
-import { createFailureCost } from '../../src/login/failure-cost.ts'
 import { createLockout, type LockoutSettings } from '../../src/login/lockout.ts'
 import { type Credentials, createLogin } from '../../src/login/login.ts'
 import { createRateLimit, type RateLimits } from '../../src/login/rate-limit.ts'
@@ -27,7 +26,7 @@ const HASH = bcrypt.hashSync(PASSWORD, 4)
 
 const PRIVATE_KEY = generateSm2PrivateKey()
 
-export const account = (username: string, rest: Partial<Account> = {}): Account => ({
+export const account = (username: string, rest: Partial<HashAccount> = {}): HashAccount => ({
   id: `id-${username.toLowerCase()}`,
   username,
   passwordHash: HASH,
@@ -37,8 +36,8 @@ export const account = (username: string, rest: Partial<Account> = {}): Account 
 })
 
 export interface LoginFixtureOptions {
-  accounts?: Account[]
-  source?: AccountSource
+  accounts?: HashAccount[]
+  source?: Omit<HashSource, 'findRights'>
   lockout?: Partial<LockoutSettings>
   rateLimit?: RateLimits | 'off'
 }
@@ -71,8 +70,8 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     publish: () => undefined,
   })
   const accounts = options.accounts ?? [account('Admin')]
-  const source: AccountSource = options.source ?? {
-    findByUsername: async name =>
+  const source = options.source ?? {
+    find: async (name: string) =>
       accounts.find(({ username }) => username.toLowerCase() === name.toLowerCase()) ?? null,
     // Quick failures; the costs of others are for failure-cost.test.ts.
     highestCost: () => 4,
@@ -92,18 +91,25 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     publish: () => undefined,
     side,
     captcha,
-    accounts: source,
+    accounts: createHashAccounts(
+      { ...source, findRights: async () => null },
+      {
+        type: 'BUSINESS',
+        passwords: createPasswords(async (password, hash, decoys) => {
+          worked.compared += 1
+          return matchesHash(password, hash, decoys, compare)
+        }),
+        memory: store.attempts,
+        clock,
+        log,
+      },
+    ),
     sm2: await createSm2(PRIVATE_KEY, {
       async decrypt(ciphertext, privateKey) {
         worked.decrypted += 1
         return decryptCiphertext(ciphertext, privateKey)
       },
     }),
-    passwords: createPasswords(async (password, hash, decoys) => {
-      worked.compared += 1
-      return matchesHash(password, hash, decoys, compare)
-    }),
-    failureCost: createFailureCost('BUSINESS', source, store.attempts, clock),
     lockout: createLockout({ side, attempts: store.attempts, settings: { ...settings, ...options.lockout }, clock }),
     rateLimit: createRateLimit('BUSINESS', store.attempts, options.rateLimit ?? 'off', clock),
     log,

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../config/fault.ts'
 import type { FileAccountsSettings } from '../../config/schema/accounts.ts'
 import type { Logger } from '../../log.ts'
 import { Unavailable } from '../../refusal.ts'
-import type { Account, Accounts } from '../accounts.ts'
+import type { HashAccount, HashSource } from '../hash-accounts.ts'
 import { COST, costOf } from '../password.ts'
 import { type AccountEntry, nameKey, parseAccounts } from './document.ts'
 
@@ -11,15 +11,15 @@ export { generateAccountId } from '../id.ts'
 export { addAccount, firstAccount, listAccounts, removeAccount, setPassword } from './edit.ts'
 
 interface Read {
-  byName: ReadonlyMap<string, Account>
-  byId: ReadonlyMap<string, Account>
+  byName: ReadonlyMap<string, HashAccount>
+  byId: ReadonlyMap<string, HashAccount>
 }
 
 /**
  * Accounts in a YAML file. It is looked at on every look-up and read again when it changed. A version with faults is
  * logged once and the one before it stays; without one the source is `Unavailable`. No file is a file without accounts.
  */
-export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Logger, 'error'>): Accounts {
+export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Logger, 'error'>): HashSource {
   let version: string | null = null
   let accounts: Read | null = null
   let highestCost = COST
@@ -51,7 +51,7 @@ export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Log
   }
 
   return {
-    async findByUsername(username) {
+    async find(username) {
       return (await current()).byName.get(nameKey(username)) ?? null
     },
     async findRights(id) {
@@ -99,7 +99,7 @@ async function versionOf(path: string): Promise<string> {
 
 const isAbsent = (fault: unknown): boolean => (fault as NodeJS.ErrnoException).code === 'ENOENT'
 
-function accountOf({ id, username, password, ...others }: AccountEntry): Account {
+function accountOf({ id, username, password, ...others }: AccountEntry): HashAccount {
   const status = others.status ?? 'ACTIVE'
   const extra = { nickname: username, avatar: null, roles: [], permissions: [], ...others, status }
   return { id, username, passwordHash: password, status, extra }

@@ -1,8 +1,8 @@
 import type { SqlAccountsSettings } from '../../config/schema/accounts.ts'
 import { Refusal, Unavailable } from '../../refusal.ts'
 import { createTurns } from '../../turns.ts'
-import type { Accounts } from '../accounts.ts'
 import { readAccount, readRights } from '../answer.ts'
+import type { HashSource } from '../hash-accounts.ts'
 import { type DatabaseAddress, readDatabaseAddress } from './address.ts'
 import type { Placeholder } from './placeholder.ts'
 
@@ -34,7 +34,7 @@ export interface DatabaseOptions {
 const WAITING = 64
 
 /** Accounts in a table of the operator's (design: B-side login). */
-export async function createSqlAccounts(settings: SqlAccountsSettings): Promise<Accounts> {
+export async function createSqlAccounts(settings: SqlAccountsSettings): Promise<HashSource> {
   const { url, query, rights_query, timeout, pool } = settings
   const address = readDatabaseAddress(url)
   const open = await driverOf(address.kind)
@@ -46,7 +46,7 @@ export async function createSqlAccounts(settings: SqlAccountsSettings): Promise<
       : createQuestion(open(address, { ...options, query: rights_query, placeholder: ':id' }), options)
 
   return {
-    async findByUsername(username) {
+    async find(username) {
       return accounts.ask(username, fields => readAccount(fields, 'sql'))
     },
     async findRights(id) {

@@ -2,42 +2,38 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import t from 'tap'
+import { createFailureCost } from '../../src/account/failure-cost.ts'
 import { createFileAccounts } from '../../src/account/file/source.ts'
-import { createFailureCost } from '../../src/login/failure-cost.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import { account } from '../support/login-fixture.ts'
 
 const DAY = 86_400_000
-const of = (cost: number) =>
-  account('a', { passwordHash: bcrypt.hashSync('x', 4).replace('$04$', `$${String(cost).padStart(2, '0')}$`) })
+const of = (cost: number): string => bcrypt.hashSync('x', 4).replace('$04$', `$${String(cost).padStart(2, '0')}$`)
 
 /** A source that sees one account at a time, with a clock that the test moves; `restart` begins anew on the same store. */
 async function openMemory(folder: string) {
   const time = { now: Date.UTC(2025, 0, 31, 12) }
   const clock = { now: () => time.now }
   const store = await openEmbeddedStore(folder, clock)
-  const source = { findByUsername: async () => null, close: async () => {} }
-  const restart = (type: 'BUSINESS' | 'CONSUMER' = 'BUSINESS') => createFailureCost(type, source, store.attempts, clock)
+  const restart = (type: 'BUSINESS' | 'CONSUMER' = 'BUSINESS') =>
+    createFailureCost({}, { type, memory: store.attempts, clock })
   return { time, store, restart, failureCost: restart() }
 }
 
 t.test('failures at accounts of a file cost the highest of its hashes, as it is now', async t => {
   const path = join(t.testdir(), 'accounts.yaml')
   const write = (...costs: number[]): void => {
-    const entries = costs.map(
-      (cost, i) => `  - { id: "${i}", username: u${i}, password: "${of(cost).passwordHash}" }\n`,
-    )
+    const entries = costs.map((cost, i) => `  - { id: "${i}", username: u${i}, password: "${of(cost)}" }\n`)
     writeFileSync(path, `accounts:\n${entries.join('')}`)
   }
   const source = createFileAccounts({ kind: 'file', path }, { error: () => undefined })
   const store = await openEmbeddedStore(t.testdir(), { now: () => 0 })
   t.teardown(() => store.close())
-  const failureCost = createFailureCost('BUSINESS', source, store.attempts, { now: () => 0 })
+  const failureCost = createFailureCost(source, { type: 'BUSINESS', memory: store.attempts, clock: { now: () => 0 } })
   const costs: number[] = []
   for (const written of [[10, 14, 12], [4], []]) {
     write(...written)
-    const found = await source.findByUsername('u0')
-    costs.push(await failureCost(found))
+    const found = await source.find('u0')
+    costs.push(await failureCost(found?.passwordHash ?? null))
   }
   t.same(costs, [14, 4, 10])
 })

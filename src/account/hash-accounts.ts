@@ -1,0 +1,57 @@
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../log.ts'
+import type { LoginType } from '../session.ts'
+import type { Account, Accounts, RightsSource } from './accounts.ts'
+import { type CostMemory, createFailureCost } from './failure-cost.ts'
+import { isBcryptHash, MAX_COST, type Passwords } from './password.ts'
+
+/** An account with the bcrypt hash of its password: `$2a$`, `$2b$` or `$2y$`. */
+export interface HashAccount extends Account {
+  passwordHash: string
+}
+
+/** A source that answers hashes and leaves the comparison to the gateway: a file, a table, a backend. */
+export interface HashSource extends RightsSource {
+  find(username: string): Promise<HashAccount | null>
+  /** The highest cost among the hashes of the last look-up; absent from a source that sees one account at a time. */
+  highestCost?(): number
+  close(): Promise<void>
+}
+
+export interface HashAccountsOptions {
+  /** The side of the accounts. */
+  type: LoginType
+  passwords: Passwords
+  memory: CostMemory
+  clock: Clock
+  log: Pick<Logger, 'error'>
+}
+
+/** The accounts of a source of hashes. The hashes stay in here. */
+export function createHashAccounts(source: HashSource, options: HashAccountsOptions): Accounts {
+  const { type, passwords, log } = options
+  const failureCost = createFailureCost(source, options)
+  const hashes = new WeakMap<Account, string>()
+
+  return {
+    async find(username) {
+      const found = await source.find(username)
+      if (found === null) return null
+      const { passwordHash, ...account } = found
+      hashes.set(account, passwordHash)
+      return account
+    },
+    async verify(account, password) {
+      const hash = account === null ? null : (hashes.get(account) ?? null)
+      if (account !== null && (hash === null || !isBcryptHash(hash))) {
+        log.error(
+          { type, login_id: account.id },
+          `the password of this account is not stored as a bcrypt hash of cost 4 to ${MAX_COST}`,
+        )
+      }
+      return passwords.verifyPassword(hash, password, await failureCost(hash))
+    },
+    findRights: id => source.findRights(id),
+    close: () => source.close(),
+  }
+}
