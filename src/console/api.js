@@ -1,8 +1,8 @@
 import { forget, session } from './session.js'
 
 /*
- * Calls of the gateway. Every answer is an envelope, whatever its HTTP status: `code` says what it is, so that both
- * styles of `errors.http_status` read the same.
+ * Calls of the gateway. Every answer is an envelope, whatever its HTTP status. Only its `code` is used, so both styles of
+ * `errors.http_status` work.
  */
 
 /**
@@ -15,23 +15,23 @@ import { forget, session } from './session.js'
  * @property {[en: string, zh: string][]} messages
  */
 
-/** Milliseconds that an answer may take. */
-const PATIENCE = 15_000
+/** Milliseconds to wait for an answer. */
+const TIMEOUT = 15_000
 
 /** @type {Settings} */
 export let settings
 
-/** Where the gateway's own routes are, also when a proxy in front puts the gateway below another path. */
+/** The URL of the gateway's own routes. A proxy in front may serve the gateway below another path. */
 let base = new URL('..', document.baseURI)
 
 export async function loadSettings() {
-  const response = await fetch('settings.json', { signal: AbortSignal.timeout(PATIENCE) })
+  const response = await fetch('settings.json', { signal: AbortSignal.timeout(TIMEOUT) })
   if (!response.ok) throw new CallError(response.status, '')
   settings = await response.json()
   base = new URL(`..${settings.api}/`, document.baseURI)
 }
 
-/** What the gateway refused, or `code` 0 for no answer of it at all. */
+/** A refusal of the gateway, or `code` 0 if the gateway did not answer. */
 export class CallError extends Error {
   /**
    * @param {number} code
@@ -45,12 +45,12 @@ export class CallError extends Error {
   }
 }
 
-/** Told when the session of the page turns out to have ended. */
-let ended = () => {}
+/** Called when an answer shows that the session of the page has ended. */
+let notifyEnded = () => {}
 
 /** @param {() => void} listener */
 export function onEnded(listener) {
-  ended = listener
+  notifyEnded = listener
 }
 
 /**
@@ -78,10 +78,10 @@ async function call(path, init) {
   const headers = { ...init.headers, ...(token !== null && { [settings.token_name]: `Bearer ${token}` }) }
   const envelope = await answerOf(new URL(path, base), { ...init, headers, credentials: 'omit', cache: 'no-store' })
   if (envelope.success === true) return envelope.data
-  // An answer to an earlier session says nothing of this one.
+  // An answer to an earlier session does not end the present one.
   if (envelope.code === 401 && token !== null && session.token === token) {
     forget()
-    ended()
+    notifyEnded()
   }
   throw new CallError(Number(envelope.code) || 500, String(envelope.message ?? ''), envelope.data)
 }
@@ -92,7 +92,7 @@ async function call(path, init) {
  */
 async function answerOf(url, init) {
   try {
-    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(PATIENCE) })
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT) })
     return await response.json()
   } catch {
     throw new CallError(0, '')

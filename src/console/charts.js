@@ -12,12 +12,12 @@ const LEFT = 44
 const TOP = 10
 const BOTTOM = 24
 const GAP = 3
-/** What the name of a day takes. */
+/** Width of the label of a day. */
 const LABEL = 48
 
 /**
- * Logins per day of both sides, as bars. It is drawn to the width that there is, so that its texts keep their size; a
- * table says the same to those who do not see it.
+ * Logins per day of both sides, as bars. The chart is drawn for the available width, so that its texts keep their size. A
+ * hidden table has the same data for screen readers.
  *
  * @param {Bars} data
  */
@@ -33,11 +33,11 @@ export function barChart({ days, series }) {
   const today = days.length - 1
   showDay(today)
   const draw = () => {
-    // It has no width once it is off the page.
+    // An element outside of the page has no width.
     if (plot.clientWidth > LEFT) show(plot, drawBars(plot.clientWidth, days, series, showDay, today))
   }
   new ResizeObserver(draw).observe(plot)
-  return h('div', { class: 'chart' }, legend, plot, spoken(days, series))
+  return h('div', { class: 'chart' }, legend, plot, hiddenTable(days, series))
 }
 
 /**
@@ -82,7 +82,7 @@ function drawBars(width, days, series, showDay, today) {
           const height = amount === 0 ? 0 : Math.max(2, y(0) - y(amount))
           return svg('rect', { class: `bar ${name}`, x, y: y(0) - height, width: bar, height, rx: Math.min(2, height) })
         }),
-        // Where they would touch, every other day is named, and today always.
+        // If labels would touch, only every other day has one, and always today.
         (slot > LABEL || (today - at) % 2 === 0) &&
           svg('text', { class: 'tick', x: middle, y: HEIGHT - 6, 'text-anchor': 'middle' }, dayLabel(day)),
       )
@@ -91,7 +91,7 @@ function drawBars(width, days, series, showDay, today) {
 }
 
 /**
- * Round numbers from 0 to at least `most`, four steps at most.
+ * Round numbers from 0 to at least `most`, in at most four steps.
  *
  * @param {number} most
  */
@@ -106,7 +106,7 @@ export function ticksUpTo(most) {
  * @param {string[]} days
  * @param {Bars['series']} series
  */
-const spoken = (days, series) =>
+const hiddenTable = (days, series) =>
   h(
     'table',
     { class: 'unseen' },
@@ -146,7 +146,7 @@ const STROKE = 18
 export function ringChart({ data }) {
   const sum = data.reduce((total, one) => total + one.total, 0)
   const around = 2 * Math.PI * RADIUS
-  let begun = 0
+  let start = 0
   const arcs = data.map(({ category, total }) => {
     const length = sum === 0 ? 0 : (total / sum) * around
     const arc = svg('circle', {
@@ -154,10 +154,10 @@ export function ringChart({ data }) {
       r: RADIUS,
       'stroke-width': STROKE,
       'stroke-dasharray': `${length} ${around - length}`,
-      'stroke-dashoffset': -begun,
+      'stroke-dashoffset': -start,
       transform: 'rotate(-90)',
     })
-    begun += length
+    start += length
     return arc
   })
   return h(

@@ -2,7 +2,7 @@ import { h } from './dom.js'
 import { faultText, t } from './language.js'
 
 /**
- * Opens a dialog; the browser keeps the focus in it, and closes it with Escape.
+ * Opens a dialog. The browser keeps the focus in it and closes it with Escape.
  *
  * @param {{ title: string, wide?: boolean, body: Node[] }} options
  * @returns {HTMLDialogElement}
@@ -30,28 +30,28 @@ export function openDialog({ title, wide = false, body }) {
   return dialog
 }
 
-/** Closes whatever is open: behind it there is another page now. */
+/** Closes every open dialog, because the page behind it has changed. */
 export function closeDialogs() {
   for (const dialog of document.querySelectorAll('dialog')) dialog.close()
 }
 
 /**
- * Asks before something that cannot be taken back, and does it.
+ * Runs an action that cannot be undone, after a confirmation.
  *
  * @param {object} options
  * @param {string} options.title
- * @param {string[]} options.why
- * @param {string} options.action What the button says.
+ * @param {string[]} options.details The paragraphs of the dialog.
+ * @param {string} options.action The label of the button.
  * @param {Node[]} [options.body]
- * @param {() => Promise<void>} options.run The dialog stays open, and says why, when it throws.
+ * @param {() => Promise<void>} options.run If it throws, the dialog stays open and shows the error.
  */
-export function confirm({ title, why, action, body = [], run }) {
+export function confirm({ title, details, action, body = [], run }) {
   const fault = h('p', { class: 'fault', role: 'alert', hidden: true })
   const go = h('button', { type: 'submit', class: 'danger' }, action)
   const form = h(
     'form',
     { onsubmit: attempt },
-    why.map(line => h('p', {}, line)),
+    details.map(line => h('p', {}, line)),
     body,
     fault,
     h('footer', {}, h('button', { type: 'button', onclick: () => dialog.close(), autofocus: true }, t('cancel')), go),

@@ -1,6 +1,5 @@
 /*
- * Elements are made here and nowhere else. What comes from the gateway becomes a text node or an attribute's value,
- * never markup.
+ * Only this file creates elements. Data from the gateway becomes a text node or an attribute value, never markup.
  */
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
@@ -9,7 +8,7 @@
 /**
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
- * @param {Attributes} [attributes] `onclick` and the like are listeners; absent ones are `null`, `undefined` or `false`.
+ * @param {Attributes} [attributes] Functions become event listeners (`onclick`). `null`, `undefined` and `false` are left out.
  * @param {...(Child | Child[])} children
  * @returns {HTMLElementTagNameMap[K]}
  */
@@ -53,8 +52,8 @@ const present = children =>
     .map(child => (child instanceof Node ? child : String(child)))
 
 /**
- * Shows other children in a place. Who had the focus there has it again, if the new children hold the same `data-key`;
- * otherwise a page that refreshes itself could not be used by keyboard.
+ * Replaces the children of an element. The focus returns to the new element with the same `data-key`; without this, a page
+ * that refreshes itself could not be used with the keyboard.
  *
  * @param {Element} place
  * @param {...(Child | Child[])} children
@@ -71,7 +70,7 @@ export function show(place, ...children) {
 let timer = 0
 
 /**
- * Says something once, for a while.
+ * Shows a message for four seconds.
  *
  * @param {string} text
  */
@@ -83,7 +82,7 @@ export function notify(text) {
   timer = window.setTimeout(() => place.classList.remove('shown'), 4000)
 }
 
-/** The mark: two gates, side by side. */
+/** The logo: two gates, side by side. */
 export const mark = () =>
   svg(
     'svg',

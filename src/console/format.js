@@ -5,7 +5,7 @@ import { preferences } from './preferences.js'
 export const count = number => new Intl.NumberFormat(preferences.language).format(number)
 
 /**
- * The same where there is little room: a million is 1M.
+ * A number in compact form, for narrow places: a million is 1M.
  *
  * @param {number} number
  */
@@ -17,9 +17,9 @@ const HOUR = 3600
 const DAY = 86_400
 
 /**
- * A time to come, in two units at most.
+ * A remaining time, in at most two units.
  *
- * @param {number} seconds Negative for no end.
+ * @param {number} seconds Negative: no limit.
  */
 export function duration(seconds) {
   if (seconds < 0) return t('endless')
@@ -43,7 +43,7 @@ const rest = (unit, amount) => (amount < 1 ? '' : t(unit, { n: Math.floor(amount
  */
 const joined = (first, second) => (second === '' ? first : `${first} ${second}`)
 
-/** The time of the reader's own clock. */
+/** The time of the browser's clock. */
 export const now = () => new Intl.DateTimeFormat(preferences.language, { timeStyle: 'medium' }).format(new Date())
 
 /**
@@ -58,7 +58,7 @@ export function dayLabel(day) {
 }
 
 /**
- * Ten characters of each end: enough to tell tokens apart, and to compare them with a log.
+ * The first and the last ten characters: enough to distinguish tokens and to find them in a log.
  *
  * @param {string} token
  */

@@ -15,8 +15,8 @@ export function t(name, values = {}) {
 }
 
 /**
- * What to say about a call that was not answered with a success: the gateway's own words, in the language of the page
- * where the gateway speaks the other one.
+ * The text for a failed call: the gateway's own message, translated into the language of the page if the gateway uses the
+ * other one.
  *
  * @param {unknown} fault
  */
@@ -33,15 +33,15 @@ function translated(message) {
     for (const pattern of pair) {
       const values = matched(pattern, message)
       if (values === null) continue
-      const wanted = pair[preferences.language === 'en' ? 0 : 1]
-      return wanted.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
+      const translation = pair[preferences.language === 'en' ? 0 : 1]
+      return translation.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
     }
   }
   return message
 }
 
 /**
- * The values that make a pattern with `{name}` in it this text; `null` when none do.
+ * The values that turn a pattern with `{name}` placeholders into this text, or `null` if it does not match.
  *
  * @param {string} pattern
  * @param {string} text

@@ -6,7 +6,7 @@ import { faultText, t } from './language.js'
 import { createOverview } from './overview.js'
 import { chooseLanguage, chooseTheme, preferences, THEMES } from './preferences.js'
 import { refreshRegularly } from './refresh.js'
-import { forget, MAY, may, session } from './session.js'
+import { can, forget, PERMISSIONS, session } from './session.js'
 import { showSignIn } from './sign-in.js'
 import { createUsers } from './users.js'
 
@@ -17,32 +17,34 @@ const SIDES = { BUSINESS: 'sys/session', CONSUMER: 'client/session' }
 
 /** @typedef {keyof typeof SIDES} SideName */
 
-/** Draws what is on the page again; another language or other colours need it. */
+/** Draws the present page again, after a change of language or theme. */
 let redraw = () => {}
-/** Ends what the page of before still does. */
-let leave = () => {}
+/** Stops the timers of the present page. */
+let leavePage = () => {}
 
-function turnTo(/** @type {() => void} */ page) {
-  leave()
-  leave = () => {}
+function openPage(/** @type {() => void} */ page) {
+  leavePage()
+  leavePage = () => {}
   closeDialogs()
   redraw = page
   page()
 }
 
-/** @param {import('./language.js').TextName | null} why */
-const signIn = why =>
-  turnTo(() => showSignIn(app, { why: why === null ? null : t(why), chrome: choices(), done: () => void enter() }))
+/** @param {import('./language.js').TextName | null} reason */
+const signIn = reason =>
+  openPage(() =>
+    showSignIn(app, { reason: reason === null ? null : t(reason), choices: choices(), done: () => void enter() }),
+  )
 
-/** Asks whose session it is, and shows them what they may see. */
+/** Requests the own session, and shows the pages that it has permission for. */
 async function enter() {
   show(app, h('p', { class: 'whole-page quiet' }, t('loading')))
   try {
     session.owner = await get('sys/session/current')
-    turnTo(may('see') ? openSessions() : showNotPermitted)
+    openPage(can('list') ? openSessions() : showNotPermitted)
   } catch (problem) {
     // An ended session has already led to the sign-in.
-    if (session.token !== null) turnTo(() => showFault(faultText(problem), enter))
+    if (session.token !== null) openPage(() => showFault(faultText(problem), enter))
   }
 }
 
@@ -51,7 +53,7 @@ async function signOut() {
   const ending = settings.logout
     ? post('b/logout')
     : post(`${SIDES.BUSINESS}/exit-token`, { user_id: owner?.user_id, token })
-  // Whether or not the gateway hears of it, this page forgets the token.
+  // The page deletes the token even if the request fails.
   await ending.catch(() => {})
   forget()
   signIn('signed_out')
@@ -75,11 +77,11 @@ function showFault(text, again) {
 }
 
 function showNotPermitted() {
-  const why = h('p', { class: 'quiet' }, t('not_permitted_why', { permission: MAY.see }))
-  show(app, topBar([]), h('main', { class: 'whole-page' }, h('p', {}, t('not_permitted')), why))
+  const detail = h('p', { class: 'quiet' }, t('not_permitted_detail', { permission: PERMISSIONS.list }))
+  show(app, topBar([]), h('main', { class: 'whole-page' }, h('p', {}, t('not_permitted')), detail))
 }
 
-/** The page of sessions: made once, and drawn as often as needed. */
+/** The page of sessions: created once, drawn as often as needed. */
 function openSessions() {
   /** @type {SideName} */
   let side = location.hash === '#consumer' ? 'CONSUMER' : 'BUSINESS'
@@ -89,13 +91,13 @@ function openSessions() {
   const numbers = h('div', {})
   const people = h('div', {})
   const overview = createOverview(numbers)
-  const users = createUsers(people, { changed: () => void look() })
-  const refresh = refreshRegularly(look)
-  users.turnToSide(SIDES[side])
+  const users = createUsers(people, { changed: () => void load() })
+  const refresh = refreshRegularly(load)
+  users.showSide(SIDES[side])
 
-  async function look() {
+  async function load() {
     try {
-      await Promise.all([overview.look(SIDES[side]), users.look()])
+      await Promise.all([overview.load(SIDES[side]), users.load()])
       updated = now()
       show(trouble)
     } catch (problem) {
@@ -104,7 +106,7 @@ function openSessions() {
           trouble,
           faultText(problem),
           ' ',
-          h('button', { type: 'button', class: 'small', 'data-key': 'retry', onclick: look }, t('retry')),
+          h('button', { type: 'button', class: 'small', 'data-key': 'retry', onclick: load }, t('retry')),
         )
     }
     drawTop()
@@ -147,22 +149,22 @@ function openSessions() {
         class: name,
         'aria-pressed': String(name === side),
         'data-key': name,
-        onclick: () => turnToSide(name),
+        onclick: () => showSide(name),
         title: t(`${name}_long`),
       },
       t(name),
     )
 
-  function turnToSide(/** @type {SideName} */ name) {
+  function showSide(/** @type {SideName} */ name) {
     side = name
     history.replaceState(null, '', name === 'CONSUMER' ? '#consumer' : ' ')
-    users.turnToSide(SIDES[side])
-    void look()
+    users.showSide(SIDES[side])
+    void load()
   }
 
-  void look()
+  void load()
   return () => {
-    leave = refresh.stop
+    leavePage = refresh.stop
     drawTop()
     overview.draw()
     users.draw()
@@ -188,7 +190,7 @@ function topBar(middle) {
   )
 }
 
-/** The choices of the reader: language and colours. */
+/** The choices of the user: language and theme. */
 function choices() {
   const other = preferences.language === 'en' ? 'zh' : 'en'
   const language = h(
@@ -231,7 +233,7 @@ async function start() {
     if (session.token === null) signIn(null)
     else await enter()
   } catch (problem) {
-    turnTo(() => showFault(faultText(problem), start))
+    openPage(() => showFault(faultText(problem), start))
   }
 }
 

@@ -17,15 +17,15 @@ import { t } from './language.js'
 export function createOverview(place) {
   /** @type {{ analysis: Analysis, chart: any } | null} */
   let shown = null
-  let asked = ''
+  let requested = ''
 
   return {
     /** @param {string} base The side's endpoints. */
-    async look(base) {
-      asked = base
+    async load(base) {
+      requested = base
       const [analysis, chart] = await Promise.all([get(`${base}/analysis`), get(`${base}/chart-data`)])
-      // The other side was asked for meanwhile.
-      if (asked !== base) return
+      // Meanwhile the other side was requested.
+      if (requested !== base) return
       const isSame = JSON.stringify(shown) === JSON.stringify({ analysis, chart })
       shown = { analysis, chart }
       if (!isSame) this.draw()

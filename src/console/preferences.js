@@ -1,6 +1,6 @@
 /*
- * What the reader of the page chose, remembered by the browser: the language and the colours. Where the browser keeps
- * nothing (a private window, blocked storage), a choice lasts as long as the page.
+ * The user's choice of language and theme, stored by the browser. If the browser stores nothing (a private window, blocked
+ * storage), a choice lasts until the page is closed.
  */
 
 /** @param {string} name */
@@ -20,7 +20,7 @@ function remember(name, value) {
   try {
     localStorage.setItem(`dualgate.${name}`, value)
   } catch {
-    // It lasts as long as the page.
+    // The choice lasts until the page is closed.
   }
 }
 

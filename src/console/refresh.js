@@ -1,39 +1,39 @@
 /*
- * Looks again every few seconds while somebody can see the page. Hidden, it asks nothing, and looks at once when it is
- * seen again.
+ * Loads the data again every few seconds while the page is visible. A hidden page sends no requests, and loads at once when
+ * it becomes visible again.
  */
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two loads. */
 const INTERVAL = 10_000
 
 /**
- * @param {() => Promise<void>} look
+ * @param {() => Promise<void>} load
  * @returns {{ readonly isPaused: boolean, pause(paused: boolean): void, stop(): void }}
  */
-export function refreshRegularly(look) {
+export function refreshRegularly(load) {
   let isPaused = false
-  let isLooking = false
+  let isLoading = false
   let timer = 0
 
-  async function again() {
+  async function run() {
     clearTimeout(timer)
-    if (isPaused || document.hidden || isLooking) return
-    isLooking = true
+    if (isPaused || document.hidden || isLoading) return
+    isLoading = true
     try {
-      await look()
+      await load()
     } finally {
-      isLooking = false
+      isLoading = false
       schedule()
     }
   }
 
   function schedule() {
     clearTimeout(timer)
-    if (!isPaused && !document.hidden && !isStopped) timer = window.setTimeout(again, INTERVAL)
+    if (!isPaused && !document.hidden && !isStopped) timer = window.setTimeout(run, INTERVAL)
   }
 
   let isStopped = false
-  document.addEventListener('visibilitychange', again)
+  document.addEventListener('visibilitychange', run)
   schedule()
   return {
     get isPaused() {
@@ -42,12 +42,12 @@ export function refreshRegularly(look) {
     pause(paused) {
       isPaused = paused
       if (paused) clearTimeout(timer)
-      else void again()
+      else void run()
     },
     stop() {
       isStopped = true
       clearTimeout(timer)
-      document.removeEventListener('visibilitychange', again)
+      document.removeEventListener('visibilitychange', run)
     },
   }
 }

@@ -1,7 +1,7 @@
 /*
- * The token of the administrator. It is kept in the tab's session storage: a reload keeps it, and closing the tab forgets
- * it, while no other tab ever sees it. Local storage would hand it to every page that is served under the same address,
- * and to the next user of the machine.
+ * The token of the administrator, in the session storage of the tab. It survives a reload and is deleted when the tab is
+ * closed. No other tab can read it. Local storage would expose it to every page of the same origin, and to the next user
+ * of the machine.
  */
 
 const KEY = 'dualgate.token'
@@ -25,7 +25,7 @@ export function begin(token) {
   try {
     sessionStorage.setItem(KEY, token)
   } catch {
-    // Without a storage the session lasts until the next reload.
+    // Without storage the session lasts until the next reload.
   }
 }
 
@@ -35,29 +35,29 @@ export function forget() {
   try {
     sessionStorage.removeItem(KEY)
   } catch {
-    // Nothing was kept.
+    // Nothing was stored.
   }
 }
 
-export const MAY = {
-  see: 'sys:session:page',
+export const PERMISSIONS = {
+  list: 'sys:session:page',
   end: 'sys:session:exit',
-  bar: 'sys:session:disable',
+  disable: 'sys:session:disable',
 }
 
 /**
- * Whether a user of a side is the one who looks.
+ * Whether a user of a side is the administrator of this page.
  *
  * @param {string} base The side's endpoints.
  * @param {string} userId
  */
 export const isOwner = (base, userId) => base.startsWith('sys/') && userId === session.owner?.user_id
 
-/** @param {keyof typeof MAY} what */
-export const may = what => session.owner?.permissions.includes(MAY[what]) ?? false
+/** @param {keyof typeof PERMISSIONS} what */
+export const can = what => session.owner?.permissions.includes(PERMISSIONS[what]) ?? false
 
 /**
- * Whether a listed token, or a handle of one, is the one of this page. A handle is the token's `jti`.
+ * Whether a listed token or handle belongs to the session of this page. A handle is the token's `jti`.
  *
  * @param {string} listed
  */

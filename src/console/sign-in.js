@@ -4,13 +4,13 @@ import { faultText, t } from './language.js'
 import { begin } from './session.js'
 
 /**
- * The form with which an administrator signs in.
+ * Shows the sign-in form.
  *
  * @param {Element} place
- * @param {{ why: string | null, chrome: Node, done: () => void }} options `why` says why one has to sign in again;
- *   `chrome` are the choices of language and colours.
+ * @param {{ reason: string | null, choices: Node, done: () => void }} options `reason` tells the user why a new
+ *   sign-in is necessary; `choices` are language and theme.
  */
-export function showSignIn(place, { why, chrome, done }) {
+export function showSignIn(place, { reason, choices, done }) {
   let captchaId = ''
   let drawings = 0
   const picture = h('img', { alt: '', width: 150, height: 57, hidden: true })
@@ -33,7 +33,7 @@ export function showSignIn(place, { why, chrome, done }) {
     spellcheck: 'false',
     maxlength: 8,
   })
-  const fault = h('p', { class: 'fault', role: 'alert', hidden: why === null }, why)
+  const fault = h('p', { class: 'fault', role: 'alert', hidden: reason === null }, reason)
   const submit = h('button', { type: 'submit', class: 'primary' }, t('sign_in'))
   const form = h(
     'form',
@@ -45,7 +45,7 @@ export function showSignIn(place, { why, chrome, done }) {
     h('div', { class: 'captcha-row' }, labelled('captcha', captcha), reload),
     submit,
   )
-  show(place, h('main', { class: 'sign-in-page' }, form, h('div', { class: 'sign-in-chrome' }, chrome)))
+  show(place, h('main', { class: 'sign-in-page' }, form, h('div', { class: 'sign-in-choices' }, choices)))
   username.focus()
   void draw()
 
@@ -55,13 +55,13 @@ export function showSignIn(place, { why, chrome, done }) {
     const drawing = ++drawings
     try {
       const { captcha_id, captcha_base64 } = await get('public/b/captcha')
-      // Another one was asked for meanwhile.
+      // Meanwhile another picture was requested.
       if (drawing !== drawings) return
       captchaId = captcha_id
       picture.src = captcha_base64
       picture.hidden = false
     } catch (problem) {
-      say(faultText(problem))
+      showError(faultText(problem))
     }
   }
 
@@ -82,7 +82,7 @@ export function showSignIn(place, { why, chrome, done }) {
       begin(token)
       done()
     } catch (problem) {
-      say(faultText(problem))
+      showError(faultText(problem))
       captcha.value = ''
       captcha.focus()
       void draw()
@@ -93,14 +93,14 @@ export function showSignIn(place, { why, chrome, done }) {
   }
 
   /** @param {string} text */
-  function say(text) {
+  function showError(text) {
     fault.textContent = text
     fault.hidden = false
   }
 }
 
 /**
- * The password as the gateway takes it: SM2, cipher mode C1C3C2.
+ * Encrypts a password as the gateway expects it: SM2, cipher mode C1C3C2.
  *
  * @param {string} plain
  * @returns {Promise<string>}

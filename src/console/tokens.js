@@ -1,10 +1,10 @@
 import { get, post } from './api.js'
-import { askToBar, barState } from './bars.js'
 import { confirm, openDialog } from './dialogs.js'
+import { confirmDisable, disableState } from './disable.js'
 import { h, notify, show } from './dom.js'
 import { duration, shortened } from './format.js'
 import { faultText, t } from './language.js'
-import { isOwner, isOwnToken, may } from './session.js'
+import { can, isOwner, isOwnToken } from './session.js'
 
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
@@ -12,14 +12,14 @@ import { isOwner, isOwnToken, may } from './session.js'
  */
 
 /**
- * Asks before every session of a user ends, and ends them.
+ * Ends every session of a user, after a confirmation.
  *
  * @param {{ base: string, userId: string, name: string, done: () => void }} options
  */
-export function askToEndAll({ base, userId, name, done }) {
+export function confirmEndAll({ base, userId, name, done }) {
   confirm({
     title: t('end_all_title', { user: name }),
-    why: [t('end_all_why'), ...(isOwner(base, userId) ? [t('end_own_why')] : [])],
+    details: [t('end_all_detail'), ...(isOwner(base, userId) ? [t('end_own_detail')] : [])],
     action: t('end_all'),
     async run() {
       await post(`${base}/exit`, { user_id: userId })
@@ -30,24 +30,24 @@ export function askToEndAll({ base, userId, name, done }) {
 }
 
 /**
- * The sessions of one user, each with its end.
+ * Shows the sessions of one user, each with a button to end it.
  *
- * @param {{ base: string, userId: string, name: string, done: () => void }} options `done` is told after a change.
+ * @param {{ base: string, userId: string, name: string, done: () => void }} options `done` is called after a change.
  */
 export function openTokens({ base, userId, name, done }) {
   const list = h('div', { class: 'token-list' }, h('p', { class: 'quiet' }, t('loading')))
   const state = h('div', {})
   const changed = () => {
-    void look()
+    void load()
     done()
   }
   const user = { base, userId, name, done: changed }
   const actions = h(
     'footer',
     {},
-    may('bar') && h('button', { type: 'button', onclick: () => askToBar(user) }, `${t('bar')}…`),
-    may('end') &&
-      h('button', { type: 'button', class: 'danger', onclick: () => askToEndAll(user) }, `${t('end_all')}…`),
+    can('disable') && h('button', { type: 'button', onclick: () => confirmDisable(user) }, `${t('disable')}…`),
+    can('end') &&
+      h('button', { type: 'button', class: 'danger', onclick: () => confirmEndAll(user) }, `${t('end_all')}…`),
   )
   const id = h('p', { class: 'quiet' }, h('code', {}, userId))
   openDialog({
@@ -55,14 +55,14 @@ export function openTokens({ base, userId, name, done }) {
     wide: true,
     body: [id, state, list, ...(actions.hasChildNodes() ? [actions] : [])],
   })
-  void look()
+  void load()
 
-  async function look() {
+  async function load() {
     try {
       /** @type {Token[]} */
       const tokens = await get(`${base}/tokens`, { user_id: userId })
       show(list, tokens.length === 0 ? h('p', { class: 'quiet' }, t('none_left')) : table(tokens))
-      if (may('bar')) show(state, await barState({ base, userId, name }))
+      if (can('disable')) show(state, await disableState({ base, userId, name }))
     } catch (problem) {
       show(list, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
     }
@@ -83,7 +83,7 @@ export function openTokens({ base, userId, name, done }) {
           h('th', { scope: 'col' }, t('signed_in')),
           h('th', { scope: 'col' }, t('ends_in')),
           h('th', { scope: 'col' }, t('device')),
-          may('end') && h('th', { scope: 'col', class: 'actions' }, h('span', { class: 'unseen' }, t('actions'))),
+          can('end') && h('th', { scope: 'col', class: 'actions' }, h('span', { class: 'unseen' }, t('actions'))),
         ),
       ),
       h('tbody', {}, tokens.map(row)),
@@ -104,13 +104,13 @@ export function openTokens({ base, userId, name, done }) {
       h('td', { 'data-label': t('signed_in'), class: 'number' }, created_at),
       h('td', { 'data-label': t('ends_in'), class: 'number' }, duration(timeout_seconds)),
       h('td', { 'data-label': t('device') }, device === '' ? '–' : device),
-      may('end') &&
+      can('end') &&
         h(
           'td',
           { class: 'actions' },
           h(
             'button',
-            { type: 'button', class: 'small danger', 'data-key': token, onclick: () => askToEnd(token) },
+            { type: 'button', class: 'small danger', 'data-key': token, onclick: () => confirmEnd(token) },
             t('end'),
           ),
         ),
@@ -118,10 +118,10 @@ export function openTokens({ base, userId, name, done }) {
   }
 
   /** @param {string} token */
-  function askToEnd(token) {
+  function confirmEnd(token) {
     confirm({
       title: t('end_one_title'),
-      why: [t('end_one_why', { user: name }), ...(isOwnToken(token) ? [t('end_own_why')] : [])],
+      details: [t('end_one_detail', { user: name }), ...(isOwnToken(token) ? [t('end_own_detail')] : [])],
       action: t('end'),
       async run() {
         await post(`${base}/exit-token`, { user_id: userId, token })

@@ -1,19 +1,19 @@
-import { askToBar } from './bars.js'
+import { confirmDisable } from './disable.js'
 import { h } from './dom.js'
 import { count, duration } from './format.js'
 import { t } from './language.js'
-import { isOwner, may } from './session.js'
-import { askToEndAll, openTokens } from './tokens.js'
+import { can, isOwner } from './session.js'
+import { confirmEndAll, openTokens } from './tokens.js'
 
 /**
  * @typedef {{ user_id: string, username: string | null, nickname: string | null, status: string | null,
  *   last_login_ip: string | null, last_login_time: string, session_create_time: string,
  *   session_timeout_seconds: number, token_count: number }} User
- * @typedef {{ base: string, changed: () => void }} Side The side's endpoints, and who is told of a change.
+ * @typedef {{ base: string, changed: () => void }} Side The endpoints of the side; `changed` is called after a change.
  */
 
 /**
- * Online users, each with what may be done about them.
+ * The table of online users, with the permitted actions.
  *
  * @param {User[]} users
  * @param {Side} side
@@ -71,8 +71,8 @@ function row(user, { base, changed }) {
       'td',
       { class: 'actions' },
       action(user, 'sessions', t('show_sessions'), open),
-      may('bar') && action(user, 'bar', `${t('bar')}…`, () => askToBar(subject)),
-      may('end') && action(user, 'end', `${t('end_all')}…`, () => askToEndAll(subject), 'small danger'),
+      can('disable') && action(user, 'disable', `${t('disable')}…`, () => confirmDisable(subject)),
+      can('end') && action(user, 'end', `${t('end_all')}…`, () => confirmEndAll(subject), 'small danger'),
     ),
   )
 }
@@ -90,7 +90,7 @@ function who(user, base, open) {
     { class: 'who' },
     h('button', { type: 'button', class: 'link', 'data-key': `user ${userId}`, onclick: open }, name),
     isOwner(base, userId) && h('span', { class: 'tag own' }, t('you')),
-    status !== null && status !== 'ACTIVE' && h('span', { class: 'tag barred' }, status),
+    status !== null && status !== 'ACTIVE' && h('span', { class: 'tag disabled' }, status),
     h('span', { class: 'quiet' }, username !== null && username !== name && `${username} · `, h('code', {}, userId)),
   )
 }

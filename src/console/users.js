@@ -1,22 +1,23 @@
 import { get, settings } from './api.js'
-import { openBars } from './bars.js'
+import { openLoginIdCheck } from './disable.js'
 import { h, show } from './dom.js'
 import { count } from './format.js'
 import { t } from './language.js'
-import { may } from './session.js'
+import { can } from './session.js'
 import { userTable } from './user-table.js'
 
 /** @typedef {{ records: import('./user-table.js').User[], total: number, page: number, size: number, pages: number }} Page */
 
 const SIZES = [10, 20, 50, 100]
-/** Milliseconds without a key before a search is made. */
+/** Milliseconds after the last key press before the search starts. */
 const TYPING = 250
 
 /**
  * The list of online users of one side, with search and pages.
  *
  * @param {Element} place
- * @param {{ changed: () => void }} options `changed` is told when something was done to a user, or asked for.
+ * @param {{ changed: () => void }} options `changed` is called after an action on a user, and
+ *   when other users have to be loaded.
  */
 export function createUsers(place, { changed }) {
   let base = ''
@@ -59,7 +60,7 @@ export function createUsers(place, { changed }) {
   }
 
   /** @param {number} number */
-  function turnTo(number) {
+  function showPage(number) {
     current = number
     changed()
   }
@@ -67,7 +68,7 @@ export function createUsers(place, { changed }) {
   /** @param {number} number */
   function showRows(number) {
     size = number
-    turnTo(1)
+    showPage(1)
   }
 
   function frame() {
@@ -84,11 +85,16 @@ export function createUsers(place, { changed }) {
           h('h2', {}, t('users')),
           found,
           h('form', { role: 'search', onsubmit: submitted }, search),
-          may('bar') &&
+          can('disable') &&
             h(
               'button',
-              { type: 'button', class: 'small', 'data-key': 'bars', onclick: () => openBars({ base, done: changed }) },
-              `${t('bars')}…`,
+              {
+                type: 'button',
+                class: 'small',
+                'data-key': 'check-id',
+                onclick: () => openLoginIdCheck({ base, done: changed }),
+              },
+              `${t('check_id')}…`,
             ),
         ),
         list,
@@ -116,17 +122,21 @@ export function createUsers(place, { changed }) {
 
   function nothing() {
     if (keyword === '')
-      return h('div', { class: 'empty' }, h('p', {}, t('nobody')), h('p', { class: 'quiet' }, t('nobody_why')))
+      return h('div', { class: 'empty' }, h('p', {}, t('no_users')), h('p', { class: 'quiet' }, t('no_users_detail')))
     return h(
       'div',
       { class: 'empty' },
       h('p', {}, t('no_match', { keyword })),
-      h('p', { class: 'quiet' }, t('no_match_why')),
-      may('bar') &&
+      h('p', { class: 'quiet' }, t('no_match_detail')),
+      can('disable') &&
         h(
           'button',
-          { type: 'button', 'data-key': 'check', onclick: () => openBars({ base, userId: keyword, done: changed }) },
-          `${t('bars')}…`,
+          {
+            type: 'button',
+            'data-key': 'check',
+            onclick: () => openLoginIdCheck({ base, userId: keyword, done: changed }),
+          },
+          `${t('check_id')}…`,
         ),
     )
   }
@@ -148,7 +158,7 @@ export function createUsers(place, { changed }) {
           'data-key': way,
           'aria-label': t(way),
           disabled: to < 1 || to > last,
-          onclick: () => turnTo(to),
+          onclick: () => showPage(to),
         },
         sign,
       )
@@ -165,20 +175,20 @@ export function createUsers(place, { changed }) {
   return {
     draw,
     /** @param {string} side The endpoints of another side. */
-    turnToSide(side) {
+    showSide(side) {
       base = side
       current = 1
       page = null
       draw()
     },
-    async look() {
-      const asked = JSON.stringify([base, keyword, current, size])
+    async load() {
+      const requested = JSON.stringify([base, keyword, current, size])
       /** @type {Page} */
       const answer = await get(`${base}/page`, { current, size, keyword })
-      // Something else was asked for meanwhile.
-      if (asked !== JSON.stringify([base, keyword, current, size])) return
+      // Meanwhile something else was requested.
+      if (requested !== JSON.stringify([base, keyword, current, size])) return
       page = answer
-      if (page.records.length === 0 && page.pages > 0 && current > page.pages) return turnTo(page.pages)
+      if (page.records.length === 0 && page.pages > 0 && current > page.pages) return showPage(page.pages)
       fill()
     },
   }

@@ -16,11 +16,11 @@ export const DOCUMENT_FILES = [
 /** The files of the administration page, below `/console/`. */
 export const CONSOLE_FILES = [
   'api.js',
-  'bars.js',
   'charts.css',
   'charts.js',
   'dialogs.css',
   'dialogs.js',
+  'disable.js',
   'dom.js',
   'format.js',
   'language.js',

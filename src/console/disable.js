@@ -1,0 +1,130 @@
+import { get, post } from './api.js'
+import { confirm, openDialog } from './dialogs.js'
+import { h, notify, show } from './dom.js'
+import { duration } from './format.js'
+import { faultText, t } from './language.js'
+import { can, isOwner } from './session.js'
+
+/** The selectable durations in seconds: ten minutes, an hour, a day, a week, thirty days. */
+const TIMES = [600, 3600, 86_400, 604_800, 2_592_000]
+
+/**
+ * Disables a user for a chosen time, after a confirmation.
+ *
+ * @param {{ base: string, userId: string, name: string, done: () => void }} options
+ */
+export function confirmDisable({ base, userId, name, done }) {
+  const time = h(
+    'select',
+    { id: 'disable-time' },
+    TIMES.map(seconds => h('option', { value: seconds }, duration(seconds))),
+  )
+  time.value = '3600'
+  const alsoEnd = h('input', { type: 'checkbox', id: 'disable-end', checked: true })
+  confirm({
+    title: t('disable_title', { user: name }),
+    details: [t('disable_detail'), ...(isOwner(base, userId) ? [t('disable_own_detail')] : [])],
+    action: t('disable'),
+    body: [
+      h('div', { class: 'field' }, h('label', { for: 'disable-time' }, t('disable_for')), time),
+      ...(can('end') ? [h('label', { class: 'choice' }, alsoEnd, t('disable_and_end'))] : []),
+    ],
+    async run() {
+      const seconds = Number(time.value)
+      await post(`${base}/disable`, { user_id: userId, seconds })
+      if (can('end') && alsoEnd.checked) await post(`${base}/exit`, { user_id: userId })
+      notify(t('disabled_done', { user: name, time: duration(seconds) }))
+      done()
+    },
+  })
+}
+
+/**
+ * Shows whether a user is disabled, with a button to enable the user again.
+ *
+ * @param {{ base: string, userId: string, name: string, done?: () => void }} options
+ */
+export async function disableState({ base, userId, name, done = () => {} }) {
+  const place = h('p', { class: 'disable-state' })
+  await load()
+  return place
+
+  async function load() {
+    const { is_disable, disable_time } = await get(`${base}/disabled`, { user_id: userId })
+    show(
+      place,
+      h(
+        'span',
+        { class: is_disable ? 'tag disabled' : 'tag' },
+        is_disable ? t('disabled', { time: duration(disable_time) }) : t('not_disabled'),
+      ),
+      is_disable && h('button', { type: 'button', class: 'small', 'data-key': 'enable', onclick: enable }, t('enable')),
+    )
+  }
+
+  async function enable() {
+    try {
+      await post(`${base}/untie-disable`, { user_id: userId })
+      notify(t('enabled_done', { user: name }))
+      await load()
+      done()
+    } catch (problem) {
+      notify(faultText(problem))
+    }
+  }
+}
+
+/**
+ * Shows whether a login id is disabled, online or not.
+ *
+ * @param {{ base: string, userId?: string, done: () => void }} options
+ */
+export function openLoginIdCheck({ base, userId = '', done }) {
+  const input = h('input', {
+    id: 'login-id',
+    required: true,
+    maxlength: 128,
+    autocomplete: 'off',
+    spellcheck: 'false',
+    autofocus: true,
+  })
+  input.value = userId
+  const answer = h('div', { class: 'login-id-state', 'aria-live': 'polite' })
+  const form = h(
+    'form',
+    { class: 'inline', onsubmit: check },
+    h('div', { class: 'field' }, h('label', { for: 'login-id' }, t('login_id')), input),
+    h('button', { type: 'submit', class: 'primary' }, t('check')),
+  )
+  openDialog({ title: t('check_id'), body: [h('p', {}, t('check_id_detail')), form, answer] })
+  if (userId !== '') form.requestSubmit()
+
+  /** @param {SubmitEvent} event */
+  async function check(event) {
+    event.preventDefault()
+    await load(input.value.trim())
+  }
+
+  /** @param {string} id */
+  async function load(id) {
+    try {
+      const reload = () => {
+        void load(id)
+        done()
+      }
+      const state = await disableState({ base, userId: id, name: id, done })
+      const disable = h(
+        'button',
+        {
+          type: 'button',
+          class: 'small danger',
+          onclick: () => confirmDisable({ base, userId: id, name: id, done: reload }),
+        },
+        `${t('disable')}…`,
+      )
+      show(answer, h('p', {}, h('code', {}, id)), state, disable)
+    } catch (problem) {
+      show(answer, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
+    }
+  }
+}
