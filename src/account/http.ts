@@ -1,9 +1,9 @@
-import { createHmac } from 'node:crypto'
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { HttpAccountsSettings } from '../config/schema/accounts.ts'
 import { Refusal, Unavailable } from '../refusal.ts'
 import { isPlainObject } from '../session.ts'
+import { SIGNATURE_HEADER, sign } from '../signature.ts'
 import { createTurns } from '../turns.ts'
 import { readAccount, readRights } from './answer.ts'
 import type { HashSource } from './hash-accounts.ts'
@@ -14,16 +14,11 @@ const MAX_ANSWER_BYTES = 2_097_152
 const CONNECTIONS = 8
 const WAITING = 64
 
-/** The header that proves a question to be ours. */
-export const SIGNATURE_HEADER = 'x-dualgate-signature'
-
 /**
  * Accounts that a backend answers (design: B-side login). It is posted `{"username":"…"}` as JSON and answers 200 with
  * `id`, `username`, `password` (the bcrypt hash), `status` and whatever else goes into the session, or 404 for a name
  * that nobody has. For the rights of a user it is posted `{"id":"…"}`. Everything else is a failure of the source, a redirect too.
- *
- * The question is signed as `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.<body>`; a backend refuses a `t` that is
- * minutes off, and compares in constant time.
+ * The body is signed (`signature.ts`).
  */
 export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSettings, clock: Clock): HashSource {
   const agent = new Agent({
@@ -35,18 +30,14 @@ export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSetting
   })
   const inTurn = createTurns(CONNECTIONS, WAITING)
 
-  function sign(body: string): string {
-    const seconds = Math.floor(clock.now() / 1000)
-    return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`
-  }
-
   /** The time runs from the call on: for waiting, connecting and answering together. */
   async function ask(asked: { username: string } | { id: string }): Promise<Record<string, unknown> | null> {
     const signal = AbortSignal.timeout(timeout)
     return inTurn(async () => {
       signal.throwIfAborted()
       const body = JSON.stringify(asked)
-      const headers = { 'content-type': 'application/json', accept: 'application/json', [SIGNATURE_HEADER]: sign(body) }
+      const signature = sign(body, [secret], clock.now())
+      const headers = { 'content-type': 'application/json', accept: 'application/json', [SIGNATURE_HEADER]: signature }
       return readAnswer(await request(url, { method: 'POST', headers, body, dispatcher: agent, signal }))
     })
   }

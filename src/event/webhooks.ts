@@ -1,17 +1,16 @@
-import { createHmac, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
 import type { WebhookSettings } from '../config/schema/events.ts'
 import type { Logger } from '../log.ts'
+import { SIGNATURE_HEADER, sign } from '../signature.ts'
 import type { Publish, SessionEvent } from './event.ts'
 
 /** Events that wait for one receiver; beyond it the oldest are given up, and the log says how many. */
 const MAX_WAITING = 10_000
 /** Pauses between attempts, in milliseconds; the last is repeated until `give_up_after`. */
 const BACK_OFF = [500, 1000, 2000, 5000, 15_000, 30_000, 60_000]
-
-export const WEBHOOK_SIGNATURE = 'x-dualgate-signature'
 
 export interface Webhooks {
   publish: Publish
@@ -28,9 +27,9 @@ interface Delivery {
 }
 
 /**
- * Tells every receiver of every event, in order, at least once while this process lives: an event is posted until it
- * is answered with a 2xx, so one whose answer was lost arrives again under the same `id`. Signed as
- * `t=<unix seconds>,v1=<hex HMAC-SHA256>` over `<t>.<body>`.
+ * Sends every event to every receiver, in order, at least once while this process lives: an event is posted until it
+ * is answered with a 2xx, so one whose answer was lost arrives again under the same `id`. The body is signed
+ * (`signature.ts`).
  */
 export async function createWebhooks(
   receivers: readonly WebhookSettings[],
@@ -118,9 +117,8 @@ class Line {
 
   async #send({ id, body }: Delivery): Promise<boolean> {
     const { url, secret } = this.#receiver
-    const seconds = Math.floor(this.#clock.now() / 1000)
-    const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')
-    const headers = { 'content-type': 'application/json', [WEBHOOK_SIGNATURE]: `t=${seconds},v1=${signature}` }
+    const signature = sign(body, [secret], this.#clock.now())
+    const headers = { 'content-type': 'application/json', [SIGNATURE_HEADER]: signature }
     try {
       const options = { method: 'POST' as const, headers, body, dispatcher: this.#agent, signal: this.#closing.signal }
       const answer = await this.#request(url, options)
