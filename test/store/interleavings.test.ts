@@ -1,7 +1,9 @@
+import '../support/plain-promises.ts'
+
 import fc from 'fast-check'
 import t from 'tap'
 import { LOGIN_TYPES } from '../../src/session.ts'
-
+import { createAges } from '../../src/store/age.ts'
 import { RedisSessions } from '../../src/store/redis/sessions.ts'
 import { type Act, printAct } from './interleavings/acts.ts'
 import { explore, walk } from './interleavings/explorer.ts'
@@ -27,7 +29,8 @@ const list: Act = { verb: 'list', ...mine }
 const untie: Act = { verb: 'untie', ...mine }
 const disable: Act = { verb: 'disable', ...mine, lifetime: LONG }
 
-const right: Build = (redis, keys, clock) => new RedisSessions(redis, keys, clock)
+const AGES = createAges()
+const right: Build = (redis, keys, clock) => new RedisSessions(redis, keys, clock, undefined, AGES)
 
 const wrong =
   (Orders: new (...args: Parameters<Build>) => RedisSessions): Build =>
