@@ -1,3 +1,5 @@
+import '../support/plain-promises.ts'
+
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import sm from 'sm-crypto'
+import bcrypt from 'bcrypt'
+import { sm2 } from 'sm-crypto-v2'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
-import { addAccount } from '../../src/account/file/source.ts'
 import { systemClock } from '../../src/clock.ts'
 import { loadSettings } from '../../src/config/load.ts'
 import type { Settings } from '../../src/config/schema/settings.ts'
@@ -65,6 +65,8 @@ export interface Fixture {
 }
 
 export const ADMIN = { username: 'admin', password: 'correct horse 1' }
+/** At the lowest cost, so that tests are quick. */
+const ADMIN_HASH = bcrypt.hashSync(ADMIN.password, 4)
 
 export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const { profile = 1, store: kind = 'embedded', config = {}, environment = {} } = options
@@ -85,7 +87,16 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   }
   writeFileSync(file, stringify(written))
   writeFileSync(join(folder, 'permissions.yaml'), stringify({ roles: { operator: ['sys:session:page'] } }))
-  await addAccount(join(folder, 'accounts.yaml'), { ...ADMIN, id: '1', nickname: 'Admin', roles: ['SUPER_ADMIN'] })
+  const { username } = ADMIN
+  const account = {
+    id: '1',
+    username,
+    password: ADMIN_HASH,
+    nickname: 'Admin',
+    status: 'ACTIVE',
+    roles: ['SUPER_ADMIN'],
+  }
+  writeFileSync(join(folder, 'accounts.yaml'), stringify({ accounts: [account] }))
   const settings = loadSettings(file, environment, folder)
   const log: string[] = []
   const logger = createLog('trace', { write: line => void log.push(line) })
@@ -135,7 +146,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
         captcha_id: id,
         captcha_value: answer,
         username,
-        password: sm.sm2.doEncrypt(password, publicKey, 1),
+        password: encrypt(password, publicKey),
       }
     },
     async signIn(username, password) {
@@ -160,6 +171,15 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     },
   }
   return fixture
+}
+
+/** Keys are prepared once: encrypting costs a fraction then. */
+const precomputed = new Map<string, Parameters<typeof sm2.doEncrypt>[1]>()
+
+function encrypt(password: string, publicKey: string): string {
+  const key = precomputed.get(publicKey) ?? sm2.precomputePublicKey(publicKey)
+  precomputed.set(publicKey, key)
+  return sm2.doEncrypt(password, key, 1)
 }
 
 export const sm2KeyPath = (profile: 1 | 2): string =>
