@@ -1,4 +1,4 @@
-# The build has compilers and development packages; what runs has neither.
+# Only the build stage has compilers and development packages.
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -15,13 +15,13 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY config config
-# The first start writes config/accounts.yaml; ACCOUNTS__PATH=data/accounts.yaml puts it on the volume instead. `shared` is
-# for a volume of several gateways, as docker-compose.yml has one.
+# The first start writes config/accounts.yaml. ACCOUNTS__PATH=data/accounts.yaml puts the file on the volume. `shared` is the
+# mount point of a volume that several gateways share, as in docker-compose.yml.
 RUN install -d -o node -g node -m 0700 data shared && chown node:node config
 USER node
 VOLUME /app/data
 EXPOSE 8080
-# The internal listener stays on 127.0.0.1 of the container unless INTERNAL__HOST says otherwise.
+# The internal listener listens on 127.0.0.1 of the container unless INTERNAL__HOST is set.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.INTERNAL__PORT || 8081}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Secrets come from the environment: JWT__SECRET_KEY, LOGIN__SM2__PRIVATE_KEY, INTERNAL__SECRET.
 ENTRYPOINT ["node", "dist/main.js"]

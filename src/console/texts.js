@@ -5,7 +5,7 @@ const en = {
   sign_in_intro: 'Session administration',
   username: 'Username',
   password: 'Password',
-  captcha: 'Characters in the picture',
+  captcha: 'Captcha',
   captcha_another: 'Show another picture',
   ended: 'Your session has ended. Sign in again.',
   signed_out: 'You are signed out.',
