@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { call } from './client.ts'
 import { expectSecrecy } from './secrecy.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -15,6 +16,8 @@ export interface GatewayProcess {
   /** Everything it printed so far. */
   output(): string
   child: ChildProcess
+  /** One operation through the internal listener of a gateway whose data folder is the shipped one. */
+  operate(side: 'business' | 'consumer', operation: string, body: unknown): Promise<any>
   /** Ends it and waits; answers its exit code, `null` after SIGKILL. Throws when it has printed a secret. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -61,6 +64,11 @@ export async function startGateway(
     internal: internal!,
     output: () => printed,
     child,
+    async operate(side, operation, body) {
+      const token = readFileSync(join(folder, 'data/internal.secret'), 'utf8').trim()
+      const path = `/operations/v1/${side}/${operation}`
+      return (await call(internal!, { method: 'POST', path, token, body })).json()
+    },
     async end(signal) {
       expectSecrecy(printed.split('\n'))
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { call } from './client.ts'
 import { run } from './command-line.ts'
 import { until } from './forward-fixture.ts'
 import type { StoreKind } from './gateway-fixture.ts'
@@ -64,9 +63,7 @@ export async function startSupervised(t: Test, options: SupervisedOptions = {}):
   const gateway = await startGateway(folder, environment)
   t.teardown(() => gateway.end('SIGKILL'))
 
-  const secret = readFileSync(join(folder, 'data/internal.secret'), 'utf8').trim()
-  const login = { method: 'POST', path: '/operations/v1/consumer/login', token: secret, body: { user_id: 'u1' } }
-  const token = (await call(gateway.internal, login)).json().data.token as string
+  const token = (await gateway.operate('consumer', 'login', { user_id: 'u1' })).data.token as string
 
   return {
     ...gateway,

@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { call } from '../support/client.ts'
 import { until } from '../support/forward-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { eventually, type Supervised, startSupervised } from '../support/supervised.ts'
@@ -23,16 +20,7 @@ async function openWebSocketFixture(t: Test, store: 'embedded' | 'redis'): Promi
       'config/upstreams.yaml': `upstreams: [{ name: live, match: /api/v1/c/live, target: "${upstream.url}", websocket: {} }]\n`,
     },
   })
-  const secret = readFileSync(join(gateway.folder, 'data/internal.secret'), 'utf8').trim()
-  const operate = async (operation: string, body: object) =>
-    (
-      await call(gateway.internal, {
-        method: 'POST',
-        path: `/operations/v1/consumer/${operation}`,
-        token: secret,
-        body,
-      })
-    ).json()
+  const operate = (operation: string, body: object) => gateway.operate('consumer', operation, body)
   return { gateway, upstream, operate }
 }
 
