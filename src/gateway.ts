@@ -107,7 +107,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   })
   const metrics = createMetrics({
     tally: type => store.online.tally(type),
-    caches: store.caches ?? {},
+    counts: () => store.counts(),
     upstreams: () => upstreams.status(),
     webSockets: () => webSockets?.open ?? 0,
   })

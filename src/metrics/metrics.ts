@@ -3,7 +3,7 @@ import type { SessionEvent } from '../event/event.ts'
 import { LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { StoreVerb } from '../store/measured.ts'
 import type { Tally } from '../store/online.ts'
-import type { SessionCaches } from '../store/redis/tracking/tracked-sessions.ts'
+import type { StoreCounts } from '../store/store.ts'
 import type { UpstreamStatus } from '../upstream/table.ts'
 import type { TargetStatus } from '../upstream/targets.ts'
 import type { Snapshot } from './exposition.ts'
@@ -12,8 +12,8 @@ import { type AnsweredRequest, countRequests } from './requests.ts'
 /** What is looked at when somebody asks, and not counted before. */
 export interface Sources {
   tally(type: LoginType): Promise<Tally>
-  /** Sessions remembered in this process, and what came of looking there; for the sides that are remembered at all. */
-  caches: SessionCaches
+  /** What the store counts in this process. */
+  counts(): StoreCounts
   /** How the targets of the upstreams are doing. */
   upstreams(): readonly UpstreamStatus[]
   /** WebSockets that are open. */
@@ -67,7 +67,7 @@ export function createMetrics(sources: Sources): Metrics {
     registers,
   })
   readOnline(registers, sources)
-  lookAtCaches(registers, sources)
+  readCaches(registers, sources)
   lookAtUpstreams(registers, sources)
 
   return {
@@ -144,7 +144,7 @@ const CACHE_COUNTS = {
   evictions: 'Sessions forgotten because something became of them, or to make room',
 } as const
 
-function lookAtCaches(registers: Registry[], { caches }: Sources): void {
+function readCaches(registers: Registry[], { counts }: Sources): void {
   for (const [name, help] of Object.entries(CACHE_COUNTS) as [keyof typeof CACHE_COUNTS, string][]) {
     new Counter({
       name: `dualgate_session_cache_${name}_total`,
@@ -153,7 +153,7 @@ function lookAtCaches(registers: Registry[], { caches }: Sources): void {
       registers,
       collect() {
         this.reset()
-        for (const [side, { counts }] of Object.entries(caches)) this.inc({ side }, counts[name])
+        for (const [side, cache] of Object.entries(counts().caches)) this.inc({ side }, cache[name])
       },
     })
   }
@@ -163,7 +163,7 @@ function lookAtCaches(registers: Registry[], { caches }: Sources): void {
     labelNames: ['side'],
     registers,
     collect() {
-      for (const [side, { counts }] of Object.entries(caches)) this.set({ side }, counts.entries)
+      for (const [side, cache] of Object.entries(counts().caches)) this.set({ side }, cache.entries)
     },
   })
 }

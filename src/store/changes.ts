@@ -1,25 +1,29 @@
 import type { LoginType } from '../session.ts'
 
-/** Hears what became of sessions, whoever did it: this process, another one, or another program. */
-export interface ChangeHearer {
-  /** Something became of a session: it was stored, renewed or ended. */
+/** Is notified of what became of sessions, whoever changed them: this process, another one, or another program. */
+export interface ChangeListener {
+  /** A session was stored, renewed or ended. */
   session(type: LoginType, token: string): void
   /** A login id was disabled or untied. */
-  bar(type: LoginType, userId: string): void
-  /** Anything may have become of any session. */
+  disabled(type: LoginType, userId: string): void
+  /** Any session and any login id may have changed. */
   anything(): void
 }
 
-/** Where a store tells what became of its sessions. One hearer at a time. */
+/**
+ * Notifies of changes, to one listener at a time. A session that reaches its end is not announced: when that is, was known
+ * before.
+ */
 export interface Changes {
-  /** Tells this hearer from now on; `null` to tell nobody. */
-  tell(hearer: ChangeHearer | null): void
+  /** Notifies this listener from now on, and the one before no longer; `null` ends it. */
+  notify(listener: ChangeListener | null): void
   /**
-   * Asked some dozens of times a second while there is a hearer: tells what is not told by itself, and answers whether the
-   * hearer has been told everything that was done until now. Throws `Unavailable` when the store does not answer.
+   * Called some dozens of times a second while there is a listener: notifies it of what a store does not announce by itself.
+   * `true` when no change since the call before was missed: the listener has been notified of each, or will be as soon as
+   * the announcement arrives. `false` when some may have been missed. Throws `Unavailable` when the store does not answer.
    */
-  look(): boolean
+  poll(): boolean
 }
 
-/** Of a store that announces nothing: its sessions have to be asked for. */
-export const NO_CHANGES: Changes = { tell: () => undefined, look: () => false }
+/** Of a store that announces nothing: its sessions have to be read again and again. */
+export const NO_CHANGES: Changes = { notify: () => undefined, poll: () => false }

@@ -2,21 +2,13 @@ import type { Clock } from '../clock.ts'
 import type { SessionCacheSettings } from '../config/schema/session-cache.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import type { Logger } from '../log.ts'
-import type { Changes } from './changes.ts'
 import type { StoreForms } from './forms.ts'
 import type { RedisClient } from './redis/client.ts'
-import type { SessionCaches } from './redis/tracking/tracked-sessions.ts'
 import type { Store } from './store.ts'
 
 /** A store, and the Redis connection below it when it is in Redis. */
 export interface OpenedStore extends Store {
   readonly redis?: RedisClient
-  /** Where the store tells what becomes of sessions. */
-  readonly changes: Changes
-  /** The sessions that this process remembers, of the sides that it does so for. */
-  readonly caches?: SessionCaches
-  /** Whether replicas have everything that was changed before; absent where that is not asked. */
-  readonly isReplicated?: () => Promise<boolean>
 }
 
 /**

@@ -2,19 +2,19 @@ import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
-import type { ChangeHearer, Changes } from './changes.ts'
+import type { ChangeListener, Changes } from './changes.ts'
 import type { SessionStore } from './store.ts'
 
-/** How often changes and ends are looked for while anything is watched, in milliseconds. */
+/** How often changes and ends are checked while any session is watched, in milliseconds. */
 const TICK = 25
-/** Sessions that are asked for at the same time, at most. */
-const MAX_ASKED = 250
-/** How often a session is asked for while changes are not told, or the store fails, in milliseconds. */
-const ASK_INTERVAL = 1000
-/** For how long a session is believed to live while the store cannot tell, in milliseconds. */
+/** Sessions that are read from the store at the same time, at most. */
+const MAX_READS = 250
+/** How often a session is read while changes may be missed, or the store fails, in milliseconds. */
+const READ_INTERVAL = 1000
+/** How long a session counts as live while the store does not answer, in milliseconds. */
 export const MAX_UNKNOWN = 30_000
 
-/** Why a session is watched no longer: it has ended, or nobody could tell for too long. */
+/** Why a session is no longer watched: it has ended, or the store did not answer for too long. */
 export type EndOfWatch = 'ended' | 'unknown'
 
 export interface WatchedSession {
@@ -36,15 +36,15 @@ class Entry implements WatchedSession {
   readonly type: LoginType
   readonly token: string
   readonly userId: string
-  readonly hearers = new Set<(why: EndOfWatch) => void>()
+  readonly listeners = new Set<(why: EndOfWatch) => void>()
   expiresAt = Number.POSITIVE_INFINITY
-  /** When it was last known to live; looked at only while it is in doubt. */
+  /** When it was last known to live; used only while it is in doubt. */
   confirmedAt: number
   isInDoubt = true
-  isAsked = false
-  /** Whether anything was heard of it since it was asked for. */
-  wasHeardOf = false
-  nextAsk = 0
+  isBeingRead = false
+  /** Whether it may have changed since its read began. */
+  mayHaveChanged = false
+  nextRead = 0
 
   constructor({ type, token, userId }: WatchedSession, now: number) {
     this.type = type
@@ -55,9 +55,9 @@ class Entry implements WatchedSession {
 }
 
 /**
- * Tells when sessions end, whoever ends them, so that what was opened with them can be closed. Every change that is told
- * leads to a question to the store: renewals are changes too. While changes are not told, all watched sessions are asked
- * for again and again; while the store does not answer, a session is kept for `MAX_UNKNOWN` and then given up.
+ * Reports when sessions end, whoever ends them, so that what was opened with them can be closed. Each change of a session
+ * leads to a read from the store: renewals are changes too. While changes may be missed, all watched sessions are read
+ * again and again; while the store does not answer, a session is kept for `MAX_UNKNOWN` and then given up.
  */
 export class SessionWatch {
   readonly #sessions: SessionStore
@@ -66,17 +66,19 @@ export class SessionWatch {
   readonly #log: Logger
   readonly #enforceDisable: boolean
   readonly #watched: Readonly<Record<LoginType, Map<string, Entry>>> = bySide(() => new Map())
-  /** Those to be asked for as soon as there is room, */
+  /** To be read as soon as fewer than `MAX_READS` are under way. */
   readonly #due = new Set<Entry>()
-  /** and those to be asked for again, in the order of `nextAsk`. */
+  /** To be read again, in the order of `nextRead`. */
   readonly #later = new Set<Entry>()
   #ticking: NodeJS.Timeout | null = null
-  #isTold = false
-  /** When changes were last known to be told. */
-  #toldAt = 0
+  /** Whether the store announces every change. */
+  #isNotified = false
+  /** When it last did. */
+  #notifiedAt = 0
   /** The first end of a watched session, as far as it is known. */
   #nextEnd = Number.POSITIVE_INFINITY
-  #asked = 0
+  /** Reads under way. */
+  #reads = 0
 
   constructor({ sessions, changes, clock, log, enforceDisable }: SessionWatchOptions) {
     this.#sessions = sessions
@@ -86,35 +88,35 @@ export class SessionWatch {
     this.#enforceDisable = enforceDisable
   }
 
-  /** Tells once, when the session ends, and answers how to stop. One that has ended already is told at once. */
+  /** Calls `ended` once, when the session ends, or at once if it has ended. Answers how to stop. */
   watch(session: WatchedSession, ended: (why: EndOfWatch) => void): () => void {
     const known = this.#watched[session.type].get(session.token)
     const entry = known ?? new Entry(session, this.#clock.now())
-    entry.hearers.add(ended)
+    entry.listeners.add(ended)
     if (known === undefined) this.#enter(entry)
     return () => {
-      if (entry.hearers.delete(ended) && entry.hearers.size === 0) this.#forget(entry)
+      if (entry.listeners.delete(ended) && entry.listeners.size === 0) this.#forget(entry)
     }
   }
 
-  /** Nobody is told anything any more. */
+  /** Reports nothing from now on. */
   close(): void {
     if (this.#ticking !== null) clearInterval(this.#ticking)
     this.#ticking = null
-    this.#changes.tell(null)
+    this.#changes.notify(null)
   }
 
   #enter(entry: Entry): void {
     this.#watched[entry.type].set(entry.token, entry)
     this.#begin()
     this.#due.add(entry)
-    this.#askDue()
+    this.#readDue()
   }
 
   #begin(): void {
     if (this.#ticking !== null) return
-    this.#isTold = false
-    this.#changes.tell(this.#hearer)
+    this.#isNotified = false
+    this.#changes.notify(this.#listener)
     this.#ticking = setInterval(() => this.#tick(), TICK).unref()
   }
 
@@ -125,14 +127,14 @@ export class SessionWatch {
     if (LOGIN_TYPES.every(type => this.#watched[type].size === 0)) this.close()
   }
 
-  readonly #hearer: ChangeHearer = {
+  readonly #listener: ChangeListener = {
     session: (type, token) => {
       const entry = this.#watched[type].get(token)
       if (entry === undefined) return
       this.#doubt(entry, this.#clock.now())
-      this.#askDue()
+      this.#readDue()
     },
-    bar: (type, userId) => {
+    disabled: (type, userId) => {
       if (!this.#enforceDisable) return
       for (const entry of this.#watched[type].values())
         if (entry.userId === userId) this.#doubt(entry, this.#clock.now())
@@ -144,33 +146,33 @@ export class SessionWatch {
 
   #tick(): void {
     const now = this.#clock.now()
-    const isTold = this.#look()
-    if (isTold !== this.#isTold) this.#doubtAll(isTold ? now : this.#toldAt)
-    this.#isTold = isTold
-    if (isTold) this.#toldAt = now
+    const isNotified = this.#poll()
+    if (isNotified !== this.#isNotified) this.#doubtAll(isNotified ? now : this.#notifiedAt)
+    this.#isNotified = isNotified
+    if (isNotified) this.#notifiedAt = now
     if (now >= this.#nextEnd) this.#doubtEnding(now)
     for (const entry of this.#later) {
-      if (entry.nextAsk > now) break
+      if (entry.nextRead > now) break
       this.#later.delete(entry)
       this.#due.add(entry)
     }
-    this.#askDue()
+    this.#readDue()
   }
 
   *#all(): Iterable<Entry> {
     for (const type of LOGIN_TYPES) yield* this.#watched[type].values()
   }
 
-  #look(): boolean {
+  #poll(): boolean {
     try {
-      return this.#changes.look()
+      return this.#changes.poll()
     } catch (fault) {
       if (!(fault instanceof Refusal)) throw fault
       return false
     }
   }
 
-  /** Between being told and not being told, something may have been missed. */
+  /** When the announcements stop, and when they begin again, changes may have been missed. */
   #doubtAll(confirmedAt: number): void {
     for (const entry of this.#all()) this.#doubt(entry, confirmedAt)
   }
@@ -183,53 +185,53 @@ export class SessionWatch {
     }
   }
 
-  /** To be asked for as soon as possible. */
+  /** The session is read as soon as possible. */
   #doubt(entry: Entry, confirmedAt: number): void {
     if (!entry.isInDoubt) entry.confirmedAt = confirmedAt
     entry.isInDoubt = true
-    entry.wasHeardOf = true
+    entry.mayHaveChanged = true
     this.#later.delete(entry)
-    if (!entry.isAsked) this.#due.add(entry)
+    if (!entry.isBeingRead) this.#due.add(entry)
   }
 
-  #askDue(): void {
+  #readDue(): void {
     for (const entry of this.#due) {
-      if (this.#asked >= MAX_ASKED) return
+      if (this.#reads >= MAX_READS) return
       this.#due.delete(entry)
-      void this.#ask(entry)
+      void this.#read(entry)
     }
   }
 
-  #askAgain(entry: Entry): void {
-    entry.nextAsk = this.#clock.now() + ASK_INTERVAL
+  #readLater(entry: Entry): void {
+    entry.nextRead = this.#clock.now() + READ_INTERVAL
     this.#later.add(entry)
   }
 
-  async #ask(entry: Entry): Promise<void> {
-    entry.isAsked = true
-    entry.wasHeardOf = false
-    this.#asked++
-    const askedAt = this.#clock.now()
+  async #read(entry: Entry): Promise<void> {
+    entry.isBeingRead = true
+    entry.mayHaveChanged = false
+    this.#reads++
+    const began = this.#clock.now()
     const end = await this.#endOf(entry)
-    this.#asked--
-    entry.isAsked = false
-    if (entry.hearers.size > 0) this.#answered(entry, askedAt, end)
+    this.#reads--
+    entry.isBeingRead = false
+    if (entry.listeners.size > 0) this.#learn(entry, began, end)
   }
 
-  #answered(entry: Entry, askedAt: number, end: number | null | 'unknown'): void {
+  #learn(entry: Entry, began: number, end: number | null | 'unknown'): void {
     if (end === null) this.#end(entry, 'ended')
-    else if (end !== 'unknown') this.#confirm(entry, askedAt, end)
+    else if (end !== 'unknown') this.#confirm(entry, began, end)
     else if (this.#clock.now() - entry.confirmedAt >= MAX_UNKNOWN) this.#end(entry, 'unknown')
-    else this.#askAgain(entry)
+    else this.#readLater(entry)
   }
 
-  #confirm(entry: Entry, askedAt: number, end: number): void {
-    entry.confirmedAt = askedAt
+  #confirm(entry: Entry, began: number, end: number): void {
+    entry.confirmedAt = began
     entry.expiresAt = end
     this.#nextEnd = Math.min(this.#nextEnd, end)
-    if (entry.wasHeardOf) this.#due.add(entry)
-    else if (this.#isTold) entry.isInDoubt = false
-    else this.#askAgain(entry)
+    if (entry.mayHaveChanged) this.#due.add(entry)
+    else if (this.#isNotified) entry.isInDoubt = false
+    else this.#readLater(entry)
   }
 
   /** When the session ends; `null` when it has ended. */
@@ -244,9 +246,9 @@ export class SessionWatch {
   }
 
   #end(entry: Entry, why: EndOfWatch): void {
-    const hearers = [...entry.hearers]
-    entry.hearers.clear()
+    const listeners = [...entry.listeners]
+    entry.listeners.clear()
     this.#forget(entry)
-    for (const ended of hearers) ended(why)
+    for (const ended of listeners) ended(why)
   }
 }

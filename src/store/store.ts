@@ -1,4 +1,5 @@
 import type { LoginType, SessionRecord } from '../session.ts'
+import type { Changes } from './changes.ts'
 import type { OnlineUsers } from './online.ts'
 
 /*
@@ -125,11 +126,30 @@ export interface AttemptStore {
   clear(name: string): Promise<void>
 }
 
+/** What came of the sessions of one side that this process remembers, since the start. */
+export interface CacheCounts {
+  /** Sessions that are remembered now. */
+  readonly entries: number
+  readonly hits: number
+  readonly misses: number
+  readonly evictions: number
+}
+
+/** What a store counts in this process, for metrics. */
+export interface StoreCounts {
+  /** Of the sides whose sessions this process remembers. */
+  readonly caches: Partial<Record<LoginType, CacheCounts>>
+}
+
 export interface Store {
   readonly sessions: SessionStore
   readonly online: OnlineUsers
   readonly captchas: CaptchaStore
   readonly attempts: AttemptStore
+  readonly changes: Changes
+  /** Whether replicas have everything that was changed before; absent where replicas are not asked. */
+  readonly isReplicated?: () => Promise<boolean>
+  counts(): StoreCounts
   /** Resolves when the store answers, throws `Unavailable` when it does not. */
   ping(): Promise<void>
   /** What an operator should know about the way the store is set up; empty when nothing is wrong with it. */

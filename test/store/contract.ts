@@ -3,7 +3,9 @@ import { Refusal } from '../../src/refusal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { attemptLaw } from './contract-attempts.ts'
 import { captchaLaw } from './contract-captchas.ts'
+import { changesLaw } from './contract-changes.ts'
 import { disableLaw } from './contract-disable.ts'
+import { login, MINUTE } from './contract-fixture.ts'
 import { manyLaw } from './contract-many.ts'
 import { modelLaw } from './contract-model.ts'
 import { onlineLaw } from './contract-online.ts'
@@ -18,6 +20,10 @@ export interface StoreUnderTest {
   fastForward(ms: number): Promise<void>
   /** Does at once what the store does now and then: removing what has ended. Absent where nothing is left to do. */
   sweep?(): Promise<unknown>
+  /** Whether the store announces changes. */
+  announces: boolean
+  /** Has the store lose announcements of changes. Absent where it cannot lose any. */
+  loseChanges?(): Promise<void>
   /** Ends the store and what was started for it; harmless when the store was closed before. */
   close(): Promise<void>
 }
@@ -42,6 +48,7 @@ export async function storeContract(t: Test, name: string, open: () => Promise<S
   await onlineLaw(test)
   await onlineModelLaw(test)
   await manyLaw(test)
+  await changesLaw(test)
   await storeLaw(test)
 }
 
@@ -49,6 +56,23 @@ async function storeLaw(test: StoreTest): Promise<void> {
   await test('a store that is set up well answers a ping and warns in words, if at all', async (t, { store }) => {
     await store.ping()
     for (const warning of await store.warnings()) t.match(warning, /\w+ \w+/)
+  })
+
+  await test('what a store counts of the sessions that it remembers only grows', async (t, fixture) => {
+    const { sessions } = fixture.store
+    const before = fixture.store.counts().caches
+    const tokens = await Promise.all(Array.from({ length: 3 }, () => login(fixture, 'CONSUMER', '1', MINUTE)))
+    for (const token of [...tokens, ...tokens]) t.match(await sessions.find('CONSUMER', token), { user_id: '1' })
+    await sessions.removeAll('CONSUMER', '1')
+    const { CONSUMER: counted } = fixture.store.counts().caches
+    if (counted === undefined) {
+      t.same(before, {}, 'it remembers none')
+      return
+    }
+    const lookUps = counted.hits + counted.misses - before.CONSUMER!.hits - before.CONSUMER!.misses
+    t.ok(lookUps >= 6, `${lookUps} look-ups`)
+    t.ok(counted.evictions >= before.CONSUMER!.evictions)
+    t.ok(counted.entries >= 0)
   })
 
   await test('a closed store is unavailable, which is not the same as "not logged in"', async (t, { store }) => {

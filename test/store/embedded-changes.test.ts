@@ -3,24 +3,24 @@ import { systemClock } from '../../src/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { MINUTE } from './contract-fixture.ts'
 
-t.test('whoever follows changes receives that a login id was disabled, and that it was untied', async t => {
+t.test('a listener is notified that a login id was disabled, and that it was untied', async t => {
   const store = await openEmbeddedStore(t.testdir(), systemClock, 30_000)
   t.teardown(() => store.close())
-  const received: string[] = []
-  store.changes.tell({
+  const notified: string[] = []
+  store.changes.notify({
     session: () => undefined,
-    bar: (type, userId) => void received.push(`${type} ${userId}`),
-    anything: () => void received.push('anything'),
+    disabled: (type, userId) => void notified.push(`${type} ${userId}`),
+    anything: () => void notified.push('anything'),
   })
-  store.changes.look()
-  t.same(received.splice(0), ['anything'], 'the first time anything may have changed')
+  store.changes.poll()
+  t.same(notified.splice(0), ['anything'], 'the first time anything may have changed')
   await store.sessions.disable('BUSINESS', 'a', systemClock.now() + MINUTE)
-  store.changes.look()
-  t.same(received.splice(0), ['BUSINESS a'])
+  store.changes.poll()
+  t.same(notified.splice(0), ['BUSINESS a'])
   await store.sessions.untieDisable('BUSINESS', 'a')
-  store.changes.look()
-  t.same(received.splice(0), ['BUSINESS a'])
+  store.changes.poll()
+  t.same(notified.splice(0), ['BUSINESS a'])
   await store.sessions.untieDisable('BUSINESS', 'a')
-  store.changes.look()
-  t.same(received, [], 'an untie that changed nothing is no change')
+  store.changes.poll()
+  t.same(notified, [], 'an untie that changed nothing is no change')
 })

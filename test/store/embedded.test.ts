@@ -17,6 +17,7 @@ async function openUnderTest(sweep: boolean) {
       if (sweep) await store.sweep()
     },
     sweep: () => store.sweep(),
+    announces: true,
     close: () => store.close(),
   }
 }

@@ -24,6 +24,7 @@ export async function openRedisUnderTest(
   return {
     store,
     clock: systemClock,
+    announces: false,
     async fastForward(ms) {
       for (const node of masters(store.redis)) {
         for (const key of await node.keys('*')) {

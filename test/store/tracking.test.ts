@@ -14,11 +14,15 @@ await t.test('the law of the stores, remembered', { skip: withoutRedis }, async 
   t.teardown(() => server.stop())
   await storeContract(t, 'tracked', async () => {
     const fixture = await openRedisUnderTest({ url: server.url })
-    const store = trackRedisStore(fixture.store as RedisStore, keys, TRACKING, systemClock, createLog('silent'))
+    const store = trackRedisStore(fixture.store as RedisStore, keys, TRACKING, systemClock, createLog('silent'), true)
     await untilHeard(store)
     return {
       store,
       clock: fixture.clock,
+      announces: true,
+      async loseChanges() {
+        await server.cli('CLIENT', 'KILL', 'TYPE', 'pubsub')
+      },
       async fastForward(ms) {
         await fixture.fastForward(ms)
         await untilHeard(store)

@@ -19,7 +19,7 @@ import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './table.
 /*
  * Two tables; the users' sets belong to the online users, which change with them in the same transaction.
  *   tokens    side, token    -> the record as JSON text; ends with the token
- *   disables  side, user id  -> nothing; ends with the bar
+ *   disables  side, user id  -> nothing; ends when the login id is no longer disabled
  */
 
 /** Records kept as parsed, so that the text of a session in use is not parsed again for each of its requests. */
@@ -58,13 +58,14 @@ export class EmbeddedSessions implements SessionStore {
       throw new RangeError('the token is too long to be stored')
     }
     return this.#file.write((): Admission => {
-      const bar = this.#disables.get(sideKey(type, record.user_id))
-      if (bar !== null) return { admitted: false, disabledUntil: bar.expiresAt }
+      const disabled = this.#disables.get(sideKey(type, record.user_id))
+      if (disabled !== null) return { admitted: false, disabledUntil: disabled.expiresAt }
       const known = this.#tokens.take(key)
       if (known !== null) this.expired(key, known.text)
       this.#tokens.put(key, writeRecord(record), expiresAt)
       this.#online.enter(type, token, record)
       if (known === null) this.#online.countLogin(type, token, record)
+      this.#changes.noteSessions(type, [token])
       return { admitted: true }
     })
   }
@@ -218,7 +219,7 @@ export class EmbeddedSessions implements SessionStore {
   async disable(type: LoginType, userId: string, until: number): Promise<void> {
     return this.#file.writeThrough(() => {
       this.#disables.put(sideKey(type, userId), '', until)
-      this.#changes.noteBar(type, userId)
+      this.#changes.noteDisabled(type, userId)
     })
   }
 
@@ -229,7 +230,7 @@ export class EmbeddedSessions implements SessionStore {
   async untieDisable(type: LoginType, userId: string): Promise<boolean> {
     return this.#file.write(() => {
       if (this.#disables.remove(sideKey(type, userId)) === null) return false
-      this.#changes.noteBar(type, userId)
+      this.#changes.noteDisabled(type, userId)
       return true
     })
   }

@@ -1,44 +1,47 @@
 import type { Clock } from '../../clock.ts'
 import { LOGIN_TYPES } from '../../session.ts'
-import type { ChangeHearer, Changes } from '../changes.ts'
+import type { ChangeListener, Changes } from '../changes.ts'
 import type { Keys } from './keys.ts'
 import type { KeyListener } from './tracking/tracking.ts'
 
-/** Hands on what Redis announces, to whoever watches sessions. */
+/** Passes what Redis announces on to the listener. */
 export class RedisChanges implements Changes {
   readonly #clock: Clock
-  #hearer: ChangeHearer | null = null
+  #listener: ChangeListener | null = null
   /** `null` while announcements may be missed. */
   #provenUntil: number | null = null
-  /** Whether announcements may have been missed since it was last asked. */
+  /** Whether announcements may have been missed since the last poll. */
   #wasInterrupted = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  tell(hearer: ChangeHearer | null): void {
-    this.#hearer = hearer
+  notify(listener: ChangeListener | null): void {
+    this.#listener = listener
   }
 
-  look(): boolean {
-    const isTold = !this.#wasInterrupted && this.#provenUntil !== null && this.#clock.now() < this.#provenUntil
+  poll(): boolean {
+    const isComplete = !this.#wasInterrupted && this.#provenUntil !== null && this.#clock.now() < this.#provenUntil
     this.#wasInterrupted = false
-    return isTold
+    return isComplete
   }
 
-  /** What listens for it, and below which prefix. */
+  /** The listeners of the keys that are announced, each with the prefix of its keys. */
   listeners(keys: Keys): { prefix: string; listener: KeyListener }[] {
     return LOGIN_TYPES.flatMap(type => [
-      { prefix: keys.token(type, ''), listener: this.#listener(token => this.#hearer?.session(type, token)) },
-      { prefix: keys.disable(type, ''), listener: this.#listener(userId => this.#hearer?.bar(type, userId)) },
+      { prefix: keys.token(type, ''), listener: this.#keyListener(token => this.#listener?.session(type, token)) },
+      {
+        prefix: keys.disable(type, ''),
+        listener: this.#keyListener(userId => this.#listener?.disabled(type, userId)),
+      },
     ])
   }
 
-  #listener(changed: (name: string) => void): KeyListener {
+  #keyListener(changed: (name: string) => void): KeyListener {
     return {
       evict: changed,
-      clear: () => this.#hearer?.anything(),
+      clear: () => this.#listener?.anything(),
       switchOff: () => {
         this.#provenUntil = null
         this.#wasInterrupted = true

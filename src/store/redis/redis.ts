@@ -7,7 +7,7 @@ import { createAges } from '../age.ts'
 import { type Changes, NO_CHANGES } from '../changes.ts'
 import type { StoreForms } from '../forms.ts'
 import type { OnlineUsers } from '../online.ts'
-import type { AttemptStore, CaptchaStore, Store } from '../store.ts'
+import type { AttemptStore, CaptchaStore, Store, StoreCounts } from '../store.ts'
 import { closeRedis, connectRedis, type RedisClient, redisWarnings } from './client.ts'
 import { commandsOn, type RedisCommands } from './commands.ts'
 import { Repeats } from './failover/repeats.ts'
@@ -86,6 +86,10 @@ export class RedisStore implements Store {
 
   warnings(): Promise<string[]> {
     return redisWarnings(this.redis)
+  }
+
+  counts(): StoreCounts {
+    return { caches: {} }
   }
 
   close(): Promise<void> {

@@ -1,17 +1,10 @@
 import type { Clock } from '../../../clock.ts'
 import type { SessionRecord } from '../../../session.ts'
-import type { StoredToken } from '../../store.ts'
+import type { CacheCounts, StoredToken } from '../../store.ts'
 
 interface Entry {
   record: SessionRecord
   expiresAt: number
-}
-
-export interface CacheCounts {
-  readonly entries: number
-  readonly hits: number
-  readonly misses: number
-  readonly evictions: number
 }
 
 /** Sessions that make room together, at most and when that is one in a hundred. */

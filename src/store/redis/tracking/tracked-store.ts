@@ -3,7 +3,6 @@ import type { Clock } from '../../../clock.ts'
 import type { SessionCacheSettings } from '../../../config/schema/session-cache.ts'
 import type { Logger } from '../../../log.ts'
 import { LOGIN_TYPES, SIDES } from '../../../session.ts'
-import type { Changes } from '../../changes.ts'
 import type { Store } from '../../store.ts'
 import { RedisChanges } from '../changes.ts'
 import type { RedisClient } from '../client.ts'
@@ -25,12 +24,7 @@ export function trackRedisStore(
   clock: Clock,
   log: Logger,
   isWatched = false,
-): Store & {
-  readonly redis: RedisClient
-  readonly changes: Changes
-  readonly caches?: SessionCaches
-  readonly isReplicated?: () => Promise<boolean>
-} {
+): Store & { readonly redis: RedisClient } {
   const { redis } = store
   const cached = LOGIN_TYPES.filter(type => settings[SIDES[type].name] === 'tracking')
   if ((cached.length === 0 && !isWatched) || !(redis instanceof Redis)) return store
@@ -58,11 +52,11 @@ export function trackRedisStore(
     redis,
     changes,
     ...(store.isReplicated !== undefined && { isReplicated: store.isReplicated }),
-    caches: byType,
     sessions: new TrackedSessions(store.sessions, byType),
     online: store.online,
     captchas: store.captchas,
     attempts: store.attempts,
+    counts: () => ({ caches: Object.fromEntries(caches.map(({ type, listener }) => [type, listener.counts])) }),
     ping: () => store.ping(),
     warnings: () => store.warnings(),
     async close() {
