@@ -6,22 +6,22 @@ import { type Scene, type Started, start } from './process.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
 import * as nginx from './rivals/nginx.ts'
 
-/** Something that stands before the upstream, or the upstream itself. */
+/** A proxy in front of the upstream, or the upstream itself. */
 export interface Contender {
   key: string
   title: string
   url: string
   /** Base of the path: below it are `orders` and `size/<KiB>`. */
   base: string
-  /** Sent in turn; empty where nobody asks for one. */
+  /** Sent in turn; empty if no token is needed. */
   tokens: readonly string[]
-  /** What works for it on the gateways' core. */
+  /** Its processes on the gateways' core. */
   processes: readonly Started[]
 }
 
 const CONSUMER = '/api/v1/c'
 const PUBLIC = '/api/v1/public/c'
-/** Sessions that requests are made for, in turn. */
+/** Number of sessions whose tokens the requests use in turn. */
 const SESSIONS = 1000
 
 interface Placed {
@@ -31,7 +31,7 @@ interface Placed {
 
 const placed = (gateway: BenchGateway): Placed => ({ url: gateway.url, processes: [gateway] })
 
-/** What contenders stand on. */
+/** Servers and sessions that several contenders share. */
 class Ground {
   readonly scene: Scene
   readonly upstream: string
@@ -49,7 +49,7 @@ class Ground {
     return this.#redis
   }
 
-  /** Sessions in Redis: the same for all who ask there. */
+  /** Sessions in Redis, the same for all contenders with Redis. */
   redisTokens(): Promise<string[]> {
     this.#redisTokens ??= this.#mint()
     return this.#redisTokens
@@ -101,7 +101,7 @@ class Ground {
 interface Entry {
   title: string
   base?: string
-  /** What it cannot stand without; absent, and it is left out. */
+  /** Whether this machine has what it needs; otherwise it is skipped. */
   needs?: () => boolean
   raise(ground: Ground): Promise<Placed & { tokens?: readonly string[] }>
 }
@@ -118,7 +118,7 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
     raise: ground => ground.nginx('nginx', port => nginx.plain(ground.upstream, port)),
   },
   bare: {
-    title: '@fastify/http-proxy as it comes, no auth',
+    title: '@fastify/http-proxy unmodified, no auth',
     raise: ground => ground.rival('bare.ts', [ground.upstream]),
   },
   usual: {
@@ -130,24 +130,24 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
     },
   },
   public: {
-    title: '**ours**, public path, no auth',
+    title: '**dualgate**, public path, no auth',
     base: PUBLIC,
-    // With the tokens that nobody looks at, so that the requests are the same.
+    // With tokens that are not checked, so that the requests are the same.
     raise: ground => ground.embeddedWithTokens(),
   },
   embedded: {
-    title: '**ours**, embedded store',
+    title: '**dualgate**, embedded store',
     raise: ground => ground.embeddedWithTokens(),
   },
   logged: {
-    title: '**ours**, embedded store, access log on',
+    title: '**dualgate**, embedded store, access log on',
     raise: async ({ scene, upstream }) => {
       const gateway = await startGateway(scene, 'logged', { upstream, accessLog: true })
       return { ...placed(gateway), tokens: await logIn(gateway, SESSIONS) }
     },
   },
   tracking: {
-    title: '**ours**, Redis, tracking cache',
+    title: '**dualgate**, Redis, tracking cache',
     needs: () => hasRedis() && knows('session_cache'),
     raise: async ground => ({
       ...(await ground.onRedis('tracking', 'tracking')),
@@ -155,7 +155,7 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
     }),
   },
   redis: {
-    title: '**ours**, Redis asked every time',
+    title: '**dualgate**, Redis queried every time',
     needs: hasRedis,
     raise: async ground => ({
       ...(await ground.onRedis('redis-gateway', 'off')),
@@ -186,7 +186,7 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
 
 export const CONTENDER_KEYS = Object.keys(ENTRIES)
 
-/** Starts those contenders that are asked for and can stand on this machine; none asked for: all. */
+/** Starts the requested contenders that can run on this machine; without a request, all of them. */
 export async function raiseContenders(scene: Scene, upstream: string, only: readonly string[]): Promise<Contender[]> {
   const ground = new Ground(scene, upstream)
   const raised: Contender[] = []

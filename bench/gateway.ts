@@ -12,10 +12,10 @@ import { type Scene, type Started, start } from './process.ts'
 /** The gateway's program. */
 export const MAIN = resolve(import.meta.dirname, '../dist/main.js')
 
-/** How long the store may take: a machine that is busy with something else is to make a run longer, not to end it. */
+/** Timeout of the store: long, so that a busy machine makes a run longer but does not end it. */
 const PATIENCE = '20s'
 
-/** One set of secrets for all gateways and rivals of a run, so that they take each other's tokens. */
+/** One set of secrets for all gateways and rivals of a run, so that they accept each other's tokens. */
 export const SECRETS = { jwt: generateSecret(), internal: generateSecret(), sm2: generateSm2PrivateKey() }
 
 export interface BenchGateway extends Started {
@@ -25,7 +25,7 @@ export interface BenchGateway extends Started {
   folder: string
   /** Folder of its embedded store. */
   data: string
-  /** What it was started with, for commands that concern it. */
+  /** The environment it was started with, for commands on this gateway. */
   environment: Record<string, string>
 }
 
@@ -34,9 +34,9 @@ export interface GatewayOptions {
   /** Address of Redis; without it the store is the embedded one. */
   redis?: string | undefined
   accessLog?: boolean
-  /** Folder of the embedded store, when it is not to be a new one. */
+  /** Folder of an existing embedded store; without it a new one is created. */
   data?: string
-  /** Time limits of the public listener, when they are not to be the shipped ones. */
+  /** Time limits of the public listener; without them the defaults apply. */
   timeouts?: Record<string, string>
   /** Any further keys of the configuration. */
   settings?: Record<string, unknown>
@@ -44,7 +44,7 @@ export interface GatewayOptions {
   nodeOptions?: readonly string[]
 }
 
-/** Whether today's configuration knows a key. */
+/** Whether the present version has a setting. */
 export const knows = (key: string): boolean => Object.hasOwn(SettingsSchema.properties, key)
 
 /** Starts the gateway of dist/ on one core as operators do: one worker, a configuration file, secrets from the environment. */
@@ -72,7 +72,7 @@ export async function startGateway(scene: Scene, name: string, options: GatewayO
     environment,
     port,
   })
-  // The last to open.
+  // This listener opens last.
   while (!(await isListening(internalPort))) await new Promise(resolve => setTimeout(resolve, 5))
   const [url, internal] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${internalPort}`]
   return scene.keep({ ...started, url, internal, folder, data, environment })
@@ -97,7 +97,7 @@ function settingsOf(
   }
 }
 
-/** Tells a gateway to read its configuration again; rejects when it refuses. */
+/** Reloads a gateway's configuration; rejects if the gateway refuses it. */
 export async function reload({ folder, environment }: BenchGateway): Promise<void> {
   const words = [MAIN, 'reload', '--config', 'gateway.yaml']
   await promisify(execFile)(process.execPath, words, { cwd: folder, env: environment })
@@ -119,7 +119,7 @@ export async function operate(
   return answer.data
 }
 
-/** So many sessions of consumers; their tokens. */
+/** Creates a number of consumer sessions and returns their tokens. */
 export async function logIn(gateway: Pick<BenchGateway, 'internal'>, users: number): Promise<string[]> {
   const tokens: string[] = []
   const one = async (i: number): Promise<string> =>

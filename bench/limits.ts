@@ -10,15 +10,15 @@ import { anonymousBytes, onScene, type Scene } from './process.ts'
 import { fixed, note, printTable, whole } from './statistics.ts'
 import { startUpstream } from './upstream.ts'
 
-export const LIMITS_HELP = `limits    what clients who take more than they should cost in memory, and how soon they are let go
+export const LIMITS_HELP = `limits    memory that hostile clients cost, and how soon the gateway disconnects them
             --sockets 2000 --requests 5000 --captchas 1000 --logins 200`
 
 const MIB = 2 ** 20
 const TIMES = 3
 const SAMPLE_INTERVAL = 20
-/** Requests and handshakes under way at the same time. */
+/** Requests and handshakes in progress at the same time. */
 const TOGETHER = 50
-/** So that each siege can be laid several times; the shipped limits are longer. */
+/** Shorter than the default limits, so that each siege can be repeated. */
 const TIME_LIMIT = '5s'
 
 /** Something that clients do to a gateway; resolves when it is over. */
@@ -59,8 +59,8 @@ export async function limits(words: string[]): Promise<void> {
     ]
     const rows: string[][] = []
     for (const siege of sieges) rows.push(await endure(besieged.gateway, siege))
-    console.log(`Time limits of ${TIME_LIMIT}; MiB more than before each:\n`)
-    printTable(['what, three times', 'how many', 'over after s', 'most', 'after the first', 'after the third'], rows)
+    console.log(`Time limits of ${TIME_LIMIT}; increase of memory in MiB for each row:\n`)
+    printTable(['what, three times', 'count', 'seconds', 'most', 'after the first', 'after the third'], rows)
   })
 }
 
@@ -68,7 +68,7 @@ async function open(scene: Scene): Promise<Besieged> {
   const gateway = await startGateway(scene, 'gateway', {
     upstream: await startUpstream(scene, true),
     timeouts: { headers: TIME_LIMIT, body: TIME_LIMIT, keep_alive: TIME_LIMIT },
-    // Everybody may come from another address: limits per address do not end a siege.
+    // Every request may name another address, so that limits per address do not end a siege.
     settings: { trusted_proxies: ['127.0.0.1'] },
   })
   const store = await openEmbeddedStore(gateway.data, systemClock, 20_000)
@@ -82,31 +82,31 @@ async function open(scene: Scene): Promise<Besieged> {
   return { gateway, store, pool }
 }
 
-/** Lays a siege several times: what grows without end has grown more after the last than after the first. */
+/** Lays a siege several times: a leak grows more after the last time than after the first. */
 async function endure({ pid }: BenchGateway, { what, count, lay }: Siege): Promise<string[]> {
   const before = anonymousBytes(pid)
   let most = before
   const sampling = setInterval(() => {
     most = Math.max(most, anonymousBytes(pid))
   }, SAMPLE_INTERVAL)
-  const taken: number[] = []
+  const elapsed: number[] = []
   const after: number[] = []
   for (let i = 0; i < TIMES; i++) {
     note(`${whole(count)} ${what}, ${i + 1} of ${TIMES}`)
     const began = performance.now()
     await lay(count)
-    taken.push((performance.now() - began) / 1000)
+    elapsed.push((performance.now() - began) / 1000)
     await rest()
     after.push(anonymousBytes(pid))
   }
   clearInterval(sampling)
   const more = (bytes: number): string => fixed((bytes - before) / MIB, 1)
-  return [what, whole(count), fixed(Math.max(...taken), 1), more(most), more(after[0]!), more(after.at(-1)!)]
+  return [what, whole(count), fixed(Math.max(...elapsed), 1), more(most), more(after[0]!), more(after.at(-1)!)]
 }
 
 const HEAD = 'POST /api/v1/public/c/x HTTP/1.1\r\nHost: a\r\n'
 
-/** Clients who open a connection and are in no hurry. */
+/** Clients that open a connection and send slowly or nothing. */
 function slowClients(gateway: BenchGateway, count: number): Siege[] {
   const silent = (what: string, words: string, drip = ''): Siege => ({
     what,
@@ -114,15 +114,18 @@ function slowClients(gateway: BenchGateway, count: number): Siege[] {
     lay: count => untilLetGo(gateway, count, words, drip),
   })
   return [
-    silent('clients who say nothing', ''),
-    silent('clients whose head comes byte by byte', `${HEAD}X-Slow: `, 'x'),
-    silent('clients whose body stops', `${HEAD}Content-Length: 100\r\n\r\nx`),
-    silent('clients whose chunk stops', `${HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\nx`),
-    silent('clients who never ask again', 'GET /api/v1/public/b/sm2/public-key HTTP/1.1\r\nHost: a\r\n\r\n'),
+    silent('clients that send nothing', ''),
+    silent('clients that send the head byte by byte', `${HEAD}X-Slow: `, 'x'),
+    silent('clients that stop within a body', `${HEAD}Content-Length: 100\r\n\r\nx`),
+    silent('clients that stop within a chunk', `${HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\nx`),
+    silent(
+      'clients that send one request, then idle',
+      'GET /api/v1/public/b/sm2/public-key HTTP/1.1\r\nHost: a\r\n\r\n',
+    ),
   ]
 }
 
-/** Opens connections, says something on each, drips on, and waits until the gateway has closed all of them. */
+/** Opens connections, sends something on each, continues byte by byte, and waits until the gateway has closed all. */
 async function untilLetGo({ url }: BenchGateway, count: number, words: string, drip: string): Promise<void> {
   const { hostname, port } = new URL(url)
   const sockets: Socket[] = []
@@ -146,7 +149,7 @@ async function untilLetGo({ url }: BenchGateway, count: number, words: string, d
 
 const DEEP = `{"username":${'['.repeat(4000)}${']'.repeat(4000)}}`
 
-/** Requests as large as may be, and larger. */
+/** Requests at the size limits and above. */
 function largeRequests(besieged: Besieged, count: number): Siege[] {
   const login = { method: 'POST', path: '/api/v1/public/b/login' } as const
   const json = { 'content-type': 'application/json' }
@@ -156,7 +159,7 @@ function largeRequests(besieged: Besieged, count: number): Siege[] {
     lay: count => askAll(besieged, count, codes, request),
   })
   return [
-    each('heads of 14 KiB with names of their own', [401], i => ({
+    each('heads of 14 KiB with unique field names', [401], i => ({
       method: 'GET',
       path: '/api/v1/c/x',
       headers: Object.fromEntries(Array.from({ length: 140 }, (_, j) => [`x-${i}-${j}`, 'x'.repeat(80)])),
@@ -167,12 +170,12 @@ function largeRequests(besieged: Besieged, count: number): Siege[] {
       headers: { 'x-large': 'x'.repeat(20_000) },
     })),
     each('bodies of JSON 4000 levels deep', [400], () => ({ ...login, headers: json, body: DEEP })),
-    each('bodies of 64 KiB where 8 are taken', [413], () => ({
+    each('bodies of 64 KiB, limit 8 KiB', [413], () => ({
       ...login,
       headers: json,
       body: `{"password":"${'x'.repeat(65_536)}"}`,
     })),
-    each('tokens of 2 KiB that are none', [401], i => ({
+    each('invalid tokens of 2 KiB', [401], i => ({
       method: 'GET',
       path: '/api/v1/c/x',
       headers: { authorization: `Bearer eyJhbGciOiJIUzI1NiJ9.${forgedPayload(i)}.AAAA` },
@@ -183,23 +186,23 @@ function largeRequests(besieged: Besieged, count: number): Siege[] {
 const forgedPayload = (i: number): string =>
   Buffer.from(`{"jti":"${i}-${'x'.repeat(1500)}","iat":1}`).toString('base64url')
 
-/** What the gateway has to remember for a while, each time under another address and name. */
+/** State that the gateway keeps for a while, each time for another address and name. */
 function rememberedByName(besieged: Besieged, captchas: number, logins: number): Siege[] {
   return [
     {
-      what: 'captchas that nobody answers',
+      what: 'captchas without an answer',
       count: captchas,
       lay: count => askAll(besieged, count, [200], () => ({ method: 'GET', path: '/api/v1/public/b/captcha' })),
     },
     {
-      what: 'failed logins, each fifth of another name',
+      what: 'failed logins, five for each name',
       count: logins,
       lay: count => failLogins(besieged, count),
     },
   ]
 }
 
-/** Every name fails five times, and is locked. */
+/** Every name fails five times and is locked. */
 async function failLogins(besieged: Besieged, count: number): Promise<void> {
   const { pool, store } = besieged
   const siege = nextAddress()
@@ -213,7 +216,7 @@ async function failLogins(besieged: Besieged, count: number): Promise<void> {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
-    // Names whose five failures were faster than these are locked, and the threads may be busy.
+    // A name may be locked by faster failures, and the threads may be busy.
     if (![400, 403, 503].includes(code)) throw new Error(`a failed login: ${code}`)
   })
 }
@@ -257,5 +260,5 @@ async function inTurns(count: number, act: (i: number) => Promise<void>): Promis
   await Promise.all(Array.from({ length: TOGETHER }, line))
 }
 
-/** Three seconds in which nothing is asked: what is only collected late is not counted. */
+/** Three seconds without requests, so that garbage is collected before the measurement. */
 const rest = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 3000))

@@ -4,8 +4,8 @@ import type { Load, LoadResult } from './load.ts'
 import { quantile } from './statistics.ts'
 
 /*
- * A small load generator: raw sockets, requests made once, answers told apart by their Content-Length. At a fixed rate a
- * request's latency counts from the moment it was due, so that a stall is not forgiven to those who wait behind it.
+ * A small load generator: raw sockets, requests prepared once, answers separated by their Content-Length. At a fixed rate the
+ * latency of a request counts from the time it was due, so that a stall counts for every request that it delays.
  */
 const asked = JSON.parse(process.argv[2]!) as Omit<Load, 'tokens'> & { tokens: string }
 const { hostname, port, pathname } = new URL(asked.url)
@@ -25,7 +25,7 @@ function requestWith(token: string): Buffer {
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)
 }
 
-/** One connection, with at most one request under way. */
+/** One connection, with at most one request in progress. */
 class Line {
   readonly #socket: Socket
   #since = 0
@@ -71,7 +71,7 @@ class Line {
   }
 }
 
-/** Sends what is due; at no fixed rate that is always one more. */
+/** Sends the requests that are due; without a fixed rate, always one more. */
 function free(line: Line): void {
   if (asked.rate === undefined) line.send(performance.now())
   else if (due.length > 0) line.send(due.shift()!)

@@ -8,13 +8,13 @@ const run = promisify(execFile)
 
 export interface Load {
   url: string
-  /** Sent in turn, one per request; without any, requests carry none. */
+  /** Sent in turn, one per request; without tokens, requests have no Authorization. */
   tokens: readonly string[]
   connections: number
   seconds: number
   /** Bytes of the body; 0: GET. */
   body?: number
-  /** Requests per second that are sent whatever becomes of the others; without it, each connection asks when it was answered. */
+  /** Requests per second, sent without waiting for answers; without it, each connection sends the next request after an answer. */
   rate?: number
 }
 
@@ -31,7 +31,7 @@ export interface LoadResult {
 
 const wrk = programNamed('wrk')
 
-/** Puts a load on a gateway from the other core: wrk, or our own client where wrk is not or cannot. */
+/** Puts a load on a gateway from the other core: with wrk, or with our own client if wrk is missing or unsuitable. */
 export async function load(folder: string, asked: Load): Promise<LoadResult> {
   const tokens = join(folder, 'tokens')
   writeFileSync(tokens, `${asked.tokens.length === 0 ? '-' : asked.tokens.join('\n')}\n`)

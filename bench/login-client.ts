@@ -4,7 +4,7 @@ import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
 import { encryptFor, signIn } from './sign-in.ts'
 import { quantile } from './statistics.ts'
 
-/* Signs users in as fast as a gateway lets it, so many at a time: captcha, then login. */
+/* Signs users in as fast as a gateway allows, a fixed number at a time: captcha, then login. */
 export interface LoginLoad {
   url: string
   /** Folder of the gateway's embedded store. */
@@ -41,8 +41,8 @@ await Promise.all(
     const client = new Client(asked.url)
     while (performance.now() < until) {
       const username = asked.accounts[next++ % asked.accounts.length]!
-      const { token, taken } = await signIn(client, store.captchas, username, password)
-      latencies.push(taken)
+      const { token, elapsed } = await signIn(client, store.captchas, username, password)
+      latencies.push(elapsed)
       if (token === null) refused++
     }
     await client.close()

@@ -10,10 +10,10 @@ import { ACCOUNTS, accountSettings, PASSWORD } from './sign-in.ts'
 import { fixed, medianOf, note, printTable, spreadOf, whole } from './statistics.ts'
 import { pathOf, startUpstream } from './upstream.ts'
 
-export const LOGIN_HELP = `login     logins per second, and what they do to the requests of everybody else on the same core
+export const LOGIN_HELP = `login     logins per second, and how they delay other requests on the same core
             --rounds 5 --seconds 5      rounds with and without logins in turn
             --together 16               logins under way at a time
-            --rate 1000                 requests per second at a pace; and once more as many as 64 connections can`
+            --rate 1000                 requests per second at a fixed rate; a second run sends as many as 64 connections can`
 
 const run = promisify(execFile)
 const SESSIONS = 200

@@ -3,10 +3,10 @@ import { accessSync, constants } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { delimiter, join } from 'node:path'
 
-/** Debian keeps servers where the PATH of an ordinary user does not lead. */
+/** Debian installs servers in folders outside of an ordinary user's PATH. */
 const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
 
-/** The full path of a program of this machine; `null` when it has none of this name. */
+/** The full path of an installed program, or `null`. */
 export function programNamed(name: string): string | null {
   for (const folder of FOLDERS) {
     try {
@@ -19,17 +19,17 @@ export function programNamed(name: string): string | null {
   return null
 }
 
-/** What is measured has the first core to itself; load, upstreams and Redis share the second. */
+/** The measured process has the first core alone; load generator, upstreams and Redis share the second. */
 export const GATEWAY_CORE = 0
 export const OTHER_CORE = 1
 
 const taskset = cpus().length > 1 ? programNamed('taskset') : null
 
-/** A command line that keeps to a core, where the machine can do that. */
+/** A command line that is pinned to a core, if the machine supports it. */
 export const pinned = (core: number, command: readonly string[]): string[] =>
   taskset === null ? [...command] : [taskset, '-c', String(core), ...command]
 
-/** The machine in one line: what a reader of the numbers has to know. */
+/** Describes the machine in one line, for readers of the numbers. */
 export function describeMachine(): string {
   const [first] = cpus()
   const tools = ['wrk', 'nginx', 'redis-server'].filter(name => programNamed(name) !== null)

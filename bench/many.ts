@@ -10,16 +10,16 @@ import { startRedis } from './redis.ts'
 import { fixed, note, printTable, quantile, whole } from './statistics.ts'
 import { openBeside } from './stored.ts'
 
-export const MANY_HELP = `many      one user with very many sessions: what others notice of each verb
+export const MANY_HELP = `many      one user with very many sessions: how each operation delays other requests
             --sessions 50000            how many the user has
             --store redis,embedded`
 
 const PATIENCE = 20_000
 const LIFETIME = 86_400_000
 const TOGETHER = 200
-/** Another user's session is looked up this often while a verb is under way, in milliseconds. */
+/** Another user's session is looked up this often during an operation, in milliseconds. */
 const LOOK_EVERY = 2
-/** What Redis notes as slow, in microseconds. */
+/** Commands that Redis logs as slow, in microseconds. */
 const SLOW = 5000
 
 const record = (userId: string): SessionRecord => ({
@@ -87,7 +87,7 @@ function verbsOf({ sessions, online }: OpenedStore, count: number): Record<strin
   }
 }
 
-/** Does one thing while another user's session is looked up again and again. */
+/** Runs one operation while another user's session is looked up repeatedly. */
 async function observe(store: OpenedStore, slow: Redis | null, token: string, verb: () => Promise<unknown>) {
   await slow?.slowlog('RESET')
   const delay = monitorEventLoopDelay({ resolution: 1 })

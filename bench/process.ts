@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { isListening } from '../test/support/ports.ts'
 import { pinned } from './machine.ts'
 
-/** Longest wait for a process to take connections or to end, in milliseconds. */
+/** Longest wait for a process to accept connections or to exit, in milliseconds. */
 const START_LIMIT = 30_000
 const END_LIMIT = 30_000
 
@@ -25,11 +25,11 @@ export interface StartOptions {
   folder: string
   environment?: Record<string, string>
   cwd?: string
-  /** It has started when this port takes connections. */
+  /** It has started when this port accepts connections. */
   port: number
 }
 
-/** Starts a process on a core, its output in a file, and waits until it takes connections. */
+/** Starts a process on a core, its output in a file, and waits until it accepts connections. */
 export async function start(name: string, options: StartOptions): Promise<Started> {
   const { core, command, folder, environment, cwd = folder, port } = options
   const log = join(folder, `${name}.log`)
@@ -60,14 +60,14 @@ export async function end(child: ChildProcess): Promise<void> {
   clearTimeout(limit)
 }
 
-/** Resident memory of a process and all its children in bytes, as Linux tells it. */
+/** Resident memory of a process and all its children in bytes, as Linux reports it. */
 export function residentBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const own = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) * 1024
   return childrenOf(pid).reduce((sum, child) => sum + residentBytes(child), own)
 }
 
-/** The part of that memory which is nobody else's and no file's, in bytes: a mapped store is not in it. */
+/** The private anonymous part of that memory in bytes, without mapped files such as a store. */
 export function anonymousBytes(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const own = Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) * 1024
@@ -78,13 +78,13 @@ export function anonymousBytes(pid: number): number {
 export const descriptors = (pid: number): number =>
   childrenOf(pid).reduce((sum, child) => sum + descriptors(child), readdirSync(`/proc/${pid}/fd`).length)
 
-/** Ticks per second in which Linux counts processor time for programs, on every machine of ours. */
+/** Ticks per second in which Linux counts processor time. */
 const TICKS = 100
 
 /** Processor time of a process, all its threads and children, in seconds. */
 export function processorSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // After the name, which may hold anything: fields 14 and 15 of proc(5).
+  // Fields 14 and 15 of proc(5), counted after the name, which may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const own = (Number(fields[11]) + Number(fields[12])) / TICKS
   return childrenOf(pid).reduce((sum, child) => sum + processorSeconds(child), own)
@@ -96,12 +96,12 @@ export function childrenOf(pid: number): number[] {
   return children === '' ? [] : children.split(' ').map(Number)
 }
 
-/** What a run starts and makes: all of it is gone when the run ends, however it ends. */
+/** What a run starts and creates. All of it is removed when the run ends, also after a failure. */
 export class Scene {
   readonly folder = mkdtempSync(join(tmpdir(), 'dualgate-bench-'))
   readonly #endings: (() => Promise<void> | void)[] = []
 
-  /** Keeps what has to be ended, the last first. */
+  /** Registers something to end after the run, in reverse order. */
   keep<T extends { end(): Promise<void> | void }>(thing: T): T {
     this.#endings.push(() => thing.end())
     return thing
@@ -113,10 +113,10 @@ export class Scene {
   }
 }
 
-/** Runs on a scene, and clears it away; also when it is interrupted. */
+/** Runs work with a scene and removes the scene afterwards, also after an interrupt. */
 export async function onScene(run: (scene: Scene) => Promise<void>): Promise<void> {
   const scene = new Scene()
-  // Nothing of ours has to be ended in order any more, and an open session file would hold up an orderly exit.
+  // Nothing has to be ended in order any more, and an open session file would block an orderly exit.
   const interrupted = (): void => void scene.end().finally(() => process.kill(process.pid, 'SIGKILL'))
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   try {

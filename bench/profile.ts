@@ -36,7 +36,7 @@ async function run(scene: Scene, store: string, seconds: number, lines: number):
   const { rate } = await load(scene.folder, asked)
   await gateway.end()
   const all = readdirSync(folder).map(file => selfTimes(join(folder, file), seconds * 1e6))
-  // A supervisor has a profile too, in which nothing happens.
+  // The supervisor writes a profile too, an idle one.
   const busiest = all.toSorted((a, b) => b.busy - a.busy)[0]!
   console.log(`${store}: ${fixed(rate, 0)} requests/s under the profiler; microseconds of a request by function:\n`)
   const rows = [...busiest.byFunction].toSorted(([, a], [, b]) => b - a).slice(0, lines)
@@ -60,7 +60,7 @@ interface Profile {
   timeDeltas: number[]
 }
 
-/** Microseconds that each function had itself, and all that were not idle, in so many last microseconds. */
+/** Self time of each function and the total time that was not idle, in the last microseconds of the profile. */
 function selfTimes(file: string, last: number): { byFunction: Map<string, number>; busy: number } {
   const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as Profile
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]))

@@ -12,14 +12,14 @@ export const PROXY_HELP = `proxy     requests per second of gateways side by sid
             --post 0                    KiB of the request's body; 0: GET
             --only ${CONTENDER_KEYS.join(',')}`
 
-/** What one table is about. */
+/** The parameters of one table. */
 interface Shape {
   connections: number
   size: number
   post: number
 }
 
-/** Requests until the compilers of a contender have seen what it does, and for how many seconds it is waited for at most. */
+/** Requests to warm up the compiler of a contender, and the longest time for this in seconds. */
 const WARM_UP_REQUESTS = 30_000
 const WARM_UP_LIMIT = 60
 
@@ -99,7 +99,7 @@ async function measure(scene: Scene, contender: Contender, shape: Shape, seconds
   return { ...result, cost: ((used() - before) * 1e6) / (result.rate * seconds) }
 }
 
-/** A refusal can be an HTTP 200: that the upstream's answer arrives, for each session, is looked at before and after. */
+/** A refusal can be an HTTP 200, so each session is checked before and after: the answer must come from the upstream. */
 async function probe({ key, url, base, tokens }: Contender): Promise<void> {
   for (const token of tokens.length === 0 ? [''] : tokens) {
     const headers: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` }

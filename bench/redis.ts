@@ -7,7 +7,7 @@ export interface BenchRedis extends Started {
   port: number
 }
 
-/** A Redis of the run's own, which keeps nothing on disk; `null` on a machine without one. */
+/** Starts a Redis for the run, without persistence; `null` on a machine without Redis. */
 export async function startRedis(scene: Scene, name = 'redis'): Promise<BenchRedis | null> {
   const program = programNamed('redis-server')
   if (program === null) return null

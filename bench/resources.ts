@@ -14,7 +14,7 @@ export const RESOURCES_HELP = `resources memory of idle connections, WebSockets 
             --connections 10000 --websockets 2000 --mib 1024 --starts 5`
 
 const MIB = 2 ** 20
-/** MiB through the gateway before memory is looked at: buffers that are kept are no growth. */
+/** MiB through the gateway before memory is measured, because buffers that are kept are not growth. */
 const WARM_UP = 128
 const SAMPLE_INTERVAL = 20
 
@@ -45,7 +45,7 @@ export async function resources(words: string[]): Promise<void> {
   printTable(['what', 'measured'], rows)
 }
 
-/** Connections that asked once and stay. */
+/** Connections that send one request and stay open. */
 async function idleConnections(gateway: BenchGateway, token: string, count: number): Promise<string[]> {
   note(`opening ${whole(count)} connections`)
   const before = residentBytes(gateway.pid)
@@ -120,18 +120,18 @@ function download({ url }: BenchGateway, token: string, mib: number): Promise<vo
 
 /** Milliseconds from the start of the process to the first answer of a new gateway. */
 async function onceStarted(starts: number): Promise<string[]> {
-  const taken: number[] = []
+  const elapsed: number[] = []
   for (let i = 0; i < starts; i++) {
     await onScene(async (scene: Scene) => {
       const began = performance.now()
       const { url } = await startGateway(scene, 'gateway', {})
       await (await fetch(`${url}/api/v1/public/b/sm2/public-key`)).text()
-      taken.push(performance.now() - began)
+      elapsed.push(performance.now() - began)
     })
   }
-  const { median, least, most } = spreadOf(taken)
+  const { median, least, most } = spreadOf(elapsed)
   return ['start to first answer, embedded store', `${whole(median)} ms (${whole(least)} – ${whole(most)})`]
 }
 
-/** Two seconds in which nothing is asked: what is only collected late is not counted. */
+/** Two seconds without requests, so that garbage is collected before the measurement. */
 const rest = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 2000))

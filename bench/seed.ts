@@ -33,19 +33,19 @@ const FIRST = [
 ]
 const LAST = ['Berg', 'Costa', 'Dahl', 'Evans', 'Fischer', 'Gupta', 'Huang', 'Ito', 'Jensen', 'Klein', 'Lopez', 'Wang']
 
-/** Where a population is put: the settings of a store, and the folder of the embedded one. */
+/** Where the users are created: the settings of a store, and the folder of the embedded one. */
 export interface Ground {
   redis?: string | undefined
   data: string
-  /** Changes under way at a time. */
+  /** Changes in progress at a time. */
   together: number
 }
 
-/** The id of a seeded user, in the form of the ids in use: 19 digits, in no order. */
+/** The id of a seeded user, in the form of existing ids: 19 digits, unordered. */
 export const seededUser = (i: number): string =>
   `19${((i * 7_368_787) % 99_999_989).toString().padStart(8, '0')}${'0'.repeat(9)}`
 
-/** Fills a store with consumers through its own verbs, as a week of logins would have. Answers how many tokens there are. */
+/** Fills a store with consumers through its interface, as a week of logins would. Returns the number of tokens. */
 export async function seed({ redis, data, together }: Ground, users: number): Promise<number> {
   const logins = Math.round(users * LOGINS_PER_USER)
   const began = Date.now() - HISTORY
@@ -79,7 +79,7 @@ export async function seed({ redis, data, together }: Ground, users: number): Pr
   return logins
 }
 
-/** The first logins of all users in turn, and in between second ones of users who came before. */
+/** The first logins of all users in turn, mixed with second logins of earlier users. */
 function userOf(login: number, users: number, logins: number): number {
   const before = Math.floor((login * users) / logins)
   const isFirst = Math.floor(((login + 1) * users) / logins) > before
@@ -108,7 +108,7 @@ const SIGNER = {
   isSigned: () => false,
 }
 
-/** What a store does after its answers is done when the view counts every login. */
+/** The store's work after its answers is done when the online users include every login. */
 async function settle({ online }: Pick<Store, 'online'>, logins: number): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
     if ((await online.tally('CONSUMER')).tokens === logins) return

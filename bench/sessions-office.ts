@@ -64,13 +64,13 @@ interface Question {
   ask(office: Office, i: number): Promise<void>
   /** How often, when not as often as the others. */
   times?: number
-  /** What has to be there, and is not to be met by the questions before. */
+  /** Prepares what the request needs, unless an earlier request has used it up. */
   prepare?(office: Office): Promise<void>
 }
 
-/** What is asked, in this order: those who are kicked out have been looked at before. */
+/** The requests in order: users are listed before they are kicked out. */
 function questions(times: number): Record<string, Question> {
-  /** Spread over those who are online, somebody else each time. */
+  /** Spread over the online users, another one each time. */
   const someone = ({ users }: Office, i: number): string => seededUser(Math.floor(((i + 0.5) * users) / (2 * times)))
   const newcomer = (i: number): object => ({
     user_id: `new-${i}`,
@@ -97,9 +97,9 @@ function questions(times: number): Record<string, Question> {
   }
 }
 
-/** Milliseconds of every request, by what was asked and office by office. */
+/** Milliseconds of every request, by kind of request and office. */
 export async function askInTurn(offices: readonly Office[], times: number): Promise<Map<string, number[][]>> {
-  const taken = new Map<string, number[][]>()
+  const elapsed = new Map<string, number[][]>()
   for (let i = 0; i < times; i++) for (const office of offices) await office.page(1)
   for (const [name, { ask, times: count = times, prepare }] of Object.entries(questions(times))) {
     if (prepare !== undefined) await Promise.all(offices.map(prepare))
@@ -111,9 +111,9 @@ export async function askInTurn(offices: readonly Office[], times: number): Prom
         all[at]!.push(performance.now() - began)
       }
     }
-    taken.set(name, all)
+    elapsed.set(name, all)
   }
-  return taken
+  return elapsed
 }
 
 async function giveManyTokens(office: Office): Promise<void> {

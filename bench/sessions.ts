@@ -11,13 +11,13 @@ import { bytesOf } from './stored.ts'
 export const SESSIONS_HELP = `sessions  session administration, login and kickout with few and with very many users online
             --users 1000,1000000        how many users are online; 1.2 tokens each
             --store redis,embedded
-            --times 200                 how often each is asked`
+            --times 200                 how often each request is sent`
 
 type StoreName = 'redis' | 'embedded'
 
 /**
- * Logins under way at a time while seeding. The embedded store commits them together; were it thousands, the file would be
- * left with free pages in larger pieces than any day's logins leave, and every later change would pay for that.
+ * Logins in progress at a time while seeding. The embedded store commits them together. With thousands, the file would have
+ * larger blocks of free pages than a normal day leaves, and every later change would be slower.
  */
 const TOGETHER: Readonly<Record<StoreName, number>> = { redis: 500, embedded: 200 }
 
@@ -47,15 +47,15 @@ interface Populated {
   office: Office
 }
 
-/** The scales take turns, request by request, so that both meet the same machine. */
+/** Both sizes are measured in turn, request by request, under the same conditions. */
 async function compare(scene: Scene, store: StoreName, scales: readonly number[], times: number): Promise<void> {
   const populated: Populated[] = []
   for (const users of scales) populated.push(await populate(scene, store, users))
-  const taken = await askInTurn(
+  const elapsed = await askInTurn(
     populated.map(({ office }) => office),
     times,
   )
-  print(store, populated, taken)
+  print(store, populated, elapsed)
   for (const { office } of populated) await office.close()
 }
 
@@ -74,9 +74,9 @@ async function populate(scene: Scene, store: StoreName, users: number): Promise<
   return { users, tokens, perSession, resident: () => residentBytes(gateway.pid), office }
 }
 
-function print(store: StoreName, populated: readonly Populated[], taken: ReadonlyMap<string, number[][]>): void {
+function print(store: StoreName, populated: readonly Populated[], elapsed: ReadonlyMap<string, number[][]>): void {
   console.log(`${store}: milliseconds through HTTP, median (99th percentile) of requests one after another:\n`)
-  const rows = Array.from(taken, ([name, times]) => {
+  const rows = Array.from(elapsed, ([name, times]) => {
     const medians = times.map(medianOf)
     const last = times.map(one =>
       quantile(

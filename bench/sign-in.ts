@@ -10,7 +10,7 @@ export const PASSWORD = 'a password of some length'
 export const ACCOUNTS = Array.from({ length: 32 }, (_, i) => `operator${i}`)
 const BCRYPT_COST = 10
 
-/** Writes a file of accounts into a folder, and answers the settings of a gateway that takes them, as often as they come. */
+/** Writes an accounts file into a folder and returns the settings of a gateway with these accounts and without login limits. */
 export function accountSettings(folder: string): Record<string, unknown> {
   const path = join(folder, 'accounts.yaml')
   const password = bcrypt.hashSync(PASSWORD, BCRYPT_COST)
@@ -33,20 +33,20 @@ export async function encryptFor(client: Client, password: string): Promise<stri
 }
 
 /**
- * One whole login: captcha, SM2, bcrypt. Nobody reads the picture here: the answer in the gateway's own store is replaced
- * by one that is known. `taken` is the time of the login without its captcha, in milliseconds; no token: it was refused.
+ * One complete login: captcha, SM2, bcrypt. The picture is not read: the answer in the gateway's store is replaced by a
+ * known one. `elapsed` is the time of the login without its captcha, in milliseconds; no token: it was refused.
  */
 export async function signIn(
   client: Client,
   captchas: CaptchaStore,
   username: string,
   password: string,
-): Promise<{ token: string | null; taken: number }> {
+): Promise<{ token: string | null; elapsed: number }> {
   const { captcha_id } = (await ask(client, 'GET', '/captcha')) as { captcha_id: string }
   await captchas.put('BUSINESS', captcha_id, 'abcd', Date.now() + 60_000)
   const began = performance.now()
   const answer = await ask(client, 'POST', '/login', { captcha_id, captcha_value: 'abcd', username, password })
-  return { token: (answer as { token: string } | null)?.token ?? null, taken: performance.now() - began }
+  return { token: (answer as { token: string } | null)?.token ?? null, elapsed: performance.now() - began }
 }
 
 async function ask(client: Client, method: 'GET' | 'POST', path: string, body?: object): Promise<unknown> {

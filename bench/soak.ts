@@ -12,18 +12,18 @@ import { fixed, note, printTable, whole } from './statistics.ts'
 import { bytesOf, openBeside } from './stored.ts'
 import { startUpstream } from './upstream.ts'
 
-export const SOAK_HELP = `soak      whether anything grows while requests, logins, kickouts and reloads go on for long
+export const SOAK_HELP = `soak      whether anything grows during a long run of requests, logins, kickouts and reloads
             --store embedded,redis --minutes 60 --rate 500
-            --reloads 6                 all in the first half: workers of the second are old`
+            --reloads 6                 all in the first half, so that workers become old in the second`
 
 type StoreName = 'embedded' | 'redis'
 
-/** Sessions of consumers at any moment; so many of them come and go at the same time, each a pause after the last. */
+/** Consumer sessions that exist at a time; each ends and is replaced after a pause. */
 const SESSIONS = 500
 const COMING = 10
 const COMING_PAUSE = 200
 const SIGN_IN_EVERY = 5_000
-/** What the first requests leave behind for good is no growth, nor are keys that are there for five minutes. */
+/** The permanent memory of the first requests is not growth, nor are keys that live for five minutes. */
 const WARM_UP = 330_000
 const REST = 30_000
 const SAMPLES = 6
@@ -91,7 +91,7 @@ async function run(scene: Scene, kind: StoreName, { milliseconds, rate }: Extent
   print(kind, rows, [...load.outcome.failures, ...life.faults], { reloaded, rate })
 }
 
-/** The comings and goings of users: every session that begins is ended, and looked at once more after its end. */
+/** Begins and ends sessions; each ended token is used once more. */
 class Life {
   readonly faults: string[] = []
   logins = 0
@@ -123,7 +123,7 @@ class Life {
     return this.#live[this.#turn++ % this.#live.length]!.token
   }
 
-  /** Ends when everything under way has. */
+  /** Resolves when everything in progress has ended. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#running
@@ -143,7 +143,7 @@ class Life {
         this.#live.push({ user, token: token! })
         this.logins++
         const { user: leaving, token: old } = this.#live.shift()!
-        // Requests with it may be under way.
+        // Requests with this token may be in progress.
         await wait(1000)
         await operate(this.#gateway, 'consumer/kickout', { user_id: leaving })
         this.kickouts++

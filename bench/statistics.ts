@@ -25,7 +25,7 @@ export const whole = (figure: number): string =>
   Number.isFinite(figure) ? Math.round(figure).toLocaleString('en').replaceAll(',', ' ') : '–'
 export const fixed = (figure: number, digits = 2): string => (Number.isFinite(figure) ? figure.toFixed(digits) : '–')
 
-/** Prints rows as a Markdown table: as it stands it goes into the README. */
+/** Prints rows as a Markdown table, ready for the README. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[]): void {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map(row => (row[i] ?? '').length)))
   const line = (cells: readonly string[]): string =>
@@ -34,5 +34,5 @@ export function printTable(head: readonly string[], rows: readonly (readonly str
   console.log([line(head), rule, ...rows.map(line)].join('\n') + '\n')
 }
 
-/** Says on standard error what is under way; the tables alone are on standard output. */
+/** Reports progress on standard error; standard output has only the tables. */
 export const note = (text: string): void => console.error(`  ${text}`)

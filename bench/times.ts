@@ -11,17 +11,17 @@ import { startGateway } from './gateway.ts'
 import { onScene, type Scene } from './process.ts'
 import { fixed, note, printTable, quantile } from './statistics.ts'
 
-export const TIMES_HELP = `times     whether the time of a failed login tells why it failed
+export const TIMES_HELP = `times     whether the time of a failed login reveals why it failed
             --samples 400               logins of each kind, in random order`
 
 const NAME = 'operator'
 const PASSWORD = 'a password of some length'
 const BCRYPT_COST = 10
 
-/** A failed login of each kind; what the gateway does for it is different, and the client must not notice. */
+/** A failed login of each kind. The gateway's work differs, and the client must not notice. */
 const KINDS: Readonly<Record<string, (key: string) => { username: string; password: string }>> = {
   'wrong password': key => ({ username: NAME, password: encrypt('another password, as long', key) }),
-  'unknown user': key => ({ username: 'nobody00', password: encrypt(PASSWORD, key) }),
+  'unknown user': key => ({ username: 'unknown0', password: encrypt(PASSWORD, key) }),
   undecryptable: key => ({ username: NAME, password: mangled(encrypt(PASSWORD, key)) }),
   'no ciphertext at all': () => ({ username: NAME, password: 'zz' }),
   'a C1 off the curve': key => ({ username: NAME, password: '11'.repeat(64) + encrypt(PASSWORD, key).slice(128) }),
@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<string, (key: string) => { username: string; passwo
 
 const encrypt = (text: string, key: string): string => smCrypto.sm2.doEncrypt(text, key, 1)
 
-/** The last byte is another: C3 does not fit any more. */
+/** The last byte is changed, so C3 does not match. */
 const mangled = (hex: string): string => hex.slice(0, -2) + (hex.endsWith('00') ? '01' : '00')
 
 export async function times(words: string[]): Promise<void> {
@@ -41,17 +41,17 @@ export async function times(words: string[]): Promise<void> {
 async function compare(scene: Scene, samples: number): Promise<void> {
   const times = await measure(scene, samples)
   const reference = times.get('wrong password')!
-  const rows = [...times].map(([kind, taken]) => {
-    const sorted = taken.toSorted((a, b) => a - b)
-    const { p } = mannWhitney(taken, reference)
+  const rows = [...times].map(([kind, elapsed]) => {
+    const sorted = elapsed.toSorted((a, b) => a - b)
+    const { p } = mannWhitney(elapsed, reference)
     const quantiles = [0.1, 0.5, 0.9].map(share => fixed(quantile(sorted, share)))
-    return [kind, ...quantiles, taken === reference ? '–' : fixed(p, 3)]
+    return [kind, ...quantiles, elapsed === reference ? '–' : fixed(p, 3)]
   })
   console.log(`Failed logins, ${samples} of each kind in random order, milliseconds:\n`)
   printTable(['why it failed', 'p10', 'median', 'p90', 'p'], rows)
   console.log(
-    `p: how probable such a difference to a wrong password is where there is none (Mann-Whitney, two-sided; with ${times.size - 1} ` +
-      `comparisons a difference is one below ${fixed(0.05 / (times.size - 1), 4)}). A shift of ${fixed(detectable(reference))} ms ` +
+    `p: the probability of such a difference to a wrong password if there is no real difference (Mann-Whitney, two-sided;\n` +
+      `with ${times.size - 1} comparisons, a value below ${fixed(0.05 / (times.size - 1), 4)} is significant). A shift of ${fixed(detectable(reference))} ms ` +
       `would have been found with a probability of 0.95.\n`,
   )
 }

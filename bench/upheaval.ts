@@ -7,7 +7,7 @@ import { childrenOf, onScene, type Scene } from './process.ts'
 import { fixed, medianOf, note, printTable, whole } from './statistics.ts'
 import { startUpstream } from './upstream.ts'
 
-export const UPHEAVAL_HELP = `upheaval  what clients notice of reloads, and of workers that are killed
+export const UPHEAVAL_HELP = `upheaval  effects of reloads and of killed workers on clients
             --seconds 60 --rate 2000 --clients 64
             --reloads 10                one of them of a faulty configuration
             --kill-every 5              seconds`
@@ -40,13 +40,13 @@ export async function upheaval(words: string[]): Promise<void> {
     rows.push(await kills(scene, gateway, extent, Number(values['kill-every'])))
   })
   console.log(`${whole(extent.rate)} requests/s by ${extent.clients} clients for ${extent.seconds} s, two workers:\n`)
-  printTable(['what', 'times', 'answered', 'failed', 'most at once', 'median until it is over, ms'], rows)
+  printTable(['what', 'times', 'answered', 'failed', 'most at once', 'median duration, ms'], rows)
 }
 
 const open = async (scene: Scene): Promise<BenchGateway> =>
   startGateway(scene, 'gateway', { upstream: await startUpstream(scene, false), settings: { workers: 2 } })
 
-/** Does something to a gateway under load again and again, and says what the clients noticed. */
+/** Repeats an action on a gateway under load and reports the effects on clients. */
 async function under(
   scene: Scene,
   gateway: BenchGateway,
@@ -58,21 +58,21 @@ async function under(
   const options = { token: token!, path: '/api/v1/c/orders', clients, rate, expected: '"id":7' }
   const load = startLoad({ teardown: end => void scene.keep({ end }) }, gateway.url, options)
   const pause = (seconds * 1000) / (times + 1)
-  const taken: number[] = []
+  const elapsed: number[] = []
   let most = 0
   for (let time = 0; time < times; time++) {
-    await new Promise(resolve => setTimeout(resolve, pause - (taken.at(-1) ?? 0)))
+    await new Promise(resolve => setTimeout(resolve, pause - (elapsed.at(-1) ?? 0)))
     const before = load.outcome.failures.length
     const began = performance.now()
     await shake(time)
-    taken.push(performance.now() - began)
+    elapsed.push(performance.now() - began)
     most = Math.max(most, load.outcome.failures.length - before)
     note(`${time + 1} of ${times}: ${whole(load.outcome.answered)} answered, ${load.outcome.failures.length} failed`)
   }
   await new Promise(resolve => setTimeout(resolve, pause))
   const { answered, failures } = await load.stop()
   for (const failure of new Set(failures)) note(`failed: ${failure}`)
-  return [String(times), whole(answered), whole(failures.length), whole(most), fixed(medianOf(taken), 0)]
+  return [String(times), whole(answered), whole(failures.length), whole(most), fixed(medianOf(elapsed), 0)]
 }
 
 async function reloads(scene: Scene, gateway: BenchGateway, extent: Extent, times: number): Promise<string[]> {
@@ -96,7 +96,7 @@ async function kills(scene: Scene, gateway: BenchGateway, extent: Extent, every:
     const workers = childrenOf(gateway.pid)
     const victim = workers[time % workers.length]!
     process.kill(victim, 'SIGKILL')
-    // Over when another has taken its place.
+    // It is over when another worker has replaced the killed one.
     while (childrenOf(gateway.pid).length < workers.length || childrenOf(gateway.pid).includes(victim)) {
       await new Promise(resolve => setTimeout(resolve, 10))
     }

@@ -3,8 +3,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import { ANSWER } from './upstream-answer.ts'
 
 /*
- * The upstream in Node: reads every body to its end before it answers. `/size/<KiB>` at the end of a path is answered
- * with a body of that size, `/stream/<MiB>` with one that is made while it is sent. WebSockets are opened and say nothing.
+ * The upstream in Node. It reads every body completely before it answers. `/size/<KiB>` at the end of a path is answered
+ * with a body of that size, `/stream/<MiB>` with one that is generated while it is sent. WebSockets are opened and stay idle.
  */
 const CHUNK = Buffer.alloc(65_536, 'x')
 const CHUNKS_PER_MIB = 16

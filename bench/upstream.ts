@@ -13,8 +13,8 @@ export const SIZES = [10, 1000]
 export const pathOf = (base: string, kib: number): string => (kib < 1 ? `${base}/orders` : `${base}/size/${kib}`)
 
 /**
- * Starts what all gateways stand before: a small nginx where there is one, which costs the least. It answers before it has
- * read a body, so for requests with bodies it is a Node process.
+ * Starts the upstream of all gateways: nginx if it is installed, because it costs the least. It answers before it has read
+ * a body, so for requests with bodies a Node process is used.
  */
 export async function startUpstream(scene: Scene, bodies: boolean): Promise<string> {
   const port = await freePort()

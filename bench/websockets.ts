@@ -6,10 +6,10 @@ import { fixed, note, quantile, whole } from './statistics.ts'
 import { startUpstream } from './upstream.ts'
 
 const PER_USER = 20
-/** Handshakes under way at the same time. */
+/** Handshakes in progress at the same time. */
 const AT_ONCE = 100
 
-/** Memory of WebSockets that say nothing, of one gateway process with both ends of each. */
+/** Memory of idle WebSockets: one gateway process with both connections of each. */
 export async function idleWebSockets(scene: Scene, count: number): Promise<string[]> {
   const gateway = await startWithWebSockets(scene, 'gateway-websockets', { settings: { workers: 1 } })
   const [warmUp, ...tokens] = await logIn(gateway, 1 + Math.ceil(count / PER_USER))
@@ -21,11 +21,11 @@ export async function idleWebSockets(scene: Scene, count: number): Promise<strin
   const held = sockets.filter(({ socket }) => !socket.destroyed).length
   const each = (residentBytes(gateway.pid) - bytes) / held
   for (const { socket } of [...before, ...sockets]) socket.destroy()
-  return [`${whole(held)} WebSockets that say nothing`, `${fixed(each / 1024, 1)} KiB each`]
+  return [`${whole(held)} idle WebSockets`, `${fixed(each / 1024, 1)} KiB each`]
 }
 
 /**
- * Milliseconds from the moment a kickout is sent to the close frame of each WebSocket of its user, on two workers, one
+ * Milliseconds from the sending of a kickout to the close frame of each WebSocket of its user, on two workers, one
  * user after another; `null` without the store's server.
  */
 export async function kickoutToClose(
@@ -39,19 +39,19 @@ export async function kickoutToClose(
   const gateway = await startWithWebSockets(scene, `gateway-kickout-${store}`, { settings, redis: redis?.url })
   const users = Math.ceil(count / PER_USER)
   const sockets = await openAll(gateway, await logIn(gateway, users), count)
-  const taken: number[] = []
+  const elapsed: number[] = []
   for (let i = 0; i < users; i++) {
     const ofUser = sockets.filter(({ user }) => user === i)
     const began = performance.now()
     const closed = Promise.all(ofUser.map(({ ended }) => ended))
     await operate(gateway, 'consumer/kickout', { user_id: `${1900000000 + i}` })
-    for (const end of await closed) taken.push(end - began)
+    for (const end of await closed) elapsed.push(end - began)
   }
-  const sorted = taken.toSorted((a, b) => a - b)
+  const sorted = elapsed.toSorted((a, b) => a - b)
   const [median, p99, worst] = [quantile(sorted, 0.5), quantile(sorted, 0.99), sorted.at(-1) ?? Number.NaN]
   const name = store === 'embedded' ? 'embedded store' : 'Redis'
   return [
-    `kickout to closed WebSocket, ${whole(taken.length)} on 2 workers, ${name}`,
+    `kickout to closed WebSocket, ${whole(elapsed.length)} on 2 workers, ${name}`,
     `${fixed(median, 1)} ms, p99 ${fixed(p99, 1)} ms, worst ${fixed(worst, 1)} ms`,
   ]
 }
@@ -65,7 +65,7 @@ async function startWithWebSockets(scene: Scene, name: string, options: GatewayO
 interface Opened {
   user: number
   socket: Socket
-  /** Resolves with the moment of its close frame. */
+  /** Resolves with the time of its close frame. */
   ended: Promise<number>
 }
 
@@ -104,5 +104,5 @@ function open({ url }: BenchGateway, user: number, token: string): Promise<Opene
   })
 }
 
-/** Two seconds in which nothing is asked: what is only collected late is not counted. */
+/** Two seconds without requests, so that garbage is collected before the measurement. */
 const rest = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 2000))

@@ -1,7 +1,7 @@
 import httpProxy from '@fastify/http-proxy'
 import { fastify } from 'fastify'
 
-/* The proxy plugin as it comes: no authentication, no log. This is what all ratios are to. */
+/* The proxy plugin unmodified, without authentication and log: the base of all ratios. */
 const [port, upstream] = process.argv.slice(2) as [string, string]
 const app = fastify()
 app.register(httpProxy, { upstream })

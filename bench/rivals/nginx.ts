@@ -14,7 +14,7 @@ export const luaEnvironment = (): Record<string, string> =>
     : { LD_LIBRARY_PATH: ['usr/lib', 'lib'].map(path => join(ROOT, path, 'x86_64-linux-gnu')).join(':') }
 
 export interface NginxParts {
-  /** What stands in the one server. */
+  /** The content of the server block. */
   server: string
   /** What stands before it, in `http`. */
   http?: string
@@ -71,7 +71,7 @@ const forwarding = (identity: string): string => `proxy_http_version 1.1;
       ${identity}
       proxy_pass http://backend;`
 
-/** nginx that forwards and asks nothing. */
+/** nginx that only forwards. */
 export const plain = (upstream: string, port: number): NginxParts => ({
   http: upstreamPool(upstream),
   server: `listen 127.0.0.1:${port} backlog=8192;
@@ -80,7 +80,7 @@ export const plain = (upstream: string, port: number): NginxParts => ({
     }`,
 })
 
-/** nginx that asks a service for each request. */
+/** nginx that calls a service for each request. */
 export const authRequest = (upstream: string, port: number, service: string): NginxParts => ({
   http: `${upstreamPool(upstream)}
   upstream judge { server ${new URL(service).host}; keepalive 512; keepalive_requests 100000000; }`,
@@ -100,7 +100,7 @@ export const authRequest = (upstream: string, port: number, service: string): Ng
     }`,
 })
 
-/** nginx that verifies the signature and asks Redis itself (session.lua). */
+/** nginx that verifies the signature and queries Redis itself (session.lua). */
 export const lua = (upstream: string, port: number, redisPort: number, secret: string): NginxParts => ({
   main: MODULES.map(file => `load_module ${file};`).join('\n'),
   http: `${upstreamPool(upstream)}
