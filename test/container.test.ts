@@ -12,7 +12,6 @@ import {
   type Ended,
   IMAGE_ENVIRONMENT,
   instructionOf,
-  ROOT,
   runIn,
   STAGES,
   temporaryFolder,
@@ -21,6 +20,7 @@ import {
 import { freePort } from './support/ports.ts'
 import { type GatewayProcess, startGateway } from './support/process.ts'
 import { endProcess, redisCommand, spawnOn, withoutRedisServer } from './support/redis-server.ts'
+import { ROOT } from './support/root.ts'
 
 /*
  * The image and the compose file, without an engine: what the compose file starts is started with its commands and its

@@ -7,12 +7,12 @@ import { call } from './support/client.ts'
 import { run, shippedFolder } from './support/command-line.ts'
 import { runIn, temporaryFolder, textOf } from './support/image.ts'
 import { startGateway } from './support/process.ts'
+import { ROOT } from './support/root.ts'
 
 /* The unit for systemd and the manifest for Kubernetes, as far as they go without either. */
 
 const UNIT = textOf('config/dualgate.service')
 const unit = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(UNIT)![1]!
-const ROOT = join(import.meta.dirname, '..')
 
 /** Texts with the unit's folders elsewhere, and what its comment says to do first, done. */
 function installed(t: Test): (text: string) => string {

@@ -4,10 +4,10 @@ import t from 'tap'
 import { branchesOf } from '../src/config/read.ts'
 import { SettingsSchema } from '../src/config/schema/settings.ts'
 import { run, shippedFolder } from './support/command-line.ts'
+import { ROOT } from './support/root.ts'
 
 /* What documents, configuration and containers say of commands, options, settings and variables, exists. */
 
-const ROOT = resolve(import.meta.dirname, '..')
 const filesIn = (folder: string, ending: RegExp): string[] =>
   readdirSync(resolve(ROOT, folder))
     .filter(file => ending.test(file) && !/^(accounts|consumers)\.yaml$/.test(file))

@@ -1,15 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../src/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
 import { newcomerFolder, startGateway } from './support/process.ts'
+import { ROOT } from './support/root.ts'
 
 /* The README's commands are run as they stand, and print what it says. */
 
-const README = readFileSync(resolve(import.meta.dirname, '../README.md'), 'utf8')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const SCRIPT = [...README.matchAll(/^```bash\n(.*?)^```$/gms)].map(([, block]) => block).join('\n')
 
 async function answerOf(data: string, captchaId: string): Promise<string> {
@@ -72,10 +73,8 @@ t.test('a newcomer who follows the README signs in, is served, and is refused af
 })
 
 t.test('CONTRIBUTING says of every package what it is for, and of no other', async t => {
-  const text = readFileSync(resolve(import.meta.dirname, '../.github/CONTRIBUTING.md'), 'utf8')
-  const { dependencies, devDependencies } = JSON.parse(
-    readFileSync(resolve(import.meta.dirname, '../package.json'), 'utf8'),
-  )
+  const text = readFileSync(join(ROOT, '.github/CONTRIBUTING.md'), 'utf8')
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const rows = [...text.matchAll(/^\| (`.*`) \| .+ \|$/gm)].map(([, names]) => names).join()
   const forDevelopment = /^For development: (.*?)`overrides`/ms.exec(text)![1]!
   const namesIn = (words: string): string[] => [...words.matchAll(/`([^`]+)`/g)].map(([, name]) => name!).sort()

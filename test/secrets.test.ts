@@ -318,10 +318,9 @@ t.test('a crash says what happened, and nothing that a library hung on the fault
     'thrown later': `setTimeout(() => { throw Object.assign(new Error('boom'), { headers: { authorization: '${token}' } }) })`,
   }
   for (const [name, statement] of Object.entries(faults)) {
-    const crash = new URL('../src/process/crash.ts', import.meta.url)
+    const crash = new URL('../src/process/crash.js', import.meta.url)
     const program = `import { reportCrashes } from '${crash}'; reportCrashes(); ${statement}`
-    const loader = `--import=${new URL('loader.mjs', import.meta.url)}`
-    const { status, stdout, stderr } = spawnSync(process.execPath, [loader, '--input-type=module', '--eval', program], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
       encoding: 'utf8',
     })
     t.equal(status, 1, name)

@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import t from 'tap'
+import { ROOT } from './support/root.ts'
 
 /*
  * The law of imports: arrows point towards the domain, one foreign library has one file that knows it, and only the
  * composition root constructs.
  */
 
-const SRC = resolve(import.meta.dirname, '../src')
+const SRC = join(ROOT, 'src')
 
 interface Module {
   file: string

@@ -1,12 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { createPermissions } from '../../src/account/permissions.ts'
 import { ConfigurationError, readConfiguration } from '../../src/config/load.ts'
 import type { Extra, SessionRecord } from '../../src/session.ts'
+import { ROOT } from '../support/root.ts'
 
 const session = (extra: Extra): SessionRecord => ({ user_id: '1', type: 'BUSINESS', created_at: '', extra })
 const granted = (grant: string, code: string): boolean =>
@@ -155,7 +156,7 @@ function load(t: Test, permissions: string | null, gateway: object = { permissio
 }
 
 t.test('the shipped file is valid', async t => {
-  const shipped = readFileSync(resolve(import.meta.dirname, '../../config/permissions.yaml'), 'utf8')
+  const shipped = readFileSync(join(ROOT, 'config/permissions.yaml'), 'utf8')
   t.same(load(t, shipped), { operator: ['sys:session:page'] })
 })
 

@@ -18,10 +18,12 @@ interface Table {
 }
 
 const tables = await Promise.all(
-  readdirSync(CORPUS).map(async file => {
-    const { default: attacks, exceptions } = (await import(join(CORPUS, file))) as Table
-    return { kind: basename(file, '.ts').replaceAll('-', ' '), attacks, exceptions }
-  }),
+  readdirSync(CORPUS)
+    .filter(file => file.endsWith('.js'))
+    .map(async file => {
+      const { default: attacks, exceptions } = (await import(join(CORPUS, file))) as Table
+      return { kind: basename(file, '.js').replaceAll('-', ' '), attacks, exceptions }
+    }),
 )
 const exceptions = tables.flatMap(table => table.exceptions ?? [])
 const STAGES = [

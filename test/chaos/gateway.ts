@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { freePort } from '../support/ports.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
+import { ROOT } from '../support/root.ts'
 import type { Where } from './actors.ts'
 
 /** A backend that answers, refuses connections, or keeps clients waiting. */
@@ -39,8 +40,6 @@ export class Backend {
     await closed
   }
 }
-
-const ROOT = resolve(import.meta.dirname, '../..')
 
 const SECRET = randomBytes(32).toString('hex')
 

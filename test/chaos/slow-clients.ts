@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { runNginx, withoutNginx } from '../support/nginx.ts'
 import { freePort } from '../support/ports.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
+import { ROOT } from '../support/root.ts'
 
 /*
  * Slow clients against one worker: slowhttptest holds 1100 connections, more than an upstream has, in each of its modes,
@@ -103,8 +104,6 @@ async function startBackend(): Promise<Server> {
     },
   }
 }
-
-const ROOT = resolve(import.meta.dirname, '../..')
 
 async function startBuild(target: string, build = ROOT): Promise<Server> {
   const { folder, remove } = newcomerFolder()

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import t from 'tap'
 import { faultOfSigningKey } from '../../src/config/secrets.ts'
 import { publicKeyOf } from '../../src/login/sm2/sm2.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
+import { ROOT } from '../support/root.ts'
 
 const COMMANDS = ['start', 'check', 'explain', 'account', 'keys']
 
@@ -21,7 +22,7 @@ t.test('--help names every command, and each command has a help of its own', asy
 })
 
 t.test('--version is the version of the package', async t => {
-  const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../package.json'), 'utf8'))
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   t.match(await run(shippedFolder(t), ['--version']), { code: 0, output: `${version}\n` })
 })
 

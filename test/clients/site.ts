@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { ROOT } from '../support/root.ts'
 import { type Handler, startUpstream } from '../support/upstream.ts'
 import { startSocketUpstream } from '../support/websocket-sockets.ts'
 
@@ -22,14 +23,14 @@ export interface Site {
 }
 
 const FOLDER = '/api/v1/public/c/shop'
-const MODULES = resolve(import.meta.dirname, '../../node_modules')
+const MODULES = join(ROOT, 'node_modules')
 
 const SCRIPTS: Readonly<Record<string, string>> = {
   'axios.js': `${MODULES}/axios/dist/axios.min.js`,
   'alova.js': `${MODULES}/alova/dist/alova.umd.min.js`,
   'alova-fetch.js': `${MODULES}/alova/dist/adapter/fetch.umd.min.js`,
   'sm2.js': `${MODULES}/sm-crypto/dist/sm2.js`,
-  'page.js': resolve(import.meta.dirname, 'page.js'),
+  'page.js': join(ROOT, 'test/clients/page.js'),
 }
 
 const PAGE = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><img alt="">${Object.keys(SCRIPTS)

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { join } from 'node:path'
 import t from 'tap'
 import { loadSettings } from '../../src/config/load.ts'
 import { faultOfSigningKey, generateSecret } from '../../src/config/secrets.ts'
@@ -44,7 +43,7 @@ t.test('a configured secret is used, and none is generated for it', async t => {
 
 t.test('processes that start at once agree on the secrets', async t => {
   const folder = folderWith(t, {})
-  const module = pathToFileURL(resolve(import.meta.dirname, '../../src/config/load.ts')).href
+  const module = new URL('../../src/config/load.js', import.meta.url).href
   const script = `
     const { loadSettings } = await import(${JSON.stringify(module)})
     process.stdout.write('ready\\n')
@@ -54,7 +53,7 @@ t.test('processes that start at once agree on the secrets', async t => {
       process.stdin.pause()
     })`
   const children = Array.from({ length: 4 }, () => {
-    const args = ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', script]
+    const args = ['--input-type=module', '-e', script]
     return spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   })
   const outputs = children.map(() => '')

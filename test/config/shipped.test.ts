@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { parse } from 'yaml'
@@ -7,9 +7,10 @@ import { readConfiguration } from '../../src/config/load.ts'
 import { branchesOf, type Schema } from '../../src/config/read.ts'
 import { editorSchema } from '../../src/config/schema/editor.ts'
 import { SettingsSchema, UpstreamSchema } from '../../src/config/schema/settings.ts'
+import { ROOT } from '../support/root.ts'
 import { folderWith, settingsOf } from './folder.ts'
 
-const CONFIG = resolve(import.meta.dirname, '../../config')
+const CONFIG = join(ROOT, 'config')
 const textOf = (file: string): string => readFileSync(join(CONFIG, file), 'utf8')
 
 /** What is commented out has its `#` right before the key; prose has a space behind it. */

@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import t from 'tap'
 import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/pages.ts'
 import { call } from '../support/client.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
+import { ROOT } from '../support/root.ts'
 
-const FOLDER = resolve(import.meta.dirname, '../../src/console')
+const FOLDER = join(ROOT, 'src/console')
 
 type Texts = Record<string, string>
 const { TEXTS }: { TEXTS: { en: Texts; zh: Texts } } = await import(`${FOLDER}/texts.js`)

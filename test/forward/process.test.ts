@@ -17,8 +17,8 @@ const GIB = 1024 ** 3
 const MIB = 1024 ** 2
 
 async function startGateway(t: Test, upstream: WrittenUpstream, env: Record<string, string> = {}) {
-  const child: ChildProcess = fork(join(import.meta.dirname, 'gateway-child.ts'), [JSON.stringify([upstream])], {
-    execArgv: ['--import=tsx'],
+  const child: ChildProcess = fork(join(import.meta.dirname, 'gateway-child.js'), [JSON.stringify([upstream])], {
+    execArgv: [],
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -106,7 +106,7 @@ for (const [what, hex] of HOSTILE) t.test(`undecryptable: ${what}`, async t => t
 
 t.test('3000 ciphertexts of another implementation are all read, half of them with 04 in front', async t => {
   const workers = [1500, 1500].map(
-    count => new Worker(new URL('./sm2-worker.ts', import.meta.url), { workerData: { privateKey: KEY, count } }),
+    count => new Worker(new URL('./sm2-worker.js', import.meta.url), { workerData: { privateKey: KEY, count } }),
   )
   const answers = await Promise.all(workers.map(async worker => (await once(worker, 'message'))[0]))
   for (const { lost } of answers) t.same(lost, [])

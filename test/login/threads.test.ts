@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import { pino } from 'pino'
 import { sm2 as encryption } from 'sm-crypto-v2'
@@ -77,7 +78,7 @@ t.test('after close nothing is begun, and closing twice or unused is nothing', a
 })
 
 t.test('idle threads do not keep the process alive', async t => {
-  const child = spawnSync(process.execPath, ['--import=./test/loader.mjs', 'test/login/threads-child.ts'], {
+  const child = spawnSync(process.execPath, [join(import.meta.dirname, 'threads-child.js')], {
     timeout: 30_000,
     encoding: 'utf8',
   })

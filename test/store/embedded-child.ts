@@ -2,9 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const WORKER = fileURLToPath(new URL('embedded-worker.ts', import.meta.url))
-
-const LOADER = `--import=${new URL('../loader.mjs', import.meta.url)}`
+const WORKER = fileURLToPath(new URL('embedded-worker.js', import.meta.url))
 
 /** Another process on the store's file, and the lines it has said. */
 export interface Child {
@@ -21,7 +19,7 @@ export interface Child {
 export function startWorker(task: string, folder: string, argument = '', shellPrefix = ''): Child {
   const path = `${folder}/said-${task}-${argument}-${counter++}`
   const written = openSync(path, 'w')
-  const node = [process.execPath, LOADER, WORKER, task, folder, argument]
+  const node = [process.execPath, WORKER, task, folder, argument]
   const options: SpawnOptions = { stdio: ['ignore', written, 'inherit'] }
   const child =
     shellPrefix === ''

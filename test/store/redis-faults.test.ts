@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Redis } from 'ioredis'
 import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
@@ -207,11 +207,9 @@ t.test('a process whose Redis stands still or is gone ends by itself', { skip: w
 
 /** What a process says of the session it asked for, and how it ended. */
 async function processOf(url: string): Promise<[said: string, code: number | null]> {
-  const args = [
-    `--import=${resolve(import.meta.dirname, '../loader.mjs')}`,
-    join(import.meta.dirname, 'redis-child.ts'),
-  ]
-  const child = spawn(process.execPath, [...args, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'redis-child.js'), url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let said = ''
   child.stdout.on('data', chunk => {
     said += chunk

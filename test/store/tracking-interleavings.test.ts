@@ -1,6 +1,7 @@
 import '../support/plain-promises.ts'
 
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
@@ -60,7 +61,7 @@ function judge(t: Test, outcome: Outcome, count: number): void {
 
 /** The deleter in a process of its own: one line each way per session. */
 function startDeleter(t: Test, url: string) {
-  const child = spawn(process.execPath, ['--import', './test/loader.mjs', 'test/store/tracking-deleter.ts', url], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'tracking-deleter.js'), url], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const waiting = new Map<number, (answer: any) => void>()

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { runCommand } from '../../src/cli.ts'
-
-const ROOT = resolve(import.meta.dirname, '../..')
+import { ROOT } from './root.ts'
 
 export interface Outcome {
   code: number
@@ -31,9 +30,9 @@ export function shippedFolder(t: Test): string {
   return folder
 }
 
-/** A command line in a process of its own, from the sources. */
+/** A command line in a process of its own. */
 export function launch(folder: string, words: string[], environment: Record<string, string> = {}): ChildProcess {
-  return spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(ROOT, 'src/main.ts'), ...words], {
+  return spawn(process.execPath, [join(ROOT, 'dist/main.js'), ...words], {
     cwd: folder,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -4,10 +4,10 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
+import { ROOT } from './root.ts'
 
 /* The image of the Dockerfile, made without an engine: what it copies is copied, from the built tree. */
 
-export const ROOT = resolve(import.meta.dirname, '../..')
 export const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
 /** The instructions of the Dockerfile's stages, one list for each. */

@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { call } from './client.ts'
+import { ROOT } from './root.ts'
 import { expectSecrecy } from './secrecy.ts'
-
-const ROOT = resolve(import.meta.dirname, '../..')
 
 /** A gateway in a process of its own, started from a copy of the shipped configuration as `npm start` does. */
 export interface GatewayProcess {

@@ -1,0 +1,82 @@
+// Runs a test, or another program of this folder, as it was compiled by .build/tests.mjs; compiles first when a file is
+// newer. Without loader hooks: what they cost, tsx's or those by which `tap` traces the files of each process (for
+// coverage and `--changed`, which we do not use), is more than a second of CPU per test file and per process it starts.
+const { execFileSync } = require('node:child_process')
+const { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync } = require('node:fs')
+const { Module } = require('node:module')
+const { dirname, join, relative, sep } = require('node:path')
+const { pathToFileURL } = require('node:url')
+const { isMainThread } = require('node:worker_threads')
+
+const ROOT = dirname(__dirname)
+const COMPILED = join(ROOT, '.compiled')
+const LOCK = join(COMPILED, 'lock')
+/** Milliseconds: a compilation that takes longer was killed. */
+const LOCK_EXPIRES = 120_000
+
+function compilationBegan() {
+  try {
+    return Date.parse(readFileSync(join(COMPILED, 'began'), 'utf8'))
+  } catch {
+    return 0
+  }
+}
+
+function newerThan(time, folder) {
+  // A folder's own time changes with the names in it.
+  if (statSync(folder).mtimeMs >= time) return true
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory() ? newerThan(time, path) : statSync(path).mtimeMs >= time) return true
+  }
+  return false
+}
+
+const isStale = () => {
+  const began = compilationBegan()
+  return ['src', 'test', '.build'].some(folder => newerThan(began, join(ROOT, folder)))
+}
+
+/** Two test files that start at once compile once. */
+function compile() {
+  mkdirSync(COMPILED, { recursive: true })
+  for (;;) {
+    try {
+      mkdirSync(LOCK)
+      break
+    } catch {
+      const since = statSync(LOCK, { throwIfNoEntry: false })?.mtimeMs
+      if (since !== undefined && Date.now() - since > LOCK_EXPIRES) rmdirSync(LOCK)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50)
+    }
+  }
+  try {
+    if (isStale()) execFileSync(process.execPath, [join(ROOT, '.build/tests.mjs')], { stdio: ['ignore', 2, 2] })
+  } finally {
+    rmdirSync(LOCK)
+  }
+}
+
+function compiledPathOf(file) {
+  const path = relative(__dirname, file)
+  return path.startsWith('..') || !path.endsWith('.ts') ? file : join(COMPILED, 'test', `${path.slice(0, -3)}.js`)
+}
+
+// tap adds its hooks here for the processes that this one starts.
+const options = process.env.NODE_OPTIONS?.replace(/"?--import=[^"\s]*@tapjs[^"\s]*"?/, '').trim()
+if (options) process.env.NODE_OPTIONS = options
+else delete process.env.NODE_OPTIONS
+
+// Node lets a preloaded script replace this, and starts a process and a thread by it. Not calling the original leaves out
+// the `--import` of tap's hooks.
+Module.runMain = (file = process.argv[1]) => {
+  if (isMainThread && file.startsWith(__dirname + sep) && isStale()) compile()
+  let loaded = false
+  // As Node does for a module that is still waiting when nothing is left to wait for.
+  process.once('exit', code => {
+    if (!loaded && code === 0) process.exitCode = 13
+  })
+  import(pathToFileURL(compiledPathOf(file)).href).then(() => {
+    loaded = true
+  })
+}
