@@ -17,7 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   adopt: async () => (await import('./cli/adopt.ts')).adopt,
 }
 
-/** Runs one command line and answers its exit code: 0, 1 when the work could not be done, 2 when it cannot be meant. */
+/** Runs one command line and answers its exit code: 0 for success, 1 for a failure, 2 for a usage error. */
 export async function runCommand(words: readonly string[], terminal: Terminal): Promise<number> {
   try {
     return await dispatch(words, terminal)
@@ -31,7 +31,8 @@ async function dispatch([name, ...rest]: readonly string[], terminal: Terminal):
   if (name === '--help' || name === '-h' || name === 'help') return printed(terminal, await overview())
   if (name === '--version' || name === '-v') return printed(terminal, version())
   const command = Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]!() : null
-  if (command === null) throw new UsageError(`${name} is no command${suggest(name, Object.keys(COMMANDS))}`)
+  if (command === null)
+    throw new UsageError(`unknown command ${name}${suggest(name, Object.keys(COMMANDS), 'Commands')}`)
   const { values, positionals } = parse(rest, command)
   if (values.help === true) return printed(terminal, helpOf(name, command))
   return command.run({ values, words: positionals }, terminal)

@@ -127,7 +127,6 @@ const KNOWERS: Record<string, RegExp> = {
   yaml: /^(config\/.+|account\/file\/[^/]+)\.ts$/,
   typebox: /^(config\/.+|account\/file\/[^/]+)\.ts$/,
   'typebox/value': /^(config\/.+|account\/file\/[^/]+)\.ts$/,
-  'typebox/error': /^config\/.+\.ts$/,
   'json-schema-to-ts': /^(config\/schema|http)\/.+\.ts$/,
 }
 

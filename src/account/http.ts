@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Clock } from '../clock.ts'
-import type { HttpAccountsSettings } from '../config/schema/accounts.ts'
+import type { HttpAccountsSettings } from '../config/schema/login.ts'
 import { Refusal, Unavailable } from '../refusal.ts'
 import { isPlainObject } from '../session.ts'
 import { SIGNATURE_HEADER, sign } from '../signature.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { AccountsSettings } from '../config/schema/accounts.ts'
+import type { AccountsSettings } from '../config/schema/login.ts'
 import type { Logger } from '../log.ts'
 import type { Accounts } from './accounts.ts'
 import { createHashAccounts, type HashAccountsOptions, type HashSource } from './hash-accounts.ts'

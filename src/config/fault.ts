@@ -1,10 +1,10 @@
-/** One thing that is wrong with the configuration: where it is written, and what is wrong with it and what to do about it. */
+/** One fault of the configuration: its place, what is wrong, and what to do about it. */
 export interface Fault {
   place: string
   message: string
 }
 
-/** Everything that is wrong with the configuration. No text in it holds a secret. */
+/** All faults of the configuration. No text in it holds a secret. */
 export class ConfigurationError extends Error {
   readonly faults: readonly Fault[]
 
@@ -15,7 +15,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** The known word that was probably meant; `undefined` when none is near. */
+/** The known word that was probably meant; `undefined` when none is similar. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3))
   const near = known
@@ -24,13 +24,16 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return near.sort((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
-/** `; did you mean …?`, or what there is to choose from. */
-export function suggest(word: string, known: readonly string[]): string {
+/** The end of a message about an unknown word: `; did you mean …? Settings here: …`, with the known words. */
+export function suggest(word: string, known: readonly string[], title: string): string {
   const meant = nearest(word, known)
-  return meant === undefined ? `; known are ${known.join(', ')}` : `; did you mean ${meant}?`
+  const listed = `${title}: ${known.join(', ')}`
+  return meant === undefined
+    ? `; ${listed.charAt(0).toLowerCase()}${listed.slice(1)}`
+    : `; did you mean ${meant}? ${listed}`
 }
 
-/** Edit distance in which two neighbours changing places are one edit (optimal string alignment). */
+/** Edit distance in which two swapped neighbours are one edit (optimal string alignment). */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)]
   for (let i = 1; i <= a.length; i++) {

@@ -1,9 +1,9 @@
 import { dirname, join, resolve } from 'node:path'
 import { PROFILES } from '../profile.ts'
-import { checkSettings, type Decoded } from './check.ts'
+import { checkSettings } from './check/settings.ts'
 import { ConfigurationError, type Fault } from './fault.ts'
 import { read } from './read.ts'
-import { type Settings, SettingsSchema } from './schema/settings.ts'
+import { type DecodedSettings, type Settings, SettingsSchema } from './schema/settings.ts'
 import { keepSecret, SECRETS, type SecretKind } from './secrets.ts'
 import { overlay, readVariables } from './source/environment.ts'
 import { expandPermissions, readPermissions } from './source/permissions-file.ts'
@@ -15,7 +15,7 @@ export { ConfigurationError, type Fault } from './fault.ts'
 
 /** A configuration without faults, before secrets are generated. */
 export interface Configuration {
-  settings: Omit<Decoded, 'permissions' | 'upstreams'> & Pick<Settings, 'permissions' | 'upstreams'>
+  settings: Omit<DecodedSettings, 'permissions' | 'upstreams'> & Pick<Settings, 'permissions' | 'upstreams'>
   /** Where each secret comes from: the place where it is written, or the file in the data folder. */
   secrets: { key: string; from: string; isSet: boolean }[]
   /** What is not wrong enough to refuse a start. */
@@ -59,7 +59,7 @@ export function readConfiguration(
   const jwtInFile = placeOfJwt(written)
   expandPermissions(written)
   overlay(SettingsSchema, written, variables)
-  const decoded = (written.legible ? read(SettingsSchema, written, cwd) : {}) as Decoded
+  const decoded = (written.legible ? read(SettingsSchema, written, cwd) : {}) as DecodedSettings
   if (!written.legible) throw new ConfigurationError(written.faults)
 
   checkSettings(decoded, written)

@@ -1,34 +1,39 @@
 import { isAbsolute, resolve } from 'node:path'
-import type { TSchema } from 'typebox'
-import { Check, Decode } from 'typebox/value'
 import { suggest } from './fault.ts'
+import { READINGS } from './schema/notation.ts'
 import { isSection, type KeyPath, type Section, type Written } from './source/written.ts'
 
-/** The parts of a schema that are looked at; TypeBox writes JSON Schema. */
+/** The parts of JSON Schema in which the configuration is described. */
 export interface Schema {
-  type?: string
-  const?: unknown
-  anyOf?: Schema[]
-  properties?: Record<string, Schema>
-  patternProperties?: Record<string, Schema>
-  required?: string[]
-  items?: Schema
-  minItems?: number
-  minLength?: number
-  minimum?: number
-  maximum?: number
-  default?: unknown
-  'x-form'?: string
-  'x-secret'?: true
-  'x-path'?: 'file' | 'cwd'
+  readonly type?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  /** Of the keys that `properties` does not name: `true` keeps them as they are. Where it is absent they are faults. */
+  readonly additionalProperties?: boolean | Schema
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly default?: unknown
+  readonly 'x-form'?: string
+  readonly 'x-secret'?: true
+  readonly 'x-path'?: 'file' | 'cwd'
+  readonly 'x-reads'?: keyof typeof READINGS
 }
 
 /**
  * Reads what was written as the schema says: defaults filled in, durations in milliseconds, paths absolute. Every fault
- * is reported to `written`; a value with one is `undefined` in the answer. An empty value is one that is not written.
+ * is reported to `written`; a value with one is `undefined` in the result. An empty value is one that is not written.
  */
-export function read(schema: TSchema, written: Written, cwd: string): unknown {
-  return readValue(schema as Schema, written.value, [], { written, cwd })
+export function read(schema: Schema, written: Written, cwd: string): unknown {
+  return readValue(schema, written.value, [], { written, cwd })
 }
 
 interface Reading {
@@ -44,30 +49,42 @@ function readValue(schema: Schema, value: unknown, path: KeyPath, reading: Readi
   }
   const branch = branchFor(schema, value)
   if (branch === undefined) return void written.report(path, `must be ${formOf(schema)}${instead(schema, value)}`)
-  if (branch.anyOf !== undefined && isSection(value)) return readAmongSections(branch, value, path, reading)
-  if (branch.anyOf === undefined && isSection(value)) return readSection(branch, value, path, reading)
+  if (branch.anyOf !== undefined) return readAmongSections(branch, value as Section, path, reading)
+  if (branch.type === 'object') return readSection(branch, value as Section, path, reading)
   if (branch.type === 'array') return readList(branch, value as unknown[], path, reading)
-  return readText(branch, value, path, reading)
+  return readLeaf(branch, value, path, reading)
 }
 
 /** The one branch of a union that a value of this form can be meant for; a schema without branches is its own. */
 function branchFor(schema: Schema, value: unknown): Schema | undefined {
-  if (Array.isArray(value)) return branchesOf(schema).find(({ type }) => type === 'array')
-  if (isSection(value)) {
-    const sections = branchesOf(schema).filter(({ type }) => type === 'object')
-    return sections.length > 1 ? { anyOf: sections, default: schema.default } : sections[0]
-  }
-  if (schema.anyOf === undefined || isLeafUnion(schema)) return Check(schema as TSchema, value) ? schema : undefined
-  return schema.anyOf.find(branch => Check(branch as TSchema, value))
+  const branches = branchesOf(schema)
+  if (Array.isArray(value)) return branches.find(({ type }) => type === 'array')
+  if (!isSection(value)) return branches.find(branch => isLeaf(branch) && fits(branch, value))
+  const sections = branches.filter(({ type }) => type === 'object')
+  return sections.length > 1 ? { anyOf: sections, default: schema.default } : sections[0]
 }
 
 /** The branches of a union; those of a union inside a union too. */
-export function branchesOf(schema: Schema): Schema[] {
+export function branchesOf(schema: Schema): readonly Schema[] {
   return schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(branchesOf)
 }
 
 const isLeaf = ({ type }: Schema): boolean => type !== 'object' && type !== 'array'
-const isLeafUnion = (schema: Schema): boolean => branchesOf(schema).every(isLeaf)
+
+/** Whether a text, a number or a boolean is what a schema without parts describes. */
+function fits(schema: Schema, value: unknown): boolean {
+  if (schema.const !== undefined) return value === schema.const
+  if (schema.enum !== undefined) return schema.enum.includes(value)
+  if (schema.type === 'string') return typeof value === 'string' && fitsText(schema, value)
+  if (schema.type === 'boolean') return typeof value === 'boolean'
+  if (typeof value !== 'number' || (schema.type === 'integer' && !Number.isInteger(value))) return false
+  return value >= (schema.minimum ?? -Infinity) && value <= (schema.maximum ?? Infinity)
+}
+
+function fitsText({ minLength = 0, maxLength = Infinity, pattern }: Schema, text: string): boolean {
+  const length = Array.from(text).length
+  return length >= minLength && length <= maxLength && (pattern === undefined || new RegExp(pattern, 'u').test(text))
+}
 
 /** Several kinds of one section, told apart by the key whose value is fixed in each of them. */
 function readAmongSections(schema: Schema, value: Section, path: KeyPath, reading: Reading): unknown {
@@ -84,7 +101,7 @@ function readAmongSections(schema: Schema, value: Section, path: KeyPath, readin
 }
 
 function readSection(schema: Schema, value: Section, path: KeyPath, reading: Reading): Section {
-  const { properties = {}, patternProperties = {}, required = [] } = schema
+  const { properties = {}, additionalProperties = false, required = [] } = schema
   const entries: [string, unknown][] = []
   for (const [key, inner] of Object.entries(properties)) {
     const written = Object.hasOwn(value, key) ? value[key] : undefined
@@ -93,34 +110,39 @@ function readSection(schema: Schema, value: Section, path: KeyPath, reading: Rea
   }
   for (const key of Object.keys(value)) {
     if (Object.hasOwn(properties, key)) continue
-    const pattern = Object.keys(patternProperties).find(pattern => new RegExp(pattern).test(key))
-    if (pattern !== undefined)
-      entries.push([key, readValue(patternProperties[pattern]!, value[key], [...path, key], reading)])
-    else reading.written.report([...path, key], `is no setting${suggest(key, Object.keys(properties))}`)
+    if (additionalProperties === true) entries.push([key, value[key]])
+    else if (additionalProperties !== false)
+      entries.push([key, readValue(additionalProperties, value[key], [...path, key], reading)])
+    else
+      reading.written.report([...path, key], `unknown setting${suggest(key, Object.keys(properties), 'Settings here')}`)
   }
   return Object.fromEntries(entries)
 }
 
 function readList(schema: Schema, value: unknown[], path: KeyPath, reading: Reading): unknown[] {
-  const least = schema.minItems ?? 0
-  if (value.length < least)
-    reading.written.report(path, `must have at least ${least} ${least === 1 ? 'entry' : 'entries'}`)
+  const { minItems: least = 0, maxItems: most = Infinity } = schema
+  if (value.length < least) reading.written.report(path, `must have at least ${entriesOf(least)}`)
+  if (value.length > most) reading.written.report(path, `must have at most ${entriesOf(most)}`)
   return value.map((item, index) => readValue(schema.items!, item, [...path, index], reading))
 }
 
-function readText(schema: Schema, value: unknown, path: KeyPath, { written, cwd }: Reading): unknown {
-  const decoded: unknown = Decode(schema as TSchema, value)
-  if (schema['x-path'] === undefined || typeof decoded !== 'string' || isAbsolute(decoded)) return decoded
+const entriesOf = (count: number): string => `${count} ${count === 1 ? 'entry' : 'entries'}`
+
+function readLeaf(schema: Schema, value: unknown, path: KeyPath, { written, cwd }: Reading): unknown {
+  const reads = schema['x-reads']
+  if (reads !== undefined) return READINGS[reads](value)
+  if (schema['x-path'] === undefined || typeof value !== 'string' || isAbsolute(value)) return value
   // A default is as good as written in the file, wherever the section around it was.
   const isWritten = written.get(path) !== undefined && written.get(path) !== null
-  return resolve(schema['x-path'] === 'cwd' ? cwd : written.placeOf(isWritten ? path : []).folder, decoded)
+  return resolve(schema['x-path'] === 'cwd' ? cwd : written.placeOf(isWritten ? path : []).folder, value)
 }
 
 /** What a value must be, in words. */
-export function formOf(schema: Schema): string {
+function formOf(schema: Schema): string {
   if (schema['x-form'] !== undefined) return schema['x-form']
   if (schema.anyOf !== undefined) return unionForm(schema.anyOf)
   if (schema.const !== undefined) return String(schema.const)
+  if (schema.enum !== undefined) return either(schema.enum.map(String))
   if (schema.type === 'integer' || schema.type === 'number') return numberForm(schema)
   if (schema.type === 'boolean') return 'true or false'
   if (schema.type === 'array') return 'a list'
@@ -128,11 +150,13 @@ export function formOf(schema: Schema): string {
   return (schema.minLength ?? 0) > 0 ? 'a text that is not empty' : 'a text'
 }
 
-function unionForm(branches: Schema[]): string {
+function unionForm(branches: readonly Schema[]): string {
   const forms = branches.map(formOf)
-  if (branches.some(isSectionSchema)) return forms.join(', or ')
-  return forms.length === 1 ? forms.join() : `${forms.slice(0, -1).join(', ')} or ${forms.at(-1)}`
+  return branches.some(isSectionSchema) ? forms.join(', or ') : either(forms)
 }
+
+const either = (forms: readonly string[]): string =>
+  forms.length === 1 ? forms.join() : `${forms.slice(0, -1).join(', ')} or ${forms.at(-1)}`
 
 const isSectionSchema = ({ type }: Schema): boolean => type === 'object'
 
@@ -142,12 +166,12 @@ function numberForm({ type, minimum, maximum }: Schema): string {
   return minimum === undefined ? kind : `${kind}, ${minimum} or more`
 }
 
-/** What was written instead, as far as it can be told without telling a secret. */
+/** What was written instead, unless it may be a secret. */
 function instead(schema: Schema, value: unknown): string {
   if (Array.isArray(value)) return ', not a list'
   if (isSection(value)) return ', not a section'
   const branches = branchesOf(schema)
-  if (typeof value !== 'string' && branches.some(branch => branch.type === 'string' && branch.const === undefined)) {
+  if (typeof value !== 'string' && branches.some(({ type }) => type === 'string')) {
     return '; a number or a word like true needs quotes to be a text'
   }
   const shown = String(value)

@@ -1,5 +1,5 @@
 import { type LoginType, SIDES } from '../session.ts'
-import type { SessionsSettings } from './schema/sessions.ts'
+import type { SessionsSettings } from './schema/login.ts'
 
 /** Durations in milliseconds. */
 interface Policy {

@@ -1,5 +1,5 @@
 import type { Settings } from '../config/schema/settings.ts'
-import { readCertificate } from '../config/tls/certificate.ts'
+import { readCertificate } from '../config/tls.ts'
 import { createGateway } from '../gateway.ts'
 import { createLog } from '../log.ts'
 import { explainListening } from './address.ts'

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { ConfigurationError } from '../config/fault.ts'
-import { type Certificate, type CertificateFiles, endOf, readCertificate } from '../config/tls/certificate.ts'
+import { type Certificate, type CertificateFiles, endOf, readCertificate } from '../config/tls.ts'
 import type { Logger } from '../log.ts'
 
 /** How often the files are looked at, in milliseconds. */

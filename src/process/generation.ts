@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import type { Certificate } from '../config/tls/certificate.ts'
+import type { Certificate } from '../config/tls.ts'
 import type { Logger } from '../log.ts'
 import type { Urls } from './message.ts'
 import type { Ports } from './ports.ts'

@@ -1,5 +1,5 @@
 import type { Settings } from '../config/schema/settings.ts'
-import type { Certificate } from '../config/tls/certificate.ts'
+import type { Certificate } from '../config/tls.ts'
 import type { Snapshot } from '../metrics/exposition.ts'
 import type { Acknowledged } from '../store/acknowledged.ts'
 

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import { readCertificate } from '../config/tls/certificate.ts'
+import { readCertificate } from '../config/tls.ts'
 import { createLog, type Logger } from '../log.ts'
 import { fixedKeysChanged, tryAddresses } from './address.ts'
 import { type CertificateWatch, watchCertificate } from './certificate-watch.ts'

@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { SessionCacheSettings } from '../config/schema/session-cache.ts'
-import type { Settings } from '../config/schema/settings.ts'
+import type { SessionCacheSettings, Settings } from '../config/schema/settings.ts'
 import type { Logger } from '../log.ts'
 import type { StoreForms } from './forms.ts'
 import type { RedisClient } from './redis/client.ts'

@@ -1,5 +1,5 @@
 import type { HealthSettings } from '../config/schema/upstreams.ts'
-import type { UpstreamTls } from '../config/tls/upstream-tls.ts'
+import type { UpstreamTls } from '../config/tls.ts'
 import { readAddress } from './address.ts'
 import type { HttpTarget } from './targets.ts'
 import { type Connect, createConnect } from './wire/connect.ts'

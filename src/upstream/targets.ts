@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { ConnectionSettings } from '../config/schema/upstreams.ts'
-import type { UpstreamTls } from '../config/tls/upstream-tls.ts'
+import type { UpstreamTls } from '../config/tls.ts'
 import { readAddress } from './address.ts'
 import { type EjectionRules, TargetHealth, type TargetHealthChange, type TargetState } from './target-health.ts'
 import { type Connect, createConnect } from './wire/connect.ts'

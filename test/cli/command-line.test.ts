@@ -28,8 +28,8 @@ t.test('--version is the version of the package', async t => {
 
 const MISTAKES: [words: string[], message: RegExp][] = [
   [[], /a command is missing/],
-  [['strat'], /strat is no command; did you mean start\?/],
-  [['toString'], /toString is no command/],
+  [['strat'], /unknown command strat; did you mean start\? Commands: start, reload, /],
+  [['toString'], /unknown command toString; commands: start, reload, /],
   [['check', '--confg', 'x'], /dualgate check: Unknown option '--confg'/],
   [['check', 'now'], /check takes no words, but got now/],
   [['start', 'now'], /start takes no words/],
@@ -43,7 +43,7 @@ const MISTAKES: [words: string[], message: RegExp][] = [
 ]
 
 for (const [words, message] of MISTAKES) {
-  t.test(`a command line that cannot be meant ends with 2 and says why: ${words.join(' ')}`, async t => {
+  t.test(`a usage error exits with 2 and says why: ${words.join(' ')}`, async t => {
     const { code, output, errors } = await run(shippedFolder(t), words)
     t.equal(code, 2)
     t.equal(output, '')

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readCertificate } from '../../src/config/tls/certificate.ts'
+import { readCertificate } from '../../src/config/tls.ts'
 import { faultsOf, settingsOf } from './folder.ts'
 
 /* The certificate of the public port is checked before anything listens with it. */

@@ -61,12 +61,15 @@ for (const [variables, read, value] of OVERLAYS) {
 }
 
 const FAULTS: [variables: Record<string, string>, fault: RegExp][] = [
-  [{ LISTEN__PROT: '1' }, /^environment LISTEN__PROT: is no setting; did you mean LISTEN__PORT\?$/],
+  [
+    { LISTEN__PROT: '1' },
+    /^environment LISTEN__PROT: unknown setting; did you mean LISTEN__PORT\? Settings here: LISTEN__HOST, LISTEN__PORT, /,
+  ],
   [
     { LOGIN__RATE_LIMIT__LOGINS: '1' },
-    /^environment LOGIN__RATE_LIMIT__LOGINS: is no setting; did you mean LOGIN__RATE_LIMIT__LOGIN\?$/,
+    /^environment LOGIN__RATE_LIMIT__LOGINS: unknown setting; did you mean LOGIN__RATE_LIMIT__LOGIN\? Settings here: /,
   ],
-  [{ LOCALE__X: '1' }, /^environment LOCALE__X: is no setting; locale is written as a whole, in LOCALE$/],
+  [{ LOCALE__X: '1' }, /^environment LOCALE__X: unknown setting; locale is written as a whole, in LOCALE$/],
   [{ LISTEN__PORT: 'x' }, /^environment LISTEN__PORT: must be a whole number from 0 to 65535, not "x"$/],
   [{ STORE: 'redis' }, /^environment STORE: must be a section with kind, /],
   [{ CORS: '{origin' }, /^environment CORS: is no YAML; a list is written \[a, b\]/],
@@ -111,9 +114,9 @@ t.test(
     )
     t.equal(settings.cors, 'off')
     t.match(warnings, [
-      { place: '.env CORS__ALLOW_ORIGINS', message: /is no setting; .*ignored: correct it, or leave it/ },
+      { place: '.env CORS__ALLOW_ORIGINS', message: /unknown setting; .*ignored: correct it, or leave it/ },
       { place: '.env LISTEN__PROT', message: /did you mean LISTEN__PORT\?/ },
     ])
-    t.match(faultsOf(t, '', { CORS__ALLOW_ORIGINS: '*' }, files), [/^environment CORS__ALLOW_ORIGINS: is no setting/])
+    t.match(faultsOf(t, '', { CORS__ALLOW_ORIGINS: '*' }, files), [/^environment CORS__ALLOW_ORIGINS: unknown setting/])
   },
 )

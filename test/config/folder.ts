@@ -13,7 +13,7 @@ export function folderWith(t: Test, files: Record<string, string>): string {
   return folder
 }
 
-const BESIDE = { 'upstreams.yaml': 'upstreams: []\n', 'permissions.yaml': 'roles: {}\n' }
+export const BESIDE = { 'upstreams.yaml': 'upstreams: []\n', 'permissions.yaml': 'roles: {}\n' }
 
 /** The settings of a `gateway.yaml` beside which nothing else says anything, unless `files` do. */
 export function settingsOf(

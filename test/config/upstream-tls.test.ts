@@ -33,7 +33,7 @@ t.test('every fault has its place and what to do', async t => {
     [`{ cert: ${FILES.cert}, key: ${nonsense} }`, /nonsense holds no private key in PEM form/],
     [`{ cert: ${FILES.cert}, key: ${FILES.other} }`, /b\.key is not the key of the certificate in .*a\.crt$/],
     ['{ server_name: 10.0.0.5 }', /server_name: must be a host name/],
-    ['{ verify: off }', /tls\.verify: is no setting/],
+    ['{ verify: off }', /tls\.verify: unknown setting/],
   ]
   for (const [tls, fault] of FAULTY) {
     const faults = faultsOf(t, entryOf(tls))

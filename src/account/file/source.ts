@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { ConfigurationError } from '../../config/fault.ts'
-import type { FileAccountsSettings } from '../../config/schema/accounts.ts'
+import type { FileAccountsSettings } from '../../config/schema/login.ts'
 import type { Logger } from '../../log.ts'
 import { Unavailable } from '../../refusal.ts'
 import type { HashAccount, HashSource } from '../hash-accounts.ts'

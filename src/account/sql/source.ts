@@ -1,4 +1,4 @@
-import type { SqlAccountsSettings } from '../../config/schema/accounts.ts'
+import type { SqlAccountsSettings } from '../../config/schema/login.ts'
 import { Refusal, Unavailable } from '../../refusal.ts'
 import { createTurns } from '../../turns.ts'
 import { readAccount, readRights } from '../answer.ts'

@@ -3,10 +3,7 @@ import { SettingsSchema } from './settings.ts'
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 type JsonObject = { [key: string]: Json }
 
-/**
- * The schema of the configuration file as plain JSON Schema, for editors: what has a default need not be written, and how a
- * value is written stands in its description.
- */
+/** The schema of the configuration file as plain JSON Schema, for editors; the form of a value is part of its description. */
 export function editorSchema(): JsonObject {
   const schema = plain(JSON.parse(JSON.stringify(SettingsSchema)) as Json) as JsonObject
   return { $schema: 'https://json-schema.org/draft/2020-12/schema', ...schema }
@@ -15,15 +12,11 @@ export function editorSchema(): JsonObject {
 function plain(value: Json): Json {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
-  const { required, 'x-form': form, 'x-path': _path, 'x-secret': _secret, ...rest } = value
+  const { required, 'x-form': form, 'x-path': _path, 'x-secret': _secret, 'x-reads': _reads, ...rest } = value
   const kept = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, plain(inner)])) as JsonObject
-  const needed = Array.isArray(required) ? required.filter(name => !hasDefault(rest.properties, name)) : []
-  if (needed.length > 0) kept.required = needed
+  if (Array.isArray(required) && required.length > 0) kept.required = required
   // A section of which every key is commented out is empty, which YAML reads as null.
   else if (kept.type === 'object') kept.type = ['object', 'null']
   if (typeof form === 'string') kept.description = [kept.description, `Written as ${form}.`].filter(Boolean).join(' ')
   return kept
 }
-
-const hasDefault = (properties: Json | undefined, name: Json): boolean =>
-  Object.hasOwn(((properties as JsonObject)[name as string] ?? {}) as JsonObject, 'default')

@@ -1,73 +1,261 @@
-import Type from 'typebox'
-import { accountSources } from './accounts.ts'
-import { Count, Duration, Off, Secret, Section, Switch, Variant } from './notation.ts'
+import {
+  Count,
+  type Decoded,
+  Duration,
+  Off,
+  OptionalSwitch,
+  Path,
+  Secret,
+  Section,
+  Switch,
+  Variant,
+} from './notation.ts'
 
-const ConsumerLogin = Type.Union([Off, ...accountSources('consumers.yaml')], {
-  default: 'off',
-  description: 'Serve captcha, SM2 key and login for the C side too, with an accounts section of its own.',
-})
+/* Who signs in: accounts, the login, and what sessions may do and how long they live. */
+
+/*
+ * The default file name differs between the sides, so that no account serves both by accident; the other sources have no
+ * default, for the same reason.
+ */
+const FileAccounts = (path: string) =>
+  Variant(
+    { kind: { const: 'file' }, path: Path({ default: path, description: 'The file with the accounts.' }) },
+    'Accounts in a YAML file, managed by `dualgate account`, read again when it changes.',
+    ['kind'],
+  )
+
+const SqlAccounts = Variant(
+  {
+    kind: { const: 'sql' },
+    url: Secret({
+      pattern:
+        '^(postgres|postgresql|mysql|mariadb)://[^\\s:@/?#]+(:[^\\s@/?#]*)?@[^\\s@/?#]+/[^\\s/?#]+([?](sslmode|sslrootcert)=[^\\s&#]+(&(sslmode|sslrootcert)=[^\\s&#]+)*)?$',
+      'x-form':
+        'postgres://user:password@host:port/database or mysql://… with @ : / ? # in names and passwords percent-encoded',
+      description:
+        'The database. ?sslmode=require uses TLS and verifies the server (&sslrootcert=FILE names its authority), no-verify does not verify it.',
+    }),
+    query: {
+      type: 'string',
+      pattern: '^\\s*([Ss][Ee][Ll][Ee][Cc][Tt]|[Ww][Ii][Tt][Hh])\\s[^]*[^:\'"`A-Za-z0-9_]:username(?![A-Za-z0-9_])',
+      'x-form': 'a SELECT with the placeholder :username',
+      description:
+        'Returns one row for a name, :username, with the columns id, username, password (bcrypt) and status; further columns go into the session.',
+    },
+    rights_query: {
+      type: 'string',
+      pattern: '^\\s*([Ss][Ee][Ll][Ee][Cc][Tt]|[Ww][Ii][Tt][Hh])\\s[^]*[^:\'"`A-Za-z0-9_]:id(?![A-Za-z0-9_])',
+      'x-form': 'a SELECT with the placeholder :id',
+      description:
+        'With `permissions.source: accounts`: returns one row for a login id, :id, with the columns id, status, roles and permissions.',
+    },
+    timeout: Duration('2s', 'No login waits longer for the database; then it fails with 503.'),
+    pool: Count(4, 'Connections of each worker process at most.', 1, 100),
+  },
+  'Accounts in a table of yours, in PostgreSQL, MySQL or MariaDB, read only.',
+  ['kind', 'url', 'query'],
+)
+
+const HttpAccounts = Variant(
+  {
+    kind: { const: 'http' },
+    url: {
+      type: 'string',
+      pattern: '^https?://[^\\s@/?#]+(/[^\\s@#]*)?$',
+      'x-form': 'http://host:port/path or https://host:port/path',
+      description: 'Receives {"username": …} by POST; responds with 200 and the account, or with 404.',
+    },
+    secret: Secret({
+      minLength: 16,
+      'x-form': '16 characters or more',
+      description: 'Signs every request: X-Dualgate-Signature is t=<unix seconds>,v1=<hex HMAC-SHA256 of t.body>.',
+    }),
+    timeout: Duration('2s', 'No login waits longer for the response; then it fails with 503.'),
+  },
+  'Accounts in a backend of yours.',
+  ['kind', 'url', 'secret'],
+)
+
+/** The accounts of the B side. */
+export const Accounts = {
+  anyOf: [FileAccounts('accounts.yaml'), SqlAccounts, HttpAccounts],
+  default: { kind: 'file' },
+  description: 'Where the B-side accounts are.',
+} as const
+
+export type FileAccountsSettings = Decoded<ReturnType<typeof FileAccounts>>
+export type SqlAccountsSettings = Decoded<typeof SqlAccounts>
+export type HttpAccountsSettings = Decoded<typeof HttpAccounts>
+export type AccountsSettings = FileAccountsSettings | SqlAccountsSettings | HttpAccountsSettings
 
 /** Between `{type}` and `{id}` stands the word captcha, so that no captcha can be a session or a disable record. */
 const CAPTCHA_KEY = '^([A-Za-z0-9_.-]+:|[{]prefix[}]:)*[{]type[}]:([A-Za-z0-9_.-]+:)*captcha:[{]id[}]$'
 
+const Captcha = Section(
+  {
+    ttl: Duration('300s', 'Lifetime of a captcha.'),
+    key: {
+      type: 'string',
+      pattern: CAPTCHA_KEY,
+      default: '{prefix}:{type}:captcha:{id}',
+      'x-form':
+        'a key with {type}, then captcha, then {id}, such as {prefix}:{type}:captcha:{id} or {type}:captcha:{id}',
+      description:
+        'The key of a captcha’s text in Redis, for other programs that check it: {prefix}, {type} and {id} are filled in.',
+    },
+    length: Count(4, 'Number of characters.', 4, 8),
+  },
+  'The graphical captcha.',
+)
+
+const Lockout = Section(
+  {
+    failures: Count(5, 'Failures of one account name within `window` that disable it.'),
+    window: Duration('300s', 'The window of `failures`.'),
+    disable: Duration('300s', 'How long the account is then disabled.'),
+    address_failures: Count(30, 'Failures from one client address within `address_window`; then it has to wait.'),
+    address_window: Duration('900s', 'The window of `address_failures`.'),
+  },
+  'What failed logins lead to.',
+)
+
+const RateLimit = {
+  anyOf: [
+    Off,
+    Variant(
+      {
+        captcha: Count(30, 'Captchas per client address and window.'),
+        login: Count(10, 'Login attempts per client address and window.'),
+        window: Duration('60s', 'The window.'),
+      },
+      'Attempts per client address.',
+    ),
+  ],
+  default: {},
+  description: 'Attempts per client address on the public login routes, or off.',
+} as const
+
 export const Login = Section(
   {
-    captcha: Section(
-      {
-        ttl: Duration('300s', 'How long a captcha can be answered.'),
-        key: Type.String({
-          pattern: CAPTCHA_KEY,
-          default: '{prefix}:{type}:captcha:{id}',
-          'x-form':
-            'a key with {type}, then captcha, then {id}, such as {prefix}:{type}:captcha:{id} or {type}:captcha:{id}',
-          description:
-            'The key of an answer in Redis, for other programs that check it: {prefix}, {type} and {id} are filled in.',
-        }),
-        length: Type.Integer({ minimum: 4, maximum: 8, default: 4, description: 'Number of characters.' }),
-      },
-      'The graphical captcha.',
-    ),
+    captcha: Captcha,
     sm2: Section(
       {
-        private_key: Type.Optional(
-          Secret({
-            pattern: '^[0-9A-Fa-f]{64}$',
-            'x-form': '64 hex digits',
-            description: 'SM2 private key as 64 hex digits.',
-          }),
-        ),
+        private_key: Secret({
+          pattern: '^[0-9A-Fa-f]{64}$',
+          'x-form': '64 hex digits',
+          description: 'SM2 private key as 64 hex digits.',
+        }),
       },
-      'The key pair that passwords are encrypted with on their way.',
+      'The key pair with which clients encrypt passwords.',
     ),
-    lockout: Section(
-      {
-        failures: Count(5, 'Failures of one account name within `window` that disable it.'),
-        window: Duration('300s', 'The window of `failures`.'),
-        disable: Duration('300s', 'How long the account is disabled then.'),
-        address_failures: Count(
-          30,
-          'Failures from one client address within `address_window`; then it is told to wait.',
-        ),
-        address_window: Duration('900s', 'The window of `address_failures`.'),
-      },
-      'What failed logins lead to.',
-    ),
-    rate_limit: Type.Union(
-      [
-        Off,
-        Variant(
-          {
-            captcha: Count(30, 'Captchas per client address and window.'),
-            login: Count(10, 'Login attempts per client address and window.'),
-            window: Duration('60s', 'The window.'),
-          },
-          'Attempts per client address.',
-        ),
-      ],
-      { default: {}, description: 'Attempts per client address on the public login routes, or off.' },
-    ),
-    consumer: ConsumerLogin,
+    lockout: Lockout,
+    rate_limit: RateLimit,
+    consumer: {
+      anyOf: [Off, FileAccounts('consumers.yaml'), SqlAccounts, HttpAccounts],
+      default: 'off',
+      description: 'Serve captcha, SM2 key and login for the C side too, with an accounts section of its own.',
+    },
     logout_routes: Switch(true, 'Serve POST /api/v<n>/b/logout and /api/v<n>/c/logout here.'),
   },
   'The public login routes.',
 )
+
+const MAX_TOKENS = {
+  type: 'integer',
+  minimum: 0,
+  maximum: 10_000,
+  description: 'Live tokens of one user; a further login ends the oldest. 0: no limit.',
+} as const
+
+const PER_DEVICE =
+  'Whether max_tokens_per_user applies to each device_type separately; sessions without one are a kind of their own.'
+
+const OffOrDuration = (description: string) =>
+  ({ anyOf: [Off, Duration('5m', description)], description, 'x-form': 'off, or a duration such as 5m' }) as const
+
+const RENEW = OffOrDuration('A session in use gets its whole lifetime again, at most once in this time; or off.')
+const IDLE = OffOrDuration('A session that is unused for this long ends, before its lifetime does; or off.')
+
+const OneSide = (side: string) =>
+  Variant(
+    {
+      max_tokens_per_user: MAX_TOKENS,
+      per_device: OptionalSwitch(PER_DEVICE),
+      auto_renew: RENEW,
+      idle_timeout: IDLE,
+    },
+    `What is different on the ${side} side.`,
+  )
+
+export const Sessions = Section(
+  {
+    max_tokens_per_user: { ...MAX_TOKENS, default: 1000 },
+    per_device: Switch(false, PER_DEVICE),
+    auto_renew: { ...RENEW, default: 'off' },
+    idle_timeout: { ...IDLE, default: 'off' },
+    business: OneSide('B'),
+    consumer: OneSide('C'),
+  },
+  'Policies of sessions.',
+)
+
+export type SessionsSettings = Decoded<typeof Sessions>
+
+/** A segment of a permission: a word without blanks, colons and stars, or a lone `*` or `**`. */
+const SEGMENT = '([^\\s:*]+|[*]|[*][*])'
+
+/** `config/permissions.yaml` (design: Session administration): what each role grants. */
+export const PermissionsFileSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    roles: {
+      type: 'object',
+      additionalProperties: {
+        type: 'array',
+        items: {
+          type: 'string',
+          pattern: `^${SEGMENT}(:${SEGMENT})*$`,
+          'x-form': 'a permission such as sys:session:page, sys:*:page or sys:**',
+        },
+      },
+      default: {},
+      description: 'Permissions by role.',
+    },
+  },
+} as const
+
+/** The permissions that each role grants. */
+export type RoleGrants = Readonly<Record<string, readonly string[]>>
+
+const ROLES_FILE = Path({ default: 'permissions.yaml', description: 'The file with the permissions of each role.' })
+
+/** `permissions` of the configuration: the file alone, or with where the rights of users come from. */
+export const Permissions = {
+  anyOf: [
+    ROLES_FILE,
+    Variant(
+      {
+        path: ROLES_FILE,
+        source: {
+          enum: ['record', 'accounts'],
+          default: 'record',
+          description:
+            'record: roles and permissions as they were at login. accounts: as the account has them now, by login id.',
+        },
+        remember: Duration('5s', 'With `source: accounts`: how long each worker process remembers rights.'),
+      },
+      'What roles grant, and where the rights of users come from.',
+    ),
+  ],
+  default: ROLES_FILE.default,
+  description: 'What each role grants, and where the rights of users come from.',
+} as const
+
+/** The permissions as the gateway gets them. */
+export interface PermissionSettings {
+  roles: RoleGrants
+  source: 'record' | 'accounts'
+  /** Milliseconds for which rights from accounts are remembered. */
+  remember: number
+}

@@ -1,10 +1,24 @@
-import Type from 'typebox'
-import { Count, Duration, Off, Path, Secret, Section, Size, Switch, Variant } from './notation.ts'
+import { Origins } from './listen.ts'
+import {
+  Count,
+  type Decoded,
+  Duration,
+  Off,
+  OptionalCount,
+  Path,
+  Secret,
+  Section,
+  Size,
+  Switch,
+  Variant,
+} from './notation.ts'
 
-const Code = Type.String({
+const CODE = {
+  type: 'string',
   pattern: '^[^\\s:*]+(:[^\\s:*]+)*$',
   'x-form': 'a permission such as sys:orders:view',
-})
+} as const
+const CODES = { type: 'array', items: CODE, minItems: 1 } as const
 
 const SERVER = 'https?://[^/?#@]+/?|unix:/[^?#]+'
 
@@ -12,195 +26,201 @@ const Ejection = Variant(
   {
     failures: Count(
       5,
-      'Failures in a row that take a target out: no connection, no answer in time, or none that is HTTP.',
+      'Failures in a row that eject a target: no connection, no response in time, or a response that is not HTTP.',
     ),
-    duration: Duration('10s', 'For how long; twice as long each time that it fails again.'),
-    limit: Duration('5m', 'The longest time that a target is out.'),
+    duration: Duration('10s', 'For how long; twice as long after each further failure.'),
+    limit: Duration('5m', 'The longest time for which a target is ejected.'),
   },
-  'Targets that fail get no requests for a while.',
+  'A target that fails gets no requests for a while.',
 )
 
 const Connections = Section(
   {
     limit: Count(1024, 'Connections to one target, of one worker.'),
-    per_address: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 1_000_000_000,
-        description:
-          'Connections that requests of one client address use at a time; unset: half of limit, at least 20.',
-      }),
+    per_address: OptionalCount(
+      'Connections in use by requests of one client address; unset: half of limit, at least 20.',
     ),
     queue: Count(8192, 'Requests that may wait for one of them, per target and worker.', 0),
     wait: Duration('5s', 'How long a request waits at most.'),
-    idle: Duration('4s', 'How long an unused connection is kept, unless the target says how long it keeps it.'),
-    lifetime: Duration('60s', 'How long a connection to a name is used, so that a changed address is taken up.'),
+    idle: Duration('4s', 'How long an unused connection is kept, unless the target announces its own limit.'),
+    lifetime: Duration('60s', 'How long a connection to a name is used, so that a changed address takes effect.'),
   },
   'The connections to a target.',
 )
 
 const Health = Variant(
   {
-    path: Type.String({
+    path: {
+      type: 'string',
       pattern: '^/[^\\s#]*$',
       'x-form': 'a path such as /healthz',
-      description: 'What is asked for; an answer of 200 to 399 is a good one.',
-    }),
+      description: 'The path that is requested; a status from 200 to 399 is a success.',
+    },
     interval: Duration('5s', 'Between two checks of a target.'),
-    timeout: Duration('2s', 'How long a check may take.'),
-    failures: Count(2, 'Bad checks in a row that take a target out.'),
-    successes: Count(1, 'Good ones in a row that bring it back.'),
+    timeout: Duration('2s', 'Time limit of a check.'),
+    failures: Count(2, 'Failed checks in a row that eject a target.'),
+    successes: Count(1, 'Successful checks in a row that bring it back.'),
   },
   'Active checks.',
+  ['path'],
 )
 
 const Tls = Variant(
   {
-    ca: Type.Optional(Path({ description: 'PEM file of the authorities to believe, instead of those of the system.' })),
-    server_name: Type.Optional(
-      Type.String({
-        pattern: '^(?=.*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$',
-        'x-form': 'a host name',
-        description: 'The name to ask for and to find in the certificate, instead of the target’s own.',
-      }),
-    ),
-    cert: Type.Optional(Path({ description: 'PEM file of the certificate that the gateway shows; needs `key`.' })),
-    key: Type.Optional(Path({ description: 'PEM file of its key.' })),
+    ca: Path({ description: 'PEM file of the trusted authorities, instead of those of the system.' }),
+    server_name: {
+      type: 'string',
+      pattern: '^(?=.*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$',
+      'x-form': 'a host name',
+      description: 'The name to request and to expect in the certificate, instead of the target’s own.',
+    },
+    cert: Path({ description: 'PEM file of the gateway’s client certificate; needs `key`.' }),
+    key: Path({ description: 'PEM file of its key.' }),
   },
-  'How https targets are verified, and what the gateway proves itself with.',
+  'How https targets are verified, and the gateway’s own certificate.',
 )
 
 const WebSocket = Variant(
   {
-    origins: Type.Optional(
-      Type.Array(Type.String({ pattern: '^https?://[^/*]+$', 'x-form': 'an origin such as https://admin.example' }), {
-        description: 'Origins whose pages may open one, each as scheme://host[:port]; unset: the gateway’s own host.',
-      }),
-    ),
-    idle_timeout: Duration('5m', 'Without a byte in either direction.'),
+    origins: Origins({
+      description: 'Origins of pages that may open one, each as scheme://host[:port]; unset: the gateway’s own host.',
+    }),
+    idle_timeout: Duration('5m', 'Closed after this time without a byte in either direction.'),
     max_connections: Count(10_000, 'Open at once, of one worker.'),
     max_per_user: Count(20, 'Open at once of one user, of one worker.'),
-    max_message: Size('Largest message of a client.', '1MiB'),
+    max_message: { ...Size('Largest message of a client.'), default: '1MiB' },
   },
   'WebSockets to this upstream.',
 )
 
-const PassAuthorization = Type.Codec(
-  Type.Union([Type.Boolean(), Type.Literal('on'), Type.Literal('off'), Type.Literal('bare')], {
-    default: 'off',
-    'x-form': 'on, off or bare',
-    description: 'Pass the token header on to the upstream: as it was sent (on), or as the token alone (bare).',
-  }),
-)
-  .Decode((value): 'on' | 'off' | 'bare' => (typeof value === 'boolean' ? (value ? 'on' : 'off') : value))
-  .Encode(value => value)
+const PassAuthorization = {
+  enum: [true, false, 'on', 'off', 'bare'],
+  default: 'off',
+  'x-form': 'on, off or bare',
+  'x-reads': 'on, off or bare',
+  description: 'Pass the token header on to the upstream: as it was sent (on), or as the token alone (bare).',
+} as const
 
-const UpstreamSchemaProperties = {
-  name: Type.String({
-    pattern: '^[A-Za-z0-9._-]{1,64}$',
-    'x-form': '1 to 64 characters of A-Z a-z 0-9 . _ -',
-    description: 'Name in log lines and metrics.',
-  }),
-  match: Type.String({
-    pattern: '^/api(/.*[^/])?$',
-    'x-form': 'a path such as /api/v1/c/orders: below /api, without a slash at its end',
-    description: 'Path prefix on a segment boundary; the longest that fits wins.',
-  }),
-  target: Type.Optional(
-    Type.String({
+const Identity = Section(
+  {
+    extra: Switch(false, 'Send the `extra` of the session as X-Login-Extra.'),
+    signature: {
+      type: 'array',
+      items: Secret({ minLength: 16, 'x-form': 'a text of 16 characters or more' }),
+      default: [],
+      maxItems: 2,
+      description: 'Keys of X-Login-Signature: one, or two during a change of keys.',
+    },
+  },
+  'What the upstream receives about the client beside login id and type.',
+)
+
+const Timeouts = Section(
+  {
+    connect: Duration('5s', 'To connect.'),
+    response: Duration('30s', 'Until the response’s head arrives, counted from the end of the request.'),
+    idle: Duration('60s', 'Between two parts of the response’s body.'),
+  },
+  'Time limits.',
+)
+
+const Name = {
+  type: 'string',
+  pattern: '^[A-Za-z0-9._-]{1,64}$',
+  'x-form': '1 to 64 characters of A-Z a-z 0-9 . _ -',
+  description: 'Name in log lines and metrics.',
+} as const
+
+const Match = {
+  type: 'string',
+  pattern: '^/api(/.*[^/])?$',
+  'x-form': 'a path such as /api/v1/c/orders: below /api, without a slash at its end',
+  description: 'Path prefix on a segment boundary; the longest match wins.',
+} as const
+
+/** One entry of `config/upstreams.yaml` (design: Upstreams). */
+export const UpstreamSchema = Variant(
+  {
+    name: Name,
+    match: Match,
+    target: {
+      type: 'string',
       pattern: `^(builtin:echo|${SERVER})$`,
       'x-form': 'http://host:port, https://host:port, unix:/path/of.sock or builtin:echo',
       description: 'The one target: scheme, host and port, or a Unix socket.',
-    }),
-  ),
-  targets: Type.Optional(
-    Type.Array(
-      Type.String({
+    },
+    targets: {
+      type: 'array',
+      items: {
+        type: 'string',
         pattern: `^(${SERVER})$`,
         'x-form': 'http://host:port, https://host:port or unix:/path/of.sock',
-      }),
-      { minItems: 1, description: 'Several targets, balanced.' },
-    ),
-  ),
-  balance: Type.Union([Type.Literal('round-robin'), Type.Literal('least-pending')], {
-    default: 'round-robin',
-    description: 'Targets in turn, or the one with the fewest requests under way.',
-  }),
-  ejection: Type.Union([Off, Ejection], { default: {}, description: 'Taking out targets that fail, or off.' }),
-  health: Type.Optional(Health),
-  retries: Type.Integer({
-    minimum: 0,
-    maximum: 10,
-    default: 0,
-    description: 'How often an idempotent request without a body is sent again when no answer came.',
-  }),
-  connections: Connections,
-  tls: Type.Optional(Tls),
-  body_limit: Type.Optional(Size('Largest request body.')),
-  rewrite: Type.Optional(
-    Type.String({
+      },
+      minItems: 1,
+      description: 'Several targets, balanced.',
+    },
+    balance: {
+      enum: ['round-robin', 'least-pending'],
+      default: 'round-robin',
+      description: 'Targets in turn, or the one with the fewest requests in progress.',
+    },
+    ejection: { anyOf: [Off, Ejection], default: {}, description: 'Ejects targets that fail, or off.' },
+    health: Health,
+    retries: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 10,
+      default: 0,
+      description: 'How often an idempotent request without a body is sent again when no response came.',
+    },
+    connections: Connections,
+    tls: Tls,
+    body_limit: Size('Largest request body.'),
+    rewrite: {
+      type: 'string',
       pattern: '^/(.*[^/])?$',
       'x-form': 'a path such as /orders, without a slash at its end',
       description: 'Replaces `match` in the forwarded path.',
-    }),
-  ),
-  host: Type.Union([Type.Literal('preserve'), Type.Literal('target')], {
-    default: 'target',
-    description: 'Host header of the upstream request: the client’s, or the target’s.',
-  }),
-  timeouts: Section(
-    {
-      connect: Duration('5s', 'To connect.'),
-      response: Duration('30s', 'Until the response’s head arrives, counted from the end of the request.'),
-      idle: Duration('60s', 'Between two parts of the response’s body.'),
     },
-    'Time limits.',
-  ),
-  permission: Type.Optional(
-    Type.Union(
-      [Code, Type.Array(Code, { minItems: 1 }), Variant({ any: Type.Array(Code, { minItems: 1 }) }, 'One of several.')],
-      {
-        'x-form': 'a permission, a list of them (all are needed), or { any: [ … ] } (one is enough)',
-        description: 'What a session must be permitted for its requests to be forwarded.',
-      },
-    ),
-  ),
-  websocket: Type.Union([Off, WebSocket], {
-    default: 'off',
-    'x-form': 'off, or { origins: [https://admin.example], idle_timeout: 5m, … }; {} is on with the defaults',
-    description: 'Whether WebSockets are forwarded.',
-  }),
-  end_with_session: Switch(false, 'Cut responses that are under way when the session ends that asked for them.'),
-  identity: Section(
-    {
-      extra: Switch(false, 'Send what the session holds as X-Login-Extra.'),
-      signature: Type.Array(Secret({ minLength: 16, 'x-form': 'a text of 16 characters or more' }), {
-        default: [],
-        maxItems: 2,
-        description: 'Keys of X-Login-Signature: one, or two while one takes the other’s place.',
-      }),
+    host: {
+      enum: ['preserve', 'target'],
+      default: 'target',
+      description: 'Host header of the upstream request: the client’s, or the target’s.',
     },
-    'What the upstream is told of the client beside id and type.',
-  ),
-  pass_authorization: PassAuthorization,
-  via: Switch(true, 'Name the gateway in the Via header of requests (RFC 9110 7.6.3).'),
-}
-
-/** One entry of `config/upstreams.yaml` (design: Upstreams). */
-export const UpstreamSchema = Type.Object(UpstreamSchemaProperties, { additionalProperties: false })
-
-export const UpstreamsFileSchema = Type.Object(
-  { upstreams: Type.Array(UpstreamSchema, { default: [] }) },
-  { additionalProperties: false },
+    timeouts: Timeouts,
+    permission: {
+      anyOf: [CODE, CODES, Variant({ any: CODES }, 'One of several.', ['any'])],
+      'x-form': 'a permission, a list of them (all are needed), or { any: [ … ] } (one is enough)',
+      description: 'The permission that a session needs; without it the request is refused.',
+    },
+    websocket: {
+      anyOf: [Off, WebSocket],
+      default: 'off',
+      'x-form': 'off, or { origins: [https://admin.example], idle_timeout: 5m, … }; {} is on with the defaults',
+      description: 'Whether WebSockets are forwarded.',
+    },
+    end_with_session: Switch(false, 'Cut a response in progress when the session of its request ends.'),
+    identity: Identity,
+    pass_authorization: PassAuthorization,
+    via: Switch(true, 'Name the gateway in the Via header of requests (RFC 9110 7.6.3).'),
+  },
+  'An upstream.',
+  ['name', 'match'],
 )
 
-/** One upstream after its defaults: durations in milliseconds, exactly one of `target` and `targets`. */
-export type UpstreamSettings = Type.StaticDecode<typeof UpstreamSchema>
+export const UpstreamsFileSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { upstreams: { type: 'array', items: UpstreamSchema, default: [] } },
+} as const
 
-export type EjectionSettings = Type.StaticDecode<typeof Ejection>
+/** One upstream after its defaults: durations in milliseconds, exactly one of `target` and `targets`. */
+export type UpstreamSettings = Decoded<typeof UpstreamSchema>
+
+export type EjectionSettings = Decoded<typeof Ejection>
 export type PassAuthorization = UpstreamSettings['pass_authorization']
 export type IdentitySettings = UpstreamSettings['identity']
-export type ConnectionSettings = Type.StaticDecode<typeof Connections>
-export type WebSocketSettings = Type.StaticDecode<typeof WebSocket>
-export type HealthSettings = Type.StaticDecode<typeof Health>
-export type UpstreamTlsFiles = Type.StaticDecode<typeof Tls>
+export type ConnectionSettings = Decoded<typeof Connections>
+export type WebSocketSettings = Decoded<typeof WebSocket>
+export type HealthSettings = Decoded<typeof Health>
+export type UpstreamTlsFiles = Decoded<typeof Tls>

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import type { TSchema } from 'typebox'
 import { ConfigurationError, suggest } from '../fault.ts'
 import { branchesOf, type Schema } from '../read.ts'
 import { isSection, type Place, type Written } from './written.ts'
@@ -50,11 +49,11 @@ function readEnvFile(file: string): string | null {
  * belongs to another program; one whose first part is a key, but whose rest is not, is a fault, and in `.env` a warning: it
  * may be meant for another program.
  */
-export function overlay(schema: TSchema, written: Written, variables: Variables): void {
+export function overlay(schema: Schema, written: Written, variables: Variables): void {
   // The shorter name first: what is said about a part counts more than what is said about the whole.
   const byLength = [...variables].sort(([a], [b]) => a.split('__').length - b.split('__').length)
   for (const [name, { text, place, isShared }] of byLength) {
-    const found = findKey(schema as Schema, name)
+    const found = findKey(schema, name)
     if (found === null) continue
     if ('fault' in found) {
       if (isShared) written.warnings.push({ place: place.label, message: `${found.fault}${NOT_OURS}` })
@@ -84,8 +83,10 @@ function findKey(root: Schema, name: string): Found | null {
       const before = path.map(known => known.toUpperCase())
       const known = Object.keys(properties).map(candidate => [...before, candidate.toUpperCase()].join('__'))
       const hint =
-        known.length === 0 ? `; ${path.join('.')} is written as a whole, in ${before.join('__')}` : suggest(name, known)
-      return { fault: `is no setting${hint}` }
+        known.length === 0
+          ? `; ${path.join('.')} is written as a whole, in ${before.join('__')}`
+          : suggest(name, known, 'Settings here')
+      return { fault: `unknown setting${hint}` }
     }
     path.push(key)
     schema = properties[key]!
@@ -98,14 +99,14 @@ function readText(schema: Schema, text: string): unknown {
   const branches = branchesOf(schema)
   const isFlow = /^\s*[[{]/.test(text)
   if (isFlow && branches.some(({ type }) => type === 'array' || type === 'object')) return parseFlow(text)
-  if (branches.some(branch => branch.type === 'string' && branch.const === undefined)) return text
+  if (branches.some(({ type }) => type === 'string')) return text
   const list = branches.find(({ type }) => type === 'array')
   if (list === undefined) return scalarOr(text)
   const items = text
     .split(',')
     .map(item => item.trim())
     .filter(item => item !== '')
-  return branches.some(branch => branch.const === text) ? text : items.map(item => readText(list.items!, item))
+  return branches.some(branch => branch.enum?.includes(text)) ? text : items.map(item => readText(list.items!, item))
 }
 
 /** A number or `true` as such; whatever is more than one plain value stays the text that it is. */

@@ -1,8 +1,8 @@
-import type { StaticDecode } from 'typebox'
-import type { Decoded } from '../check.ts'
 import type { Fault } from '../fault.ts'
 import { read } from '../read.ts'
-import { type PermissionSettings, PermissionsFileSchema, type RoleGrants } from '../schema/permissions.ts'
+import { type PermissionSettings, PermissionsFileSchema, type RoleGrants } from '../schema/login.ts'
+import type { Decoded } from '../schema/notation.ts'
+import type { DecodedSettings } from '../schema/settings.ts'
 import type { Written } from './written.ts'
 import { labelOf, readYamlFile } from './yaml.ts'
 
@@ -22,7 +22,7 @@ export function expandPermissions(written: Written): void {
 }
 
 /** What the roles grant. A file that the operator did not name may be absent; then roles grant nothing. */
-export function readPermissions({ permissions }: Decoded, written: Written, cwd: string): ReadPermissions {
+export function readPermissions({ permissions }: DecodedSettings, written: Written, cwd: string): ReadPermissions {
   const unread: PermissionSettings = { roles: {}, source: 'record', remember: 5000 }
   if (written.isFaulty(['permissions'])) return { permissions: unread, faults: [] }
   const { path, ...others } = typeof permissions === 'string' ? { ...unread, path: permissions } : permissions
@@ -35,7 +35,7 @@ export function readPermissions({ permissions }: Decoded, written: Written, cwd:
     return { permissions: { ...others, roles: {} }, faults: [] }
   }
   if (!inner.legible) return { permissions: unread, faults: inner.faults }
-  const { roles } = read(PermissionsFileSchema, inner, cwd) as StaticDecode<typeof PermissionsFileSchema>
+  const { roles } = read(PermissionsFileSchema, inner, cwd) as Decoded<typeof PermissionsFileSchema>
   if (!inner.isFaulty(['roles'])) checkRoles(roles, inner)
   return { permissions: { ...others, roles }, faults: inner.faults }
 }

@@ -1,7 +1,8 @@
-import type { StaticDecode } from 'typebox'
-import { checkUpstreams, type Decoded } from '../check.ts'
+import { checkUpstreams } from '../check/upstreams.ts'
 import type { Fault } from '../fault.ts'
 import { read } from '../read.ts'
+import type { Decoded } from '../schema/notation.ts'
+import type { DecodedSettings } from '../schema/settings.ts'
 import { type UpstreamSettings, UpstreamsFileSchema } from '../schema/upstreams.ts'
 import type { Written } from './written.ts'
 import { labelOf, readYamlFile } from './yaml.ts'
@@ -14,7 +15,7 @@ interface ReadUpstreams {
 
 /** The upstreams, from the list in the configuration or from the file that it names. */
 export function readUpstreams(
-  decoded: Decoded,
+  decoded: DecodedSettings,
   written: Written,
   file: string | undefined,
   cwd: string,
@@ -33,7 +34,7 @@ export function readUpstreams(
     return { upstreams: [], faults: [] }
   }
   if (!inner.legible) return { upstreams: [], faults: inner.faults }
-  const { upstreams: listed } = read(UpstreamsFileSchema, inner, cwd) as StaticDecode<typeof UpstreamsFileSchema>
+  const { upstreams: listed } = read(UpstreamsFileSchema, inner, cwd) as Decoded<typeof UpstreamsFileSchema>
   if (Array.isArray(listed)) checkUpstreams(listed, inner, ['upstreams'])
   return { upstreams: listed, faults: inner.faults }
 }

@@ -19,6 +19,9 @@ export interface Place {
   exact?: true
 }
 
+/** Reports a fault at a path. */
+export type Report = (path: KeyPath, message: string) => void
+
 export type Section = Record<string, unknown>
 
 export const isSection = (value: unknown): value is Section =>

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as SecureServer, type TlsOptions } from 'node:tls'
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
-import type { Certificate } from '../../config/tls/certificate.ts'
+import type { Certificate } from '../../config/tls.ts'
 import type { Logger } from '../../log.ts'
 import { Refusal } from '../../refusal.ts'
 import { originFormOf } from './absolute-form.ts'

@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { UpstreamTls } from '../../config/tls/upstream-tls.ts'
+import type { UpstreamTls } from '../../config/tls.ts'
 import type { TargetAddress } from '../address.ts'
 
 /** Opens a connection to a target; tells either the socket, ready to be written to, or why there is none. */

@@ -1,25 +1,15 @@
-import { isIP } from 'node:net'
-import type { StaticDecode } from 'typebox'
-import { readTarget } from '../gate/path.ts'
-import { ConfigurationError } from './fault.ts'
-import { checkExceptions } from './gate-check.ts'
-import type { SettingsSchema } from './schema/settings.ts'
-import type { UpstreamSettings } from './schema/upstreams.ts'
-import { faultOfForm, faultOfSecret, faultOfSm2PrivateKey, weaknessOfSigningKey } from './secrets.ts'
-import type { KeyPath, Written } from './source/written.ts'
-import { readCertificate } from './tls/certificate.ts'
-import { readUpstreamTls } from './tls/upstream-tls.ts'
-
-/** The configuration after its schema has been applied: every value for itself is what it must be. */
-export type Decoded = StaticDecode<typeof SettingsSchema>
-
-type Report = (path: KeyPath, message: string) => void
-type Warn = Report
+import type { DecodedSettings } from '../schema/settings.ts'
+import { faultOfForm, faultOfSecret, faultOfSm2PrivateKey, weaknessOfSigningKey } from '../secrets.ts'
+import type { KeyPath, Report, Written } from '../source/written.ts'
+import { readCertificate } from '../tls.ts'
+import { isAddressRange } from './address-range.ts'
+import { checkExceptions } from './exceptions.ts'
+import { reportFaults } from './files.ts'
 
 interface Check {
   /** What the check looks at; it is left out when something there is faulty already. */
   looksAt: KeyPath[]
-  run(settings: Decoded, report: Report, warn: Warn): void
+  run(settings: DecodedSettings, report: Report, warn: Report): void
 }
 
 const CHECKS: readonly Check[] = [
@@ -46,36 +36,26 @@ const CHECKS: readonly Check[] = [
 ]
 
 /** Checks what a schema cannot say: values that do not fit each other, or do not exist in the world. */
-export function checkSettings(settings: Decoded, written: Written): void {
+export function checkSettings(settings: DecodedSettings, written: Written): void {
   for (const { looksAt, run } of CHECKS) {
     if (looksAt.some(path => written.isFaulty(path))) continue
     run(settings, written.report.bind(written), written.warn.bind(written))
   }
 }
 
-function checkPorts({ listen, internal }: Decoded, report: Report): void {
+function checkPorts({ listen, internal }: DecodedSettings, report: Report): void {
   if (internal.socket === undefined && listen.port !== 0 && listen.port === internal.port) {
     report(['internal', 'port'], 'is the public port too; give the internal listener another one')
   }
 }
 
-function checkCertificate({ listen }: Decoded, report: Report): void {
+function checkCertificate({ listen }: DecodedSettings, report: Report): void {
   if (listen.tls === undefined) return
   const files = listen.tls
   reportFaults(() => readCertificate(files), ['listen', 'tls'], report)
 }
 
-/** Reports at `path` what reading files finds wrong with them. */
-function reportFaults(read: () => unknown, path: KeyPath, report: Report): void {
-  try {
-    read()
-  } catch (fault) {
-    if (!(fault instanceof ConfigurationError)) throw fault
-    for (const { place, message } of fault.faults) report(path, `${place} ${message}`)
-  }
-}
-
-function checkTimezone({ timezone }: Decoded, report: Report): void {
+function checkTimezone({ timezone }: DecodedSettings, report: Report): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone: timezone })
   } catch {
@@ -83,7 +63,7 @@ function checkTimezone({ timezone }: Decoded, report: Report): void {
   }
 }
 
-function checkTrustedProxies({ trusted_proxies }: Decoded, report: Report): void {
+function checkTrustedProxies({ trusted_proxies }: DecodedSettings, report: Report): void {
   for (const [index, range] of trusted_proxies.entries()) {
     if (!isAddressRange(range)) {
       report(
@@ -94,14 +74,7 @@ function checkTrustedProxies({ trusted_proxies }: Decoded, report: Report): void
   }
 }
 
-function isAddressRange(text: string): boolean {
-  const [address = '', bits, ...more] = text.split('/')
-  const version = isIP(address)
-  if (version === 0 || more.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
-}
-
-function checkStore({ store }: Decoded, report: Report): void {
+function checkStore({ store }: DecodedSettings, report: Report): void {
   const { kind, redis } = store
   if (kind !== 'redis') return
   const ways = (['url', 'sentinels', 'cluster'] as const).filter(way => redis?.[way] !== undefined)
@@ -129,7 +102,7 @@ function checkStore({ store }: Decoded, report: Report): void {
   }
 }
 
-function checkWait({ timeout, redis }: Decoded['store'], report: Report): void {
+function checkWait({ timeout, redis }: DecodedSettings['store'], report: Report): void {
   const wait = redis?.wait ?? 'off'
   if (wait === 'off') return
   if (redis?.cluster !== undefined) {
@@ -140,7 +113,7 @@ function checkWait({ timeout, redis }: Decoded['store'], report: Report): void {
   }
 }
 
-function checkAccounts({ accounts, login }: Decoded, report: Report): void {
+function checkAccounts({ accounts, login }: DecodedSettings, report: Report): void {
   const { consumer } = login
   if (consumer === 'off') return
   if (consumer.kind === 'file' && accounts.kind === 'file' && consumer.path === accounts.path) {
@@ -169,7 +142,7 @@ function checkAccounts({ accounts, login }: Decoded, report: Report): void {
 }
 
 /** Rights by login id have to be asked for in words of their own. */
-function checkRightsQueries({ accounts, login, permissions }: Decoded, report: Report): void {
+function checkRightsQueries({ accounts, login, permissions }: DecodedSettings, report: Report): void {
   if (typeof permissions === 'string' || permissions.source !== 'accounts') return
   const places = [
     { section: accounts, path: ['accounts'] },
@@ -185,7 +158,7 @@ function checkRightsQueries({ accounts, login, permissions }: Decoded, report: R
 }
 
 /** A secret that can be guessed is refused, unless the operator has written that it is meant. */
-function checkSigningKey({ jwt }: Decoded, report: Report, warn: Warn): void {
+function checkSigningKey({ jwt }: DecodedSettings, report: Report, warn: Report): void {
   const { secret_key, accept_weak_secret } = jwt
   if (secret_key === undefined) return
   const path = ['jwt', 'secret_key']
@@ -198,68 +171,13 @@ function checkSigningKey({ jwt }: Decoded, report: Report, warn: Warn): void {
 }
 
 function checkSecret(
-  get: (settings: Decoded) => string | undefined,
+  get: (settings: DecodedSettings) => string | undefined,
   path: KeyPath,
   faultOf: (secret: string) => string | null,
 ) {
-  return (settings: Decoded, report: Report): void => {
+  return (settings: DecodedSettings, report: Report): void => {
     const secret = get(settings)
     const fault = secret === undefined ? null : faultOf(secret)
     if (fault !== null) report(path, fault)
-  }
-}
-
-/** The checks of a list of upstreams, which is written at `base`. */
-export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: Written, base: KeyPath): void {
-  const report: Report = (path, message) => written.report([...base, ...path], message)
-  const seen = { name: new Map<string, number>(), match: new Map<string, number>() }
-  for (const [index, upstream] of upstreams.entries()) {
-    if (written.isFaulty([...base, index])) continue
-    for (const key of ['name', 'match'] as const) {
-      const first = seen[key].get(upstream[key])
-      if (first === undefined) seen[key].set(upstream[key], index)
-      else report([index, key], `is that of upstream ${first + 1} in the list too; each needs its own`)
-    }
-    if ((upstream.target === undefined) === (upstream.targets === undefined)) {
-      report([index], 'needs either target or targets')
-    }
-    for (const key of ['match', 'rewrite'] as const) {
-      const path = upstream[key]
-      if (path !== undefined && !isPath(path))
-        report([index, key], 'is a path that no request can have: write it without escapes, query, // and dot segments')
-    }
-    if (upstream.target === 'builtin:echo' && upstream.websocket !== 'off') {
-      report([index, 'websocket'], 'has no effect, for builtin:echo opens none; name a server as target, or remove it')
-    }
-    checkTargets(upstream, [index], report)
-    checkUpstreamTls(upstream, [index, 'tls'], report)
-  }
-}
-
-function checkTargets({ target, targets = [] }: UpstreamSettings, path: KeyPath, report: Report): void {
-  const written: [url: string, path: KeyPath][] = targets.map((url, index) => [url, [...path, 'targets', index]])
-  if (target !== undefined) written.push([target, [...path, 'target']])
-  for (const [url, place] of written) {
-    if (!URL.canParse(url)) report(place, 'is no address; write scheme, host and port: http://10.0.0.5:3000')
-  }
-}
-
-function checkUpstreamTls({ target, targets = [], tls }: UpstreamSettings, path: KeyPath, report: Report): void {
-  if (tls === undefined) return
-  if (![target, ...targets].some(url => url?.startsWith('https://'))) {
-    report(path, 'has no effect, for no target begins with https://; remove it, or write the targets so')
-  }
-  if ((tls.cert === undefined) !== (tls.key === undefined)) {
-    report(path, 'has one of cert and key; the gateway proves itself with both, or with neither')
-  } else {
-    reportFaults(() => readUpstreamTls(tls), path, report)
-  }
-}
-
-function isPath(text: string): boolean {
-  try {
-    return readTarget(text).query === '' && !text.includes('%')
-  } catch {
-    return false
   }
 }

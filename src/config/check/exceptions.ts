@@ -1,18 +1,17 @@
-import { beginningOf, isCovered, isPattern, withHead } from '../gate/exceptions.ts'
-import type { CanonicalPath } from '../gate/path.ts'
-import { RULES, verdictOf } from '../gate/rules.ts'
-import { PROFILES, type Profile } from '../profile.ts'
-import type { Decoded } from './check.ts'
-import { ownRoutes } from './own-routes.ts'
-import type { KeyPath } from './source/written.ts'
+import { beginningOf, isCovered, isPattern, withHead } from '../../gate/exceptions.ts'
+import type { CanonicalPath } from '../../gate/path.ts'
+import { RULES, verdictOf } from '../../gate/rules.ts'
+import { PROFILES, type Profile } from '../../profile.ts'
+import { ownRoutes } from '../own-routes.ts'
+import type { DecodedSettings } from '../schema/settings.ts'
+import type { Report } from '../source/written.ts'
 
-type Report = (path: KeyPath, message: string) => void
-type Entry = Decoded['gate']['exceptions'][number]
+type Entry = DecodedSettings['gate']['exceptions'][number]
 
 const BASE = ['gate', 'exceptions'] as const
 
 /** Checks that every exception has one meaning, takes effect, and excepts nothing that must not be excepted. */
-export function checkExceptions(settings: Decoded, report: Report): void {
+export function checkExceptions(settings: DecodedSettings, report: Report): void {
   const profile = PROFILES[settings.profile]
   const own = [...ownRoutes(settings, profile)]
   const { exceptions } = settings.gate

@@ -1,0 +1,60 @@
+import { readTarget } from '../../gate/path.ts'
+import type { UpstreamSettings } from '../schema/upstreams.ts'
+import type { KeyPath, Report, Written } from '../source/written.ts'
+import { readUpstreamTls } from '../tls.ts'
+import { reportFaults } from './files.ts'
+
+/** The checks of a list of upstreams, which is written at `base`. */
+export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: Written, base: KeyPath): void {
+  const report: Report = (path, message) => written.report([...base, ...path], message)
+  const seen = { name: new Map<string, number>(), match: new Map<string, number>() }
+  for (const [index, upstream] of upstreams.entries()) {
+    if (written.isFaulty([...base, index])) continue
+    for (const key of ['name', 'match'] as const) {
+      const first = seen[key].get(upstream[key])
+      if (first === undefined) seen[key].set(upstream[key], index)
+      else report([index, key], `is that of upstream ${first + 1} in the list too; each needs its own`)
+    }
+    if ((upstream.target === undefined) === (upstream.targets === undefined)) {
+      report([index], 'needs either target or targets')
+    }
+    for (const key of ['match', 'rewrite'] as const) {
+      const path = upstream[key]
+      if (path !== undefined && !isPath(path))
+        report([index, key], 'is a path that no request can have: write it without escapes, query, // and dot segments')
+    }
+    if (upstream.target === 'builtin:echo' && upstream.websocket !== 'off') {
+      report([index, 'websocket'], 'has no effect, for builtin:echo opens none; name a server as target, or remove it')
+    }
+    checkTargets(upstream, [index], report)
+    checkUpstreamTls(upstream, [index, 'tls'], report)
+  }
+}
+
+function checkTargets({ target, targets = [] }: UpstreamSettings, path: KeyPath, report: Report): void {
+  const written: [url: string, path: KeyPath][] = targets.map((url, index) => [url, [...path, 'targets', index]])
+  if (target !== undefined) written.push([target, [...path, 'target']])
+  for (const [url, place] of written) {
+    if (!URL.canParse(url)) report(place, 'is no address; write scheme, host and port: http://10.0.0.5:3000')
+  }
+}
+
+function checkUpstreamTls({ target, targets = [], tls }: UpstreamSettings, path: KeyPath, report: Report): void {
+  if (tls === undefined) return
+  if (![target, ...targets].some(url => url?.startsWith('https://'))) {
+    report(path, 'has no effect, for no target begins with https://; remove it, or write the targets so')
+  }
+  if ((tls.cert === undefined) !== (tls.key === undefined)) {
+    report(path, 'has one of cert and key; the gateway proves itself with both, or with neither')
+  } else {
+    reportFaults(() => readUpstreamTls(tls), path, report)
+  }
+}
+
+function isPath(text: string): boolean {
+  try {
+    return readTarget(text).query === '' && !text.includes('%')
+  } catch {
+    return false
+  }
+}
