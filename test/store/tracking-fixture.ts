@@ -1,7 +1,6 @@
 import type { Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
-import type { SessionCacheSettings } from '../../src/config/schema/settings.ts'
-import type { Settings } from '../../src/config/schema/settings.ts'
+import type { SessionCacheSettings, Settings } from '../../src/config/schema/settings.ts'
 import { createLog } from '../../src/log.ts'
 import { type LoginType, writeRecord } from '../../src/session.ts'
 import { type OpenedStore, openStore } from '../../src/store/open.ts'
