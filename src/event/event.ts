@@ -12,31 +12,31 @@ export const EVENT_NAMES = [
   'untie-disable',
 ] as const
 
-/** What happened to a session or a login id, told after it happened. Never a token: its `jti` names it. */
+/** A change of a session or of a login id, published after it is done. Never a token: its `jti` names it. */
 export interface SessionEvent {
   event: (typeof EVENT_NAMES)[number]
   type: LoginType
-  /** `null` where nobody is known by the name that was tried. */
+  /** `null` if the name of a failed login is unknown. */
   login_id: string | null
-  /** The token that it is about, where it is about one. */
+  /** The token that changed, if the event concerns one token. */
   jti?: string
-  /** Of a kickout: how many sessions ended. */
+  /** Kickout: the number of sessions that ended. */
   ended?: number
-  /** Of a renewal and a bar: for how long, in seconds. */
+  /** Renewal and disable: the duration in seconds. */
   seconds?: number
-  /** Of a failed login: the refusal. */
+  /** Failed login: the reason of the refusal. */
   reason?: string
-  /** Of a login, failed or not: where it came from, as the proxies that are trusted tell it. */
+  /** Login, failed or not: the client's address, as reported by trusted proxies. */
   address?: string
-  /** Of a login, failed or not: the browser, or else the first product of the user agent. */
+  /** Login, failed or not: the browser, otherwise the first product of the user agent. */
   device_type?: string
-  /** Of a login, failed or not: what the client calls its device, at most 128 characters. */
+  /** Login, failed or not: the client's name of its device, at most 128 characters. */
   device_id?: string
-  /** Of what was changed for good: it is not proven that replicas have it (`store.redis.wait`). */
+  /** Set if no replica was proven to have the change (`store.redis.wait`). */
   replicated?: false
 }
 
-/** Takes an event at once and never fails: telling others is no part of the request. */
+/** Accepts an event at once and never fails: its delivery is not part of the request. */
 export type Publish = (event: SessionEvent) => void
 
 /** One publisher for several. */

@@ -7,14 +7,14 @@ import type { Logger } from '../log.ts'
 import { SIGNATURE_HEADER, sign } from '../signature.ts'
 import type { Publish, SessionEvent } from './event.ts'
 
-/** Events that wait for one receiver; beyond it the oldest are given up, and the log says how many. */
+/** Events that wait for one receiver. Beyond it the oldest are dropped, and the log has their number. */
 const MAX_WAITING = 10_000
 /** Pauses between attempts, in milliseconds; the last is repeated until `give_up_after`. */
 const BACK_OFF = [500, 1000, 2000, 5000, 15_000, 30_000, 60_000]
 
 export interface Webhooks {
   publish: Publish
-  /** Sends what waits for up to `limit` milliseconds more, then gives up the rest. */
+  /** Sends waiting events for up to `limit` milliseconds, then drops the rest. */
   close(limit: number): Promise<void>
 }
 
@@ -27,8 +27,8 @@ interface Delivery {
 }
 
 /**
- * Sends every event to every receiver, in order, at least once while this process lives: an event is posted until it
- * is answered with a 2xx, so one whose answer was lost arrives again under the same `id`. The body is signed
+ * Sends every event to every receiver, in order, at least once while this process lives: an event is posted until it is
+ * answered with a 2xx, so an event whose answer was lost arrives again with the same `id`. The body is signed
  * (`signature.ts`).
  */
 export async function createWebhooks(
@@ -47,7 +47,7 @@ export async function createWebhooks(
   }
 }
 
-/** Without receivers the client is not loaded: it is a tenth of a start. */
+/** Without receivers the HTTP client is not loaded: loading it takes a tenth of the start. */
 async function linesTo(receivers: readonly WebhookSettings[], clock: Clock, log: Logger): Promise<Line[]> {
   if (receivers.length === 0) return []
   const client = await import('undici')
@@ -98,7 +98,7 @@ class Line {
       const givenUp = !delivered && this.#clock.now() - next.since > this.#receiver.give_up_after
       if (givenUp) this.#lost++
       if (delivered || givenUp) {
-        // While it was sent the line may have become too long and have lost its head.
+        // Meanwhile the queue may have become too long and dropped its first event.
         if (this.#waiting[0] === next) this.#waiting.shift()
         failures = 0
         this.#reportLost()

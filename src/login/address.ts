@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
 /**
- * What attempts are counted by: an IPv4 address, or the /64 of an IPv6 address, since a client is given a whole /64 and
- * could come from another address of it each time. An IPv4 address written as IPv6 is the IPv4 address.
+ * The key that attempts are counted by: an IPv4 address, or the /64 of an IPv6 address, because a client usually has a
+ * whole /64 and could use another address each time. An IPv4 address written as IPv6 counts as the IPv4 address.
  */
 export function networkOf(address: string | undefined): string {
   const plain = plainAddress(address)
@@ -10,8 +10,8 @@ export function networkOf(address: string | undefined): string {
 }
 
 /**
- * The network around it, for whoever has many addresses: the /24 of an IPv4 address, the /48 of an IPv6 address, which is
- * what a site is given (RFC 6177). `null` for what is no address, such as the name of a socket.
+ * The surrounding network, for clients with many addresses: the /24 of an IPv4 address, the /48 of an IPv6 address, the
+ * usual size for a site (RFC 6177). `null` if the text is not an address, such as the name of a socket.
  */
 export function siteOf(address: string | undefined): string | null {
   const plain = plainAddress(address)
@@ -20,8 +20,7 @@ export function siteOf(address: string | undefined): string | null {
 }
 
 /**
- * An address without its zone; an IPv4 address that is written as IPv6 in its own form. A connection that has ended
- * meanwhile has no address.
+ * An address without its zone. An IPv4 address in IPv6 form is converted. A connection that has ended has no address.
  */
 function plainAddress(address = ''): string {
   const plain = address.split('%', 1)[0] ?? ''

@@ -1,4 +1,4 @@
-/** Browsers by the word in their user agent. The first that occurs counts: each also names those it descends from. */
+/** Browsers by the word in their user agent. The first match counts, because each browser also names its ancestors. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bMicroMessenger\//, 'WeChat'],
   [/\b(Edg|EdgA|EdgiOS|Edge)\//, 'Edge'],
@@ -9,7 +9,9 @@ const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bSafari\//, 'Safari'],
 ]
 
-/** What lists of sessions show as the kind of device: the browser, else the first product of the user agent (`curl`). */
+/**
+ * The kind of device shown in lists of sessions: the browser, otherwise the first product of the user agent (`curl`).
+ */
 export function deviceTypeOf(userAgent: string): string {
   for (const [pattern, name] of BROWSERS) if (pattern.test(userAgent)) return name
   return /^[A-Za-z0-9._-]{1,32}(?=[/ ]|$)/.exec(userAgent)?.[0] ?? 'Unknown'

@@ -17,27 +17,27 @@ export interface LockoutSettings {
   address_window: number
 }
 
-/** Whom attempts are counted against. A name that nobody has is counted, locked and asked about in the same way. */
+/** The account name that attempts count against. Unknown names are counted, locked and checked in the same way. */
 export interface Subject {
-  /** What stands for the name in counters: of bounded length, whatever was typed. */
+  /** The key of the name in counters, of bounded length. */
   readonly key: string
-  /** The login id that is disabled; for a name that nobody has, one that nobody can have signed in with. */
+  /** The login id that is disabled; for an unknown name, an id that no session can have. */
   readonly loginId: string
 }
 
 /** Brute-force protection ("Protective features"; design: Lockout). */
 export interface Lockout {
-  /** `name` as typed, or as the account has it: where a source takes several spellings, they share one count. */
+  /** `name` as typed, or as written in the account: if a source accepts several spellings, they share one count. */
   subject(name: string, loginId: string | null): Subject
-  /** Refuses with `TOO_MANY_ATTEMPTS` an address with too many failures. */
+  /** Refuses an address with too many failures with `TOO_MANY_ATTEMPTS`. */
   checkAddress(address: string): Promise<void>
-  /** Runs attempts at one name one after the other; else as many guesses as arrive together would count as one. */
+  /** Runs attempts for one name one after the other. Otherwise simultaneous guesses would count as one. */
   inTurn<T>(subject: Subject, attempt: () => Promise<T>): Promise<T>
-  /** Refuses with `DISABLED` a name that failures have locked. A lock ends early when its login id is untied. */
+  /** Refuses a locked name with `DISABLED`. A lock ends early when its login id is untied. */
   check(subject: Subject): Promise<void>
-  /** Counts a failure, and locks the name when it was one too many. */
+  /** Counts a failure, and locks the name when the limit is reached. */
   failed(subject: Subject, address: string): Promise<void>
-  /** Forgets the failures of a name. Refuses as `check` when the name was locked meanwhile, by another process. */
+  /** Deletes the failures of a name. Refuses like `check` if another process has locked the name meanwhile. */
   passed(subject: Subject): Promise<void>
 }
 
@@ -64,10 +64,10 @@ export function createLockout({ side, attempts, settings, clock }: LockoutOption
     await attempts.clear(failuresOf(subject))
   }
 
-  /** The id first, then the name: `check` takes a lock without a disabled id for one that was untied. */
+  /** The id first, then the name: `check` treats a lock without a disabled id as untied. */
   async function lock(subject: Subject): Promise<void> {
     const seconds = Math.ceil(settings.disable / 1000)
-    // An administrator's longer disable stays.
+    // A longer disable by an administrator stays.
     if ((await side.getDisableTime(subject.loginId)) < seconds) await side.disable(subject.loginId, seconds)
     await attempts.set(lockOf(subject), 1, clock.now() + seconds * 1000)
     await attempts.clear(failuresOf(subject))

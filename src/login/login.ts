@@ -10,27 +10,27 @@ import type { Lockout } from './lockout.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Sm2 } from './sm2/sm2.ts'
 
-/** A login request ("Login request fields"); every field that is there is a string. */
+/** A login request ("Login request fields"); every present field is a string. */
 export interface Credentials {
   captcha_id?: string
   captcha_value?: string
-  /** The name that the clients in use give to `captcha_value`. */
+  /** The name that existing clients use for `captcha_value`. */
   captcha_code?: string
   username?: string
   /** SM2 ciphertext in hex. */
   password?: string
   device_id?: string
-  /** The client's address, as the proxies that are trusted tell it. */
+  /** The client's address, as reported by trusted proxies. */
   address: string
   userAgent: string
 }
 
 /** The public login of one side: captcha, public key, login. */
 export interface Login {
-  /** 130 hex digits, with which clients encrypt passwords. */
+  /** 130 hex digits; clients encrypt passwords with it. */
   readonly publicKey: string
   issueCaptcha(address: string): Promise<IssuedCaptcha>
-  /** A new session, or a refusal. Wrong name, wrong password and undecryptable password cannot be told apart. */
+  /** A new session, or a refusal. Wrong name, wrong password and undecryptable password cannot be distinguished. */
   login(credentials: Credentials): Promise<{ token: string }>
 }
 
@@ -45,7 +45,7 @@ export interface LoginOptions {
   publish: Publish
 }
 
-/** Characters of a name that an account could have, and of a device's id that is kept. */
+/** Maximum length of an account name, and of a device id that is stored. */
 const MAX_NAME_LENGTH = 128
 const MAX_DEVICE_ID_LENGTH = 128
 
@@ -86,7 +86,7 @@ export function createLogin(options: LoginOptions): Login {
     return { token: await side.login(undefined, account.id, extraOf(account, credentials)) }
   }
 
-  /** `null` also for what can be no name, and which a source might choke on. */
+  /** `null` also for a text that cannot be a name and could cause a fault in the source. */
   async function find(username: string): Promise<Account | null> {
     if (username === '' || username.length > MAX_NAME_LENGTH || /[\p{Cc}\p{Cs}]/u.test(username)) return null
     return options.accounts.find(username)
@@ -100,7 +100,7 @@ export function createLogin(options: LoginOptions): Login {
     },
     async login(credentials) {
       const outcome: Outcome = { type: side.type, address: credentials.address }
-      // What is typed as a name may be a password in the wrong field: only who asks for details gets it.
+      // A user may have typed a password into the name field, so the name is only logged at level debug.
       if (log.isLevelEnabled('debug')) outcome.username = credentials.username?.slice(0, MAX_NAME_LENGTH).toLowerCase()
       try {
         const answer = await attempt(credentials, outcome)
@@ -119,12 +119,12 @@ export function createLogin(options: LoginOptions): Login {
   }
 }
 
-/** The log's account of a login. */
+/** Logs the result of a login. */
 interface Outcome {
   type: LoginType
   address: string
   login_id?: string | undefined
-  /** What the client is not told. */
+  /** The details that the client does not receive. */
   because?: 'unknown user' | 'undecryptable' | 'wrong password'
   username?: string | undefined
 }
@@ -144,7 +144,7 @@ function extraOf(account: Account, credentials: Credentials): Extra {
     login_ip: credentials.address,
   }
   const fault = faultOfExtra(extra)
-  // The client can do nothing about it: the source holds more than a record may.
+  // The client cannot correct this: the account source returns more than a record may hold.
   if (fault !== null) throw new Error(`the extra data of account ${account.id} ${fault}`)
   return extra
 }

@@ -25,7 +25,10 @@ export interface OpenLoginOptions {
   openAccounts(settings: Settings['accounts'], options: AccountsOptions): Promise<Accounts>
 }
 
-/** The logins that the gateway itself serves, and where their accounts are: `null` for a side whose login is served elsewhere. */
+/**
+ * The logins that the gateway itself serves, with their account sources; `null` for a side whose login is served
+ * elsewhere.
+ */
 export interface Logins {
   readonly logins: Readonly<Record<LoginType, Login | null>>
   readonly sources: Readonly<Record<LoginType, Accounts | null>>

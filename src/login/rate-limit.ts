@@ -13,12 +13,14 @@ export interface RateLimits {
   window: number
 }
 
-/** How many addresses' worth of attempts a whole site may make: a NAT pool or a campus is not one client. */
+/**
+ * The attempts of a whole site, as a multiple of those of one address: a NAT pool or a campus is more than one client.
+ */
 const ADDRESSES_PER_SITE = 32
 
 /**
- * Counts one more attempt of a client address; refuses with `TOO_MANY_ATTEMPTS` when there were too many in the window,
- * from the address or from the site around it. What the address is refused does not count against its site.
+ * Counts one more attempt of a client address. Refuses with `TOO_MANY_ATTEMPTS` after too many in the window, from the
+ * address or from its site. Refused attempts of an address do not count for its site.
  */
 export type RateLimit = (what: 'captcha' | 'login', address: string) => Promise<void>
 

@@ -5,8 +5,8 @@ import { decryptCiphertext } from './sm2/ciphertext.ts'
 import type { ThreadWork } from './threads.ts'
 
 /*
- * What a worker thread runs. Its priority is lower than the event loop's, so that logins take what requests leave. Only
- * Linux has priorities by thread; elsewhere this would slow down the whole process.
+ * The code of a worker thread. Its priority is lower than that of the event loop, so that requests come before logins.
+ * Only Linux has a priority per thread; elsewhere this would slow down the whole process.
  */
 const NICENESS = 10
 if (platform() === 'linux') setPriority(NICENESS)

@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { createTurns } from '../turns.ts'
 
-/** The work of a login that would stop the event loop; `thread.ts` does it. */
+/** The work of a login that would block the event loop; `thread.ts` does it. */
 export interface ThreadWork {
   decrypt(task: { ciphertext: string; privateKey: string }): string | null
   draw(task: { text: string }): string
@@ -15,28 +15,28 @@ export interface ThreadWork {
 export interface Threads {
   decrypt(ciphertext: string, privateKey: string): Promise<string | null>
   draw(text: string): Promise<string>
-  /** When the password does not fit, it is compared with the decoys as well, for the time that this takes. */
+  /** If the password does not match, it is also compared with the decoys, so that every failure costs the same time. */
   compare(password: string, hash: string, decoys?: readonly string[]): Promise<boolean>
-  /** Ends the threads; what is under way is given up. */
+  /** Ends the threads and drops tasks in progress. */
   close(): Promise<void>
 }
 
-/** Where there is one core, two logins at a time end no sooner than one after the other. */
+/** On one core, two logins at a time end no sooner than one after the other. */
 const MAX_THREADS = Math.min(2, availableParallelism())
 const MAX_WAITING = 64
 /**
- * Pictures are drawn one at a time, and wait outside of the threads' queue: a flood of them, which costs its senders
- * nothing, leaves the other thread and the whole queue to logins, each of which has answered a captcha.
+ * Pictures are drawn one at a time and wait outside of the threads' queue. Requests for pictures cost a client nothing.
+ * A flood of them still leaves the other thread and the whole queue to logins, each of which has answered a captcha.
  */
 const DRAWN_AT_ONCE = 1
 const MAX_PICTURES_WAITING = 32
-/** Milliseconds; a thread holds about 15 MB that nobody needs at night. */
+/** Milliseconds; an idle thread holds about 15 MB. */
 const IDLE_TIMEOUT = 60_000
 
 /** The sources run as .ts in tests and as .js in dist. */
 const THREAD = new URL(`./thread${import.meta.url.slice(-3)}`, import.meta.url).href
 
-/** The first task loads the pool and starts the first thread, so that starting the gateway waits for neither. */
+/** The first task loads the pool and starts the first thread, so that the gateway starts faster. */
 export function createThreads(log: Logger): Threads {
   const inTurn = createTurns(DRAWN_AT_ONCE, MAX_PICTURES_WAITING)
   let pool: Promise<Piscina> | null = null
@@ -49,14 +49,14 @@ export function createThreads(log: Logger): Threads {
       minThreads: 0,
       maxThreads: MAX_THREADS,
       idleTimeout: IDLE_TIMEOUT,
-      // A thread that blocks until its next task has no turns of its event loop, and only these free the memory of
-      // pictures: forty kilobytes each, for as long as there is always another one to draw.
+      // A thread that blocks until its next task never runs its event loop, which frees the memory of pictures: forty
+      // kilobytes each, as long as there is always another one to draw.
       atomics: 'disabled',
     })
     const opening = pool
     opened.on('error', err => {
       log.error({ err }, 'a login thread failed')
-      // A thread that cannot even start would leave its tasks waiting for ever: they fail now, the next task starts anew.
+      // If a thread cannot start, its tasks would wait for ever: they fail now, and the next task starts a new thread.
       if (pool === opening) pool = null
       void opened.destroy()
     })

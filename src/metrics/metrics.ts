@@ -9,14 +9,14 @@ import type { TargetStatus } from '../upstream/targets.ts'
 import type { Snapshot } from './exposition.ts'
 import { type AnsweredRequest, countRequests } from './requests.ts'
 
-/** What is looked at when somebody asks, and not counted before. */
+/** Sources that are read only when metrics are requested. */
 export interface Sources {
   tally(type: LoginType): Promise<Tally>
-  /** What the store counts in this process. */
+  /** The store's counters of this process. */
   counts(): StoreCounts
-  /** How the targets of the upstreams are doing. */
+  /** The health of the upstream targets. */
   upstreams(): readonly UpstreamStatus[]
-  /** WebSockets that are open. */
+  /** The number of open WebSockets. */
   webSockets(): number
 }
 
@@ -24,19 +24,19 @@ export interface Metrics {
   answered(request: AnsweredRequest): void
   happened(event: SessionEvent): void
   stored(verb: StoreVerb, seconds: number, failed: boolean): void
-  /** A connection of the public listener was ended for this reason. */
+  /** Counts a connection of the public listener that was closed for this reason. */
   closed(reason: string): void
-  /** Everything as it stands, with what the sources say now. */
+  /** All metrics, with the present values of the sources. */
   snapshot(): Promise<Snapshot>
 }
 
 /** Seconds. */
 const STORE_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 
-/** How often the delay of the event loop is looked at, in milliseconds. */
+/** How often the delay of the event loop is measured, in milliseconds. */
 const LOOP_PRECISION = 20
 
-/** What this process counts, for Prometheus; README "Metrics" lists the names. */
+/** The metrics of this process for Prometheus; the README lists the names. */
 export function createMetrics(sources: Sources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION })
@@ -104,9 +104,9 @@ function countStore(registers: Registry[]): Metrics['stored'] {
   }
 }
 
-/** All processes look into the same store: the most that one of them saw is what there is. */
+/** All processes read the same store, so the highest value is used. */
 function readOnline(registers: Registry[], { tally }: Sources): void {
-  // Both curves are of the same moment, and of one question.
+  // One query for both, so that their values match.
   const underWay = new Map<LoginType, Promise<Tally | null>>()
   const ask = (side: LoginType): Promise<Tally | null> => {
     const asked =
@@ -126,7 +126,7 @@ function readOnline(registers: Registry[], { tally }: Sources): void {
       registers,
       async collect() {
         for (const side of LOGIN_TYPES) {
-          // A store that cannot answer leaves a gap in the curve, and no number that is not true.
+          // If the store fails, the metric is absent: a gap in the curve instead of a wrong number.
           const found = await ask(side)
           if (found === null) this.remove({ side })
           else this.set({ side }, read(found))
@@ -188,7 +188,7 @@ function lookAtUpstreams(registers: Registry[], { upstreams, webSockets }: Sourc
       },
     })
   }
-  // One process that cannot use a target is worth a look, whatever the others say.
+  // The lowest value is used: if one process cannot use a target, operators should see it.
   look('dualgate_upstream_target_up', '1 when every worker sends requests to the target', 'min', ({ state }) =>
     state === 'up' ? 1 : 0,
   )

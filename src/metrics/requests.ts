@@ -1,13 +1,13 @@
 import type { LoginType } from '../session.ts'
 import type { Snapshot } from './exposition.ts'
 
-/** A request that was answered. Every word comes from the configuration or from a list of ours: labels are bounded. */
+/** An answered request. Every label value comes from the configuration or from a fixed list, so labels are bounded. */
 export interface AnsweredRequest {
-  /** The rule of the gate that decided, or that an exception from one did; 0 when nothing did. */
+  /** The rule of the gate that decided, or `exception`; 0 if no rule matched. */
   rule: number | 'exception'
-  /** The side whose session it came with; `none` without one. */
+  /** The side of its session; `none` without one. */
   side: LoginType | 'none'
-  /** Name of the upstream; `gateway` for a route of its own. */
+  /** The name of the upstream; `gateway` for the gateway's own routes. */
   upstream: string
   status: number
   /** Why it was refused; `null` when it was not. */
@@ -20,7 +20,7 @@ export interface RequestCounts {
   snapshot(): Snapshot
 }
 
-/** Upper ends of the histogram's buckets in seconds; what is slower counts under none of them. */
+/** Upper bounds of the histogram's buckets in seconds; slower requests are in none of them. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 interface Value {
@@ -29,12 +29,12 @@ interface Value {
 }
 
 interface Duration {
-  /** Requests by the first bucket that they fit into; one more for those that fit into none. */
+  /** Requests by their first bucket, with one more entry for those in no bucket. */
   counts: number[]
   sum: number
 }
 
-/** Counts what every request passes: numbers in plain objects, made into metrics when somebody asks. */
+/** Counts every request: numbers in plain objects, converted into metrics when metrics are requested. */
 export function countRequests(): RequestCounts {
   const requests = new Map<string, Value>()
   const durations = new Map<string, Duration>()
@@ -82,7 +82,7 @@ function measure(durations: Map<string, Duration>, upstream: string, seconds: nu
   duration.sum += seconds
 }
 
-/** As prom-client names what it has in JSON, whatever its type declarations say. */
+/** The field names of prom-client's JSON, which its type declarations do not match. */
 const described = (name: string, help: string) => ({ name, help, aggregator: 'sum' as const, collect: () => undefined })
 
 const counter = (name: string, help: string, values: Value[]): Snapshot[number] => ({

@@ -6,7 +6,7 @@ export interface SupervisorMetrics {
   snapshot(workers: number): Promise<Snapshot>
 }
 
-/** What the process counts that supervises the workers. */
+/** The metrics of the primary process, which supervises the workers. */
 export function createSupervisorMetrics(): SupervisorMetrics {
   const registry = new Registry()
   const registers = [registry]

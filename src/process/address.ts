@@ -4,10 +4,10 @@ import { Server } from 'node:net'
 import type { Settings } from '../config/schema/settings.ts'
 import { listenPrivately } from '../http/server/private-socket.ts'
 
-/** Why a gateway cannot listen where it is told to, and what to do about it. */
+/** The reason why the gateway cannot listen on a configured address, with the remedy. */
 export class AddressError extends Error {}
 
-/** Tries the addresses of both listeners before any worker does, so that what is wrong with them is said once. */
+/** Tries the addresses of both listeners before any worker does, so that a fault is reported only once. */
 export async function tryAddresses(settings: Settings): Promise<void> {
   const { listen, internal } = settings
   const servers: Server[] = []
@@ -34,7 +34,7 @@ async function open(address: { host: string; port: number } | { path: string }):
   return server
 }
 
-/** A fault of `listen` in words, with the setting to change. */
+/** A readable error for a failed `listen`, with the setting to change. */
 export function explainListening(fault: unknown, { listen, internal }: Settings): AddressError {
   const { code, port, address, message } = fault as NodeJS.ErrnoException & { port?: number; address?: string }
   const isPublic = port === listen.port && port !== internal.port
@@ -50,7 +50,7 @@ export function explainListening(fault: unknown, { listen, internal }: Settings)
   return new AddressError(`cannot listen: ${message}`, { cause: fault })
 }
 
-/** What a reload cannot change, because the listeners stay open through it: the keys that differ. */
+/** The changed settings that a reload cannot apply, because the listeners stay open. */
 export function fixedKeysChanged(running: Settings, next: Settings): string[] {
   const fixed = ({ listen, internal, data }: Settings): [string, unknown][] => [
     ['listen.host', listen.host],

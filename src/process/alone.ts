@@ -7,7 +7,7 @@ import { watchCertificate } from './certificate-watch.ts'
 import { IDLE_GRACE } from './message.ts'
 import { ReloadError, type Running } from './running.ts'
 
-/** A gateway in this process, with nothing beside it: `workers: 1`. */
+/** A gateway in this process alone: `workers: 1`. */
 export async function startAlone(settings: Settings): Promise<Running> {
   const log = createLog(settings.log.level)
   const { tls } = settings.listen

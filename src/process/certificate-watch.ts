@@ -3,19 +3,19 @@ import { ConfigurationError } from '../config/fault.ts'
 import { type Certificate, type CertificateFiles, endOf, readCertificate } from '../config/tls.ts'
 import type { Logger } from '../log.ts'
 
-/** How often the files are looked at, in milliseconds. */
+/** How often the files are checked, in milliseconds. */
 const INTERVAL = 1000
 
-/** Follows the files of a certificate. */
+/** Watches the files of a certificate. */
 export interface CertificateWatch {
   close(): void
 }
 
 /**
- * Hands out the certificate whenever its files have changed. They are looked at rather than watched: mounted secrets are
- * replaced by swapping links above them. Two looks must find the same, so that both files have arrived; files that do
- * not fit each other are logged once, and what was before stays. `current` is the certificate in use: the files may have
- * changed since it was read.
+ * Publishes the certificate whenever its files have changed. The files are polled, not watched, because mounted secrets
+ * are replaced by swapping links above them. Two polls must find the same state, so that both files are complete. Files
+ * that do not match each other are logged once, and the previous certificate stays. `current` is the certificate in
+ * use: the files may have changed since it was read.
  */
 export function watchCertificate(
   files: CertificateFiles,
@@ -47,7 +47,7 @@ export function watchCertificate(
   return { close: () => clearInterval(timer) }
 }
 
-/** What changes whenever one of the files is written or replaced. */
+/** A fingerprint that changes whenever one of the files is written or replaced. */
 function versionOf({ cert, key }: CertificateFiles): string {
   return [cert, key].map(fingerprintOf).join(' ')
 }

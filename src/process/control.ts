@@ -6,14 +6,14 @@ import { text } from 'node:stream/consumers'
 import { listenPrivately } from '../http/server/private-socket.ts'
 import type { Logger } from '../log.ts'
 
-/** How a command that was sent to a running gateway ended: nothing, or what to tell whoever sent it. */
+/** The result of a command to a running gateway: the fault to report, or `null`. */
 export interface Outcome {
   fault: string | null
 }
 
-/** The Unix socket in the data folder by which commands find the gateway that runs with it. */
+/** The Unix socket in the data folder; commands reach the gateway with this data folder through it. */
 const FILE = 'control.sock'
-/** Longest path of a Unix socket in bytes; the least of the systems that Node runs on (macOS). */
+/** Longest path of a Unix socket in bytes: the smallest limit of all supported systems (macOS). */
 const MAX_PATH_BYTES = 103
 /** A command is one word. */
 const MAX_COMMAND_BYTES = 64
@@ -22,7 +22,7 @@ export interface Control {
   close(): void
 }
 
-/** Listens for commands. A gateway that cannot is told what to do by signals only, and says so in the log. */
+/** Listens for commands. If this fails, the gateway obeys only signals, and logs a warning. */
 export async function openControl(folder: string, reload: () => Promise<Outcome>, log: Logger): Promise<Control> {
   const server = new Server({ allowHalfOpen: true }, socket => void answer(socket, reload))
   try {
@@ -39,7 +39,7 @@ export async function openControl(folder: string, reload: () => Promise<Outcome>
   return { close: () => void server.close() }
 }
 
-/** Tells the gateway that runs with a data folder to reload; answers `null` when none does. */
+/** Sends a reload to the gateway that runs with a data folder; returns `null` if none runs. */
 export async function askReload(folder: string): Promise<Outcome | null> {
   const socket = connect(pathIn(folder))
   try {
@@ -76,7 +76,7 @@ async function isAnswered(path: string): Promise<boolean> {
   }
 }
 
-/** The shorter of the two ways to write the path, for its length is limited. */
+/** The shorter form of the path, relative or absolute, because its length is limited. */
 function pathIn(folder: string): string {
   const path = resolve(folder, FILE)
   const fromHere = join(relative(process.cwd(), folder), FILE)

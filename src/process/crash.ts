@@ -4,8 +4,8 @@ import { createLog } from '../log.ts'
 const STANDARD_ERROR = 2
 
 /**
- * Ends the process on a fault that nobody caught, with one line about it. Node would print every field that a library hung
- * on the fault: of a command to Redis that failed, its arguments, and with them a token.
+ * Ends the process after an uncaught fault and logs one line. Node would print every field that a library attached to
+ * the fault. For a failed Redis command these include the arguments, and with them a token.
  */
 export function reportCrashes(): void {
   const log = createLog('fatal', { write: line => void writeSync(STANDARD_ERROR, line) })

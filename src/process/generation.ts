@@ -11,7 +11,7 @@ import { nameOf, WorkerProcess } from './worker-process.ts'
 /** Pauses before a worker that keeps crashing is started again, in milliseconds; the last is repeated. */
 const BACK_OFF = [100, 500, 1000, 2000, 5000, 10_000, 30_000]
 
-/** A worker that served for this long, in milliseconds, is started again at once: it does not crash from its start. */
+/** A worker that served for this long, in milliseconds, is started again at once: it did not crash at its start. */
 const STEADY = 2000
 
 export interface GenerationOptions {
@@ -26,15 +26,15 @@ export interface GenerationOptions {
 }
 
 /**
- * The workers of one configuration. Those that crash are started again, with the configuration that was checked,
- * whatever the files say by then.
+ * The workers of one configuration. Crashed workers are started again with the configuration that was checked, even if
+ * the files have changed meanwhile.
  */
 export class Generation {
   readonly #options: GenerationOptions
   readonly #workers = new Set<WorkerProcess>()
   readonly #restarts = new Set<NodeJS.Timeout>()
   #certificate: Certificate | null
-  /** Where the workers answer. They are started again only in a generation that could start as a whole. */
+  /** The URLs of the workers. Workers are restarted only if all workers of the generation had started. */
   #urls: Urls | null = null
 
   constructor(options: GenerationOptions) {
@@ -42,7 +42,10 @@ export class Generation {
     this.#certificate = options.certificate
   }
 
-  /** Starts all workers and resolves when every one answers, within `limit` milliseconds; else none is left. */
+  /**
+   * Starts all workers and resolves when every one answers. After `limit` milliseconds it stops all of them and
+   * rejects.
+   */
   async start(limit: number): Promise<Urls> {
     const workers = Array.from({ length: this.#options.workers }, () => this.#fork())
     let timer: NodeJS.Timeout | undefined
@@ -71,7 +74,7 @@ export class Generation {
     for (const worker of this.#workers) worker.tell({ renew: certificate })
   }
 
-  /** Lets requests under way finish for up to `limit` milliseconds; answers whether they did. */
+  /** Lets requests in progress finish for up to `limit` milliseconds; returns whether they did. */
   async close({ handover }: { handover: boolean }, limit: number): Promise<boolean> {
     this.#giveUpRestarts()
     let inTime = true
@@ -112,7 +115,7 @@ export class Generation {
     return worker
   }
 
-  /** Starts another worker when this one ends; `crashes` counts those before it that did not serve for long. */
+  /** Replaces this worker when it ends; `crashes` counts the previous workers that crashed soon after their start. */
   #keepUp(worker: WorkerProcess, crashes: number): void {
     const { clock, log, metrics } = this.#options
     let since: number | null = null
@@ -127,7 +130,7 @@ export class Generation {
       },
       err => {
         failure = err
-        // What cannot serve may live on.
+        // A worker that cannot serve may still be running.
         worker.kill()
       },
     )

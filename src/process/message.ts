@@ -3,28 +3,28 @@ import type { Certificate } from '../config/tls.ts'
 import type { Snapshot } from '../metrics/exposition.ts'
 import type { Acknowledged } from '../store/acknowledged.ts'
 
-/** Where a gateway is reached. */
+/** The URLs of a gateway. */
 export interface Urls {
   public: string
   internal: string
 }
 
-/** What a worker is told to do. The configuration comes from the primary: a worker never reads one that was not checked. */
+/** An order to a worker. The configuration comes from the primary, so a worker never uses one that was not checked. */
 export type Order =
   | { serve: Settings; certificate: Certificate | null; changes: readonly Acknowledged[] }
   | { renew: Certificate }
   | { close: { handover: boolean } }
-  /** To say what it counts. */
+  /** Report the worker's metrics. */
   | { count: true }
-  /** What all of them count, as it asked; `null` when one of them did not answer. */
+  /** The metrics of all workers, as requested; `null` if one of them did not answer. */
   | { metrics: string | null; question: number }
-  /** What other workers acknowledged, and that what it shared itself was passed on. */
+  /** Changes that other workers acknowledged, and the confirmation that the worker's own changes were passed on. */
   | { changes: readonly Acknowledged[] }
   | { shared: number }
 
 /**
- * What a worker reports: that it is loaded and waits for orders; that it serves, or why it cannot; what it counts; that
- * it was asked what all of them count; what it acknowledged, for the others.
+ * A report of a worker: it is loaded and waits for orders; it serves, or why it cannot; its metrics; a request for the
+ * metrics of all workers; changes that it acknowledged, for the others.
  */
 export type Report =
   | { waits: true }
@@ -35,12 +35,12 @@ export type Report =
   | { share: readonly Acknowledged[]; number: number }
 
 /**
- * How long, in milliseconds, a connection may be idle before a gateway that ends gives it up. Clients who are quicker
- * learn from an answer that the connection ends, and lose nothing.
+ * How long, in milliseconds, a connection may be idle before a stopping gateway closes it. Clients that send a request
+ * sooner learn from the answer that the connection ends, and lose nothing.
  */
 export const IDLE_GRACE = 2000
 
-/** What a fault says, and what its causes say. */
+/** The messages of a fault and of its causes. */
 export function messageOf(fault: unknown): string {
   if (!(fault instanceof Error)) return String(fault)
   return fault.cause === undefined ? fault.message : `${fault.message}: ${messageOf(fault.cause)}`

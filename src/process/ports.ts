@@ -8,9 +8,8 @@ interface Pair {
 }
 
 /**
- * The ports that workers are told to listen on. Those of the configuration: told 0, all workers get the one port that
- * the system chose for the first of them, for as long as one of them lives. When all have crashed, those that come
- * after them are told the port that it was.
+ * The ports that workers listen on: those of the configuration. For port 0 all workers get the port that the system
+ * chose for the first of them, as long as one of them lives. When all have crashed, their successors get the same port.
  */
 export class Ports {
   #told: Pair
@@ -20,12 +19,12 @@ export class Ports {
     this.#told = { public: listen.port, internal: internal.port }
   }
 
-  /** Keeps what the system chose. */
+  /** Stores the port that the system chose. */
   settle(urls: Urls): void {
     this.#chosen = { public: portOf(urls.public), internal: portOf(urls.internal) }
   }
 
-  /** The settings as the next worker gets them. */
+  /** The settings for the next worker. */
   for(settings: Settings): Settings {
     if (this.#chosen !== null && Object.keys(cluster.workers ?? {}).length === 0) this.#told = this.#chosen
     const { listen, internal } = settings
@@ -37,8 +36,8 @@ export class Ports {
   }
 }
 
-/** Of a Unix socket it is 0, which nobody looks at. */
+/** For a Unix socket it is 0, which is not used. */
 const portOf = (url: string): number => (url.startsWith('unix:') ? 0 : Number(new URL(url).port || defaultOf(url)))
 
-/** What a URL leaves out. */
+/** The default ports, which a URL omits. */
 const defaultOf = (url: string): number => (url.startsWith('https:') ? 443 : 80)

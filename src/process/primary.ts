@@ -12,19 +12,19 @@ import { ReloadError, type Running } from './running.ts'
 import { SharedChanges } from './shared-changes.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
-/** How long new workers have until they answer, in milliseconds. */
+/** How long new workers may take until they answer, in milliseconds. */
 const START_LIMIT = 60_000
-/** How long the workers before a reload have for their last requests, in milliseconds. */
+/** How long old workers may take for their last requests after a reload, in milliseconds. */
 const HANDOVER_LIMIT = 25_000
 
 export interface PrimaryOptions {
   settings: Settings
-  /** Reads and checks the configuration anew. */
+  /** Reads and checks the configuration again. */
   load: () => Settings
   clock: Clock
 }
 
-/** The process that serves nothing itself: it starts the workers, and replaces those that crash or are of yesterday. */
+/** The primary process serves no requests. It starts the workers and replaces them after a crash or a reload. */
 export class Primary implements Running {
   readonly urls: Urls
   readonly #load: () => Settings
@@ -35,7 +35,7 @@ export class Primary implements Running {
   readonly #changes: SharedChanges
   #settings: Settings
   #generation: Generation
-  /** Those that are starting, and those that finish their last requests. */
+  /** Generations that are starting, and those that finish their last requests. */
   readonly #others = new Set<Generation>()
   #watch: CertificateWatch | null = null
   #reloading: Promise<void> = Promise.resolve()
@@ -54,10 +54,10 @@ export class Primary implements Running {
     this.#follow(options.settings)
   }
 
-  /** Resolves when every worker answers. Throws why they do not, and then leaves nothing running. */
+  /** Resolves when every worker answers. Throws the reason if one does not, and then leaves nothing running. */
   static async start(options: PrimaryOptions): Promise<Primary> {
     const { settings, clock } = options
-    // This process makes the sockets that its workers listen on: what is made here is for its user alone.
+    // This process creates the sockets that its workers listen on. They are accessible only to its own user.
     process.umask(0o077)
     await tryAddresses(settings)
     const ports = new Ports(settings)
@@ -70,7 +70,7 @@ export class Primary implements Running {
     return new Primary(options, { generation, ports, metrics, changes, urls, log })
   }
 
-  /** One after the other; each takes what is written when its turn comes. */
+  /** Reloads run one after the other; each uses the files as they are when its turn comes. */
   reload(): Promise<void> {
     const turn = this.#reloading.then(() => this.#reload())
     this.#reloading = turn.catch(() => undefined)

@@ -3,8 +3,8 @@ import { type Acknowledged, AcknowledgedChanges } from '../store/acknowledged.ts
 import type { WorkerProcess } from './worker-process.ts'
 
 /**
- * What any worker has acknowledged, as the primary keeps it: a worker that dies forgets nothing for the others, and every
- * new one, of a reload too, begins with it.
+ * The changes that any worker has acknowledged, kept by the primary. If a worker dies, its changes are not lost. Every
+ * new worker, also after a reload, starts with them.
  */
 export class SharedChanges {
   readonly #changes: AcknowledgedChanges
@@ -18,7 +18,7 @@ export class SharedChanges {
     return this.#changes.all()
   }
 
-  /** Passes on what a worker shares to all others, and then tells it so. */
+  /** Passes the changes of a worker to all others, then confirms this to the worker. */
   follow(worker: WorkerProcess): void {
     this.#workers.add(worker)
     void worker.ended.then(() => this.#workers.delete(worker))

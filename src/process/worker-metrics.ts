@@ -2,19 +2,19 @@ import { remainsOf, type Snapshot, textOf } from '../metrics/exposition.ts'
 import { createSupervisorMetrics } from '../metrics/supervisor.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
-/** How long a worker may take to say what it counts, in milliseconds. */
+/** How long a worker may take to report its metrics, in milliseconds. */
 const LIMIT = 2000
 
 /**
- * What all workers of a gateway count, as their primary knows it. A worker that has ended counts on, with what it said
- * last: a sum that falls would be a start from zero to whoever reads it.
+ * The metrics of all workers, collected by the primary. The last report of a worker that has ended still counts:
+ * Prometheus reads a falling sum as a restart from zero.
  */
 export class WorkerMetrics {
   readonly #own = createSupervisorMetrics()
   readonly #said = new Map<WorkerProcess, Snapshot>()
   #remains: Promise<Snapshot> = Promise.resolve([])
 
-  /** Counts a worker in, from its start to its end. */
+  /** Includes a worker, from its start to its end. */
   follow(worker: WorkerProcess): void {
     this.#said.set(worker, [])
     worker.onCounted(snapshot => this.#said.set(worker, snapshot))

@@ -11,23 +11,23 @@ export interface End {
   signal: NodeJS.Signals | null
 }
 
-/** A handle that the primary accepted and hands on; node:cluster has no type for it. */
+/** A connection that the primary accepted and passes on; node:cluster has no type for it. */
 interface Handle {
   close(): void
 }
 
-/** One process that serves, seen from its primary. */
+/** A worker process, as seen by the primary. */
 export class WorkerProcess {
-  /** Where it answers; rejected when it cannot start, or ends before it answers. */
+  /** Its URLs; rejects if it cannot start or ends before it answers. */
   readonly answers: Promise<Urls>
   readonly ended: Promise<End>
   readonly #worker: Worker
   /** Connections that this worker has not acknowledged yet, by the number of the message that brought them. */
   readonly #handed = new Map<number, Handle>()
-  /** Whether nobody comes after this worker. */
+  /** Whether this worker has no successor. */
   #isLast = false
 
-  /** `order` is what it gets as soon as it waits for orders. */
+  /** `order` is sent as soon as the worker waits for orders. */
   constructor(order: () => Extract<Order, { serve: unknown }>) {
     cluster.setupPrimary({ exec: SCRIPT, args: [] })
     this.#worker = cluster.fork()
@@ -43,7 +43,7 @@ export class WorkerProcess {
       })
       void this.ended.then(end => failed(new Error(`a worker ended with ${nameOf(end)} before it answered`)))
     })
-    // Whoever waits for it hears of a failure; nobody has to.
+    // A failure is reported to code that awaits this promise; without one it is not an unhandled rejection.
     this.answers.catch(() => undefined)
     this.#worker.on('error', () => undefined)
   }
@@ -57,28 +57,28 @@ export class WorkerProcess {
     if (this.#worker.isConnected()) this.#worker.send(order, () => undefined)
   }
 
-  /** Hears what the worker counts, each time that it says so. */
+  /** Receives each report of the worker's metrics. */
   onCounted(counted: (snapshot: Snapshot) => void): void {
     this.#worker.on('message', (report: Report) => {
       if ('counts' in report) counted(report.counts)
     })
   }
 
-  /** Hears that the worker wants to know what all of them count. */
+  /** Receives the worker's requests for the metrics of all workers. */
   onAsked(asked: (question: number) => void): void {
     this.#worker.on('message', (report: Report) => {
       if ('question' in report) asked(report.question)
     })
   }
 
-  /** Receives what the worker shares with the others. */
+  /** Receives the changes that the worker shares with the others. */
   onShared(shared: (report: Extract<Report, { share: unknown }>) => void): void {
     this.#worker.on('message', (report: Report) => {
       if ('share' in report) shared(report)
     })
   }
 
-  /** Has the worker say what it counts; resolves when it has, or has ended, and rejects after `limit` milliseconds. */
+  /** Requests the worker's metrics; resolves when it has reported or ended, and rejects after `limit` milliseconds. */
   async count(limit: number): Promise<void> {
     const said = new Promise<void>((said, late) => {
       const timer = setTimeout(() => done(() => late(new Error('a worker does not say what it counts'))), limit)
@@ -103,14 +103,14 @@ export class WorkerProcess {
 
   /**
    * Ends the connections that were on their way to a worker when it crashed. node:cluster would keep them open for an
-   * acknowledgement that nobody can give any more, and their clients would wait for ever.
+   * acknowledgement that never comes, and their clients would wait for ever.
    */
   endOrphans(): void {
     for (const handle of this.#handed.values()) handle.close()
     this.#handed.clear()
   }
 
-  /** Follows the connections that are handed to the worker; closing one that it acknowledged does nothing. */
+  /** Tracks the connections that are passed to the worker; closing an acknowledged one does nothing. */
   #followHanded(): void {
     const { process: child } = this.#worker
     const send = child.send as (...words: unknown[]) => boolean
@@ -131,12 +131,12 @@ export class WorkerProcess {
   }
 }
 
-/** How long another worker has to take a connection that one did not accept any more, in milliseconds. */
+/** How long another worker may take to accept a connection that a stopping worker refused, in milliseconds. */
 const CLAIM_LIMIT = 1000
 
 const unclaimed = new Set<Handle>()
 
-/** node:cluster keeps such a connection for the next worker that is free, also when none is left that accepts. */
+/** node:cluster keeps such a connection for the next free worker, even if no worker accepts any more. */
 function turnAwayUnlessClaimed(handle: Handle): void {
   unclaimed.add(handle)
   setTimeout(() => {
@@ -144,6 +144,6 @@ function turnAwayUnlessClaimed(handle: Handle): void {
   }, CLAIM_LIMIT)
 }
 
-/** An end in words. */
+/** Describes how a process ended. */
 export const nameOf = ({ code, signal }: End): string =>
   signal ?? (code === null ? 'no process to begin with' : `exit code ${code}`)

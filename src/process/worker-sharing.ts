@@ -4,14 +4,14 @@ import type { Order, Report } from './message.ts'
 /** How long the primary may take to pass changes on, in milliseconds; an answer does not wait longer for it. */
 const LIMIT = 250
 
-/** What a worker shares with the others, by way of the primary. */
+/** The changes that a worker shares with the others through the primary. */
 export class WorkerSharing implements Sharing {
   readonly #report: (said: Report) => Promise<void>
-  /** Shares that are not passed on yet, by their numbers. */
+  /** Changes that are not yet passed on, by their numbers. */
   readonly #waiting = new Map<number, () => void>()
   #number = 0
   #receiver: ((changes: readonly Acknowledged[]) => void) | null = null
-  /** What came before anybody received. */
+  /** Changes that arrived before a receiver was registered. */
   #early: Acknowledged[] = []
 
   constructor(report: (said: Report) => Promise<void>) {

@@ -7,13 +7,13 @@ import { IDLE_GRACE, messageOf, type Order, type Report } from './message.ts'
 import { WorkerSharing } from './worker-sharing.ts'
 
 /*
- * The process of one worker: it serves what its primary tells it to, and ends when it is told to. When the primary is
- * gone, node:cluster ends it.
+ * The process of one worker. It starts and stops on orders of the primary. If the primary is gone, node:cluster ends
+ * it.
  */
 
 reportCrashes()
 
-// Terminals and service managers signal the whole group; the primary decides what becomes of its workers.
+// Terminals and service managers signal the whole process group. Workers ignore this, because the primary stops them.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 let gateway: Gateway | null = null
@@ -42,15 +42,15 @@ async function serve({ serve: settings, certificate, changes }: Extract<Order, {
 async function close(handover: boolean): Promise<void> {
   isClosing = true
   await gateway?.close({ grace: IDLE_GRACE, handover })
-  // What it counted is counted on by the primary.
+  // The primary keeps counting this worker's metrics.
   await count().catch(() => undefined)
   await leave()
   process.exit(0)
 }
 
 /**
- * Leaves the cluster. The primary answers that behind the connections that it handed to this worker meanwhile, and those
- * are refused until then, so that others get them; a process that simply ended would take them with it.
+ * Leaves the cluster. The primary confirms this after the connections that it has passed to this worker meanwhile.
+ * Until then the worker refuses them, so that other workers get them. If the process simply ended, they would be lost.
  */
 async function leave(): Promise<void> {
   if (!process.connected) return
@@ -66,7 +66,7 @@ async function count(): Promise<void> {
 const questions = new Map<number, (order: Extract<Order, { metrics: unknown }>) => void>()
 let asked = 0
 
-/** Only the primary knows what all workers count. */
+/** Only the primary has the metrics of all workers. */
 function gatherMetrics(): Promise<string> {
   const question = ++asked
   return new Promise((answered, failed) => {
@@ -82,10 +82,10 @@ function answerMetrics(order: Extract<Order, { metrics: unknown }>): void {
   questions.delete(order.question)
 }
 
-/** Resolves when it is sent. */
+/** Resolves when the message is sent. */
 function report(said: Report): Promise<void> {
   return new Promise(sent => process.send!(said, () => sent()))
 }
 
-// What is sent earlier would find nobody.
+// An earlier order would find no listener.
 void report({ waits: true })

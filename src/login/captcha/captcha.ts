@@ -15,7 +15,7 @@ export interface IssuedCaptcha {
 export interface Captcha {
   /** Refuses with `BUSY` when too many are outstanding. */
   issue(address: string): Promise<IssuedCaptcha>
-  /** Refuses what is not the answer. The first try uses the captcha up, whatever comes of it. */
+  /** Refuses a wrong answer. The first try consumes the captcha, right or wrong. */
   verify(id: string | undefined, value: string | undefined): Promise<void>
 }
 
@@ -23,7 +23,7 @@ export interface CaptchaOptions {
   type: LoginType
   store: CaptchaStore
   attempts: AttemptStore
-  /** Milliseconds for which a captcha can be answered. */
+  /** Lifetime of a captcha in milliseconds. */
   ttl: number
   /** Number of characters. */
   length: number
@@ -32,14 +32,17 @@ export interface CaptchaOptions {
   draw(text: string): Promise<string>
 }
 
-/** Upper case without look-alikes, also of their lower-case forms: no 0 O, 1 I L, 2 Z, 5 S, 8 B, U V J, E F, K X, M N. */
+/**
+ * Upper case, without characters that look alike in upper or lower case: no 0 O, 1 I L, 2 Z, 5 S, 8 B, U V J, E F, K X,
+ * M N.
+ */
 export const CHARACTERS = 'ACDFGHMPQRTUWXY34679'
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** Bound on what unanswered captchas take in the store. */
+/** Limits the space of unanswered captchas in the store. */
 const MAX_OUTSTANDING = 100_000
 /**
- * From here on each site has a few more in a lifetime: enough for people to sign in, and what it takes to reach the bound
- * is ten thousand sites.
+ * Above this number each site gets only a few more in a captcha's lifetime: enough to sign in. An attacker needs ten
+ * thousand sites to reach the upper limit.
  */
 const MANY_OUTSTANDING = 50_000
 const FEW_PER_SITE = 5
@@ -71,7 +74,7 @@ export function createCaptcha(options: CaptchaOptions): Captcha {
     async verify(id = '', value = '') {
       const given = value.trim()
       if (id === '' || given === '') throw new Refusal('CAPTCHA_BLANK')
-      // Anything else never was an id of ours and must not become part of a key.
+      // Any other text is not an id of ours and must not become part of a key.
       const answer = UUID.test(id) ? await store.take(type, id) : null
       if (answer === null) throw new Refusal('CAPTCHA_GONE')
       if (given.toLowerCase() !== answer.toLowerCase()) throw new Refusal('CAPTCHA_WRONG')

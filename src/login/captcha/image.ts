@@ -4,22 +4,22 @@ import { faceOf, linesAcross, moved, type Outline, type Point, pointsOf } from '
 
 const WIDTH = 100
 const HEIGHT = 38
-/** Kept free around the text, in pixels. */
+/** Margin around the text, in pixels. */
 const MARGIN = 2
 
-/** The height of a character before it is turned, in pixels: two thirds of the picture and more. */
+/** The height of a character before rotation, in pixels: at least two thirds of the picture. */
 const GLYPH_HEIGHT = [25, 28] as const
-/** To either side, in degrees. */
+/** The largest rotation, in degrees. */
 const TURN = 18
-/** How far points are moved when the text is bent, and how long a wave is, in pixels. */
+/** Amplitude and length of the waves that bend the text, in pixels. */
 const BEND = [1, 2] as const
 const WAVE = [40, 90] as const
-/** The share of its width by which a character overlaps the next. */
+/** The part of its width by which a character overlaps the next. */
 const OVERLAP = 0.09
-/** What is added around a character, so that its thin strokes are as dark as its thick ones. */
+/** The outline added to a character, so that thin strokes are as dark as thick ones. */
 const BOLDNESS = 0.3
 
-/** Thin lines through the text, of the paper's colour; people do not see them. */
+/** Thin lines through the text in the background colour; people do not notice them. */
 const CUTS = 2
 const CUT_WIDTH = 0.6
 
@@ -28,8 +28,8 @@ const PAPER = '#ffffff'
 type Move = (point: Point) => Point
 
 /**
- * The picture of a captcha's text: a PNG of 100 × 38 as a data URL, drawn in the calling thread. What is sent is a raster,
- * because the path commands of the SVG give its text away.
+ * The picture of a captcha's text: a PNG of 100 × 38 as a data URL, drawn in the calling thread. The picture is a
+ * raster, because the path commands of an SVG reveal its text.
  */
 export function drawCaptcha(text: string): string {
   const png = new Resvg(captchaSvg(text), { background: PAPER, font: { loadSystemFonts: false } }).render().asPng()
@@ -37,9 +37,9 @@ export function drawCaptcha(text: string): string {
 }
 
 /**
- * For people: high and solid characters, as dark as the paper is light or the other way round, with no line of their
- * colour through them. Against programs: a stripe of the picture has paper and ink exchanged; characters are turned and
- * bent, overlap and are cut into pieces. So neither lightness nor connection tells what belongs together.
+ * For people: large solid characters with high contrast, and no lines in their colour through them. Against programs:
+ * in one stripe the two colours are exchanged; characters are rotated and bent, overlap and are cut into pieces. So
+ * neither brightness nor connected areas reveal which pixels belong together.
  */
 export function captchaSvg(text: string): string {
   const ink = `hsl(${Math.floor(between(0, 360))}, 60%, ${Math.floor(between(12, 21))}%)`
@@ -66,14 +66,14 @@ function stripe(): Outline {
   return `M${left} 0l${slant()} ${HEIGHT}L${right} ${HEIGHT}l${slant()} -${HEIGHT}Z`
 }
 
-/** The outlines of the characters where they stand, from left to right. */
+/** The outlines of the characters at their positions, from left to right. */
 function placeGlyphs(characters: readonly string[]): Outline[] {
   const bend = createBend()
   const glyphs = characters.map(character => turned(faceOf(character)))
   const widths = glyphs.map(glyph => rangeOf(glyph, 0).size)
   const room = WIDTH - 2 * MARGIN
   const needed = widths.reduce((sum, width) => sum + width, 0) * (1 - OVERLAP)
-  // What is wider than the picture is drawn narrower; what is not stands a little apart, but nowhere near evenly.
+  // Text wider than the picture is narrowed; otherwise the characters are spread with uneven gaps.
   const scale = Math.min(1, room / needed)
   const free = Math.max(0, room - needed)
   let left = MARGIN + free * between(0, 0.4)
@@ -85,7 +85,7 @@ function placeGlyphs(characters: readonly string[]): Outline[] {
   })
 }
 
-/** An outline of its own height and angle, with its left end at 0. */
+/** The outline of a character with a random height and angle, with its left end at 0. */
 function turned(outline: Outline): Outline {
   const [x, y] = [rangeOf(outline, 0), rangeOf(outline, 1)]
   const scale = between(...GLYPH_HEIGHT) / (y.size || 1)
@@ -97,7 +97,7 @@ function turned(outline: Outline): Outline {
   return moved(rotated, ([right, down]) => [right - least, down])
 }
 
-/** Moves an outline to somewhere between the upper and the lower edge. */
+/** Moves an outline to a random height between the upper and the lower edge. */
 function intoHeight(outline: Outline): Outline {
   const { least, size } = rangeOf(outline, 1)
   const down = between(1, Math.max(1, HEIGHT - 1 - size)) - least

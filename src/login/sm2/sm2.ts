@@ -5,11 +5,11 @@ import type { Threads } from '../threads.ts'
 export interface Sm2 {
   /** 130 lower-case hex digits: `04`, x, y. */
   readonly publicKey: string
-  /** The text that a client encrypted; `null` for everything that is no ciphertext of some text for this key. */
+  /** The text that a client encrypted; `null` if it is not a valid ciphertext for this key. */
   decrypt(ciphertext: string): Promise<string | null>
 }
 
-/** Decrypts in worker threads: one decryption is about ten milliseconds of arithmetic. */
+/** Decrypts in worker threads: one decryption takes about ten milliseconds of CPU. */
 export async function createSm2(privateKey: string, threads: Pick<Threads, 'decrypt'>): Promise<Sm2> {
   return {
     publicKey: await publicKeyOf(privateKey),
@@ -29,8 +29,8 @@ export function isPrivateKey(hex: string): boolean {
 const CURVE = 'SM2'
 
 /**
- * The public key of a private one, as clients expect it: 130 lower-case hex digits that begin with `04`. OpenSSL needs a
- * hundredth of the time, but some distributions build theirs without the curve.
+ * The public key of a private one, as clients expect it: 130 lower-case hex digits that begin with `04`. OpenSSL needs
+ * a hundredth of the time, but some distributions build it without the curve.
  */
 export async function publicKeyOf(privateKey: string): Promise<string> {
   if (!isPrivateKey(privateKey)) throw new Error('the SM2 private key must be 64 hex digits, a number from 1 to n - 2')
