@@ -109,7 +109,7 @@ for (const { file, room, imports } of MODULES) {
 const KNOWERS: Record<string, RegExp> = {
   fastify: /^http\//,
   '@fastify/cors': /^http\/edge\.ts$/,
-  '@fastify/http-proxy': /^http\/server\/upgrade\.ts$/,
+  '@fastify/http-proxy': /^http\/forward\/routes\.ts$/,
   '@fastify/jwt': /^http\/jwt\.ts$/,
   '@fastify/redis': /^http\/internal\.ts$/,
   pg: /^account\/sql\/postgres\.ts$/,

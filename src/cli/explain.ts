@@ -3,14 +3,15 @@ import { ownMethods, ownRoutes } from '../config/own-routes.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { pathRulesOf } from '../config/served.ts'
 import { type Judged, judge } from '../gate/decide.ts'
-import type { CanonicalPath, Target } from '../gate/path.ts'
 import { isVersioned, type Need, type PathRules, type Verdict } from '../gate/rules.ts'
+import { type Found, findUpstream } from '../http/forward/lookup.ts'
 import { PROFILES } from '../profile.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType, SessionRecord } from '../session.ts'
 import type { Token } from '../token/bearer.ts'
 import { createRequestHeaders } from '../upstream/headers/request.ts'
-import { createUpstreamTable, type Upstream } from '../upstream/table.ts'
+import { createUpstreamTable } from '../upstream/table.ts'
+import type { Upstream } from '../upstream/upstream.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
 import { say, UsageError } from './terminal.ts'
 
@@ -77,11 +78,11 @@ async function explainRequest(method: string, text: string, settings: ReadSettin
 
   const table = createUpstreamTable(settings.upstreams)
   try {
-    const upstream = isVersioned(target.path) ? table.find(target.path) : null
-    if (upstream === null) return [...rows, ['refused', 'NOT_FOUND: no upstream matches']]
-    return [...rows, ...explainUpstream(upstream, method, target, verdict, settings)]
+    const found = isVersioned(target.path) ? await findUpstream(table.upstreams, target.path) : null
+    if (found === null) return [...rows, ['refused', 'NOT_FOUND: no upstream matches']]
+    return [...rows, ...explainUpstream(found, method, target.query, verdict, settings)]
   } finally {
-    await table.close()
+    table.close()
   }
 }
 
@@ -95,32 +96,18 @@ function judgeOrRefuse(text: string, method: string, rules: PathRules): Judged |
 }
 
 function explainUpstream(
-  upstream: Upstream,
+  { upstream, path }: Found,
   method: string,
-  target: Target,
+  query: string,
   verdict: Verdict,
   settings: ReadSettings,
 ): Row[] {
-  const rows: Row[] = [['answered by', `upstream ${upstream.name} (${upstream.match})`]]
-  const forwarded = judgeRewritten(upstream, target.path)
-  if (forwarded instanceof Refusal) return [...rows, ['refused', `${forwarded.reason} after the rewrite`]]
-  const { target: one, targets = one === undefined ? [] : [one] } =
-    settings.upstreams.find(({ name }) => name === upstream.name) ?? {}
   return [
-    ...rows,
-    ['sent to', targets.join(' or ')],
-    ['as', `${method} ${forwarded}${target.query}`],
+    ['answered by', `upstream ${upstream.name} (${upstream.match})`],
+    ['sent to', upstream.urls.join(' or ')],
+    ['as', `${method} ${path}${query}`],
     ...headersOf(upstream, method, verdict, settings).map((line, index): Row => [index === 0 ? 'headers' : '', line]),
   ]
-}
-
-function judgeRewritten(upstream: Upstream, path: CanonicalPath): CanonicalPath | Refusal {
-  try {
-    return upstream.forwardedPath(path)
-  } catch (refusal) {
-    if (refusal instanceof Refusal) return refusal
-    throw refusal
-  }
 }
 
 /** A record with placeholders, for what is not known before there is a session. */

@@ -87,6 +87,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   })
   if (servesConsole(settings, profile)) serveConsole(app, settings, profile)
   ownPaths.refuseOtherMethods(app)
+  ownPaths.close()
   const forwarding = { table: upstreams, tokenHeader, ownTokens, permissions, webSockets, watch }
   await registerForwarding(app, { ...forwarding, log: app.log })
 }

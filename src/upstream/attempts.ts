@@ -1,6 +1,6 @@
 import { Refusal } from '../refusal.ts'
-import type { Upstream } from './table.ts'
 import type { HttpTarget } from './targets.ts'
+import type { Upstream } from './upstream.ts'
 import { TargetBusy } from './wire/connections.ts'
 import type { Receiver, UpstreamRequest } from './wire/receiver.ts'
 import { UnwritableRequest } from './wire/request-head.ts'

@@ -260,6 +260,16 @@ const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
     /upstreams\[0\]\.match: is a path that no request can have/,
   ],
   [
+    'a match that is a pattern',
+    '- { name: a, match: /api/v1/*, target: "builtin:echo" }',
+    /upstreams\[0\]\.match: is not a pattern; write it without ! ' \( \) \*/,
+  ],
+  [
+    'a match that requests can write in two ways',
+    '- { name: a, match: "/api/v1/c/a!b", target: "builtin:echo" }',
+    /upstreams\[0\]\.match: is not a pattern/,
+  ],
+  [
     'a target with a password',
     '- { name: a, match: /api, target: "http://u:hunter2@h" }',
     /upstreams\[0\]\.target: must be http:\/\/host:port, https:\/\/host:port, unix:\/path\/of\.sock or builtin:echo$/,

@@ -114,6 +114,29 @@ t.test('with cors on, a preflight is answered and has Allow, and other paths are
   t.same(fixture.upstream.requests, [])
 })
 
+t.test('an upstream that matches a path of our own gets what lies below it, and never the path itself', async t => {
+  const logout = '/api/v1/b/logout'
+  const fixture = await open(t, {
+    upstreams: [{ name: 'echo', match: logout, target: 'builtin:echo' }],
+  })
+  const below = await fixture.call({ method: 'OPTIONS', path: `${logout}/x` })
+  t.match(below.json(), { method: 'OPTIONS', url: `${logout}/x` })
+  t.match(await fixture.call({ method: 'OPTIONS', path: logout }), { status: 204, headers: { allow: 'POST, OPTIONS' } })
+  const token = await fixture.gateway.sides.business.login(undefined, someone())
+  t.match((await fixture.call({ method: 'POST', path: logout, token })).json(), { code: 200, success: true })
+})
+
+t.test('the match of an upstream is no path of our own: Allow is the upstream’s to send', async t => {
+  const fixture = await open(t, {
+    upstreams: [{ name: 'echo', match: '/api/v1/c/orders', target: 'builtin:echo' }],
+    config: { cors: { origin: ['https://office.example'] } },
+  })
+  for (const path of ['/api/v1/c/orders', '/api/v1/c/orders/', '/api/v1/c/orders/7']) {
+    const { status, headers } = await fixture.call({ method: 'OPTIONS', path })
+    t.same([status, headers.allow], [204, undefined], path)
+  }
+})
+
 t.test('a path of the internal listener', async t => {
   const fixture = await open(t)
   const token = fixture.settings.internal.secret

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
-import { createUpstreamTable, type Upstream } from '../../src/upstream/table.ts'
+import { createUpstreamTable } from '../../src/upstream/table.ts'
 import type { HttpTarget } from '../../src/upstream/targets.ts'
+import type { Upstream } from '../../src/upstream/upstream.ts'
 import { upstreamSettings, type WrittenUpstream } from '../support/forward-fixture.ts'
 import { startRawUpstream } from '../support/upstream.ts'
 

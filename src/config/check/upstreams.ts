@@ -22,6 +22,8 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
       const path = upstream[key]
       if (path !== undefined && !isPath(path))
         report([index, key], 'is a path that no request can have: write it without escapes, query, // and dot segments')
+      else if (path !== undefined && HAS_SPELLINGS.test(path))
+        report([index, key], "is not a pattern; write it without ! ' ( ) *, which requests can escape or not")
     }
     if (upstream.target === 'builtin:echo' && upstream.websocket !== 'off') {
       report([index, 'websocket'], 'has no effect, for builtin:echo opens none; name a server as target, or remove it')
@@ -50,6 +52,9 @@ function checkUpstreamTls({ target, targets = [], tls }: UpstreamSettings, path:
     reportFaults(() => readUpstreamTls(tls), path, report)
   }
 }
+
+/** The router reads an escape of one of these as the character itself; the gate compares bytes. A `*` is its wildcard. */
+const HAS_SPELLINGS = /[!'()*]/
 
 function isPath(text: string): boolean {
   try {

@@ -1,17 +1,14 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
 import { isAdmitted } from '../../gate/decide.ts'
-import { isVersioned, type Verdict } from '../../gate/rules.ts'
-import { networkOf } from '../../login/address.ts'
+import { checkRewritten } from '../../gate/path.ts'
+import { isVersioned } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
-import { remembering } from '../../remembering.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import type { OwnTokens } from '../../token/own.ts'
 import { ClientLeft } from '../../upstream/attempts.ts'
-import { createRequestHeaders } from '../../upstream/headers/request.ts'
-import type { Upstream, UpstreamTable } from '../../upstream/table.ts'
-import type { HttpTarget } from '../../upstream/targets.ts'
-import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
+import type { UpstreamTable } from '../../upstream/table.ts'
+import type { Upstream } from '../../upstream/upstream.ts'
 import { METHODS } from '../server/ambiguous.ts'
 import type {} from '../server/authenticate.ts'
 import { hasBody } from '../server/bodies.ts'
@@ -23,6 +20,8 @@ import { READ_AHEAD_TOTAL } from './backlog.ts'
 import { BodyMemory, ClientBody, READ_FIRST_TOTAL, refuseTooLarge, type SharedByBodies } from './body.ts'
 import { answerEcho } from './echo.ts'
 import { Exchange } from './exchange.ts'
+import { clientOf, createOutgoing, type Forwarded } from './outgoing.ts'
+import { routeToUpstreams, type UpstreamHandler } from './routes.ts'
 import { SlowBodies } from './slow-bodies.ts'
 
 declare module 'fastify' {
@@ -45,119 +44,96 @@ export interface ForwardingOptions {
   watch: Pick<SessionWatch, 'watch'>
 }
 
-/** Hands every request below `/api` that no own route took to its upstream. */
+/** Forwards every request below `/api/v<n>` that no route of the gateway's own answers. */
 export async function registerForwarding(app: FastifyInstance, options: ForwardingOptions): Promise<void> {
-  const forward = createForwarder(options)
-  if (options.webSockets !== null) await routeUpgrades(app)
+  const { upstreams } = options.table
+  const handlerOf = createForwarder(options)
+  if (options.webSockets !== null) routeUpgrades(app)
   await app.register(async scope => {
-    // Bodies stay streams, whatever they are.
+    // Bodies stay streams, whatever their type.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
-    scope.route({ method: [...METHODS], url: '/api/*', handler: forward })
+    await routeToUpstreams(scope, upstreams, handlerOf)
+    if (!upstreams.some(({ match }) => match === FORWARDED)) {
+      scope.route({ method: [...METHODS], url: `${FORWARDED}/*`, handler: refuseUnknown })
+    }
   })
 }
 
-/** The forwarding itself, whoever routes to it. Refusals before the upstream's head are thrown or sent; later there are none. */
-export function createForwarder(options: ForwardingOptions) {
-  const { table, log, permissions, webSockets, watch } = options
+/** Every `match` begins with it. */
+const FORWARDED = '/api'
+
+/** Answers for paths without an upstream, before the body is read. */
+function refuseUnknown(): never {
+  throw new Refusal('NOT_FOUND')
+}
+
+/** Makes the handlers of upstreams. Refusals before the upstream's head are thrown or sent; later there are none. */
+export function createForwarder(options: ForwardingOptions): (upstream: Upstream) => UpstreamHandler {
+  const { log, permissions, webSockets, watch } = options
   const outgoingOf = createOutgoing(options)
   const answers = new BodyMemory(READ_AHEAD_TOTAL)
   const shared: SharedByBodies = { memory: new BodyMemory(READ_FIRST_TOTAL), slow: new SlowBodies() }
 
-  return function forward(request: FastifyRequest, reply: FastifyReply): void {
-    const { target: asked, verdict, session } = request
+  return upstream => (request, reply, dest) => {
+    const { target, verdict, session } = request
     if (verdict === null || !isAdmitted(verdict, session)) {
       throw new Error('a request reached the forwarding without passing the gate')
     }
-    const upstream = isVersioned(asked.path) ? table.find(asked.path) : null
-    if (upstream === null) throw new Refusal('NOT_FOUND')
+    if (!isVersioned(target.path)) throw new Refusal('NOT_FOUND')
     request.upstream = upstream.name
+    const path = dest === target.path ? target.path : checkRewritten(dest)
+    const forwarded: Forwarded = { request, reply, verdict, upstream, path }
     const permitted = refuseForUpstream(permissions, upstream, session)
-    if (permitted === undefined) start(request, reply, verdict, upstream)
-    else permitted.then(() => start(request, reply, verdict, upstream)).catch(fault => void reply.send(fault))
+    if (permitted === undefined) start(forwarded)
+    else permitted.then(() => start(forwarded)).catch(fault => void reply.send(fault))
   }
 
-  function start(request: FastifyRequest, reply: FastifyReply, verdict: Verdict, upstream: Upstream): void {
+  function start(forwarded: Forwarded): void {
+    const { request, reply, upstream } = forwarded
     const { raw } = request
     if (webSockets !== null && isUpgrade(raw)) {
       const target = upstream.next()
-      webSockets.take({ request, reply, upstream, target, outgoing: outgoingOf(request, verdict, upstream, target) })
+      webSockets.take({ request, reply, upstream, target, outgoing: outgoingOf(forwarded, target) })
       return
     }
     if (!hasBody(raw)) {
-      send(request, reply, verdict, upstream, null)
+      send(forwarded, null)
       return
     }
     refuseTooLarge(raw, upstream.bodyLimit)
     connectionOf(raw.socket)?.forwardsBody()
     const body = new ClientBody(raw, upstream.bodyLimit, shared)
     if (body.readWhole()) {
-      sendOrRefuse(request, reply, verdict, upstream, body)
+      sendOrRefuse(forwarded, body)
       return
     }
     const client = clientOf(request.ip ?? '')
     body.readFirst({
       isAdmitted: () => upstream.admitsSlow(client),
-      onReady: () => sendOrRefuse(request, reply, verdict, upstream, body),
+      onReady: () => sendOrRefuse(forwarded, body),
       onFailed: error => {
         if (!(error instanceof ClientLeft)) reply.send(error)
       },
     })
   }
 
-  type Forwarded = [FastifyRequest, FastifyReply, Verdict, Upstream, ClientBody | null]
-
   /** The target is chosen when there is something to send: until then others may have become better. */
-  function send(...[request, reply, verdict, upstream, body]: Forwarded): void {
+  function send(forwarded: Forwarded, body: ClientBody | null): void {
+    const { request, reply, upstream } = forwarded
     const target = upstream.next()
-    const outgoing = outgoingOf(request, verdict, upstream, target)
+    const outgoing = outgoingOf(forwarded, target)
     outgoing.body = body
     if (target === null) answerEcho(reply, outgoing)
     else new Exchange({ request, reply, upstream, target, outgoing, log, watch, memory: answers }).start()
   }
 
-  function sendOrRefuse(...forwarded: Forwarded): void {
+  function sendOrRefuse(forwarded: Forwarded, body: ClientBody): void {
     try {
-      send(...forwarded)
+      send(forwarded, body)
     } catch (error) {
-      const [, reply, , , body] = forwarded
-      body?.discard()
-      reply.send(error)
+      body.discard()
+      forwarded.reply.send(error)
     }
-  }
-}
-
-/** Addresses repeat from request to request; a connection that has ended meanwhile has none. */
-const clientOf = remembering(networkOf)
-
-/** What the upstream is sent, without the body. */
-function createOutgoing({ tokenHeader, ownTokens }: Pick<ForwardingOptions, 'tokenHeader' | 'ownTokens'>) {
-  const requestHeaders = createRequestHeaders(tokenHeader, ownTokens)
-
-  return (
-    request: FastifyRequest,
-    verdict: Verdict,
-    upstream: Upstream,
-    target: HttpTarget | null,
-  ): UpstreamRequest => {
-    const { target: asked, session, raw, host, method } = request
-    const { passAuthorization, via } = upstream
-    const incoming = {
-      rawHeaders: raw.rawHeaders,
-      connection: raw.headers.connection,
-      verdict,
-      session,
-      id: request.id,
-      ip: request.ip,
-      protocol: request.protocol,
-      host,
-      httpVersion: raw.httpVersion,
-    }
-    const own = upstream.host === 'preserve' && host !== '' ? host : (target?.authority ?? 'echo')
-    const path = upstream.forwardedPath(asked.path)
-    const headers = requestHeaders(incoming, { host: own, passAuthorization, via })
-    if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
-    const query = passAuthorization === 'off' ? ownTokens.removedFrom(asked.query) : asked.query
-    return { method, path: path + query, headers, body: null, client: clientOf(incoming.ip ?? '') }
   }
 }

@@ -3,7 +3,7 @@ import type { PermissionMode, Permissions } from '../../account/permissions.ts'
 import { Refusal } from '../../refusal.ts'
 import type { LoginType, SessionRecord } from '../../session.ts'
 import type { Session } from '../../side/side.ts'
-import type { Upstream } from '../../upstream/table.ts'
+import type { Upstream } from '../../upstream/upstream.ts'
 // request.session is declared there.
 import type {} from './authenticate.ts'
 

@@ -43,6 +43,11 @@ export class OwnPaths {
     this.#isCollecting = true
   }
 
+  /** Collects no more routes: those that follow belong to upstreams. */
+  close(): void {
+    this.#isCollecting = false
+  }
+
   /** The value of `Allow` of a path. */
   allowOf(path: string): string {
     const methods = this.#methods.get(path)

@@ -1,12 +1,12 @@
-import { IncomingMessage } from 'node:http'
+import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { asToken, type Token } from '../../token/bearer.ts'
 
 /*
- * How a request for a WebSocket becomes a request of the router, to be judged and gated as all are. The proxy plugin hands
- * upgrades to the router; what it would do with them then is done elsewhere (handshake.ts): it says 101 to a
- * client before the upstream has, and holds messages without end for whoever takes them slowly.
+ * How a request for a WebSocket becomes a request of the router: the gate checks it like every other request, and it
+ * reaches the route of its upstream. The proxy plugin could open the WebSocket itself, but it sends 101 to the client
+ * before the upstream has answered, and buffers without limit for slow clients. So http/websocket does it.
  */
 
 const ASKED = Symbol('asked')
@@ -57,23 +57,20 @@ export function tokenOfUpgrade(request: IncomingMessage): Token | null {
   return tokens.length === 1 ? asToken(tokens[0]) : null
 }
 
-/** Hands upgrades to the router. Needs a server whose requests are `UpgradableMessage`s. */
-export async function routeUpgrades(app: FastifyInstance): Promise<void> {
-  // A tenth of a second to load, for those only who need it.
-  const { default: httpProxy } = await import('@fastify/http-proxy')
-  await app.register(httpProxy, { upstream: 'http://upstream.invalid', websocket: true, routes: [] })
-  const { server } = app
-  const routes = server.listeners('upgrade') as ((...words: [IncomingMessage, Socket, Buffer]) => void)[]
-  server.removeAllListeners('upgrade')
-  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    // Node has taken its own away, and an error that nobody hears ends the process.
+/** Routes upgrades as requests, to the same handlers behind the same hooks. Needs a server of `UpgradableMessage`s. */
+export function routeUpgrades(app: FastifyInstance): void {
+  app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    // Node has removed its own listener, and an `error` event without one ends the process.
     socket.on('error', () => socket.destroy())
     const { url, tokens } = withoutTokens(request.url ?? '')
     // From here on there is no token that could be logged or forwarded.
     request.url = url
     upgrades.set(request, { socket, head, tokens })
+    const response = new ServerResponse(request)
+    response.once('finish', () => socket.destroy())
     try {
-      for (const route of routes) route(request, socket, head)
+      response.assignSocket(socket)
+      app.routing(request, response)
     } catch {
       // The answer to an earlier request is still under way on this connection: the client broke the order.
       socket.destroy()

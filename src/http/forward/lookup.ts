@@ -1,0 +1,24 @@
+import { fastify } from 'fastify'
+import type { CanonicalPath } from '../../gate/path.ts'
+import type { Upstream } from '../../upstream/upstream.ts'
+import { routeToUpstreams } from './routes.ts'
+
+/** Where a path is forwarded to. */
+export interface Found {
+  upstream: Upstream
+  /** The path that the upstream gets. */
+  path: string
+}
+
+/** Asks the router of the public listener for the upstream of a path, without any request; `null` when there is none. */
+export async function findUpstream(upstreams: readonly Upstream[], path: CanonicalPath): Promise<Found | null> {
+  const app = fastify()
+  let found: Found | null = null
+  await routeToUpstreams(app, upstreams, upstream => (_request, reply, path) => {
+    found = { upstream, path }
+    reply.send()
+  })
+  await app.inject({ method: 'GET', url: path })
+  await app.close()
+  return found
+}

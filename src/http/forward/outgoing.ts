@@ -1,0 +1,50 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CanonicalPath } from '../../gate/path.ts'
+import type { Verdict } from '../../gate/rules.ts'
+import { networkOf } from '../../login/address.ts'
+import { remembering } from '../../remembering.ts'
+import type { OwnTokens } from '../../token/own.ts'
+import { createRequestHeaders } from '../../upstream/headers/request.ts'
+import type { HttpTarget } from '../../upstream/targets.ts'
+import type { Upstream } from '../../upstream/upstream.ts'
+import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
+
+/** A request that passed the gate, and where it goes. */
+export interface Forwarded {
+  request: FastifyRequest
+  reply: FastifyReply
+  verdict: Verdict
+  upstream: Upstream
+  /** The path that the upstream gets. */
+  path: CanonicalPath
+}
+
+/** The network of a client's address. Addresses repeat from request to request; a closed connection has none. */
+export const clientOf = remembering(networkOf)
+
+/** Makes what an upstream is sent, without the body. `tokenHeader` is the lower-case name of the header with the token. */
+export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string; ownTokens: OwnTokens }) {
+  const requestHeaders = createRequestHeaders(tokenHeader, ownTokens)
+
+  return ({ request, verdict, upstream, path }: Forwarded, target: HttpTarget | null): UpstreamRequest => {
+    const { session, raw, host, method } = request
+    const { query: sent } = request.target
+    const { passAuthorization, via } = upstream
+    const incoming = {
+      rawHeaders: raw.rawHeaders,
+      connection: raw.headers.connection,
+      verdict,
+      session,
+      id: request.id,
+      ip: request.ip,
+      protocol: request.protocol,
+      host,
+      httpVersion: raw.httpVersion,
+    }
+    const own = upstream.host === 'preserve' && host !== '' ? host : (target?.authority ?? 'echo')
+    const headers = requestHeaders(incoming, { host: own, passAuthorization, via })
+    if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
+    const query = passAuthorization === 'off' ? ownTokens.removedFrom(sent) : sent
+    return { method, path: path + query, headers, body: null, client: clientOf(incoming.ip ?? '') }
+  }
+}

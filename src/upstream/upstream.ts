@@ -1,0 +1,120 @@
+import { type Clock, systemClock } from '../clock.ts'
+import type { PassAuthorization, UpstreamSettings, WebSocketSettings } from '../config/schema/upstreams.ts'
+import { readUpstreamTls } from '../config/tls.ts'
+import type { Logger } from '../log.ts'
+import { createBalance } from './balance.ts'
+import { HealthChecks } from './health.ts'
+import { createIdentity, type Identity } from './identity.ts'
+import { reportTo } from './report.ts'
+import { HttpTarget } from './targets.ts'
+
+/** The target that is no server: the gateway answers with what a backend would have received. */
+export const ECHO_URL = 'builtin:echo'
+
+/** Permission codes, and whether all of them are needed or any one is enough. */
+export interface RequiredPermission {
+  readonly codes: readonly string[]
+  readonly mode: 'all' | 'any'
+}
+
+/** A group of equal servers that one part of the paths is forwarded to. */
+export interface Upstream {
+  readonly name: string
+  readonly match: string
+  /** What `match` becomes in the path that the upstream gets; `match` itself where nothing changes. */
+  readonly rewrite: string
+  /** The targets as they are configured. */
+  readonly urls: readonly string[]
+  /** The servers; none for `builtin:echo`. */
+  readonly targets: readonly HttpTarget[]
+  /** How long a response's head may take, and how long its body may fall silent, in milliseconds. */
+  readonly response: number
+  readonly idle: number
+  /** Whether `Host` is the client's or the target's. */
+  readonly host: 'preserve' | 'target'
+  readonly passAuthorization: PassAuthorization
+  /** Whether its requests name the gateway in `Via`. */
+  readonly via: boolean
+  /** Whether its answers say themselves which pages of other origins may read them. */
+  readonly passCors: boolean
+  /** The largest request body, in bytes; `Infinity` for no limit. */
+  readonly bodyLimit: number
+  /** How often an idempotent request without a body is sent again. */
+  readonly retries: number
+  /** How WebSockets are forwarded; `null` for not at all. */
+  readonly webSocket: WebSocketSettings | null
+  /** Whether responses under way are cut when their session ends. */
+  readonly endWithSession: boolean
+  /** What is told of the client beside id and type; `null` for nothing. */
+  readonly identity: Identity | null
+  /** What a session must be permitted; `null` for nothing. */
+  readonly permission: RequiredPermission | null
+  /** The target of the next request; `null` for `builtin:echo`. */
+  next(): HttpTarget | null
+  /** The one to try when these came to nothing; `null` when all did. */
+  another(tried: readonly HttpTarget[]): HttpTarget | null
+  /** Whether a request that may take long leaves enough connections to others, whichever target it goes to. */
+  admitsSlow(client: string): boolean
+  /** Begins to check the targets, where that is configured. */
+  start(): void
+  close(): void
+}
+
+export interface UpstreamCircumstances {
+  clock?: Clock
+  /** Where changes in how targets stand are written, one line each. */
+  log?: Pick<Logger, 'info' | 'warn'>
+  /** Whether the gateway decides which pages of other origins may read answers. */
+  ownsCors?: boolean
+}
+
+/** Throws on settings without a target. */
+export function createUpstream(settings: UpstreamSettings, circumstances: UpstreamCircumstances): Upstream {
+  const { clock = systemClock, log, ownsCors = false } = circumstances
+  const { name, match, rewrite = match, host, timeouts, connections, ejection } = settings
+  const urls = settings.targets ?? (settings.target === undefined ? [] : [settings.target])
+  if (urls.length === 0) throw new Error(`upstream ${name} has no target`)
+  const tls = settings.tls === undefined ? {} : readUpstreamTls(settings.tls)
+  const report = reportTo(name, log)
+  const options = { timeouts, connections, ejection: ejection === 'off' ? null : ejection, tls, clock, report }
+  const targets = urls.filter(url => url !== ECHO_URL).map(url => new HttpTarget(url, options))
+  const balance = createBalance(targets, settings.balance, clock)
+  const { health } = settings
+  const checks = health === undefined ? [] : targets.map(target => new HealthChecks(target, health, tls))
+
+  return {
+    name,
+    match,
+    rewrite,
+    urls,
+    targets,
+    response: timeouts.response,
+    idle: timeouts.idle,
+    host,
+    passAuthorization: settings.pass_authorization,
+    via: settings.via,
+    passCors: !ownsCors,
+    bodyLimit: settings.body_limit ?? Number.POSITIVE_INFINITY,
+    retries: settings.retries,
+    webSocket: settings.websocket === 'off' ? null : settings.websocket,
+    endWithSession: settings.end_with_session,
+    identity: createIdentity(settings.identity, clock),
+    permission: requiredPermission(settings.permission),
+    next: () => (targets.length === 0 ? null : balance.next()),
+    another: tried => balance.another(tried),
+    admitsSlow: client => targets.every(target => target.admitsSlow(client)),
+    start() {
+      for (const check of checks) check.start()
+    },
+    close() {
+      for (const check of checks) check.stop()
+      for (const target of targets) target.close()
+    },
+  }
+}
+
+function requiredPermission(written: UpstreamSettings['permission']): RequiredPermission | null {
+  if (written === undefined) return null
+  if (typeof written === 'string') return { codes: [written], mode: 'all' }
+  return Array.isArray(written) ? { codes: written, mode: 'all' } : { codes: written.any, mode: 'any' }
+}
