@@ -5,7 +5,7 @@ import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
 import { ConfigurationError, suggest } from './config/fault.ts'
 import { Refusal } from './refusal.ts'
 
-/** Each is loaded when it is meant: a start needs nothing of the others. */
+/** Each command is loaded when it is used, so that a start does not load the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   start: async () => (await import('./cli/start.ts')).start,
   reload: async () => (await import('./cli/reload.ts')).reload,
@@ -65,7 +65,7 @@ function explainFault(fault: unknown, name: string | undefined, { errors }: Term
   return 1
 }
 
-/** What the operating system refused: a file, a folder, a disk. Its message names the path. */
+/** An error of the operating system about a file, a folder or a disk. Its message names the path. */
 const isSystemFault = (fault: unknown): fault is Error => fault instanceof Error && 'syscall' in fault
 
 function printed({ output }: Terminal, text: string): number {

@@ -3,10 +3,10 @@ import type { Survey } from '../store/redis/survey.ts'
 import type { Other } from './adopt-findings.ts'
 
 const DEFAULT_PREFIX = 'svc:auth'
-/** Not 8081, which services of the family often have themselves. */
+/** Not 8081, which compatible services often use themselves. */
 const INTERNAL_PORT = 18081
 
-/** A configuration to begin a move with. Secrets and addresses with passwords stay in the environment. */
+/** An initial configuration for a move. Secrets and addresses with passwords stay in the environment. */
 export function startingConfiguration(survey: Survey, other: Other | null): string {
   const prefix = prefixOf(survey)
   return `# Begun by \`dualgate adopt\`. Secrets stand in the environment, never here: JWT__SECRET_KEY (the same secret),

@@ -9,7 +9,7 @@ import { LOGIN_TYPES } from '../session.ts'
 import type { Survey, SurveyedSide } from '../store/redis/survey.ts'
 import { CommandError } from './terminal.ts'
 
-/** What is known of the other service from its own file. Its secrets are compared, and never shown. */
+/** The settings of the other service from its own file. Its secrets are compared, but never shown. */
 export interface Other {
   redisUrl?: string
   timezone?: string
@@ -18,7 +18,7 @@ export interface Other {
   sm2Name?: string
 }
 
-/** Reads a `.env` or a YAML file; the keys of the latter are taken as the variables that would set them. */
+/** Reads a `.env` or a YAML file; keys of YAML are converted to the names of variables. */
 export function readOther(file: string, cwd: string): Other {
   const path = resolve(cwd, file)
   const variables = /\.ya?ml$/.test(path) ? yamlVariables(path, cwd) : envVariables(path)
@@ -58,7 +58,7 @@ function yamlVariables(path: string, cwd: string): Record<string, string> {
   return variables
 }
 
-/** An address that is written in parts: REDIS__HOST, _PORT, _PASSWORD and _DATABASE or _DB. */
+/** An address from its parts: REDIS__HOST, _PORT, _PASSWORD and _DATABASE or _DB. */
 function urlOfParts(variables: Record<string, string>): string | undefined {
   const part = (name: string): string =>
     Object.entries(variables).find(([key]) => new RegExp(`^REDIS__?${name}$`, 'i').test(key))?.[1] ?? ''
@@ -68,7 +68,7 @@ function urlOfParts(variables: Record<string, string>): string | undefined {
   return `redis://${user}${part('HOST')}:${part('PORT') || 6379}/${part('DATABASE') || part('DB') || 0}`
 }
 
-/** What was found, line by line, without a secret and without a token. */
+/** The findings, line by line, without secrets and tokens. */
 export function findingsOf(survey: Survey, other: Other | null, url: string): string[] {
   const { hostname, port, pathname } = new URL(url)
   const lines = [
@@ -97,7 +97,7 @@ export function findingsOf(survey: Survey, other: Other | null, url: string): st
   return lines
 }
 
-/** How the records of a side write their time, and what their `extra` names: digits and values are left out. */
+/** The time format and the fields of `extra` in the records of a side, without digits and values. */
 function formsOf({ samples }: SurveyedSide): string[] {
   const forms = new Map<string, number>()
   const names = new Set<string>()

@@ -40,7 +40,7 @@ async function surveyed(url: string): Promise<Survey> {
     return await surveyRedis(url, createLog('silent'))
   } catch (fault) {
     if (fault instanceof Unavailable) throw new CommandError('Redis does not answer', { cause: fault })
-    // What Redis says may quote a key, and with it a token.
+    // The message of Redis may quote a key, and with it a token.
     throw new CommandError('Redis refuses to be read; does this user have the right to SCAN and GET?')
   }
 }

@@ -1,20 +1,20 @@
 import type { ParseArgsConfig } from 'node:util'
 import type { Terminal } from './terminal.ts'
 
-/** What was written behind a command: its options by name, and its words. */
+/** The arguments of a command: its options by name, and its words. */
 export interface Written {
   values: Record<string, string | boolean | (string | boolean)[] | undefined>
   words: string[]
 }
 
 export interface Command {
-  /** The words it takes, as they stand in its first line of help. */
+  /** The words that it accepts, as shown in the first line of its help. */
   words: string
   summary: string
-  /** What `--help` says beneath. */
+  /** The text of `--help` below the usage line. */
   help: string
   options: NonNullable<ParseArgsConfig['options']>
-  /** Answers the exit code. */
+  /** Returns the exit code. */
   run(written: Written, terminal: Terminal): Promise<number>
 }
 
@@ -23,7 +23,7 @@ export const DEFAULT_CONFIG = 'config/gateway.yaml'
 export const CONFIG_OPTION = { config: { type: 'string' } } as const
 export const CONFIG_HELP = `  --config FILE       the configuration file; ${DEFAULT_CONFIG} when not given`
 
-/** The configuration file that was asked for. */
+/** The configuration file to use. */
 export function configOf({ values }: Written): string {
   return typeof values.config === 'string' ? values.config : DEFAULT_CONFIG
 }

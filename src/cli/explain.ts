@@ -110,7 +110,7 @@ function explainUpstream(
   ]
 }
 
-/** A record with placeholders, for what is not known before there is a session. */
+/** A record with placeholders for values that are unknown without a session. */
 function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
   const type = need === 'either' ? ('<BUSINESS or CONSUMER>' as LoginType) : need
   return { user_id: '<user id>', type, created_at: '', extra: {} }
@@ -118,12 +118,12 @@ function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
 
 const TOKEN = '<token>' as Token
 
-/** The headers of the very request that would be sent, for a client who sends a token and nothing else. */
+/** The headers of the request to the upstream, for a client that sends only a token. */
 function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }: ReadSettings): string[] {
   const session =
     verdict.need === 'none' ? null : { token: TOKEN, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
   const host = '<host of the gateway>'
-  // The token that is sent is one of ours.
+  // The token counts as one of ours.
   const headers = createRequestHeaders(jwt.token_name.toLowerCase(), { isIn: () => true, bareOf: () => TOKEN })(
     {
       rawHeaders: ['Host', host, jwt.token_name, `Bearer ${TOKEN}`],

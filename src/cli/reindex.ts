@@ -10,7 +10,7 @@ import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts
 import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
 
 const BAR_WIDTH = 30
-/** Milliseconds between two drawings of the bar. */
+/** Milliseconds between two updates of the progress bar. */
 const REDRAW = 100
 
 export const reindex: Command = {
@@ -47,7 +47,7 @@ async function reindexSide({ online }: Store, type: LoginType, { output, errors 
   say(output, `${type}: ${live} live ${live === 1 ? 'token' : 'tokens'}`)
 }
 
-/** A bar that is drawn over itself, on a screen only. */
+/** A progress bar that overwrites itself, only on a terminal. */
 function progressBar(screen: Terminal['errors'] & { isTTY?: boolean }, label: string) {
   let drawn = 0
   return (done: number, total: number): void => {

@@ -14,7 +14,7 @@ import { PROFILES } from '../profile.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
 import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
 
-/** Milliseconds for requests under way after SIGTERM; orchestrators kill after thirty seconds. */
+/** Milliseconds for requests in progress after SIGTERM; orchestrators kill after thirty seconds. */
 const CLOSE_LIMIT = 25_000
 
 export const start: Command = {
@@ -64,7 +64,7 @@ async function announceFirstAccount({ accounts }: Settings, { output }: Terminal
   say(output, '  It is shown only this once.')
 }
 
-/** Only one of the two is loaded: a primary has no use for what serves requests. */
+/** Only one of the two is loaded: a primary does not need the code that serves requests. */
 async function open(settings: Settings, load: () => Settings): Promise<Running> {
   try {
     if (settings.workers === 1) return await (await import('../process/alone.ts')).startAlone(settings)
@@ -83,7 +83,7 @@ const nextSignal = async (): Promise<void> => {
   waiting.abort()
 }
 
-/** SIGHUP is also what a process gets whose terminal was closed; it has no terminal to open any more. */
+/** A process also gets SIGHUP when its terminal is closed; then /dev/tty cannot be opened. */
 function isTerminalGone(): boolean {
   if (!process.stdout.isTTY) return false
   try {
@@ -94,13 +94,13 @@ function isTerminalGone(): boolean {
   }
 }
 
-/** Ends as if nobody had listened for the signal: without a terminal Node cannot end in another way. */
+/** Ends as without a signal listener: without a terminal Node cannot end in another way. */
 function endBySignal(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal)
   process.kill(process.pid, signal)
 }
 
-/** Reloads, and tells the log why not. */
+/** Reloads; logs the reason of a failure. */
 async function reloaded(running: Running, log: Logger): Promise<Outcome> {
   try {
     await running.reload()
@@ -112,7 +112,9 @@ async function reloaded(running: Running, log: Logger): Promise<Outcome> {
   }
 }
 
-/** Closes within the limit; a second signal or the end of the limit ends the process with what is still under way. */
+/**
+ * Closes within the limit. A second signal or the end of the limit ends the process, with requests still in progress.
+ */
 async function close(running: Running, { errors }: Terminal): Promise<number> {
   const stopAtOnce = (why: string): void => {
     say(errors, `dualgate: stopped at once: ${why}`)

@@ -1,4 +1,4 @@
-/** What a command reads and writes. */
+/** The input and output of a command. */
 export interface Terminal {
   input: NodeJS.ReadStream
   output: NodeJS.WritableStream
@@ -11,10 +11,10 @@ export const say = (stream: NodeJS.WritableStream, ...lines: string[]): void => 
   for (const line of lines) stream.write(`${line}\n`)
 }
 
-/** A command line that cannot be meant. Its message says what is wrong with it. */
+/** A usage error. Its message describes the fault of the command line. */
 export class UsageError extends Error {}
 
-/** A command that could not do its work, with the reason in words for whoever called it. */
+/** A command that failed, with the reason for the user. */
 export class CommandError extends Error {}
 
 /** The whole standard input as one text, without the line break at its end. */
@@ -31,7 +31,7 @@ const INTERRUPT = '\u0003'
 const END = '\u0004'
 const RUBOUT = /[\b\u007f]/
 
-/** Asks for a text that does not appear on the screen. */
+/** Prompts for a text that is not shown on the screen. */
 export async function askHidden({ input, errors }: Terminal, question: string): Promise<string> {
   errors.write(question)
   input.setRawMode(true)
@@ -46,7 +46,7 @@ export async function askHidden({ input, errors }: Terminal, question: string): 
   }
 }
 
-/** What is typed up to the Enter key. */
+/** The text typed before the Enter key. */
 function readTyped(input: NodeJS.ReadStream): Promise<string> {
   return new Promise((answered, failed) => {
     let typed = ''

@@ -7,15 +7,15 @@ export const MAX_TOKEN_BYTES = 4096
 
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 
-/** `null` for whatever cannot be a token. */
+/** `null` if the text cannot be a token. */
 export function asToken(text: unknown): Token | null {
   if (typeof text !== 'string' || text.length > MAX_TOKEN_BYTES) return null
   return COMPACT.test(text) ? (text as Token) : null
 }
 
 /**
- * Takes the token from a header's value: `Bearer <token>` with the scheme in any case and one space, or, for clients
- * that already exist, the bare token. `null` for anything else.
+ * Reads the token from a header's value: `Bearer <token>` with the scheme in any case and one space, or, for existing
+ * clients, the token alone. `null` for anything else.
  */
 export function readBearer(value: unknown): Token | null {
   if (typeof value !== 'string') return null

@@ -8,11 +8,11 @@ export interface Claims {
   iat: number
 }
 
-/** The JWS library as far as it is needed here. `verify` throws when the signature or the algorithm does not fit. */
+/** The needed part of the JWS library. `verify` throws if the signature or the algorithm does not match. */
 export interface Signer {
   sign(claims: Claims): string
   verify(token: string): unknown
-  /** Whether the signature is of our key, whatever the token claims. */
+  /** Whether the signature is made with our key; claims are ignored. */
   isSigned(token: Token): boolean
 }
 
@@ -20,16 +20,16 @@ export type JwtAlgorithm = 'HS256' | 'HS384' | 'HS512'
 
 export interface Jwt {
   issue(): Token
-  /** The claims of a token with a valid signature; `null` for every other token, whatever is wrong with it. */
+  /** The claims of a token with a valid signature; `null` for every other token. */
   read(token: Token): Claims | null
-  /** Whether a token is signed with our key, acceptable or not: one with claims that we refuse others may accept. */
+  /** Whether a token is signed with our key, even if we refuse its claims: other programs may accept it. */
   isSigned(token: Token): boolean
 }
 
-/** Clocks of several gateways differ; a token from further ahead than this was not issued by any of them. */
+/** Clocks of several gateways differ; a token with an `iat` further in the future was not issued by any of them. */
 const CLOCK_SKEW_SECONDS = 300
 const MAX_CLAIM_LENGTH = 256
-/** A payload of ours has 60 bytes; one of another issuer may carry more claims, but not this many. */
+/** Our payloads have 60 bytes. Another issuer may add claims, up to this size. */
 const MAX_PAYLOAD_LENGTH = 2048
 
 /** Issues and reads tokens; `remember` bounds how many verified signatures are kept, so that none is verified twice. */
@@ -51,7 +51,7 @@ export function createJwt(signer: Signer, algorithm: JwtAlgorithm, clock: Clock,
   return {
     issue() {
       const now = clock.now()
-      // Ids in the order of their issue, also within a millisecond: where a user has too many, the oldest ends.
+      // Ids are in the order of issue, also within a millisecond: if a user has too many sessions, the oldest ends.
       lastIssue = Math.max(now, lastIssue + 1)
       const jti = lastIssue.toString(16).padStart(12, '0') + randomBytes(16).toString('base64url')
       const token = asToken(signer.sign({ jti, iat: Math.floor(now / 1000) }))
@@ -82,7 +82,10 @@ function isOurHeader(encoded: string, algorithm: JwtAlgorithm): boolean {
   }
 }
 
-/** Base64url leaves spare bits in the last character: other strings with the same bytes are other tokens, not ours. */
+/**
+ * Base64url leaves spare bits in the last character: other strings with the same bytes are different tokens and not
+ * ours.
+ */
 function isCanonical(token: Token): boolean {
   return token.split('.').every(part => Buffer.from(part, 'base64url').toString('base64url') === part)
 }
@@ -95,7 +98,7 @@ function readClaims(payload: unknown, nowSeconds: number): Claims | null {
   return { jti, iat }
 }
 
-/** A bounded map that forgets the least recently used half: two generations, no list to maintain on a hit. */
+/** A bounded map that drops the least recently used half: two generations, without a list to maintain on each hit. */
 function createRecent<V>(limit: number): { get(key: string): V | undefined; set(key: string, value: V): void } {
   let young = new Map<string, V>()
   let old = new Map<string, V>()

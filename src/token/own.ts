@@ -1,26 +1,28 @@
 import { asToken, readBearer } from './bearer.ts'
 import type { Jwt } from './jwt.ts'
 
-/** Finds tokens of this gateway in what goes on to upstreams: whoever gets one can act as its user. */
+/** Finds tokens of this gateway in requests to upstreams: a program that gets a token can act as its user. */
 export interface OwnTokens {
-  /** Whether the value of a header holds one, under whatever scheme. */
+  /** Whether the value of a header contains one, with any scheme. */
   isIn(value: string): boolean
-  /** A value that is one without its scheme; any other value as it is. */
+  /** Removes the scheme from a value that is a token; other values are unchanged. */
   bareOf(value: string): string
-  /** A query (`''`, or with its `?`) without the parameters `token` that hold one; the rest of it byte for byte. */
+  /**
+   * A query (`''`, or with its `?`) without the `token` parameters that hold one; the rest is unchanged, byte for byte.
+   */
   removedFrom(query: string): string
 }
 
-/** What separates a token from a scheme, from a quote, from the next one in a list. */
+/** Separators between a token and a scheme, a quote, or the next token of a list. */
 const SEPARATORS = /[^A-Za-z0-9_.-]+/
 
-/** More texts in the form of a token than any scheme has; then the signatures are not worth their price. */
+/** More candidates than any scheme has; beyond this their signatures are not verified. */
 const MAX_CANDIDATES = 8
 
-/** The characters of the shortest signature alone (HS256): nothing shorter is a token of ours, or holds one. */
+/** The length of the shortest signature (HS256): a shorter text cannot contain a token of ours. */
 const SHORTEST = 43
 
-/** A parameter `token`, in any case, escaped or not, behind what separates it; some servers split at `;` too. */
+/** A parameter `token` in any case, escaped or not, after a separator; some servers also split at `;`. */
 const NAMED = '[?&;](?:t|%[57]4)(?:o|%[46]f)(?:k|%[46]b)(?:e|%[46]5)(?:n|%[46]e)='
 const HAS_NAMED = new RegExp(NAMED, 'i')
 const IS_NAMED = new RegExp(`^${NAMED}`, 'i')
@@ -28,9 +30,9 @@ const IS_NAMED = new RegExp(`^${NAMED}`, 'i')
 const PARAMETERS = /(?=[&;])/
 
 export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
-  /** A value with too many candidates counts as one that holds a token. */
+  /** A value with too many candidates is treated as one that holds a token. */
   function isIn(value: string): boolean {
-    // Nearly always a value is one token and nothing else.
+    // Nearly always the value is a single token.
     const only = readBearer(value)
     if (only !== null) return only.length >= SHORTEST && jwt.isSigned(only)
     let candidates = 0
@@ -58,6 +60,6 @@ export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
   }
 }
 
-/** Tokens are ASCII: the bytes of every other character separate, and so does what escapes nothing. */
+/** Tokens are ASCII: bytes of other characters are separators, and so are invalid escapes. */
 const unescaped = (text: string): string =>
   text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))

@@ -18,7 +18,7 @@ export interface Identity {
   headersFor(request: Signed): string[]
 }
 
-/** `null` when an upstream gets id and type alone. */
+/** `null` if an upstream gets only id and type. */
 export function createIdentity(
   { extra: sendsExtra, signature: keys }: IdentitySettings,
   clock: Clock,

@@ -1,7 +1,7 @@
 import type { Logger } from '../log.ts'
 import type { TargetOptions } from './targets.ts'
 
-/** Writes one line for every change in how a target of this upstream stands. */
+/** Logs every change of the health of a target of this upstream. */
 export function reportTo(upstream: string, log: Pick<Logger, 'info' | 'warn'> | undefined): TargetOptions['report'] {
   return (target, change, cause) => {
     const line = { upstream, target: target.url, ...(cause !== null && { err: cause }) }

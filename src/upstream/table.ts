@@ -3,7 +3,7 @@ import type { CanonicalPath } from '../gate/path.ts'
 import type { TargetStatus } from './targets.ts'
 import { createUpstream, type Upstream, type UpstreamCircumstances } from './upstream.ts'
 
-/** How an upstream is doing, as this process sees it. */
+/** The state of an upstream, as seen by this process. */
 export interface UpstreamStatus {
   name: string
   targets: TargetStatus[]
@@ -22,7 +22,7 @@ export interface UpstreamTable {
   status(): UpstreamStatus[]
   /** Whether a target has few connections left for requests to come. */
   isCrowded(): boolean
-  /** Ends what is under way at the targets and gives up the connections. */
+  /** Ends the requests at the targets and closes the connections. */
   close(): void
 }
 
@@ -44,7 +44,7 @@ export function createUpstreamTable(
   return {
     upstreams,
     find(path) {
-      // Where the longest match could end at the latest; a long path costs no more than a short one.
+      // The longest possible match ends here, so a long path costs no more than a short one.
       let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest)
       while (end > 0) {
         const upstream = byMatch.get(path.slice(0, end))

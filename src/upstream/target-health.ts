@@ -1,13 +1,13 @@
-/** When failures take a target out, and for how long; durations in milliseconds. */
+/** After how many failures a target is ejected, and for how long, in milliseconds. */
 export interface EjectionRules {
-  /** In a row. */
+  /** Failures in a row. */
   failures: number
   duration: number
   /** The longest ejection. */
   limit: number
 }
 
-/** What a request or a check has changed. */
+/** A change of health by a request or a check. */
 export type TargetHealthChange = 'ejected' | 'returned' | 'unhealthy' | 'healthy'
 
 export type TargetState = 'up' | 'ejected' | 'on-trial' | 'unhealthy'
@@ -16,29 +16,29 @@ export type TargetState = 'up' | 'ejected' | 'on-trial' | 'unhealthy'
 const TRIAL_INTERVAL = 1000
 
 /**
- * Whether a target gets requests. Failures in a row eject it. When its time is over it is on trial: a failure ejects it
- * for twice as long, an answer brings it back. Active checks say the same in their own right, and both have to agree.
- * Time is an argument, in milliseconds.
+ * Whether a target gets requests. Failures in a row eject it. After that time it is on trial: a failure ejects it for
+ * twice as long, an answer makes it healthy. Active checks decide separately; a target gets requests only if both
+ * agree. Time is an argument, in milliseconds.
  */
 export class TargetHealth {
   /**
-   * Counts ejections. A request notes it when it is sent: what comes of requests that were sent before an ejection says
-   * nothing about what came after.
+   * The number of ejections. A request stores it when it is sent: results of requests sent before an ejection are
+   * ignored afterwards.
    */
   era = 0
-  /** Whether it gets its share of requests. */
+  /** Whether the target gets its share of requests. */
   isUp = true
   readonly #rules: EjectionRules | null
   #failures = 0
   #isEjected = false
   #isHealthy = true
   #ejectedUntil = 0
-  /** How long the last ejection was; 0 when that is forgotten. */
+  /** The duration of the last ejection; 0 after it has been reset. */
   #lastDuration = 0
   #returnedAt = 0
   #nextTrial = 0
 
-  /** `null` for no ejection. */
+  /** `null` if it is not ejected. */
   constructor(rules: EjectionRules | null) {
     this.#rules = rules
   }
@@ -48,7 +48,7 @@ export class TargetHealth {
     return this.#failures === 0 && !this.#isEjected
   }
 
-  /** For a target that is not up: whether this one request may try it. */
+  /** For a target that is not up: whether this request may try it. */
   admitsTrial(now: number): boolean {
     if (!this.#isHealthy || now < this.#ejectedUntil || now < this.#nextTrial) return false
     this.#nextTrial = now + TRIAL_INTERVAL
@@ -68,7 +68,7 @@ export class TargetHealth {
   failed(era: number, now: number): TargetHealthChange | null {
     if (era !== this.era || this.#rules === null) return null
     this.#failures++
-    // Sent for want of a better target, while its time was not over: that it failed is no news.
+    // The request was sent during the ejection because no better target existed; its failure changes nothing.
     if (this.#isEjected ? now < this.#ejectedUntil : this.#failures < this.#rules.failures) return null
     this.#eject(this.#rules, now)
     return 'ejected'
@@ -85,7 +85,7 @@ export class TargetHealth {
     this.era++
   }
 
-  /** What the active checks have come to. */
+  /** The result of the active checks. */
   checked(isHealthy: boolean): TargetHealthChange | null {
     if (isHealthy === this.#isHealthy) return null
     this.#isHealthy = isHealthy
@@ -93,7 +93,7 @@ export class TargetHealth {
     return isHealthy ? 'healthy' : 'unhealthy'
   }
 
-  /** How long the ejection that is under way is, in milliseconds. */
+  /** The duration of the present ejection, in milliseconds. */
   get duration(): number {
     return this.#lastDuration
   }

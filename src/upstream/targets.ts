@@ -15,26 +15,28 @@ export interface TargetOptions {
   ejection: EjectionRules | null
   tls: UpstreamTls
   clock: Clock
-  /** Told of every change in how a target stands, and why. */
+  /** Called on every change of a target's health, with the reason. */
   report(target: HttpTarget, change: TargetHealthChange, cause: Error | null): void
 }
 
-/** How a target is doing, as this process sees it. */
+/** The state of a target, as seen by this process. */
 export interface TargetStatus {
   target: string
   state: TargetState
-  /** Requests under way, and those of them that wait for a connection. */
+  /** Requests in progress, and those of them that wait for a connection. */
   open: number
   waiting: number
 }
 
-/** One server behind the gateway: the connections to it, and what became of the requests on them. */
+/** One server behind the gateway: its connections, and its health from the results of requests. */
 export class HttpTarget {
   readonly url: string
   /** Host and port, as in a `Host` header. */
   readonly authority: string
   readonly health: TargetHealth
-  /** Opens a connection of its own to the target, verified as all are; for what is no request and response. */
+  /**
+   * Opens a separate connection to the target, verified like all others; for protocols other than request and response.
+   */
   readonly connect: Connect
   readonly #options: TargetOptions
   readonly #connections: Connections
@@ -55,29 +57,29 @@ export class HttpTarget {
     })
   }
 
-  /** Never throws; a request that cannot be sent is told to the receiver. */
+  /** Never throws; if a request cannot be sent, the receiver gets the error. */
   dispatch(request: UpstreamRequest, receiver: Receiver): void {
     this.#connections.dispatch(request, receiver)
   }
 
-  /** Takes a request back that waits for a connection, if it does. */
+  /** Removes a request that waits for a connection, if it does. */
   takeBack(receiver: Receiver): void {
     this.#connections.takeBack(receiver)
   }
 
-  /** A request of this era was answered, wholly. */
+  /** A request of this era was answered completely. */
   succeeded(era: number): void {
-    // Nearly always there is nothing to be forgiven.
+    // Nearly always there is no failure to reset.
     if (this.health.isUnblemished) return
     this.#report(this.health.succeeded(era, this.#options.clock.now()), null)
   }
 
-  /** A request of this era was not answered, or not wholly, by the target's fault. */
+  /** A request of this era was not answered, or not completely, because the target failed. */
   failed(era: number, cause: Error): void {
     this.#report(this.health.failed(era, this.#options.clock.now()), cause)
   }
 
-  /** What the active checks have come to. */
+  /** The result of the active checks. */
   checked(isHealthy: boolean, cause: Error | null): void {
     this.#report(this.health.checked(isHealthy), cause)
   }
@@ -86,12 +88,12 @@ export class HttpTarget {
     if (change !== null) this.#options.report(this, change, cause)
   }
 
-  /** Requests that are under way or wait for a connection. */
+  /** Requests in progress, including those that wait for a connection. */
   get open(): number {
     return this.#connections.open
   }
 
-  /** Whether it gets its share of requests, and has a connection for the next. */
+  /** Whether the target is healthy and has a connection for the next request. */
   get isReady(): boolean {
     return this.health.isUp && this.open < this.#options.connections.limit
   }
@@ -102,7 +104,7 @@ export class HttpTarget {
     return waiting > 0 || 4 * open > 3 * this.#options.connections.limit
   }
 
-  /** Whether a request that may take long leaves half of the connections to others, and half of its client's share. */
+  /** Whether a slow request would leave half of the connections to other clients, and half of its client's share. */
   admitsSlow(client: string): boolean {
     return this.#connections.admitsSlow(client)
   }

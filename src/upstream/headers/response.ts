@@ -34,8 +34,8 @@ const judge = remembering(name => {
 })
 
 /**
- * Makes a client's response head of an upstream's raw one. Throws on a transfer coding that is not plain `chunked`:
- * the body would arrive in a coding that nobody announces any more.
+ * Makes a client's response head of an upstream's raw one. Throws on a transfer coding that is not plain `chunked`: the
+ * body would arrive in an unannounced coding.
  */
 export function responseHead(raw: readonly string[], circumstances: ResponseCircumstances): ResponseHead {
   const { status, ours, passCors, mayTrail } = circumstances

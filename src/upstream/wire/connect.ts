@@ -3,13 +3,13 @@ import { connect as connectTls } from 'node:tls'
 import type { UpstreamTls } from '../../config/tls.ts'
 import type { TargetAddress } from '../address.ts'
 
-/** Opens a connection to a target; tells either the socket, ready to be written to, or why there is none. */
+/** Opens a connection to a target; reports either the socket, ready for writing, or the error. */
 export type Connect = (done: (...outcome: [Error, null] | [null, Socket]) => void) => Socket
 
-/** Idle connections are probed by the system after this long, in milliseconds. */
+/** The system probes idle connections after this time, in milliseconds. */
 const KEEP_ALIVE_PROBE = 60_000
 
-/** A connection that was not there in time. */
+/** A connection that was not opened in time. */
 export class ConnectTimeout extends Error {
   readonly code = 'CONNECT_TIMEOUT'
 
@@ -20,8 +20,8 @@ export class ConnectTimeout extends Error {
 }
 
 /**
- * Connects to one target, within `limit` milliseconds, TLS included. A name is looked up every time. Certificates are
- * verified against the target's own name, or the one that is configured, and never against one that a client chose.
+ * Connects to one target, within `limit` milliseconds, TLS included. A name is resolved every time. Certificates are
+ * verified against the target's own name or the configured one, never against a name from a client.
  */
 export function createConnect(address: TargetAddress, limit: number, tls: UpstreamTls): Connect {
   const open = address.isSecure ? openSecure(address, tls) : () => connectTcp(placeOf(address))
@@ -33,7 +33,7 @@ export function createConnect(address: TargetAddress, limit: number, tls: Upstre
     const settle = (error: Error | null): void => {
       clearTimeout(timer)
       socket.off(event, onConnected).off('error', settle).off('close', onClosed)
-      // What else goes wrong with a socket that failed is nobody's business.
+      // Further errors of a failed socket are ignored.
       if (error !== null) socket.on('error', () => {}).destroy()
       if (error === null) done(null, socket)
       else done(error, null)
@@ -41,7 +41,7 @@ export function createConnect(address: TargetAddress, limit: number, tls: Upstre
     const onConnected = (): void => settle(null)
     const onClosed = (): void => settle(new Error('closed while connecting'))
     const timer = setTimeout(
-      // After a stall of this process, what has arrived meanwhile is looked at first.
+      // After a stall of this process, data that has arrived meanwhile is handled first.
       () => setImmediate(() => socket.listenerCount(event) > 0 && settle(new ConnectTimeout(limit))),
       limit,
     )
@@ -58,12 +58,12 @@ function openSecure(address: TargetAddress, { ca, cert, key, serverName }: Upstr
     ...placeOf(address),
     rejectUnauthorized: true,
     ALPNProtocols: ['http/1.1'],
-    // RFC 6066 3: an address is no server name; it is verified as the host.
+    // RFC 6066 3: an address is not a server name; it is verified as the host.
     ...(isIP(name) === 0 && { servername: name }),
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && key !== undefined && { cert, key }),
   }
-  /** The latest session: the next connection resumes it. */
+  /** The latest TLS session: the next connection resumes it. */
   let session: Buffer | undefined
   return () =>
     connectTls({ ...options, ...(session !== undefined && { session }) }).on('session', latest => {

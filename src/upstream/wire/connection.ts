@@ -5,7 +5,7 @@ import type { UnwritableRequest } from './request-head.ts'
 import { RequestWriter } from './request-writer.ts'
 import { ResponseReader } from './response-reader.ts'
 
-/** A target that took a request and did not answer in time. */
+/** A target that received a request and did not answer in time. */
 export class ResponseTimeout extends Error {
   constructor(limit: number) {
     super(`no head of a response after ${limit} ms`)
@@ -19,7 +19,7 @@ export const isTimeout = (error: Error): boolean =>
   error instanceof ResponseTimeout ||
   (error as NodeJS.ErrnoException).code === 'ETIMEDOUT'
 
-/** A target keeps a connection for so much longer than we use it, in milliseconds. */
+/** A target must keep a connection this much longer than we use it, in milliseconds. */
 const KEEP_ALIVE_MARGIN = 1000
 
 export interface ConnectionOptions {
@@ -28,17 +28,17 @@ export interface ConnectionOptions {
   responseLimit: number
   /** How long an unused connection is kept, in milliseconds. */
   idleLimit: number
-  /** Told when the connection is good for another request. */
+  /** Called when the connection can be used for another request. */
   onFree(connection: Connection): void
-  /** Told once, when it is good for none any more, and before a request on it hears of that. */
+  /** Called once when the connection cannot be used any more, before its request gets the error. */
   onGone(connection: Connection): void
-  /** Told instead of the receiver when the target left a used connection before the request on it was written. */
+  /** Called instead of the receiver if the target closed a used connection before the request on it was written. */
   onUnsent(request: UpstreamRequest, receiver: Receiver): void
 }
 
-/** A connection to a target, with one request at a time on it; it is made for its first. */
+/** A connection to a target, with one request at a time. It is opened for its first request. */
 export class Connection implements Link {
-  /** Whose share of the connections it counts to, while a request is on it. */
+  /** The client whose share it counts for, while a request is on it. */
   client: string | null = null
   readonly #options: ConnectionOptions
   readonly #socket: Socket
@@ -49,11 +49,11 @@ export class Connection implements Link {
   #isHeld = false
   #receiver: Receiver | null = null
   #request: UpstreamRequest | null = null
-  /** Whether the request has been handed to the writer. */
+  /** Whether the request has been passed to the writer. */
   #isWritten = false
-  /** Counts requests, for what looks back later. */
+  /** Counts requests, so that later code can recognize an old one. */
   #turn = 0
-  /** Both run on when they are not needed, and look at what there is when they are over. */
+  /** Both timers continue when they are not needed, and check the state when they expire. */
   #responseTimer: NodeJS.Timeout | null = null
   #idleTimer: NodeJS.Timeout | null = null
 
@@ -75,7 +75,7 @@ export class Connection implements Link {
     return !this.#isGone && this.#receiver === null && this.#isConnected
   }
 
-  /** Only on a connection without a request. Never throws: what goes wrong is told to the receiver. */
+  /** Only on a connection without a request. Never throws: the receiver gets the error. */
   send(request: UpstreamRequest, receiver: Receiver): void {
     this.#request = request
     this.#receiver = receiver
@@ -94,14 +94,14 @@ export class Connection implements Link {
       return
     }
     receiver.onConnect(this)
-    // It may have ended the request at once.
+    // The receiver may have ended the request at once.
     if (this.#receiver !== receiver) return
     this.#isWritten = true
     this.#reader.begin(receiver, request.method)
     this.#writer.write(head, request.body)
   }
 
-  /** Ends a request of which nothing was written: the connection is as good as before. */
+  /** Ends a request of which nothing was written; the connection can still be used. */
   #giveBack(cause: Error): void {
     const receiver = this.#receiver!
     this.#forgetRequest()
@@ -117,7 +117,7 @@ export class Connection implements Link {
 
   #onResponseLimit = (): void => {
     const turn = this.#turn
-    // After a stall of this process, what has arrived meanwhile is looked at first.
+    // After a stall of this process, data that has arrived meanwhile is handled first.
     setImmediate(() => {
       const isLate = this.#reader.awaitsHead && (this.#writer.isSent || this.#writer.isBlocked)
       if (isLate && turn === this.#turn) this.#end(new ResponseTimeout(this.#options.responseLimit))
@@ -125,7 +125,7 @@ export class Connection implements Link {
   }
 
   #onData = (chunk: Buffer): void => {
-    // What comes without a request, or before it is written, is an answer to nothing.
+    // Data without a request, or before the request is written, is not an answer.
     if (this.#receiver === null || this.#writer.isUnbegun) {
       this.#endByTarget(new Error('the target spoke before it was asked'))
       return
@@ -155,7 +155,7 @@ export class Connection implements Link {
 
   #onClose = (): void => this.#endByTarget(new Error('closed'))
 
-  /** The response is complete; is the connection good for another? */
+  /** The response is complete: decides whether the connection can be used again. */
   #finish(): void {
     const isReusable = this.#reader.keepsAlive && this.#writer.isSent
     const { keepAliveSeconds } = this.#reader
@@ -165,7 +165,7 @@ export class Connection implements Link {
     else this.#end(new Error('not to be used again'))
   }
 
-  /** Answers whether the target keeps the connection for long enough. */
+  /** Whether the target keeps the connection for long enough. */
   #keepIdle(keepAliveSeconds: number | null): boolean {
     const { idleLimit } = this.#options
     if (keepAliveSeconds !== null && 1000 * keepAliveSeconds - KEEP_ALIVE_MARGIN < idleLimit) {
@@ -181,7 +181,7 @@ export class Connection implements Link {
     return true
   }
 
-  /** Begun anew with every time that the connection was free, so that it has been free since. */
+  /** Restarted every time the connection becomes idle, so when it expires the connection has been idle since. */
   #onIdle = (): void => {
     if (this.#receiver === null) this.close()
   }
@@ -208,12 +208,12 @@ export class Connection implements Link {
     else this.#giveBack(cause)
   }
 
-  /** Gives the connection up, and ends a request that is on it. */
+  /** Closes the connection, and ends a request on it. */
   close(): void {
     this.#end(new Error('closed by the gateway'))
   }
 
-  /** That a target gives up a connection says nothing about a request that it could not know of. */
+  /** If a target closes an idle connection, this is not a failure of a request that it could not have seen. */
   #endByTarget(cause: Error): void {
     const [request, receiver] = [this.#request, this.#receiver]
     const isUnsent = this.#turn > 1 && this.#writer.isUnbegun && request?.body === null

@@ -5,7 +5,7 @@ import { Queue } from './queue.ts'
 import type { Receiver, UpstreamRequest } from './receiver.ts'
 import { Shares } from './shares.ts'
 
-/** A request for which there was no connection, and none in time: nothing of it was sent. */
+/** A request that got no connection in time: nothing of it was sent. */
 export class TargetBusy extends Error {
   constructor(why: string) {
     super(why)
@@ -17,27 +17,28 @@ export interface ConnectionsOptions {
   connect: Connect
   responseLimit: number
   settings: ConnectionSettings
-  /** Whether connections grow old, because the address behind a name may change. */
+  /** Whether connections have a maximum age, because the address behind a name may change. */
   growOld: boolean
 }
 
-/** One client address may use so many connections of a target whatever its share is. */
+/** The connections of a target that one client address may always use. */
 const SMALLEST_SHARE = 20
 
-/** What one client address may hold of `limit` places, unless the settings say otherwise: half, so that others are served. */
+/** The default share of one client address in `limit` places: half, so that others are served. */
 const shareOf = (limit: number): number => Math.max(SMALLEST_SHARE, Math.ceil(limit / 2))
 
 /**
  * The connections to one target: no more than its limit, and a bounded queue of requests that wait for one. A client
- * address has a share of both; its requests beyond the share wait until one of its own is over, and the others pass them.
+ * address has a share of both. Its requests beyond the share wait until one of its own ends; requests of others
+ * overtake them.
  */
 export class Connections {
   readonly #options: ConnectionsOptions
-  /** All there are, each with the period in which it was made. */
+  /** All connections, each with the period in which it was opened. */
   readonly #all = new Map<Connection, number>()
-  /** Those without a request; the one that was used last is used next, so that the others grow idle. */
+  /** Idle connections. The most recently used is used next, so that the others stay idle. */
   readonly #free: Connection[] = []
-  /** Those whose response is over, until what else has arrived on them was looked at. */
+  /** Connections whose response is complete, until the rest of the received data has been checked. */
   #released: Connection[] = []
   readonly #waiting = new Queue()
   /** Half of a connection's lifetime. */
@@ -56,7 +57,7 @@ export class Connections {
     this.#aging = options.growOld ? setInterval(() => this.#growOlder(), half).unref() : null
   }
 
-  /** Requests that are under way or wait. */
+  /** Requests in progress or waiting. */
   get open(): number {
     return this.#all.size - this.#free.length - this.#released.length + this.#waiting.size
   }
@@ -66,14 +67,14 @@ export class Connections {
     return this.#waiting.size
   }
 
-  /** Whether a request that may take long leaves half of the connections to others, and half of its client's share. */
+  /** Whether a slow request would leave half of the connections to other clients, and half of its client's share. */
   admitsSlow(client: string): boolean {
     return (
       this.#waiting.size === 0 && 2 * (this.open + 1) <= this.#options.settings.limit && this.#inUse.hasHalf(client)
     )
   }
 
-  /** Never throws; a request that cannot be sent is told to the receiver. */
+  /** Never throws; if a request cannot be sent, the receiver gets the error. */
   dispatch(request: UpstreamRequest, receiver: Receiver): void {
     if (this.#isClosed) receiver.onError(new TargetBusy('the gateway has closed its connections'))
     else if (this.#inUse.hasRoom(request.client)) this.#sendOrWait(request, receiver)
@@ -93,13 +94,13 @@ export class Connections {
     connection.send(request, receiver)
   }
 
-  /** Its client has one connection less in use. */
+  /** The client has one connection less in use. */
   #leave(connection: Connection): void {
     if (connection.client !== null) this.#inUse.leave(connection.client)
     connection.client = null
   }
 
-  /** Takes a request back that waits for a connection, if it does. */
+  /** Removes a request that waits for a connection, if it does. */
   takeBack(receiver: Receiver): void {
     this.#waiting.remove(receiver)
   }
@@ -131,7 +132,7 @@ export class Connections {
     this.#waiting.add({ request, receiver, timer })
   }
 
-  /** A second answer that came right behind the first must not be taken for that to the next request. */
+  /** A second answer directly after the first must not count as the answer to the next request. */
   #onFree = (connection: Connection): void => {
     this.#leave(connection)
     if (this.#released.push(connection) === 1) setImmediate(this.#admitReleased)

@@ -1,4 +1,4 @@
-/** Something that is ready to be written to a socket. */
+/** Data that is ready to be written to a socket. */
 export interface PendingWrite {
   writeNow(): void
 }
@@ -6,9 +6,9 @@ export interface PendingWrite {
 let waiting: PendingWrite[] = []
 
 /**
- * Writes at the end of this turn of the event loop, with everything else that became ready in it. To wake a reader that
- * sleeps is the dearest part of a small write: among writes in a row only the first has to, where each of those that are
- * strewn over the turn would. What is alone in its turn waits for nothing.
+ * Writes at the end of this turn of the event loop, together with all other data that became ready in it. Waking a
+ * sleeping reader is the most expensive part of a small write. Among consecutive writes only the first has to wake it,
+ * but each of several separate writes would. A single write of a turn does not wait.
  */
 export function writeAtEndOfTurn(pending: PendingWrite): void {
   if (waiting.push(pending) === 1) setImmediate(writePending)

@@ -7,8 +7,8 @@ export interface Waiting {
 }
 
 /**
- * Requests that wait for a connection: those of one client in their order, the clients in turns. So who waits with
- * thousands of requests delays another client by one of them.
+ * Requests that wait for a connection: those of one client in their order, the clients in turn. So a client with
+ * thousands of waiting requests delays another client by one of them.
  */
 export class Queue {
   readonly #byReceiver = new Map<Receiver, Waiting>()
@@ -18,7 +18,7 @@ export class Queue {
     return this.#byReceiver.size
   }
 
-  /** How many requests of this client wait. */
+  /** The number of waiting requests of this client. */
   sizeOf(client: string): number {
     return this.#byClient.get(client)?.size ?? 0
   }
@@ -31,7 +31,7 @@ export class Queue {
     this.#byReceiver.set(receiver, waiting)
   }
 
-  /** Takes one back, if it waits, and stops its timer. */
+  /** Removes one, if it waits, and stops its timer. */
   remove(receiver: Receiver): void {
     const waiting = this.#byReceiver.get(receiver)
     if (waiting === undefined) return
@@ -43,13 +43,13 @@ export class Queue {
     if (own.size === 0) this.#byClient.delete(client)
   }
 
-  /** Takes the next one out whose client may have a connection. */
+  /** Removes the next request whose client may have a connection. */
   next(mayHaveOne: (client: string) => boolean): Waiting | null {
     for (const [client, own] of this.#byClient) {
       if (!mayHaveOne(client)) continue
       const waiting = own.values().next().value as Waiting
       this.remove(waiting.receiver)
-      // The others are first now.
+      // The other clients come first now.
       if (own.size > 0) {
         this.#byClient.delete(client)
         this.#byClient.set(client, own)
@@ -59,7 +59,7 @@ export class Queue {
     return null
   }
 
-  /** Takes all out. */
+  /** Removes all. */
   *drain(): Iterable<Waiting> {
     for (const [receiver, waiting] of this.#byReceiver) {
       this.remove(receiver)

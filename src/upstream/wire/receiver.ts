@@ -1,7 +1,7 @@
-/** A request as it goes to a target. */
+/** A request to a target. */
 export interface UpstreamRequest {
   method: string
-  /** Path and query as they go on the wire. */
+  /** Path and query as they are sent. */
   path: string
   /** Names and values in turn, `host` first. */
   headers: string[]
@@ -10,19 +10,19 @@ export interface UpstreamRequest {
   client: string
 }
 
-/** The body of a request on its way from whoever sent it. Nothing of it is read before it is started. */
+/** The body of a request on its way from the client. It is not read before `start`. */
 export interface RequestBody {
-  /** Tells it to this taker; what has failed already tells nothing more. */
+  /** Sends the body to this receiver; a body that has already failed sends nothing. */
   start(taker: BodyTaker): void
   pause(): void
   resume(): void
-  /** The taker is told nothing more. */
+  /** The receiver gets nothing more. */
   stop(): void
-  /** Nobody wants the rest of it. */
+  /** The rest of the body is discarded. */
   discard(): void
 }
 
-/** Told the parts of a body, and then one of the other two. */
+/** Receives the parts of a body, then its end or an error. */
 export interface BodyTaker {
   onBodyData(chunk: Buffer): void
   onBodyEnd(): void
@@ -31,7 +31,7 @@ export interface BodyTaker {
 
 /** The connection that a request is on. */
 export interface Link {
-  /** Nothing more is read than what is being told. */
+  /** Stops reading after the data that is being delivered. */
   hold(): void
   resume(): void
   /** Ends the request of this receiver, and the connection with it. */
@@ -39,16 +39,16 @@ export interface Link {
 }
 
 /**
- * The receiving end of one request, told in this order: `onConnect` when the request is about to be written (never,
- * when no connection came about), `onHeaders` once per informational response and once for the final one, `onData`,
- * then `onComplete` or, from anywhere, `onError`. What it throws ends the request with `onError`.
+ * The receiver of one response. The calls in order: `onConnect` before the request is written (never without a
+ * connection), `onHeaders` once per informational response and once for the final one, `onData`, then `onComplete`.
+ * `onError` can come at any time. An exception in the receiver ends the request with `onError`.
  */
 export interface Receiver {
   onConnect(link: Link): void
   /** Names and values in turn. */
   onHeaders(status: number, headers: string[]): void
   onData(chunk: Buffer): void
-  /** All that has arrived was told, and it was not the end: the rest of the body is still to come. */
+  /** All received data was delivered, but the body is not complete. */
   onAwait(): void
   /** With the trailer fields, names and values in turn. */
   onComplete(trailers: string[]): void

@@ -1,6 +1,6 @@
 import type { UpstreamRequest } from './receiver.ts'
 
-/** A request that must not be written as it is; nothing of it was. */
+/** A request that must not be written; nothing of it was sent. */
 export class UnwritableRequest extends Error {
   constructor(fault: string) {
     super(`a request that cannot be written: ${fault}`)
@@ -8,14 +8,14 @@ export class UnwritableRequest extends Error {
   }
 }
 
-/** RFC 9110 5.5; whatever else a value held, it must not end its line. */
+/** RFC 9110 5.5; above all, a value must not end its line. */
 const ILLEGAL_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 const ILLEGAL_PATH = /[^\x21-\x7e]/
 
 /** Methods whose request says that it has no body (RFC 9110 8.6). */
 const EXPECT_BODY = new Set(['POST', 'PUT', 'PATCH'])
 
-/** How a request's body is framed: by the length that its head says, by chunks, or there is none. */
+/** The framing of a request's body: by length, by chunks, or no body. */
 export type Framing = 'none' | 'length' | 'chunks'
 
 export function framingOf({ headers, body }: UpstreamRequest): Framing {

@@ -4,7 +4,7 @@ import type { BodyTaker, RequestBody, UpstreamRequest } from './receiver.ts'
 import { framingOf, writeHead } from './request-head.ts'
 
 export interface WriterEvents {
-  /** More of a request is written, all of it, or the target takes no more: from now on it is waited for. */
+  /** Called on progress: more of a request is written, all of it, or the target accepts no more for now. */
   onProgress(): void
   /** The client's body failed. */
   onFault(error: Error): void
@@ -16,7 +16,7 @@ export class RequestWriter implements PendingWrite, BodyTaker {
   #socket: Socket | null = null
   #body: RequestBody | null = null
   #isChunked = false
-  /** A head that is not written: it goes with the turn, or together with the first of its body. */
+  /** A head that is not yet written: it is sent at the end of the turn, or with the first part of the body. */
   #head = ''
   #isSent = true
 
@@ -33,12 +33,12 @@ export class RequestWriter implements PendingWrite, BodyTaker {
     return this.#isSent
   }
 
-  /** Whether nothing is written of it yet. */
+  /** Whether nothing of the request is written yet. */
   get isUnbegun(): boolean {
     return this.#head !== ''
   }
 
-  /** Whether it is the target that keeps the rest of the request waiting. */
+  /** Whether the target delays the rest of the request. */
   get isBlocked(): boolean {
     return this.#socket!.writableNeedDrain
   }
@@ -96,7 +96,7 @@ export class RequestWriter implements PendingWrite, BodyTaker {
     this.#events.onFault(error)
   }
 
-  /** Nothing more of the body is wanted. */
+  /** The rest of the body is not needed. */
   drop(): void {
     this.#body?.stop()
     this.#body = null

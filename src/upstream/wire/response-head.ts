@@ -1,6 +1,6 @@
 import { remembering } from '../../remembering.ts'
 
-/** An answer that is not HTTP/1.1, or could be read in two ways. */
+/** An answer that is not HTTP/1.1, or is ambiguous. */
 export class MalformedResponse extends Error {
   constructor(fault: string) {
     super(`malformed response: ${fault}`)
@@ -8,17 +8,17 @@ export class MalformedResponse extends Error {
   }
 }
 
-/** A response's status line and fields, and what of them frames the message (RFC 9112 6). */
+/** A response's status line, fields and framing (RFC 9112 6). */
 export interface ResponseStart {
   readonly status: number
   /** Names and values in turn. */
   readonly headers: string[]
-  /** `-1` where the head says nothing of it. */
+  /** `-1` if the head does not contain it. */
   readonly length: number
   readonly isChunked: boolean
-  /** Whether the connection can be used again. */
+  /** Whether the connection can be reused. */
   readonly keepsAlive: boolean
-  /** For how many seconds it is kept, as the upstream says; `null` where it says nothing. */
+  /** How many seconds the upstream keeps the connection; `null` if it does not say. */
   readonly keepAliveSeconds: number | null
 }
 
@@ -26,12 +26,12 @@ const PREFIX = 'HTTP/1.'
 const CODE_AT = PREFIX.length + 2
 const SPACE = 32
 
-/** What no line of a head may contain: controls, and a CR or LF that ends no line (RFC 9112 2.2, RFC 9110 5.5). */
+/** Invalid bytes in a line of a head: controls, and a bare CR or LF (RFC 9112 2.2, RFC 9110 5.5). */
 const ILLEGAL = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const isToken = remembering(name => TOKEN.test(name))
 
-/** Whether these bytes, which are no whole head yet, can become one. */
+/** Whether these bytes, an incomplete head, can become a valid one. */
 export const canBeHead = (beginning: string): boolean =>
   beginning.startsWith(PREFIX.slice(0, beginning.length)) && !ILLEGAL.test(beginning.replace(/\r$/, ''))
 
@@ -69,7 +69,7 @@ export function readTrailers(text: string): string[] {
   return readFields(text, 0)
 }
 
-/** Reads field lines, from `start` on. A folded line is none (RFC 9112 5.2). */
+/** Reads field lines, from `start` on. Folded lines are invalid (RFC 9112 5.2). */
 function readFields(text: string, start: number): string[] {
   const fields: string[] = []
   for (let at = start; at < text.length; ) {
@@ -93,7 +93,7 @@ function trimmed(text: string, from: number, to: number): string {
   return text.slice(start, end)
 }
 
-/** What the fields say of the message's length and of the connection. Two statements about the length are no statement. */
+/** Reads the message's length and the connection options from the fields. Two lengths are invalid. */
 function frame(status: number, isLatestMinor: boolean, headers: string[]): ResponseStart {
   let length: string | null = null
   let coding: string | null = null
@@ -101,7 +101,7 @@ function frame(status: number, isLatestMinor: boolean, headers: string[]): Respo
   let keepAlive: string | null = null
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!
-    // Three lengths of names decide anything.
+    // Only names of three lengths matter.
     if (name.length !== 10 && name.length !== 14 && name.length !== 17) continue
     const value = headers[i + 1]!
     const lower = name.toLowerCase()
@@ -130,7 +130,7 @@ function names(connection: string, option: string): boolean {
 }
 
 function requireChunkedAlone(coding: string, length: string | null, isLatestMinor: boolean): void {
-  // RFC 9112 6.1: the body would arrive in a coding that nobody announces any more, or end in two places.
+  // RFC 9112 6.1: the body would arrive in an unannounced coding, or end in two places.
   if (coding.toLowerCase() !== 'chunked') throw new MalformedResponse('a transfer coding other than chunked')
   if (length !== null) throw new MalformedResponse('a length and chunks at once')
   if (!isLatestMinor) throw new MalformedResponse('chunks in HTTP/1.0')

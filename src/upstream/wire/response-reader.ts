@@ -1,34 +1,34 @@
 import type { Receiver } from './receiver.ts'
 import { canBeHead, MalformedResponse, type ResponseStart, readHead, readTrailers } from './response-head.ts'
 
-/** Bytes of a response's head, or of its trailer section; more is a failure of the upstream. */
+/** Maximum bytes of a response's head, or of its trailer section; more is a failure of the upstream. */
 const MAX_HEAD_BYTES = 32_768
-/** Bytes of the line before a chunk: its size, and extensions that nobody reads. */
+/** Maximum bytes of the line before a chunk: its size, and extensions, which are ignored. */
 const MAX_CHUNK_LINE_BYTES = 1024
 
 const LINE_END = Buffer.from('\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
 const CHUNK_LINE = /^([0-9A-Fa-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/
 
-/** What the next bytes are. */
+/** The kind of the next bytes. */
 type Part = 'head' | 'body' | 'rest' | 'chunk-line' | 'chunk' | 'chunk-end' | 'trailers' | 'nothing'
 
-/** More bytes are needed before anything can be said of these. */
+/** More bytes are needed. */
 const INCOMPLETE = -1
 
 const NO_TRAILERS: string[] = []
 
-/** Reads the responses of one connection, one at a time, and tells their receivers. */
+/** Parses the responses of one connection, one at a time, and calls their receivers. */
 export class ResponseReader {
   #part: Part = 'nothing'
   #receiver: Receiver | null = null
   #isHead = false
-  /** What is left of the body, or of the chunk. */
+  /** Remaining bytes of the body, or of the chunk. */
   #left = 0
-  /** What arrived of a line or a head that is not all there. */
+  /** The received part of an incomplete line or head. */
   #held: Buffer | null = null
   #start: ResponseStart | null = null
-  /** Something came that no request was waiting for. */
+  /** Data arrived without a waiting request. */
   #surplus = false
 
   /** Expects the response to a request of this method. */
@@ -39,7 +39,7 @@ export class ResponseReader {
     this.#start = null
   }
 
-  /** The receiver is told nothing more. */
+  /** The receiver gets nothing more. */
   abandon(): void {
     this.#receiver = null
     this.#part = 'nothing'
@@ -49,12 +49,12 @@ export class ResponseReader {
     return this.#part === 'head'
   }
 
-  /** Whether the response is over, or none was expected. */
+  /** Whether the response is complete, or none was expected. */
   get isOver(): boolean {
     return this.#part === 'nothing'
   }
 
-  /** Whether the connection, after this response, is good for another. A server may answer HEAD with a body by mistake. */
+  /** Whether the connection can be reused after this response. A server may answer HEAD with a body by mistake. */
   get keepsAlive(): boolean {
     return this.#start?.keepsAlive === true && !this.#surplus && !this.#isHead
   }
@@ -63,7 +63,7 @@ export class ResponseReader {
     return this.#start?.keepAliveSeconds ?? null
   }
 
-  /** Throws `MalformedResponse`, and whatever the receiver throws. */
+  /** Throws `MalformedResponse`, and exceptions of the receiver. */
   read(arrived: Buffer): void {
     const bytes = this.#held === null ? arrived : Buffer.concat([this.#held, arrived])
     this.#held = null
@@ -79,7 +79,7 @@ export class ResponseReader {
     if (at < bytes.length) this.#surplus = true
   }
 
-  /** The upstream sends nothing more. Throws when that is too early. */
+  /** The upstream sends nothing more. Throws if the response is incomplete. */
   end(): void {
     if (this.#part === 'rest') this.#complete(NO_TRAILERS)
     else if (this.#part !== 'nothing') throw new MalformedResponse('the connection ended before it did')
@@ -114,7 +114,7 @@ export class ResponseReader {
     }
     const start = readHead(bytes.toString('latin1', at, end))
     const { status } = start
-    // Nobody asked for another protocol.
+    // No other protocol was requested.
     if (status === 101) throw new MalformedResponse('a switch of protocols')
     this.#receiver!.onHeaders(status, start.headers)
     if (status >= 200 && this.#receiver !== null) this.#beginBody(start)

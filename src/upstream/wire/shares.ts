@@ -1,9 +1,9 @@
-/** How many of a limited number of places each client holds, so that one client cannot hold all of them. */
+/** Counts the places that each client holds, so that one client cannot hold all of them. */
 export class Shares {
   readonly #limit: number
   readonly #held = new Map<string, number>()
 
-  /** `limit`: places of one client. */
+  /** `limit`: the maximum of one client. */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -12,7 +12,7 @@ export class Shares {
     return (this.#held.get(client) ?? 0) < this.#limit
   }
 
-  /** Whether it can hold one more and leave half of its places free. */
+  /** Whether the client can hold one more and leave half of its places free. */
   hasHalf(client: string): boolean {
     return 2 * ((this.#held.get(client) ?? 0) + 1) <= this.#limit
   }
