@@ -32,7 +32,7 @@ class Model {
 
   /** The newest live session of each user, the newest first. */
   newest(type: LoginType): Modelled[] {
-    const sorted = this.live(type).toSorted((a, b) => compare(b.createdAt, a.createdAt) || compare(b.token, a.token))
+    const sorted = this.live(type).toSorted((a, b) => compare(b.createdAt, a.createdAt))
     const newest = sorted.filter((session, i) => sorted.findIndex(({ user }) => user === session.user) === i)
     return newest.toSorted((a, b) => compare(b.createdAt, a.createdAt) || compare(a.user, b.user))
   }
@@ -106,7 +106,7 @@ async function take(fixture: StoreUnderTest, model: Model, start: number, step: 
   switch (step.verb) {
     case 'add': {
       const token = freshToken()
-      const createdAt = asCreatedAt(start + model.now - step.ago * 1000)
+      const createdAt = createdApart(model, start, step)
       const created = { ...record(type, user, { username: name }), created_at: createdAt }
       await sessions.add(type, token, created, endsAt)
       model.sessions.push({ token, type, user, name, createdAt, endsAt: modelEndsAt })
@@ -133,6 +133,15 @@ async function take(fixture: StoreUnderTest, model: Model, start: number, step: 
     case 'wait':
       await fixture.fastForward(step.steps * STEP)
       model.now += step.steps * STEP
+  }
+}
+
+/** Created in a second of its own among the sessions of the user: which of one second is the newest is left to the store. */
+function createdApart(model: Model, start: number, { type, user, ago }: Step): string {
+  const others = model.sessions.filter(session => session.type === type && session.user === user)
+  for (let seconds = ago; ; seconds++) {
+    const createdAt = asCreatedAt(start + model.now - seconds * 1000)
+    if (others.every(session => session.createdAt !== createdAt)) return createdAt
   }
 }
 
