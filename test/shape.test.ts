@@ -124,9 +124,7 @@ const KNOWERS: Record<string, RegExp> = {
   bcrypt: /^account\/hash\.ts$/,
   'prom-client': /^metrics\/[^/]+\.ts$/,
   pino: /^log\.ts$/,
-  yaml: /^(config\/.+|account\/file\/[^/]+)\.ts$/,
-  typebox: /^(config\/.+|account\/file\/[^/]+)\.ts$/,
-  'typebox/value': /^(config\/.+|account\/file\/[^/]+)\.ts$/,
+  yaml: /^(config\/source\/yaml|account\/file\/(edit|document))\.ts$/,
   'json-schema-to-ts': /^(config\/schema|http)\/.+\.ts$/,
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { generateSm2PrivateKey, isPrivateKey } from '../login/sm2/sm2.ts'
+import { createFile } from './durable-file.ts'
 
 /** A new key for signing tokens, or any other shared secret: 48 random bytes as text. */
 export const generateSecret = (): string => randomBytes(48).toString('base64url')
@@ -155,15 +156,13 @@ export const SECRETS = {
   },
 } as const satisfies Record<string, SecretKind>
 
-/**
- * The secret in the data folder, made when there is none. Of several processes that start at once all get the same one:
- * it appears under its name complete, and only once.
- */
+/** The secret in the data folder, generated when it is absent. Several processes that start at once get the same one. */
 export function keepSecret(kind: SecretKind, folder: string): string {
   const file = join(folder, kind.file)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const secret = readSecret(file) ?? createOnce(file, kind.generate())
-  if (kind.faultOf(secret) !== null) {
+  if (readSecret(file) === null) createFile(file, `${kind.generate()}\n`)
+  const secret = readSecret(file)
+  if (secret === null || kind.faultOf(secret) !== null) {
     throw new Error('holds no secret of its kind; restore the file, or remove it and a new one is made')
   }
   return secret
@@ -175,23 +174,5 @@ function readSecret(file: string): string | null {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
-  }
-}
-
-/** Writes the file under another name and links it: a link is there or not, and never replaces one. */
-function createOnce(file: string, secret: string): string {
-  const draft = `${file}.${process.pid}.${randomBytes(6).toString('hex')}`
-  const descriptor = openSync(draft, 'wx', 0o600)
-  try {
-    writeSync(descriptor, `${secret}\n`)
-    fsyncSync(descriptor)
-    linkSync(draft, file)
-    return secret
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    return readFileSync(file, 'utf8').trim()
-  } finally {
-    closeSync(descriptor)
-    unlinkSync(draft)
   }
 }

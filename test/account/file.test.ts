@@ -111,39 +111,44 @@ t.test('a path that is no file is unavailable', async t => {
 })
 
 const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
-  ['a bare number as id', entry('1', 'a').replace('"1"', '1923000000000000001'), 'account 1, id', /in quotes.*rounded/],
-  ['an id with a slash', entry('a/b', 'a'), 'account 1, id', /A-Z a-z/],
-  ['a bare number as name', entry('1', '12345'), 'account 1, username', /needs quotes/],
-  ['a space after a name', entry('1', '"a "'), 'account 1, username', /spaces/],
-  ['an empty name', entry('1', '""'), 'account 1, username', /1 to 128/],
+  [
+    'a bare number as id',
+    entry('1', 'a').replace('"1"', '1923000000000000001'),
+    'accounts[0].id',
+    /in quotes.*rounded/,
+  ],
+  ['an id with a slash', entry('a/b', 'a'), 'accounts[0].id', /A-Z a-z/],
+  ['a bare number as name', entry('1', '12345'), 'accounts[0].username', /needs quotes/],
+  ['a space after a name', entry('1', '"a "'), 'accounts[0].username', /spaces/],
+  ['an empty name', entry('1', '""'), 'accounts[0].username', /1 to 128/],
   [
     'plain text as password',
     '  - { id: "1", username: a, password: correct horse }',
-    'account 1, password',
+    'accounts[0].password',
     /account passwd/,
   ],
-  ['a cost of 31', entry('1', 'a').replace('$04$', '$31$'), 'account 1, password', /cost 4 to 15/],
-  ['no password', '  - { id: "1", username: a }', 'account 1, password', /bcrypt/],
-  ['another status', entry('1', 'a', ', status: active'), 'account 1, status', /ACTIVE, INACTIVE or LOCKED/],
-  ['a role that is no list', entry('1', 'a', ', roles: SUPER_ADMIN'), 'account 1, roles', /list of roles/],
+  ['a cost of 31', entry('1', 'a').replace('$04$', '$31$'), 'accounts[0].password', /cost 4 to 15/],
+  ['no password', '  - { id: "1", username: a }', 'accounts[0].password', /bcrypt/],
+  ['another status', entry('1', 'a', ', status: active'), 'accounts[0].status', /ACTIVE, INACTIVE or LOCKED/],
+  ['a role that is no list', entry('1', 'a', ', roles: SUPER_ADMIN'), 'accounts[0].roles', /list of roles/],
   [
     'a permission that is a number',
     entry('1', 'a', ', permissions: [1]'),
-    'account 1, permissions',
-    /list of permissions/,
+    'accounts[0].permissions[0]',
+    /must be text of 1 to 128 characters/,
   ],
-  ['a nickname that is a number', entry('1', 'a', ', nickname: 7'), 'account 1, nickname', /text/],
-  ['an entry that is a text', '  - admin', 'account 1', /set of keys/],
-  ['too much data', entry('1', 'a', `, x: ${'y'.repeat(7000)}`), 'account 1', /bytes/],
-  ['an id twice', entry('1', 'a') + entry('1', 'b'), 'account 2, id', /account 1 too/],
-  ['a name twice, in other cases', entry('1', 'a') + entry('2', 'A'), 'account 2, username', /account 1 too/],
+  ['a nickname that is a number', entry('1', 'a', ', nickname: 7'), 'accounts[0].nickname', /text/],
+  ['an entry that is a text', '  - admin', 'accounts[0]', /a section with id, username, password/],
+  ['too much data', entry('1', 'a', `, x: ${'y'.repeat(7000)}`), 'accounts[0]', /bytes/],
+  ['an id twice', entry('1', 'a') + entry('1', 'b'), 'accounts[1].id', /also that of account 1/],
+  ['a name twice, in other cases', entry('1', 'a') + entry('2', 'A'), 'accounts[1].username', /also that of account 1/],
   ['a key twice', entry('1', 'a', ', id: "2"'), ':2', /written twice/],
-  ['an alias of nothing', entry('1', '*nobody'), '', /alias/],
-  ['no YAML', '  - { id: "1"', '', /is no YAML/],
+  ['an alias', entry('1', '*nobody'), 'accounts[0].username', /an alias/],
+  ['invalid YAML', '  - { id: "1"', ':2', /bracket|missing/],
 ]
 
 for (const [what, text, place, message] of FAULTS) {
-  t.test(`a fault is told with its place and its remedy, without a hash: ${what}`, async t => {
+  t.test(`a fault is reported with its place and its remedy, without a hash: ${what}`, async t => {
     const path = join(t.testdir({ 'accounts.yaml': `accounts:\n${text}` }), 'accounts.yaml')
     const error = await readAccounts(path).catch(fault => fault)
     t.ok(error instanceof ConfigurationError, String(error))
@@ -155,21 +160,21 @@ for (const [what, text, place, message] of FAULTS) {
   })
 }
 
-t.test('all faults are told together', async t => {
+t.test('all faults are reported together, each with its line', async t => {
   const path = join(t.testdir({ 'accounts.yaml': 'accounts:\n  - { id: 1, username: 2 }\n  - x\n' }), 'accounts.yaml')
   const { faults } = (await readAccounts(path).catch(fault => fault)) as ConfigurationError
   t.same(faults.map(({ place }) => place.slice(path.length + 1)).sort(), [
-    'account 1, id',
-    'account 1, password',
-    'account 1, username',
-    'account 2',
+    '2 accounts[0].id',
+    '2 accounts[0].password',
+    '2 accounts[0].username',
+    '3 accounts[1]',
   ])
 })
 
-t.test('a top level of other keys, or a bare list, is told', async t => {
+t.test('a top level with other keys, or a bare list, is a fault', async t => {
   for (const text of ['users: []\n', `- ${entry('1', 'a').trim().slice(2)}\n`, 'admin\n', 'accounts: { a: 1 }\n']) {
     const path = join(t.testdir({ 'accounts.yaml': text }), 'accounts.yaml')
-    await t.rejects(readAccounts(path), { message: /accounts:/ }, text)
+    await t.rejects(readAccounts(path), { message: /accounts/ }, text)
   }
 })
 

@@ -2,13 +2,15 @@ import { randomInt } from 'node:crypto'
 import { mkdir, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Document, isMap, isSeq } from 'yaml'
+import { createFile, replaceFile } from '../../config/durable-file.ts'
+import type { AccountEntry } from '../../config/schema/accounts-file.ts'
 import { invalid } from '../../refusal.ts'
 import { isLoginId } from '../../session.ts'
 import type { AccountStatus } from '../accounts.ts'
 import { generateAccountId } from '../id.ts'
 import { hashPassword } from '../password.ts'
-import { type AccountEntry, isUsername, nameKey, parseAccounts } from './document.ts'
-import { createFile, replaceFile, withLock } from './replace.ts'
+import { isUsername, nameKey, parseAccounts } from './document.ts'
+import { withLock } from './lock.ts'
 
 export interface NewAccount {
   username: string
@@ -89,7 +91,7 @@ export async function firstAccount(path: string): Promise<{ username: string; pa
   const { document } = parseAccounts(EMPTY, path)
   append(document, await entryOf({ ...first, nickname: 'Administrator', roles: ['SUPER_ADMIN'] }, generateAccountId()))
   await mkdir(dirname(path), { recursive: true })
-  return (await createFile(path, String(document))) ? first : null
+  return createFile(path, String(document)) ? first : null
 }
 
 /** Letters and digits that are read and typed without doubt: 57 of them, 24 times, are 139 bits. */
@@ -128,7 +130,7 @@ async function edit(path: string, change: (document: Document, entries: AccountE
     const text = document.toString({ lineWidth: 0 })
     // What is not readable again must not replace what was.
     parseAccounts(text, path)
-    await replaceFile(file, text)
+    replaceFile(file, text)
     return true
   })
 }

@@ -1,12 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
-import { isAlias, isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument, type YAMLError } from 'yaml'
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type ParsedNode,
+  parseDocument,
+  type YAMLError,
+} from 'yaml'
 import { emptySection, type KeyPath, Written } from './written.ts'
 
-/*
- * The messages of the parser quote the text they complain about, and that may be a secret: so each kind of fault has
- * words of its own here.
- */
+/* The messages of the parser quote the faulty text, which may be a secret: so each kind of fault has its own words here. */
 const WORDS: Partial<Record<YAMLError['code'], string>> = {
   BAD_DQ_ESCAPE: 'an escape that YAML does not know; in single quotes a backslash is a backslash',
   BAD_INDENT: 'the indentation does not fit, or a bracket is not closed',
@@ -20,12 +27,12 @@ const WORDS: Partial<Record<YAMLError['code'], string>> = {
 }
 const ALIAS = 'an alias; a value that begins with * needs quotes, and each value is written where it belongs'
 
-/** Reads a YAML file. What cannot be read is a fault of the answer; `null` when there is no such file. */
+/** Reads a YAML file. A file that cannot be read is a fault in the result; `null` when there is no such file. */
 export function readYamlFile(file: string, cwd: string): Written | null {
   const label = labelOf(file, cwd)
   const folder = dirname(file)
   try {
-    return parseYaml(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''), label, folder)
+    return parseYaml(readFileSync(file, 'utf8'), label, folder).written
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return null
@@ -42,13 +49,18 @@ export function labelOf(file: string, cwd: string): string {
   return short === '' || short.startsWith('..') ? file : short
 }
 
-function parseYaml(text: string, label: string, folder: string): Written {
+/** Reads YAML: its value with places and faults, and the document with its comments, for writing it again. */
+export function parseYaml(text: string, label: string, folder: string): { written: Written; document: Document } {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const document = parseDocument(text.replace(/^\uFEFF/, ''), { lineCounter: lines, prettyErrors: false })
   const written = new Written(emptySection(), { label, folder })
   const lineAt = (offset: number): string => `${label}:${lines.linePos(offset).line}`
   for (const { code, pos } of [...document.errors, ...document.warnings]) {
-    written.faults.push({ place: lineAt(pos[0]), message: WORDS[code] ?? 'no YAML can be read here', path: [] })
+    written.faults.push({
+      place: lineAt(pos[0]),
+      message: WORDS[code] ?? 'invalid YAML; check quotes, brackets and indentation',
+      path: [],
+    })
     if (code !== 'DUPLICATE_KEY') written.legible = false
   }
   if (written.legible) {
@@ -59,10 +71,10 @@ function parseYaml(text: string, label: string, folder: string): Written {
       written.legible = false
     })
   }
-  return written
+  return { written, document }
 }
 
-/** The plain value of a node; `visit` is told where each of its parts begins. */
+/** The plain value of a node; `visit` receives the beginning of each of its parts. */
 function convert(node: ParsedNode | null, path: KeyPath, visit: (node: ParsedNode, path: KeyPath) => void): unknown {
   if (isMap(node)) {
     const section = emptySection()
@@ -83,8 +95,8 @@ function convert(node: ParsedNode | null, path: KeyPath, visit: (node: ParsedNod
   return path.length === 0 ? emptySection() : null
 }
 
-/** A value as it is written in one line; `undefined` when it is no YAML. */
+/** A value as it is written in one line; `undefined` for invalid YAML. */
 export function parseFlow(text: string): unknown {
-  const { faults, value } = parseYaml(text, '', '')
+  const { faults, value } = parseYaml(text, '', '').written
   return faults.length > 0 ? undefined : value
 }

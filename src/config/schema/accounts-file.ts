@@ -1,0 +1,52 @@
+import type { Decoded } from './notation.ts'
+
+/* The accounts file. No message quotes anything of it: a password may stand in the wrong place. */
+
+const Words = <const F extends string>(form: F) =>
+  ({
+    type: 'array',
+    items: { type: 'string', minLength: 1, maxLength: 128, 'x-secret': true, 'x-form': 'text of 1 to 128 characters' },
+    maxItems: 256,
+    'x-secret': true,
+    'x-form': form,
+  }) as const
+
+const Entry = {
+  type: 'object',
+  /** They go into the session as they are. */
+  additionalProperties: true,
+  properties: {
+    id: {
+      type: 'string',
+      'x-secret': true,
+      'x-form': 'text in quotes, 1 to 128 characters of A-Z a-z 0-9 . _ @ : - (a bare number would be rounded)',
+    },
+    username: {
+      type: 'string',
+      'x-secret': true,
+      'x-form': 'text of 1 to 128 characters without spaces at its ends; a number needs quotes',
+    },
+    password: {
+      type: 'string',
+      'x-secret': true,
+      'x-form': 'a bcrypt hash of cost 4 to 15 in quotes; `dualgate account passwd NAME` writes one',
+    },
+    nickname: { type: 'string', maxLength: 128, 'x-secret': true, 'x-form': 'text of at most 128 characters' },
+    avatar: { type: 'string', maxLength: 2048, 'x-secret': true, 'x-form': 'text of at most 2048 characters' },
+    status: { enum: ['ACTIVE', 'INACTIVE', 'LOCKED'], 'x-secret': true },
+    roles: Words('a list of roles, such as [SUPER_ADMIN]'),
+    permissions: Words('a list of permissions, such as ["sys:session:page"]'),
+  },
+  required: ['id', 'username', 'password'],
+  'x-form': 'a section with id, username, password and further keys',
+} as const
+
+export const AccountsFileSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { accounts: { type: 'array', items: Entry, default: [] } },
+  'x-form': 'a section with one key, `accounts:`, and below it a list of accounts',
+} as const
+
+/** One account of the file, with its further keys. */
+export type AccountEntry = Decoded<typeof Entry>
