@@ -123,13 +123,16 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     isReplicated: store.isReplicated,
   })
   const login = await openLogin({
-    settings,
+    settings: settings.login,
     store,
     sides,
     clock,
     log,
     publish,
-    openAccounts,
+    openAccounts: options => {
+      const accounts = { BUSINESS: settings.accounts, CONSUMER: settings.login.consumer }[options.type]
+      return accounts === 'off' ? null : openAccounts(accounts, options)
+    },
   })
   const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors: settings.cors !== 'off' })
   const { roles, source: rightsFrom, remember } = settings.permissions

@@ -4,106 +4,170 @@ import t from 'tap'
 import { ROOT } from './support/root.ts'
 
 /*
- * The law of imports: arrows point towards the domain, one foreign library has one file that knows it, and only the
- * composition root constructs.
+ * The shape of src: floors whose imports point down, no circles, one file that knows each foreign library, one composition
+ * root, functions that fit on a screen. An import of a type counts like any other.
  */
 
 const SRC = join(ROOT, 'src')
 
-interface Module {
+interface Source {
   file: string
-  room: string
   text: string
-  imports: { from: string; typeOnly: boolean }[]
 }
 
-const MODULES: Module[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter(file => file.endsWith('.ts'))
-  .map(file => {
-    const text = readFileSync(join(SRC, file), 'utf8')
-    return { file: file.split(sep).join('/'), room: roomOf(file), text, imports: importsOf(file, text) }
-  })
-
-function roomOf(file: string): string {
-  return file.includes(sep) ? file.slice(0, file.indexOf(sep)) : file.replace('.ts', '')
+interface Module extends Source {
+  /** Files of src, by their path in it, and packages. */
+  imports: string[]
 }
 
-function importsOf(file: string, text: string): Module['imports'] {
-  return [
-    ...text.matchAll(
-      /^(?:import|export)\s+(type\s)?[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm,
-    ),
-  ].map(match => {
-    const from = (match[2] ?? match[3] ?? match[4])!
-    const local = from.startsWith('.')
-      ? relative(SRC, resolve(SRC, file, '..', from))
-          .split(sep)
-          .join('/')
-      : from
-    return { from: local, typeOnly: match[1] !== undefined }
+const SOURCES: Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter(file => /\.(ts|js)$/.test(file))
+  .map(file => ({ file: file.split(sep).join('/'), text: readFileSync(join(SRC, file), 'utf8') }))
+
+const MODULES: Module[] = SOURCES.filter(({ file }) => file.endsWith('.ts')).map(source => ({
+  ...source,
+  imports: importsOf(source),
+}))
+
+function importsOf({ file, text }: Source): string[] {
+  const found = text.matchAll(/^(?:import|export)\s[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm)
+  return [...found].map(match => {
+    const from = (match[1] ?? match[2] ?? match[3])!
+    if (!from.startsWith('.')) return from
+    return relative(SRC, resolve(SRC, file, '..', from))
+      .split(sep)
+      .join('/')
   })
 }
 
-/** What each room may import from, beside itself; files at the top are rooms of their own name. */
-const ARROWS: Record<string, string[]> = {
-  clock: [],
-  refusal: [],
-  remembering: [],
-  session: ['refusal'],
-  timestamp: [],
-  turns: ['refusal'],
-  signature: [],
-  log: [],
-  metrics: ['session', 'event', 'side', 'store', 'upstream'],
-  event: ['session', 'signature', 'clock', 'log', 'side'],
-  gate: ['session', 'refusal', 'side', 'token'],
-  profile: ['session', 'gate'],
-  token: ['clock'],
-  side: ['session', 'timestamp', 'clock', 'refusal', 'event', 'profile', 'token', 'store'],
-  store: ['session', 'timestamp', 'clock', 'refusal', 'log', 'config', 'side'],
-  account: ['session', 'signature', 'turns', 'clock', 'refusal', 'log', 'config', 'side'],
-  login: ['session', 'turns', 'timestamp', 'clock', 'refusal', 'event', 'log', 'config', 'side', 'store', 'account'],
-  administration: ['session', 'timestamp', 'clock', 'refusal', 'side', 'store', 'token'],
-  upstream: ['session', 'signature', 'remembering', 'clock', 'refusal', 'log', 'config', 'gate', 'side', 'token'],
-  config: ['session', 'clock', 'refusal', 'profile', 'account', 'login', 'upstream', 'gate'],
-  http: [
-    'session',
-    'remembering',
-    'clock',
-    'refusal',
-    'log',
-    'profile',
-    'config',
-    'gate',
-    'token',
-    'side',
-    'store',
-    'account',
-    'login',
-    'upstream',
-    'metrics',
-    'administration',
-  ],
-  business: ['session', 'side'],
-  client: ['session', 'side'],
+/** A folder of src, or a file that stands beside the folders. */
+const roomOf = (file: string): string => file.split('/')[0]!.replace(/\.ts$/, '')
+
+/** The rooms of src from the ground up. A room imports from floors below its own. */
+const FLOORS: readonly (readonly string[])[] = [
+  ['clock', 'log', 'refusal', 'remembering', 'signature', 'timestamp'],
+  ['session', 'turns'],
+  ['event', 'store', 'token', 'account'],
+  ['side'],
+  ['gate', 'login', 'administration'],
+  ['profile', 'business', 'client'],
+  ['config'],
+  ['upstream'],
+  ['metrics'],
+  ['http'],
+  ['gateway'],
+  ['process', 'index'],
+  ['cli'],
+  ['main'],
+]
+
+const FLOOR_OF = new Map(FLOORS.flatMap((rooms, floor) => rooms.map(room => [room, floor] as const)))
+
+/** Arrows that point up, each with its reason. */
+const UPWARDS: Readonly<Record<string, string>> = {
+  'store -> config': 'its settings are still types of the schema',
+  'account -> config': 'its settings are still types of the schema',
 }
 
-/** The rooms above all others: they see everything. */
-const ROOTS = new Set(['gateway', 'main', 'cli', 'index', 'process'])
-
-for (const { file, room, imports } of MODULES) {
-  if (ROOTS.has(room)) continue
-  t.test(`${file} imports only towards the domain`, async t => {
-    const allowed = ARROWS[room]
-    if (allowed === undefined) return t.fail(`the room ${room} is not on the map`)
-    for (const { from, typeOnly } of imports) {
-      if (!from.endsWith('.ts')) continue
-      const target = from.includes('/') ? from.slice(0, from.indexOf('/')) : from.replace('.ts', '')
-      // A type alone makes no arrow at run time; the contracts of settings are read everywhere.
-      t.ok(target === room || allowed.includes(target) || (typeOnly && target === 'config'), `${file} imports ${from}`)
+t.test('every import points to a lower floor of src, but for those with a reason', async t => {
+  for (const { file, imports } of MODULES) {
+    const room = roomOf(file)
+    const floor = FLOOR_OF.get(room)
+    if (floor === undefined) t.fail(`${room} has no floor`)
+    for (const from of imports.filter(from => from.endsWith('.ts'))) {
+      const target = roomOf(from)
+      const isBelow = target === room || FLOOR_OF.get(target)! < floor!
+      t.ok(isBelow || `${room} -> ${target}` in UPWARDS, `${file} imports ${from}`)
     }
+  }
+})
+
+/**
+ * The imports between the entries of one folder, each of which may be a file or a folder: what two files import of each
+ * other counts where their paths part.
+ */
+function arrowsBetweenEntries(): Map<string, Set<string>> {
+  const arrows = new Map<string, Set<string>>()
+  for (const { file, imports } of MODULES) {
+    for (const from of imports.filter(from => from.endsWith('.ts'))) {
+      const [a, b] = [file.split('/'), from.split('/')]
+      const parting = a.findIndex((part, depth) => part !== b[depth])
+      const [entry, other] = [a.slice(0, parting + 1).join('/'), b.slice(0, parting + 1).join('/')]
+      arrows.set(entry, (arrows.get(entry) ?? new Set()).add(other))
+    }
+  }
+  return arrows
+}
+
+/** The arrows that lie on a circle: from their end one comes back to their beginning. */
+function circular(arrows: Map<string, Set<string>>): string[] {
+  const reachable = (from: string, seen = new Set<string>()): Set<string> => {
+    for (const next of arrows.get(from) ?? []) if (!seen.has(next)) reachable(next, seen.add(next))
+    return seen
+  }
+  const reached = new Map([...arrows.keys()].map(entry => [entry, reachable(entry)]))
+  return [...arrows].flatMap(([entry, others]) =>
+    [...others].filter(other => reached.get(other)?.has(entry)).map(other => `${entry} -> ${other}`),
+  )
+}
+
+/** Circles that are still there. */
+const CIRCLES = [
+  /^(account|store|login|config|side|event|gate|profile)(\.ts)? -> /,
+  /^config\//,
+  /^account\/sql\//,
+  /^http\//,
+  /^store\/redis\//,
+]
+
+t.test('no files and no folders of src import each other in a circle', async t => {
+  const arrows = arrowsBetweenEntries()
+  t.same(circular(new Map([...arrows, ['a', new Set(['b'])], ['b', new Set(['a'])]])).slice(-2), ['a -> b', 'b -> a'])
+  const found = circular(arrows).filter(arrow => !CIRCLES.some(known => known.test(arrow)))
+  t.same(found, [])
+})
+
+/** Lines of a function from its first to its last, empty ones and comments included. */
+const MAX_LINES = 60
+/** The first line of a function, or the last of its head; the formatter puts its end below its beginning. */
+const OPENS = /(?:\bfunction\b.*|=>|\)|\): [^=]*) [{([]{1,2}$/
+const IS_NO_FUNCTION = /^\s*(?:\} )?(?:else |if|for|while|switch|catch|do|try)\b/
+
+/** The functions of a file that are too long, as `file:line lines`. */
+function longFunctions({ file, text }: Source): string[] {
+  const lines = text.split('\n')
+  const indentOf = (line: string | undefined): number => (line === undefined ? -1 : line.search(/\S|$/))
+  return lines.flatMap((line, index) => {
+    if (!OPENS.test(line) || IS_NO_FUNCTION.test(line)) return []
+    const indent = indentOf(line)
+    let first = index
+    if (/^\s*\)/.test(line)) while (first > 0 && (first === index || indentOf(lines[first]) > indent)) first--
+    const length = lines.slice(index + 1).findIndex(below => indentOf(below) === indent && /^\s*[})\]]/.test(below))
+    const total = index - first + length + 2
+    return total > MAX_LINES ? [`${file}:${first + 1} ${total}`] : []
   })
 }
+
+/** Functions that are still longer. */
+const LONG =
+  /^(console\/|store\/redis\/(online\/)?commands|http\/websocket\/websockets|http\/forward\/forward|account\/sql\/mysql|administration\/administration|gateway|login\/login)/
+
+t.test(`no function has more than ${MAX_LINES} lines`, async t => {
+  const long = [
+    'function long(',
+    '  name: string,',
+    '): void {',
+    ...Array.from({ length: 57 }, () => '  step()'),
+    '}',
+    '',
+  ]
+  t.same(longFunctions({ file: 'a.ts', text: long.join('\n') }), ['a.ts:1 61'])
+  t.same(longFunctions({ file: 'a.ts', text: long.slice(0, -3).concat('}').join('\n') }), [])
+  t.same(
+    SOURCES.flatMap(longFunctions).filter(found => !LONG.test(found)),
+    [],
+  )
+})
 
 /** Packages and the files that may know them. */
 const KNOWERS: Record<string, RegExp> = {
@@ -130,7 +194,7 @@ const KNOWERS: Record<string, RegExp> = {
 
 t.test('a foreign library is known by the files that wrap it, and by no other', async t => {
   for (const { file, imports } of MODULES) {
-    for (const { from } of imports) {
+    for (const from of imports) {
       if (from.endsWith('.ts') || from.startsWith('node:')) continue
       t.match(file, KNOWERS[from] ?? /^$/, `${file} imports ${from}`)
     }
@@ -140,17 +204,17 @@ t.test('a foreign library is known by the files that wrap it, and by no other', 
 t.test('only the composition root constructs stores, sides and listeners', async t => {
   const constructs = /\b(createSide|createServer|openStore|createUpstreamTable|openLogin)\(/
   for (const { file, text } of MODULES) {
-    if (file === 'gateway.ts' || file.startsWith('cli')) continue
+    if (roomOf(file) === 'gateway' || file.startsWith('cli')) continue
     const calls = text.split('\n').filter(line => constructs.test(line) && !/function |import |^\s*\*/.test(line))
     t.same(calls, [], file)
   }
 })
 
-t.test('nobody but the clock reads the time', async t => {
+t.test('only the clock reads the time', async t => {
   for (const { file, text } of MODULES) if (file !== 'clock.ts') t.notMatch(text, /\bDate\.now\(\)|new Date\(\)/, file)
 })
 
-t.test('nothing but a pause is left to numbers that can be foretold', async t => {
+t.test('only pauses between attempts use predictable random numbers', async t => {
   const pauses = /^(event\/webhooks|store\/redis\/client)\.ts$/
   for (const { file, text } of MODULES) if (!pauses.test(file)) t.notMatch(text, /Math\.random\(/, file)
 })

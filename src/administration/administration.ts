@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts'
 import { secondsUntil } from '../clock.ts'
-import type { Settings } from '../config/schema/settings.ts'
 import { Refusal } from '../refusal.ts'
 import { type Extra, LOGIN_TYPES, type LoginType } from '../session.ts'
 import { NONE } from '../side/input.ts'
@@ -10,7 +9,7 @@ import type { Overview, SessionStore } from '../store/store.ts'
 import type { TimestampFormat } from '../timestamp.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
-import { remainingText } from './remaining.ts'
+import { type Locale, remainingText } from './remaining.ts'
 
 const HOUR = 3_600_000
 const DAY = 86_400_000
@@ -83,7 +82,7 @@ export interface AdministrationOptions {
   jwt: Jwt
   clock: Clock
   timestamps: TimestampFormat
-  locale: Settings['locale']
+  locale: Locale
 }
 
 export type Administration = ReturnType<typeof createAdministration>

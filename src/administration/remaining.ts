@@ -1,6 +1,5 @@
-import type { Settings } from '../config/schema/settings.ts'
-
-type Locale = Settings['locale']
+/** The languages of texts for people. */
+export type Locale = 'en' | 'zh-CN'
 
 const MINUTE = 60
 const HOUR = 3600

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
-import type { WebhookSettings } from '../config/schema/settings.ts'
 import type { Logger } from '../log.ts'
 import { SIGNATURE_HEADER, sign } from '../signature.ts'
 import type { Publish, SessionEvent } from './event.ts'
@@ -11,6 +10,17 @@ import type { Publish, SessionEvent } from './event.ts'
 const MAX_WAITING = 10_000
 /** Pauses between attempts, in milliseconds; the last is repeated until `give_up_after`. */
 const BACK_OFF = [500, 1000, 2000, 5000, 15_000, 30_000, 60_000]
+
+/** A receiver of events; times in milliseconds. */
+export interface Receiver {
+  url: string
+  /** Key of the signature. */
+  secret: string
+  /** How long one attempt may take. */
+  timeout: number
+  /** How long an event is sent again after its first attempt failed. */
+  give_up_after: number
+}
 
 export interface Webhooks {
   publish: Publish
@@ -31,11 +41,7 @@ interface Delivery {
  * answered with a 2xx, so an event whose answer was lost arrives again with the same `id`. The body is signed
  * (`signature.ts`).
  */
-export async function createWebhooks(
-  receivers: readonly WebhookSettings[],
-  clock: Clock,
-  log: Logger,
-): Promise<Webhooks> {
+export async function createWebhooks(receivers: readonly Receiver[], clock: Clock, log: Logger): Promise<Webhooks> {
   const lines = await linesTo(receivers, clock, log)
   return {
     publish(event) {
@@ -48,7 +54,7 @@ export async function createWebhooks(
 }
 
 /** Without receivers the HTTP client is not loaded: loading it takes a tenth of the start. */
-async function linesTo(receivers: readonly WebhookSettings[], clock: Clock, log: Logger): Promise<Line[]> {
+async function linesTo(receivers: readonly Receiver[], clock: Clock, log: Logger): Promise<Line[]> {
   if (receivers.length === 0) return []
   const client = await import('undici')
   return receivers.map(receiver => new Line(receiver, client, clock, log))
@@ -56,7 +62,7 @@ async function linesTo(receivers: readonly WebhookSettings[], clock: Clock, log:
 
 /** The events that wait for one receiver. */
 class Line {
-  readonly #receiver: WebhookSettings
+  readonly #receiver: Receiver
   readonly #clock: Clock
   readonly #log: Logger
   readonly #request: Client['request']
@@ -66,7 +72,7 @@ class Line {
   #sending: Promise<void> | null = null
   #lost = 0
 
-  constructor(receiver: WebhookSettings, { Agent, request }: Client, clock: Clock, log: Logger) {
+  constructor(receiver: Receiver, { Agent, request }: Client, clock: Clock, log: Logger) {
     this.#receiver = receiver
     this.#request = request
     this.#clock = clock
@@ -124,7 +130,7 @@ class Line {
       const answer = await this.#request(url, options)
       await answer.body.dump()
       if (answer.statusCode >= 200 && answer.statusCode < 300) return true
-      this.#log.warn({ webhook: new URL(url).host, event_id: id, status: answer.statusCode }, 'webhook not taken')
+      this.#log.warn({ webhook: new URL(url).host, event_id: id, status: answer.statusCode }, 'webhook not accepted')
     } catch (fault) {
       if (this.#closing.signal.aborted) return false
       this.#log.warn({ webhook: new URL(url).host, event_id: id, err: fault }, 'webhook not delivered')

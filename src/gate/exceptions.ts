@@ -1,5 +1,5 @@
 import { bySideName, type SideName } from '../session.ts'
-import type { Need } from './rules.ts'
+import type { Need } from './need.ts'
 
 /** Methods that an exception can name. OPTIONS is not among them: rule 2 decides it. */
 export const EXCEPTION_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -11,7 +11,7 @@ export interface WrittenException {
   needs: 'none' | SideName | 'either'
 }
 
-/** Requests that need something else than rule 4, 5 or 6 demands. */
+/** Requests that need something else than their rule demands. */
 export interface Exception {
   /** As it is written; the name of the exception in logs. */
   readonly path: string

@@ -1,9 +1,7 @@
 import { type LoginType, SIDES } from '../session.ts'
 import type { Exception } from './exceptions.ts'
+import type { Need } from './need.ts'
 import type { CanonicalPath } from './path.ts'
-
-/** What a request must prove: nothing, a session of one side, or a session of one side or the other. */
-export type Need = 'none' | LoginType | 'either'
 
 export interface PathRules {
   /** Exact paths that need no session (rule 1). */

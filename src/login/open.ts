@@ -2,27 +2,35 @@ import type { Accounts } from '../account/accounts.ts'
 import type { AccountsOptions } from '../account/open.ts'
 import { createPasswords } from '../account/password.ts'
 import type { Clock } from '../clock.ts'
-import type { Settings } from '../config/schema/settings.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { createCaptcha } from './captcha/captcha.ts'
-import { createLockout } from './lockout.ts'
+import { createLockout, type LockoutSettings } from './lockout.ts'
 import { createLogin, type Login } from './login.ts'
-import { createRateLimit } from './rate-limit.ts'
+import { createRateLimit, type RateLimits } from './rate-limit.ts'
 import { createSm2 } from './sm2/sm2.ts'
 import { createThreads } from './threads.ts'
 
+/** Times in milliseconds. */
+export interface LoginSettings {
+  captcha: { ttl: number; length: number }
+  sm2: { private_key: string }
+  lockout: LockoutSettings
+  rate_limit: RateLimits | 'off'
+}
+
 export interface OpenLoginOptions {
-  settings: Pick<Settings, 'login' | 'accounts'>
+  settings: LoginSettings
   store: Pick<Store, 'captchas' | 'attempts'>
   sides: Readonly<Record<LoginType, Side>>
   clock: Clock
   log: Logger
   publish: Publish
-  openAccounts(settings: Settings['accounts'], options: AccountsOptions): Promise<Accounts>
+  /** Opens the accounts of a side; `null` for a side whose login is served elsewhere. */
+  openAccounts(options: AccountsOptions): Promise<Accounts> | null
 }
 
 /**
@@ -38,20 +46,18 @@ export interface Logins {
 /** The logins of both sides share their threads. */
 export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const { settings, store, sides, clock, log, publish, openAccounts } = options
-  const { captcha, lockout, rate_limit } = settings.login
+  const { captcha, lockout, rate_limit } = settings
   const { attempts } = store
-  const accountSettings = { BUSINESS: settings.accounts, CONSUMER: settings.login.consumer }
   const threads = createThreads(log)
-  const sm2 = await createSm2(settings.login.sm2.private_key, threads)
+  const sm2 = await createSm2(settings.sm2.private_key, threads)
   const passwords = createPasswords(threads.compare)
   const sources = bySide((): Accounts | null => null)
   const logins = bySide((): Login | null => null)
 
   for (const type of LOGIN_TYPES) {
-    const where = accountSettings[type]
-    if (where === 'off') continue
+    const accounts = await openAccounts({ type, passwords, memory: attempts, clock, log })
+    if (accounts === null) continue
     const side = sides[type]
-    const accounts = await openAccounts(where, { type, passwords, memory: attempts, clock, log })
     sources[type] = accounts
     logins[type] = createLogin({
       side,

@@ -1,10 +1,10 @@
 import type { Publish, SessionEvent } from '../event/event.ts'
 import type { LoginType } from '../session.ts'
 
-/** Whether replicas of the store have everything that was changed before; absent where that is not asked. */
+/** Whether replicas of the store have every change that was made before; absent where this is not checked. */
 export type IsReplicated = () => Promise<boolean>
 
-/** Publishes what was changed for good, once replicas have it; an event says where that is not proven. */
+/** Publishes changes that must not be lost, once replicas have them; an event says where this is not proven. */
 export function createConfirmed(type: LoginType, publish: Publish, isReplicated?: IsReplicated) {
   return async (...events: readonly Omit<SessionEvent, 'type'>[]): Promise<void> => {
     if (events.length === 0) return

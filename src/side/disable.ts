@@ -5,19 +5,19 @@ import type { SessionStore } from '../store/store.ts'
 import type { Confirmed } from './confirmed.ts'
 import { checkLoginId, checkSeconds, NONE, remaining } from './input.ts'
 
-export interface BarOptions {
+export interface DisableOptions {
   type: LoginType
   store: SessionStore
   clock: Clock
   confirmed: Confirmed
 }
 
-/** The refusal of a login while its id is barred. */
+/** The refusal of a login while its id is disabled. */
 export const disabledFor = (seconds: number): Refusal =>
   new Refusal('DISABLED', { params: { seconds }, data: { disable_time: seconds } })
 
-/** The operations that bar login ids for a time ("Login-id disable"). */
-export function createBar({ type, store, clock, confirmed }: BarOptions) {
+/** The operations that disable login ids for a time ("Login-id disable"). */
+export function createDisable({ type, store, clock, confirmed }: DisableOptions) {
   async function disable(loginId: string, seconds: number): Promise<void> {
     checkLoginId(loginId)
     checkSeconds(seconds)
@@ -47,7 +47,7 @@ export function createBar({ type, store, clock, confirmed }: BarOptions) {
     if (seconds !== NONE) throw disabledFor(seconds)
   }
 
-  /** Refuses with `SESSION_DISABLED` who has a session while the id is disabled. */
+  /** Refuses a request with `SESSION_DISABLED` while the login id of its session is disabled. */
   async function enforce(userId: string): Promise<void> {
     const seconds = await getDisableTime(userId)
     if (seconds !== NONE) throw new Refusal('SESSION_DISABLED', { data: { disable_time: seconds } })

@@ -2,13 +2,13 @@ import { secondsUntil } from '../clock.ts'
 import { invalid } from '../refusal.ts'
 import { isLoginId } from '../session.ts'
 
-/** Ten years: what is longer is a mistake in units. */
+/** Ten years: a longer time is a mistake in units. */
 const MAX_SECONDS = 315_360_000
 
 /** The answer for every remaining lifetime that does not exist. */
 export const NONE = -1
 
-/** Whole seconds until a moment; `NONE` when there is none, when it has passed, and for what has no end. */
+/** Whole seconds until a timestamp; `NONE` without one, when it has passed, and when there is no end. */
 export function remaining(timestamp: number | null, now: number): number {
   if (timestamp === null || timestamp === Number.POSITIVE_INFINITY) return NONE
   const left = secondsUntil(timestamp, now)

@@ -1,4 +1,4 @@
-/** Tokens that are sorted together, beside those within the limit. */
+/** How many tokens are sorted together, beside those within the limit. */
 const SORTED_AT_ONCE = 500
 
 interface Aged {
@@ -7,7 +7,7 @@ interface Aged {
   age: string
 }
 
-/** Finds which of any number of tokens are beyond the newest so many, and sorts a few at a time. */
+/** Finds the tokens beyond the newest `most`, of any number of tokens. Sorts a few at a time. */
 export class Limit {
   readonly #most: number
   #newest: Aged[] = []
@@ -22,7 +22,7 @@ export class Limit {
     if (this.#newest.length >= 2 * this.#most + SORTED_AT_ONCE) this.#cut()
   }
 
-  /** The oldest first of those that are too many. */
+  /** The tokens beyond the limit, oldest first. */
   surplus(): string[] {
     this.#cut()
     return this.#surplus

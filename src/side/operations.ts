@@ -1,4 +1,3 @@
-import type { Profile } from '../profile.ts'
 import type { Side } from './side.ts'
 
 /** The operations of both profiles, by the specification's names in camelCase ("Internal authentication operations"). */
@@ -34,15 +33,20 @@ export const EXTENDED_OPERATIONS = [
 
 export type OperationName = (typeof OPERATIONS)[number] | (typeof EXTENDED_OPERATIONS)[number]
 
-/** What a side offers to whoever embeds the gateway: the ten further operations are there when the profile has them. */
+/** The operations of one side for a program that embeds the gateway. Profile 1 has no extended operations. */
 export type Operations = Pick<Side, (typeof OPERATIONS)[number]> &
   Partial<Pick<Side, (typeof EXTENDED_OPERATIONS)[number]>>
 
-export const operationNames = (profile: Profile): readonly OperationName[] =>
+/** The column of the profile that decides which operations exist. */
+export interface OffersOperations {
+  readonly extendedOperations: boolean
+}
+
+export const operationNames = (profile: OffersOperations): readonly OperationName[] =>
   profile.extendedOperations ? [...OPERATIONS, ...EXTENDED_OPERATIONS] : OPERATIONS
 
 /** The operations of a side as the profile has them. */
-export function offerOperations(side: Side, profile: Profile): Operations {
+export function offerOperations(side: Side, profile: OffersOperations): Operations {
   const offered = Object.fromEntries(operationNames(profile).map(name => [name, side[name]])) as unknown as Operations
   return profile.extendedOperations ? offered : { ...offered, logout: request => side.logout(request) }
 }

@@ -7,9 +7,9 @@ import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
 import { Limit } from './limit.ts'
-import type { Session } from './side.ts'
+import type { Session } from './live.ts'
 
-/** What is switched on for one side; times in milliseconds. */
+/** The optional policies of one side; times in milliseconds. */
 export interface SessionPolicy {
   /** 0: as many as there are logins. */
   max_tokens_per_user: number
@@ -31,14 +31,14 @@ export interface PolicyOptions {
   confirmed: Confirmed
 }
 
-/** An idle session is put off in steps of this part of its idle time: the store is not written on every request. */
+/** The end of an idle session moves in steps of this part of its idle time: not every request writes to the store. */
 const IDLE_STEPS = 10
-/** Sessions whose last renewal is remembered; a forgotten one is renewed once more often. */
+/** Sessions whose last renewal is remembered; a forgotten one is renewed one time more often. */
 const MAX_REMEMBERED = 100_000
 
 /**
- * The optional policies of a side. Each gateway acts on its own; what several do at once comes to the same, because
- * the oldest tokens are the same for all of them, and a renewal too many changes nothing.
+ * The optional policies of a side. Several gateways may act at once, with the same result: the oldest tokens are the same
+ * for all of them, and one renewal more changes nothing.
  */
 export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeconds, confirmed }: PolicyOptions) {
   const { max_tokens_per_user: most, auto_renew: renewEvery, idle_timeout: idle } = policy
@@ -46,7 +46,7 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
   const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
   const renewed = new Map<string, number>()
 
-  /** When a session ends that is used now and began then. */
+  /** When a session ends that began at this time and is used now. */
   function expiryOf(begun: number): number {
     const now = clock.now()
     const full = renewEvery === 'off' ? begun + lifetime : now + lifetime
@@ -64,25 +64,25 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
   }
 
   return {
-    /** When a session that begins now ends, unless it is used. */
+    /** When a session that begins now will end if it is not used. */
     firstExpiry: (): number => expiryOf(clock.now()),
 
-    /** A user has one more token: the oldest beyond the limit end. What counts them first is cheap, and mostly enough. */
+    /** A user has one more token: the oldest beyond the limit end. Counting them first is cheap, and mostly enough. */
     async entered(userId: string): Promise<void> {
       if (most === 0 || (await store.count(type, userId)) <= most) return
-      const kinds = new Map<string, Limit>()
+      const limits = new Map<string, Limit>()
       for await (const batch of store.batches(type, userId)) {
         for (const stored of batch) {
-          const kind = policy.per_device ? deviceOf(stored.record) : ''
-          const limit = kinds.get(kind) ?? new Limit(most)
-          kinds.set(kind, limit)
+          const device = policy.per_device ? deviceOf(stored.record) : ''
+          const limit = limits.get(device) ?? new Limit(most)
+          limits.set(device, limit)
           limit.add({ token: stored.token, age: ages.ageOf(stored) })
         }
       }
-      for (const limit of kinds.values()) await end(userId, limit.surplus())
+      for (const limit of limits.values()) await end(userId, limit.surplus())
     },
 
-    /** A session was used. Putting off its end is no part of the request: it is not waited for. */
+    /** A session was used: its end may move. The request does not wait for it. */
     used({ token, claims, record }: Session): void {
       if (interval === 'off') return
       const now = clock.now()
@@ -92,7 +92,7 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
       renewed.set(token, now)
       const expiresAt = expiryOf(claims.iat * 1000)
       if (expiresAt <= now) return
-      // A store that fails says so to the requests that ask it; this one was answered.
+      // A failing store is reported to the requests that need it; this request was answered.
       store.renew(type, record.user_id, token, expiresAt).catch(fault => {
         renewed.delete(token)
         if (!(fault instanceof Refusal)) throw fault
@@ -101,7 +101,9 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
   }
 }
 
-/** What a session was begun on, as its record says; where it does not, that is a kind of its own. */
+export type Policy = ReturnType<typeof createPolicy>
+
+/** The device type of a session, as its record says. Sessions without one are a type of their own. */
 function deviceOf({ extra }: SessionRecord): string {
   const device = Object.hasOwn(extra, 'device_type') ? extra.device_type : undefined
   return typeof device === 'string' ? device : ''

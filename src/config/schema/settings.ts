@@ -148,8 +148,6 @@ const Webhook = Variant(
   ['url', 'secret'],
 )
 
-export type WebhookSettings = Decoded<typeof Webhook>
-
 const Events = Section(
   { webhooks: { type: 'array', items: Webhook, default: [], description: 'Receivers of every event.' } },
   'What happens to sessions and login ids: one log line each, and one signed request per receiver.',

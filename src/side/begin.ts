@@ -1,0 +1,68 @@
+import type { Clock } from '../clock.ts'
+import type { SessionEvent } from '../event/event.ts'
+import { invalid, Refusal } from '../refusal.ts'
+import { type Extra, faultOfExtra, type LoginType } from '../session.ts'
+import type { SessionStore } from '../store/store.ts'
+import type { TimestampFormat } from '../timestamp.ts'
+import type { Token } from '../token/bearer.ts'
+import type { Jwt } from '../token/jwt.ts'
+import { disabledFor } from './disable.ts'
+import { checkLoginId, checkSeconds, remaining } from './input.ts'
+import type { LiveSessions, WithHeaders } from './live.ts'
+import type { Policy } from './policy.ts'
+
+export interface BeginOptions {
+  type: LoginType
+  jwt: Jwt
+  store: SessionStore
+  clock: Clock
+  timestamps: TimestampFormat
+  /** Lifetime of a session in seconds. */
+  expireSeconds: number
+  live: Pick<LiveSessions, 'sessionOf'>
+  policy: Pick<Policy, 'firstExpiry' | 'entered'>
+  publish(event: Omit<SessionEvent, 'type'>): void
+}
+
+/** The operations that give a session its lifetime: login and renew timeout. */
+export function createBegin({ type, jwt, store, clock, timestamps, live, policy, publish, ...options }: BeginOptions) {
+  /** login: a new token for a user, and its record. Refuses a disabled id with `DISABLED`. The request may be absent. */
+  async function login(_request: WithHeaders | undefined, userId: string, extra: Extra = {}): Promise<Token> {
+    checkLoginId(userId)
+    const fault = faultOfExtra(extra)
+    if (fault !== null) throw invalid('extra', fault)
+    const token = jwt.issue()
+    const record = { user_id: userId, type, created_at: timestamps.write(clock.now()), extra }
+    const admission = await store.add(type, token, record, policy.firstExpiry())
+    if (admission.admitted) {
+      publish({ event: 'login', login_id: userId, jti: jwt.read(token)?.jti ?? '', ...originOf(extra) })
+      await policy.entered(userId)
+      return token
+    }
+    if (admission.disabledUntil === null) throw new Refusal('NOT_LOGGED_IN')
+    throw disabledFor(remaining(admission.disabledUntil, clock.now()))
+  }
+
+  /** renew timeout: a new lifetime for the request's token and its session, in seconds. `false` when it is not live. */
+  async function renewTimeout(request: WithHeaders, seconds: number = options.expireSeconds): Promise<boolean> {
+    checkSeconds(seconds)
+    const session = await live.sessionOf(request)
+    if (session === null) return false
+    const userId = session.record.user_id
+    if (!(await store.renew(type, userId, session.token, clock.now() + seconds * 1000))) return false
+    publish({ event: 'renew', login_id: userId, jti: session.claims.jti, seconds })
+    return true
+  }
+
+  return { login, renewTimeout }
+}
+
+/** Where a login came from, as its record says: address and device. */
+function originOf(extra: Extra): Pick<SessionEvent, 'address' | 'device_type' | 'device_id'> {
+  const { login_ip: address, device_type, device_id } = extra
+  return {
+    ...(typeof address === 'string' && { address }),
+    ...(typeof device_type === 'string' && { device_type }),
+    ...(typeof device_id === 'string' && { device_id }),
+  }
+}

@@ -1,0 +1,46 @@
+import type { LoginType } from '../session.ts'
+import type { SessionStore } from '../store/store.ts'
+import { asToken } from '../token/bearer.ts'
+import type { Jwt } from '../token/jwt.ts'
+import type { Confirmed } from './confirmed.ts'
+import { checkLoginId } from './input.ts'
+import type { LiveSessions, WithHeaders } from './live.ts'
+
+export interface EndOptions {
+  type: LoginType
+  jwt: Jwt
+  store: SessionStore
+  live: Pick<LiveSessions, 'sessionOf'>
+  confirmed: Confirmed
+}
+
+/** The operations that end sessions: logout, kickout and kickout token. */
+export function createEnd({ type, jwt, store, live, confirmed }: EndOptions) {
+  /** logout: ends the request's own session, or, given a login id, every session of that user. `false` when there was none. */
+  async function logout(request: WithHeaders, loginId?: string): Promise<boolean> {
+    if (loginId !== undefined) return (await kickout(loginId)) > 0
+    const session = await live.sessionOf(request)
+    if (session === null || !(await store.remove(type, session.record.user_id, session.token))) return false
+    await confirmed({ event: 'logout', login_id: session.record.user_id, jti: session.claims.jti })
+    return true
+  }
+
+  /** kickout: ends every session of a user; answers how many. */
+  async function kickout(userId: string): Promise<number> {
+    checkLoginId(userId)
+    const ended = await store.removeAll(type, userId)
+    await confirmed({ event: 'kickout', login_id: userId, ended })
+    return ended
+  }
+
+  /** kickout token: ends one token of a user. `false` when it is not a live token of that user; then nothing changes. */
+  async function kickoutToken(userId: string, text: string): Promise<boolean> {
+    checkLoginId(userId)
+    const token = asToken(text)
+    if (token === null || !(await store.remove(type, userId, token))) return false
+    await confirmed({ event: 'kickout-token', login_id: userId, jti: jwt.read(token)?.jti ?? '' })
+    return true
+  }
+
+  return { logout, kickout, kickoutToken }
+}

@@ -1,0 +1,68 @@
+import type { LoginType, SessionRecord } from '../session.ts'
+import type { MaybePromise, SessionStore } from '../store/store.ts'
+import { readBearer, type Token } from '../token/bearer.ts'
+import type { Claims, Jwt } from '../token/jwt.ts'
+
+/** A request whose token is read: any object with lower-case header names. */
+export interface WithHeaders {
+  headers: Record<string, string | string[] | undefined>
+}
+
+/** A live session of one side: a token whose signature verifies and whose record exists. */
+export interface Session {
+  token: Token
+  claims: Claims
+  record: SessionRecord
+}
+
+export interface LiveSessionsOptions {
+  type: LoginType
+  jwt: Jwt
+  store: SessionStore
+  /** Lower-case name of the header that carries the token. */
+  headerName: string
+  /** Called with each session that is found. */
+  used(session: Session): void
+  /** Refuses a disabled login id on every request; `null` where it is refused at login only. */
+  enforceDisable: ((loginId: string) => Promise<void>) | null
+}
+
+/** Finds the live session of a request or a token: what the gate and every operation begin with. */
+export function createLiveSessions({ type, jwt, store, headerName, used, enforceDisable }: LiveSessionsOptions) {
+  /** get token value: the token of the request's header, valid or not; `null` without one. */
+  const getTokenValue = (request: WithHeaders): Token | null => readBearer(request.headers[headerName])
+
+  /** The live session of a token; `null` without one on this side. Throws `Unavailable` when the store cannot answer. */
+  function find(token: Token): MaybePromise<Session | null> {
+    const claims = jwt.read(token)
+    if (claims === null) return null
+    const record = store.find(type, token)
+    const admit = (found: SessionRecord | null): Session | null => {
+      if (found === null) return null
+      const session = { token, claims, record: found }
+      used(session)
+      return session
+    }
+    return record instanceof Promise ? record.then(admit) : admit(record)
+  }
+
+  /** As `find`, for the gate: throws the refusal `SESSION_DISABLED` for a disabled login id where `disable.enforce` says so. */
+  function authenticate(token: Token): MaybePromise<Session | null> {
+    const session = find(token)
+    if (enforceDisable === null) return session
+    return Promise.resolve(session).then(async found => {
+      if (found !== null) await enforceDisable(found.record.user_id)
+      return found
+    })
+  }
+
+  /** The live session of a request; `null` when it carries none of this side. */
+  async function sessionOf(request: WithHeaders): Promise<Session | null> {
+    const token = getTokenValue(request)
+    return token === null ? null : find(token)
+  }
+
+  return { headerName, getTokenValue, find, authenticate, sessionOf }
+}
+
+export type LiveSessions = ReturnType<typeof createLiveSessions>
