@@ -3,7 +3,7 @@ import type { PathRules } from './gate/rules.ts'
 import { LOGIN_TYPES, SIDES } from './session.ts'
 
 /**
- * The two profiles of the specification as two rows of one table. Everybody else reads fields of a row; nobody asks
+ * The two profiles of the specification as two rows of one table. Other code reads fields of a row; no code checks
  * which row it is.
  */
 export interface Profile {

@@ -14,7 +14,7 @@ export function createTurns(atOnce: number, waiting: number): Turns {
       return
     }
     if (line.length >= waiting) throw new Refusal('BUSY', { retryAfter: 1 })
-    // Whoever ends hands its turn over, so nobody who comes in between can take it.
+    // A finished task passes its turn on directly, so a newcomer cannot take it.
     await new Promise<void>(resolve => line.push(resolve))
   }
 

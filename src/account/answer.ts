@@ -6,8 +6,9 @@ import type { HashAccount } from './hash-accounts.ts'
  * Reads what a database or a backend answered for a name. `id`, `username`, `password` and `status` have to be there, in
  * whatever case; everything else that is not null goes into `extra` under its own name.
  *
- * An answer that leaves a doubt whose account it is lets nobody in: it throws, as a fault of the source. A password that
- * is null or no bcrypt hash fits no password, so such an account exists and nobody can sign in to it.
+ * An answer that does not clearly identify one account throws, as a fault of the source, and no login succeeds. If the
+ * stored password is null or not a bcrypt hash, no password matches: such an account exists, but cannot be used to sign
+ * in.
  */
 export function readAccount(
   fields: readonly (readonly [name: string, value: unknown])[],
@@ -66,10 +67,10 @@ const KNOWN: ReadonlySet<string> = new Set(['id', 'username', 'password', 'statu
 const MAX_BYTES = 6144
 const LISTS: ReadonlySet<string> = new Set(['roles', 'permissions'])
 
-/** `ACTIVE` and `LOCKED` are what they say; every other status is one that lets nobody in. */
+/** `ACTIVE` and `LOCKED` are used as they are; every other status prevents a login. */
 const statusOf = (value: unknown): AccountStatus => (value === 'ACTIVE' || value === 'LOCKED' ? value : 'INACTIVE')
 
-/** Numbers beyond 2^53 were rounded on their way and would be somebody else's id. */
+/** Numbers beyond 2^53 have been rounded and could be the id of another user. */
 function textOf(name: string, value: unknown): string | null {
   const read = plain(name, value)
   if (read === null || read === undefined || typeof read === 'string') return read ?? null

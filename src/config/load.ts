@@ -24,8 +24,8 @@ export interface Configuration {
 
 /**
  * The settings of a gateway: the file, the variables of the environment and of `.env` over it, the defaults below it,
- * and the secrets, which are generated into the data folder when nobody set them.
- * Throws `ConfigurationError` with every fault there is; `warn` receives what is no fault.
+ * and the secrets, which are generated into the data folder if they are not set. Throws `ConfigurationError` with every
+ * fault there is; `warn` receives what is no fault.
  */
 export function loadSettings(
   file: string | undefined,

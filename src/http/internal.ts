@@ -28,7 +28,7 @@ export interface InternalOptions {
   verify: Pick<VerifyOptions, 'rules' | 'tokenHeader' | 'permissions'>
   /** What `/metrics` answers. */
   gatherMetrics: () => Promise<string>
-  /** Whether the public listener accepts nobody any more. */
+  /** Whether the public listener accepts no more connections. */
   isStopping(): boolean
 }
 

@@ -1,19 +1,20 @@
 import type { Clock } from '../clock.ts'
 
 /*
- * What a store in Redis has acknowledged and a server that takes over may not know: replication is asynchronous, and a
- * server that restarts may load an older snapshot. Every process remembers it, and repeats it on such a server.
+ * Changes that a store in Redis has acknowledged, but that a server after a failover may have lost: replication is
+ * asynchronous, and a server that restarts may load an older snapshot. Every process remembers these changes and
+ * repeats them on such a server.
  */
 
 /** A change that was acknowledged. `key` is a key of the store; `server` names the server that confirmed it. */
 export type Acknowledged =
   /** A token's record was deleted. Tokens are unique: repeating it can end no later login. */
   | { readonly kind: 'ended'; readonly key: string; readonly server: string }
-  /** So many kickouts of a user were counted. */
+  /** The number of kickouts of a user. */
   | { readonly kind: 'kicked'; readonly key: string; readonly server: string; readonly count: number }
   | Disabled
 
-/** A login id was disabled until then, or (`until` 0) untied. */
+/** A login id was disabled until then, or untied (`until` is 0). */
 export interface Disabled {
   readonly kind: 'disabled'
   readonly key: string
@@ -33,7 +34,7 @@ export interface Sharing {
   receive(receiver: (changes: readonly Acknowledged[]) => void): void
 }
 
-/** Of a gateway that is one process. */
+/** For a gateway with a single process. */
 export const NO_SHARING: Sharing = { share: async () => undefined, receive: () => undefined }
 
 /**
@@ -41,7 +42,7 @@ export const NO_SHARING: Sharing = { share: async () => undefined, receive: () =
  * times `down-after-milliseconds`, which is 300 s as Redis ships it. A disable is remembered until it ends.
  */
 export const MEMORY = 600_000
-/** Changes that are remembered, some 400 bytes each; beyond it the oldest is forgotten. */
+/** Changes that are remembered, some 400 bytes each; beyond this number the oldest is dropped. */
 export const MAX_RECENT = 50_000
 export const MAX_DISABLED = 10_000
 /** Ends that one change remembers to have replaced. */
@@ -57,7 +58,7 @@ export class AcknowledgedChanges {
     this.#clock = clock
   }
 
-  /** Remembers changes, and answers those that were not known, as they are remembered. */
+  /** Remembers changes, and returns those that were new. */
   add(changes: readonly Acknowledged[]): Acknowledged[] {
     const news = changes.map(change => this.#add(change)).filter(change => change !== null)
     this.#forget()

@@ -5,13 +5,13 @@ import type { StoredToken } from './store.ts'
 type Dated = Pick<StoredToken, 'token'> & { record: Pick<SessionRecord, 'created_at'> }
 
 /**
- * When sessions were created, whoever wrote their records: the one reader of `created_at` of every store. Other programs
- * write other forms and other zones, so the texts themselves are never compared.
+ * The creation time of sessions: every store reads `created_at` here. Other programs write other forms and zones, so
+ * the texts themselves are never compared.
  */
 export interface Ages {
-  /** The creation as `YYYY-MM-DD HH:MM:SS` in the configured zone; these texts sort by age. `''` when nothing tells it. */
+  /** The creation as `YYYY-MM-DD HH:MM:SS` in the configured zone; these texts sort by age. `''` if it is unknown. */
   createdAt(session: Dated): string
-  /** The creation in milliseconds since the epoch; `null` when nothing tells it. */
+  /** The creation in milliseconds since the epoch; `null` if it is unknown. */
   createdMs(session: Dated): number | null
   /**
    * A text by which sessions sort, oldest first. Within one second the token's `iat` decides, then its `jti`, then the token
@@ -40,10 +40,10 @@ function issueTextOf(token: string): string {
   return `${String(iat).padStart(13, '0')} ${jti}\u0000${token}`
 }
 
-/** The last second that a date can hold. */
+/** The largest second of a date. */
 const MAX_SECONDS = 8.64e12
 
-/** What a token says of its issue, without proof: it orders what the store already holds, and grants nothing. */
+/** The unverified `iat` of a token: it only orders tokens in the store, and grants nothing. */
 function issueOf(token: string): { iat: number; jti: string } {
   const absent = { iat: 0, jti: '' }
   try {

@@ -1,6 +1,6 @@
 import type { LoginType } from '../session.ts'
 
-/** Is notified of what became of sessions, whoever changed them: this process, another one, or another program. */
+/** Is notified of changes of sessions by this process, another process or another program. */
 export interface ChangeListener {
   /** A session was stored, renewed or ended. */
   session(type: LoginType, token: string): void
@@ -10,10 +10,7 @@ export interface ChangeListener {
   anything(): void
 }
 
-/**
- * Notifies of changes, to one listener at a time. A session that reaches its end is not announced: when that is, was known
- * before.
- */
+/** Notifies one listener at a time of changes. The expiry of a session is not announced, because its time is known. */
 export interface Changes {
   /** Notifies this listener from now on, and the one before no longer; `null` ends it. */
   notify(listener: ChangeListener | null): void

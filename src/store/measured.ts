@@ -1,12 +1,12 @@
 import type { SessionStore } from './store.ts'
 
-/** The questions that are measured, as metrics name them. */
+/** The measured operations, as named in metrics. */
 export type StoreVerb = 'add' | 'find' | 'remove' | 'remove_all' | 'renew' | 'tokens' | 'disable' | 'disabled_until'
 
-/** Told how long a question took, and whether it could not be answered. */
+/** Called with the duration of an operation and whether it failed. */
 export type Measure = (verb: StoreVerb, seconds: number, failed: boolean) => void
 
-/** A store of sessions whose answers are measured where they take time; those that are there at once cost nothing more. */
+/** Measures the operations of a session store that return a promise; immediate answers cost nothing extra. */
 export function measureSessions(sessions: SessionStore, measure: Measure): SessionStore {
   const timed = <T>(verb: StoreVerb, began: number, answer: T): T => {
     if (answer instanceof Promise) {

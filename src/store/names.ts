@@ -1,6 +1,6 @@
 import type { Extra } from '../session.ts'
 
-/** Of a longer name only so many characters are looked at: it bounds what an index holds of it. */
+/** Only this many characters of a name are indexed, which bounds the size of the index. */
 const MAX_NAME_LENGTH = 64
 
 /**
@@ -14,7 +14,7 @@ export const fold = (text: string): string =>
     .toUpperCase()
     .replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd')
 
-/** What a keyword is looked for in, folded: the username and the nickname in a record's `extra`. */
+/** The folded text that keywords are searched in: the username and the nickname in a record's `extra`. */
 export function namesOf(extra: Extra): string[] {
   const names = [extra.username, extra.nickname]
     .filter(name => typeof name === 'string' || typeof name === 'number')

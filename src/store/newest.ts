@@ -1,7 +1,7 @@
 import type { Ages } from './age.ts'
 import type { Overview, StoredToken } from './store.ts'
 
-/** Collects the newest of any number of tokens, without keeping many more than are wanted. */
+/** Collects the newest of any number of tokens, without keeping many more than requested. */
 export class Newest {
   /** How many were added. */
   added = 0
@@ -31,7 +31,7 @@ export class Newest {
   }
 }
 
-/** What is shown of a user, from live tokens, oldest first; `null` when there are none. */
+/** The overview of a user from live tokens, oldest first; `null` without tokens. */
 export function overviewOf(tokens: readonly StoredToken[]): Overview | null {
   const first = tokens[0]
   const newest = tokens.at(-1)

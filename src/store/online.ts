@@ -1,15 +1,15 @@
 import type { LoginType } from '../session.ts'
 
 /*
- * Who is online: the session administration's view of a side. The specified keys are the truth; what is told here
- * stands beside them, is kept in step by the verbs of `SessionStore`, and converges with records that other programs
- * wrote or deleted. Every question but `reindex` costs O(log n + answer), however many are online.
+ * The online users of a side, for the session administration. The specified keys are the truth. These indexes are
+ * stored beside them, are updated by the operations of `SessionStore`, and follow records that other programs wrote or
+ * deleted. Every query except `reindex` costs O(log n + answer), for any number of online users.
  */
 
 export interface PageQuery {
   offset: number
   limit: number
-  /** A user id exactly, or a part of a username or nickname in any case. Absent or empty: everybody. */
+  /** An exact user id, or a part of a username or nickname in any case. Absent or empty: all users. */
   keyword?: string
 }
 
@@ -34,15 +34,16 @@ export interface OnlineUsers {
 
   tally(type: LoginType): Promise<Tally>
 
-  /** Logins on each of the given days (`YYYY-MM-DD` as in `created_at`), whatever became of the sessions. */
+  /** Logins on each of the given days (`YYYY-MM-DD` as in `created_at`), including ended sessions. */
   loginsOn(type: LoginType, days: readonly string[]): Promise<number[]>
 
-  /** Logins since a moment of the last 24 hours, to the minute, whatever became of the sessions. */
+  /** Logins since a timestamp within the last 24 hours, to the minute, including ended sessions. */
   loginsSince(type: LoginType, timestamp: number): Promise<number>
 
   /**
-   * Builds the view anew from the specified keys while the gateway goes on serving; can be interrupted and run again.
-   * `progress` is told how many of about how many tokens were looked at. Answers how many live tokens there are.
+   * Rebuilds the online users from the specified keys while the gateway continues to serve; can be interrupted and run
+   * again. `progress` is called with the number of checked tokens and the approximate total. Returns the number of live
+   * tokens.
    */
   reindex(type: LoginType, progress: (done: number, total: number) => void): Promise<number>
 }

@@ -55,9 +55,9 @@ class Entry implements WatchedSession {
 }
 
 /**
- * Reports when sessions end, whoever ends them, so that what was opened with them can be closed. Each change of a session
- * leads to a read from the store: renewals are changes too. While changes may be missed, all watched sessions are read
- * again and again; while the store does not answer, a session is kept for `MAX_UNKNOWN` and then given up.
+ * Reports when sessions end, for any reason, so that connections that depend on them can be closed. Each change of a
+ * session leads to a read from the store: renewals are changes too. While changes may be missed, all watched sessions
+ * are read again and again; while the store does not answer, a session is kept for `MAX_UNKNOWN` and then given up.
  */
 export class SessionWatch {
   readonly #sessions: SessionStore
@@ -66,7 +66,7 @@ export class SessionWatch {
   readonly #log: Logger
   readonly #enforceDisable: boolean
   readonly #watched: Readonly<Record<LoginType, Map<string, Entry>>> = bySide(() => new Map())
-  /** To be read as soon as fewer than `MAX_READS` are under way. */
+  /** Waiting to be read until fewer than `MAX_READS` are in progress. */
   readonly #due = new Set<Entry>()
   /** To be read again, in the order of `nextRead`. */
   readonly #later = new Set<Entry>()
@@ -77,7 +77,7 @@ export class SessionWatch {
   #notifiedAt = 0
   /** The first end of a watched session, as far as it is known. */
   #nextEnd = Number.POSITIVE_INFINITY
-  /** Reads under way. */
+  /** Reads in progress. */
   #reads = 0
 
   constructor({ sessions, changes, clock, log, enforceDisable }: SessionWatchOptions) {
@@ -88,7 +88,7 @@ export class SessionWatch {
     this.#enforceDisable = enforceDisable
   }
 
-  /** Calls `ended` once, when the session ends, or at once if it has ended. Answers how to stop. */
+  /** Calls `ended` once, when the session ends, or at once if it has ended. Returns a function to stop. */
   watch(session: WatchedSession, ended: (why: EndOfWatch) => void): () => void {
     const known = this.#watched[session.type].get(session.token)
     const entry = known ?? new Entry(session, this.#clock.now())
@@ -99,7 +99,7 @@ export class SessionWatch {
     }
   }
 
-  /** Reports nothing from now on. */
+  /** Stops reporting. */
   close(): void {
     if (this.#ticking !== null) clearInterval(this.#ticking)
     this.#ticking = null

@@ -3,13 +3,13 @@ import type { Changes } from './changes.ts'
 import type { OnlineUsers } from './online.ts'
 
 /*
- * The law of every store. Moments are milliseconds since the epoch. Absence is a value, never an error; a store that
- * cannot answer throws `Unavailable`, within the configured `store.timeout`, so that "not logged in" and "not known"
- * cannot be confused. Every verb done twice leaves what it left once. No verb touches the other side's keys. However many
- * tokens a user has, a verb works on some hundred of them at a time and lets others have their turn in between.
+ * The contract of every store. Timestamps are milliseconds since the epoch. Absence is a value, never an error. A store
+ * that cannot answer throws `Unavailable` within the configured `store.timeout`, so that "not logged in" and "not
+ * known" cannot be confused. Every operation is idempotent. No operation touches the other side's keys. For a user with
+ * many tokens, an operation handles some hundred of them at a time and lets other requests run in between.
  */
 
-/** An answer that some stores have at once and others fetch; the request's path awaits only what has to be awaited. */
+/** An answer that some stores have at once and others fetch; the request's path awaits only promises. */
 export type MaybePromise<T> = T | Promise<T>
 
 export type Admission =
@@ -24,7 +24,7 @@ export interface StoredToken {
   expiresAt: number
 }
 
-/** What is shown of a user with live tokens. */
+/** The overview of a user with live tokens. */
 export interface Overview {
   /** Live tokens. */
   count: number
@@ -51,61 +51,61 @@ export interface SessionStore {
    */
   add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission>
 
-  /** The live record of a token; `null` when there is none on this side. Sees every deletion acknowledged before it was asked. */
+  /** The live record of a token; `null` if this side has none. Sees every deletion acknowledged before the call. */
   find(type: LoginType, token: string): MaybePromise<SessionRecord | null>
 
-  /** Ends one token of a user. `false`, and nothing changed, when it is not a live token of that user. */
+  /** Ends one token of a user. Returns `false` and changes nothing if it is not a live token of that user. */
   remove(type: LoginType, userId: string, token: string): Promise<boolean>
 
-  /** Ends every token that the user had when asked, and answers how many were live. */
+  /** Ends every token that the user had at the call, and returns how many were live. */
   removeAll(type: LoginType, userId: string): Promise<number>
 
-  /** Sets a new end of life for a live token and lets the set outlive it. `false` when it is not live: it is never created. */
+  /** Sets a new end for a live token and lets the set outlive it. `false` if it is not live: it is never created. */
   renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean>
 
-  /** Ends some tokens of a user, and answers which of them were live tokens of that user. */
+  /** Ends some tokens of a user, and returns those that were live tokens of that user. */
   removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]>
 
   /**
-   * The live tokens of a user, oldest first (`created_at`, then the token's `iat`). Empty when there are none. Of more than `limit`,
-   * `LISTED_AT_MOST` unless it is given, the newest.
+   * The live tokens of a user, oldest first (`created_at`, then the token's `iat`). Empty without live tokens. Of more
+   * than `limit`, `LISTED_AT_MOST` unless it is given, the newest.
    */
   tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]>
 
   /**
-   * All live tokens of a user, a hundred or so at a time, each once and in no order. Which were stored, and not ended, from
-   * the first batch to the last are all there.
+   * All live tokens of a user, about a hundred at a time, each once and unordered. Tokens that exist from the first
+   * batch to the last are all included.
    */
   batches(type: LoginType, userId: string): AsyncIterable<StoredToken[]>
 
-  /** How many tokens a user has; at once however many, and therefore with those that expired lately. */
+  /** The number of tokens of a user. Returned at once for any number, so recently expired ones may be included. */
   count(type: LoginType, userId: string): Promise<number>
 
   /** What is shown of a user; `null` when there is no live token. */
   overview(type: LoginType, userId: string): Promise<Overview | null>
 
-  /** When a live token ends; `null` when there is none, `Infinity` when it has no end. */
+  /** When a live token ends; `null` if it is not live, `Infinity` if it has no end. */
   tokenExpiresAt(type: LoginType, token: string): Promise<number | null>
 
   /** When the user's session set ends; `null` when the user has no live token. Never before the longest-living token. */
   sessionExpiresAt(type: LoginType, userId: string): Promise<number | null>
 
-  /** Bars a login id until then; a later call replaces the moment, also with an earlier one. */
+  /** Disables a login id until then; a later call replaces the timestamp, also with an earlier one. */
   disable(type: LoginType, userId: string, until: number): Promise<void>
 
-  /** Until when a login id is barred; `null` when it is not. */
+  /** Until when a login id is disabled; `null` if it is not. */
   disabledUntil(type: LoginType, userId: string): MaybePromise<number | null>
 
-  /** Removes the bar; `false` when there was none. */
+  /** Enables a login id again; `false` if it was not disabled. */
   untieDisable(type: LoginType, userId: string): Promise<boolean>
 }
 
-/** Captcha answers: each is given out at most once, right or wrong. */
+/** Captcha answers: each can be read at most once, right or wrong. */
 export interface CaptchaStore {
   put(type: LoginType, id: string, answer: string, expiresAt: number): Promise<void>
-  /** The answer, which is gone from then on; `null` when there is none. */
+  /** Removes and returns the answer; `null` without one. */
   take(type: LoginType, id: string): Promise<string | null>
-  /** How many of a side can still be taken. Captchas that ended less than a minute ago may be counted with them. */
+  /** The number of outstanding captchas of a side. Captchas that expired less than a minute ago may be included. */
   outstanding(type: LoginType): Promise<number>
 }
 
@@ -119,25 +119,25 @@ export interface Attempts {
 export interface AttemptStore {
   /** Counts one more. The first of a window opens it for `window` milliseconds; later ones do not extend it. */
   count(name: string, window: number): Promise<Attempts>
-  /** What was counted, without counting. `null` when no window is open. */
+  /** The present count, without counting. `null` if no window is open. */
   read(name: string): Promise<Attempts | null>
-  /** Sets the count and the moment it is forgotten. */
+  /** Sets the count and the timestamp at which it expires. */
   set(name: string, count: number, resetsAt: number): Promise<void>
   clear(name: string): Promise<void>
 }
 
-/** What came of the sessions of one side that this process remembers, since the start. */
+/** Statistics of one side's session cache since the start. */
 export interface CacheCounts {
-  /** Sessions that are remembered now. */
+  /** Sessions in the cache now. */
   readonly entries: number
   readonly hits: number
   readonly misses: number
   readonly evictions: number
 }
 
-/** What a store counts in this process, for metrics. */
+/** A store's counters of this process, for metrics. */
 export interface StoreCounts {
-  /** Of the sides whose sessions this process remembers. */
+  /** For the sides with a session cache. */
   readonly caches: Partial<Record<LoginType, CacheCounts>>
 }
 
@@ -147,13 +147,13 @@ export interface Store {
   readonly captchas: CaptchaStore
   readonly attempts: AttemptStore
   readonly changes: Changes
-  /** Whether replicas have everything that was changed before; absent where replicas are not asked. */
+  /** Whether replicas have all earlier changes; absent if replicas are not checked. */
   readonly isReplicated?: () => Promise<boolean>
   counts(): StoreCounts
-  /** Resolves when the store answers, throws `Unavailable` when it does not. */
+  /** Resolves if the store answers; throws `Unavailable` otherwise. */
   ping(): Promise<void>
-  /** What an operator should know about the way the store is set up; empty when nothing is wrong with it. */
+  /** Warnings about the configuration of the store; empty if there are none. */
   warnings(): Promise<string[]>
-  /** Lets what is under way finish, then gives up connections and files. */
+  /** Lets operations in progress finish, then closes connections and files. */
   close(): Promise<void>
 }

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
-/** Where a target is, read once from its URL. */
+/** The address of a target, parsed once from its URL. */
 export interface TargetAddress {
-  /** As log lines and `/readyz` name it. */
+  /** Its name in log lines and `/readyz`. */
   readonly url: string
   /** Host and port, as in a `Host` header. */
   readonly authority: string
@@ -18,7 +18,7 @@ export interface TargetAddress {
 
 const UNIX = 'unix:'
 
-/** Throws on a URL that is none. */
+/** Throws on an invalid URL. */
 export function readAddress(url: string): TargetAddress {
   if (url.startsWith(UNIX)) {
     const socketPath = url.slice(UNIX.length)

@@ -5,7 +5,7 @@ import { TargetBusy } from './wire/connections.ts'
 import type { Receiver, UpstreamRequest } from './wire/receiver.ts'
 import { UnwritableRequest } from './wire/request-head.ts'
 
-/** RFC 9110 9.2.2, of the methods that are forwarded. */
+/** The idempotent methods of RFC 9110 9.2.2 that are forwarded. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /** The client closed its connection before its request or its response was complete. */
@@ -24,7 +24,7 @@ export class SessionEnded extends Error {
   }
 }
 
-/** Which target a request is at, what becomes of it there, and where it may go then. */
+/** Tracks the target of a request, its result there, and the next target to try. */
 export class Attempts {
   target: HttpTarget
   readonly #upstream: Upstream
@@ -40,7 +40,7 @@ export class Attempts {
     this.#retriesLeft = upstream.retries
   }
 
-  /** It is being sent to the target. */
+  /** The request is being sent to the target. */
   begin(): void {
     this.#era = this.target.health.era
   }
@@ -50,19 +50,20 @@ export class Attempts {
     this.target.dispatch(this.#outgoing, receiver)
   }
 
-  /** The target answered, wholly. */
+  /** The target answered completely. */
   succeeded(): void {
     this.target.succeeded(this.#era)
   }
 
-  /** It came to nothing, which may not be the target's fault. */
+  /** The request failed, which may not be the target's fault. */
   failed(error: Error): void {
     if (!isOurs(error)) this.target.failed(this.#era, error)
   }
 
   /**
-   * Goes on to another target; answers whether there is one. What was never written to a connection cannot happen twice;
-   * what was may be sent again as often as the upstream's settings say, when it is idempotent and without a body.
+   * Continues with another target; returns whether there is one. A request that was never written to a connection
+   * cannot be executed twice. A written one may be retried as often as the upstream's settings allow, if it is
+   * idempotent and has no body.
    */
   moveOn(error: Error, wasSent: boolean): boolean {
     if (error instanceof UnwritableRequest || error instanceof ClientLeft || error instanceof Refusal) return false
@@ -83,7 +84,7 @@ export class Attempts {
   }
 }
 
-/** What ended a request without its target having failed. */
+/** Reasons that end a request without a failure of the target. */
 const isOurs = (error: Error): boolean =>
   error instanceof ClientLeft ||
   error instanceof SessionEnded ||

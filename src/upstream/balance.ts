@@ -5,9 +5,9 @@ export type BalanceKind = 'round-robin' | 'least-pending'
 
 /** Chooses among the targets of an upstream. There is at least one. */
 export interface Balance {
-  /** The target of the next request. When none is up, all take their turns. */
+  /** The target of the next request. If none is healthy, all are used in turn. */
   next(): HttpTarget
-  /** One that is not among these; `null` when there is none left. */
+  /** A target that is not among these; `null` if none is left. */
   another(tried: readonly HttpTarget[]): HttpTarget | null
 }
 
@@ -19,7 +19,7 @@ export function createBalance(targets: readonly HttpTarget[], kind: BalanceKind,
     return targets[turn]!
   }
 
-  /** The first that fits, from the one whose turn it is; `null` when none does. */
+  /** The first that matches, starting with the next in turn; `null` if none does. */
   const find = (fits: (target: HttpTarget) => boolean): HttpTarget | null => {
     for (let i = 0; i < targets.length; i++) {
       const target = targets[(turn + i) % targets.length]!
@@ -44,7 +44,7 @@ export function createBalance(targets: readonly HttpTarget[], kind: BalanceKind,
       if (first.isReady && kind === 'round-robin') return first
       if (!first.health.isUp && first.health.admitsTrial(clock.now())) return first
       const ready = kind === 'round-robin' ? find(target => target.isReady) : findFewest()
-      // Failing that, one where the request has to wait for a connection; failing that, any.
+      // Otherwise one where the request has to wait for a connection; otherwise any.
       return ready ?? find(({ health }) => health.isUp) ?? first
     },
     another(tried) {

@@ -6,7 +6,7 @@ import { type Connect, createConnect } from './wire/connect.ts'
 import { Connection } from './wire/connection.ts'
 import type { Receiver } from './wire/receiver.ts'
 
-/** Asks one target again and again how it is, each time by a connection of its own. */
+/** Checks one target repeatedly, each time with a new connection. */
 export class HealthChecks {
   readonly #target: HttpTarget
   readonly #settings: HealthSettings
@@ -68,7 +68,7 @@ export class HealthChecks {
   }
 }
 
-/** The head of an answer says all. */
+/** The head of the answer is sufficient. */
 function receiverOf(settle: (fault: Error | null) => void): Receiver {
   return {
     onConnect() {},

@@ -3,12 +3,12 @@ import type { IdentitySettings } from '../config/schema/upstreams.ts'
 import type { Session } from '../side/side.ts'
 import { sign } from '../signature.ts'
 
-/** What of an upstream request is signed. */
+/** The signed parts of an upstream request. */
 export interface Signed {
   method: string
-  /** As the upstream gets it, without the query. */
+  /** The path that the upstream receives, without the query. */
   path: string
-  /** `null` where no session was needed: then type, id and extra are empty. */
+  /** `null` if no session was needed: then type, id and extra are empty. */
   session: Session | null
 }
 

@@ -45,7 +45,7 @@ export interface Upstream {
   readonly webSocket: WebSocketSettings | null
   /** Whether responses under way are cut when their session ends. */
   readonly endWithSession: boolean
-  /** What is told of the client beside id and type; `null` for nothing. */
+  /** Additional headers about the client beside id and type; `null` for none. */
   readonly identity: Identity | null
   /** What a session must be permitted; `null` for nothing. */
   readonly permission: RequiredPermission | null

@@ -37,7 +37,10 @@ const EMPTY = `# Accounts of the gateway, managed by \`dualgate account\`; read 
 accounts: []
 `
 
-/** Adds an account; creates the file when there is none. Refuses with `INVALID` a name or an id that is taken or none. */
+/**
+ * Adds an account; creates the file when there is none. Refuses a name or an id that exists or is invalid with
+ * `INVALID`.
+ */
 export async function addAccount(path: string, account: NewAccount): Promise<{ id: string }> {
   const { username, id = generateAccountId() } = account
   if (!isUsername(username)) throw invalid('username', 'must be 1 to 128 characters without spaces at its ends')

@@ -17,8 +17,9 @@ interface Read {
 }
 
 /**
- * Accounts in a YAML file. It is looked at on every look-up and read again when it changed. A version with faults is
- * logged once and the one before it stays; without one the source is `Unavailable`. No file is a file without accounts.
+ * Accounts in a YAML file. Every look-up checks whether the file has changed, and then reads it again. A version with
+ * faults is logged once and the one before it stays; without one the source is `Unavailable`. No file is a file without
+ * accounts.
  */
 export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Logger, 'error'>): HashSource {
   let version: string | null = null

@@ -42,7 +42,7 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
   }
 }
 
-/** Stricter than PostgreSQL's own clients: who asks for TLS and does not say otherwise gets it verified. */
+/** Stricter than PostgreSQL's own clients: TLS is verified unless the address disables it. */
 function tlsOf(parameters: URLSearchParams): DatabaseAddress['tls'] {
   const mode = parameters.get('sslmode') ?? 'disable'
   const file = parameters.get('sslrootcert')

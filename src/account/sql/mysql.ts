@@ -46,8 +46,8 @@ export function openMysql(
   })
 
   /**
-   * A new connection has to be made read only before it is asked anything. A placeholder within quotes is none, and the
-   * server would then answer for whatever name: it does not mind a parameter too many.
+   * A new connection must become read-only before its first query. A placeholder within quotes is not a placeholder,
+   * and the server would then answer for whatever name: it does not mind a parameter too many.
    */
   async function prepare(connection: PoolConnection): Promise<void> {
     if (prepared.has(connection.connection)) return

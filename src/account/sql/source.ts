@@ -67,7 +67,7 @@ function createQuestion(database: Database, { connections, timeout }: Omit<Datab
 
   /**
    * The time runs from the call on: for waiting, connecting and answering together. A turn ends in time whatever the
-   * driver does, and whoever waits for one came later, so nobody waits beyond the own time.
+   * driver does, and waiting queries came later, so no query waits longer than its own timeout.
    */
   async function rowsFor(value: string): Promise<Rows> {
     const signal = AbortSignal.timeout(timeout)
@@ -105,7 +105,10 @@ const driverOf = async (kind: DatabaseAddress['kind']) =>
 /** SQLSTATE class of faults in values, whose messages quote them. */
 const DATA_FAULT = '22'
 
-/** A fault without the name that was asked for: some people type their password there. Nor does the driver's own error go on. */
+/**
+ * A fault without the name in the query, because users sometimes type their password there. The driver's own error is
+ * dropped too.
+ */
 function withoutName(fault: unknown, username: string): Error {
   const { message, code, sqlState } = fault as { message: string; code?: unknown; sqlState?: unknown }
   const quotes = [code, sqlState].some(state => String(state).startsWith(DATA_FAULT))

@@ -141,7 +141,7 @@ function checkAccounts({ accounts, login }: DecodedSettings, report: Report): vo
   }
 }
 
-/** Rights by login id have to be asked for in words of their own. */
+/** Rights by login id need a query of their own. */
 function checkRightsQueries({ accounts, login, permissions }: DecodedSettings, report: Report): void {
   if (typeof permissions === 'string' || permissions.source !== 'accounts') return
   const places = [

@@ -71,7 +71,7 @@ const NOT_FLOW = 'is no YAML; a list is written [a, b], a section {key: value, o
 
 type Found = { path: string[]; schema: Schema } | { fault: string }
 
-/** The key that a variable names; `null` when its first part is none. */
+/** The setting that a variable names; `null` if its first part is not a setting. */
 function findKey(root: Schema, name: string): Found | null {
   const path: string[] = []
   let schema = root

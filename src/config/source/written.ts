@@ -75,7 +75,7 @@ export class Written {
     })
   }
 
-  /** The value at a path; `undefined` when there is none. */
+  /** The value at a path; `undefined` if it is absent. */
   get(path: KeyPath): unknown {
     let value = this.value
     for (const part of path) value = isSection(value) || Array.isArray(value) ? (value as Section)[part] : undefined

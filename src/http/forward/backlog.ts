@@ -11,7 +11,7 @@ const READ_AHEAD = 1024 * 1024
 /** What all answers of a process may hold so, in bytes; beyond it a client that does not accept holds its upstream back. */
 export const READ_AHEAD_TOTAL = 128 * 1024 * 1024
 
-/** What of an answer its client has not accepted yet. There is none for a client that accepts everything at once. */
+/** The part of an answer that its client has not accepted yet; empty for a client that accepts everything at once. */
 export class Backlog {
   readonly #response: ServerResponse
   readonly #link: Link

@@ -45,7 +45,7 @@ export class Exchange implements Receiver, PendingWrite {
   readonly #attempts: Attempts
   /** The connection that the request was written to; `null` before. */
   #link: Link | null = null
-  /** Runs while the body is not all there; looked at anew with every part of it. */
+  /** Runs until the body is complete; restarted with every part of it. */
   #idle: NodeJS.Timeout | null = null
   /** Ends the watch over the session, while the response is cut with it. */
   #unwatch: (() => void) | null = null

@@ -30,7 +30,7 @@ export interface Asset {
 /** Files that `npm run build` takes out of other packages. */
 export const vendored = (name: string): URL => new URL(`../../../dist/vendor/${name}`, import.meta.url)
 
-/** Serves something that is the same for every client. Read when it is first asked for, and then kept. */
+/** Serves a document that is the same for every client. It is read at the first request and then cached. */
 export function serveAsset(app: FastifyInstance, { path, from, extension, policy = PAGE_POLICY }: Asset): void {
   const type = TYPES[extension ?? extname(from instanceof URL ? from.pathname : path)] ?? 'application/octet-stream'
   const read = onceItWorks(() => readContent(from))

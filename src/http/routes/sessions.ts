@@ -101,7 +101,10 @@ function serveSide(app: FastifyInstance, base: string, type: LoginType, options:
   }
 }
 
-/** Who asks, and what of the session administration they may do: for pages that show nothing else. */
+/**
+ * The client's own session and its permissions in the session administration, so that pages show only permitted
+ * actions.
+ */
 function serveCurrent(
   app: FastifyInstance,
   base: string,

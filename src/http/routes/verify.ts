@@ -45,7 +45,7 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
   const { envelopes } = options
   void app.register(async scope => {
     scope.removeAllContentTypeParsers()
-    // A body is none of our business, and is not read.
+    // A body is irrelevant here and is not read.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
     scope.setErrorHandler((fault, request, reply) => refuse(envelopes, fault, request, reply))
     const byHeaders = answer(options, originalFromHeaders)

@@ -13,8 +13,8 @@ const badRequest = (fault: string): Refusal => new Refusal('BAD_REQUEST', { para
 
 /**
  * Refuses what two readers could read in two ways, or that Node would have dropped silently: a doubled `Host`,
- * `Authorization` or token header, an unknown expectation, a body on a request that passes without a session
- * only because of its method, more header lines than are looked at.
+ * `Authorization` or token header, an unknown expectation, a body on a request that passes without a session only
+ * because of its method, more header lines than are checked.
  */
 export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, verdict: Verdict | null): void {
   const { rawHeaders, headers } = request
@@ -58,7 +58,7 @@ export function refuseDoubled(rawHeaders: readonly string[], tokenHeader: string
   let authorizations = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!
-    // The length is looked at first: most names are neither, and lower-casing each would cost more than the rest.
+    // The length is checked first: most names have another length, and lower-casing each would cost more than the rest.
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++
     else if (name.length === 13 && name.toLowerCase() === 'authorization') authorizations++
     else if (name.length === tokenHeader.length && name.toLowerCase() === tokenHeader) tokens++

@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { connectionOf } from './connection/connection.ts'
 
-/** How often connections are looked at that can be ended, in milliseconds. */
+/** How often idle connections are checked, in milliseconds. */
 const SWEEP_INTERVAL = 100
 
 /**

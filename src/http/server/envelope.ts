@@ -91,7 +91,7 @@ const faultOfReading = (fault: unknown): Refusal =>
 export function createErrorHandler(envelopes: Envelopes) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const fault = thrown === request.raw.errored ? faultOfReading(thrown) : thrown
-    // Who asks for a WebSocket reads nothing but the status, and has to read that it is not 101.
+    // A client that opens a WebSocket reads only the status, and needs one that is not 101.
     const isHandshake = isUpgrade(request.raw)
     const { status, reason, headers, body } = envelopes.failure(request.id, fault, isHandshake ? 'native' : undefined)
     if (isHandshake) headers.connection = 'close'

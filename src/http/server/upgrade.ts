@@ -45,7 +45,7 @@ export interface Upgrade {
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 
-/** Costs nothing for the requests that are none. */
+/** Costs nothing for other requests. */
 export const isUpgrade = (request: IncomingMessage): boolean => (request as UpgradableMessage).upgrade
 
 export const upgradeOf = (request: IncomingMessage): Upgrade | null =>

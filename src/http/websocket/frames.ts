@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 /*
- * The framing of RFC 6455, as far as somebody in the middle has to know it: where frames end, and whether they are frames
- * at all. Payloads are neither unmasked nor looked at.
+ * The framing of RFC 6455, as far as an intermediary needs it: where frames end, and whether they are valid. Payloads
+ * are neither unmasked nor inspected.
  */
 
 /** Status codes of close frames: RFC 6455 7.4, the registry of IANA, and one of our own. */

@@ -12,7 +12,7 @@ const badRequest = (fault: string): Refusal => new Refusal('BAD_REQUEST', { para
 const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/
 const KEY_SALT = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
-/** Refuses a handshake that is none, or that names its client twice. `tokenHeader` carries the token of other requests. */
+/** Refuses an invalid handshake, or one with two tokens. `tokenHeader` carries the token of other requests. */
 export function refuseMalformed({ headers }: IncomingMessage, { tokens }: Upgrade, tokenHeader: string): void {
   if (tokens.length + (headers[tokenHeader] === undefined ? 0 : 1) > 1) throw badRequest('more than one token')
   if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0) {
@@ -24,7 +24,7 @@ export function refuseMalformed({ headers }: IncomingMessage, { tokens }: Upgrad
 
 /**
  * Refuses pages of other origins: their visitors did not mean to call this gateway (RFC 6455 10.2). Clients that are no
- * browser send no `Origin`. `host` is what the client asked for.
+ * browser send no `Origin`. `host` is the host that the client requested.
  */
 export function refuseForeignOrigin({ headers }: IncomingMessage, host: string, allowed?: readonly string[]): void {
   const { origin } = headers

@@ -30,8 +30,8 @@ class HandshakeTimeout extends Error {
 }
 
 /**
- * The handshake of a client, taken to an upstream. The client hears 101 only when the upstream has said so; what else the
- * upstream answers is its answer; and where there is none, the client gets a refusal like that of any request.
+ * Forwards the handshake of a client to an upstream. The client gets 101 only after the upstream's 101. Any other
+ * answer of the upstream is forwarded. Without an answer, the client gets a refusal like any request.
  */
 export class Opening {
   readonly #options: OpeningOptions
@@ -100,7 +100,7 @@ export class Opening {
     onOpen(socket, head)
   }
 
-  /** The client's headers of an upstream's answer; `null` when they are such that there is none. */
+  /** The client's headers for an upstream's answer; `null` if the answer is invalid. */
   #headersOf({ statusCode = 0, rawHeaders }: IncomingMessage): string[] | null {
     const { reply, upstream } = this.#options
     try {
@@ -111,7 +111,7 @@ export class Opening {
     }
   }
 
-  /** Gives the client the upstream's 101; from here on the connection is nobody's but the tunnel's. */
+  /** Sends the upstream's 101 to the client; from here on the connection belongs to the tunnel alone. */
   #acceptClient(headers: readonly string[]): void {
     const socket = this.#response.socket!
     const lines = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: websocket']
@@ -139,7 +139,7 @@ export class Opening {
     reply.hijack()
     response.shouldKeepAlive = false
     response.writeHead(answer.statusCode ?? 0, headers)
-    // Nobody tells the response that its connection takes more: Node has left the connection to us.
+    // The response gets no `drain` event from its connection, because Node has left the connection to us.
     const { socket } = response
     socket?.on('drain', () => response.emit('drain'))
     const limit = setTimeout(() => response.destroy(), upstream.idle)

@@ -46,7 +46,7 @@ export type WebSockets = ReturnType<typeof createWebSockets>
 /** The WebSockets of a gateway: from their handshake, through the time in which they are open, to their end. */
 export function createWebSockets(options: WebSocketsOptions) {
   const { accessLog, metrics } = options
-  // What is told of every answered request is told of a 101 too; Fastify sees that response never finish.
+  // A 101 is logged and counted like every answered request; Fastify never sees that response finish.
   const told = [countAnswered(metrics), ...(accessLog === null ? [] : [createAccessLog(accessLog)])]
   const rooms = new Map<Upstream, Room>()
   let isClosing = false

@@ -27,7 +27,7 @@ export class EmbeddedCaptchas implements CaptchaStore {
 
   async take(type: LoginType, id: string): Promise<string | null> {
     const key = sideKey(type, id)
-    // Most wrong ids are told here, without the lock: nobody has to wait for those who guess.
+    // Most wrong ids are recognized here, without the lock, so that guesses do not delay other clients.
     if (this.#file.read(() => this.#answers.get(key)) === null) return null
     return this.#file.write(() => {
       // An expired one stays for the sweep, which counts it.

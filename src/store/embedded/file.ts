@@ -34,7 +34,7 @@ const FILE_OPTIONS = {
   mapSize: MAP_SIZE,
   maxDbs: MAX_TABLES,
   maxReaders: MAX_READERS,
-  // Otherwise each turn's batch has a promise of its own, which nobody holds: a failing commit would end the process.
+  // Otherwise each turn's batch has a promise of its own without a handler: a failing commit would end the process.
   eventTurnBatching: false,
   // Missing from the library's types.
   permissionsMode: 0o600,
@@ -112,7 +112,7 @@ export class EmbeddedFile {
   /** The same, but resolves when the changes are on the disk. */
   writeThrough<T>(verb: () => T): Promise<T> {
     return this.#within(verb, async committed => {
-      // Asked for before anything else is queued: the flush that covers this change, or a later one.
+      // Requested before anything else is queued, so that the flush covers this change.
       const flushed = this.#root.flushed.then(() => undefined)
       const [result] = await Promise.all([committed, flushed])
       return result

@@ -67,7 +67,7 @@ export class ExpiringTable {
     this.#onExpiry = onExpiry
   }
 
-  /** The entry while it lives; `null` when there is none, and for a key too long to be stored. */
+  /** The live entry; `null` if it is absent or the key is too long to be stored. */
   get(key: Buffer): Entry | null {
     return this.#whileLive(this.#stored(key))
   }

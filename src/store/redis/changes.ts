@@ -4,7 +4,7 @@ import type { ChangeListener, Changes } from '../changes.ts'
 import type { Keys } from './keys.ts'
 import type { KeyListener } from './tracking/tracking.ts'
 
-/** Passes what Redis announces on to the listener. */
+/** Passes announcements of Redis to the listener. */
 export class RedisChanges implements Changes {
   readonly #clock: Clock
   #listener: ChangeListener | null = null

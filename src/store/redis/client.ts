@@ -3,25 +3,30 @@ import type { Settings } from '../../config/schema/settings.ts'
 import type { Logger } from '../../log.ts'
 
 /*
- * The only file that knows how Redis is reached. A Redis client waits by default: for a connection, for an answer, for
- * a retry. This one never does: a command that cannot be sent now is a failure at once; nothing is sent twice, or a record
- * could be written again after it was deleted; and a connection on which nothing arrives is given up, with all that waited
- * on it.
+ * Only this file connects to Redis. By default a Redis client waits: for a connection, for an answer, for a retry. This
+ * one never does. A command that cannot be sent now fails at once. Nothing is sent twice, because a record could be
+ * written again after its deletion. A connection without answers is closed, and all commands on it fail.
  */
 
 export type RedisClient = Redis | Cluster
 type RedisSettings = NonNullable<Settings['store']['redis']>
 
-/** Pauses between attempts to connect grow up to this, in milliseconds, and are jittered: Redis is back, so are we. */
+/**
+ * Pauses between attempts to connect grow up to this, in milliseconds, and are jittered: soon after Redis is back, so
+ * is the client.
+ */
 const MAX_RECONNECT_PAUSE = 500
 const KEEP_ALIVE = 10_000
-/** How long the other end may take to close a connection that is given up, in milliseconds. */
+/** How long Redis may take to close a connection that we close, in milliseconds. */
 const MAX_GOODBYE = 100
 
 const reconnectPause = (attempt: number): number =>
   Math.min(MAX_RECONNECT_PAUSE, 20 * 2 ** Math.min(attempt, 6)) * (0.5 + Math.random() / 2)
 
-/** Opens the client and waits for the first connection, no longer than the timeout: without one the gateway starts too. */
+/**
+ * Opens the client and waits for the first connection, at most for the timeout; without a connection the gateway starts
+ * too.
+ */
 export async function connectRedis(settings: RedisSettings, timeout: number, log: Logger): Promise<RedisClient> {
   const client = createClient(settings, timeout)
   logOutages(client, log)
@@ -32,8 +37,8 @@ export async function connectRedis(settings: RedisSettings, timeout: number, log
 }
 
 /**
- * A second connection to where the client is connected, found in the same way; to be connected by whoever asks for it. It is
- * lost and comes back by itself, with nothing of what was set up on it.
+ * A second connection to where the client is connected, found in the same way; the code that opens it also connects it.
+ * After a loss it reconnects by itself, without its previous state.
  */
 export function secondConnection<C extends RedisClient>(client: C): C {
   const options = { enableAutoPipelining: false }
@@ -103,12 +108,12 @@ function clusterOptionsOf(redisOptions: ReturnType<typeof optionsOf>, timeout: n
     maxRedirections: 4,
     retryDelayOnClusterDown: 100,
     retryDelayOnTryAgain: 50,
-    // This would follow a lost connection, when nobody knows what was done.
+    // This would repeat commands after a lost connection, although it is unknown whether they were executed.
     retryDelayOnFailover: 0,
   } satisfies ClusterOptions
 }
 
-/** One line when Redis is lost and one when it is back; the client repeats the same error with every attempt. */
+/** Logs one line when Redis is lost and one when it is back; the client repeats the same error with every attempt. */
 function logOutages(client: RedisClient, log: Logger): void {
   let lost = false
   client.on('error', (error: Error) => {
@@ -137,7 +142,7 @@ function neverEnd(client: RedisClient): void {
   })
 }
 
-/** What may be said of an error: its kind. The rest can hold the command, and with it a token. */
+/** The loggable part of an error: its kind. The rest can contain the command, and with it a token. */
 export function summaryOf(error: unknown): string {
   const { message = '', name = 'Error' } = error as Partial<Error>
   const kind =
@@ -147,7 +152,7 @@ export function summaryOf(error: unknown): string {
   return kind?.[0] ?? name
 }
 
-/** What an operator should know of how Redis is set up; every master of a Cluster is asked. */
+/** Warnings about the configuration of Redis; in a Cluster every master is checked. */
 export async function redisWarnings(client: RedisClient): Promise<string[]> {
   const nodes = client instanceof Cluster ? client.nodes('master') : [client]
   const warnings = await Promise.all(nodes.map(nodeWarnings))
@@ -156,7 +161,7 @@ export async function redisWarnings(client: RedisClient): Promise<string[]> {
 
 async function nodeWarnings(node: Redis): Promise<string[]> {
   const warnings: string[] = []
-  // Each may be forbidden to this user; then nothing is known, and nothing is said.
+  // This user may lack the right to each of these commands; then there is no warning.
   const [server, persistence, policy] = await Promise.all([
     node.info('server').catch(() => ''),
     node.info('persistence').catch(() => ''),

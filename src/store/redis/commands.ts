@@ -36,8 +36,8 @@ export interface RedisCommands {
   /** When a key ends; `Infinity` without an end, `null` without the key. */
   endOf(key: string): Promise<number | null>
   /**
-   * Moves the end of a key from where `endOf` found it. `changed`, and nothing is done, when somebody else has moved it
-   * since; `same` when it is to end when it ends already.
+   * Moves the end of a key from the value that `endOf` found. Returns `changed` and does nothing if another client has
+   * moved it since; returns `same` if the end is already the requested one.
    */
   moveEnd(key: string, from: number, to: number): Promise<'moved' | 'same' | 'changed' | 'gone'>
   /** Milliseconds left; `Infinity` without an end, `null` without the key. */
@@ -56,8 +56,8 @@ export interface RedisCommands {
   addMember(key: string, member: string, expiresAt: number): Promise<void>
   removeMembers(key: string, members: readonly string[]): Promise<void>
   /**
-   * Lets an existing set live at least until then, and always a little longer than before: the end it answers is one that
-   * nobody else was told. `null` without the set, or when it has no end.
+   * Lets an existing set live at least until then, and always a little longer than before, so that the returned end is
+   * unique. `null` without the set, or if it has no end.
    */
   extend(key: string, timestamp: number): Promise<number | null>
   /** Lets a set end with its only member, unless it has others or its end is no longer the one that `extend` told. */
@@ -162,9 +162,9 @@ const orNone = (time: number): number | null => (time === -2 ? null : time === -
 export type Ask = ReturnType<typeof createAsk>
 
 /**
- * Puts one question to Redis. A question that was given up may still be answered, and counts until it is. Questions wait
- * while the server is checked that a new connection has reached; an answer that came from another server than the one
- * that was checked is none.
+ * Puts one question to Redis. A question that was given up may still be answered, and counts until it is. Questions
+ * wait while the server of a new connection is checked; an answer from another server than the checked one is
+ * discarded.
  */
 export function createAsk(
   client: RedisClient,

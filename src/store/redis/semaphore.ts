@@ -1,4 +1,4 @@
-/** Lets work begin while there is room for it, first come, first served; work larger than the whole room has it alone. */
+/** Starts work while capacity is free, first come, first served; work larger than the capacity runs alone. */
 export class Semaphore {
   readonly #size: number
   #free: number

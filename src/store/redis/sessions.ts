@@ -16,14 +16,14 @@ const MAX_ROUNDS = 10_000
  */
 const SPARE = 1000
 
-/** Hears what became of sessions, after it was done. Nothing that it does fails a verb. */
+/** Receives changes of sessions after they were done. Its failures do not fail an operation. */
 export interface SessionObserver {
   added(type: LoginType, token: string, record: SessionRecord, expiresAt: number): void
   ended(type: LoginType, userId: string, tokens: readonly string[]): void
   renewed(type: LoginType, userId: string, token: string, expiresAt: number): void
   /** A live session was read, on its way through the gate or otherwise. Called for each request that asks the store. */
   seen(type: LoginType, token: string, userId: string): void
-  /** A user's tokens are about to be read; hears afterwards what was found. */
+  /** Called before a user's tokens are read; the returned function receives the tokens found. */
   look(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void>
 }
 
@@ -36,9 +36,9 @@ const NOBODY: SessionObserver = {
 }
 
 /**
- * Sessions in Redis under the specified keys. No verb can be one transaction there, so safety comes from order: a record
- * is written before its token enters the user's set and deleted before it leaves it, and the answer comes after both.
- * A token that nobody could end is so never handed out, and a member without a record is dead for good.
+ * Sessions in Redis under the specified keys. No verb can be one transaction there, so safety comes from order: a
+ * record is written before its token enters the user's set and deleted before it leaves it, and the answer comes after
+ * both. So a token that could not be ended is never issued, and a member without a record is permanently dead.
  */
 export class RedisSessions implements ReadableSessions {
   readonly #redis: RedisCommands

@@ -4,7 +4,7 @@ import { Unavailable } from '../../refusal.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../../session.ts'
 import { closeRedis, connectRedis } from './client.ts'
 
-/** What another program of the family keeps under one prefix, on one side. */
+/** The data of a compatible program under one prefix, on one side. */
 export interface SurveyedSide {
   tokens: number
   users: number
@@ -19,12 +19,12 @@ export interface Survey {
   complete: boolean
   /** By prefix. */
   families: Map<string, Record<LoginType, SurveyedSide>>
-  /** The prefixes before `<TYPE>:captcha:<id>`; `''` where there is none. */
+  /** The prefixes before `<TYPE>:captcha:<id>`; `''` for no prefix. */
   captchaPrefixes: Set<string>
 }
 
 const TIMEOUT = 5000
-/** Keys of one step, and in all: a survey shows the forms, it need not count everything. */
+/** Keys per step, and in all: a survey shows the forms and need not count everything. */
 const STEP = 1000
 const MAX_KEYS = 1_000_000
 const MAX_SAMPLES = 20
@@ -34,7 +34,7 @@ const COUNTED = { token: 'tokens', session: 'users', disable: 'disabled' } as co
 
 const emptySide = (): SurveyedSide => ({ tokens: 0, users: 0, disabled: 0, samples: [] })
 
-/** Passes the keys of one Redis database, and changes nothing. Throws `Unavailable` when it does not answer. */
+/** Scans the keys of one Redis database without changing anything. Throws `Unavailable` when it does not answer. */
 export async function surveyRedis(url: string, log: Logger): Promise<Survey> {
   const client = await connectRedis({ url }, TIMEOUT, log)
   try {
@@ -77,7 +77,7 @@ async function readSamples({ families }: Survey, get: (key: string) => Promise<s
   for (const [prefix, family] of families) {
     for (const type of LOGIN_TYPES) {
       for (const sample of family[type].samples) {
-        // A key of another kind is no record.
+        // A key of another type is not a record.
         sample.text = (await get(`${prefix}:${type}:token:${sample.token}`).catch(() => null)) ?? ''
       }
     }

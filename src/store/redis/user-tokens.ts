@@ -93,7 +93,7 @@ export class RedisUserTokens {
     return { ...seen, count, expiresAt: Math.max(seen.expiresAt, this.#clock.now() + (left ?? 0)) }
   }
 
-  /** Some of very many tokens. */
+  /** A part of very many tokens. */
   async #sample(type: LoginType, userId: string): Promise<StoredToken[]> {
     const sample = new Newest(SURVEYED, this.#ages)
     for await (const batch of this.batches(type, userId)) {

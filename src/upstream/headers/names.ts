@@ -1,14 +1,16 @@
 /*
- * Which header names mean something to a gateway. Names are compared in their reserved form: lower-case, with `_` and
- * `.` read as `-`, because servers behind us (CGI, WSGI, PHP, Servlet filters) fold these spellings into one.
+ * The header names that have a meaning for the gateway. Names are compared in their reserved form: lower-case, with `_`
+ * and `.` read as `-`, because servers behind us (CGI, WSGI, PHP, Servlet filters) fold these spellings into one.
  */
 
 export const reservedForm = (name: string): string => name.toLowerCase().replace(/[_.]/g, '-')
 
-/** What the gateway alone says about a client (design: Upstreams). Dropped in both directions, then set by us. */
+/**
+ * The identity headers, which only the gateway sets (design: Upstreams). Dropped in both directions, then set by us.
+ */
 const IDENTITY = new Set(['x-login-id', 'x-login-type', 'x-login-extra', 'x-login-signature'])
 
-/** Whether a name is one of these to a server that folds spellings into one. */
+/** Whether a server that folds spellings reads a name as one of these. */
 export const isIdentity = (name: string): boolean => IDENTITY.has(reservedForm(name))
 
 /** Every lower-case spelling that some server reads as one of them, for proxies that remove headers by name. */
@@ -17,10 +19,10 @@ export const IDENTITY_SPELLINGS: readonly string[] = [...IDENTITY].flatMap(name 
   return rest.reduce((begun, part) => begun.flatMap(text => ['-', '_', '.'].map(mark => text + mark + part)), [first])
 })
 
-/** RFC 9110 7.6.1 and what else concerns one connection only. `Proxy-*` is looked at by its prefix. */
+/** RFC 9110 7.6.1 and other headers of a single connection. `Proxy-*` is matched by its prefix. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'te', 'transfer-encoding', 'upgrade', 'http2-settings'])
 
-/** What a client must not tell an upstream: another method, another path, where it comes from. */
+/** Headers that a client must not send to an upstream: another method, another path, its own address. */
 const FORGEABLE = new Set([
   'x-http-method-override',
   'x-http-method',

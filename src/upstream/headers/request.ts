@@ -5,7 +5,7 @@ import type { Session } from '../../side/side.ts'
 import type { OwnTokens } from '../../token/own.ts'
 import { isDroppedFromRequests, namedByConnection, reservedForm } from './names.ts'
 
-/** What of a client's request decides about the headers that go on. */
+/** The parts of a client's request that determine the forwarded headers. */
 export interface IncomingRequest {
   /** Names and values in turn, as they arrived. */
   rawHeaders: readonly string[]
@@ -14,10 +14,10 @@ export interface IncomingRequest {
   verdict: Verdict
   session: Session | null
   id: string
-  /** Where the client is, as the edge believes it: the socket, or a chain of trusted proxies. */
+  /** The client's address, from the socket or through a chain of trusted proxies. */
   ip: string
   protocol: string
-  /** The host that the client asked for; `''` for HTTP/1.0 without one. */
+  /** The host that the client requested; `''` for HTTP/1.0 without one. */
   host: string
   httpVersion: string
 }
@@ -25,13 +25,16 @@ export interface IncomingRequest {
 export interface HeaderPolicy {
   /** The value of `Host`. */
   host: string
-  /** Whether the headers that carry tokens go on, ours in them or not; with `bare` ours go on without a scheme. */
+  /**
+   * Whether headers with tokens are forwarded, including our tokens; with `bare` our token is forwarded without its
+   * scheme.
+   */
   passAuthorization: PassAuthorization
   /** Whether `Via` names the gateway. */
   via: boolean
 }
 
-/** What happens to a header, by its name alone. */
+/** How a header is treated, by its name alone. */
 type Fate = 'keep' | 'drop' | 'authorization' | 'token' | 'cookie'
 
 type JudgedTokens = Pick<OwnTokens, 'isIn' | 'bareOf'>
@@ -39,13 +42,13 @@ type JudgedTokens = Pick<OwnTokens, 'isIn' | 'bareOf'>
 export type RequestHeaders = (request: IncomingRequest, policy: HeaderPolicy) => string[]
 
 /**
- * Makes the headers of upstream requests: names and values in turn, `host` first, then what the client sent and may
- * send, ours last. `tokenHeader` is the lower-case name of the header that carries the token.
+ * Builds the headers of upstream requests: names and values in turn; `host` first, then the permitted headers of the
+ * client, ours last. `tokenHeader` is the lower-case name of the header that carries the token.
  */
 export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedTokens): RequestHeaders {
   const fateOf = createFates(tokenHeader)
 
-  /** What goes on of the authorization of a request without a session; `null` for nothing. */
+  /** The forwarded authorization of a request without a session; `null` for none. */
   function judged(value: string, pass: 'off' | 'bare'): string | null {
     if (pass === 'bare') return ownTokens.bareOf(value)
     return ownTokens.isIn(value) ? null : value
@@ -90,7 +93,8 @@ function passedFates({ session, verdict }: IncomingRequest, pass: PassAuthorizat
   return {
     keep: true,
     drop: false,
-    // Where no session was needed a backend may have an authorization of its own: what is not ours is passed.
+    // If no session was needed, a backend may use an authorization of its own: values that are not our tokens are
+    // forwarded.
     authorization: carries && (pass !== 'off' || session === null),
     token: carries && (pass === 'on' || session === null),
     cookie: carries,
@@ -102,8 +106,8 @@ function addOurs(headers: string[], request: IncomingRequest, via: boolean): voi
   headers.push('x-forwarded-for', ip, 'x-forwarded-proto', protocol)
   if (host !== '') headers.push('x-forwarded-host', host)
   headers.push('x-forwarded-port', portOf(host, protocol), 'x-request-id', id, 'trace_id', id)
-  // RFC 9110 7.6.3: behind those of the client, with the version that the client spoke. A gateway may leave its answers
-  // without one, and ours are: nothing that reads them is helped by it.
+  // RFC 9110 7.6.3: behind those of the client, with the version that the client spoke. A gateway may omit it from its
+  // answers, and this one does, because no reader needs it.
   if (via) headers.push('via', httpVersion === '1.1' ? '1.1 dualgate' : `${httpVersion} dualgate`)
   if (session !== null) headers.push('x-login-id', session.record.user_id, 'x-login-type', session.record.type)
 }

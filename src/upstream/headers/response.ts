@@ -10,9 +10,9 @@ export interface ResponseHead {
 
 export interface ResponseCircumstances {
   status: number
-  /** What the gateway itself says to the client (CORS, request id): it replaces what the upstream says of the same name. */
+  /** The gateway's own headers for the client (CORS, request id); they replace upstream headers of the same name. */
   ours: Readonly<Record<string, number | string | string[] | undefined>>
-  /** Whether the upstream decides which pages may read the answer; else what it says of that is dropped. */
+  /** Whether the upstream's CORS headers are forwarded; otherwise they are dropped. */
   passCors: boolean
   /** Whether a trailer section can follow the body: the client speaks HTTP/1.1, and the answer has a body. */
   mayTrail: boolean
@@ -21,10 +21,10 @@ export interface ResponseCircumstances {
 /** Fields that add to each other instead of replacing: a cache has to see the upstream's `Vary` and ours. */
 const ADDING = new Set(['vary', 'set-cookie'])
 
-/** What a trailer section must not bring after the head was judged (RFC 9110 6.5.1). */
+/** Fields that are not allowed in a trailer section (RFC 9110 6.5.1). */
 const HEAD_ONLY = /^(?:content-|set-cookie$|authorization$|host$|cache-control$|location$|trailer$)/
 
-/** Names that decide something, in lower case, beside those that go or stay. */
+/** Names with a special meaning, in lower case, besides those that are only dropped or kept. */
 const SPECIAL = new Set(['connection', 'transfer-encoding', 'trailer', 'content-length'])
 
 const judge = remembering(name => {
@@ -34,8 +34,8 @@ const judge = remembering(name => {
 })
 
 /**
- * Makes a client's response head of an upstream's raw one. Throws on a transfer coding that is not plain `chunked`: the
- * body would arrive in an unannounced coding.
+ * Builds the client's response head from an upstream's raw head. Throws on a transfer coding that is not plain
+ * `chunked`: the body would arrive in an unannounced coding.
  */
 export function responseHead(raw: readonly string[], circumstances: ResponseCircumstances): ResponseHead {
   const { status, ours, passCors, mayTrail } = circumstances

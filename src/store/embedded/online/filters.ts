@@ -2,11 +2,10 @@ import { type LoginType, SIDES } from '../../../session.ts'
 import type { BinaryRows, EmbeddedFile } from '../file.ts'
 
 /*
- * Where a text may be found: for each group of blocks of names, which of its blocks may hold a text.
- * One table: side, group, row -> bits. Every part of one to three characters of a name marks its block under two of 8192
- * slots; a slot is 64 bytes, one bit for each block of the group, and a row holds 16 slots.
- * Of blocks of 32 users each, some 18 of 100 bits are set: one block in 30 is looked at in vain for a single character,
- * one in thousands for three.
+ * Where a text may be found: for each group of blocks of names, which of its blocks may hold a text. One table: side,
+ * group, row -> bits. Every part of one to three characters of a name marks its block under two of 8192 slots; a slot
+ * is 64 bytes, one bit for each block of the group, and a row holds 16 slots. In blocks of 32 users, some 18 of 100
+ * bits are set: for a single character one block in 30 is read in vain, for three characters one in thousands.
  */
 
 export const BLOCKS_PER_GROUP = 512
@@ -17,7 +16,7 @@ const ROW_BYTES = SLOTS_PER_ROW * SLOT_BYTES
 const ROWS = SLOTS / SLOTS_PER_ROW
 
 const LONGEST_PART = 3
-/** Parts of a keyword that are asked for; each of two slots makes the answer some five times as narrow. */
+/** Parts of a keyword that are checked; each has two slots, and each slot narrows the result about five times. */
 const MAX_ASKED = 6
 
 /** The filter of one group, while it is made. */

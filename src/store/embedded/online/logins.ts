@@ -13,7 +13,10 @@ const MINUTE_KEPT = DAY + 2 * MINUTE
 
 const DAY_LABEL = /^\d{4}-\d\d-\d\d/
 
-/** One table: side, `d` and a day or `m` and a minute -> the logins counted; each ends when nobody asks for it any more. */
+/**
+ * One table: side, `d` and a day or `m` and a minute -> the number of logins; each row expires when it is not needed
+ * any more.
+ */
 export class LoginCounters {
   readonly #clock: Clock
   readonly #counts: ExpiringTable

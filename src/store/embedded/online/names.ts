@@ -41,7 +41,7 @@ export class NameIndex {
     return block
   }
 
-  /** Removes a user from a block; `moved` is told of each other user who had to change blocks for it. Within a write. */
+  /** Removes a user from a block; `moved` is called for each other user who moves to another block. Within a write. */
   leave(type: LoginType, userId: string, block: number, moved: (user: NamedUser, block: number) => void): void {
     const users = this.usersIn(type, block)
     const left = users.filter(user => user.userId !== userId)
@@ -63,7 +63,7 @@ export class NameIndex {
     for (const user of left) moved(user, this.enter(type, user))
   }
 
-  /** Those who may be found by a folded text in a name, the newest in the index first. */
+  /** The users whose names may contain a folded text, the newest in the index first. */
   *find(type: LoginType, text: string): Iterable<string> {
     let read = 0
     for (let group = groupOf(this.lastBlock(type)); group >= 0; group = this.#groupBefore(type, group)) {
@@ -155,7 +155,7 @@ export class NameIndex {
     return Array.from(this.#blocks.getKeys({ ...range, reverse: true, limit }), blockIn)
   }
 
-  /** The group before one in which there are blocks; -1 when there is none. */
+  /** The previous group with blocks; -1 if there is none. */
   #groupBefore(type: LoginType, group: number): number {
     if (group === 0) return -1
     const start = keyOf(type, group * BLOCKS_PER_GROUP - 1)

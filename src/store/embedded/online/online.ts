@@ -216,7 +216,7 @@ export class EmbeddedOnline implements OnlineUsers {
     return (await this.tally(type)).tokens
   }
 
-  /** What is to be kept of a user, by the members; with 0 tokens when there are none. */
+  /** The entry of a user, computed from the members; 0 tokens if there are no members. */
   #truthOf(type: LoginType, userId: string): Omit<Person, 'block'> {
     const newest = this.#newestOf(type, userId)
     if (newest === null) return { created: 0, names: [], ...this.#people.get(type, userId), tokens: 0 }

@@ -53,7 +53,7 @@ export class OnlineOrder {
     this.#rows = file.table('online')
   }
 
-  /** How many tokens the user at a place has; 0 when nobody is there. */
+  /** The number of tokens of the user at a place; 0 if no user is there. */
   tokensAt(type: LoginType, place: Place): number {
     return Number(this.#rows.get(placeKey(type, place)) ?? 0)
   }

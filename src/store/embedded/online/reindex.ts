@@ -8,7 +8,7 @@ import { LEVELS, type OnlineOrder, type Place, type Span } from './order.ts'
 import { usersIn } from './sizes.ts'
 import type { People, Person } from './users.ts'
 
-/** Rows that are looked at before anybody else gets a turn: some milliseconds. */
+/** Rows read in one turn of the event loop: some milliseconds. */
 const BATCH = 200
 const WALKS = 7 + LEVELS.length
 const BEFORE_BLOCKS = -1
@@ -40,7 +40,7 @@ interface Indexing {
   block: number
 }
 
-/** Some rows of a table, looked at: where to go on, how many there were, and those that are not as they should be. */
+/** The result of checking some rows: where to continue, how many there were, and the wrong ones. */
 interface Look<Cursor, Wrong> {
   next: Cursor | null
   looked: number
@@ -58,7 +58,7 @@ export class Reindexing {
   readonly #progress: (share: number) => void
   #finished = 0
 
-  /** `progress` is told the share that is done, from 0 to 1. */
+  /** `progress` is called with the completed share, from 0 to 1. */
   constructor(all: Indexed, type: LoginType, progress: (share: number) => void) {
     this.#all = all
     this.#type = type

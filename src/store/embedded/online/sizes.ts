@@ -7,7 +7,7 @@ export function usersIn(sizes: Sizes): number {
   return users
 }
 
-/** Adds to some sizes, which are changed; what nobody has is left out. */
+/** Adds to some sizes, in place; sizes without users are removed. */
 export function addSizes(sizes: Map<number, number>, added: Sizes): Map<number, number> {
   for (const [size, users] of added) {
     const sum = (sizes.get(size) ?? 0) + users

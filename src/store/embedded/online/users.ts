@@ -22,7 +22,7 @@ export class People {
   readonly #rows: ExpiringTable
   readonly #clock: Clock
 
-  /** `onForgotten` is told, within a write, whose names nothing is known of any more. */
+  /** `onForgotten` is called, within a write, with each user whose entry is removed. */
   constructor(
     file: EmbeddedFile,
     expiries: Expiries,

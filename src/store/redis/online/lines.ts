@@ -13,7 +13,7 @@ export const MAX_LINES = 100
 export const FEW_LINES = 50
 
 const DAY = 86_400_000
-/** No key lasts for ever: each outlives the sessions it tells of by a day, and a side nobody uses by this at most. */
+/** No key is permanent: each outlives its sessions by a day, and on an unused side by at most this time. */
 const MAX_LIFETIME = 400 * DAY
 
 /** Tokens that come, move and go; `keep` lets the keys live as long as they have to. */

@@ -18,7 +18,8 @@ import { PAGE, SEARCH, TALLY } from './queries.ts'
  *   logins   HASH  'd' + day and 'm' + minute since the epoch -> logins
  *   scratch        only exists within a script
  *
- * `ended` is why no order of arrival matters: a login that is told after the end of its token changes nothing.
+ * Because of `ended` the order of arrival does not matter: a login that arrives after the end of its token changes
+ * nothing.
  */
 
 /** How long the end of a token is remembered: longer than the news of its login can be under way. */

@@ -109,8 +109,8 @@ export class RedisUpkeep {
   }
 
   /**
-   * First every user who has a session set enters the view, or is put right in it; then what belongs to nobody leaves it.
-   * At no moment does anything leave that a live session has.
+   * First every user with a session set is entered or corrected; then entries without a user are removed. At no moment
+   * does anything leave that a live session has.
    */
   reindex: Reindex = async (type, progress) => {
     const counted = new Set<string>()

@@ -27,10 +27,11 @@ interface EnteringEntry extends Entry {
 }
 
 /**
- * Keeps the view in step with the specified keys. What a verb did is told after it was done, and nobody waits for it: the
- * verb is as right without it, and must not be slower or fail where only the view's slot of a Cluster is away. It still
- * leaves with the verb's last command or right after its answer, on one connection in order, so that whoever asks this
- * process next finds it told. A user of whom something could not be told is compared as soon as Redis answers again.
+ * Keeps the online users in step with the specified keys. A change is reported after it was done, and no request waits
+ * for this: the verb is as right without it, and must not be slower or fail where only the view's slot of a Cluster is
+ * away. It still leaves with the verb's last command or right after its answer, on one connection in order, so that
+ * whoever asks this process next finds it told. A user of whom something could not be told is compared as soon as Redis
+ * answers again.
  */
 export class RedisIndex implements SessionObserver {
   readonly #commands: OnlineCommands

@@ -14,9 +14,9 @@ const MAX_PUSHED_OUT = 1000
 export type Read = Readonly<Record<never, never>>
 
 /**
- * The sessions of one side that this process remembers, and for how long it may believe them. Whoever announces changes does
- * so in the order in which they happened; a session is given out only while that is proven to be complete. Absent tokens
- * are not remembered.
+ * The cached sessions of one side, and how long they may be used. Changes are announced in the order in which they
+ * happened. A session is returned only while the announcements are proven to be complete. Absent tokens are not
+ * remembered.
  */
 export class SessionCache {
   readonly #clock: Clock
@@ -42,12 +42,12 @@ export class SessionCache {
     return this.#entries.size
   }
 
-  /** What came of looking here, since the start. */
+  /** Hits, misses and evictions since the start. */
   get counts(): CacheCounts {
     return { entries: this.#entries.size, hits: this.#hits, misses: this.#misses, evictions: this.#evictions }
   }
 
-  /** The live record of a token, when it is remembered and can be believed. */
+  /** The live record of a token, if it is cached and valid. */
   get(token: string): SessionRecord | null {
     const record = this.#believed(token)
     if (record === null) this.#misses++
@@ -64,7 +64,7 @@ export class SessionCache {
     return entry.record
   }
 
-  /** Called before the store is asked. `null` while nothing may be kept. */
+  /** Called before a query to the store. `null` while nothing may be cached. */
   beginRead(token: string): Read | null {
     if (this.#provenUntil === null) return null
     const read: Read = {}
@@ -72,7 +72,7 @@ export class SessionCache {
     return read
   }
 
-  /** Called with the answer, `null` when there is none: keeps it unless anything was heard about the token meanwhile. */
+  /** Called with the answer, or `null` without one: caches it unless the token was announced meanwhile. */
   endRead(token: string, read: Read, stored: StoredToken | null): void {
     if (this.#reads.get(token) !== read) return
     this.#reads.delete(token)
@@ -80,7 +80,7 @@ export class SessionCache {
       this.#entries.delete(token)
       return
     }
-    // It is handed to many requests: none may change what the next one sees.
+    // Many requests share it, so it must not change.
     this.#entries.set(token, { record: freeze(stored.record), expiresAt: stored.expiresAt })
     if (this.#entries.size > this.#maxEntries) this.#pushOut()
   }
@@ -98,7 +98,7 @@ export class SessionCache {
     }
   }
 
-  /** Something became of a token. */
+  /** A token was changed. */
   evict(token: string): void {
     if (this.#entries.delete(token)) this.#evictions++
     this.#reads.delete(token)
@@ -112,7 +112,7 @@ export class SessionCache {
     if (this.#provenUntil !== null) this.#endedUsers.set(userId, this.#proofs)
   }
 
-  /** Anything may have become of any token. */
+  /** Any token may have changed. */
   clear(): void {
     this.#evictions += this.#entries.size
     this.#entries.clear()
@@ -133,7 +133,7 @@ export class SessionCache {
     }
   }
 
-  /** Changes may have been missed: nothing is known any more, and nothing is kept before the next proof. */
+  /** Changes may have been missed: the cache is emptied, and nothing is cached before the next proof. */
   switchOff(): void {
     this.clear()
     this.#endedUsers.clear()

@@ -4,15 +4,15 @@ import type { SessionCache } from './session-cache.ts'
 
 /** A store that tells a session together with its end. */
 export interface ReadableSessions extends SessionStore {
-  /** The live record of a token and its end, which is never later than the true one; `null` when there is none on this side. */
+  /** The live record of a token and its end, which is never later than the true one; `null` if this side has none. */
   read(type: LoginType, token: string): Promise<StoredToken | null>
 }
 
 export type SessionCaches = Partial<Record<LoginType, SessionCache>>
 
 /**
- * Sessions of a store, remembered on the sides that have a cache: `find` then answers at once. What this process ends or
- * renews is forgotten before that is acknowledged; of what others do, the cache is told.
+ * Sessions of a store, remembered on the sides that have a cache: `find` then answers at once. Sessions that this
+ * process ends or renews are evicted before this is acknowledged; changes by others are announced to the cache.
  */
 export class TrackedSessions implements SessionStore {
   readonly #sessions: ReadableSessions
@@ -49,7 +49,7 @@ export class TrackedSessions implements SessionStore {
     try {
       return await this.#sessions.remove(type, userId, token)
     } finally {
-      // Also when it failed: it may have happened all the same.
+      // Also after a failure: the change may have happened.
       this.#caches[type]?.evict(token)
     }
   }

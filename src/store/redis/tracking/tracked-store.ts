@@ -40,7 +40,7 @@ export function trackRedisStore(
   const changes = new RedisChanges(clock)
   const tracking = new RedisTracking({
     main: redis,
-    // The caches first: who hears of a change asks the store, and must not be answered from them.
+    // The caches first: listeners of a change query the store, and must not get an old answer from a cache.
     listeners: isWatched ? [...caches, ...changes.listeners(keys)] : caches,
     purpose: cached.length > 0 ? 'cached' : 'watched',
     heartbeat: settings.heartbeat,

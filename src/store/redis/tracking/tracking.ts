@@ -4,10 +4,10 @@ import type { Logger } from '../../../log.ts'
 import { closeRedis, secondConnection, summaryOf } from '../client.ts'
 
 /*
- * Redis announces the keys that were written, deleted or have expired (CLIENT TRACKING). The connection that asks for it
- * hears it too: it redirects to itself, by its own id, and so nothing is ever set up that nobody listens to. In RESP2 the
- * announcements are messages of a channel; in RESP3 the client library drops them. What is announced below a prefix
- * (BCAST) does not depend on who has read what, and costs Redis no memory per key.
+ * Redis announces the keys that were written, deleted or have expired (CLIENT TRACKING). The connection that requests
+ * this also receives the announcements: it redirects to itself, by its own id, so tracking is never active without a
+ * listener. In RESP2 the announcements are messages of a channel; in RESP3 the client library drops them. What is
+ * announced below a prefix (BCAST) does not depend on who has read what, and costs Redis no memory per key.
  *
  * An announcement is written before the answer to whoever caused it, and before the answer to a PING that came later. So
  * a PONG proves that everything is known that was done before its PING was sent.
@@ -23,7 +23,7 @@ const RETRY_PAUSE = 500
 export interface KeyListener {
   /** Something became of the key with this name, which is what follows the prefix. */
   evict(name: string): void
-  /** Anything may have become of any key. */
+  /** Any key may have changed. */
   clear(): void
   /** Announcements may be missed, until the next proof is completed. */
   switchOff(): void
@@ -34,7 +34,7 @@ export interface KeyListener {
 export interface TrackingOptions {
   /** The connection on which the store asks; what is remembered is believed only while both reach the same server. */
   main: Redis
-  /** Who listens, and below which prefix. What several hear, the first in the list hears first. */
+  /** The listeners and their prefixes. If several match, they are called in the order of the list. */
   listeners: readonly { prefix: string; listener: KeyListener }[]
   /** What the listeners do to sessions, as the log has it. */
   purpose: 'cached' | 'watched'
