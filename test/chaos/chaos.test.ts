@@ -9,6 +9,9 @@ import { type ChaosReport, runChaos } from './run.ts'
  * how long a worker remembers. What is looked at is that nobody is passed on, or refused, who should not be.
  */
 
+// Each has a gateway and a store of its own, and mostly waits.
+t.jobs = 2
+
 const allowance = { patience: Number.POSITIVE_INFINITY, heartbeat: 30_000 }
 
 function judge(t: Test, { requests, operations, faults, violations }: ChaosReport): void {

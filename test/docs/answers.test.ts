@@ -1,3 +1,4 @@
+import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { type Answer, call } from '../support/client.ts'
@@ -17,12 +18,19 @@ function closed(schema: any): any {
 function createJudge(document: any) {
   const ajv = new Ajv2020({ strict: false, formats: { uuid: true } })
   const { Refusal } = document.components.schemas
+  const compile = (described: object): ValidateFunction => {
+    const text = JSON.stringify(described)
+    const schema = JSON.parse(text, (_, value) => (value?.$ref === '#/components/schemas/Refusal' ? Refusal : value))
+    return ajv.compile(closed(schema))
+  }
+  /** By description: most are answered many times. */
+  const compiled = new Map<object, ValidateFunction>()
   return (method: string, path: string, { status, json }: Answer): string => {
     const response = document.paths[path]?.[method.toLowerCase()]?.responses[status]
     if (response === undefined) return `${method} ${path} answers ${status}, which is not described`
-    const text = JSON.stringify(response.content['application/json'].schema)
-    const schema = JSON.parse(text, (_, value) => (value?.$ref === '#/components/schemas/Refusal' ? Refusal : value))
-    const validate = ajv.compile(closed(schema))
+    const described = response.content['application/json'].schema
+    const validate = compiled.get(described) ?? compile(described)
+    compiled.set(described, validate)
     return validate(json()) ? '' : `${method} ${path}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(json())}`
   }
 }
