@@ -4,6 +4,8 @@ import { call } from '../support/client.ts'
 import { openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
 
+t.jobs = 3
+
 /*
  * One backend among three healthy ones goes bad under load. Clients see at most the requests that it had, and those
  * few that it takes to see what it is; then it is left out, until it is good again.

@@ -5,6 +5,8 @@ import { type Answer, call, callRaw } from '../support/client.ts'
 import { forwardTo, TOKEN, until } from '../support/forward-fixture.ts'
 import { startRawUpstream } from '../support/upstream.ts'
 
+t.jobs = 12
+
 const C = '/api/v1/c/things'
 const OK = 'HTTP/1.1 200 OK\r\n'
 const GOOD = `${OK}Content-Length: 4\r\n\r\ngood`

@@ -6,6 +6,8 @@ import { call } from '../support/client.ts'
 import { forwardTo, TOKEN, until } from '../support/forward-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
 
+t.jobs = 6
+
 /* Bodies that come slowly take no connection of an upstream from requests that need it. */
 
 const C = '/api/v1/c/things'

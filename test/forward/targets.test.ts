@@ -9,6 +9,8 @@ import { call } from '../support/client.ts'
 import { openForwardFixture, TOKEN, until, type WrittenUpstream } from '../support/forward-fixture.ts'
 import { type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
 
+t.jobs = 6
+
 const C = '/api/v1/c/things'
 
 async function before(t: Test, upstream: WrittenUpstream) {

@@ -4,6 +4,8 @@ import t, { type Test } from 'tap'
 import { until } from '../support/forward-fixture.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 
+t.jobs = 14
+
 /* How long the public listener waits for its clients. */
 
 async function openImpatient(t: Test, timeouts: Record<string, string>, listen: Record<string, unknown> = {}) {

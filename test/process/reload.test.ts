@@ -11,8 +11,8 @@ for (const store of ['embedded', 'redis'] as const) {
   t.test(`no request fails in reloads under load, a faulty one among them, ${store} store`, { skip }, async t => {
     const gateway = await startSupervised(t, { store })
     const options = { token: gateway.token, path: '/api/v1/c/x', clients: 24 }
-    const questions = startLoad(t, gateway.url, { ...options, rate: 400 })
-    const uploads = startLoad(t, gateway.url, { ...options, clients: 8, rate: 50, body: 'x'.repeat(100_000) })
+    const questions = startLoad(t, gateway.url, { ...options, rate: 200 })
+    const uploads = startLoad(t, gateway.url, { ...options, clients: 8, rate: 30, body: 'x'.repeat(100_000) })
 
     for (const answer of ['second', 'third', 'faulty', 'fourth']) {
       const before = gateway.workers()

@@ -3,6 +3,8 @@ import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
 import { eventually, startSupervised } from '../support/supervised.ts'
 
+t.jobs = 3
+
 /* What a reload takes, what it refuses, and who is told. */
 
 t.test('SIGHUP reloads, and the log says how it went', async t => {
@@ -22,12 +24,12 @@ t.test('SIGHUP reloads, and the log says how it went', async t => {
 
 t.test('a client who is handed to a worker that leaves is answered by another', async t => {
   const gateway = await startSupervised(t)
-  for (let round = 1; round <= 6; round++) {
+  for (let round = 1; round <= 3; round++) {
     const leaving = gateway.workers()
     for (const worker of leaving) process.kill(worker, 'SIGSTOP')
     gateway.child.kill('SIGHUP')
     t.ok(await eventually(() => gateway.logged('the configuration was reloaded').length === round))
-    const clients = Array.from({ length: 8 }, () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }))
+    const clients = Array.from({ length: 16 }, () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }))
     for (const worker of leaving) process.kill(worker, 'SIGCONT')
     for (const { status } of await Promise.all(clients)) t.equal(status, 200)
   }

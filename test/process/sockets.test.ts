@@ -8,6 +8,8 @@ import { listenPrivately } from '../../src/http/server/private-socket.ts'
 import { run } from '../support/command-line.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
 
+t.jobs = 2
+
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
 /** A folder with a short path: that of a socket is at most 103 bytes long. */

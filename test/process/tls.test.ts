@@ -9,6 +9,8 @@ import { callRaw } from '../support/client.ts'
 import { eventually, startSupervised } from '../support/supervised.ts'
 import { startLoad } from './load.ts'
 
+t.jobs = 2
+
 /* The public port speaks HTTPS. */
 
 const FOLDER = t.testdir()

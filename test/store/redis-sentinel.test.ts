@@ -6,26 +6,24 @@ import { storeContract } from './contract.ts'
 import { login, open, outcomeOf, recovered, UNAVAILABLE } from './redis-trial.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
-await t.test('the law of the stores, through Sentinels', { skip: withoutRedisServer }, async t => {
+t.jobs = 7
+
+t.test('the law of the stores, through Sentinels', { skip: withoutRedisServer }, async t => {
   const { sentinels, name, stop } = await startSentinels()
   t.teardown(stop)
   await storeContract(t, 'sentinel', () => openRedisUnderTest({ sentinels, name }))
 })
 
-await t.test(
-  'the law of the stores, while the replica is cut off from its master',
-  { skip: withoutRedisServer },
-  async t => {
-    const { sentinels, name, masterPort, replica, stop } = await startSentinels()
-    t.teardown(async () => {
-      replica.kill('SIGCONT')
-      await stop()
-    })
-    replica.kill('SIGSTOP')
-    await redisCommand(masterPort, 'CLIENT', 'KILL', 'TYPE', 'replica')
-    await storeContract(t, 'cut off', () => openRedisUnderTest({ sentinels, name }))
-  },
-)
+t.test('the law of the stores, while the replica is cut off from its master', { skip: withoutRedisServer }, async t => {
+  const { sentinels, name, masterPort, replica, stop } = await startSentinels()
+  t.teardown(async () => {
+    replica.kill('SIGCONT')
+    await stop()
+  })
+  replica.kill('SIGSTOP')
+  await redisCommand(masterPort, 'CLIENT', 'KILL', 'TYPE', 'replica')
+  await storeContract(t, 'cut off', () => openRedisUnderTest({ sentinels, name }))
+})
 
 async function fixture(t: Test): Promise<{ setup: SentinelSetup; store: RedisStore }> {
   const setup = await startSentinels()
@@ -55,7 +53,7 @@ async function watch(store: RedisStore, token: string, over: Promise<void>): Pro
   return told
 }
 
-await t.test('a failover ends no session, and brings none back', { skip: withoutRedisServer }, async t => {
+t.test('a failover ends no session, and brings none back', { skip: withoutRedisServer }, async t => {
   const { setup, store } = await fixture(t)
   const [token, ended] = [await login(store), await login(store)]
   t.equal(await store.sessions.remove('BUSINESS', '1', ended), true)
@@ -72,7 +70,7 @@ await t.test('a failover ends no session, and brings none back', { skip: without
   t.equal((await store.sessions.find('BUSINESS', await login(store)))?.user_id, '1')
 })
 
-await t.test('a revocation that the new master had not heard of holds', { skip: withoutRedisServer }, async t => {
+t.test('a revocation that the new master had not heard of holds', { skip: withoutRedisServer }, async t => {
   const { setup, store } = await fixture(t)
   const [token, kicked] = [await login(store), await login(store)]
   await inStep(setup)
@@ -88,7 +86,7 @@ await t.test('a revocation that the new master had not heard of holds', { skip: 
   t.equal(await store.sessions.find('BUSINESS', kicked), null)
 })
 
-await t.test(
+t.test(
   'a replica is not asked, although the Sentinels still name it as the master',
   { skip: withoutRedisServer },
   async t => {
@@ -103,24 +101,20 @@ await t.test(
   },
 )
 
-await t.test(
-  'a switch announced while a silent Sentinel is asked is followed',
-  { skip: withoutRedisServer },
-  async t => {
-    const { setup, store } = await fixture(t)
-    const token = await login(store)
-    await inStep(setup)
+t.test('a switch announced while a silent Sentinel is asked is followed', { skip: withoutRedisServer }, async t => {
+  const { setup, store } = await fixture(t)
+  const token = await login(store)
+  await inStep(setup)
 
-    // Asked first, and for as long as the timeout lets it be silent; two are enough to agree.
-    setup.sentinelProcesses[0]!.kill('SIGSTOP')
-    await endProcess(setup.master)
-    const told = await watch(store, token, setup.promoted())
-    t.notOk(told.has('nobody'), `the session was ${[...told]}`)
-    t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
-  },
-)
+  // Asked first, and for as long as the timeout lets it be silent; two are enough to agree.
+  setup.sentinelProcesses[0]!.kill('SIGSTOP')
+  await endProcess(setup.master)
+  const told = await watch(store, token, setup.promoted())
+  t.notOk(told.has('nobody'), `the session was ${[...told]}`)
+  t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
+})
 
-await t.test('a store whose Sentinels stand still keeps its master', { skip: withoutRedisServer }, async t => {
+t.test('a store whose Sentinels stand still keeps its master', { skip: withoutRedisServer }, async t => {
   const { setup, store } = await fixture(t)
   const token = await login(store)
   for (const sentinel of setup.sentinelProcesses) sentinel.kill('SIGSTOP')

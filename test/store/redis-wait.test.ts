@@ -7,6 +7,8 @@ import { type Fixture, openFixture, someone } from '../support/gateway-fixture.t
 import { freePort } from '../support/ports.ts'
 import { endProcess, redisCommand, spawnRedis, withoutRedisServer } from '../support/redis-server.ts'
 
+t.jobs = 3
+
 /** Far longer than a replica takes that follows, so that a busy machine proves nothing wrong. */
 const PATIENT = { replicas: 1, timeout: '4s' }
 /** Far shorter than a paused one. */

@@ -21,7 +21,9 @@ import {
   untilRemembered,
 } from './tracking-fixture.ts'
 
-await t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t => {
+t.jobs = 3
+
+t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t => {
   const setup = await startSentinels()
   t.teardown(() => setup.stop())
 
@@ -43,7 +45,7 @@ await t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t =
   })
 })
 
-await t.test(
+t.test(
   'a session is not remembered while announcements come from another server than its record',
   { skip: withoutRedisServer },
   async t => {
@@ -92,7 +94,7 @@ async function startBalancer(t: Test, port: () => number): Promise<string> {
   return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-await t.test('a store in a Cluster asks on every request', { skip: withoutRedisServer }, async t => {
+t.test('a store in a Cluster asks on every request', { skip: withoutRedisServer }, async t => {
   const cluster = await startCluster()
   t.teardown(() => cluster.stop())
   const { store } = await openTracked(t, { cluster: cluster.nodes })

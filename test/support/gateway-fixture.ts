@@ -6,7 +6,7 @@ import bcrypt from 'bcrypt'
 import { sm2 } from 'sm-crypto-v2'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { loadSettings } from '../../src/config/load.ts'
 import type { Settings } from '../../src/config/schema/settings.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
@@ -29,6 +29,8 @@ export interface FixtureOptions {
   /** Merged over the configuration file, section by section. */
   config?: Record<string, any>
   environment?: Record<string, string>
+  /** The clock of the gateway and of its store; a Redis keeps its own. */
+  clock?: Clock
   /** Entries beside the recording upstream, which has `/api`. */
   upstreams?: Record<string, any>[]
 }
@@ -69,7 +71,7 @@ export const ADMIN = { username: 'admin', password: 'correct horse 1' }
 const ADMIN_HASH = bcrypt.hashSync(ADMIN.password, 4)
 
 export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
-  const { profile = 1, store: kind = 'embedded', config = {}, environment = {} } = options
+  const { profile = 1, store: kind = 'embedded', config = {}, environment = {}, clock = systemClock } = options
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-'))
   const redis = kind === 'redis' ? await startRedis() : null
   if (options.redisDown) await redis?.kill()
@@ -100,9 +102,9 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   const settings = loadSettings(file, environment, folder)
   const log: string[] = []
   const logger = createLog('trace', { write: line => void log.push(line) })
-  const gateway = await createGateway(settings, { log: logger })
+  const gateway = await createGateway(settings, { log: logger, clock })
   const { public: url, internal } = await gateway.listen()
-  const store = await openStore(settings.store, settings.data, systemClock, logger, undefined, false, {
+  const store = await openStore(settings.store, settings.data, clock, logger, undefined, false, {
     timestamps: createTimestampFormat(settings.timezone),
     captchaKey: settings.login.captcha.key,
   })
@@ -184,6 +186,12 @@ function encrypt(password: string, publicKey: string): string {
 
 export const sm2KeyPath = (profile: 1 | 2): string =>
   profile === 1 ? '/api/v1/public/b/sm2/public-key' : '/api/v1/public/b/sm2-public-key'
+
+/** The system's clock, which a test moves ahead by so many milliseconds instead of waiting. */
+export function createMovableClock(): Clock & { ahead: number } {
+  const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
+  return clock
+}
 
 /** A login id that no other test uses. */
 export const someone = (): string => `u${randomBytes(6).toString('hex')}`

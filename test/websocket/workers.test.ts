@@ -4,6 +4,8 @@ import { withoutRedis } from '../support/redis-server.ts'
 import { eventually, type Supervised, startSupervised } from '../support/supervised.ts'
 import { closingOf, type End, openEnd, type SocketUpstream, startSocketUpstream } from '../support/websocket-sockets.ts'
 
+t.jobs = 2
+
 /* WebSockets of a gateway of several processes. */
 
 interface WebSocketFixture {
