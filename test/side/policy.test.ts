@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createMovableClock, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
+const soon = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
 withEveryStore(
