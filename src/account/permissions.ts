@@ -1,7 +1,13 @@
+import { Refusal } from '../refusal.ts'
 import type { SessionRecord } from '../session.ts'
 
 /** All of the required permissions, or at least one of them. */
 export type PermissionMode = 'all' | 'any'
+
+interface Required {
+  readonly codes: readonly string[]
+  readonly mode: PermissionMode
+}
 
 /**
  * What a session may do (design: Session administration). A permission is a code of segments, `sys:session:page`. It is
@@ -14,6 +20,11 @@ export interface Permissions {
   holderOf(record: SessionRecord): SessionRecord | Promise<SessionRecord>
   /** Whether the session holds what is required. Where nothing is required, nothing is allowed. */
   allows(record: SessionRecord, required: readonly string[], mode: PermissionMode): boolean
+  /**
+   * Refuses with NOT_PERMITTED a session that lacks what is required, and names the codes that are missing. Throws at
+   * once where the rights are known; returns a promise only where they have to be read first.
+   */
+  require(record: SessionRecord, required: Required): Promise<void> | undefined
 }
 
 /** The role that holds every permission. */
@@ -26,22 +37,39 @@ export function createPermissions(
 ): Permissions {
   const grantsOfRole = new Map(Object.entries(roles).map(([role, grants]) => [role, grants.map(segmentsOf)]))
 
+  const allows: Permissions['allows'] = ({ extra }, required, mode) => {
+    if (required.length === 0) return false
+    const held = textsOf(extra, 'roles')
+    if (held.includes(SUPER_ADMIN)) return true
+    const grants = textsOf(extra, 'permissions').map(segmentsOf)
+    for (const role of held) grants.push(...(grantsOfRole.get(role) ?? []))
+    const isGranted = (code: string): boolean => {
+      const segments = segmentsOf(code)
+      return grants.some(pattern => covers(pattern, segments))
+    }
+    return mode === 'all' ? required.every(isGranted) : required.some(isGranted)
+  }
+
+  function check(holder: SessionRecord, { codes, mode }: Required): void {
+    if (allows(holder, codes, mode)) return
+    const missing = codes.filter(code => !allows(holder, [code], 'all'))
+    throw new Refusal('NOT_PERMITTED', { params: { permissions: listed(missing) } })
+  }
+
   return {
     holderOf,
-    allows({ extra }, required, mode) {
-      if (required.length === 0) return false
-      const held = textsOf(extra, 'roles')
-      if (held.includes(SUPER_ADMIN)) return true
-      const grants = textsOf(extra, 'permissions').map(segmentsOf)
-      for (const role of held) grants.push(...(grantsOfRole.get(role) ?? []))
-      const isGranted = (code: string): boolean => {
-        const segments = segmentsOf(code)
-        return grants.some(pattern => covers(pattern, segments))
-      }
-      return mode === 'all' ? required.every(isGranted) : required.some(isGranted)
+    allows,
+    require(record, required) {
+      const holder = holderOf(record)
+      if (holder instanceof Promise) return holder.then(found => check(found, required))
+      check(holder, required)
+      return undefined
     },
   }
 }
+
+/** As the clients in use print it: `['sys:session:page']`. */
+const listed = (codes: readonly string[]): string => `[${codes.map(code => `'${code}'`).join(', ')}]`
 
 const segmentsOf = (text: string): readonly string[] => text.split(':')
 

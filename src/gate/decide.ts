@@ -1,20 +1,41 @@
-import type { LoginType } from '../session.ts'
-import type { Session, Side } from '../side/side.ts'
+import { Refusal } from '../refusal.ts'
+import type { LoginType, SessionRecord } from '../session.ts'
 import type { Token } from '../token/bearer.ts'
-import { readTarget, type Target } from './path.ts'
+import { type CanonicalPath, readTarget, type Target } from './path.ts'
 import { type PathRules, type Verdict, verdictOf } from './rules.ts'
 
 /*
- * What becomes of a request, whoever asks: the public listener, `/verify`, `dualgate explain`. First by target and method
- * alone, then by the session that comes along.
+ * What becomes of a request, in three steps: `judge` by its target and method alone, `admit` by its session, `permit` by
+ * the permissions that its upstream requires. The public listener takes them as the request goes on, `/verify` takes
+ * them at once with `decide`, and `dualgate explain` shows the first.
  */
 
-/** Where sessions are found, by side. */
-export type Admission = Readonly<Record<LoginType, Pick<Side, 'authenticate'>>>
+/** What the gate reads of a session. */
+interface Session {
+  record: SessionRecord
+}
+
+/** Finds the live session of a token; `null` for none. Throws `Unavailable` when the store cannot tell. */
+interface Side<S extends Session> {
+  authenticate(token: Token): S | null | Promise<S | null>
+}
+
+export type GateSides<S extends Session> = Readonly<Record<LoginType, Side<S>>>
+
+/** Permission codes, and whether all of them are needed or any one is enough. */
+export interface RequiredPermission {
+  readonly codes: readonly string[]
+  readonly mode: 'all' | 'any'
+}
+
+/** Throws or rejects with the refusal `NOT_PERMITTED` when a session lacks what is required. */
+export interface PermissionCheck {
+  require(record: SessionRecord, required: RequiredPermission): Promise<void> | undefined
+}
 
 export interface Judged {
   target: Target
-  /** `null` where no rule applies: not found. */
+  /** `null` where no rule applies: the request is refused with `NOT_FOUND`. */
   verdict: Verdict | null
 }
 
@@ -25,14 +46,26 @@ export function judge(target: string, method: string, rules: PathRules): Judged 
 }
 
 /**
- * The live session of a token that a verdict asks for; `null` without one, and where none is needed. Where either side
- * will do, the side of the rule is asked first. Throws `Unavailable` when a store that has to be asked cannot tell.
+ * The session with which a request passes; `null` where it needs none. Refuses with `NOT_FOUND` where no rule applies,
+ * with `NOT_LOGGED_IN` without the session that the verdict requires. A store that answers at once costs no turn of the
+ * event loop: then there is no promise.
  */
-export function findSession(
+export function admit<S extends Session>(
+  verdict: Verdict | null,
+  token: Token | null,
+  sides: GateSides<S>,
+): S | null | Promise<S | null> {
+  if (verdict === null) throw new Refusal('NOT_FOUND')
+  const session = findSession(verdict, token, sides)
+  return session instanceof Promise ? session.then(found => admitted(verdict, found)) : admitted(verdict, session)
+}
+
+/** The live session that a verdict requires. Where either side will do, the side of the rule is tried first. */
+function findSession<S extends Session>(
   { need, rule }: Verdict,
   token: Token | null,
-  sides: Admission,
-): Session | null | Promise<Session | null> {
+  sides: GateSides<S>,
+): S | null | Promise<S | null> {
   if (need === 'none' || token === null) return null
   if (need !== 'either') return sides[need].authenticate(token)
   const [first, second] = rule.side === 'CONSUMER' ? [sides.CONSUMER, sides.BUSINESS] : [sides.BUSINESS, sides.CONSUMER]
@@ -41,8 +74,47 @@ export function findSession(
   return found ?? second.authenticate(token)
 }
 
-/** Whether a session is what a verdict asks for. */
+function admitted<S extends Session>(verdict: Verdict, session: S | null): S | null {
+  if (!isAdmitted(verdict, session)) throw new Refusal('NOT_LOGGED_IN')
+  return session
+}
+
+/** Whether a session is what a verdict requires. */
 export function isAdmitted({ need }: Verdict, session: Session | null): boolean {
   if (need === 'none') return true
   return session !== null && (need === 'either' || session.record.type === need)
+}
+
+/**
+ * Refuses sessions without the permission that an upstream requires. Without a session nothing is permitted, whatever the
+ * rule of the path needs. Returns a promise only where the rights have to be read first.
+ */
+export function permit(
+  required: RequiredPermission | null,
+  session: Session | null,
+  permissions: PermissionCheck,
+): Promise<void> | undefined {
+  if (required === null) return undefined
+  if (session === null) throw new Refusal('NOT_LOGGED_IN')
+  return permissions.require(session.record, required)
+}
+
+/** What the decision about a request is made by. */
+export interface Gate<S extends Session> {
+  rules: PathRules
+  sides: GateSides<S>
+  permissions: PermissionCheck
+  /** The upstream of a path; `null` for none. */
+  upstreamOf(path: CanonicalPath): { readonly permission: RequiredPermission | null } | null
+}
+
+/** The whole decision: the session with which a request passes, `null` where it needs none. Rejects with a refusal. */
+export async function decide<S extends Session>(
+  request: { target: string; method: string; token: Token | null },
+  { rules, sides, permissions, upstreamOf }: Gate<S>,
+): Promise<S | null> {
+  const { target, verdict } = judge(request.target, request.method, rules)
+  const session = await admit(verdict, request.token, sides)
+  await permit(upstreamOf(target.path)?.permission ?? null, session, permissions)
+  return session
 }

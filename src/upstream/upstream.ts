@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { PassAuthorization, UpstreamSettings, WebSocketSettings } from '../config/schema/upstreams.ts'
 import { readUpstreamTls } from '../config/tls.ts'
+import type { RequiredPermission } from '../gate/decide.ts'
 import type { Logger } from '../log.ts'
 import { createBalance } from './balance.ts'
 import { HealthChecks } from './health.ts'
@@ -10,12 +11,6 @@ import { HttpTarget } from './targets.ts'
 
 /** The target that is no server: the gateway answers with what a backend would have received. */
 export const ECHO_URL = 'builtin:echo'
-
-/** Permission codes, and whether all of them are needed or any one is enough. */
-export interface RequiredPermission {
-  readonly codes: readonly string[]
-  readonly mode: 'all' | 'any'
-}
 
 /** A group of equal servers that one part of the paths is forwarded to. */
 export interface Upstream {

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
-import { isAdmitted } from '../../gate/decide.ts'
+import { isAdmitted, permit } from '../../gate/decide.ts'
 import { checkRewritten } from '../../gate/path.ts'
 import { isVersioned } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
@@ -13,7 +13,6 @@ import { METHODS } from '../server/ambiguous.ts'
 import type {} from '../server/authenticate.ts'
 import { hasBody } from '../server/bodies.ts'
 import { connectionOf } from '../server/connection/connection.ts'
-import { refuseForUpstream } from '../server/guards.ts'
 import { isUpgrade, routeUpgrades } from '../server/upgrade.ts'
 import type { WebSockets } from '../websocket/websockets.ts'
 import { READ_AHEAD_TOTAL } from './backlog.ts'
@@ -84,7 +83,7 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
     request.upstream = upstream.name
     const path = dest === target.path ? target.path : checkRewritten(dest)
     const forwarded: Forwarded = { request, reply, verdict, upstream, path }
-    const permitted = refuseForUpstream(permissions, upstream, session)
+    const permitted = permit(upstream.permission, session, permissions)
     if (permitted === undefined) start(forwarded)
     else permitted.then(() => start(forwarded)).catch(fault => void reply.send(fault))
   }

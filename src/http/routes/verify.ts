@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
-import { findSession, isAdmitted, judge } from '../../gate/decide.ts'
+import { decide } from '../../gate/decide.ts'
 import type { PathRules } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Session } from '../../side/side.ts'
@@ -9,7 +9,6 @@ import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
 import type { Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
-import { refuseForUpstream } from '../server/guards.ts'
 import { describeVerify } from './documents/probes.ts'
 
 export interface VerifyOptions {
@@ -96,20 +95,15 @@ function refuseIdentity(rawHeaders: readonly string[]): void {
 }
 
 /** Decides as the public listener does. */
-async function admit(
+function admit(
   request: FastifyRequest,
   { method, target }: Original,
   { rules, sides, tokenHeader, upstreams, permissions }: VerifyOptions,
 ): Promise<Session | null> {
-  const judged = judge(target, method, rules)
-  const { verdict } = judged
-  if (verdict === null) throw new Refusal('NOT_FOUND')
   refuseDoubled(request.raw.rawHeaders, tokenHeader)
-  const session = await findSession(verdict, sides.BUSINESS.getTokenValue(request), sides)
-  if (!isAdmitted(verdict, session)) throw new Refusal('NOT_LOGGED_IN')
-  const upstream = upstreams.find(judged.target.path)
-  if (upstream !== null) await refuseForUpstream(permissions, upstream, session)
-  return session
+  const token = sides.BUSINESS.getTokenValue(request)
+  const upstreamOf = upstreams.find
+  return decide({ method, target, token }, { rules, sides, permissions, upstreamOf })
 }
 
 const originalFromPath = ({ raw }: FastifyRequest): Original => ({

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { findSession, isAdmitted, judge } from '../../gate/decide.ts'
+import { admit, type GateSides, judge } from '../../gate/decide.ts'
 import type { Target } from '../../gate/path.ts'
 import type { PathRules, Verdict } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
@@ -24,7 +24,7 @@ export type Sides = Readonly<Record<LoginType, Side>>
 
 /**
  * The first hook of every request, whatever its method or route: reads the target once, refuses what is ambiguous, and
- * lets the rules decide. A path that no rule names is not found.
+ * applies the rules. A path without a rule is not found.
  */
 export function createJudge(rules: PathRules, tokenHeader: string, ownPaths: OwnPaths) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
@@ -40,25 +40,21 @@ export function createJudge(rules: PathRules, tokenHeader: string, ownPaths: Own
   }
 }
 
-/** The gate: a request passes with the session that its verdict asks for, and is refused otherwise. */
-export function createGate(sides: Readonly<Record<LoginType, Pick<Side, 'authenticate' | 'getTokenValue'>>>) {
+/** The gate: a request passes with the session that its verdict requires, and is refused otherwise. */
+export function createGate(sides: GateSides<Session> & { BUSINESS: Pick<Side, 'getTokenValue'> }) {
   return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const { verdict } = request
-    if (verdict === null) throw new Refusal('NOT_FOUND')
-    if (verdict.need === 'none') {
-      done()
-      return
-    }
-    // Both sides read the same header.
-    const token = sides.BUSINESS.getTokenValue(request) ?? tokenOfUpgrade(request.raw)
-
-    const admit = (session: Session | null): void => {
+    // Both sides read the same header. A request that needs no session is not searched for a token.
+    const token =
+      verdict === null || verdict.need === 'none'
+        ? null
+        : (sides.BUSINESS.getTokenValue(request) ?? tokenOfUpgrade(request.raw))
+    const pass = (session: Session | null): void => {
       request.session = session
-      done(isAdmitted(verdict, session) ? undefined : new Refusal('NOT_LOGGED_IN'))
+      done()
     }
-    // A store that answers at once costs no turn of the event loop.
-    const session = findSession(verdict, token, sides)
-    if (session instanceof Promise) session.then(admit, done)
-    else admit(session)
+    const session = admit(verdict, token, sides)
+    if (session instanceof Promise) session.then(pass, done)
+    else pass(session)
   }
 }

@@ -1,0 +1,64 @@
+import t from 'tap'
+import { createPermissions } from '../../src/account/permissions.ts'
+import { decide, type Gate } from '../../src/gate/decide.ts'
+import { PROFILES } from '../../src/profile.ts'
+import { Refusal } from '../../src/refusal.ts'
+import type { LoginType, SessionRecord } from '../../src/session.ts'
+import type { Token } from '../../src/token/bearer.ts'
+
+/* The whole decision, as `/verify` asks for it. A token here is the side of its session and the permissions in it. */
+
+const sideOf = (type: LoginType) => ({
+  authenticate(token: Token): { record: SessionRecord } | null {
+    const [side, ...permissions] = token.split(' ')
+    if (side !== type) return null
+    return { record: { user_id: '7', type, created_at: '', extra: { permissions } } }
+  },
+})
+
+const GATE: Gate<{ record: SessionRecord }> = {
+  rules: PROFILES[1].paths,
+  sides: { BUSINESS: sideOf('BUSINESS'), CONSUMER: sideOf('CONSUMER') },
+  permissions: createPermissions({}),
+  upstreamOf(path) {
+    if (path.startsWith('/api/v1/none')) return null
+    const codes = path.includes('/guarded') ? ['orders:view', 'orders:edit'] : null
+    return { permission: codes === null ? null : { codes, mode: 'all' } }
+  },
+}
+
+const DECISIONS: [what: string, target: string, token: string | null, decision: string | null][] = [
+  ['a path that needs no session', '/api/v1/public/c/x', null, null],
+  ['a session of the side of the path', '/api/v1/c/x', 'CONSUMER', 'CONSUMER'],
+  ['a path without an upstream, whose session alone decides', '/api/v1/none/x', 'BUSINESS', 'BUSINESS'],
+  ['no token', '/api/v1/c/x', null, 'NOT_LOGGED_IN'],
+  ['a session of the other side', '/api/v1/c/x', 'BUSINESS', 'NOT_LOGGED_IN'],
+  ['a path without a rule', '/other', 'BUSINESS', 'NOT_FOUND'],
+  ['an ambiguous path', '/api/v1/c//x', 'CONSUMER', 'BAD_PATH'],
+  ['the permissions that the upstream requires', '/api/v1/c/guarded', 'CONSUMER orders:*', 'CONSUMER'],
+  ['one of two required permissions', '/api/v1/c/guarded', 'CONSUMER orders:view', 'NOT_PERMITTED'],
+  ['a required permission and no session to have it', '/api/v1/public/c/guarded', null, 'NOT_LOGGED_IN'],
+]
+
+for (const [what, target, token, decision] of DECISIONS) {
+  t.test(`${what}: ${decision ?? 'it passes without a session'}`, async t => {
+    const asked = { target, method: 'GET', token: token as Token | null }
+    const found = await decide(asked, GATE).then(
+      session => session?.record.type ?? null,
+      fault => (fault instanceof Refusal ? fault.reason : fault),
+    )
+    t.equal(found, decision)
+  })
+}
+
+t.test('a refusal for want of permissions names those that are missing', async t => {
+  const asked = { target: '/api/v1/c/guarded', method: 'GET', token: 'CONSUMER orders:view' as Token }
+  const refusal = await decide(asked, GATE).catch(refusal => refusal)
+  t.match(refusal, { reason: 'NOT_PERMITTED', params: { permissions: "['orders:edit']" } })
+})
+
+t.test('a store that fails is no missing session', async t => {
+  const fails = { authenticate: async () => Promise.reject(new Error('down')) }
+  const asked = { target: '/api/v1/c/x', method: 'GET', token: 'CONSUMER' as Token }
+  await t.rejects(decide(asked, { ...GATE, sides: { BUSINESS: fails, CONSUMER: fails } }), { message: 'down' })
+})
