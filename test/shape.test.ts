@@ -185,6 +185,7 @@ const KNOWERS: Record<string, RegExp> = {
   'svg-captcha': /^login\/captcha\/outlines\.ts$/,
   '@resvg/resvg-js': /^login\/captcha\/image\.ts$/,
   piscina: /^login\/[^/]*\.ts$/,
+  'ipaddr.js': /^login\/address\.ts$/,
   bcrypt: /^account\/hash\.ts$/,
   'prom-client': /^metrics\/[^/]+\.ts$/,
   pino: /^log\.ts$/,

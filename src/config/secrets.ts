@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { generateSm2PrivateKey, isPrivateKey } from '../login/sm2/sm2.ts'
 import { createFile } from './durable-file.ts'
+import { generateSm2PrivateKey, isSm2PrivateKey } from './sm2-key.ts'
 
 /** A new key for signing tokens, or any other shared secret: 48 random bytes as text. */
 export const generateSecret = (): string => randomBytes(48).toString('base64url')
@@ -114,7 +114,7 @@ function isRepetition(text: string): boolean {
 }
 
 export function faultOfSm2PrivateKey(privateKey: string): string | null {
-  if (isPrivateKey(privateKey)) return null
+  if (isSm2PrivateKey(privateKey)) return null
   return 'is outside the range of SM2 private keys; make one with `dualgate keys sm2`'
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { loadSettings } from '../../src/config/load.ts'
 import { faultOfSigningKey, generateSecret } from '../../src/config/secrets.ts'
-import { generateSm2PrivateKey } from '../../src/login/sm2/sm2.ts'
+import { generateSm2PrivateKey } from '../../src/config/sm2-key.ts'
 import { faultsOf, folderWith, GOOD_KEY } from './folder.ts'
 
 const secretsOf = ({ jwt, login, internal }: ReturnType<typeof loadSettings>): string[] => [

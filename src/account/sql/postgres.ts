@@ -1,14 +1,10 @@
 import pg from 'pg'
 import type { DatabaseAddress } from './address.ts'
-import { placesOf } from './placeholder.ts'
-import type { Database, DatabaseOptions } from './source.ts'
-
-/** Milliseconds after which an unused connection is closed. */
-const IDLE_TIMEOUT = 30_000
+import { type Database, type DatabaseOptions, IDLE_TIMEOUT, placesOf } from './database.ts'
 
 const ignore = () => undefined
 
-/** Types that arrive as values of JavaScript; all others, 64-bit numbers and times among them, stay the text of the server. */
+/** Types that become values of JavaScript; all others, such as 64-bit numbers and times, stay the text of the server. */
 const READ_TYPES: ReadonlySet<number> = new Set([
   16, // boolean
   21, // smallint
@@ -20,7 +16,7 @@ const READ_TYPES: ReadonlySet<number> = new Set([
   1015, // varchar[]
 ])
 
-/** A character that the database's encoding has not, or that no text can hold. */
+/** A character that the database's encoding does not have, or that no text can hold. */
 const UNWRITABLE: ReadonlySet<unknown> = new Set(['22021', '22P05'])
 
 export function openPostgres(
@@ -43,24 +39,24 @@ export function openPostgres(
     keepAlive: true,
     types: { getTypeParser: (type: number) => (READ_TYPES.has(type) ? pg.types.getTypeParser(type) : String) },
   })
-  // An idle connection broke; the pool has dropped it, and the next question opens another.
+  // An idle connection broke; the pool has dropped it, and the next query opens another.
   pool.on('error', ignore)
 
   return {
-    async ask(username, signal) {
+    async ask(value, signal) {
       const client = await pool.connect()
       if (signal.aborted) {
         client.release()
         throw signal.reason
       }
-      // The pool does not listen to a connection that it gave away; its question fails by itself when it breaks.
+      // The pool does not listen to a connection in use; its query fails by itself when the connection breaks.
       client.on('error', ignore)
       const giveUp = () => void client.end()
       signal.addEventListener('abort', giveUp, { once: true })
       try {
-        // By transaction and not by session: what a session sets would stay behind in a pooler between us and the server.
+        // By transaction and not by session: settings of a session would stay in a pooler between us and the server.
         await client.query(`BEGIN READ ONLY; SET LOCAL statement_timeout = ${timeout}`)
-        const { fields, rows } = await client.query({ text, values: [username], rowMode: 'array' })
+        const { fields, rows } = await client.query({ text, values: [value], rowMode: 'array' })
         await client.query('COMMIT')
         client.off('error', ignore)
         client.release()

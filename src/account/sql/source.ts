@@ -4,33 +4,9 @@ import { createTurns } from '../../turns.ts'
 import { readAccount, readRights } from '../answer.ts'
 import type { HashSource } from '../hash-accounts.ts'
 import { type DatabaseAddress, readDatabaseAddress } from './address.ts'
-import type { Placeholder } from './placeholder.ts'
+import type { Database, DatabaseOptions, Rows } from './database.ts'
 
-/** What a query answered, column by column: two columns may have one name. */
-export interface Rows {
-  columns: readonly string[]
-  rows: readonly (readonly unknown[])[]
-}
-
-/** One kind of database. Nothing is connected before the first question. */
-export interface Database {
-  /** Puts the query for a value, read only. When `signal` aborts, its connection is given up and the question fails. */
-  ask(value: string, signal: AbortSignal): Promise<Rows>
-  /** Whether a fault of `ask` says that the database has no way of writing this value: then it has no such account. */
-  isUnwritable(fault: unknown): boolean
-  close(): Promise<void>
-}
-
-export interface DatabaseOptions {
-  /** The operator's query; `placeholder` stands for the value, which is sent beside the text and never becomes part of it. */
-  query: string
-  placeholder: Placeholder
-  connections: number
-  /** Milliseconds until the server itself is to give up, and for connecting. */
-  timeout: number
-}
-
-/** Questions that wait for a connection; beyond them, clients are told to come again. */
+/** Queries that wait for a connection; further ones are refused with `BUSY`. */
 const WAITING = 64
 
 /** Accounts in a table of the operator's (design: B-side login). */
@@ -39,11 +15,11 @@ export async function createSqlAccounts(settings: SqlAccountsSettings): Promise<
   const address = readDatabaseAddress(url)
   const open = await driverOf(address.kind)
   const options = { connections: pool, timeout }
-  const accounts = createQuestion(open(address, { ...options, query, placeholder: ':username' }), options)
+  const accounts = createLookup(open(address, { ...options, query, placeholder: ':username' }), options)
   const rights =
     rights_query === undefined
       ? null
-      : createQuestion(open(address, { ...options, query: rights_query, placeholder: ':id' }), options)
+      : createLookup(open(address, { ...options, query: rights_query, placeholder: ':id' }), options)
 
   return {
     async find(username) {
@@ -61,13 +37,13 @@ export async function createSqlAccounts(settings: SqlAccountsSettings): Promise<
 
 type Fields = readonly (readonly [name: string, value: unknown])[]
 
-/** One query, with connections of its own: it answers one row for a value, or none. */
-function createQuestion(database: Database, { connections, timeout }: Omit<DatabaseOptions, 'query' | 'placeholder'>) {
+/** One query, with connections of its own: it has one row for a value, or none. */
+function createLookup(database: Database, { connections, timeout }: Omit<DatabaseOptions, 'query' | 'placeholder'>) {
   const inTurn = createTurns(connections, WAITING)
 
   /**
-   * The time runs from the call on: for waiting, connecting and answering together. A turn ends in time whatever the
-   * driver does, and waiting queries came later, so no query waits longer than its own timeout.
+   * The time limit covers waiting, connecting and answering together. A turn ends in time whatever the driver does, and
+   * those who wait for it came later: so no look-up waits beyond its own limit.
    */
   async function rowsFor(value: string): Promise<Rows> {
     const signal = AbortSignal.timeout(timeout)
@@ -86,7 +62,7 @@ function createQuestion(database: Database, { connections, timeout }: Omit<Datab
       try {
         const { columns, rows } = await rowsFor(value)
         if (rows.length === 0) return null
-        if (rows.length > 1) throw new Error(`the query answers ${rows.length} rows for one name`)
+        if (rows.length > 1) throw new Error(`the query returns ${rows.length} rows for one name`)
         return read(columns.map((name, index) => [name, rows[0]![index]]))
       } catch (fault) {
         if (fault instanceof Refusal) throw fault
@@ -112,6 +88,6 @@ const DATA_FAULT = '22'
 function withoutName(fault: unknown, username: string): Error {
   const { message, code, sqlState } = fault as { message: string; code?: unknown; sqlState?: unknown }
   const quotes = [code, sqlState].some(state => String(state).startsWith(DATA_FAULT))
-  const told = quotes || message.includes(username.slice(0, 8)) ? 'a fault whose message quotes the name' : message
-  return new Error(typeof code === 'string' ? `${code}: ${told}` : told)
+  const shown = quotes || message.includes(username.slice(0, 8)) ? 'a fault whose message quotes the name' : message
+  return new Error(typeof code === 'string' ? `${code}: ${shown}` : shown)
 }

@@ -1,4 +1,5 @@
-import { createECDH, getCurves, randomBytes } from 'node:crypto'
+import { createECDH, getCurves } from 'node:crypto'
+import { isSm2PrivateKey } from '../../config/sm2-key.ts'
 import type { Threads } from '../threads.ts'
 
 /** The transport encryption of passwords ("Authentication", rule 4). */
@@ -17,15 +18,6 @@ export async function createSm2(privateKey: string, threads: Pick<Threads, 'decr
   }
 }
 
-/** Order of the curve's group (GB/T 32918.5). A private key is a number from 1 to n - 2. */
-const ORDER = 0xfffffffeffffffffffffffffffffffff7203df6b21c6052b53bbf40939d54123n
-
-export function isPrivateKey(hex: string): boolean {
-  if (!/^[0-9a-f]{64}$/i.test(hex)) return false
-  const number = BigInt(`0x${hex}`)
-  return number >= 1n && number <= ORDER - 2n
-}
-
 const CURVE = 'SM2'
 
 /**
@@ -33,17 +25,10 @@ const CURVE = 'SM2'
  * a hundredth of the time, but some distributions build it without the curve.
  */
 export async function publicKeyOf(privateKey: string): Promise<string> {
-  if (!isPrivateKey(privateKey)) throw new Error('the SM2 private key must be 64 hex digits, a number from 1 to n - 2')
+  if (!isSm2PrivateKey(privateKey))
+    throw new Error('the SM2 private key must be 64 hex digits, a number from 1 to n - 2')
   if (!getCurves().includes(CURVE)) return (await import('./ciphertext.ts')).derivePublicKey(privateKey)
   const pair = createECDH(CURVE)
   pair.setPrivateKey(privateKey, 'hex')
   return pair.getPublicKey('hex')
-}
-
-/** A new private key: 64 lower-case hex digits. */
-export function generateSm2PrivateKey(): string {
-  for (;;) {
-    const hex = randomBytes(32).toString('hex')
-    if (isPrivateKey(hex)) return hex
-  }
 }
