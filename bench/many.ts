@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Redis } from 'ioredis'
 import type { SessionRecord } from '../src/session.ts'
-import type { OpenedStore } from '../src/store/open.ts'
+import type { Store } from '../src/store/store.ts'
 import { onScene, type Scene } from './process.ts'
 import { startRedis } from './redis.ts'
 import { fixed, note, printTable, quantile, whole } from './statistics.ts'
@@ -65,10 +65,10 @@ async function measure(scene: Scene, kind: string, sessions: number): Promise<vo
   await store.close()
 }
 
-const add = (store: OpenedStore, userId: string, n: number): Promise<unknown> =>
+const add = (store: Store, userId: string, n: number): Promise<unknown> =>
   store.sessions.add('CONSUMER', tokenOf(n), record(userId), Date.now() + LIFETIME)
 
-function verbsOf({ sessions, online }: OpenedStore, count: number): Record<string, () => Promise<unknown>> {
+function verbsOf({ sessions, online }: Store, count: number): Record<string, () => Promise<unknown>> {
   const tokens = Array.from({ length: 5000 }, (_, i) => tokenOf(i + 10))
   return {
     nothing: () => pause(1000),
@@ -88,7 +88,7 @@ function verbsOf({ sessions, online }: OpenedStore, count: number): Record<strin
 }
 
 /** Runs one operation while another user's session is looked up repeatedly. */
-async function observe(store: OpenedStore, slow: Redis | null, token: string, verb: () => Promise<unknown>) {
+async function observe(store: Store, slow: Redis | null, token: string, verb: () => Promise<unknown>) {
   await slow?.slowlog('RESET')
   const delay = monitorEventLoopDelay({ resolution: 1 })
   const waited: number[] = []

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { createLog } from '../src/log.ts'
-import { type OpenedStore, openStore } from '../src/store/open.ts'
+import { openStore } from '../src/store/open.ts'
+import type { Store } from '../src/store/store.ts'
 
 /** The store of a gateway, beside it: in Redis where there is an address, else in the folder; `timeout` in milliseconds. */
 export function openBeside(
@@ -11,7 +12,7 @@ export function openBeside(
   data: string,
   timeout: number,
   clock: Clock = systemClock,
-): Promise<OpenedStore> {
+): Promise<Store> {
   const kind = redis === undefined ? { kind: 'embedded' as const } : { kind: 'redis' as const, redis: { url: redis } }
   return openStore({ ...kind, prefix: 'svc:auth', timeout }, data, clock, createLog('error'))
 }

@@ -171,11 +171,11 @@ t.test(`no function has more than ${MAX_LINES} lines`, async t => {
 
 /** Packages and the files that may know them. */
 const KNOWERS: Record<string, RegExp> = {
-  fastify: /^http\//,
+  fastify: /^(http\/.+|store\/redis\/connection\/connections)\.ts$/,
   '@fastify/cors': /^http\/edge\.ts$/,
   '@fastify/http-proxy': /^http\/forward\/routes\.ts$/,
   '@fastify/jwt': /^http\/jwt\.ts$/,
-  '@fastify/redis': /^http\/internal\.ts$/,
+  '@fastify/redis': /^store\/redis\/connection\/connections\.ts$/,
   pg: /^account\/sql\/postgres\.ts$/,
   'mysql2/promise': /^account\/sql\/mysql\.ts$/,
   undici: /^(event\/webhooks|account\/http)\.ts$/,
@@ -216,7 +216,7 @@ t.test('only the clock reads the time', async t => {
 })
 
 t.test('only pauses between attempts use predictable random numbers', async t => {
-  const pauses = /^(event\/webhooks|store\/redis\/client)\.ts$/
+  const pauses = /^(event\/webhooks|store\/redis\/connection\/options)\.ts$/
   for (const { file, text } of MODULES) if (!pauses.test(file)) t.notMatch(text, /Math\.random\(/, file)
 })
 

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Profile } from '../profile.ts'
 import { Refusal } from '../refusal.ts'
-import type { OpenedStore } from '../store/open.ts'
+import type { Store } from '../store/store.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { collectDescriptions } from './pages/description.ts'
 import { serveInternalDocument } from './pages/documents.ts'
@@ -22,7 +22,7 @@ export interface InternalOptions {
   profile: Profile
   envelopes: Envelopes
   locale: Locale
-  store: OpenedStore
+  store: Store
   upstreams: UpstreamTable
   /** By what `/verify` decides. */
   verify: Pick<VerifyOptions, 'rules' | 'tokenHeader' | 'permissions'>
@@ -45,9 +45,6 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
   })
   ownPaths.collect(app)
   const described = collectDescriptions(app)
-  // The plugin would hold up the start until Redis answers; the gateway starts without it, and is unavailable meanwhile.
-  // It is loaded here because an embedded store has no use for it, nor for the client that it brings along.
-  if (store.redis?.status === 'ready') await app.register(import('@fastify/redis'), { client: store.redis })
   serveProbes(app, store, upstreams, isStopping)
   serveMetrics(app, gatherMetrics)
   serveVerify(app, { ...options.verify, sides, upstreams, envelopes })

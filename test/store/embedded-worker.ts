@@ -1,7 +1,7 @@
 import { existsSync, writeSync } from 'node:fs'
 import { systemClock } from '../../src/clock.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import { EmbeddedFile } from '../../src/store/embedded/file.ts'
+import { EmbeddedFile } from '../../src/store/embedded/file/file.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 
 /*

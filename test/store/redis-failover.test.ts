@@ -206,7 +206,7 @@ t.test(
     await save(server)
     await store.sessions.remove('BUSINESS', '1', first)
     const key = (name: string) => `svc:auth:BUSINESS:${name}`
-    const redis = store.redis as Redis
+    const redis = store.connections.store as Redis
     const unlink = redis.unlink.bind(redis) as (key: string) => Promise<number>
     let isReceived = false
     redis.unlink = ((name: string) => {

@@ -133,7 +133,7 @@ t.test('a store that was opened without a Redis finds it when it comes', { skip:
 
 t.test('questions do not pile up before a Redis that stands still', { skip: withoutRedisServer }, async t => {
   const { server, store, token } = await fixture(t)
-  const client = store.redis as Redis
+  const client = store.connections.store as Redis
   const waiting = () =>
     client.autoPipelineQueueSize + (client as unknown as { commandQueue: unknown[] }).commandQueue.length
   server.pause()

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { writeRecord } from '../../src/session.ts'
 import { createAges } from '../../src/store/age.ts'
-import { createKeys } from '../../src/store/redis/keys.ts'
+import { createKeys } from '../../src/store/redis/commands/keys.ts'
 import { onlineCommandsOn } from '../../src/store/redis/online/commands.ts'
 import { digestOf, entryOf } from '../../src/store/redis/online/entries.ts'
 import type { RedisStore } from '../../src/store/redis/redis.ts'
@@ -122,7 +122,7 @@ await t.test('the view of who is online, in a Redis', { skip: withoutRedis, time
 
   await test('a login is told after the end of its token, and the token stays ended', async (t, fixture) => {
     const store = fixture.store as RedisStore
-    const view = onlineCommandsOn(store.redis, store.repeats.ask, keys, fixture.clock)
+    const view = onlineCommandsOn(store.connections.store, store.repeats.ask, keys, fixture.clock)
     const entry = entryOf(
       { token: 'late', record: record('BUSINESS', 'a'), expiresAt: fixture.clock.now() + MINUTE },
       createAges(),

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { RedisCommands } from '../../src/store/redis/commands.ts'
-import { RedisSessions } from '../../src/store/redis/sessions.ts'
+import type { RedisCommands } from '../../src/store/redis/commands/commands.ts'
+import { RedisSessions } from '../../src/store/redis/sessions/sessions.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { keys } from './interleavings/acts.ts'
 import { ModelRedis } from './interleavings/model-redis.ts'

@@ -2,7 +2,7 @@ import { Cluster } from 'ioredis'
 import { pino } from 'pino'
 import { systemClock } from '../../src/clock.ts'
 import type { Settings } from '../../src/config/schema/settings.ts'
-import type { RedisClient } from '../../src/store/redis/client.ts'
+import type { RedisClient } from '../../src/store/redis/connection/connections.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import type { StoreUnderTest } from './contract.ts'
 
@@ -28,13 +28,13 @@ export async function openRedisUnderTest(
 ): Promise<StoreUnderTest> {
   const settings = { kind: 'redis' as const, prefix: 'svc:auth', timeout: 5000, redis }
   const store = await openRedisStore(settings, systemClock, pino({ level: 'silent' }))
-  if (flush) for (const node of masters(store.redis)) await node.flushall()
+  if (flush) for (const node of masters(store.connections.store)) await node.flushall()
   return {
     store,
     clock: systemClock,
     announces: false,
     async fastForward(ms) {
-      for (const node of masters(store.redis)) {
+      for (const node of masters(store.connections.store)) {
         await Promise.all((await node.keys('*')).map(key => node.eval(BRING_NEARER, 1, key, ms)))
       }
     },

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { createLog } from '../../src/log.ts'
-import type { OpenedStore } from '../../src/store/open.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type EndOfWatch, MAX_UNKNOWN, SessionWatch } from '../../src/store/session-watch.ts'
+import type { Store } from '../../src/store/store.ts'
 import { createMovableClock } from '../support/gateway-fixture.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { type RedisServer, startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
@@ -21,15 +21,15 @@ const log = createLog('silent')
 const MONTH = 30 * 24 * 60 * MINUTE
 
 interface Stage {
-  store: OpenedStore
+  store: Store
   /** The same store as another gateway has it. */
-  other: OpenedStore
+  other: Store
   clock: Clock & { ahead: number }
   watch: SessionWatch
   redis: RedisServer | null
 }
 
-function watchOn(t: Test, store: OpenedStore, clock: Clock, enforceDisable = false): SessionWatch {
+function watchOn(t: Test, store: Store, clock: Clock, enforceDisable = false): SessionWatch {
   const watch = new SessionWatch({ sessions: store.sessions, changes: store.changes, clock, log, enforceDisable })
   t.teardown(() => watch.close())
   return watch

@@ -2,7 +2,8 @@ import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { systemClock } from '../../src/clock.ts'
 import { writeRecord } from '../../src/session.ts'
-import { type OpenedStore, openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { keys, PREFIX } from './tracking-fixture.ts'
 import { type Session, sharedNow, type Way } from './tracking-interleavings.ts'
@@ -38,7 +39,7 @@ export async function openDeleter(url: string): Promise<Deleter> {
   }
 }
 
-async function act({ sessions }: OpenedStore, plain: Redis, { token, userId }: Session, way: Way): Promise<void> {
+async function act({ sessions }: Store, plain: Redis, { token, userId }: Session, way: Way): Promise<void> {
   const key = keys.token('CONSUMER', token)
   if (way === 'remove') await sessions.remove('CONSUMER', userId, token)
   if (way === 'removeAll') {

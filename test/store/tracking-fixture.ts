@@ -3,8 +3,9 @@ import { systemClock } from '../../src/clock.ts'
 import type { SessionCacheSettings, Settings } from '../../src/config/schema/settings.ts'
 import { createLog } from '../../src/log.ts'
 import { type LoginType, writeRecord } from '../../src/session.ts'
-import { type OpenedStore, openStore } from '../../src/store/open.ts'
-import { createKeys } from '../../src/store/redis/keys.ts'
+import { createKeys } from '../../src/store/redis/commands/keys.ts'
+import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
+import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 
@@ -17,8 +18,11 @@ export const TRACKING: SessionCacheSettings = {
   max_entries: 100_000,
 }
 
+/** A store in Redis, and its connections. */
+export type ConnectedStore = Store & Pick<RedisStore, 'connections'>
+
 export interface Tracked {
-  store: OpenedStore
+  store: ConnectedStore
   /** What it wrote, line by line. */
   log: { level: number; msg: string }[]
 }
@@ -32,7 +36,8 @@ export async function openTracked(
   const log: Tracked['log'] = []
   const logger = createLog('trace', { write: line => void log.push(JSON.parse(line)) })
   const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 2000, redis }
-  const store = await openStore(settings, '', systemClock, logger, { ...TRACKING, ...cache })
+  const opened = await openRedisStore(settings, systemClock, logger)
+  const store = trackRedisStore(opened, keys, { ...TRACKING, ...cache }, systemClock, logger)
   t.teardown(() => store.close())
   return { store, log }
 }
@@ -68,11 +73,12 @@ export async function untilRemembered(store: Store, token: string): Promise<void
 }
 
 /** Resolves when the store has heard of everything that was done before, by whomever. */
-export async function untilHeard(store: OpenedStore): Promise<void> {
+export async function untilHeard(store: ConnectedStore): Promise<void> {
   const marker = freshToken()
   const key = keys.token('CONSUMER', marker)
-  await store.redis!.set(key, writeRecord(record('CONSUMER', 'marker')), 'PX', MINUTE)
+  const { store: redis } = store.connections
+  await redis.set(key, writeRecord(record('CONSUMER', 'marker')), 'PX', MINUTE)
   await untilRemembered(store, marker)
-  await store.redis!.unlink(key)
+  await redis.unlink(key)
   await until(() => !isRemembered(store, marker))
 }

@@ -1,4 +1,4 @@
-import type { OpenedStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
 
 /*
  * Requests that meet the end of their session: many sessions at once, each asked for in every turn of the event loop, and
@@ -28,7 +28,7 @@ export interface Session {
 
 export interface Actors {
   /** Serves the requests. */
-  serving: OpenedStore
+  serving: Store
   create(): Promise<Session>
   /** Ends a session and answers when that was acknowledged. */
   end(session: Session, way: Way): Promise<number>

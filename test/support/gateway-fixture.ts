@@ -12,7 +12,8 @@ import type { Settings } from '../../src/config/schema/settings.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import type { LoginType } from '../../src/session.ts'
-import { type OpenedStore, openStore } from '../../src/store/open.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/store.ts'
 import { createTimestampFormat } from '../../src/timestamp.ts'
 import { type Answer, type Call, call } from './client.ts'
 import { type RedisServer, redisAvailable, startRedis } from './redis-server.ts'
@@ -46,7 +47,7 @@ export interface Fixture {
   internal: string
   upstream: Recorder
   /** A second opening of the gateway's store, as another program would have. */
-  store: OpenedStore
+  store: Store
   redis: RedisServer | null
   /** Everything that was logged, one JSON text per line. */
   log: string[]

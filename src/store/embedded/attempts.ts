@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import type { AttemptStore, Attempts } from '../store.ts'
-import type { EmbeddedFile } from './file.ts'
-import type { Expiries, ExpiringTable } from './table.ts'
+import type { EmbeddedFile } from './file/file.ts'
+import type { Expiries, ExpiringTable } from './file/table.ts'
 
 /** Longer names are counted under their digest: they may hold whatever a client sent. */
 const MAX_NAME_BYTES = 256

@@ -1,8 +1,8 @@
 import type { LoginType } from '../../session.ts'
 import type { CaptchaStore } from '../store.ts'
-import type { EmbeddedFile, Rows } from './file.ts'
-import { sideKey } from './members.ts'
-import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './table.ts'
+import type { EmbeddedFile, Rows } from './file/file.ts'
+import { sideKey } from './file/members.ts'
+import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './file/table.ts'
 
 /** Two tables: side, id -> the answer; side -> how many answers there are. */
 export class EmbeddedCaptchas implements CaptchaStore {

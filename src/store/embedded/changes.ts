@@ -1,7 +1,7 @@
 import type { LoginType } from '../../session.ts'
 import type { ChangeListener, Changes } from '../changes.ts'
-import type { EmbeddedFile, Rows } from './file.ts'
-import { readSideKey, sideKey } from './members.ts'
+import type { EmbeddedFile, Rows } from './file/file.ts'
+import { readSideKey, sideKey } from './file/members.ts'
 
 /*
  * What became of sessions, for every process that has the file open: a ring of the latest changes, each written in its

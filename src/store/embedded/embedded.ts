@@ -7,10 +7,10 @@ import type { AttemptStore, CaptchaStore, Store, StoreCounts } from '../store.ts
 import { EmbeddedAttempts } from './attempts.ts'
 import { EmbeddedCaptchas } from './captchas.ts'
 import { EmbeddedChanges } from './changes.ts'
-import { EmbeddedFile } from './file.ts'
+import { EmbeddedFile } from './file/file.ts'
+import { Expiries } from './file/table.ts'
 import { EmbeddedOnline } from './online/online.ts'
 import { EmbeddedSessions } from './sessions.ts'
-import { Expiries } from './table.ts'
 
 /** The layout of the file, raised when an older gateway could no longer read it. */
 const FORMAT = 1

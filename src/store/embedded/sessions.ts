@@ -11,10 +11,10 @@ import {
   SURVEYED,
 } from '../store.ts'
 import type { EmbeddedChanges } from './changes.ts'
-import type { EmbeddedFile } from './file.ts'
-import { type Member, sideKey } from './members.ts'
+import type { EmbeddedFile } from './file/file.ts'
+import { type Member, sideKey } from './file/members.ts'
+import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './file/table.ts'
 import type { EmbeddedOnline } from './online/online.ts'
-import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './table.ts'
 
 /*
  * Two tables; the users' sets belong to the online users, which change with them in the same transaction.

@@ -1,4 +1,4 @@
-import { Cluster } from 'ioredis'
+import { Redis } from 'ioredis'
 import type { Clock } from '../../clock.ts'
 import type { Settings } from '../../config/schema/settings.ts'
 import type { Logger } from '../../log.ts'
@@ -8,19 +8,19 @@ import { type Changes, NO_CHANGES } from '../changes.ts'
 import type { StoreForms } from '../forms.ts'
 import type { OnlineUsers } from '../online.ts'
 import type { AttemptStore, CaptchaStore, Store, StoreCounts } from '../store.ts'
-import { closeRedis, connectRedis, type RedisClient, redisWarnings } from './client.ts'
-import { commandsOn, type RedisCommands } from './commands.ts'
+import { commandsOn, type RedisCommands } from './commands/commands.ts'
+import { createKeys } from './commands/keys.ts'
+import { SCRIPTS, TWO_KEY_SCRIPTS } from './commands/scripts.ts'
+import { type Connections, connect } from './connection/connections.ts'
+import { redisWarnings } from './connection/warnings.ts'
 import { Repeats } from './failover/repeats.ts'
 import { ReplicaProof } from './failover/replica-proof.ts'
-import { createKeys } from './keys.ts'
 import { onlineCommandsOn } from './online/commands.ts'
 import { RedisOnline } from './online/online.ts'
 import { RedisUpkeep } from './online/upkeep.ts'
 import { RedisIndex } from './online/writes.ts'
-import { RedisAttempts, RedisCaptchas } from './records.ts'
-import { SCRIPTS, TWO_KEY_SCRIPTS } from './scripts.ts'
-import { RedisSessions } from './sessions.ts'
-import type { ReadableSessions } from './tracking/tracked-sessions.ts'
+import { RedisAttempts, RedisCaptchas } from './sessions/records.ts'
+import { type ReadableSessions, RedisSessions } from './sessions/sessions.ts'
 
 /** Opens the store in Redis (design, section 5). A Redis that is away is no fault here: the store is unavailable until it is back. */
 export async function openRedisStore(
@@ -30,8 +30,8 @@ export async function openRedisStore(
   forms: StoreForms = {},
 ): Promise<RedisStore> {
   if (settings.redis === undefined) throw new Error('store.redis says where Redis is; it is missing')
-  const client = await connectRedis(settings.redis, settings.timeout, log)
-  return new RedisStore(client, settings, clock, log, forms)
+  const connections = await connect(settings.redis, settings.timeout, log)
+  return new RedisStore(connections, settings, clock, log, forms)
 }
 
 export class RedisStore implements Store {
@@ -40,8 +40,7 @@ export class RedisStore implements Store {
   readonly captchas: CaptchaStore
   readonly attempts: AttemptStore
   readonly changes: Changes = NO_CHANGES
-  /** The connection, for whoever registers it elsewhere; this store closes it. */
-  readonly redis: RedisClient
+  readonly connections: Connections
   readonly repeats: Repeats
   /** Whether replicas have everything that was changed before; absent unless `store.redis.wait` asks for it. */
   readonly isReplicated?: () => Promise<boolean>
@@ -52,23 +51,32 @@ export class RedisStore implements Store {
   readonly #proof: ReplicaProof | null = null
   #closed: Promise<void> | null = null
 
-  constructor(client: RedisClient, settings: Settings['store'], clock: Clock, log: Logger, forms: StoreForms) {
+  constructor(connections: Connections, settings: Settings['store'], clock: Clock, log: Logger, forms: StoreForms) {
     const { prefix, timeout } = settings
+    const client = connections.store
     const { timestamps, captchaKey, sharing = NO_SHARING } = forms
     const ages = createAges(timestamps)
     const keys = createKeys(prefix, captchaKey)
     for (const [name, lua] of Object.entries(SCRIPTS)) client.defineCommand(name, { numberOfKeys: 1, lua })
     for (const [name, lua] of Object.entries(TWO_KEY_SCRIPTS)) client.defineCommand(name, { numberOfKeys: 2, lua })
-    const repeats = new Repeats({ client, journal: keys.journal, timeout, clock, log, sharing })
-    const commands = commandsOn(client, repeats, clock)
+    const repeats = new Repeats({
+      client,
+      line: connections.open('journal'),
+      journal: keys.journal,
+      timeout,
+      clock,
+      log,
+      sharing,
+    })
+    const commands = commandsOn(client, repeats.ask, repeats, clock)
     const view = onlineCommandsOn(client, repeats.ask, keys, clock)
-    this.redis = client
+    this.connections = connections
     this.repeats = repeats
     this.#commands = commands
     this.#probe = `${prefix}:probe`
     const wait = settings.redis?.wait ?? 'off'
-    if (wait !== 'off' && !(client instanceof Cluster)) {
-      const proof = new ReplicaProof(client, keys.mark, repeats.gate, wait)
+    if (wait !== 'off' && client instanceof Redis) {
+      const proof = new ReplicaProof(connections.open('proof') as Redis, keys.mark, repeats.gate, wait)
       this.#proof = proof
       this.isReplicated = () => proof.prove()
     }
@@ -85,7 +93,7 @@ export class RedisStore implements Store {
   }
 
   warnings(): Promise<string[]> {
-    return redisWarnings(this.redis)
+    return redisWarnings(this.connections.store)
   }
 
   counts(): StoreCounts {
@@ -102,6 +110,6 @@ export class RedisStore implements Store {
     await this.#index.settled()
     this.repeats.close()
     this.#proof?.close()
-    await closeRedis(this.redis)
+    await this.connections.close()
   }
 }

@@ -2,7 +2,7 @@ import { Cluster } from 'ioredis'
 import type { Logger } from '../../log.ts'
 import { Unavailable } from '../../refusal.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../../session.ts'
-import { closeRedis, connectRedis } from './client.ts'
+import { connect } from './connection/connections.ts'
 
 /** The data of a compatible program under one prefix, on one side. */
 export interface SurveyedSide {
@@ -36,7 +36,8 @@ const emptySide = (): SurveyedSide => ({ tokens: 0, users: 0, disabled: 0, sampl
 
 /** Scans the keys of one Redis database without changing anything. Throws `Unavailable` when it does not answer. */
 export async function surveyRedis(url: string, log: Logger): Promise<Survey> {
-  const client = await connectRedis({ url }, TIMEOUT, log)
+  const connections = await connect({ url }, TIMEOUT, log)
+  const client = connections.store
   try {
     if (client instanceof Cluster || client.status !== 'ready') throw new Unavailable('Redis: not connected')
     const survey: Survey = { keys: 0, complete: true, families: new Map(), captchaPrefixes: new Set() }
@@ -50,7 +51,7 @@ export async function surveyRedis(url: string, log: Logger): Promise<Survey> {
     await readSamples(survey, key => client.get(key))
     return survey
   } finally {
-    await closeRedis(client)
+    await connections.close()
   }
 }
 

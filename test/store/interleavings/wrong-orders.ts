@@ -1,8 +1,8 @@
 import type { Clock } from '../../../src/clock.ts'
 import { type LoginType, type SessionRecord, writeRecord } from '../../../src/session.ts'
-import type { RedisCommands } from '../../../src/store/redis/commands.ts'
-import type { Keys } from '../../../src/store/redis/keys.ts'
-import { RedisSessions } from '../../../src/store/redis/sessions.ts'
+import type { RedisCommands } from '../../../src/store/redis/commands/commands.ts'
+import type { Keys } from '../../../src/store/redis/commands/keys.ts'
+import { RedisSessions } from '../../../src/store/redis/sessions/sessions.ts'
 import type { Admission } from '../../../src/store/store.ts'
 
 /*

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../clock.ts'
 import type { LoginType } from '../../../session.ts'
-import type { EmbeddedFile } from '../file.ts'
-import { sideKey } from '../members.ts'
-import type { Expiries, ExpiringTable } from '../table.ts'
+import type { EmbeddedFile } from '../file/file.ts'
+import { sideKey } from '../file/members.ts'
+import type { Expiries, ExpiringTable } from '../file/table.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../clock.ts'
 import type { LoginType } from '../../../session.ts'
-import type { EmbeddedFile } from '../file.ts'
-import { readSideKey, sideKey } from '../members.ts'
-import type { Expiries, ExpiringTable } from '../table.ts'
+import type { EmbeddedFile } from '../file/file.ts'
+import { readSideKey, sideKey } from '../file/members.ts'
+import type { Expiries, ExpiringTable } from '../file/table.ts'
 import type { Position } from './order.ts'
 
 /** What is kept of a user: the number of tokens, the newest login, and the names, in a block of the index if there are any. */

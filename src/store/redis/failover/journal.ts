@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis'
 import type { Logger } from '../../../log.ts'
 import { type Acknowledged, MAX_RECENT, MEMORY } from '../../acknowledged.ts'
-import { cutRedis, type RedisClient, secondConnection, summaryOf } from '../client.ts'
-import type { Ask } from '../commands.ts'
+import type { Ask } from '../commands/ask.ts'
+import type { Scripts } from '../commands/scripts.ts'
+import { cut, type RedisClient } from '../connection/connections.ts'
+import { summaryOf } from '../connection/fault.ts'
 
 /*
  * What was acknowledged, for the other gateways of a store and for those that start later: a stream under one key, of
@@ -17,8 +19,17 @@ const APPENDED = 500
 /** Before the stream is asked again that could not be read, in milliseconds. */
 const RETRY_PAUSE = 250
 
-type Appends = { journalAppend(key: string, ...args: (string | number)[]): Promise<number> }
 type Entries = [id: string, fields: string[]][]
+
+export interface JournalOptions {
+  client: RedisClient
+  /** The connection on which the end of the journal is read, and nothing else. */
+  line: RedisClient
+  ask: Ask
+  key: string
+  timeout: number
+  log: Logger
+}
 
 export class Journal {
   readonly #client: RedisClient
@@ -30,12 +41,12 @@ export class Journal {
   #isClosed = false
   #fails = false
 
-  constructor(client: RedisClient, ask: Ask, key: string, timeout: number, log: Logger) {
+  constructor({ client, line, ask, key, timeout, log }: JournalOptions) {
     this.#client = client
     this.#ask = ask
     this.#key = key
     this.#log = log
-    this.#line = secondConnection(client)
+    this.#line = line
     // A connection on which nothing arrives for `timeout` is given up.
     this.#wait = Math.ceil(timeout / 2)
   }
@@ -45,7 +56,7 @@ export class Journal {
    * not write there, is remembered by this gateway alone, and the log says so.
    */
   async append(changes: readonly Acknowledged[]): Promise<void> {
-    const client = this.#client as unknown as Appends
+    const client = this.#client as unknown as Pick<Scripts, 'journalAppend'>
     for (let i = 0; i < changes.length; i += APPENDED) {
       const entries = changes.slice(i, i + APPENDED).map(change => JSON.stringify(change))
       await this.#ask(() => client.journalAppend(this.#key, MEMORY, MAX_RECENT, ...entries).catch(this.#refused))
@@ -83,7 +94,6 @@ export class Journal {
         if (entries !== null) receiver(changesOf(entries))
       }
     })
-    this.#line.connect().catch(() => undefined)
   }
 
   /** What comes after an entry, as soon as there is any; `null` when the stream cannot be read. */
@@ -100,7 +110,7 @@ export class Journal {
 
   close(): void {
     this.#isClosed = true
-    cutRedis(this.#line)
+    cut(this.#line)
   }
 }
 

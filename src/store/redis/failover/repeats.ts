@@ -2,12 +2,14 @@ import { Cluster, type Redis } from 'ioredis'
 import type { Clock } from '../../../clock.ts'
 import type { Logger } from '../../../log.ts'
 import { type Acknowledged, AcknowledgedChanges, type Disabled, type Sharing } from '../../acknowledged.ts'
-import { type RedisClient, summaryOf } from '../client.ts'
-import { type Ask, createAsk } from '../commands.ts'
-import type { Scripts } from '../scripts.ts'
+import { type Ask, createAsk, type Gate } from '../commands/ask.ts'
+import type { Memory } from '../commands/commands.ts'
+import type { Scripts } from '../commands/scripts.ts'
+import type { RedisClient } from '../connection/connections.ts'
+import { summaryOf } from '../connection/fault.ts'
 import { ClusterMasters } from './cluster-masters.ts'
 import { Journal } from './journal.ts'
-import { type Gate, ServerGate } from './server-gate.ts'
+import { ServerGate } from './server-gate.ts'
 
 /** Changes that are repeated at once. */
 const BATCH = 500
@@ -16,6 +18,8 @@ const RETRY_PAUSE = 1000
 
 export interface RepeatsOptions {
   client: RedisClient
+  /** The connection on which the journal is read. */
+  line: RedisClient
   /** Key of the journal. */
   journal: string
   timeout: number
@@ -30,7 +34,7 @@ export interface RepeatsOptions {
  * repeated on a server that took over, before anything else is asked there. In a Cluster masters change one by one: there
  * the memory itself answers for what it knows, and changes are repeated as soon as their master is there.
  */
-export class Repeats {
+export class Repeats implements Memory {
   readonly changes: AcknowledgedChanges
   readonly gate: Gate
   readonly ask: Ask
@@ -51,7 +55,7 @@ export class Repeats {
   #passing: Promise<void> | null = null
   #retry: NodeJS.Timeout | null = null
 
-  constructor({ client, journal, timeout, clock, log, sharing }: RepeatsOptions) {
+  constructor({ client, line, journal, timeout, clock, log, sharing }: RepeatsOptions) {
     this.#client = client
     this.#log = log
     this.#sharing = sharing
@@ -64,7 +68,7 @@ export class Repeats {
         ? new ClusterMasters(client, unsettled, () => this.#repeatAll())
         : new ServerGate(client, () => this.#prepare())
     this.ask = createAsk(client, timeout, this.gate)
-    this.#journal = new Journal(client, this.ask, journal, timeout, log)
+    this.#journal = new Journal({ client, line, ask: this.ask, key: journal, timeout, log })
     this.#journal.follow(changes => this.#receive(changes))
     sharing.receive(changes => this.#receive(changes))
   }

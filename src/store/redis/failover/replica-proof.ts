@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
-import { cutRedis, secondConnection } from '../client.ts'
-import { type Gate, identityOf } from './server-gate.ts'
+import type { Gate } from '../commands/ask.ts'
+import { cut } from '../connection/connections.ts'
+import { identityOf } from './server-gate.ts'
 
 /** How many replicas have to have a change, and how long they may take, in milliseconds. */
 export interface ReplicaSettings {
@@ -26,11 +27,12 @@ export class ReplicaProof {
   #waiting = new Set<(isProven: boolean) => void>()
   #isProving = false
 
-  constructor(client: Redis, key: string, gate: Gate, settings: ReplicaSettings) {
+  /** `line` carries nothing but proofs. */
+  constructor(line: Redis, key: string, gate: Gate, settings: ReplicaSettings) {
     this.#key = key
     this.#gate = gate
     this.#settings = settings
-    this.#line = secondConnection(client)
+    this.#line = line
     this.#line.on('close', () => {
       this.#identity = null
     })
@@ -38,7 +40,6 @@ export class ReplicaProof {
       this.#identity = identityOf(this.#line)
       this.#identity.catch(() => undefined)
     })
-    this.#line.connect().catch(() => undefined)
   }
 
   /** Whether enough replicas have what was changed before, as far as it is known within the timeout. Never rejects. */
@@ -77,6 +78,6 @@ export class ReplicaProof {
   }
 
   close(): void {
-    cutRedis(this.#line)
+    cut(this.#line)
   }
 }

@@ -1,25 +1,11 @@
 import type { Redis } from 'ioredis'
+import type { CheckedServer, Gate } from '../commands/ask.ts'
 
 /*
  * A connection that comes back may have reached another server, or the same one with other data: a replica that took
  * over, a server that was restarted from a snapshot. So no question goes out on a new connection before it is known which
  * server answers there, and, where it is another one, before that server was prepared.
  */
-
-/** Stands for a connection on which questions may go out. */
-export interface CheckedServer {
-  /** Differs wherever the data may differ. */
-  readonly id: string
-}
-
-export interface Gate {
-  /** `null` while no question may go out. */
-  readonly server: CheckedServer | null
-  /** The server whose answers count: what is answered late, on a connection that came after it, does not. */
-  readonly answering: CheckedServer | null
-  /** Calls once, when questions may go out (`true`) or the connection is lost (`false`). */
-  whenOpen(then: (isOpen: boolean) => void): void
-}
 
 /** Before a server that could not be prepared is tried again, in milliseconds. */
 const RETRY_PAUSE = 100

@@ -1,9 +1,9 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { Clock } from '../../../clock.ts'
 import type { LoginType } from '../../../session.ts'
-import type { RedisClient } from '../client.ts'
-import type { Ask } from '../commands.ts'
-import type { Keys } from '../keys.ts'
+import type { Ask } from '../commands/ask.ts'
+import type { Keys } from '../commands/keys.ts'
+import type { RedisClient } from '../connection/connections.ts'
 import type { Entry } from './entries.ts'
 import { CLAIM, FORGOTTEN_AT_ONCE, INDEX_KEYS, ONLINE_SCRIPTS } from './scripts.ts'
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../../clock.ts'
 import { LOGIN_TYPES, type LoginType, type SessionRecord } from '../../../session.ts'
 import type { Ages } from '../../age.ts'
 import type { SessionStore, StoredToken } from '../../store.ts'
-import type { SessionObserver } from '../sessions.ts'
+import type { SessionObserver } from '../sessions/observer.ts'
 import type { OnlineCommands } from './commands.ts'
 import { digestOf, digestsIn, type Entry, entryOf, NEVER } from './entries.ts'
 import { type Sighting, Sightings } from './found.ts'
@@ -77,7 +77,7 @@ export class RedisIndex implements SessionObserver {
   }
 
   /** Compares at once, and then is waited for: what is seen is in the view when it is shown. */
-  look(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void> {
+  reading(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void> {
     const asked = this.#digestsOf(type, userId).catch(() => null)
     return async live => {
       const known = await asked

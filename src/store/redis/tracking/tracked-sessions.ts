@@ -1,12 +1,7 @@
 import type { LoginType, SessionRecord } from '../../../session.ts'
 import type { Admission, MaybePromise, Overview, SessionStore, StoredToken } from '../../store.ts'
+import type { ReadableSessions } from '../sessions/sessions.ts'
 import type { SessionCache } from './session-cache.ts'
-
-/** A store that tells a session together with its end. */
-export interface ReadableSessions extends SessionStore {
-  /** The live record of a token and its end, which is never later than the true one; `null` if this side has none. */
-  read(type: LoginType, token: string): Promise<StoredToken | null>
-}
 
 export type SessionCaches = Partial<Record<LoginType, SessionCache>>
 

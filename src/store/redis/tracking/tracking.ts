@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Clock } from '../../../clock.ts'
 import type { Logger } from '../../../log.ts'
-import { closeRedis, secondConnection, summaryOf } from '../client.ts'
+import { cut } from '../connection/connections.ts'
+import { summaryOf } from '../connection/fault.ts'
 
 /*
  * Redis announces the keys that were written, deleted or have expired (CLIENT TRACKING). The connection that requests
@@ -34,6 +35,8 @@ export interface KeyListener {
 export interface TrackingOptions {
   /** The connection on which the store asks; what is remembered is believed only while both reach the same server. */
   main: Redis
+  /** The connection on which Redis announces, and that carries nothing else. */
+  line: Redis
   /** The listeners and their prefixes. If several match, they are called in the order of the list. */
   listeners: readonly { prefix: string; listener: KeyListener }[]
   /** What the listeners do to sessions, as the log has it. */
@@ -61,9 +64,9 @@ export class RedisTracking {
   /** Why they are not believed, as the log has it. */
   #obstacle: string | null = null
 
-  constructor({ main, listeners, purpose, heartbeat, clock, log }: TrackingOptions) {
+  constructor({ main, line, listeners, purpose, heartbeat, clock, log }: TrackingOptions) {
     this.#main = main
-    this.#line = secondConnection(main)
+    this.#line = line
     this.#listeners = listeners
     this.#purpose = purpose
     this.#heartbeat = heartbeat
@@ -76,7 +79,6 @@ export class RedisTracking {
     main.on('ready', this.#startOver)
     this.#pulse = setInterval(() => this.#prove(), heartbeat / PINGS_PER_HEARTBEAT).unref()
     this.#silence = setTimeout(() => this.#doubt('Redis is silent'), heartbeat).unref()
-    this.#line.connect().catch(() => undefined)
   }
 
   async #begin(): Promise<void> {
@@ -167,14 +169,14 @@ export class RedisTracking {
     }
   }
 
-  async close(): Promise<void> {
+  close(): void {
     clearInterval(this.#pulse)
     clearTimeout(this.#silence)
     this.#main.off('close', this.#lose)
     this.#main.off('ready', this.#startOver)
     this.#believed = false
     this.#lose()
-    await closeRedis(this.#line)
+    cut(this.#line)
   }
 }
 

@@ -1,8 +1,8 @@
-import type { Clock } from '../../clock.ts'
-import type { LoginType } from '../../session.ts'
-import type { AttemptStore, Attempts, CaptchaStore } from '../store.ts'
-import type { RedisCommands } from './commands.ts'
-import type { Keys } from './keys.ts'
+import type { Clock } from '../../../clock.ts'
+import type { LoginType } from '../../../session.ts'
+import type { AttemptStore, Attempts, CaptchaStore } from '../../store.ts'
+import type { RedisCommands } from '../commands/commands.ts'
+import type { Keys } from '../commands/keys.ts'
 
 export class RedisCaptchas implements CaptchaStore {
   readonly #redis: RedisCommands

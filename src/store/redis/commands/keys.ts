@@ -1,4 +1,4 @@
-import type { LoginType } from '../../session.ts'
+import type { LoginType } from '../../../session.ts'
 
 /** The key shapes of the specification under one prefix, and those of our own, which never begin like them. */
 export interface Keys {

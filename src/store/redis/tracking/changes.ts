@@ -1,8 +1,8 @@
-import type { Clock } from '../../clock.ts'
-import { LOGIN_TYPES } from '../../session.ts'
-import type { ChangeListener, Changes } from '../changes.ts'
-import type { Keys } from './keys.ts'
-import type { KeyListener } from './tracking/tracking.ts'
+import type { Clock } from '../../../clock.ts'
+import { LOGIN_TYPES } from '../../../session.ts'
+import type { ChangeListener, Changes } from '../../changes.ts'
+import type { Keys } from '../commands/keys.ts'
+import type { KeyListener } from './tracking.ts'
 
 /** Passes announcements of Redis to the listener. */
 export class RedisChanges implements Changes {

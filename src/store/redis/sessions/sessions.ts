@@ -1,11 +1,11 @@
-import type { Clock } from '../../clock.ts'
-import { Unavailable } from '../../refusal.ts'
-import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../session.ts'
-import { createAges } from '../age.ts'
-import type { Admission, Overview, StoredToken } from '../store.ts'
-import { MEMBERS_AT_ONCE, type RedisCommands } from './commands.ts'
-import type { Keys } from './keys.ts'
-import type { ReadableSessions } from './tracking/tracked-sessions.ts'
+import type { Clock } from '../../../clock.ts'
+import { Unavailable } from '../../../refusal.ts'
+import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../../session.ts'
+import { createAges } from '../../age.ts'
+import type { Admission, Overview, SessionStore, StoredToken } from '../../store.ts'
+import { MEMBERS_AT_ONCE, type RedisCommands } from '../commands/commands.ts'
+import type { Keys } from '../commands/keys.ts'
+import { NO_OBSERVER, type SessionObserver } from './observer.ts'
 import { RedisUserTokens } from './user-tokens.ts'
 
 /** Rounds of a kickout, of some hundred sessions each. A user who has more than that is being signed in without end. */
@@ -16,23 +16,10 @@ const MAX_ROUNDS = 10_000
  */
 const SPARE = 1000
 
-/** Receives changes of sessions after they were done. Its failures do not fail an operation. */
-export interface SessionObserver {
-  added(type: LoginType, token: string, record: SessionRecord, expiresAt: number): void
-  ended(type: LoginType, userId: string, tokens: readonly string[]): void
-  renewed(type: LoginType, userId: string, token: string, expiresAt: number): void
-  /** A live session was read, on its way through the gate or otherwise. Called for each request that asks the store. */
-  seen(type: LoginType, token: string, userId: string): void
-  /** Called before a user's tokens are read; the returned function receives the tokens found. */
-  look(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void>
-}
-
-const NOBODY: SessionObserver = {
-  added: () => undefined,
-  ended: () => undefined,
-  renewed: () => undefined,
-  seen: () => undefined,
-  look: () => async () => undefined,
+/** Sessions that are read together with their ends. */
+export interface ReadableSessions extends SessionStore {
+  /** The live record of a token and its end, which is never later than the true one; `null` if this side has none. */
+  read(type: LoginType, token: string): Promise<StoredToken | null>
 }
 
 /**
@@ -47,7 +34,7 @@ export class RedisSessions implements ReadableSessions {
   readonly #observer: SessionObserver
   readonly #users: RedisUserTokens
 
-  constructor(redis: RedisCommands, keys: Keys, clock: Clock, observer = NOBODY, ages = createAges()) {
+  constructor(redis: RedisCommands, keys: Keys, clock: Clock, observer = NO_OBSERVER, ages = createAges()) {
     this.#redis = redis
     this.#keys = keys
     this.#clock = clock
@@ -88,7 +75,7 @@ export class RedisSessions implements ReadableSessions {
     await this.#redis.addMember(set, token, expiresAt)
   }
 
-  /** What a login must not overlap: the count of kickouts, and the end of a bar. */
+  /** What a login must not overlap: the count of kickouts, and until when the login id is disabled. */
   #barriers(type: LoginType, userId: string): Promise<[epoch: string | null, disabledUntil: number | null]> {
     return Promise.all([this.#redis.get(this.#keys.kicked(type, userId)), this.disabledUntil(type, userId)])
   }

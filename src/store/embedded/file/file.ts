@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { Unavailable } from '../../refusal.ts'
+import { Unavailable } from '../../../refusal.ts'
 
 /*
  * The only file that knows LMDB: one memory-mapped file, shared by all processes that open it. What LMDB does, and this

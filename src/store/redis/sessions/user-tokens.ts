@@ -1,12 +1,12 @@
-import type { Clock } from '../../clock.ts'
-import { type LoginType, readRecord } from '../../session.ts'
-import type { Ages } from '../age.ts'
-import { Newest, overviewOf } from '../newest.ts'
-import { LISTED_AT_MOST, type Overview, type StoredToken, SURVEYED } from '../store.ts'
-import type { RedisCommands } from './commands.ts'
-import type { Keys } from './keys.ts'
+import type { Clock } from '../../../clock.ts'
+import { type LoginType, readRecord } from '../../../session.ts'
+import type { Ages } from '../../age.ts'
+import { Newest, overviewOf } from '../../newest.ts'
+import { LISTED_AT_MOST, type Overview, type StoredToken, SURVEYED } from '../../store.ts'
+import type { RedisCommands } from '../commands/commands.ts'
+import type { Keys } from '../commands/keys.ts'
+import type { SessionObserver } from './observer.ts'
 import { Semaphore } from './semaphore.ts'
-import type { SessionObserver } from './sessions.ts'
 
 /** Tokens that are read at once, over all clients: two commands each, and Redis is to answer others meanwhile. */
 const READ_AT_ONCE = 200
@@ -16,7 +16,7 @@ export interface UserTokensOptions {
   keys: Keys
   clock: Clock
   ages: Ages
-  observer: Pick<SessionObserver, 'look' | 'seen'>
+  observer: Pick<SessionObserver, 'reading' | 'seen'>
 }
 
 /**
@@ -75,7 +75,7 @@ export class RedisUserTokens {
   }
 
   async newest(type: LoginType, userId: string, limit = LISTED_AT_MOST): Promise<StoredToken[]> {
-    const found = this.#observer.look(type, userId)
+    const found = this.#observer.reading(type, userId)
     const newest = new Newest(limit, this.#ages)
     for await (const batch of this.batches(type, userId)) newest.add(batch)
     // Of a user with more, the round learns what is not in the view.

@@ -1,21 +1,20 @@
 import { Redis } from 'ioredis'
-import type { Clock } from '../../../clock.ts'
-import type { SessionCacheSettings } from '../../../config/schema/settings.ts'
-import type { Logger } from '../../../log.ts'
-import { LOGIN_TYPES, SIDES } from '../../../session.ts'
-import type { Store } from '../../store.ts'
-import { RedisChanges } from '../changes.ts'
-import type { RedisClient } from '../client.ts'
-import type { Keys } from '../keys.ts'
-import type { RedisStore } from '../redis.ts'
-import { SessionCache } from './session-cache.ts'
-import { type SessionCaches, TrackedSessions } from './tracked-sessions.ts'
-import { RedisTracking } from './tracking.ts'
+import type { Clock } from '../../clock.ts'
+import type { SessionCacheSettings } from '../../config/schema/settings.ts'
+import type { Logger } from '../../log.ts'
+import { LOGIN_TYPES, SIDES } from '../../session.ts'
+import type { Store } from '../store.ts'
+import type { Keys } from './commands/keys.ts'
+import type { RedisStore } from './redis.ts'
+import { RedisChanges } from './tracking/changes.ts'
+import { SessionCache } from './tracking/session-cache.ts'
+import { TrackedSessions } from './tracking/tracked-sessions.ts'
+import { RedisTracking } from './tracking/tracking.ts'
 
 /**
- * A store in Redis that remembers the sessions of the sides that are to be tracked, and, where they are watched, tells what
- * becomes of those of both. In a Cluster every node announces its own keys only, and keys move between nodes: there the
- * store is answered as it is.
+ * A store in Redis that remembers the sessions of the sides that are to be tracked, and, where they are watched, announces
+ * the changes of both. In a Cluster every node announces its own keys only, and keys move between nodes: there the store
+ * stays as it is.
  */
 export function trackRedisStore(
   store: RedisStore,
@@ -24,10 +23,11 @@ export function trackRedisStore(
   clock: Clock,
   log: Logger,
   isWatched = false,
-): Store & { readonly redis: RedisClient } {
-  const { redis } = store
+): Store & Pick<RedisStore, 'connections'> {
+  const { connections } = store
+  const main = connections.store
   const cached = LOGIN_TYPES.filter(type => settings[SIDES[type].name] === 'tracking')
-  if ((cached.length === 0 && !isWatched) || !(redis instanceof Redis)) return store
+  if ((cached.length === 0 && !isWatched) || !(main instanceof Redis)) return store
 
   const caches = cached.map(type => ({
     type,
@@ -39,7 +39,8 @@ export function trackRedisStore(
   }
   const changes = new RedisChanges(clock)
   const tracking = new RedisTracking({
-    main: redis,
+    main,
+    line: connections.open('tracking') as Redis,
     // The caches first: listeners of a change query the store, and must not get an old answer from a cache.
     listeners: isWatched ? [...caches, ...changes.listeners(keys)] : caches,
     purpose: cached.length > 0 ? 'cached' : 'watched',
@@ -47,20 +48,20 @@ export function trackRedisStore(
     clock,
     log,
   })
-  const byType: SessionCaches = Object.fromEntries(caches.map(({ type, listener }) => [type, listener]))
+  const byType = Object.fromEntries(caches.map(({ type, listener }) => [type, listener]))
   return {
-    redis,
+    connections,
     changes,
     ...(store.isReplicated !== undefined && { isReplicated: store.isReplicated }),
+    counts: () => ({ caches: Object.fromEntries(caches.map(({ type, listener }) => [type, listener.counts])) }),
     sessions: new TrackedSessions(store.sessions, byType),
     online: store.online,
     captchas: store.captchas,
     attempts: store.attempts,
-    counts: () => ({ caches: Object.fromEntries(caches.map(({ type, listener }) => [type, listener.counts])) }),
     ping: () => store.ping(),
     warnings: () => store.warnings(),
     async close() {
-      await tracking.close()
+      tracking.close()
       await store.close()
     },
   }

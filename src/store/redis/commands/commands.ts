@@ -1,9 +1,8 @@
 import { Cluster } from 'ioredis'
-import type { Clock } from '../../clock.ts'
-import { Unavailable } from '../../refusal.ts'
-import { type RedisClient, summaryOf } from './client.ts'
-import type { Repeats } from './failover/repeats.ts'
-import type { CheckedServer, Gate } from './failover/server-gate.ts'
+import type { Clock } from '../../../clock.ts'
+import type { Acknowledged, AcknowledgedChanges, Disabled } from '../../acknowledged.ts'
+import type { RedisClient } from '../connection/connections.ts'
+import type { Ask } from './ask.ts'
 import type { Scripts } from './scripts.ts'
 
 /*
@@ -79,25 +78,50 @@ export interface RedisCommands {
  */
 export const MEMBERS_AT_ONCE = 100
 
-/** Commands without an answer, over all clients; beyond it Redis is as good as stuck. */
-const MAX_UNDER_WAY = 10_000
+/** Remembers what was acknowledged, for servers that take over. */
+export interface Memory {
+  readonly changes: Pick<AcknowledgedChanges, 'isEnded' | 'disabled'>
+  /** Whether every server that is asked has everything that is remembered. */
+  readonly isSettled: boolean
+  /** The id of the server that answers; empty while none is checked. */
+  readonly server: string
+  /** Resolves when the change may be acknowledged. */
+  acknowledge(change: Acknowledged): Promise<void>
+  acknowledgeDisabled(change: Omit<Disabled, 'kind' | 'server'>): Promise<void>
+}
+
+/** The commands of the store on a client. What ended and what was disabled is answered from the memory where Redis may not know. */
+export function commandsOn(client: RedisClient, ask: Ask, memory: Memory, clock: Clock): RedisCommands {
+  const scripts = client as unknown as Scripts
+  return {
+    ...recordCommands(client, scripts, ask, memory),
+    ...disableCommands(scripts, ask, memory),
+    ...endCommands(client, scripts, ask, memory, clock),
+    ...memberCommands(client, scripts, ask),
+    addEnding: async (key, member, at) => void (await ask(() => scripts.endingAdd(key, member, Math.ceil(at)))),
+    removeEnding: async (key, member) => void (await ask(() => client.zrem(key, member))),
+    countEnding: key => ask(() => scripts.endingCount(key)),
+    async count(key, window) {
+      const [count, timeLeft] = await ask(() => scripts.windowCount(key, window))
+      return { count, timeLeft }
+    },
+  }
+}
+
+type Part<K extends keyof RedisCommands> = Pick<RedisCommands, K>
 
 const ENDED = Promise.resolve(null)
 
-/** The commands of the store on a client. What ended and what was disabled is answered as `repeats` remembers it. */
-export function commandsOn(client: RedisClient, repeats: Repeats, clock: Clock): RedisCommands {
-  const scripts = client as unknown as Scripts
-  const { ask, changes } = repeats
-  // In a Cluster a question may reach a new master before it is known that there is one.
-  const mayBeStale = client instanceof Cluster ? () => true : () => !repeats.isSettled
+function recordCommands(
+  client: RedisClient,
+  scripts: Scripts,
+  ask: Ask,
+  memory: Memory,
+): Part<'get' | 'set' | 'create' | 'enter' | 'take' | 'delete' | 'revoke'> {
+  const { changes } = memory
+  // In a Cluster a command may reach a new master before it is known that there is one.
+  const mayBeStale = client instanceof Cluster ? () => true : () => !memory.isSettled
   const remove = async (key: string): Promise<boolean> => (await ask(() => client.unlink(key))) === 1
-  const changeDisabled = async (key: string, until: number): Promise<boolean> => {
-    const change = until === 0 ? () => scripts.disableUntie(key) : () => scripts.disableSet(key, until)
-    const [replaced, version] = await ask(change)
-    await repeats.acknowledgeDisabled({ key, until, version, replaced: [replaced] })
-    return replaced !== -2
-  }
-
   return {
     get: key => (mayBeStale() && changes.isEnded(key) ? ENDED : ask(() => client.get(key))),
     set: async (key, value, at) => void (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at)))),
@@ -112,24 +136,55 @@ export function commandsOn(client: RedisClient, repeats: Repeats, clock: Clock):
     take: key => ask(() => client.getdel(key)),
     delete: remove,
     async revoke(key) {
-      const passedOn = repeats.acknowledge({ kind: 'ended', key, server: repeats.server })
+      const passedOn = memory.acknowledge({ kind: 'ended', key, server: memory.server })
       const [deleted] = await Promise.all([remove(key), passedOn])
       return deleted
     },
-    disable: async (key, until) => void (await changeDisabled(key, Math.ceil(until))),
-    untie: key => changeDisabled(key, 0),
+  }
+}
+
+function disableCommands(scripts: Scripts, ask: Ask, memory: Memory): Part<'disable' | 'untie' | 'countKickout'> {
+  const change = async (key: string, until: number): Promise<boolean> => {
+    const command = until === 0 ? () => scripts.disableUntie(key) : () => scripts.disableSet(key, until)
+    const [replaced, version] = await ask(command)
+    await memory.acknowledgeDisabled({ key, until, version, replaced: [replaced] })
+    return replaced !== -2
+  }
+  return {
+    disable: async (key, until) => void (await change(key, Math.ceil(until))),
+    untie: key => change(key, 0),
     async countKickout(key) {
       const count = await ask(() => scripts.kickoutCount(key))
-      await repeats.acknowledge({ kind: 'kicked', key, server: repeats.server, count })
+      await memory.acknowledge({ kind: 'kicked', key, server: memory.server, count })
     },
+  }
+}
+
+function endCommands(
+  client: RedisClient,
+  scripts: Scripts,
+  ask: Ask,
+  memory: Memory,
+  clock: Clock,
+): Part<'timeLeft' | 'endOf' | 'moveEnd'> {
+  return {
     async timeLeft(key) {
-      const known = repeats.isSettled ? undefined : changes.disabled(key)
+      const known = memory.isSettled ? undefined : memory.changes.disabled(key)
       if (known !== undefined) return known.until > clock.now() ? known.until - clock.now() : null
       // Redis keeps a key through the millisecond in which it ends; here its life is over when it begins.
       return orNone(await ask(() => client.pttl(key))) || null
     },
     endOf: async key => orNone(await ask(() => scripts.keyEnd(key))),
     moveEnd: (key, from, to) => ask(() => scripts.keyMoveEnd(key, from === Infinity ? -1 : from, Math.ceil(to))),
+  }
+}
+
+function memberCommands(
+  client: RedisClient,
+  scripts: Scripts,
+  ask: Ask,
+): Part<'someMembers' | 'scanMembers' | 'countMembers' | 'addMember' | 'removeMembers' | 'extend' | 'endWith'> {
+  return {
     someMembers: key => ask(() => client.srandmember(key, MEMBERS_AT_ONCE)),
     async scanMembers(key, cursor) {
       const [next, members] = await ask(() => client.sscan(key, cursor, 'COUNT', MEMBERS_AT_ONCE))
@@ -146,65 +201,8 @@ export function commandsOn(client: RedisClient, repeats: Repeats, clock: Clock):
     },
     endWith: async (key, member, from, to) =>
       void (await ask(() => scripts.sessionEndWith(key, member, from, Math.ceil(to)))),
-    addEnding: async (key, member, at) => void (await ask(() => scripts.endingAdd(key, member, Math.ceil(at)))),
-    removeEnding: async (key, member) => void (await ask(() => client.zrem(key, member))),
-    countEnding: key => ask(() => scripts.endingCount(key)),
-    async count(key, window) {
-      const [count, timeLeft] = await ask(() => scripts.windowCount(key, window))
-      return { count, timeLeft }
-    },
   }
 }
 
-/** A time of Redis: -1 says that a key has no end, -2 that there is no key. */
+/** A time of Redis: -1 means that a key has no end, -2 that the key does not exist. */
 const orNone = (time: number): number | null => (time === -2 ? null : time === -1 ? Number.POSITIVE_INFINITY : time)
-
-export type Ask = ReturnType<typeof createAsk>
-
-/**
- * Puts one question to Redis. A question that was given up may still be answered, and counts until it is. Questions
- * wait while the server of a new connection is checked; an answer from another server than the checked one is
- * discarded.
- */
-export function createAsk(
-  client: RedisClient,
-  timeout: number,
-  gate: Gate,
-): <T>(question: () => Promise<T>) => Promise<T> {
-  let underWay = 0
-  return <T>(question: () => Promise<T>) =>
-    new Promise<T>((resolve, reject) => {
-      const refuse = (why: string): void => reject(new Unavailable(`Redis: ${why}`))
-      if (client.status !== 'ready') return refuse('not connected')
-      if (underWay >= MAX_UNDER_WAY) return refuse('too many commands are without an answer')
-      underWay++
-      let isGivenUp = false
-      const timer = setTimeout(() => {
-        isGivenUp = true
-        refuse('no answer in time')
-      }, timeout)
-      const settled = (): void => {
-        underWay--
-        clearTimeout(timer)
-      }
-      const put = (server: CheckedServer): void => {
-        question().then(
-          answer => {
-            settled()
-            if (gate.answering === server) resolve(answer)
-            else refuse('the connection is another one by now')
-          },
-          error => {
-            settled()
-            refuse(summaryOf(error))
-          },
-        )
-      }
-      if (gate.server !== null) return put(gate.server)
-      gate.whenOpen(isOpen => {
-        if (isOpen && !isGivenUp && gate.server !== null) return put(gate.server)
-        settled()
-        refuse('not connected')
-      })
-    })
-}

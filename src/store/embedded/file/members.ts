@@ -1,5 +1,5 @@
-import { type LoginType, type SessionRecord, SIDES } from '../../session.ts'
-import type { Ages } from '../age.ts'
+import { type LoginType, type SessionRecord, SIDES } from '../../../session.ts'
+import type { Ages } from '../../age.ts'
 import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from './file.ts'
 
 /** A token in its user's set. */

@@ -1,0 +1,67 @@
+import { Unavailable } from '../../../refusal.ts'
+import type { RedisClient } from '../connection/connections.ts'
+import { summaryOf } from '../connection/fault.ts'
+
+/** Stands for a connection on which commands may go out. */
+export interface CheckedServer {
+  /** Differs wherever the data may differ. */
+  readonly id: string
+}
+
+export interface Gate {
+  /** `null` while no command may go out. */
+  readonly server: CheckedServer | null
+  /** The server whose answers count: a late answer, on a connection that came after it, does not. */
+  readonly answering: CheckedServer | null
+  /** Calls once, when commands may go out (`true`) or the connection is lost (`false`). */
+  whenOpen(then: (isOpen: boolean) => void): void
+}
+
+/** Sends one command to Redis. Throws `Unavailable` when Redis does not answer it in time. */
+export type Ask = <T>(command: () => Promise<T>) => Promise<T>
+
+/** Commands without an answer, over all clients; beyond it Redis is as good as stuck. */
+const MAX_UNDER_WAY = 10_000
+
+/**
+ * A command that was given up may still be answered, and counts until it is. Commands wait while the server is checked that
+ * a new connection has reached; an answer of another server than the checked one is not accepted.
+ */
+export function createAsk(client: RedisClient, timeout: number, gate: Gate): Ask {
+  let underWay = 0
+  return <T>(command: () => Promise<T>) =>
+    new Promise<T>((resolve, reject) => {
+      const refuse = (why: string): void => reject(new Unavailable(`Redis: ${why}`))
+      if (client.status !== 'ready') return refuse('not connected')
+      if (underWay >= MAX_UNDER_WAY) return refuse('too many commands are without an answer')
+      underWay++
+      let isGivenUp = false
+      const timer = setTimeout(() => {
+        isGivenUp = true
+        refuse('no answer in time')
+      }, timeout)
+      const settled = (): void => {
+        underWay--
+        clearTimeout(timer)
+      }
+      const send = (server: CheckedServer): void => {
+        command().then(
+          answer => {
+            settled()
+            if (gate.answering === server) resolve(answer)
+            else refuse('the connection is another one by now')
+          },
+          error => {
+            settled()
+            refuse(summaryOf(error))
+          },
+        )
+      }
+      if (gate.server !== null) return send(gate.server)
+      gate.whenOpen(isOpen => {
+        if (isOpen && !isGivenUp && gate.server !== null) return send(gate.server)
+        settled()
+        refuse('not connected')
+      })
+    })
+}

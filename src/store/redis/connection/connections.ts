@@ -1,0 +1,133 @@
+import fastifyRedis, { type FastifyRedisPluginOptions } from '@fastify/redis'
+import fastify from 'fastify'
+import { Cluster, type Redis } from 'ioredis'
+import type { Logger } from '../../../log.ts'
+import { summaryOf } from './fault.ts'
+import { clusterOptionsOf, MAX_RECONNECT_PAUSE, type RedisSettings, serverOptionsOf } from './options.ts'
+
+export type RedisClient = Redis | Cluster
+
+/** What a further connection is for. */
+export type Purpose = 'journal' | 'proof' | 'tracking'
+
+/** Further connections carry few commands, each as soon as it is sent; what was set up on them is gone when they are lost. */
+const FURTHER_OPTIONS = { enableAutoPipelining: false }
+
+/**
+ * The connections of one store. `@fastify/redis` opens them, keeps them by their names and closes them, in a Fastify
+ * context of its own: no listener belongs to it, and so none waits for Redis.
+ */
+export class Connections {
+  /** The connection of the commands. */
+  readonly store: RedisClient
+  readonly #context = fastify()
+  readonly #settings: RedisSettings
+  readonly #timeout: number
+  readonly #further: RedisClient[] = []
+
+  constructor(settings: RedisSettings, timeout: number, log: Logger) {
+    this.#settings = settings
+    this.#timeout = timeout
+    this.store = this.#open('store', () => new Cluster(settings.cluster ?? [], clusterOptionsOf(settings, timeout)))
+    logOutages(this.store, log)
+  }
+
+  /** Opens a further connection to where `store` is connected. It is found, lost and made again in the same way. */
+  open(purpose: Purpose): RedisClient {
+    const client = this.#open(purpose, () => (this.store as Cluster).duplicate([], FURTHER_OPTIONS), {
+      ...FURTHER_OPTIONS,
+      autoResubscribe: false,
+    })
+    // When Redis is lost, `store` reports it.
+    client.on('error', () => undefined)
+    this.#further.push(client)
+    return client
+  }
+
+  /** The plugin makes clients of single servers itself; those of a Cluster it is given. */
+  #open(namespace: 'store' | Purpose, cluster: () => Cluster, options: { autoResubscribe?: false } = {}): RedisClient {
+    const isCluster = this.#settings.cluster !== undefined
+    this.#register(
+      isCluster
+        ? { namespace, client: cluster(), closeClient: true }
+        : { namespace, ...serverOptionsOf(this.#settings, this.#timeout), ...options },
+    )
+    const client = this.#context.redis[namespace] as RedisClient
+    // The plugin gives up a Redis whose name cannot be resolved when the gateway starts. This client tries again.
+    client.removeAllListeners('error').removeAllListeners('end')
+    neverEnd(client)
+    return client
+  }
+
+  /**
+   * The plugin is called and not queued: a context begins nothing, and closes nothing, before the plugins in its queue have
+   * called back, and this one calls back when Redis answers.
+   */
+  #register(options: FastifyRedisPluginOptions): void {
+    let fault: Error | undefined
+    fastifyRedis(this.#context, options, error => {
+      fault = error
+    })
+    if (fault !== undefined) throw fault
+  }
+
+  /** Resolves when commands can be sent, or Redis cannot be reached, or after the timeout. */
+  async ready(): Promise<void> {
+    if (this.store.status === 'ready') return
+    await new Promise<void>(resolve => {
+      for (const event of ['ready', 'close', 'end']) this.store.once(event, () => resolve())
+      setTimeout(resolve, this.#timeout).unref()
+    })
+  }
+
+  /** Lets what was sent on `store` be answered. Where Redis does not answer, the connection's own timeout ends this. */
+  async close(): Promise<void> {
+    closing.add(this.store)
+    for (const client of this.#further) cut(client)
+    // What is not connected cannot be closed by the command of Redis for it, and is an error of the context.
+    await this.#context.close().catch(() => undefined)
+    this.store.disconnect()
+  }
+}
+
+/** Opens the connection of the commands. Waits for Redis no longer than the timeout: without Redis the gateway starts, too. */
+export async function connect(settings: RedisSettings, timeout: number, log: Logger): Promise<Connections> {
+  const connections = new Connections(settings, timeout, log)
+  await connections.ready()
+  return connections
+}
+
+/** Ends a further connection at once, with what is under way on it. */
+export function cut(client: RedisClient): void {
+  closing.add(client)
+  client.disconnect()
+}
+
+/** Logs one line when Redis is lost and one when it is back; the client repeats the same error with every attempt. */
+function logOutages(client: RedisClient, log: Logger): void {
+  let lost = false
+  client.on('error', (error: Error) => {
+    if (lost) return
+    lost = true
+    log.error({ fault: summaryOf(error) }, 'Redis is lost')
+  })
+  client.on('ready', () => {
+    if (lost) log.info('Redis is back')
+    lost = false
+  })
+}
+
+const closing = new WeakSet<RedisClient>()
+
+/**
+ * A client that has ended connects no more: with Sentinel that happens when a switch of masters is announced while the
+ * client asks where the master is. Only closing may end one.
+ */
+function neverEnd(client: RedisClient): void {
+  client.on('end', () => {
+    if (closing.has(client)) return
+    setTimeout(() => {
+      if (!closing.has(client)) client.connect().catch(() => undefined)
+    }, MAX_RECONNECT_PAUSE)
+  })
+}

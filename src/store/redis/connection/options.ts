@@ -1,0 +1,81 @@
+import type { ClusterOptions, RedisOptions } from 'ioredis'
+import type { Settings } from '../../../config/schema/settings.ts'
+
+/*
+ * By default a Redis client waits: for a connection, for an answer, for a retry. This one never does. A command that
+ * cannot be sent now fails at once. Nothing is sent twice, because a record could be written again after its deletion. A
+ * connection without answers is closed, and all commands on it fail.
+ */
+
+export type RedisSettings = NonNullable<Settings['store']['redis']>
+
+/**
+ * Pauses between attempts to connect grow up to this, in milliseconds, and are jittered: soon after Redis is back, so
+ * is the client.
+ */
+export const MAX_RECONNECT_PAUSE = 500
+const KEEP_ALIVE = 10_000
+/** How long Redis may take to close a connection that we close, in milliseconds. */
+const MAX_GOODBYE = 100
+
+const reconnectPause = (attempt: number): number =>
+  Math.min(MAX_RECONNECT_PAUSE, 20 * 2 ** Math.min(attempt, 6)) * (0.5 + Math.random() / 2)
+
+/** Of one server, or of the master that Sentinels name. */
+export function serverOptionsOf(settings: RedisSettings, timeout: number) {
+  const options = commonOptionsOf(settings, timeout)
+  if (settings.sentinels === undefined) return { ...options, url: settings.url ?? '' }
+  return {
+    ...options,
+    sentinels: settings.sentinels,
+    name: settings.name ?? '',
+    role: 'master' as const,
+    sentinelCommandTimeout: timeout,
+    sentinelRetryStrategy: reconnectPause,
+    failoverDetector: true,
+    ...(settings.tls === true && { enableTLSForSentinelMode: true }),
+  }
+}
+
+export function clusterOptionsOf(settings: RedisSettings, timeout: number) {
+  return {
+    redisOptions: commonOptionsOf(settings, timeout),
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+    scaleReads: 'master' as const,
+    slotsRefreshTimeout: timeout,
+    slotsRefreshInterval: 1000,
+    clusterRetryStrategy: reconnectPause,
+    // These follow a refusal by the node: nothing was done yet.
+    maxRedirections: 4,
+    retryDelayOnClusterDown: 100,
+    retryDelayOnTryAgain: 50,
+    // This would repeat commands after a lost connection, although it is unknown whether they were executed.
+    retryDelayOnFailover: 0,
+  } satisfies ClusterOptions
+}
+
+function commonOptionsOf({ username, password, tls }: RedisSettings, timeout: number) {
+  return {
+    protocol: 2 as const,
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    // With every lost connection all commands that waited on it fail.
+    maxRetriesPerRequest: 0,
+    enableAutoPipelining: true,
+    connectTimeout: timeout,
+    // An answer is expected, the handshake included, and nothing arrives. Each command has its own timeout in `ask`: the
+    // library's own begins when the command is written, and a pipeline is written when the one before it is answered.
+    socketTimeout: timeout,
+    disconnectTimeout: MAX_GOODBYE,
+    keepAlive: KEEP_ALIVE,
+    retryStrategy: reconnectPause,
+    // A master that became a replica refuses writes; the connection has to be made anew to find the new one.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(tls === true && { tls: {} }),
+  } satisfies RedisOptions
+}
