@@ -4,7 +4,7 @@ import { PROFILES } from '../src/profile.ts'
 import { operationNames } from '../src/side/operations.ts'
 import { openFixture } from './support/gateway-fixture.ts'
 
-t.test('the client does what the operations do', async t => {
+t.test('the client has the results of the operations', async t => {
   const fixture = await openFixture({ profile: 2 })
   t.teardown(() => fixture.close())
   const { consumer, business } = createClient({ url: fixture.internal, secret: fixture.settings.internal.secret })
@@ -39,14 +39,14 @@ t.test('the client does what the operations do', async t => {
   t.equal(await consumer.getDisableTime('42'), -1)
 })
 
-t.test('the client has every operation but those that only a request needs', async t => {
+t.test('the client has every operation except those that need a request', async t => {
   const { consumer } = createClient({ url: 'http://127.0.0.1:1', secret: 'x' })
   const needless = ['getLoginIdByToken', 'getTokenValue']
   const expected = operationNames(PROFILES[2]).filter(name => !needless.includes(name))
   t.same(Object.keys(consumer).sort(), [...expected].sort())
 })
 
-t.test('a wrong secret and a gateway that is away are told apart', async t => {
+t.test('a wrong secret and an unreachable gateway are different errors', async t => {
   const fixture = await openFixture()
   t.teardown(() => fixture.close())
   const wrong = createClient({ url: fixture.internal, secret: 'not the secret at all' })

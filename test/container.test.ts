@@ -39,7 +39,7 @@ const GATEWAYS = Object.keys(SERVICES).filter(name => name.startsWith('gateway')
 
 const image = buildImage(t)
 
-t.test('everything that the image is built of exists, and is let into the build', async t => {
+t.test('all sources of the image exist, and are included in the build', async t => {
   const letIn = textOf('.dockerignore').split('\n')
   const sources = STAGES.flat()
     .filter(({ name, rest }) => name === 'COPY' && !rest.startsWith('--from'))
@@ -51,7 +51,7 @@ t.test('everything that the image is built of exists, and is let into the build'
   }
 })
 
-t.test('what is in the image is enough to make keys, and it does not start without secrets', async t => {
+t.test('the image can generate keys, and does not start without secrets', async t => {
   const folder = container(t, image, temporaryFolder(t, 'shared'))
   const entry = JSON.parse(instructionOf('ENTRYPOINT')) as string[]
   t.match(await runIn(folder, [...entry, 'keys', 'jwt']), { code: 0, printed: /^\S{64}\n$/ })
@@ -60,7 +60,7 @@ t.test('what is in the image is enough to make keys, and it does not start witho
   for (const name of ['JWT__SECRET_KEY', 'LOGIN__SM2__PRIVATE_KEY', 'INTERNAL__SECRET']) t.match(start.printed, name)
 })
 
-t.test('the secrets of the compose file are made once, and for nobody else to read', async t => {
+t.test('the secrets of the compose file are generated once, readable only by their owner', async t => {
   const shared = temporaryFolder(t, 'shared')
   const folder = container(t, image, shared)
   const { entrypoint = [], command } = SERVICES.secrets!
@@ -74,7 +74,7 @@ t.test('the secrets of the compose file are made once, and for nobody else to re
   t.same(readdirSync(shared), ['secrets.env'])
 })
 
-t.test('a volume that cannot be written to ends `secrets` with a fault, and leaves none behind', async t => {
+t.test('`secrets` fails on a read-only volume, and writes no partial file', async t => {
   const shared = temporaryFolder(t, 'shared')
   mkdirSync(join(shared, 'new.env'))
   const { entrypoint = [], command } = SERVICES.secrets!
@@ -146,7 +146,7 @@ const stateOf = (folder: string): string[] =>
     .map(file => `${file} ${statSync(join(folder, file)).mtimeMs}`)
 
 t.test(
-  'the gateways of the compose file are one: captcha, login, session and kickout',
+  'the gateways of the compose file share captchas, logins, sessions and kickouts',
   { skip: withoutRedisServer },
   async t => {
     t.ok(GATEWAYS.length >= 2)

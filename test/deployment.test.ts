@@ -35,7 +35,7 @@ function installed(t: Test): (text: string) => string {
 const variablesOf = (text: string): Record<string, string> =>
   Object.fromEntries(text.split(/\s+/).flatMap(pair => (pair === '' ? [] : [/^([^=]+)=(.*)$/.exec(pair)!.slice(1)])))
 
-t.test('the unit starts the gateway with the secrets that its comment makes, and reloads it', async t => {
+t.test('the unit starts the gateway with the secrets from its comment, and reloads it', async t => {
   const here = installed(t)
   const secrets = here(unit('EnvironmentFile'))
   t.equal(statSync(secrets).mode & 0o777, 0o600)
@@ -57,7 +57,7 @@ t.test('the unit starts the gateway with the secrets that its comment makes, and
   t.equal(await gateway.end('SIGTERM'), 0)
 })
 
-t.test('nobody kills the gateway before it had its time to finish', async t => {
+t.test('no deployment file kills the gateway before its time to finish is over', async t => {
   const { output } = await run(shippedFolder(t), ['start', '--help'])
   const limit = Number(/for up to (\d+) seconds/.exec(output)![1])
   t.ok(Number.parseInt(unit('TimeoutStopSec'), 10) > limit, 'systemd')
@@ -78,7 +78,7 @@ const DOCUMENTS: any[] = parseAllDocuments(textOf('config/kubernetes.yaml')).map
 const kubernetes = (kind: string, name = 'dualgate') =>
   DOCUMENTS.find(document => document.kind === kind && document.metadata.name === name)
 
-t.test('the configuration of the pods is one that the gateway takes, and its probes ask where it answers', async t => {
+t.test('the configuration of the pods is valid, and their probes use existing endpoints', async t => {
   const folder = shippedFolder(t)
   const [pod] = kubernetes('Deployment').spec.template.spec.containers
   const here = (text: string): string => text.replace(/^\/app/, folder)

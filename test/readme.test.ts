@@ -72,7 +72,7 @@ t.test('a newcomer who follows the README signs in, is served, and is refused af
   }
 })
 
-t.test('CONTRIBUTING says of every package what it is for, and of no other', async t => {
+t.test('CONTRIBUTING explains exactly the packages in use', async t => {
   const text = readFileSync(join(ROOT, '.github/CONTRIBUTING.md'), 'utf8')
   const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const rows = [...text.matchAll(/^\| (`.*`) \| .+ \|$/gm)].map(([, names]) => names).join()

@@ -198,7 +198,7 @@ t.test('logins, tokens, operations and a webhook that fails', async t => {
   t.equal(statSync(join(fixture.folder, 'accounts.yaml')).mode & 0o077, 0, 'and so are the accounts')
 })
 
-t.test('every other test looks for secrets in what its gateway logs or prints, and would find them', async t => {
+t.test('every other test searches the output of its gateway for secrets, and would find them', async t => {
   const fixture = await openFixture()
   const token = await fixture.signIn()
   const { password } = await fixture.credentials()
@@ -275,7 +275,7 @@ t.test('a password of Redis, right or wrong', { skip: withoutRedis }, async t =>
   t.same(listener.leaks, [])
 })
 
-t.test('configurations that are refused, and what is explained of one', async t => {
+t.test('refused configurations, and the output of explain', async t => {
   const listener = new Listener()
   const written = {
     jwt: { secret_key: listener.knows('a key of tokens', 'short-and-secret') },
@@ -309,7 +309,7 @@ t.test('configurations that are refused, and what is explained of one', async t 
   t.same(listener.leaks, [])
 })
 
-t.test('a crash says what happened, and nothing that a library hung on the fault', async t => {
+t.test('a crash reports the fault without fields that a library attached', async t => {
   const listener = new Listener()
   const token = listener.knows('a token', 'the-signature-of-a-token')
   const faults = {

@@ -193,7 +193,7 @@ const KNOWERS: Record<string, RegExp> = {
   'json-schema-to-ts': /^(config\/schema|http)\/.+\.ts$/,
 }
 
-t.test('a foreign library is known by the files that wrap it, and by no other', async t => {
+t.test('a third-party library is imported only by the files that wrap it', async t => {
   for (const { file, imports } of MODULES) {
     for (const from of imports) {
       if (from.endsWith('.ts') || from.startsWith('node:')) continue

@@ -19,7 +19,7 @@ async function openMemory(folder: string) {
   return { time, store, restart, failureCost: restart() }
 }
 
-t.test('failures at accounts of a file cost the highest of its hashes, as it is now', async t => {
+t.test('failed logins with an accounts file cost as much as its most expensive hash', async t => {
   const path = join(t.testdir(), 'accounts.yaml')
   const write = (...costs: number[]): void => {
     const entries = costs.map((cost, i) => `  - { id: "${i}", username: u${i}, password: "${of(cost)}" }\n`)
@@ -39,7 +39,7 @@ t.test('failures at accounts of a file cost the highest of its hashes, as it is 
 })
 
 t.test(
-  'where accounts are seen one at a time, failures cost the highest that was seen, and never less than 10',
+  'if accounts are read one at a time, failed logins cost the highest cost seen so far, and at least 10',
   async t => {
     const { failureCost, store } = await openMemory(t.testdir())
     t.teardown(() => store.close())
@@ -49,7 +49,7 @@ t.test(
   },
 )
 
-t.test('a cost that was seen is known after a restart, and only on its side', async t => {
+t.test('a cost that was seen is remembered after a restart, and only on its side', async t => {
   const { failureCost, restart, store } = await openMemory(t.testdir())
   t.teardown(() => store.close())
   await failureCost(of(13))
@@ -57,7 +57,7 @@ t.test('a cost that was seen is known after a restart, and only on its side', as
   t.equal(await restart('CONSUMER')(null), 10)
 })
 
-t.test('a cost is forgotten ninety days after it was last seen', async t => {
+t.test('a cost expires ninety days after it was last seen', async t => {
   const { failureCost, store, time } = await openMemory(t.testdir())
   t.teardown(() => store.close())
   await failureCost(of(13))
@@ -71,7 +71,7 @@ t.test('a cost is forgotten ninety days after it was last seen', async t => {
   t.equal(await failureCost(null), 10)
 })
 
-t.test('a cost above 15 is a mistake that no failure repeats', async t => {
+t.test('a cost above 15 is ignored for failed logins', async t => {
   const { failureCost, store } = await openMemory(t.testdir())
   t.teardown(() => store.close())
   t.equal(await failureCost(of(16)), 10)

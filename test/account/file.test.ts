@@ -45,7 +45,7 @@ hashContract(t, 'file', async (t, accounts) => {
   return createFileAccounts({ kind: 'file', path }, { error: () => undefined })
 })
 
-t.test('an account is found by its name in any case, with all it holds but its hash', async t => {
+t.test('an account is found by its name in any case, with all fields except its hash', async t => {
   const { find } = open(
     t.testdir(),
     `accounts:\n${entry('1923000000000000001', 'Admin', ', nickname: Boss, roles: [SUPER_ADMIN], team: { name: a }')}`,
@@ -67,7 +67,7 @@ t.test('an account is found by its name in any case, with all it holds but its h
   for (const name of ['', 'admi', 'admin ', '__proto__', 'constructor']) t.equal(await find(name), null)
 })
 
-t.test('no file, an empty one and an empty list are no accounts', async t => {
+t.test('a missing file, an empty file and an empty list contain no accounts', async t => {
   for (const text of [undefined, '', '# nothing yet\n', 'accounts:\n', 'accounts: []\n']) {
     t.equal(await open(t.testdir(), text).find('admin'), null)
   }
@@ -86,7 +86,7 @@ t.test('a changed file is read again: added, replaced, removed, in the next look
   t.equal(await find('c'), null)
 })
 
-t.test('a faulty version is logged once and the one before it stays', async t => {
+t.test('a faulty version is logged once, and the previous version stays in use', async t => {
   const { path, find, logged } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
   await find('a')
   writeFileSync(path, 'accounts:\n  - { id: 1 }\n')
@@ -97,7 +97,7 @@ t.test('a faulty version is logged once and the one before it stays', async t =>
   t.ok(await find('b'))
 })
 
-t.test('a file that was never good is unavailable, not empty', async t => {
+t.test('a file without a valid version is unavailable, not empty', async t => {
   const { path, find, logged } = open(t.testdir(), 'accounts: {')
   for (let i = 0; i < 2; i++) t.match(await refusalOf(find('a')), { reason: 'UNAVAILABLE' })
   t.equal(logged.length, 1)
@@ -105,7 +105,7 @@ t.test('a file that was never good is unavailable, not empty', async t => {
   t.ok(await find('a'))
 })
 
-t.test('a path that is no file is unavailable', async t => {
+t.test('a path that is not a file is unavailable', async t => {
   const source = createFileAccounts({ kind: 'file', path: t.testdir() }, { error() {} })
   t.match(await refusalOf(source.find('a')), { reason: 'UNAVAILABLE' })
 })
@@ -171,7 +171,7 @@ t.test('all faults are reported together, each with its line', async t => {
   ])
 })
 
-t.test('a top level with other keys, or a bare list, is a fault', async t => {
+t.test('unknown top-level keys or a bare list are a fault', async t => {
   for (const text of ['users: []\n', `- ${entry('1', 'a').trim().slice(2)}\n`, 'admin\n', 'accounts: { a: 1 }\n']) {
     const path = join(t.testdir({ 'accounts.yaml': text }), 'accounts.yaml')
     await t.rejects(readAccounts(path), { message: /accounts/ }, text)
@@ -198,7 +198,7 @@ t.test('accounts are added, listed, given a password and removed; the gateway fo
   t.equal(await setPassword(path, 'alice', 'battery staple'), false)
 })
 
-t.test('what cannot be an account is refused by field, and the file stays as it was', async t => {
+t.test('an invalid account is refused with its field, and the file does not change', async t => {
   const { path } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
   const before = readFileSync(path, 'utf8')
   const rows = [
@@ -234,7 +234,7 @@ t.test('comments and the order of the file survive an edit', async t => {
   )
 })
 
-t.test('an edit leaves a file that only its owner reads, and nothing beside it', async t => {
+t.test('after an edit only the owner can read the file, and no temporary file remains', async t => {
   const folder = t.testdir()
   const { path } = open(folder)
   await addAccount(path, { username: 'a', password: 'correct horse' })
@@ -242,7 +242,7 @@ t.test('an edit leaves a file that only its owner reads, and nothing beside it',
   t.same(readdirSync(folder), ['accounts.yaml'])
 })
 
-t.test('a link to the file stays a link', async t => {
+t.test('an edit keeps a symbolic link to the file', async t => {
   const folder = t.testdir({ real: {} })
   symlinkSync('real/people.yaml', join(folder, 'accounts.yaml'))
   writeFileSync(join(folder, 'real/people.yaml'), 'accounts: []\n')
@@ -257,14 +257,14 @@ t.test('a file with faults is not edited', async t => {
   t.notOk(existsSync(`${path}.lock`))
 })
 
-t.test('writers at the same time lose nothing of each other', async t => {
+t.test('simultaneous writers lose no change', async t => {
   const { path } = open(t.testdir())
   const names = Array.from({ length: 12 }, (_, i) => `user${i}`)
   await Promise.all(names.map(username => addAccount(path, { username, password: 'correct horse' })))
   t.same((await listAccounts(path)).map(({ username }) => username).sort(), names.sort())
 })
 
-t.test('a first start makes an administrator, once, with a password that is read without doubt', async t => {
+t.test('a first start creates an administrator once, with a password without look-alike characters', async t => {
   const { path, find } = open(join(t.testdir(), 'config'))
   const starts = await Promise.all(Array.from({ length: 4 }, () => firstAccount(path)))
   const [first, ...others] = starts.filter(start => start !== null)
@@ -278,7 +278,7 @@ t.test('a first start makes an administrator, once, with a password that is read
   t.same(readdirSync(join(path, '..')), ['accounts.yaml'])
 })
 
-t.test('an empty file is no first start', async t => {
+t.test('a start with an empty file is not a first start', async t => {
   const { path } = open(t.testdir(), '')
   t.equal(await firstAccount(path), null)
   await addAccount(path, { username: 'a', password: 'correct horse' })

@@ -63,7 +63,7 @@ t.test(
 )
 
 t.test(
-  'where accounts are seen one at a time, an unknown name costs as much as the costliest account so far',
+  'if accounts are read one at a time, an unknown name costs as much as the most expensive account so far',
   async t => {
     const { accounts, rounds } = open([cheap, costly])
     for (const [name, cost] of [
@@ -78,14 +78,14 @@ t.test(
   },
 )
 
-t.test('an account that this source did not find is verified by nothing, at the usual cost', async t => {
+t.test('verification of an account from another source fails, at the usual cost', async t => {
   const { accounts, rounds } = open([cheap], () => 5)
   t.equal(await accounts.verify({ ...cheap }, 'correct horse'), false)
   t.equal(rounds(), 2 ** 5)
 })
 
 t.test(
-  'a stored password that is no bcrypt hash fits nothing and is reported by login id, without the text',
+  'a stored password that is not a bcrypt hash never matches, and is reported by login id, without its text',
   async t => {
     const { accounts, logged } = open([account('plain', { passwordHash: 'correct horse' })], () => 4)
     t.equal(await accounts.verify(await accounts.find('plain'), 'correct horse'), false)

@@ -58,7 +58,7 @@ const holding =
 
 hashContract(t, 'http', async (t, accounts) => open(t, (await startBackend(t, holding(accounts))).url))
 
-t.test('a question is signed, so that the backend can tell who asks and when', async t => {
+t.test('a request to the backend is signed, so that the backend can verify its sender and time', async t => {
   const { url, questions } = await startBackend(t, holding([stored('admin')]))
   await open(t, url).find('admin')
   const { request, body } = questions[0]!
@@ -74,7 +74,7 @@ t.test('a question is signed, so that the backend can tell who asks and when', a
 
 const account = { id: '1', username: 'admin', password: HASH, status: 'ACTIVE' }
 
-t.test('whatever is neither an account nor 404 is a failure of the source, never a wrong password', async t => {
+t.test('any answer except an account or 404 is a failure of the source, never a wrong password', async t => {
   const redirect: Answer = (_, response) => response.writeHead(302, { location: '/elsewhere' }).end()
   const text =
     (status: number, body: string): Answer =>
@@ -125,7 +125,7 @@ t.test('whatever is neither an account nor 404 is a failure of the source, never
   }
 })
 
-t.test('a backend that does not answer, or not to the end, is not waited for', async t => {
+t.test('a backend that does not answer completely ends with a timeout', async t => {
   const stalls: Record<string, Answer> = {
     silence: () => undefined,
     'a head without a body': (_, response) => void response.writeHead(200).flushHeaders(),
@@ -142,7 +142,7 @@ t.test('a backend that does not answer, or not to the end, is not waited for', a
   }
 })
 
-t.test('a backend that is not there is a failure, and one that comes back is asked again', async t => {
+t.test('an unreachable backend is a failure, and is used again when it is back', async t => {
   const { url, server } = await startBackend(t, holding([stored('admin')]))
   const { port } = server.address() as AddressInfo
   const source = open(t, url)
@@ -156,7 +156,7 @@ t.test('a backend that is not there is a failure, and one that comes back is ask
   t.equal((await source.find('admin'))?.username, 'admin')
 })
 
-t.test('when too many ask at once, the last are told to come again', async t => {
+t.test('beyond the limit of simultaneous queries further ones are refused as busy', async t => {
   const waiting: ServerResponse[] = []
   const { url } = await startBackend(t, (_, response) => void waiting.push(response))
   const source = open(t, url, 30_000)
@@ -169,7 +169,7 @@ t.test('when too many ask at once, the last are told to come again', async t => 
   clearInterval(release)
 })
 
-t.test('an account without a password, or of a status unknown here, is there but lets nobody in', async t => {
+t.test('an account without a password or with an unknown status exists, but cannot sign in', async t => {
   const found = async (changes: object) => {
     const { url } = await startBackend(t, json(200, { ...account, ...changes }))
     return open(t, url).find('admin')
@@ -179,7 +179,7 @@ t.test('an account without a password, or of a status unknown here, is there but
   for (const status of ['active', 'BANNED', '', 1, true, null]) t.match(await found({ status }), { status: 'INACTIVE' })
 })
 
-t.test('what else the backend answers goes into the session, as it is', async t => {
+t.test('further fields of the answer are stored in the session unchanged', async t => {
   const body = `{"id":"1","username":"admin","password":"${HASH}","status":"ACTIVE","dept":{"name":"北京"},"level":3,"gone":null,"__proto__":{"roles":["SUPER_ADMIN"]}}`
   const { url } = await startBackend(t, (_, response) => response.end(body))
   const { extra } = (await open(t, url).find('admin'))!

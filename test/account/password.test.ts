@@ -77,7 +77,7 @@ t.test('every failure costs the same, whatever the cost of the hash', async t =>
   }
 })
 
-t.test('a hash that costs more than every failure so far costs what it costs', async t => {
+t.test('a failed comparison with the most expensive hash so far costs as much as that hash', async t => {
   const { verify, rounds } = watched()
   for (const plain of ['x', null]) {
     t.notOk(await verify(hash('y', 6), plain, 4))
@@ -85,7 +85,7 @@ t.test('a hash that costs more than every failure so far costs what it costs', a
   }
 })
 
-t.test('the right password costs its own hash and no more', async t => {
+t.test('the right password costs one comparison with its own hash', async t => {
   const { verify, rounds } = watched()
   t.ok(await verify(hash('x', 5), 'x', 10))
   t.equal(rounds(), 2 ** 5)
@@ -113,7 +113,7 @@ t.test('two comparisons run at once, 64 wait, and the next is BUSY', async t => 
   t.equal(most, 2)
 })
 
-t.test('turns are taken in order, and a failing work gives its turn on', async t => {
+t.test('tasks run in order, and a failed task passes its turn on', async t => {
   const inTurn = createTurns(1, 8)
   const order: number[] = []
   const works = [1, 2, 3].map(n =>
@@ -135,7 +135,7 @@ t.test('a new password becomes a bcrypt hash of cost 10', async t => {
   t.not(await hashPassword('correct horse'), made, 'with a salt of its own')
 })
 
-t.test('what bcrypt would cut short, or is too short, becomes no password', async t => {
+t.test('a password that is too short, or that bcrypt would truncate, is refused', async t => {
   const rows = [
     '',
     'seven77',

@@ -63,11 +63,11 @@ const FORMS: [grant: string, code: string, covered: boolean][] = [
   [' sys', 'sys', false],
 ]
 
-t.test('a grant covers what its form says, and no more', async t => {
+t.test('a grant covers exactly the permissions that it names', async t => {
   for (const [grant, code, covered] of FORMS) t.equal(granted(grant, code), covered, `"${grant}" for "${code}"`)
 })
 
-t.test('a pattern covers what trying every length of its double stars finds', async t => {
+t.test('a pattern with double stars covers the same codes as an exhaustive search', async t => {
   const segments = fc.array(fc.constantFrom('a', 'b', '*', '**'), { minLength: 2, maxLength: 6 })
   const words = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 6 })
   const covers = ([first, ...others]: string[], code: string[]): boolean => {
@@ -92,7 +92,7 @@ t.test('all codes are required unless one is said to be enough', async t => {
   t.ok(allows(session({ permissions: both }), both, 'all'))
 })
 
-t.test('where nothing is required nothing is allowed', async t => {
+t.test('an empty list of requirements allows nothing', async t => {
   const { allows } = createPermissions({})
   for (const extra of [{}, { roles: ['SUPER_ADMIN'] }, { permissions: ['*'] }]) {
     t.notOk(allows(session(extra), [], 'all'))
@@ -100,7 +100,7 @@ t.test('where nothing is required nothing is allowed', async t => {
   }
 })
 
-t.test('a role grants what the file says of it, and several roles add up', async t => {
+t.test('a role grants its permissions in the file, and several roles add up', async t => {
   const { allows } = createPermissions({ reader: ['sys:*:page'], ender: ['sys:session:exit'] })
   const page = ['sys:session:page']
   t.ok(allows(session({ roles: ['reader'] }), page, 'all'))
@@ -179,7 +179,7 @@ t.test('a role may have any name and any form of permission', async t => {
   t.ok(createPermissions(roles as Record<string, string[]>).allows(session({ roles: ['__proto__'] }), ['y'], 'all'))
 })
 
-t.test('everything that is wrong with the file is reported, with its place', async t => {
+t.test('all faults of the file are reported, each with its place', async t => {
   const file = `
 role: {}
 roles:

@@ -33,7 +33,7 @@ for (const kind of ['postgres', 'mysql'] as const) {
     const signIn = async (username: string, password = PASSWORD) =>
       fixture.post('/api/v1/public/b/login', await fixture.credentials(username, password))
 
-    await t.test('their users sign in by the real endpoint, whatever the form of their hash', async t => {
+    await t.test('their users sign in at the real endpoint, with every form of bcrypt hash', async t => {
       for (const [id, username, , status] of USERS) {
         if (status !== 'ACTIVE') continue
         const token = await fixture.signIn(username, PASSWORD)
@@ -42,7 +42,7 @@ for (const kind of ['postgres', 'mysql'] as const) {
       }
     })
 
-    await t.test('what the table says of a user stands in the session', async t => {
+    await t.test('the columns of a user are stored in the session', async t => {
       const token = await fixture.signIn('管理员', PASSWORD)
       const found = await fixture.store.sessions.find('BUSINESS', token)
       t.match(found?.extra, { username: '管理员', status: 'ACTIVE', roles: ['operator', 'auditor'] })
@@ -50,7 +50,7 @@ for (const kind of ['postgres', 'mysql'] as const) {
     })
 
     await t.test(
-      'a wrong password and a wrong name are refused in the same words, a left user by its status',
+      'a wrong password and an unknown name get the same answer, an inactive user gets its status',
       async t => {
         const wrong = (await signIn('anna', 'wrong horse')).json()
         const unknown = (await signIn(`anna' OR '1'='1`)).json()

@@ -115,7 +115,7 @@ function row(columns: Record<string, string>, also = '', where = `:username <> '
 async function columnLaw(t: Test, { kind, server }: Fixture): Promise<void> {
   const found = async (t: Test, columns: Record<string, string>) => open(t, server.url, row(columns)).find('admin')
 
-  await t.test('columns that burst a session are left out, the largest first, and the others stay', async t => {
+  await t.test('columns too large for a session are left out, the largest first, and the others stay', async t => {
     const account = await found(t, { avatar: `REPEAT('x', 600000)`, story: `REPEAT('y', 7000)`, nickname: `'Ada'` })
     t.same(account?.leftOut, { columns: ['avatar', 'story'], source: 'sql' })
     t.match(account?.extra, { nickname: 'Ada' })
@@ -132,13 +132,13 @@ async function columnLaw(t: Test, { kind, server }: Fixture): Promise<void> {
     t.equal((await found(t, { id: largest }))?.id, kind === 'postgres' ? '9223372036854775807' : '18446744073709551615')
   })
 
-  await t.test('only the words ACTIVE and LOCKED are these; every other status lets nobody in', async t => {
+  await t.test('only ACTIVE and LOCKED keep their meaning; any other status prevents a login', async t => {
     for (const status of ['1', '0', `'active'`, `'LOCKED '`, `'enabled'`, 'NULL', `''`]) {
       t.equal((await found(t, { status }))?.status, 'INACTIVE', status)
     }
   })
 
-  await t.test('an account without a password is there, with a hash that no password has', async t => {
+  await t.test('an account without a password exists, with a hash that no password matches', async t => {
     t.equal((await found(t, { password: 'NULL' }))?.passwordHash, '')
     t.equal((await found(t, { password: `'letmein'` }))?.passwordHash, 'letmein')
   })
@@ -150,7 +150,7 @@ async function columnLaw(t: Test, { kind, server }: Fixture): Promise<void> {
     t.match(account, { id: '17', passwordHash: HASH, extra: { nickname: '管理员' } })
   })
 
-  await t.test('roles and permissions are lists in any of the forms in use', async t => {
+  await t.test('roles and permissions are read as lists in every common form', async t => {
     const forms = [`'["a", "b:c"]'`, `'a,b:c'`, `' a , b:c ,'`]
     if (kind === 'postgres')
       forms.push(
@@ -176,7 +176,7 @@ async function columnLaw(t: Test, { kind, server }: Fixture): Promise<void> {
     t.same(account?.extra, { since: '2025-01-31 12:00:00', level: 3, dept: '北京' })
   })
 
-  await t.test('a placeholder may stand more than once', async t => {
+  await t.test('a placeholder may occur more than once', async t => {
     const query = `${row({})} AND (:username = 'admin' OR :username = 'admin@example.com')`
     const source = open(t, server.url, query)
     t.equal((await source.find('admin@example.com'))?.id, '1')
@@ -212,7 +212,7 @@ async function faultLaw(t: Test, { kind, server }: Fixture): Promise<void> {
     })
   }
 
-  await t.test('what the fault tells holds neither the name that was asked for nor the URL', async t => {
+  await t.test('a fault contains neither the requested name nor the URL', async t => {
     const url = new URL(server.url)
     const queries = [
       row(
@@ -235,7 +235,7 @@ async function faultLaw(t: Test, { kind, server }: Fixture): Promise<void> {
   })
 
   if (kind === 'postgres') {
-    await t.test('a name that the database has no way to write is absent', async t => {
+    await t.test('a name that the database cannot represent is absent', async t => {
       t.equal(await reasonOf(open(t, server.url, row({})).find('admin\0')), 'answered null')
     })
   }
@@ -266,7 +266,7 @@ async function timeLaw(t: Test, { server, dialect }: Fixture): Promise<void> {
   const slow = (word: string) =>
     row({ slept: `CASE WHEN :username = 'quick' THEN NULL ELSE ${dialect.sleep(60)} END`, word: `'${word}'` })
 
-  await t.test('a slow answer is not waited for, here or in the database', async t => {
+  await t.test('a slow query ends with a timeout, in the gateway and in the database', async t => {
     const source = open(t, server.url, slow('tortoise'), { timeout: 500 })
     t.equal(await reasonOf(source.find('admin')), 'UNAVAILABLE')
     for (;;) {
@@ -277,14 +277,14 @@ async function timeLaw(t: Test, { server, dialect }: Fixture): Promise<void> {
     t.match(await answers(source, 'quick'), '"id":"1"', 'and the source goes on answering')
   })
 
-  await t.test('waiting for others counts as waiting', async t => {
+  await t.test('time in the queue counts towards the timeout', async t => {
     const source = open(t, server.url, slow('snail'), { timeout: 500, pool: 1 })
     const names = Array.from({ length: 20 }, (_, index) => `user${index}`)
     t.same(await Promise.all(names.map(name => reasonOf(source.find(name)))), Array(20).fill('UNAVAILABLE'))
     t.match(await answers(source, 'quick'), '"id":"1"')
   })
 
-  await t.test('when too many ask at once, the last are told to come again', async t => {
+  await t.test('beyond the limit of simultaneous queries further ones are refused as busy', async t => {
     const source = open(t, server.url, slow('crowd'), { timeout: 1000, pool: 2 })
     const reasons = Array.from({ length: 67 }, () => reasonOf(source.find('admin')))
     t.equal(await reasons.at(-1), 'BUSY')
@@ -297,7 +297,7 @@ async function connectionLaw(t: Test, { kind, server, dialect }: Fixture): Promi
   const { own } = server
   const shared = own === null && 'LEFT OUT: the server is not the test’s own'
   await t.test(
-    'a database that is down does not stop the start, and is asked again when it is back',
+    'a database that is down does not prevent the start, and is used again when it is back',
     { skip: shared },
     async t => {
       const wide = { timeout: 30_000 }
@@ -335,7 +335,7 @@ async function connectionLaw(t: Test, { kind, server, dialect }: Fixture): Promi
   })
 
   const bare = !own?.certificate && 'LEFT OUT: no server of the test’s own with a certificate'
-  await t.test('TLS is verified unless the URL says otherwise', { skip: bare }, async t => {
+  await t.test('TLS is verified unless the URL disables it', { skip: bare }, async t => {
     const certificate = own?.certificate
     const ask = (host: string, parameters: string) => {
       const url = new URL(server.url)
@@ -357,7 +357,7 @@ async function connectionLaw(t: Test, { kind, server, dialect }: Fixture): Promi
   })
 }
 
-t.test('a URL that is none is refused at once, without being told', async t => {
+t.test('an invalid URL is refused at once, and is not shown', async t => {
   const urls = [
     'postgres://gate:hush@host:99999/accounts',
     'postgres://gate:hush%zz@host/accounts',

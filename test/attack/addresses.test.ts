@@ -31,7 +31,7 @@ async function codesOf(fixture: Fixture, chains: readonly (string | null)[]): Pr
   return codes
 }
 
-t.test('without trusted proxies no header makes a client somebody else', async t => {
+t.test('without trusted proxies no header changes the address of a client', async t => {
   const fixture = await open(t, { config: { login: LIMITED } })
   const codes = await codesOf(fixture, ['192.0.2.1', '192.0.2.2', null, '192.0.2.3', '::1', 'unknown'])
   t.same(codes, [200, 200, 200, 429, 429, 429])
@@ -48,7 +48,7 @@ t.test('without trusted proxies no header makes a client somebody else', async t
   }
 })
 
-t.test('behind a trusted proxy the address counts that the proxy saw, not what the client wrote', async t => {
+t.test('behind a trusted proxy the address that the proxy saw counts, not an address from the client', async t => {
   const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1'], login: LIMITED } })
   const forged = ['198.51.100.1', '198.51.100.2, 127.0.0.1', 'nonsense', '10.0.0.1, 198.51.100.3', ''].map(
     written => `${written}, 192.0.2.1`,
@@ -66,7 +66,7 @@ t.test('behind a trusted proxy the address counts that the proxy saw, not what t
   )
 })
 
-t.test('proxies that are trusted are those of the ranges, however many stand in a row', async t => {
+t.test('proxies in the trusted ranges are trusted, any number in a row', async t => {
   const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1', '10.0.0.0/8'], login: LIMITED } })
   const chains = ['192.0.2.7, 10.1.1.1, 10.2.2.2', '1.1.1.1, 192.0.2.7, 10.9.9.9', '10.3.3.3, 192.0.2.7', '192.0.2.7']
   t.same(await codesOf(fixture, chains), [200, 200, 200, 429])
@@ -101,7 +101,7 @@ t.test('workers of one gateway count together', async t => {
   t.equal(logins.filter(answer => answer.json().code !== 429).length, 5)
 })
 
-t.test('a name that others lock out loses its logins, and neither its sessions nor anybody else’s', async t => {
+t.test('a name that an attacker locks cannot log in, but its sessions and those of others continue', async t => {
   const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1'] } })
   const attempt = async (address: string, username: string, password: string) => {
     const body = await fixture.credentials(username, password)
@@ -118,7 +118,7 @@ t.test('a name that others lock out loses its logins, and neither its sessions n
   t.equal((await attempt('192.0.2.1', ADMIN.username, ADMIN.password)).code, 200, 'an administrator ends it')
 })
 
-t.test('an address that guesses has to wait, and others need not', async t => {
+t.test('an address that guesses has to wait, and other addresses do not', async t => {
   const lockout = { failures: 1000, address_failures: 4, address_window: '600s' }
   const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.1'], login: { lockout } } })
   const attempt = async (address: string, username: string, password: string) => {

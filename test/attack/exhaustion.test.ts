@@ -82,7 +82,7 @@ const SILENT: Readonly<Record<string, string>> = {
 }
 
 for (const [name, words] of Object.entries(SILENT)) {
-  t.test(`a thousand clients who ${name} are let go, and keep nobody out`, async t => {
+  t.test(`a thousand clients who ${name} are disconnected, and other clients are served`, async t => {
     const growth = await growthOf(async () => {
       const { sockets, closed } = await openSockets(1000, words)
       t.ok(await isServed())
@@ -93,7 +93,7 @@ for (const [name, words] of Object.entries(SILENT)) {
   })
 }
 
-t.test('connections that are over are given up, also by clients who stay', async t => {
+t.test('finished connections are closed, even if the client keeps them open', async t => {
   const descriptors = (): number => readdirSync(`/proc/${gateway.child.pid}/fd`).length
   await isServed()
   const before = descriptors()
@@ -110,7 +110,7 @@ t.test('connections that are over are given up, also by clients who stay', async
   }
 })
 
-t.test('clients who ask and ask and take no answer are let go', async t => {
+t.test('clients that send requests without reading answers are disconnected', async t => {
   const { byteLength } = Buffer.from(await (await fetch(`${gateway.url}/openapi.json`)).arrayBuffer())
   // More than the system holds back for one connection.
   const asked = Math.ceil((16 * MEGABYTE) / byteLength)
@@ -128,7 +128,7 @@ t.test('clients who ask and ask and take no answer are let go', async t => {
   t.ok(growth < BOUND)
 })
 
-t.test('heads as large as may be, and larger, leave nothing behind', async t => {
+t.test('heads at the size limit and above leave no memory in use', async t => {
   const growth = await growthOf(async () => {
     for (let round = 0; round < 40; round++) {
       const sizes = Array.from({ length: 25 }, (_, i) => 600 * (i + 1) + 4000)
@@ -143,7 +143,7 @@ t.test('heads as large as may be, and larger, leave nothing behind', async t => 
   t.ok(growth < BOUND)
 })
 
-t.test('thousands of tokens that are none, and names of headers that nobody has, are not remembered', async t => {
+t.test('thousands of invalid tokens and unknown header names leave no memory in use', async t => {
   const growth = await growthOf(async () => {
     for (let round = 0; round < 100; round++) {
       const asked = Array.from({ length: 50 }, (_, i) => {
@@ -157,7 +157,7 @@ t.test('thousands of tokens that are none, and names of headers that nobody has,
   t.ok(growth < BOUND)
 })
 
-t.test('thousands of ids that are disabled, and of sessions of one user, cost what they are worth', async t => {
+t.test('thousands of disabled ids, and of sessions of one user, use a proportional amount of memory', async t => {
   const growth = await growthOf(async () => {
     for (let round = 0; round < 60; round++) {
       const disabled = Array.from({ length: 50 }, (_, i) =>
@@ -175,7 +175,7 @@ t.test('thousands of ids that are disabled, and of sessions of one user, cost wh
   t.equal((await operate('kickout', { user_id: 'one-user' })).json().code, 200)
 })
 
-t.test('captchas that nobody answers are bounded', async t => {
+t.test('the number of unanswered captchas is bounded', async t => {
   const growth = await growthOf(async () => {
     for (let round = 0; round < 20; round++) {
       const drawn = await Promise.all(

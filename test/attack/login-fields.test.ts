@@ -94,12 +94,12 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 for (const section of SECTIONS) {
-  t.test(`${section}: the right password is right, and nothing above is nearly it`, async t => {
+  t.test(`${section}: the right password is accepted after all variants`, async t => {
     t.equal((await login(section, await credentials(section))).json().code, 200)
   })
 
   for (const [name, make] of Object.entries(PASSWORDS)) {
-    t.test(`${section}: a password that is ${name} is a wrong one`, async t => {
+    t.test(`${section}: a password that is ${name} is refused as wrong`, async t => {
       const answer = await login(section, { ...(await credentials(section)), password: make(section) })
       t.equal(answer.status, 200)
       t.match(answer.json(), WRONG)
@@ -114,7 +114,7 @@ for (const section of SECTIONS) {
     })
   }
 
-  t.test(`${section}: no field is read as another kind than it is`, async t => {
+  t.test(`${section}: a field of the wrong type is refused`, async t => {
     // Checked before anything is used up: the captcha stays.
     const right = await credentials(section)
     for (const field of ['captcha_id', 'captcha_value', 'captcha_code', 'username', 'password', 'device_id']) {
@@ -136,7 +136,7 @@ for (const section of SECTIONS) {
     t.equal((await login(section, right)).json().code, 200)
   })
 
-  t.test(`${section}: a body that is no JSON object is refused`, async t => {
+  t.test(`${section}: a body that is not a JSON object is refused`, async t => {
     const bodies = [
       '',
       'null',
@@ -173,7 +173,7 @@ for (const section of SECTIONS) {
     t.match(form.json(), { code: 400, success: false })
   })
 
-  t.test(`${section}: names of object prototypes are no fields`, async t => {
+  t.test(`${section}: names of object prototypes are not fields`, async t => {
     const body = JSON.stringify({ ...(await credentials(section)), '@': 1 })
     for (const poison of ['"__proto__":{"admin":true}', '"constructor":{"prototype":{"admin":true}}']) {
       const fresh = JSON.stringify({ ...(await credentials(section)), '@': 1 }).replace('"@":1', poison)
@@ -224,6 +224,6 @@ for (const section of SECTIONS) {
   })
 }
 
-t.test('none of it was a fault of the gateway', async t => {
+t.test('none of these inputs caused a fault of the gateway', async t => {
   t.notOk(fixture.log.some(line => line.includes('internal fault')))
 })

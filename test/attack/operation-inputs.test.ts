@@ -60,7 +60,7 @@ withEveryStore(t, async (t, fixture) => {
     const operate = (operation: string, body?: unknown) => fixture.operate(side, operation, body)
     const refusal = (field: string) => ({ code: 400, success: false, data: null, message: new RegExp(`^${field}: `) })
 
-    t.test(`${side}: an id that fits no key and no header is refused by every operation`, async t => {
+    t.test(`${side}: an id that is invalid in keys or headers is refused by every operation`, async t => {
       for (const user_id of BAD_IDS) {
         for (const [operation, rest] of [
           ['login', {}],
@@ -75,7 +75,7 @@ withEveryStore(t, async (t, fixture) => {
       }
     })
 
-    t.test(`${side}: ids that look like keys are users of their own`, async t => {
+    t.test(`${side}: ids that look like keys are separate users`, async t => {
       const tokens = new Map<string, string>()
       for (const user_id of NEAR_IDS) tokens.set(user_id, (await operate('login', { user_id })).data.token)
       for (const [user_id, token] of tokens) t.same((await operate('get-login-id', { token })).data, { user_id })
@@ -91,7 +91,7 @@ withEveryStore(t, async (t, fixture) => {
       for (const user_id of NEAR_IDS) await operate('untie-disable', { user_id })
     })
 
-    t.test(`${side}: seconds that cannot be meant are refused, and change nothing`, async t => {
+    t.test(`${side}: invalid seconds are refused, and change nothing`, async t => {
       const user = someone()
       const { token } = (await operate('login', { user_id: user })).data
       for (const seconds of BAD_SECONDS) {
@@ -110,7 +110,7 @@ withEveryStore(t, async (t, fixture) => {
       t.same((await operate('is-login', { token })).data, { is_login: true })
     })
 
-    t.test(`${side}: extra that cannot be kept is refused, and nobody is logged in`, async t => {
+    t.test(`${side}: extra that cannot be stored is refused, and the login fails`, async t => {
       const user = someone()
       for (const extra of BAD_EXTRAS) {
         t.match(await operate('login', `{"user_id":"${user}","extra":${extra}}`), refusal('extra'), extra.slice(0, 40))
@@ -119,7 +119,7 @@ withEveryStore(t, async (t, fixture) => {
       t.same(await fixture.store.sessions.tokens(type, user), [])
     })
 
-    t.test(`${side}: extra is data, whatever its names are`, async t => {
+    t.test(`${side}: extra is data with any names`, async t => {
       const user = someone()
       const written = `{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"toJSON":1,"a":1,"a":2}`
       const { token } = (await operate('login', `{"user_id":"${user}","extra":${written}}`)).data
@@ -135,7 +135,7 @@ withEveryStore(t, async (t, fixture) => {
     })
   }
 
-  t.test('the operations are for those who know the secret, and are not on the public port', async t => {
+  t.test('the operations require the secret, and are not on the public port', async t => {
     const path = '/operations/v1/business/login'
     const body = { user_id: someone() }
     for (const token of [

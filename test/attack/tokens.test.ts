@@ -142,7 +142,7 @@ t.test('on both sides', async t => {
 
   for (const type of ['BUSINESS', 'CONSUMER'] as const) {
     const [path, side] = ROUTES[type]
-    await t.test(`${type}: a good token is one`, async t => {
+    await t.test(`${type}: a valid token is accepted`, async t => {
       await keepRecord(fixture, type, GOOD)
       for (const scheme of ['Bearer ', 'bearer ', 'BEARER ', '']) {
         t.equal((await fixture.call({ path, headers: { authorization: scheme + GOOD } })).status, 200)
@@ -152,7 +152,7 @@ t.test('on both sides', async t => {
     })
 
     for (const [name, token] of Object.entries(TOKENS)) {
-      await t.test(`${type}: a token with ${name} is none, though it has a record`, async t => {
+      await t.test(`${type}: a token with ${name} is refused, although it has a record`, async t => {
         await keepRecord(fixture, type, token)
         await refuses(type, `Bearer ${token}`, 'with Bearer')
         await refuses(type, token, 'by itself')
@@ -178,7 +178,7 @@ t.test('on both sides', async t => {
 
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
-  t.test(`a token of one side is none on the other, whoever it belongs to, ${store} store`, { skip }, async t => {
+  t.test(`a token of one side is invalid on the other, also for the same user, ${store} store`, { skip }, async t => {
     const fixture = await openFixture({ store })
     t.teardown(() => fixture.close())
     const { business, consumer } = fixture.gateway.sides
@@ -204,7 +204,7 @@ for (const store of ['embedded', 'redis'] as const) {
   })
 }
 
-t.test('a key that a token names is not asked for', async t => {
+t.test('a key that a token names is not fetched', async t => {
   const fixture = await openFixture({ environment: { JWT__SECRET_KEY: SECRET } })
   t.teardown(() => fixture.close())
   const key = { kty: 'oct', k: encode('k'), alg: 'HS256', kid: 'k' }
@@ -216,7 +216,7 @@ t.test('a key that a token names is not asked for', async t => {
   t.same(fixture.upstream.requests, [])
 })
 
-t.test('the signature is looked at before the store is asked', { skip: withoutRedis }, async t => {
+t.test('the signature is verified before the store is queried', { skip: withoutRedis }, async t => {
   const fixture = await openFixture({ store: 'redis', environment: { JWT__SECRET_KEY: SECRET } })
   t.teardown(() => fixture.close())
   const [b, c] = ['/api/v1/b/x', '/api/v1/c/x']

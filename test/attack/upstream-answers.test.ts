@@ -85,7 +85,7 @@ const requestOf = (path: string, about: 'evil' | 'next'): string =>
 const ask = (bytes: string, enough: number) => converse(fixture.url, bytes, { methods: ['GET', 'GET'], enough })
 
 for (const [what, [sent, outcome]] of Object.entries(ANSWERS)) {
-  t.test(`a backend that answers with ${what} does harm to nobody`, async t => {
+  t.test(`a backend that answers with ${what} harms no other client`, async t => {
     answer = sent
     // The second request on the connection is refused by the gateway itself: what it gets is no answer of the backend.
     const both = requestOf('/api/v1/c/x', 'evil') + requestOf('/api/v1/c//x', 'evil')
@@ -114,6 +114,6 @@ for (const [what, [sent, outcome]] of Object.entries(ANSWERS)) {
   })
 }
 
-t.test('none of it was a fault of the gateway', async t => {
+t.test('none of these inputs caused a fault of the gateway', async t => {
   t.notOk(fixture.log.some(line => line.includes('internal fault')))
 })

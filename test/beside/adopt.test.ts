@@ -38,7 +38,7 @@ async function run(folder: string, ...words: string[]) {
   return { code, out: String(output.read() ?? ''), err: String(errors.read() ?? '') }
 }
 
-t.test('adopt shows what a move needs to know, and no secret and no token', { skip: withoutRedis }, async t => {
+t.test('adopt reports what a move needs, without secrets and tokens', { skip: withoutRedis }, async t => {
   const { server, folder, tokens } = await familyService(t)
   const before = await server.cli('DBSIZE')
   const { code, out } = await run(folder, 'adopt', '.env')
@@ -70,7 +70,7 @@ t.test('the configuration that adopt writes loads, and an existing file stays', 
   t.same([again.code, readFileSync(join(folder, 'gateway.yaml'), 'utf8')], [1, 'mine'])
 })
 
-t.test('a secret that does not fit, and one that can be guessed, are said', { skip: withoutRedis }, async t => {
+t.test('a secret that does not match, and one that can be guessed, are reported', { skip: withoutRedis }, async t => {
   const { folder } = await familyService(t, 'backend-secret-key-change-in-production')
   t.match((await run(folder, 'adopt', '.env')).out, /it can be guessed: see jwt\.accept_weak_secret/)
   writeFileSync(join(folder, 'other.yaml'), `jwt: { secret_key: ${GOOD_KEY} }\n`)
@@ -79,7 +79,7 @@ t.test('a secret that does not fit, and one that can be guessed, are said', { sk
   t.match(out, /JWT__SECRET_KEY fits 0 of 3 tokens/)
 })
 
-t.test('adopt without a Redis says so, and writes nothing', async t => {
+t.test('adopt without a Redis reports this, and writes nothing', async t => {
   const folder = t.testdir({ '.env': 'A=1\n' })
   t.equal((await run(folder, 'adopt', '.env')).code, 2)
   const { code, err } = await run(folder, 'adopt', '--redis', 'redis://user:hidden@127.0.0.1:1/0', '--write', 'x.yaml')

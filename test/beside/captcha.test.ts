@@ -3,7 +3,7 @@ import { faultsOf } from '../config/folder.ts'
 import { ADMIN, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 
-t.test('another program finds the captchas where login.captcha.key says', { skip: withoutRedis }, async t => {
+t.test('another program finds the captchas under login.captcha.key', { skip: withoutRedis }, async t => {
   const fixture = await openFixture({ store: 'redis', config: { login: { captcha: { key: '{type}:captcha:{id}' } } } })
   t.teardown(() => fixture.close())
   const { captcha_id } = (await fixture.get('/api/v1/public/b/captcha')).json().data
@@ -12,7 +12,7 @@ t.test('another program finds the captchas where login.captcha.key says', { skip
   t.type(await fixture.signIn(ADMIN.username), 'string', 'and the gateway itself accepts them')
 })
 
-t.test('without the setting, captchas stand under the prefix', { skip: withoutRedis }, async t => {
+t.test('without the setting, captchas are stored under the prefix', { skip: withoutRedis }, async t => {
   const fixture = await openFixture({ store: 'redis' })
   t.teardown(() => fixture.close())
   const { captcha_id } = (await fixture.get('/api/v1/public/b/captcha')).json().data
@@ -31,7 +31,7 @@ const REFUSED = [
   '*{type}:captcha:{id}',
 ]
 for (const key of REFUSED) {
-  t.test(`no captcha key: ${key}`, async t => {
+  t.test(`an invalid captcha key: ${key}`, async t => {
     t.match(faultsOf(t, `login: { captcha: { key: "${key}" } }`), [/login\.captcha\.key: must be a key with \{type\}/])
   })
 }

@@ -74,21 +74,25 @@ for (const side of ['BUSINESS', 'CONSUMER'] as const) {
     },
   )
 
-  t.test(`${side}: what another program ends vanishes from lists and counts`, { skip: withoutRedis }, async t => {
-    const { fixture, other, admin } = await open(t)
-    const [first, second] = [await other.signIn('a', { type: side }), await other.signIn('b', { type: side })]
-    const third = await other.signIn('b', { type: side })
-    const online = async () => (await shown(fixture, admin, side)).online
-    const tokens = async () => (await shown(fixture, admin, side)).tokens
-    t.equal(await eventually(tokens, 4), 4)
-    await other.signOut('a', first, side)
-    t.equal(await eventually(online, 1 + own), 1 + own)
-    await fixture.redis!.cli('DEL', `svc:auth:${side}:token:${second}`, `svc:auth:${side}:token:${third}`)
-    t.equal(await eventually(tokens, 1), 1, 'also where only the records were deleted')
-  })
+  t.test(
+    `${side}: a session that another program ends disappears from lists and counts`,
+    { skip: withoutRedis },
+    async t => {
+      const { fixture, other, admin } = await open(t)
+      const [first, second] = [await other.signIn('a', { type: side }), await other.signIn('b', { type: side })]
+      const third = await other.signIn('b', { type: side })
+      const online = async () => (await shown(fixture, admin, side)).online
+      const tokens = async () => (await shown(fixture, admin, side)).tokens
+      t.equal(await eventually(tokens, 4), 4)
+      await other.signOut('a', first, side)
+      t.equal(await eventually(online, 1 + own), 1 + own)
+      await fixture.redis!.cli('DEL', `svc:auth:${side}:token:${second}`, `svc:auth:${side}:token:${third}`)
+      t.equal(await eventually(tokens, 1), 1, 'also where only the records were deleted')
+    },
+  )
 }
 
-t.test('a session that passes the gate is found without any round', { skip: withoutRedis }, async t => {
+t.test('a session that passes the gate is found without a scan', { skip: withoutRedis }, async t => {
   const { fixture, other } = await open(t)
   const { online } = fixture.store
   for (const key of Object.values(UPKEEP)) await fixture.redis!.cli('SET', key, 'no round can begin')
@@ -102,7 +106,7 @@ t.test('a session that passes the gate is found without any round', { skip: with
   t.equal(await online.loginsSince('BUSINESS', Date.now() - HOUR), 2, 'the administrator, and this one once')
 })
 
-t.test('a key that is no set does not stop the others from being found', { skip: withoutRedis }, async t => {
+t.test('a key that is not a set does not prevent others from being found', { skip: withoutRedis }, async t => {
   const { fixture, other, admin } = await open(t)
   await fixture.redis!.cli('SET', 'svc:auth:CONSUMER:session:odd', 'a text')
   await other.signIn('theirs', { type: 'CONSUMER' })

@@ -30,7 +30,7 @@ async function statusOf(fixture: Fixture, token: string, path = PAGE): Promise<n
 }
 
 t.test(
-  'a session of another program works on the session pages, by the rights of its account',
+  'a session of another program can use the session pages, with the rights of its account',
   { skip: withoutRedis },
   async t => {
     const fixture = await openFixture({ store: 'redis', config: ACCOUNTS })
@@ -43,7 +43,7 @@ t.test(
   },
 )
 
-t.test('a record that claims rights has none beyond those of its account', { skip: withoutRedis }, async t => {
+t.test('a record with rights of its own has only those of its account', { skip: withoutRedis }, async t => {
   const fixture = await openFixture({ store: 'redis', config: ACCOUNTS })
   t.teardown(() => fixture.close())
   const other = otherProgram(fixture.redis!, fixture.settings.jwt.secret_key)
@@ -108,36 +108,39 @@ async function startBackend() {
   return { url, close: () => new Promise(resolve => server.close(resolve)) }
 }
 
-t.test('rights are remembered for their time, asked for once by many, and failures are not remembered', async t => {
-  const clock = { time: 1000, now: () => clock.time }
-  let asked = 0
-  let rights: { roles: string[]; permissions: string[] } | null = { roles: ['a'], permissions: [] }
-  let fails = false
-  const source = {
-    async findRights() {
-      asked++
-      if (fails) throw new Unavailable('the accounts')
-      return rights
-    },
-  }
-  const holderOf = createAccountRights({ sources: { BUSINESS: source, CONSUMER: null }, clock, remember: 5000 })
-  const record: SessionRecord = { user_id: '1', type: 'BUSINESS', created_at: '', extra: { roles: ['b'] } }
-  const rolesOf = async (t: Test, expected: unknown) => t.same((await holderOf(record)).extra.roles, expected)
+t.test(
+  'rights are cached for their time, simultaneous requests share one query, and failures are not cached',
+  async t => {
+    const clock = { time: 1000, now: () => clock.time }
+    let asked = 0
+    let rights: { roles: string[]; permissions: string[] } | null = { roles: ['a'], permissions: [] }
+    let fails = false
+    const source = {
+      async findRights() {
+        asked++
+        if (fails) throw new Unavailable('the accounts')
+        return rights
+      },
+    }
+    const holderOf = createAccountRights({ sources: { BUSINESS: source, CONSUMER: null }, clock, remember: 5000 })
+    const record: SessionRecord = { user_id: '1', type: 'BUSINESS', created_at: '', extra: { roles: ['b'] } }
+    const rolesOf = async (t: Test, expected: unknown) => t.same((await holderOf(record)).extra.roles, expected)
 
-  await Promise.all([rolesOf(t, ['a']), rolesOf(t, ['a'])])
-  t.equal(asked, 1)
-  rights = null
-  clock.time += 4999
-  t.notOk(holderOf(record) instanceof Promise, 'at hand')
-  clock.time += 1
-  await rolesOf(t, undefined)
-  t.equal(asked, 2)
-  fails = true
-  clock.time += 5000
-  await t.rejects(Promise.resolve(holderOf(record)), Unavailable)
-  fails = false
-  rights = { roles: ['c'], permissions: [] }
-  await rolesOf(t, ['c'])
-  const consumer = { ...record, type: 'CONSUMER' as const }
-  t.equal(holderOf(consumer), consumer, 'the record tells the rights of a side without accounts')
-})
+    await Promise.all([rolesOf(t, ['a']), rolesOf(t, ['a'])])
+    t.equal(asked, 1)
+    rights = null
+    clock.time += 4999
+    t.notOk(holderOf(record) instanceof Promise, 'at hand')
+    clock.time += 1
+    await rolesOf(t, undefined)
+    t.equal(asked, 2)
+    fails = true
+    clock.time += 5000
+    await t.rejects(Promise.resolve(holderOf(record)), Unavailable)
+    fails = false
+    rights = { roles: ['c'], permissions: [] }
+    await rolesOf(t, ['c'])
+    const consumer = { ...record, type: 'CONSUMER' as const }
+    t.equal(holderOf(consumer), consumer, 'the record tells the rights of a side without accounts')
+  },
+)

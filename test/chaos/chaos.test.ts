@@ -20,10 +20,10 @@ function judge(t: Test, { requests, operations, faults, violations }: ChaosRepor
   t.ok(faults.length > 0)
 }
 
-t.test('a killed gateway forgets no session and revives none', async t => {
+t.test('a killed gateway loses no session and revives none', async t => {
   judge(t, await runChaos(embedded, { rounds: 1, only: 'killed', allowance }))
 })
 
-t.test('a Redis that stands still lets nobody in and refuses nobody', { skip: withoutRedisServer }, async t => {
+t.test('a paused Redis causes neither access nor 401', { skip: withoutRedisServer }, async t => {
   judge(t, await runChaos(singleRedis, { rounds: 1, only: 'Redis stands still', allowance }))
 })

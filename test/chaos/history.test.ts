@@ -12,7 +12,7 @@ function historyWithTokens(heartbeat = 0): History {
   return history
 }
 
-t.test('what was answered as it should be is no violation', async t => {
+t.test('correct answers are not violations', async t => {
   const history = historyWithTokens()
   history.answered('b', history.now(), 'passed')
   const logout = history.ends('b')
@@ -25,7 +25,7 @@ t.test('what was answered as it should be is no violation', async t => {
   t.same(history.violations, [])
 })
 
-t.test('a token that is passed on after its acknowledged end is a violation', async t => {
+t.test('a token accepted after its acknowledged end is a violation', async t => {
   for (const end of [(h: History) => h.ends('b'), (h: History) => h.kicksOut('BUSINESS', 'u')]) {
     const history = historyWithTokens()
     await pause(2)
@@ -39,7 +39,7 @@ t.test('a token that is passed on after its acknowledged end is a violation', as
   }
 })
 
-t.test('a consumer’s token may be remembered for a heartbeat, and is counted', async t => {
+t.test('a consumer’s token may be cached for a heartbeat, and is counted', async t => {
   const history = historyWithTokens(60_000)
   history.ends('c').acked = history.now()
   await pause(2)
@@ -62,13 +62,13 @@ t.test('a live token that is refused is a violation, unless a fault may have los
   t.equal(history.violations.length, 2)
 })
 
-t.test('a token that nobody was given and that is passed on is a violation', async t => {
+t.test('an accepted token that was never issued is a violation', async t => {
   const history = historyWithTokens()
   history.answered('forged', history.now(), 'passed')
   t.match(history.violations, [/nobody was given/])
 })
 
-t.test('what fails needs a fault, and not one from long ago', async t => {
+t.test('a failed request needs a recent fault', async t => {
   const history = new History({ heartbeat: 0, patience: 5 })
   history.failed('a request', history.now())
   t.match(history.violations, [/no fault yet/])

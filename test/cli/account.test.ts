@@ -31,7 +31,7 @@ t.test('an account is added with a password from standard input, listed, changed
   t.same(accountsIn(folder), [])
 })
 
-t.test('a password is made and printed when none is given', async t => {
+t.test('without a password one is generated and printed', async t => {
   const folder = shippedFolder(t)
   const { code, output } = await run(folder, ['account', 'add', 'jane'])
   t.equal(code, 0)
@@ -39,7 +39,7 @@ t.test('a password is made and printed when none is given', async t => {
   t.ok(password !== undefined && matchesHash(password, accountsIn(folder)[0].password))
 })
 
-t.test('what cannot be done ends with 1 and says why', async t => {
+t.test('a failed command exits with 1 and reports the reason', async t => {
   const folder = shippedFolder(t)
   await run(folder, ['account', 'add', 'jane'])
   const cases: [string[], RegExp, string?][] = [
@@ -59,7 +59,7 @@ t.test('what cannot be done ends with 1 and says why', async t => {
   }
 })
 
-t.test('accounts are managed without the secrets that a start needs, and the C side has a file of its own', async t => {
+t.test('accounts are managed without the secrets for a start, and the C side has its own file', async t => {
   const folder = shippedFolder(t)
   const environment = { NODE_ENV: 'production', LOGIN__CONSUMER__KIND: 'file' }
   const { code } = await run(folder, ['account', 'add', 'ann', '--consumer'], { environment })
@@ -78,7 +78,7 @@ t.test('accounts of a database are not managed here', async t => {
   t.match(errors, /these accounts come from sql; they are managed there/)
 })
 
-t.test('a faulty accounts file is explained and left alone', async t => {
+t.test('a faulty accounts file is reported and not changed', async t => {
   const folder = shippedFolder(t)
   const text = 'accounts:\n  - { id: 7, username: x, password: secret }\n'
   writeFileSync(join(folder, 'config/accounts.yaml'), text)

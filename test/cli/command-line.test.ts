@@ -9,7 +9,7 @@ import { ROOT } from '../support/root.ts'
 
 const COMMANDS = ['start', 'check', 'explain', 'account', 'keys']
 
-t.test('--help names every command, and each command has a help of its own', async t => {
+t.test('--help names every command, and each command has its own help', async t => {
   const folder = shippedFolder(t)
   const { code, output } = await run(folder, ['--help'])
   t.equal(code, 0)
@@ -52,7 +52,7 @@ for (const [words, message] of MISTAKES) {
   })
 }
 
-t.test('check says ok, where secrets come from, and changes nothing', async t => {
+t.test('check prints ok and the sources of secrets, and changes nothing', async t => {
   const folder = shippedFolder(t)
   const { code, output } = await run(folder, ['check'], { environment: { INTERNAL__SECRET: 'sixteen or more!' } })
   t.equal(code, 0)
@@ -64,7 +64,7 @@ t.test('check says ok, where secrets come from, and changes nothing', async t =>
   t.same(readdirSync(folder), ['config'])
 })
 
-t.test('check prints every fault and ends with 1', async t => {
+t.test('check prints every fault and exits with 1', async t => {
   const folder = shippedFolder(t)
   writeFileSync(join(folder, 'bad.yaml'), 'listen: { prot: 1 }\nlocale: fr\nupstreams: []\n')
   const { code, output, errors } = await run(folder, ['check', '--config', 'bad.yaml'])
@@ -75,7 +75,7 @@ t.test('check prints every fault and ends with 1', async t => {
   t.match(errors, /^2 faults in the configuration$/m)
 })
 
-t.test('keys prints secrets that the gateway takes', async t => {
+t.test('keys prints secrets that the gateway accepts', async t => {
   const folder = shippedFolder(t)
   const jwt = await run(folder, ['keys', 'jwt'])
   t.equal(faultOfSigningKey(jwt.output.trim()), null)

@@ -103,7 +103,7 @@ for (const [words, lines, absent] of EXPLANATIONS) {
   })
 }
 
-t.test('what explain says the gateway answers itself, a gateway answers itself', async t => {
+t.test('the gateway serves the routes that explain reports as its own', async t => {
   for (const profile of [1, 2] as const) {
     const consumer = { kind: 'file', path: 'consumers.yaml' }
     const fixture = await openFixture({ profile, config: { api_versions: [1, 2], login: { consumer } } })

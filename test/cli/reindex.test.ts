@@ -13,7 +13,7 @@ t.test('reindex of an empty embedded store finds nothing, and twice the same', a
   }
 })
 
-t.test('reindex takes in the sessions that other programs wrote', { skip: withoutRedis }, async t => {
+t.test('reindex adds the sessions that other programs wrote', { skip: withoutRedis }, async t => {
   const redis = await startRedis()
   t.teardown(() => redis.stop())
   const folder = shippedFolder(t)
@@ -32,7 +32,7 @@ t.test('reindex takes in the sessions that other programs wrote', { skip: withou
   t.match(answer, { code: 0, output: 'BUSINESS: 0 live tokens\nCONSUMER: 300 live tokens\n' })
 })
 
-t.test('reindex says so when the store does not answer', async t => {
+t.test('reindex reports a store that does not answer', async t => {
   const environment = { STORE__KIND: 'redis', STORE__REDIS__URL: 'redis://127.0.0.1:1' }
   t.match(await run(shippedFolder(t), ['reindex'], { environment }), { code: 1, errors: /the store does not answer/ })
 })

@@ -65,7 +65,7 @@ t.test('every line of output after the first ones is JSON', async t => {
   for (const line of after.split('\n').filter(line => line !== '')) t.type(JSON.parse(line).level, 'number')
 })
 
-t.test('a configuration with faults is not started, and all of them are printed', async t => {
+t.test('a configuration with faults prevents the start, and all faults are printed', async t => {
   const folder = shippedFolder(t)
   const { code, output, errors } = await run(folder, ['start'], { environment: { LOCALE: 'fr', LISTEN__PORT: 'x' } })
   t.equal(code, 1)
@@ -75,7 +75,7 @@ t.test('a configuration with faults is not started, and all of them are printed'
   t.notOk(existsSync(join(folder, 'data')), 'nothing was created')
 })
 
-t.test('an accounts file that cannot be created is named', async t => {
+t.test('an accounts file that cannot be created is reported with its name', async t => {
   const folder = shippedFolder(t)
   writeFileSync(join(folder, 'file'), '')
   const environment = { ...FREE_PORTS, ACCOUNTS__PATH: 'file/accounts.yaml' }
@@ -84,7 +84,7 @@ t.test('an accounts file that cannot be created is named', async t => {
   t.match(errors, /^dualgate: .*file\/accounts\.yaml'\n$/)
 })
 
-t.test('a port that is in use is named, with the setting to change', async t => {
+t.test('a port in use is reported, with the setting to change', async t => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   t.teardown(() => holder.close())
@@ -100,7 +100,7 @@ t.test('a port that is in use is named, with the setting to change', async t => 
   }
 })
 
-t.test('a second signal stops a gateway at once that is still busy', async t => {
+t.test('a second signal stops a busy gateway at once', async t => {
   const folder = shippedFolder(t)
   const idle = createServer(socket => socket.on('error', () => {})).listen(0, '127.0.0.1')
   await once(idle, 'listening')

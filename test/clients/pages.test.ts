@@ -123,7 +123,7 @@ function staysSignedIn(t: Test, front: Front, shop: Front, how: string): void {
 }
 
 function readsRefusals(t: Test, front: Front, how: string): void {
-  t.test(`the page reads what is invalid, what it may not do and what is broken ${how}`, async t => {
+  t.test(`the page distinguishes invalid input, missing permissions and faults ${how}`, async t => {
     matchRefusal(t, await front.post(`${SESSION}/exit`, {}), 200, 400, 'user_id: is missing')
     matchRefusal(t, await front.post(`${SESSION}/exit`), 200, 400, 'user_id: is missing')
     matchRefusal(t, await front.get('/api/v1/b/away/x'), 502, 502, 'Bad gateway')

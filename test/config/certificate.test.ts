@@ -21,7 +21,7 @@ const [one, two] = [pair('one'), pair('two')]
 const yamlOf = ({ cert, key }: { cert: string; key: string }): string =>
   `listen: { tls: { cert: ${cert}, key: ${key} } }\n`
 
-t.test('a certificate and its key are taken', async t => {
+t.test('a certificate and its key are accepted', async t => {
   t.same(settingsOf(t, yamlOf(one)).listen.tls, one)
   const { cert, key, ticketKeys } = readCertificate(one)
   t.same({ cert, key }, { cert: readFileSync(one.cert, 'utf8'), key: readFileSync(one.key, 'utf8') })
@@ -29,7 +29,7 @@ t.test('a certificate and its key are taken', async t => {
   t.not(readCertificate(one).ticketKeys, ticketKeys)
 })
 
-t.test('what cannot be served with is a fault of the configuration, and shows nothing of the key', async t => {
+t.test('an unusable certificate is a fault of the configuration, and nothing of the key is shown', async t => {
   const encrypted = join(FOLDER, 'encrypted.key')
   openssl('pkey', '-in', one.key, '-aes256', '-passout', 'pass:word', '-out', encrypted)
   const nonsense = join(FOLDER, 'nonsense')

@@ -55,7 +55,7 @@ for (const [variables, read, value] of OVERLAYS) {
   const text = Object.entries(variables)
     .map(([name, text]) => `${name}=${text}`)
     .join(' ')
-  t.test(`the environment says ${text}`, async t => {
+  t.test(`the environment sets ${text}`, async t => {
     t.same(read(settingsOf(t, 'login: { rate_limit: { captcha: 7 } }\n', variables)), value)
   })
 }
@@ -97,26 +97,23 @@ t.test('a fault in .env has its place there', async t => {
   t.match(faultsOf(t, '', {}, { '.env': 'LISTEN__PORT=x\n' }), [/^\.env LISTEN__PORT: must be/])
 })
 
-t.test('NODE_ENV may stand in .env as well', async t => {
+t.test('NODE_ENV may be set in .env too', async t => {
   const faults = faultsOf(t, '', {}, { '.env': `NODE_ENV=production\nJWT__SECRET_KEY=${GOOD_KEY}\n` })
   t.match(faults, [/LOGIN__SM2__PRIVATE_KEY/, /INTERNAL__SECRET/])
   t.equal(faults.length, 2)
 })
 
-t.test(
-  'unknown keys in .env are warnings, for another program may read it; in the environment they are faults',
-  async t => {
-    const files = { '.env': 'CORS__ALLOW_ORIGINS=["http://a.example"]\nLISTEN__PROT=1\nDB__URL=x\n' }
-    const { warnings, settings } = readConfiguration(
-      'gateway.yaml',
-      {},
-      folderWith(t, { ...files, 'gateway.yaml': 'upstreams: []' }),
-    )
-    t.equal(settings.cors, 'off')
-    t.match(warnings, [
-      { place: '.env CORS__ALLOW_ORIGINS', message: /unknown setting; .*ignored: correct it, or leave it/ },
-      { place: '.env LISTEN__PROT', message: /did you mean LISTEN__PORT\?/ },
-    ])
-    t.match(faultsOf(t, '', { CORS__ALLOW_ORIGINS: '*' }, files), [/^environment CORS__ALLOW_ORIGINS: unknown setting/])
-  },
-)
+t.test('unknown keys are warnings in .env, which other programs may read, and faults in the environment', async t => {
+  const files = { '.env': 'CORS__ALLOW_ORIGINS=["http://a.example"]\nLISTEN__PROT=1\nDB__URL=x\n' }
+  const { warnings, settings } = readConfiguration(
+    'gateway.yaml',
+    {},
+    folderWith(t, { ...files, 'gateway.yaml': 'upstreams: []' }),
+  )
+  t.equal(settings.cors, 'off')
+  t.match(warnings, [
+    { place: '.env CORS__ALLOW_ORIGINS', message: /unknown setting; .*ignored: correct it, or leave it/ },
+    { place: '.env LISTEN__PROT', message: /did you mean LISTEN__PORT\?/ },
+  ])
+  t.match(faultsOf(t, '', { CORS__ALLOW_ORIGINS: '*' }, files), [/^environment CORS__ALLOW_ORIGINS: unknown setting/])
+})

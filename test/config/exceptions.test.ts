@@ -4,7 +4,7 @@ import { faultsOf, settingsOf } from './folder.ts'
 const written = (...entries: string[]): string =>
   `gate:\n  exceptions:\n${entries.map(entry => `    - { ${entry} }\n`).join('')}`
 
-t.test('exceptions are read, with GET where no methods are written', async t => {
+t.test('an exception without methods is for GET', async t => {
   const { gate } = settingsOf(
     t,
     written(
@@ -142,7 +142,7 @@ for (const [title, entries, fault, settings = ''] of FAULTS) {
   })
 }
 
-t.test('what the gateway does not serve can be excepted', async t => {
+t.test('exceptions can name paths that the gateway does not serve itself', async t => {
   const sound: [settings: string, path: string][] = [
     ['login: { logout_routes: off }\n', '/api/v1/c/*'],
     ['login: { logout_routes: off }\n', '/api/v1/b/logout'],
@@ -157,7 +157,7 @@ t.test('what the gateway does not serve can be excepted', async t => {
     t.same(faultsOf(t, written(`path: ${path}, needs: either`) + settings), [], path)
 })
 
-t.test('a narrower exception before a wider one, and the same path with other methods, are no faults', async t => {
+t.test('a narrower exception before a wider one is valid, and so is the same path with other methods', async t => {
   const entries = [
     'path: /api/v1/x/y, needs: business',
     'path: /api/v1/x/*, needs: none',

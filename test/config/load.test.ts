@@ -71,7 +71,7 @@ t.test('paths are relative to the file that holds them, data to the working dire
   t.equal(overlaid.data, join(folder, 'd'))
 })
 
-t.test('the list of upstreams may stand in the file itself', async t => {
+t.test('the list of upstreams may be in the file itself', async t => {
   const { upstreams } = settingsOf(
     t,
     'upstreams:\n  - { name: a, match: /api/v1, targets: ["http://127.0.0.1:1"], timeouts: { idle: 5m } }\n',
@@ -215,7 +215,7 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
 ]
 
 for (const [title, yaml, ...faults] of EACH_FAULT) {
-  t.test(`a fault has its place, what is wrong and what to do: ${title}`, async t => {
+  t.test(`a fault is reported with place, cause and remedy: ${title}`, async t => {
     const found = faultsOf(t, yaml)
     t.equal(found.length, faults.length, found.join('\n'))
     for (const [index, fault] of faults.entries()) t.match(found[index], fault)
@@ -320,11 +320,11 @@ t.test('all faults are reported together, those of other files and of the enviro
   }
 })
 
-t.test('a file that is not there is a fault', async t => {
+t.test('a missing file is a fault', async t => {
   t.throws(() => loadSettings('nope.yaml', {}, folderWith(t, {})), { message: /^nope\.yaml: no such file/ })
 })
 
-t.test('profile 2 takes the jwt section, and the environment over it', async t => {
+t.test('profile 2 reads the jwt section, and the environment overrides it', async t => {
   const yaml = 'profile: 2\njwt: { expire_seconds: 60, algorithm: HS512 }\n'
   t.match(settingsOf(t, yaml).jwt, { expire_seconds: 60, algorithm: 'HS512', token_name: 'Authorization' })
   t.match(settingsOf(t, yaml, { JWT__EXPIRE_SECONDS: '90' }).jwt, { expire_seconds: 90, algorithm: 'HS512' })

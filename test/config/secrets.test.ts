@@ -23,7 +23,7 @@ t.test('absent secrets are generated once into the data folder, and a restart ke
   t.same(readdirSync(join(folder, 'data')).sort(), ['internal.secret', 'jwt.secret', 'sm2.key'])
 })
 
-t.test('nobody but their owner can read generated secrets', async t => {
+t.test('only their owner can read generated secrets', async t => {
   const folder = folderWith(t, {})
   loadSettings(undefined, {}, folder)
   t.equal(statSync(join(folder, 'data')).mode & 0o777, 0o700)
@@ -41,7 +41,7 @@ t.test('a configured secret is used, and none is generated for it', async t => {
   t.throws(() => readdirSync(join(folder, 'data')), { code: 'ENOENT' })
 })
 
-t.test('processes that start at once agree on the secrets', async t => {
+t.test('processes that start together use the same secrets', async t => {
   const folder = folderWith(t, {})
   const module = new URL('../../src/config/load.js', import.meta.url).href
   const script = `
@@ -70,7 +70,7 @@ t.test('processes that start at once agree on the secrets', async t => {
   t.same(readdirSync(join(folder, 'data')).length, 3, 'no drafts are left')
 })
 
-t.test('production refuses to start without secrets, and names the command that makes each', async t => {
+t.test('production refuses to start without secrets, and names the command that generates each', async t => {
   const faults = faultsOf(t, '', { NODE_ENV: 'production' })
   t.match(faults, [
     /^environment JWT__SECRET_KEY: is not set, .*`dualgate keys jwt`/,
@@ -90,7 +90,7 @@ t.test('a damaged file of a generated secret is a fault, and is not replaced', a
   t.equal(readFileSync(file, 'utf8'), '')
 })
 
-t.test('a data folder that cannot be made is a fault', async t => {
+t.test('a data folder that cannot be created is a fault', async t => {
   const folder = folderWith(t, { data: 'a file' })
   t.throws(() => loadSettings(undefined, {}, folder), { name: 'ConfigurationError' })
 })
@@ -117,7 +117,7 @@ for (const [key, fault] of REFUSED) {
   })
 }
 
-t.test('a key as `openssl rand` makes it is taken', async t => {
+t.test('a key from `openssl rand` is accepted', async t => {
   t.equal(faultOfSigningKey('9f86d081884c7d659a2feaa0c55ad015'), null)
   t.equal(faultOfSigningKey('n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg='), null)
   for (let i = 0; i < 200; i++) t.equal(faultOfSigningKey(generateSecret()), null)
@@ -134,7 +134,7 @@ const WORDS_BESIDE_ENOUGH = [
   'supersecret/n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1s',
 ]
 for (const key of WORDS_BESIDE_ENOUGH) {
-  t.test(`a key is accepted for what stands beside a common word: ${key.slice(0, 16)}…`, async t => {
+  t.test(`a key with a common word in it is accepted if the rest is long enough: ${key.slice(0, 16)}…`, async t => {
     t.equal(faultOfSigningKey(key), null)
   })
 }
@@ -142,7 +142,7 @@ for (const key of WORDS_BESIDE_ENOUGH) {
 const WEAK = 'backend-secret-key-change-in-production'
 const ACCEPTED = 'I will replace it after the move'
 
-t.test('an operator can insist on a weak secret in writing, and every start warns', async t => {
+t.test('an operator can accept a weak secret explicitly, and every start warns', async t => {
   t.match(faultsOf(t, '', { JWT__SECRET_KEY: WEAK }), [/common words.*see jwt\.accept_weak_secret/])
   const folder = folderWith(t, {})
   const warnings: { place: string; message: string }[] = []
@@ -158,7 +158,7 @@ t.test('an operator can insist on a weak secret in writing, and every start warn
   t.notMatch(JSON.stringify(warnings), WEAK)
 })
 
-t.test('what is too short, in PEM form or accepted in other words stays refused', async t => {
+t.test('a secret that is too short, in PEM form, or accepted with another text stays refused', async t => {
   const insist = { JWT__ACCEPT_WEAK_SECRET: ACCEPTED }
   t.match(faultsOf(t, '', { ...insist, JWT__SECRET_KEY: 'short' }), [/shorter than 32 bytes/])
   t.match(faultsOf(t, '', { ...insist, JWT__SECRET_KEY: `-----BEGIN PUBLIC KEY-----\n${GOOD_KEY}` }), [/PEM/])

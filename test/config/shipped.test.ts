@@ -22,7 +22,7 @@ t.test('the shipped configuration loads', async t => {
   t.match(settings.upstreams, [{ name: 'echo', match: '/api/v1', target: 'builtin:echo' }])
 })
 
-t.test('the shipped configuration means what an empty one means', async t => {
+t.test('the shipped configuration has the same meaning as an empty one', async t => {
   const files = Object.fromEntries(
     readdirSync(CONFIG)
       .filter(file => !['gateway.yaml', 'accounts.yaml', 'examples'].includes(file))
@@ -40,7 +40,7 @@ t.test('the shipped configuration means what an empty one means', async t => {
   t.same(shipped, empty)
 })
 
-t.test('every file in config/ is one that the gateway reads, or that what runs and shows it does', async t => {
+t.test('every file in config/ is read by the gateway or by a known program', async t => {
   const read = ['gateway.yaml', 'upstreams.yaml', 'permissions.yaml', 'accounts.yaml', 'consumers.yaml']
   const others = ['gateway.schema.json', 'grafana-dashboard.json', 'dualgate.service', 'kubernetes.yaml']
   // Guides for operators; nothing in there is read.
@@ -51,7 +51,7 @@ t.test('every file in config/ is one that the gateway reads, or that what runs a
   )
 })
 
-t.test('every key of the schema stands in gateway.yaml with its default, and nothing else does', async t => {
+t.test('gateway.yaml has every key of the schema with its default, and no other', async t => {
   const text = uncomment(textOf('gateway.yaml'))
   const written = parse(text) as Record<string, unknown>
 
@@ -93,7 +93,7 @@ t.test('every key of an upstream is explained in upstreams.yaml, and the example
   }
 })
 
-t.test('what is commented out in gateway.yaml loads when it is not', async t => {
+t.test('the commented-out settings of gateway.yaml are valid', async t => {
   const text = uncomment(textOf('gateway.yaml'))
     .replace('profile: 1', 'profile: 2')
     .replace(/^ *(secret|secret_key|private_key|password): …\n/gm, '')
@@ -119,7 +119,7 @@ t.test('the schema for editors is that of this version, and the shipped file is 
   }
 })
 
-t.test('the accounts of the guide to a move are a configuration', async t => {
+t.test('the accounts example of the guide to a move is valid', async t => {
   const [, accounts] = /```yaml\n(.*?)```/s.exec(textOf('examples/README.md'))!
   const settings = settingsOf(t, `permissions: { source: accounts }\n${accounts}`, {
     ACCOUNTS__URL: 'mysql://gateway:secret@127.0.0.1:3306/shop',

@@ -18,12 +18,12 @@ for (const key of [FILES.other, FILES.key]) {
 const entryOf = (tls: string, target = 'https://127.0.0.1:1'): string =>
   `upstreams: [{ name: a, match: /api, target: "${target}", tls: ${tls} }]\n`
 
-t.test('files and names are taken', async t => {
+t.test('files and server names are accepted', async t => {
   const tls = { ca: FILES.cert, server_name: 'orders.internal', cert: FILES.cert, key: FILES.key }
   t.same(settingsOf(t, entryOf(JSON.stringify(tls))).upstreams[0]!.tls, tls)
 })
 
-t.test('every fault has its place and what to do', async t => {
+t.test('every fault has its place and its remedy', async t => {
   const FAULTY: [tls: string, fault: RegExp][] = [
     [`{ ca: ${FOLDER}/none }`, /upstreams\[0\]\.tls: .*none no such file; tls\.ca names it$/],
     [`{ ca: ${nonsense} }`, /nonsense holds no certificate in PEM form$/],
@@ -44,7 +44,7 @@ t.test('every fault has its place and what to do', async t => {
   t.match(faultsOf(t, entryOf(`{ ca: ${FILES.cert} }`, 'http://127.0.0.1:1')), [/has no effect, for no target begins/])
 })
 
-t.test('a target that is no address is a fault, with its place', async t => {
+t.test('an invalid target is a fault, with its place', async t => {
   for (const target of ['http://127.0.0.1:99999', 'http://a b', 'http://[::1', 'unix:relative.sock']) {
     const faults = faultsOf(t, `upstreams: [{ name: a, match: /api, target: "${target}" }]\n`)
     t.equal(faults.length, 1, target)

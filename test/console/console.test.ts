@@ -56,7 +56,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   const fixture = await open(t)
   const { business, consumer } = fixture.gateway.sides
 
-  t.test('a wrong captcha and a wrong password are said, and a new picture comes', async t => {
+  t.test('a wrong captcha and a wrong password are reported, and a new picture is shown', async t => {
     const visitor = await visit()
     const { page } = visitor
     await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
@@ -79,7 +79,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.same(visitor.strayed, [])
   })
 
-  t.test('the list shows who is online, on either side, with search and pages', async t => {
+  t.test('the list shows the online users of both sides, with search and pages', async t => {
     const visitor = await visit()
     const { page } = visitor
     const mark = someone()
@@ -135,7 +135,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
-  t.test('a login id is disabled for a time, and enabled again when it is online no more', async t => {
+  t.test('a login id is disabled for a time, and can be enabled again while it is offline', async t => {
     const visitor = await visit()
     const { page } = visitor
     const user = someone()
@@ -158,7 +158,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
-  t.test('the numbers and charts say what the endpoints say', async t => {
+  t.test('the numbers and charts show the values of the endpoints', async t => {
     const visitor = await visit()
     const { page } = visitor
     await signIn(fixture, visitor)
@@ -178,7 +178,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.match(await page.locator('.ring .sum').textContent(), /^\d+$/)
   })
 
-  t.test('it looks again every few seconds, but not while nobody looks at it or it is told to pause', async t => {
+  t.test('the page refreshes every few seconds, except while it is hidden or paused', async t => {
     const visitor = await visit()
     const { page } = visitor
     await page.clock.install()
@@ -215,7 +215,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     await row(page, user).waitFor({ state: 'detached' })
   })
 
-  t.test('a session that ended leads back to the sign-in, with a word why', async t => {
+  t.test('an ended session leads back to the sign-in, with the reason', async t => {
     const visitor = await visit()
     const { page } = visitor
     const user = someone()
@@ -242,7 +242,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     await page.waitForSelector('.sign-in')
   })
 
-  t.test('nobody is shown a button that would be refused', async t => {
+  t.test('the page shows only buttons that the user has permission for', async t => {
     const user = someone()
     await business.login(undefined, user, { username: user })
     for (const [permissions, danger, disable] of [
@@ -268,7 +268,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     await stranger.page.locator('main', { hasText: 'sys:session:page' }).waitFor()
   })
 
-  t.test('languages and colours are those of the browser, until they are chosen', async t => {
+  t.test('language and theme are those of the browser until the user chooses others', async t => {
     const { page } = await visit({ locale: 'zh-CN', colorScheme: 'dark' })
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     await page.goto(`${fixture.url}/console/`)
@@ -286,7 +286,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.equal(await ground(), dark)
   })
 
-  t.test('what the gateway says in its language is shown in the reader’s', async t => {
+  t.test('messages of the gateway are shown in the language of the page', async t => {
     const { page } = await visit({ locale: 'zh-CN' })
     await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
     await fillIn(page, ADMIN.username, 'wrong')
@@ -295,7 +295,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.pass()
   })
 
-  t.test('everything can be done by keyboard, and a refresh takes no focus away', async t => {
+  t.test('the page can be used with the keyboard alone, and a refresh keeps the focus', async t => {
     const visitor = await visit()
     const { page } = visitor
     const user = someone()
@@ -337,7 +337,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.equal(await business.getLoginIdByToken(token), '')
   })
 
-  t.test('on a telephone nothing is wider than the screen', async t => {
+  t.test('on a phone nothing is wider than the screen', async t => {
     const visitor = await visit({ viewport: { width: 390, height: 844 } })
     const { page } = visitor
     const width = () => page.evaluate(() => document.documentElement.scrollWidth)
@@ -353,7 +353,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 })
 
-t.test('the page works however the gateway is set up', { skip: withoutBrowser }, async t => {
+t.test('the page works with every configuration of the gateway', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
   for (const [what, options] of [
     ['profile 2, with another token header', { profile: 2, config: { jwt: { token_name: 'X-Token' } } }],
@@ -379,7 +379,7 @@ t.test('the page works however the gateway is set up', { skip: withoutBrowser },
     })
   }
 
-  t.test('without a logout of the gateway, a sign-out takes its own token offline', async t => {
+  t.test('without a logout route, a sign-out ends its own session through the session administration', async t => {
     const fixture = await open(t, { config: { login: { logout_routes: false } } })
     const visitor = await visit()
     const { page } = visitor
@@ -390,7 +390,7 @@ t.test('the page works however the gateway is set up', { skip: withoutBrowser },
     t.equal(await fixture.gateway.sides.business.getLoginIdByToken(token!), '')
   })
 
-  t.test('a store that fails is said, what was seen stays, and nobody is signed out', async t => {
+  t.test('a failing store is reported, the shown data stays, and the user stays signed in', async t => {
     const fixture = await open(t)
     const visitor = await visit()
     const { page } = visitor

@@ -30,7 +30,7 @@ t.test('the page never makes markup of data, and runs nothing but its files', as
   }
 })
 
-t.test('both languages say everything, with the same values', async t => {
+t.test('both languages have every text, with the same placeholders', async t => {
   const valuesOf = (text: string): string[] => (text.match(/\{\w+\}/g) ?? []).sort()
   t.same(Object.keys(TEXTS.zh), Object.keys(TEXTS.en))
   for (const [name, text] of Object.entries(TEXTS.en)) {
@@ -49,39 +49,36 @@ t.test('every text is used', async t => {
   for (const name of Object.keys(TEXTS.en)) t.ok(made.includes(name) || sources.includes(`'${name}'`), name)
 })
 
-t.test(
-  'the pages are open by their whole paths, are never forwarded, and say what a browser may do with them',
-  async t => {
-    const fixture = await openFixture()
-    t.teardown(() => fixture.close())
-    for (const path of ['/docs', '/redoc', ...DOCUMENT_FILES, ...CONSOLE_PATHS.filter(path => path !== '/console')]) {
-      const { status, headers, text } = await fixture.get(path)
-      t.equal(status, 200, path)
-      t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self'; style-src 'self'/, path)
-      t.notMatch(headers['content-security-policy'], /unsafe|https?:/, path)
-      t.match(headers, { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }, path)
-      t.notMatch(text, fixture.settings.jwt.secret_key)
-      t.notMatch(text, fixture.settings.internal.secret)
-    }
-    t.match(await fixture.get('/console'), { status: 302, headers: { location: 'console/' } })
-    for (const path of [
-      '/console/x',
-      '/console/main.js/',
-      '/console/index.html',
-      '/consolex',
-      '/Console/',
-      '/docs/',
-      '/docs/x',
-      '/redoc/',
-    ]) {
-      t.equal((await fixture.get(path)).status, 404, path)
-    }
-    t.equal((await fixture.post('/console/', {})).status, 405)
-    t.same(fixture.upstream.requests, [])
-  },
-)
+t.test('the pages are public under their exact paths, are never forwarded, and carry security headers', async t => {
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  for (const path of ['/docs', '/redoc', ...DOCUMENT_FILES, ...CONSOLE_PATHS.filter(path => path !== '/console')]) {
+    const { status, headers, text } = await fixture.get(path)
+    t.equal(status, 200, path)
+    t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self'; style-src 'self'/, path)
+    t.notMatch(headers['content-security-policy'], /unsafe|https?:/, path)
+    t.match(headers, { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }, path)
+    t.notMatch(text, fixture.settings.jwt.secret_key)
+    t.notMatch(text, fixture.settings.internal.secret)
+  }
+  t.match(await fixture.get('/console'), { status: 302, headers: { location: 'console/' } })
+  for (const path of [
+    '/console/x',
+    '/console/main.js/',
+    '/console/index.html',
+    '/consolex',
+    '/Console/',
+    '/docs/',
+    '/docs/x',
+    '/redoc/',
+  ]) {
+    t.equal((await fixture.get(path)).status, 404, path)
+  }
+  t.equal((await fixture.post('/console/', {})).status, 405)
+  t.same(fixture.upstream.requests, [])
+})
 
-t.test('a browser that has a file already is told that nothing changed', async t => {
+t.test('a browser with a cached file gets 304', async t => {
   const fixture = await openFixture()
   t.teardown(() => fixture.close())
   const get = (path: string, headers: Record<string, string>, method = 'GET') =>
@@ -107,7 +104,7 @@ t.test('a browser that has a file already is told that nothing changed', async t
   t.equal((await get('/console/main.js', { 'accept-encoding': 'gzip;q=0' })).headers['content-encoding'], undefined)
 })
 
-t.test('where other origins may call, what is kept of a page depends on the origin too', async t => {
+t.test('with cors configured, cached pages vary by origin', async t => {
   const fixture = await openFixture({ config: { cors: { origin: ['https://admin.example', 'https://b.example'] } } })
   t.teardown(() => fixture.close())
   const headers = { origin: 'https://admin.example' }
@@ -116,7 +113,7 @@ t.test('where other origins may call, what is kept of a page depends on the orig
   t.equal((await fixture.get('/openapi.json')).headers.vary, 'Origin, Accept-Encoding')
 })
 
-t.test('the page is told what it has to know, in both profiles', async t => {
+t.test('the page gets the settings that it needs, in both profiles', async t => {
   for (const [profile, key] of [
     [1, '/public/b/sm2/public-key'],
     [2, '/public/b/sm2-public-key'],
@@ -145,7 +142,7 @@ t.test('the built gateway has all of its pages', async t => {
   }
 })
 
-t.test('switched off, or without the endpoints that it calls, the page is not found', async t => {
+t.test('the page is not found if it is off or its endpoints are off', async t => {
   for (const options of [
     { config: { console: false } },
     { config: { session_administration: false } },

@@ -103,7 +103,7 @@ withEveryStore(
       }
     })
 
-    t.test('every route of the document was asked', async t => {
+    t.test('every route of the document was requested', async t => {
       const { paths } = (await fixture.get('/openapi.json')).json()
       for (const [path, item] of Object.entries<object>(paths)) {
         for (const method of Object.keys(item)) t.ok(seen.has(`${method.toUpperCase()} ${path}`), `${method} ${path}`)

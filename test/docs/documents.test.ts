@@ -64,13 +64,13 @@ for (const [what, options] of CONFIGURATIONS) {
   })
 }
 
-t.test('profile 2 has the document at /v3/api-docs as well, profile 1 has not', async t => {
+t.test('only profile 2 has the document at /v3/api-docs too', async t => {
   const [first, second] = [await open(t, { profile: 1 }), await open(t, { profile: 2 })]
   t.equal((await second.get('/v3/api-docs')).text, (await second.get('/openapi.json')).text)
   t.equal((await first.get('/v3/api-docs')).status, 404)
 })
 
-t.test('refusals stand under the status that they arrive with', async t => {
+t.test('refusals are documented under the status that they are sent with', async t => {
   const page = '/api/v1/sys/session/page'
   const reasonsOf = async (http_status: string) => {
     const fixture = await open(t, { config: { errors: { http_status } } })
@@ -86,7 +86,7 @@ t.test('refusals stand under the status that they arrive with', async t => {
   t.match(await reasonsOf('native'), { 200: ['SUCCESS'], 401: ['NOT_LOGGED_IN'], 403: ['NOT_PERMITTED'] })
 })
 
-t.test('a token goes where the configuration says', async t => {
+t.test('the documented header of the token is the configured one', async t => {
   const schemes = async (options: FixtureOptions) =>
     (await (await open(t, options)).get('/openapi.json')).json().components.securitySchemes.BUSINESS
   t.match(await schemes({}), { type: 'http', scheme: 'bearer' })
@@ -97,7 +97,7 @@ t.test('a token goes where the configuration says', async t => {
   })
 })
 
-t.test('what the document says of a query is what is checked', async t => {
+t.test('the documented query parameters are checked as documented', async t => {
   const fixture = await open(t, { config: { errors: { http_status: 'native' } } })
   const token = await fixture.gateway.sides.business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
   const { paths } = (await fixture.get('/openapi.json')).json()

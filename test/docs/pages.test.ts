@@ -25,7 +25,7 @@ t.test('the documents show in a browser', { skip: withoutBrowser }, async t => {
     })
   }
 
-  t.test('/docs tries a call out', async t => {
+  t.test('/docs can send a request', async t => {
     const { page } = await visit()
     await page.goto(`${fixture.url}/docs`)
     const captcha = page.locator('.opblock', { hasText: '/api/v1/public/b/captcha' })

@@ -61,7 +61,7 @@ t.test('every event arrives, in order and signed, and is a log line', async t =>
   t.notMatch(receiver.requests.map(({ body }) => body).join(), new RegExp(first), 'never a token')
 })
 
-t.test('a receiver that fails is told again, in order, and delays nobody', async t => {
+t.test('a failing receiver gets events again, in order, and delays no other receiver', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
   const fixture = await openFixture({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
@@ -81,7 +81,7 @@ t.test('a receiver that fails is told again, in order, and delays nobody', async
   t.equal(new Set(told.slice(0, 3).map(({ id }) => id)).size, 1, 'the same event has the same id')
 })
 
-t.test('a receiver that is away holds up neither requests nor the end of the gateway', async t => {
+t.test('an unreachable receiver delays neither requests nor the end of the gateway', async t => {
   const fixture = await openFixture({
     config: { events: { webhooks: [{ url: 'http://127.0.0.1:1/', secret: SECRET }] } },
   })

@@ -124,7 +124,7 @@ const ILLS: Record<string, (patient: Patient) => void | Promise<void>> = {
 }
 
 for (const [ill, befall] of Object.entries(ILLS)) {
-  t.test(`a backend that ${ill}, among three healthy ones, costs the requests that it had`, async t => {
+  t.test(`a backend that ${ill}, among three healthy ones, fails only its own requests`, async t => {
     const { url, patient, clock, lines } = await openScenario(t)
     const load = startLoad(url)
     t.ok(await until(() => patient.heard.length > 20))
@@ -163,7 +163,7 @@ for (const [ill, befall] of Object.entries(ILLS)) {
   })
 }
 
-t.test('when every backend is bad, all are tried, and the first that is good again is back', async t => {
+t.test('if every backend fails, all are tried, and the first healthy one is used again', async t => {
   const patients = [new Patient(), new Patient()]
   for (const patient of patients) await patient.start()
   const clock = { time: 0, now: () => clock.time }

@@ -53,7 +53,7 @@ t.test('bodies up to the limit arrive, to the byte', async t => {
   )
 })
 
-t.test('a body that says it is larger is refused before anything is forwarded', async t => {
+t.test('a body with a larger Content-Length is refused before anything is forwarded', async t => {
   const { open, backend } = await limited(t)
   const request = open({ 'content-length': String(LIMIT + 1) })
   request.write('x')
@@ -64,7 +64,7 @@ t.test('a body that says it is larger is refused before anything is forwarded', 
   request.destroy()
 })
 
-t.test('a body that turns out to be larger is cut off, and the target is not to blame', async t => {
+t.test('a body that exceeds the limit while it is sent is cut off, without a failure of the target', async t => {
   const { open, backend, table } = await limited(t, { take: request => request.resume() })
   for (let i = 0; i < 8; i++) {
     const request = open(CHUNKED)
@@ -81,7 +81,7 @@ t.test('a body that turns out to be larger is cut off, and the target is not to 
   t.ok(table.upstreams[0]!.targets[0]!.health.isUp)
 })
 
-t.test('when the answer has begun, it is broken off', async t => {
+t.test('if the answer has begun, it is cut off', async t => {
   const { open } = await limited(t, {
     take: (request, response) => {
       request.resume()

@@ -52,7 +52,7 @@ t.test('a client who leaves before the head cancels the upstream request', async
   t.match(await call(url, { path: C, token: TOKEN.consumer }), { text: 'next' })
 })
 
-t.test('a client who leaves while the connection is being made is not spoken for', async t => {
+t.test('if a client leaves while the upstream connection is opened, nothing is sent', async t => {
   // It accepts, and says nothing of the TLS handshake that it is asked for.
   const silent = await startRawUpstream(() => {})
   const fixture = await openForwardFixture({ upstreams: [{ target: silent.url.replace('http', 'https') }] })
@@ -102,7 +102,7 @@ t.test('a client who leaves in the middle of its body cancels the upstream reque
   }
 })
 
-t.test('an upstream that neither reads the body nor answers is given up by its time limit', async t => {
+t.test('an upstream that neither reads the body nor answers ends with a timeout', async t => {
   // Nothing is read of the client either then, so that its leaving is not seen.
   const { backend, open, table } = await openScenario(t, { take: () => {} }, { response: 500 })
   const staying = open('POST')
@@ -153,7 +153,7 @@ t.test('an upstream that dies in the middle of the client’s body is 502 to the
   t.equal(backend.requests.length, 1, 'and it was not sent again')
 })
 
-t.test('five thousand clients who hang up in the middle of the response leave nothing behind', async t => {
+t.test('five thousand clients that leave in the middle of the response leave no resources in use', async t => {
   const { backend, url, isQuiet, table } = await openScenario(t, {
     answer: (_request, response) => {
       response.writeHead(200)
@@ -181,7 +181,7 @@ t.test('five thousand clients who hang up in the middle of the response leave no
   t.match(await call(url, { path: C, token: TOKEN.consumer }), { text: 'next' })
 })
 
-t.test('clients who leave without having read anything leave nothing behind', async t => {
+t.test('clients that leave without reading leave no resources in use', async t => {
   const { backend, open, isQuiet } = await openScenario(t, {
     answer: (_request, response) => response.end(Buffer.alloc(30_000_000)),
   })
@@ -194,7 +194,7 @@ t.test('clients who leave without having read anything leave nothing behind', as
   t.ok(await isQuiet())
 })
 
-t.test('sixty-four slow readers all get everything', async t => {
+t.test('sixty-four slow readers all get their complete answers', async t => {
   const size = 1_500_000
   const { url, isQuiet } = await openScenario(t, {
     answer: (_request, response) => response.end(Buffer.alloc(size, 'x')),

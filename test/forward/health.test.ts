@@ -49,7 +49,7 @@ t.test('a target that fails its checks gets no requests until it passes them aga
   t.equal(logged('target fails its health checks').length, 1, 'one line for one change')
 })
 
-t.test('checks that nobody answers fail, and leave no connections behind', async t => {
+t.test('unanswered checks fail, and leave no connections open', async t => {
   const backend = await startUpstream({ answer: () => {} })
   const fixture = await openForwardFixture({
     upstreams: [{ target: backend.url, health: { ...HEALTH, timeout: 100 } }],
@@ -64,7 +64,7 @@ t.test('checks that nobody answers fail, and leave no connections behind', async
   t.ok(await until(() => fixture.log.some(line => line.msg === 'target passes its health checks')))
 })
 
-t.test('/readyz shows every target, and a dead one does not take the gateway out', async t => {
+t.test('/readyz shows every target, and a dead one does not make the gateway unready', async t => {
   const backend = await startUpstream()
   const gone = await startUpstream()
   await gone.close()

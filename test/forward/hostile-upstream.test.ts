@@ -98,7 +98,7 @@ t.test('an upstream that sends informational responses and nothing else is 504',
   t.match(await ask(), { status: 200, text: 'good' })
 })
 
-t.test('informational responses that nobody asked for come before the answer, and do not reach the client', async t => {
+t.test('unrequested informational responses do not reach the client', async t => {
   const informational = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'
   const { ask, url } = await misbehaving(t, socket => {
     socket.write(informational)
@@ -135,7 +135,7 @@ t.test('a second response that follows later is not the answer to the next reque
   t.match(await ask(), { status: 200, text: 'good' })
 })
 
-t.test('more bytes than the length says are not passed on', async t => {
+t.test('bytes beyond the Content-Length are not forwarded', async t => {
   const { ask } = await misbehaving(t, socket => socket.write(`${OK}Content-Length: 4\r\n\r\ngoodevil`))
   t.match(await ask(), { status: 200, text: 'good' })
   t.match(await ask(), { status: 200, text: 'good' })
@@ -223,7 +223,7 @@ t.test('headers of the upstream that are not for clients do not arrive', async t
   })
 })
 
-t.test('a reason phrase is not passed on', async t => {
+t.test('a reason phrase is not forwarded', async t => {
   const { url } = await misbehaving(t, socket =>
     socket.write(`HTTP/1.1 200 \xff\xfe evil\r\nContent-Length: 0\r\n\r\n`),
   )

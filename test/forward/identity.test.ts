@@ -17,7 +17,7 @@ async function readmeExample(): Promise<(request: object, keys: string[], now?: 
   return (await import(file)).clientOf
 }
 
-t.test('a service can tell what came through the gateway', async t => {
+t.test('a service can verify that a request came through the gateway', async t => {
   const clientOf = await readmeExample()
   const backend = await startUpstream()
   const upstream = (name: string, identity: object) => ({

@@ -56,7 +56,7 @@ t.test('requests beyond the limit of connections wait, and are served in their o
   t.equal(await backend.connections(), 2)
 })
 
-t.test('a full queue is 503 at once, and harms nobody who waits', async t => {
+t.test('a full queue is 503 at once, and waiting requests are not affected', async t => {
   const { ask, held, waiting, log, targets } = await holding(t, { connections: { limit: 1, queue: 1 } })
   const served = [ask()]
   t.ok(await held(1, 1))
@@ -79,7 +79,7 @@ t.test('a full queue is 503 at once, and harms nobody who waits', async t => {
   }
 })
 
-t.test('without a queue there is no waiting', async t => {
+t.test('without a queue requests do not wait', async t => {
   const { ask, held } = await holding(t, { connections: { limit: 1, queue: 0 } })
   ask().catch(() => {})
   t.ok(await held(1, 1))
@@ -118,7 +118,7 @@ t.test('a client who leaves while waiting leaves the queue', async t => {
   )
 })
 
-t.test('those who wait for a connection get a new one when one dies', async t => {
+t.test('waiting requests get a new connection when one dies', async t => {
   const { ask, held, waiting, backend } = await holding(t, { connections: { limit: 1 } })
   const dying = ask()
   t.ok(await held(1, 1))

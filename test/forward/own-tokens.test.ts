@@ -22,7 +22,7 @@ function signed(claims: object, secret: string): string {
   return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
 }
 
-t.test('an ended token goes nowhere, and neither does one that never lived', async t => {
+t.test('an ended token is not forwarded, and neither is one without a record', async t => {
   const fixture = await open(t)
   const ended = await fixture.gateway.sides.consumer.login(undefined, someone())
   await fixture.get('/api/v1/c/x', ended)
@@ -41,7 +41,7 @@ t.test('an ended token goes nowhere, and neither does one that never lived', asy
   t.match(last(fixture), { url: `${OPEN}?token=${foreign}`, headers: { authorization: foreign } })
 })
 
-t.test('a token goes on neither in Authorization nor in the header of its own', async t => {
+t.test('a token is forwarded neither in Authorization nor in the configured header', async t => {
   for (const profile of [1, 2] as const) {
     const named = { token_name: 'X-Token' }
     const fixture = await open(t, {

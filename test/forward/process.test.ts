@@ -95,7 +95,7 @@ t.test('a gibibyte up and a gibibyte down pass through without staying', async t
   t.comment(`warm ${Math.round(warm / MIB)} MiB, up ${Math.round(up / MIB)} MiB, down ${Math.round(down / MIB)} MiB`)
 })
 
-t.test('what one end takes slowly, the gateway takes slowly from the other', async t => {
+t.test('if one end reads slowly, the gateway reads slowly from the other', async t => {
   const SIZE = 128 * MIB
   const pause = () => new Promise(resolve => setTimeout(resolve, 1))
   const backend = await startUpstream({
@@ -130,7 +130,7 @@ t.test('what one end takes slowly, the gateway takes slowly from the other', asy
   t.ok(grown < 50 * MIB, `grew by ${Math.round(grown / MIB)} MiB`)
 })
 
-t.test('a trusted certificate is asked for by the target’s name, whatever Host the client sends', async t => {
+t.test('a certificate is verified against the target’s name, not the client’s Host', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-tls-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]

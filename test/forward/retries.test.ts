@@ -27,7 +27,7 @@ async function misbehavingFirst(t: Test, written: WrittenUpstream, speak: Parame
 
 const resets = (socket: { resetAndDestroy(): unknown }): void => void socket.resetAndDestroy()
 
-t.test('a request that was sent is sent once, unless the settings say more', async t => {
+t.test('a written request is sent once, unless retries are configured', async t => {
   const { ask, good } = await misbehavingFirst(t, {}, resets)
   t.equal((await ask()).status, 502)
   t.equal(good.requests.length, 0)
@@ -42,7 +42,7 @@ for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) {
   })
 }
 
-t.test('with retries, what is not idempotent or has a body is still sent once', async t => {
+t.test('with retries, a request that is not idempotent or has a body is still sent once', async t => {
   for (const [method, body] of [['POST'], ['PATCH'], ['PUT', 'body'], ['DELETE', 'body']] as const) {
     const { ask, good } = await misbehavingFirst(t, { retries: 3 }, resets)
     t.equal((await ask(method, body)).status, 502, method)
@@ -50,7 +50,7 @@ t.test('with retries, what is not idempotent or has a body is still sent once', 
   }
 })
 
-t.test('with retries, a target that is too slow is one that did not answer', async t => {
+t.test('with retries, a slow target counts as one that did not answer', async t => {
   const { ask } = await misbehavingFirst(t, { retries: 1 }, () => {})
   t.match(await ask(), { status: 200, text: 'good' })
 })
@@ -63,7 +63,7 @@ t.test('nothing is sent again once an answer began', async t => {
   t.equal(good.requests.length, 0)
 })
 
-t.test('there are as many retries as the settings say, at the only target too', async t => {
+t.test('the number of retries is the configured one, with a single target too', async t => {
   let asked = 0
   const bad = await startRawUpstream(socket => {
     asked++

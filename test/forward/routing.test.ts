@@ -138,7 +138,7 @@ t.test('a rewrite replaces the matched prefix and nothing else', async t => {
   }
 })
 
-t.test('what a rewrite makes ambiguous never reaches an upstream', async t => {
+t.test('a path that a rewrite makes ambiguous never reaches an upstream', async t => {
   // `dualgate check` rejects these rewrites already.
   for (const rewrite of ['/../x', '//evil.example', '/a/./b', '/%2e%2e']) {
     const fixture = await open([{ match: '/api/v1/c', rewrite }])
@@ -157,7 +157,7 @@ t.test('below /api only versioned paths are forwarded, also where an upstream ma
   }
 })
 
-t.test('a path without an upstream is not found, whatever its body is', async t => {
+t.test('a path without an upstream is not found, with any body', async t => {
   const fixture = await open([{ match: '/api/v1/c/orders' }])
   t.teardown(() => fixture.close())
   for (const path of ['/api/v1/c/orders2', '/api/v1/c/', '/api/v1/c/Orders', '/api/v2/c/orders']) {

@@ -113,7 +113,7 @@ t.test('a large answer that its client does not accept is held back at the upstr
   t.ok(await until(() => target.open === 0))
 })
 
-t.test('what the clients of a process have not accepted is bounded, and what they leave is given back', async t => {
+t.test('the unread answers of all clients are bounded, and those of disconnected clients are freed', async t => {
   const { target, slow, ask, inMemory, accept } = await open(t)
   const most = READ_AHEAD_TOTAL / MIB
   const received = Array.from({ length: most + 10 }, () => ask(20 * MIB))
@@ -144,7 +144,7 @@ t.test('an answer in memory ends with its session, and is watched until its clie
   t.ok(await until(() => watches.size === 0))
 })
 
-t.test('a connection that serves another request by now is left alone', async t => {
+t.test('a connection that serves another request meanwhile is not affected', async t => {
   const calls: string[] = []
   const link = { hold: () => calls.push('hold'), resume: () => calls.push('resume'), abort() {} }
   const response = new EventEmitter()

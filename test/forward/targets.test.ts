@@ -59,7 +59,7 @@ t.test('a request with a body that could not be sent at all goes to the next tar
   )
 })
 
-t.test('a request that was sent is not sent again, whatever became of it', async t => {
+t.test('a written request is not sent again, with any result', async t => {
   const dying = await startRawUpstream(socket => socket.resetAndDestroy())
   const [alive] = (await backends(t, ['alive'])) as [Recorder]
   t.teardown(() => dying.close())
@@ -68,7 +68,7 @@ t.test('a request that was sent is not sent again, whatever became of it', async
   t.equal(alive.requests.length, 0)
 })
 
-t.test('when no target can be connected to, each was tried once and the answer is 502', async t => {
+t.test('if no target accepts a connection, each is tried once and the answer is 502', async t => {
   const started = await backends(t, ['a', 'b', 'c'])
   for (const backend of started) await backend.close()
   const { ask, log } = await before(t, { targets: started.map(({ url }) => url) })
@@ -109,7 +109,7 @@ t.test('the time limit for the head is counted from the end of the body', async 
   t.equal(backend.requests[0]!.body.length, 48)
 })
 
-t.test('a body that falls silent for longer than the limit is broken off, one that drips is not', async t => {
+t.test('a response body that pauses longer than the limit is cut off, a slow one is not', async t => {
   const { ask } = await (async () => {
     const dripping = await startUpstream({
       answer: (request, response) => {
@@ -162,7 +162,7 @@ function selfSigned(t: Test): { key: Buffer; cert: Buffer } {
   return { key: readFileSync(key), cert: readFileSync(cert) }
 }
 
-t.test('an upstream whose certificate nobody vouches for is 502, and gets no request', async t => {
+t.test('an upstream with an untrusted certificate is 502, and gets no request', async t => {
   let requests = 0
   const names = new Set<unknown>()
   const server = createTlsServer(

@@ -53,7 +53,7 @@ t.test('a Unix socket is a target: its host is localhost, or the client’s', as
   t.same(hosts, ['localhost', 'shop.example'])
 })
 
-t.test('a Unix socket that nobody listens at is 502, and goes untold to the client', async t => {
+t.test('a Unix socket without a listener is 502, and its path is not shown to the client', async t => {
   const { ask } = await before(t, { target: `unix:${join(FOLDER, 'nobody.sock')}` })
   const answer = await ask()
   t.equal(answer.status, 502)
@@ -94,14 +94,14 @@ async function secure(t: Test, options: ServerOptions = {}) {
   return { target: `https://127.0.0.1:${port}`, names, peers }
 }
 
-t.test('an authority of one’s own vouches for a target, under the name that is configured', async t => {
+t.test('a target can be verified with a configured authority and server name', async t => {
   const { target, names } = await secure(t)
   const { ask } = await before(t, { target, tls: { ca: OURS.cert, server_name: 'orders.internal' } })
   for (let i = 0; i < 3; i++) t.match(await ask(), { status: 200, text: 'secure' })
   t.same(new Set(names), new Set(['orders.internal']))
 })
 
-t.test('another name, another authority, or that of the system are not believed', async t => {
+t.test('another name, another authority, or that of the system are not trusted', async t => {
   const { target, names } = await secure(t)
   const UNFIT: [NonNullable<WrittenUpstream['tls']>, code: string][] = [
     [{ ca: OURS.cert }, 'ERR_TLS_CERT_ALTNAME_INVALID'],
@@ -120,7 +120,7 @@ t.test('another name, another authority, or that of the system are not believed'
   t.same(names, [], 'and get no request')
 })
 
-t.test('a target that asks for a certificate gets the gateway’s', async t => {
+t.test('a target that requires a client certificate gets the gateway’s', async t => {
   const demanding = { requestCert: true, rejectUnauthorized: true, ca: readFileSync(OURS.cert) }
   const { target, peers } = await secure(t, demanding)
   const known = { ca: OURS.cert, server_name: 'orders.internal' }
@@ -142,7 +142,7 @@ function nameOf(t: Test, name: string, address: { is: string }): void {
   }) as typeof dns.lookup
 }
 
-t.test('a name that comes to mean another address is taken up, though the connection would still do', async t => {
+t.test('a changed address of a name is used, even if the old connection still works', async t => {
   const serve = (text: string) =>
     createHttpServer({ keepAliveTimeout: 60_000 }, (_request, response) => response.end(text))
   const [first, second] = [serve('first'), serve('second')]

@@ -16,7 +16,7 @@ for (const [what, rules] of Object.entries({
   'profile 2': { profile: 2, exceptions: [] },
   'profile 1 with exceptions': { profile: 1, exceptions: EXCEPTIONS },
 } satisfies Record<string, Rules>)) {
-  t.test(`${what}: what is generated arrives where every reader lets its sender, or is refused`, async t => {
+  t.test(`${what}: a generated request arrives where every parser reads it, or is refused`, async t => {
     const { profile, exceptions } = rules
     const { fixture, upstream, tokens } = await openAttackFixture(t, {
       profile,

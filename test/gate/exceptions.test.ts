@@ -59,7 +59,7 @@ const ROWS: [method: string, target: string, expected: string][] = [
 ]
 
 for (const [method, target, expected] of ROWS) {
-  t.test(`with exceptions, ${method} ${target} is judged ${expected}`, async t => {
+  t.test(`with exceptions, ${method} ${target} is decided as ${expected}`, async t => {
     const { verdict } = judge(target, method, { ...PROFILES[1].paths, exceptions })
     const by = verdict?.exception === undefined ? '' : ` by ${exceptions.indexOf(verdict.exception)}`
     t.equal(verdict === null ? 'no rule' : `${verdict.rule.number} ${verdict.need}${by}`, expected)
@@ -100,7 +100,7 @@ const fails = async (): Promise<never> => {
   throw new Unavailable('the store is away')
 }
 
-t.test('where either side will do, a session of the one or of the other is admitted, and none is not', async t => {
+t.test('with `either`, a session of one side or the other is accepted, and a request without one is not', async t => {
   for (const answer of [(found: Found) => found, async (found: Found) => found]) {
     const business = { BUSINESS: () => answer(sessionOf('BUSINESS')), CONSUMER: absent }
     t.same(await find(EITHER, business), { type: 'BUSINESS', asked: ['BUSINESS'], isAdmitted: true })
@@ -116,7 +116,7 @@ t.test('where either side will do below /c/, the C side is tried first', async t
   t.same((await find({ rule: RULES[4 - 1]!, need: 'either' }, both)).asked, ['CONSUMER'])
 })
 
-t.test('a store that fails is never a session of the other side', async t => {
+t.test('a failing store never leads to a session of the other side', async t => {
   await t.rejects(find(EITHER, { BUSINESS: fails, CONSUMER: () => sessionOf('CONSUMER') }), { message: 'UNAVAILABLE' })
   await t.rejects(find(EITHER, { BUSINESS: absent, CONSUMER: fails }), { message: 'UNAVAILABLE' })
 })

@@ -119,7 +119,7 @@ t.test('a path of 2048 bytes passes, one more is too long; the same for a target
   )
 })
 
-t.test('a rewritten path is judged like one that arrived', async t => {
+t.test('a rewritten path is checked like a received one', async t => {
   t.equal(
     refusalOf(() => checkRewritten('/orders/7')),
     'accepted',

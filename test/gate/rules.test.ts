@@ -54,14 +54,14 @@ const ROWS: Row[] = [
 
 for (const [method, target, ...expected] of ROWS) {
   for (const number of [1, 2] as const) {
-    t.test(`profile ${number}: ${method} ${target} is judged ${expected[number - 1]}`, async t => {
+    t.test(`profile ${number}: ${method} ${target} is decided as ${expected[number - 1]}`, async t => {
       const verdict = verdictOf(readTarget(target).path, method, PROFILES[number].paths)
       t.equal(verdict === null ? 'no rule' : `${verdict.rule.number} ${verdict.need}`, expected[number - 1])
     })
   }
 }
 
-t.test('each rule says in its row what it means', async t => {
+t.test('each rule has its meaning in its row', async t => {
   t.same(
     RULES.map(({ number, side, carries, exceptable }) => [number, side, carries, exceptable]),
     [

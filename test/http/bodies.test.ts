@@ -72,7 +72,7 @@ t.test('a body beyond the limit is refused where none is needed, too', async t =
   t.equal(await english.gateway.sides.business.getLoginIdByToken(token), '7')
 })
 
-t.test('a body that is needed and of length 0 is none, whatever its content type', async t => {
+t.test('a required body of length 0 counts as missing, with any content type', async t => {
   const admin = await administrator(english)
   for (const type of ['application/json', 'text/plain', 'undefined', '']) {
     const headers = { 'content-type': type, 'content-length': '0' }
@@ -144,7 +144,7 @@ t.test('a body of another type than JSON is refused where one is needed, with wh
   }
 })
 
-t.test('an upstream gets a body of whatever type its client says', async t => {
+t.test('an upstream gets a body of any type', async t => {
   for (const type of ['undefined', 'json', 'a/b/c', 'multipart/form-data']) {
     const path = '/api/v1/public/b/form'
     const answer = await english.call({ method: 'POST', path, headers: { 'content-type': type }, body: 'text' })
@@ -153,7 +153,7 @@ t.test('an upstream gets a body of whatever type its client says', async t => {
   }
 })
 
-t.test('a client that leaves while it sends a login is refused and counted, and is no fault', async t => {
+t.test('a client that leaves while it sends a login is counted as a refusal, not as a fault', async t => {
   const counted = async (reason: string): Promise<number> => {
     const { text } = await call(english.internal, { path: '/metrics' })
     return Number(new RegExp(`dualgate_refusals_total\\{reason="${reason}"\\} (\\d+)`).exec(text)?.[1] ?? 0)

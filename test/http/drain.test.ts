@@ -40,7 +40,7 @@ async function openServer(t: Test, answer: RequestListener = (_request, response
   return { drain, connected, port }
 }
 
-t.test('a client who asks on a kept connection is answered, and told that it ends', async t => {
+t.test('during a drain a kept connection gets its answer with Connection: close', async t => {
   const { drain, connected } = await openServer(t)
   const client = await connected()
   client.socket.write(ASK)
@@ -55,7 +55,7 @@ t.test('a client who asks on a kept connection is answered, and told that it end
   await drained
 })
 
-t.test('nobody new is let in', async t => {
+t.test('during a drain new connections are refused', async t => {
   const { drain, port } = await openServer(t)
   await drain(GRACE)
   const late = connect(port, '127.0.0.1')
@@ -63,7 +63,7 @@ t.test('nobody new is let in', async t => {
   t.equal(fault.code, 'ECONNREFUSED')
 })
 
-t.test('idle connections are kept for the grace, and then ended, as those that never asked', async t => {
+t.test('idle connections are closed after the grace period, and so are unused ones', async t => {
   const { drain, connected } = await openServer(t)
   const [idle, silent] = [await connected(), await connected()]
   idle.socket.write(ASK)
@@ -79,7 +79,7 @@ t.test('idle connections are kept for the grace, and then ended, as those that n
   t.ok(isDrained)
 })
 
-t.test('a request under way is waited for, however long it takes', async t => {
+t.test('a drain waits for requests in progress', async t => {
   let finish = (): void => {}
   const { drain, connected } = await openServer(t, (_request, response) => {
     response.write('the beginning, ')

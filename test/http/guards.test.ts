@@ -68,7 +68,7 @@ const VISITS: [path: string, visitor: Visitor | null, status: number][] = [
   ['/c/page', { type: 'BUSINESS', extra: everything }, 401],
 ]
 
-t.test('a guard lets pass who has a session of its side and the permission', async t => {
+t.test('a guard accepts a session of its side with the permission', async t => {
   for (const [path, visitor, status] of VISITS) {
     t.equal((await ask(path, visitor)).status, status, `${path} for ${JSON.stringify(visitor)}`)
   }
@@ -84,14 +84,14 @@ t.test('a refusal names the permissions that are missing, in the form of the cli
   t.equal(await message('/b/any', none), "缺少权限: ['sys:session:page', 'sys:session:exit']")
 })
 
-t.test('a guard on a server without a gate lets nobody pass', async t => {
+t.test('a guard on a server without a gate refuses every request', async t => {
   const app = fastify()
   app.get('/', { onRequest: guards.requireLogin('BUSINESS') }, async () => 'served')
   t.not((await app.inject('/')).statusCode, 200)
   await app.close()
 })
 
-t.test('a guard for nothing, or for a pattern, cannot be made', async t => {
+t.test('a guard without a permission, or with a pattern, is an error', async t => {
   for (const codes of [
     [],
     [''],

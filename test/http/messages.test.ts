@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { FAILURES } from '../../src/http/server/messages.ts'
 
-t.test('README says of every refusal what to do, and of no other', async t => {
+t.test('the README explains exactly the existing refusals', async t => {
   const readme = readFileSync('README.md', 'utf8')
   const [section] = /## When a request is refused[\s\S]*?\n## /.exec(readme)!
   const rows = section.split('\n').filter(line => line.startsWith('| `'))
@@ -10,7 +10,7 @@ t.test('README says of every refusal what to do, and of no other', async t => {
   t.same(named.sort(), Object.keys(FAILURES).sort())
 })
 
-t.test('every message stands in both languages, with the same things to fill in', async t => {
+t.test('every message exists in both languages, with the same placeholders', async t => {
   for (const [reason, { text }] of Object.entries(FAILURES)) {
     const [english, chinese] = text
     t.match(chinese, /\p{Script=Han}|\{/u, reason)

@@ -74,7 +74,7 @@ t.test('a path of the public listener’s own', async t => {
     t.same(fixture.upstream.requests, [])
   })
 
-  t.test('asks for its session first: without one there is no 405, and nothing happens', async t => {
+  t.test('requires its session first: without one there is no 405, and nothing happens', async t => {
     for (const [path, allowed] of own.filter(([path]) => !path.includes('/public/'))) {
       for (const method of METHODS.filter(is => !allowed.includes(is))) {
         const { status, headers } = await fixture.call({ method, path })
@@ -126,7 +126,7 @@ t.test('an upstream that matches a path of our own gets what lies below it, and 
   t.match((await fixture.call({ method: 'POST', path: logout, token })).json(), { code: 200, success: true })
 })
 
-t.test('the match of an upstream is no path of our own: Allow is the upstream’s to send', async t => {
+t.test('Allow below the match of an upstream comes from the upstream', async t => {
   const fixture = await open(t, {
     upstreams: [{ name: 'echo', match: '/api/v1/c/orders', target: 'builtin:echo' }],
     config: { cors: { origin: ['https://office.example'] } },
@@ -153,7 +153,7 @@ t.test('a path of the internal listener', async t => {
     }
   })
 
-  t.test('asks for the secret first', async t => {
+  t.test('requires the secret first', async t => {
     const path = '/operations/v1/business/kickout'
     for (const method of ['GET', 'PUT', 'OPTIONS'])
       t.equal((await call(fixture.internal, { method, path })).status, 401, method)

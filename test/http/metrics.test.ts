@@ -36,7 +36,7 @@ withEveryStore(t, async (t, fixture) => {
     t.equal(await count(), before + 1)
   })
 
-  t.test('logins are counted by their result, and who is online is looked up', async t => {
+  t.test('logins are counted by their result, and online users are queried', async t => {
     const name = 'dualgate_logins_total'
     const before = await metrics()
     await fixture.signIn()
@@ -59,14 +59,14 @@ withEveryStore(t, async (t, fixture) => {
     t.equal(readMetric(shown, 'dualgate_websockets'), 0)
   })
 
-  t.test('no label is what a client wrote', async t => {
+  t.test('no label contains input of a client', async t => {
     const { token } = (await fixture.operate('consumer', 'login', { user_id: 'u-7531' })).data
     await fixture.get('/api/v1/c/path-7531?q=7531', token)
     t.notMatch(await metrics(), /7531/)
   })
 })
 
-t.test('what all workers count is one answer, and stays when one of them is replaced', async t => {
+t.test('the metrics of all workers are one answer, and stay when a worker is replaced', async t => {
   const gateway = await startSupervised(t)
   const labels = { upstream: 'backend', status: '2xx' }
   const count = async (): Promise<number | null> => {
@@ -81,7 +81,7 @@ t.test('what all workers count is one answer, and stays when one of them is repl
   t.equal(await count(), 25)
 })
 
-t.test('README and dashboard name every metric that there is, and no other', async t => {
+t.test('README and dashboard name exactly the existing metrics', async t => {
   const gateway = await startSupervised(t)
   const { text } = await call(gateway.internal, { path: '/metrics' })
   const all = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)

@@ -37,7 +37,7 @@ t.test('a traceparent reaches the upstream as it came, and the log, whatever the
   }
 })
 
-t.test('an upstream gets Via unless its settings say otherwise, and no answer has one of ours', async t => {
+t.test('an upstream gets Via unless it is off, and answers do not name the gateway', async t => {
   const upstreams = [
     { name: 'quiet', match: '/api/v1/public/b', target: 'builtin:echo', via: 'off' },
     { name: 'echo', match: '/api/v1', target: 'builtin:echo' },

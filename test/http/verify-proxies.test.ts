@@ -165,7 +165,7 @@ for (const { name, skip, start } of PROXIES) {
       }
     })
 
-    t.test('cannot be told another path or method than the one that was asked for', async t => {
+    t.test('cannot be sent another path or method than the requested one', async t => {
       for (const headers of [
         { 'x-forwarded-uri': '/api/v1/public/b/x' },
         { 'x-original-uri': '/api/v1/public/b/x' },
@@ -176,7 +176,7 @@ for (const { name, skip, start } of PROXIES) {
       }
     })
 
-    t.test('still reads who calls when the client declares the identity to be of one connection only', async t => {
+    t.test('still reads the identity if the client names its headers in Connection', async t => {
       const before = backend.requests.length
       const lines = ['GET /api/v1/c/x HTTP/1.1', `Host: 127.0.0.1:${port}`, `Authorization: Bearer ${token}`]
       await callRaw(url, `${[...lines, 'Connection: close, X-Login-Id, X-Login-Type'].join('\r\n')}\r\n\r\n`)

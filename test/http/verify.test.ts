@@ -26,7 +26,7 @@ withEveryStore(t, async (t, fixture) => {
   }
 
   for (const [proxy, verify] of Object.entries(WAYS)) {
-    t.test(`/verify decides as the gate does, asked as ${proxy} asks`, async t => {
+    t.test(`/verify decides like the gate for requests in the form of ${proxy}`, async t => {
       const passed = await verify('/api/v1/c/orders?a=1', 'GET', consumer)
       t.equal(passed.status, 200)
       t.equal(passed.headers['x-login-id'], '42')
@@ -46,7 +46,7 @@ withEveryStore(t, async (t, fixture) => {
     })
   }
 
-  t.test('/verify refuses what a client could have chosen', async t => {
+  t.test('/verify refuses a path or method that a client could have chosen', async t => {
     const path = '/verify'
     const ask = async (headers: Record<string, string>): Promise<number> =>
       (await call(fixture.internal, { path, headers, token: consumer })).status
@@ -70,7 +70,7 @@ withEveryStore(t, async (t, fixture) => {
     )
   })
 
-  t.test('/verify refuses every spelling of an identity header, for the proxy has to remove them first', async t => {
+  t.test('/verify refuses every spelling of an identity header, because the proxy must remove them first', async t => {
     for (const spelling of IDENTITY_SPELLINGS.flatMap(name => [name, name.toUpperCase()])) {
       for (const [path, token] of [
         ['/verify/api/v1/public/b/x', undefined],

@@ -35,7 +35,7 @@ t.test('a picture is a PNG of 100 × 38 and of a few kilobytes', async t => {
   }
 })
 
-t.test('a picture says nothing but pixels: no text, no paths', async t => {
+t.test('a picture contains only pixels: no text, no paths', async t => {
   const chunks = chunksOf(pngOf(drawCaptcha('ACDE')))
   t.same([...chunks.keys()].sort(), ['IDAT', 'IEND', 'IHDR'])
 })
@@ -128,7 +128,7 @@ t.test('the only lines through characters are of the paper, and leave most of th
   }
 })
 
-t.test('a stripe has paper and ink exchanged, so no one lightness is the text', async t => {
+t.test('in a stripe the colours are exchanged, so no single brightness is the text', async t => {
   for (const text of TEXTS) {
     const paper = rasterOf(without(captchaSvg(text), 'glyphs', 'cuts')).light
     const dark = paper.filter(light => light < 0.2).length / paper.length
@@ -148,7 +148,7 @@ function faceIn(character: string): boolean[] {
   return rasterOf(svg, 24).light.map(light => light < 0.2)
 }
 
-t.test('no two characters look alike: of what two cover, a third and more is of one of them only', async t => {
+t.test('no two characters look alike: at least a third of their common area belongs to one of them only', async t => {
   const faces = [...CHARACTERS].map(character => ({ character, face: faceIn(character) }))
   for (const [i, a] of faces.entries()) {
     for (const b of faces.slice(i + 1)) {

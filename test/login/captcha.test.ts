@@ -24,7 +24,7 @@ t.test('the answer is the text as drawn, in any case and with spaces around it',
   }
 })
 
-t.test('the first try uses a captcha up, right or wrong', async t => {
+t.test('the first try consumes a captcha, right or wrong', async t => {
   const { captcha, store } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
   const first = await captcha.issue('192.0.2.1')
@@ -35,7 +35,7 @@ t.test('the first try uses a captcha up, right or wrong', async t => {
   t.equal(await reasonOf(captcha.verify(second.captcha_id, second.captcha_base64)), 'CAPTCHA_GONE')
 })
 
-t.test('of many tries at once one is judged', async t => {
+t.test('of many simultaneous tries only one is checked', async t => {
   const { captcha, store } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
   const { captcha_id, captcha_base64 } = await captcha.issue('192.0.2.1')
@@ -43,7 +43,7 @@ t.test('of many tries at once one is judged', async t => {
   t.equal((await Promise.all(tries)).filter(reason => reason === 'granted').length, 1)
 })
 
-t.test('a captcha ends after its lifetime, and none is of use on the other side', async t => {
+t.test('a captcha ends after its lifetime, and is not valid on the other side', async t => {
   const { captcha, of, store, time } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
   const late = await captcha.issue('192.0.2.1')
@@ -53,7 +53,7 @@ t.test('a captcha ends after its lifetime, and none is of use on the other side'
   t.equal(await reasonOf(captcha.verify(late.captcha_id, late.captcha_base64)), 'CAPTCHA_GONE')
 })
 
-t.test('what is no id of ours never becomes part of a key', async t => {
+t.test('an invalid id never becomes part of a key', async t => {
   const { captcha, store } = await openCaptchas(t.testdir())
   t.teardown(() => store.close())
   const { captcha_id, captcha_base64 } = await captcha.issue('192.0.2.1')
@@ -143,7 +143,7 @@ function inMemory() {
   }
 }
 
-t.test('after 105 000 requests from 3500 sites, who comes then gets a captcha', async t => {
+t.test('after 105 000 requests from 3500 sites, a new client still gets a captcha', async t => {
   const clock = { now: () => 0 }
   const draw = async (text: string) => text
   const captcha = createCaptcha({ type: 'BUSINESS', ...inMemory(), ttl: 300_000, length: 4, clock, draw })

@@ -22,7 +22,7 @@ for (const [which, name] of NAMES) {
     t.equal(await fixture.attempt(name, 'wrong'), 'WRONG_CREDENTIALS')
   })
 
-  t.test(`failures of a name ${which} are forgotten after the window`, async t => {
+  t.test(`failures of a name ${which} expire after the window`, async t => {
     const fixture = await openLoginFixture()
     t.teardown(fixture.close)
     for (let i = 0; i < 4; i++) await fixture.attempt(name, 'wrong')
@@ -57,7 +57,7 @@ t.test('a lockout disables the login id, and only that one', async t => {
   t.equal(await fixture.attempt('other', PASSWORD), 'granted')
 })
 
-t.test('a success forgets the failures of the name', async t => {
+t.test('a success deletes the failures of the name', async t => {
   const fixture = await openLoginFixture()
   t.teardown(fixture.close)
   for (let round = 0; round < 3; round++) {
@@ -84,7 +84,7 @@ t.test("a lockout does not shorten an administrator's disable", async t => {
   t.equal(await fixture.side.getDisableTime('id-admin'), 86_400)
 })
 
-t.test('an id that an administrator disabled is told so only after the right password', async t => {
+t.test('DISABLED is reported for an id that an administrator disabled only after the right password', async t => {
   const fixture = await openLoginFixture()
   t.teardown(fixture.close)
   await fixture.side.disable('id-admin', 60)
@@ -93,7 +93,7 @@ t.test('an id that an administrator disabled is told so only after the right pas
   t.match(refusal, { reason: 'DISABLED', data: { disable_time: 60 } })
 })
 
-t.test('twenty guesses at once are judged as five: the right one among them comes too late', async t => {
+t.test('of twenty simultaneous guesses only five are checked: a right one after them is refused', async t => {
   const fixture = await openLoginFixture()
   t.teardown(fixture.close)
   const guesses = await Promise.all(
@@ -105,7 +105,7 @@ t.test('twenty guesses at once are judged as five: the right one among them come
   t.equal(fixture.worked.compared, 5)
 })
 
-t.test('many right logins of one name at once are all granted', async t => {
+t.test('many simultaneous logins of one name with the right password all succeed', async t => {
   const fixture = await openLoginFixture()
   t.teardown(fixture.close)
   const requests = await Promise.all(Array.from({ length: 20 }, () => fixture.credentials('admin', PASSWORD)))
@@ -113,7 +113,7 @@ t.test('many right logins of one name at once are all granted', async t => {
   t.same(new Set(reasons), new Set(['granted']))
 })
 
-t.test('spellings that a source takes for one account share one count', async t => {
+t.test('spellings of one account share one count', async t => {
   const found = account('Admin')
   const source = { find: async () => found, close: async () => {} }
   const fixture = await openLoginFixture({ source })
@@ -122,7 +122,7 @@ t.test('spellings that a source takes for one account share one count', async t 
   t.equal(await fixture.attempt('admín', PASSWORD), 'DISABLED')
 })
 
-t.test('wrong captchas are no failures of a name', async t => {
+t.test('wrong captchas do not count as failures of a name', async t => {
   const fixture = await openLoginFixture()
   t.teardown(fixture.close)
   for (let i = 0; i < 10; i++) await fixture.attempt('admin', 'wrong', { captcha_value: 'no' })
@@ -143,7 +143,7 @@ t.test('an address with thirty failures has to wait, whatever the names; others 
   t.equal(await fixture.attempt('admin', PASSWORD), 'granted', 'and a success before did not count')
 })
 
-t.test('a success does not forget the failures of an address', async t => {
+t.test('a success does not delete the failures of an address', async t => {
   const fixture = await openLoginFixture({ lockout: { address_failures: 3 } })
   t.teardown(fixture.close)
   for (let i = 0; i < 2; i++) await fixture.attempt(`name ${i}`, 'wrong')

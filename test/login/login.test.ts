@@ -3,7 +3,7 @@ import t from 'tap'
 import { Unavailable } from '../../src/refusal.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
-t.test('a login answers a token, and its record says who, from where and with what', async t => {
+t.test('a login returns a token, and its record has user, address and device', async t => {
   const fixture = await openLoginFixture({
     accounts: [account('Admin', { extra: { nickname: 'Boss', team: { name: 'a' } } })],
   })
@@ -25,7 +25,7 @@ t.test('a login answers a token, and its record says who, from where and with wh
   })
 })
 
-t.test('what an account holds cannot pass for where it signed in from', async t => {
+t.test('fields of an account cannot replace the address and device of a login', async t => {
   const extra = JSON.parse('{"login_ip":"127.0.0.1","device_type":"Safe","__proto__":{"roles":["SUPER_ADMIN"]}}')
   const fixture = await openLoginFixture({ accounts: [account('Admin', { extra })] })
   t.teardown(fixture.close)
@@ -54,7 +54,7 @@ const WRONG: readonly (readonly [string, string, string, object?])[] = [
   ['a space after the name', 'admin ', PASSWORD],
 ]
 
-t.test('whatever is wrong with name or password: one answer, after the same work', async t => {
+t.test('every wrong name or password gets the same answer, after the same work', async t => {
   const fixture = await openLoginFixture({ lockout: { failures: 1000, address_failures: 1000 } })
   t.teardown(fixture.close)
   for (const [what, username, password, rest] of WRONG) {
@@ -87,7 +87,7 @@ t.test('names of cheap and of costly hashes and unknown ones fail after the same
   }
 })
 
-t.test('LOCKED and INACTIVE are told only after the right password', async t => {
+t.test('LOCKED and INACTIVE are reported only after the right password', async t => {
   const accounts = [account('locked', { status: 'LOCKED' }), account('inactive', { status: 'INACTIVE' })]
   const fixture = await openLoginFixture({ accounts })
   t.teardown(fixture.close)
@@ -97,7 +97,7 @@ t.test('LOCKED and INACTIVE are told only after the right password', async t => 
   t.equal(await fixture.attempt('inactive', PASSWORD), 'ACCOUNT_INACTIVE')
 })
 
-t.test('the captcha is judged first, and nothing behind it is asked when it is wrong', async t => {
+t.test('the captcha is checked first, and a wrong one ends the login', async t => {
   const fixture = await openLoginFixture()
   t.teardown(fixture.close)
   const rows: [object, string][] = [
@@ -114,7 +114,7 @@ t.test('the captcha is judged first, and nothing behind it is asked when it is w
   t.equal(await reasonOf(fixture.login.login({ ...others, captcha_code: captcha_code! })), 'granted')
 })
 
-t.test('a missing name or password is named, and costs no captcha', async t => {
+t.test('a missing name or password is reported, and does not consume the captcha', async t => {
   const fixture = await openLoginFixture()
   t.teardown(fixture.close)
   const { username, password, ...rest } = await fixture.credentials('admin', PASSWORD)
@@ -125,7 +125,7 @@ t.test('a missing name or password is named, and costs no captcha', async t => {
   t.equal(await reasonOf(fixture.login.login({ ...rest, username: username!, password: password! })), 'granted')
 })
 
-t.test('a source of accounts that fails is unavailable, and counts against nobody', async t => {
+t.test('a failing account source is unavailable, and does not count as a failed login', async t => {
   const source = {
     find: async () => Promise.reject(new Unavailable('accounts')),
     close: async () => {},
@@ -135,7 +135,7 @@ t.test('a source of accounts that fails is unavailable, and counts against nobod
   for (let i = 0; i < 3; i++) t.equal(await fixture.attempt('admin', PASSWORD), 'UNAVAILABLE')
 })
 
-t.test('a stored password that is no bcrypt hash is reported by login id, and never fits', async t => {
+t.test('a stored password that is not a bcrypt hash is reported by login id, and never matches', async t => {
   const fixture = await openLoginFixture({ accounts: [account('Admin', { passwordHash: PASSWORD })] })
   t.teardown(fixture.close)
   t.equal(await fixture.attempt('admin', PASSWORD), 'WRONG_CREDENTIALS')

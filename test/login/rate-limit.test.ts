@@ -61,14 +61,14 @@ for (const [what, addressOf, within, outside] of FLOODS) {
   })
 }
 
-t.test('what one address is refused does not count against its site', async t => {
+t.test('refused attempts of an address do not count for its site', async t => {
   const fixture = await openLoginFixture({ rateLimit: { captcha: 1, login: 1, window: 60_000 } })
   t.teardown(fixture.close)
   for (let i = 0; i < 200; i++) await reasonOf(fixture.login.issueCaptcha('192.0.2.1'))
   t.ok(await fixture.login.issueCaptcha('192.0.2.2'))
 })
 
-t.test('captchas and logins are limited apart, per address, and told when to come again', async t => {
+t.test('captchas and logins have separate limits per address, with Retry-After', async t => {
   const fixture = await openLoginFixture({ rateLimit: { captcha: 3, login: 2, window: 60_000 } })
   t.teardown(fixture.close)
   for (let i = 0; i < 3; i++) await fixture.login.issueCaptcha('192.0.2.1')
@@ -92,7 +92,7 @@ t.test('another address of the same /64 is the same client', async t => {
   t.ok(await fixture.login.issueCaptcha('2001:db8:0:1::1'))
 })
 
-t.test('an attempt over the limit does not use up its captcha', async t => {
+t.test('an attempt over the limit does not consume its captcha', async t => {
   const fixture = await openLoginFixture({ rateLimit: { captcha: 9, login: 1, window: 60_000 } })
   t.teardown(fixture.close)
   await fixture.attempt('admin', 'wrong')

@@ -21,7 +21,7 @@ function ambiguousCiphertext(text: string): string {
   }
 }
 
-t.test('a key pair is what clients and other implementations take', async t => {
+t.test('a key pair works with clients and other implementations', async t => {
   t.match(KEY, /^[0-9a-f]{64}$/)
   t.match(PUBLIC, /^04[0-9a-f]{128}$/)
   t.equal(other.getPublicKeyFromPrivateKey(KEY), PUBLIC)
@@ -30,7 +30,7 @@ t.test('a key pair is what clients and other implementations take', async t => {
   t.not(generateSm2PrivateKey(), KEY)
 })
 
-t.test('what is no private key is refused without being quoted', async t => {
+t.test('an invalid private key is refused without quoting it', async t => {
   const order = 'fffffffeffffffffffffffffffffffff7203df6b21c6052b53bbf40939d54123'
   for (const key of [
     '',
@@ -46,7 +46,7 @@ t.test('what is no private key is refused without being quoted', async t => {
   t.match(await publicKeyOf(`${order.slice(0, -1)}1`), /^04/, 'n - 2 is the last')
 })
 
-t.test('texts of every kind arrive as they were, with 04 in front and without', async t => {
+t.test('texts of every kind are decrypted unchanged, with a leading 04 and without', async t => {
   for (const text of ['a', 'correct horse', 'Пароль 密码 🔑', '\ufeffmark', '\0', 'x'.repeat(8192)]) {
     const ciphertext = encrypt(text)
     t.equal(read(ciphertext), text)

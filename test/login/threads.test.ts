@@ -25,7 +25,7 @@ t.test('threads decrypt, draw and compare', async t => {
   t.equal(await threads.compare('wrong', hash), false)
 })
 
-t.test('a thread compares a password with the decoys when it does not fit, and only then', async t => {
+t.test('a thread compares a password with the decoys only if it does not match', async t => {
   const hash = bcrypt.hashSync('correct horse', 4)
   // With what is no text bcrypt cannot be asked.
   const decoys = [hash, null as never]
@@ -56,7 +56,7 @@ t.test('a flood of pictures does not keep a login from its threads', async t => 
   t.equal(reasons.filter(reason => reason === 'granted').length, drawn)
 })
 
-t.test('beyond the queue the answer is BUSY, and what waits is done', async t => {
+t.test('beyond the queue the answer is BUSY, and waiting tasks are done', async t => {
   const reasons = await Promise.all(Array.from({ length: 200 }, () => reasonOf(threads.draw('ACDE'))))
   const done = reasons.filter(reason => reason === 'granted').length
   t.ok(done >= 33 && done < 200, `${done} drawn`)
@@ -64,7 +64,7 @@ t.test('beyond the queue the answer is BUSY, and what waits is done', async t =>
   t.ok(await threads.draw('ACDE'), 'and then there is room again')
 })
 
-t.test('after close nothing is begun, and closing twice or unused is nothing', async t => {
+t.test('after close no task starts, and closing twice or unused has no effect', async t => {
   const threads = createThreads(silent)
   await threads.close()
   await threads.close()
@@ -79,7 +79,7 @@ t.test('idle threads do not keep the process alive', async t => {
   t.match(child, { status: 0, stdout: 'data:image/png' })
 })
 
-t.test('threads keep nothing of the pictures they drew', async t => {
+t.test('threads free the memory of their pictures', async t => {
   const draw = async (count: number): Promise<number> => {
     for (let i = 0; i < count; i += 20) await Promise.all(Array.from({ length: 20 }, () => threads.draw('ACDE')))
     return process.memoryUsage.rss()

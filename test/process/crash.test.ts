@@ -53,7 +53,7 @@ t.test('a connection on its way to a worker that dies ends, and does not wait fo
   t.same(answers, [200, 200, 200, 200, 200, 'ECONNRESET'])
 })
 
-t.test('workers that crash again and again are started ever more slowly, and where clients look for them', async t => {
+t.test('workers that crash repeatedly are restarted after growing pauses, on the same port', async t => {
   const gateway = await startSupervised(t)
   const pauses = (): number[] => gateway.logged('a worker crashed').map(line => line.again_in_ms)
   const killing = setInterval(() => {
@@ -75,7 +75,7 @@ t.test('workers that crash again and again are started ever more slowly, and whe
   t.ok(await eventually(async () => (await served())?.status === 200), 'the port is the one from before')
 })
 
-t.test('a gateway that cannot start says so once, and ends', async t => {
+t.test('a gateway that cannot start reports this once, and exits', async t => {
   const { folder, remove } = newcomerFolder()
   t.teardown(remove)
   mkdirSync(join(folder, 'data/sessions.mdb'), { recursive: true })
@@ -87,7 +87,7 @@ t.test('a gateway that cannot start says so once, and ends', async t => {
   t.equal(fault?.match(/cannot start/g)?.length, 1)
 })
 
-t.test('a reload whose workers cannot start leaves those that serve alone', async t => {
+t.test('if the workers of a reload cannot start, the old ones continue', async t => {
   const gateway = await startSupervised(t)
   const before = gateway.workers()
   renameSync(join(gateway.folder, 'data/sessions.mdb'), join(gateway.folder, 'data/moved'))

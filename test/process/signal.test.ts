@@ -7,7 +7,7 @@ t.jobs = 3
 
 /* What a reload takes, what it refuses, and who is told. */
 
-t.test('SIGHUP reloads, and the log says how it went', async t => {
+t.test('SIGHUP reloads, and the result is logged', async t => {
   const gateway = await startSupervised(t)
   gateway.writeUpstream('second')
   gateway.child.kill('SIGHUP')
@@ -22,7 +22,7 @@ t.test('SIGHUP reloads, and the log says how it went', async t => {
   t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
 })
 
-t.test('a client who is handed to a worker that leaves is answered by another', async t => {
+t.test('a client that is passed to a stopping worker is answered by another worker', async t => {
   const gateway = await startSupervised(t)
   for (let round = 1; round <= 3; round++) {
     const leaving = gateway.workers()
@@ -35,7 +35,7 @@ t.test('a client who is handed to a worker that leaves is answered by another', 
   }
 })
 
-t.test('a crashed worker comes back with the configuration that was checked, whatever the files say', async t => {
+t.test('a crashed worker restarts with the checked configuration, even if the files have changed', async t => {
   const gateway = await startSupervised(t)
   gateway.write('config/upstreams.yaml', 'upstreams: [{ name: 7 }]\n')
   for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
@@ -43,7 +43,7 @@ t.test('a crashed worker comes back with the configuration that was checked, wha
   t.ok(await eventually(async () => (await served())?.text.includes('/first/') === true))
 })
 
-t.test('addresses and the data folder change with a restart only', async t => {
+t.test('addresses and the data folder change only with a restart', async t => {
   const gateway = await startSupervised(t)
   gateway.write('.env', 'INTERNAL__SOCKET=data/internal.sock\n')
   const { code, errors } = await gateway.reload()
@@ -51,7 +51,7 @@ t.test('addresses and the data folder change with a restart only', async t => {
   t.equal(errors, 'dualgate: not reloaded: internal.socket cannot change while the gateway runs; restart it\n')
 })
 
-t.test('one process alone has nobody to hand over to, and says so', async t => {
+t.test('a single process cannot reload, and reports this', async t => {
   const gateway = await startSupervised(t, { environment: { WORKERS: '1' } })
   t.same(gateway.workers(), [])
   const { code, errors } = await gateway.reload()

@@ -29,7 +29,7 @@ function under<T>(umask: number, begin: () => T): T {
   }
 }
 
-t.test('a private socket has mode 0600 from its first instant on, under every umask', async t => {
+t.test('a private socket has mode 0600 from its creation on, under every umask', async t => {
   const folder = shortFolder(t)
   for (const umask of [0o000, 0o002, 0o077, 0o277]) {
     const server = new Server()
@@ -66,7 +66,7 @@ for (const [workers, umask] of [
   ['2', 0o000],
 ] as const) {
   const written = `umask ${umask.toString(8).padStart(3, '0')}`
-  t.test(`under ${written} and with ${workers} workers, both sockets are of the gateway's user alone`, async t => {
+  t.test(`under ${written} and with ${workers} workers, only the gateway's user can access both sockets`, async t => {
     const { folder, remove } = newcomerFolder()
     t.teardown(remove)
     const data = shortFolder(t)

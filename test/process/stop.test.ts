@@ -10,7 +10,7 @@ t.jobs = 3
 /* How a gateway ends. */
 
 // The first, so that the others run meanwhile.
-t.test('a request that does not end within 25 seconds is cut off, and the exit code says so', async t => {
+t.test('a request that does not end within 25 seconds is cut off, and the exit code is 1', async t => {
   const gateway = await startSupervised(t)
   gateway.backend.answer = (_request, response) => void response.write('the beginning')
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
@@ -56,7 +56,7 @@ for (const workers of ['1', '2']) {
   )
 }
 
-t.test('a client who comes while the last requests end is turned away, and does not wait for them', async t => {
+t.test('a client that connects during the shutdown is refused at once', async t => {
   const gateway = await startSupervised(t)
   const answers: (() => void)[] = []
   gateway.backend.answer = ({ url }, response) => {
@@ -100,7 +100,7 @@ function isGone(pid: number): boolean {
   }
 }
 
-t.test('a signal to the whole group is the primary’s to answer', async t => {
+t.test('a signal to the whole process group is handled by the primary', async t => {
   const gateway = await startSupervised(t)
   const workers = gateway.workers()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -90,7 +90,7 @@ t.test('a worker that comes after a faulty renewal has the certificate of the ot
   t.ok(await eventually(async () => (await name()) === 'one.example'))
 })
 
-t.test('a client resumes its TLS session with whichever worker it meets', async t => {
+t.test('a client can resume its TLS session with every worker', async t => {
   const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
   const first = await greeted(gateway.url)
   const session = await new Promise<Buffer>(resolve => {
@@ -105,7 +105,7 @@ t.test('a client resumes its TLS session with whichever worker it meets', async 
   }
 })
 
-t.test('who speaks plain HTTP to the TLS port, or nothing sensible, is cut off and harms nobody', async t => {
+t.test('plain HTTP or invalid data on the TLS port closes only that connection', async t => {
   const gateway = await startSupervised(t, { environment: TLS, files: certificateFor('one.example') })
   const agent = new Agent({ keepAlive: true })
   t.teardown(() => agent.destroy())

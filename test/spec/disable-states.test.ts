@@ -5,7 +5,7 @@ withEveryStore(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
     const operations = fixture.gateway.sides[side]
 
-    t.test(`${side}: disable bars a login id from logging in for the given seconds`, async t => {
+    t.test(`${side}: disable prevents logins of a login id for the given seconds`, async t => {
       const user = someone()
       await operations.disable(user, 60)
       t.ok(await operations.isDisable(user))
@@ -25,7 +25,7 @@ withEveryStore(t, async (t, fixture) => {
       t.notOk(await operations.untieDisable(user), 'twice changes nothing more')
     })
 
-    t.test(`${side}: the bar ends when the seconds have elapsed`, async t => {
+    t.test(`${side}: a disable ends when the seconds have elapsed`, async t => {
       const user = someone()
       await operations.disable(user, 1)
       t.ok(await operations.isDisable(user))
@@ -61,7 +61,7 @@ withEveryStore(
   { config: { disable: { enforce: 'request' } } },
 )
 
-t.test('seconds that cannot be meant are refused, and disable nobody', async t => {
+t.test('invalid seconds are refused, and disable no id', async t => {
   const fixture = await openFixture()
   t.teardown(() => fixture.close())
   const user = someone()

@@ -23,7 +23,7 @@ t.test('errors.http_status native answers with the code as status', async t => {
   t.equal((await fixture.post('/api/v1/public/b/login', {})).status, 400)
 })
 
-t.test('locale zh-CN speaks as the clients in use expect', async t => {
+t.test('with locale zh-CN the messages are those that existing clients expect', async t => {
   const fixture = await openFixture({ config: { locale: 'zh-CN' } })
   t.teardown(() => fixture.close())
   t.equal((await fixture.get('/api/v1/b/x')).json().message, '未授权/未登录')
@@ -56,7 +56,7 @@ t.test('the trace id is the client’s where it is well-formed, else new', async
   t.match(await traceOf({ traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` }), /^(?!0{32})[0-9a-f]{32}$/)
 })
 
-t.test('what is no HTTP request is refused in the same envelope', async t => {
+t.test('data that is not an HTTP request is refused with the same envelope', async t => {
   const fixture = await openFixture()
   t.teardown(() => fixture.close())
   const bodyOf = (text: string) => JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))
@@ -68,7 +68,7 @@ t.test('what is no HTTP request is refused in the same envelope', async t => {
   t.match(bodyOf(huge), { code: 431, success: false })
 })
 
-t.test('a path that no route and no upstream has is 404 to whoever may ask', async t => {
+t.test('a path without a route and an upstream is 404 for an authorized client', async t => {
   const fixture = await openFixture({ config: { upstreams: [] } })
   t.teardown(() => fixture.close())
   const token = await fixture.signIn()

@@ -59,7 +59,7 @@ withEveryStore(t, async (t, fixture) => {
     }
   })
 
-  t.test('what no rule names is not found, whoever asks', async t => {
+  t.test('a path without a rule is not found for every client', async t => {
     for (const path of ['/', '/sys', '/api', '/api/vx/c/x', '/API/v1/c/x', '/docsx', '/docs/']) {
       t.equal(await passes(path), '', path)
       t.match((await fixture.get(path, b)).json(), { code: 404, success: false })
@@ -67,13 +67,13 @@ withEveryStore(t, async (t, fixture) => {
     }
   })
 
-  t.test('a request that failed to authenticate is not passed on', async t => {
+  t.test('an unauthenticated request is not forwarded', async t => {
     const before = fixture.upstream.requests.length
     t.match((await fixture.get('/api/v1/c/x', b)).json(), { code: 401, success: false })
     t.equal(fixture.upstream.requests.length, before)
   })
 
-  t.test('the services behind it read who called from X-Login-Id and X-Login-Type', async t => {
+  t.test('the services behind the gateway read the user from X-Login-Id and X-Login-Type', async t => {
     const user = someone()
     const token = await fixture.gateway.sides.consumer.login(undefined, user)
     await fixture.call({

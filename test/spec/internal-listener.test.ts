@@ -35,7 +35,7 @@ withEveryStore(t, async (t, fixture) => {
     )
   })
 
-  t.test('a session token is no secret of the internal listener', async t => {
+  t.test('a session token is not accepted as the secret of the internal listener', async t => {
     const token = await fixture.signIn()
     t.equal((await call(fixture.internal, { method: 'POST', path, body: {}, token })).status, 401)
   })
@@ -69,7 +69,7 @@ withEveryStore(t, async (t, fixture) => {
     t.equal((await call(fixture.internal, { path: '/api/v1/public/b/captcha' })).status, 404)
   })
 
-  t.test('/livez and /readyz say that the process and the store answer', async t => {
+  t.test('/livez and /readyz report that the process and the store answer', async t => {
     t.same((await call(fixture.internal, { path: '/livez' })).json(), { status: 'ok' })
     t.match((await call(fixture.internal, { path: '/readyz' })).json(), { status: 'ok', store: 'ok' })
   })

@@ -70,7 +70,7 @@ for (const profile of [1, 2] as const) {
   )
 }
 
-t.test('a gateway with another secret or algorithm takes none of the tokens', async t => {
+t.test('a gateway with another secret or algorithm accepts none of the tokens', async t => {
   const environment = { JWT__SECRET_KEY: SECRET }
   const fixture = await openFixture({ environment })
   t.teardown(() => fixture.close())

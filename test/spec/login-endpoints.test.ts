@@ -33,7 +33,7 @@ withEveryStore(t, async (t, fixture) => {
     }
   })
 
-  t.test('POST login: the whole flow ends in one JWT, which the gate takes', async t => {
+  t.test('POST login: the whole flow ends with one JWT, which the gate accepts', async t => {
     const answer = await login(await fixture.credentials())
     t.equal(answer.status, 200)
     t.match(answer.json(), {
@@ -47,7 +47,7 @@ withEveryStore(t, async (t, fixture) => {
     t.equal(answer.headers['cache-control'], 'no-store')
   })
 
-  t.test('the record of a login says who and from where', async t => {
+  t.test('the record of a login has the user and the address', async t => {
     const body = { ...(await fixture.credentials()), device_id: 'WEB_PC' }
     const answer = await fixture.call({
       method: 'POST',
@@ -90,7 +90,7 @@ withEveryStore(t, async (t, fixture) => {
     t.equal((await login(good)).json().message, 'Captcha expired or invalid')
   })
 
-  t.test('processing order: the captcha is judged before the password', async t => {
+  t.test('processing order: the captcha is checked before the password', async t => {
     const body = await fixture.credentials('nobody', 'wrong')
     t.equal((await login({ ...body, captcha_value: 'x' })).json().message, 'Wrong captcha')
     t.equal((await login({ ...body, captcha_id: '' })).json().message, 'Captcha id or answer missing')
@@ -130,7 +130,7 @@ withEveryStore(t, async (t, fixture) => {
     await fixture.signIn()
   })
 
-  t.test('every field is a string: other kinds are refused by name', async t => {
+  t.test('every field is a string: other types are refused with the name of the field', async t => {
     const body = await fixture.credentials()
     for (const field of ['captcha_id', 'captcha_value', 'username', 'password', 'device_id']) {
       for (const value of [12, true, ['x'], { a: 1 }]) {
@@ -155,7 +155,7 @@ withEveryStore(
 
     for (const username of [ADMIN.username, 'nobody']) {
       t.test(
-        `after five failures the name ${username} answers as a disabled one, also to the right password`,
+        `after five failures the name ${username} gets the answer of a disabled one, also with the right password`,
         async t => {
           for (let i = 0; i < 5; i++) t.equal((await attempt(username, 'wrong')).code, 400)
           const refused = await attempt(username, ADMIN.password)
@@ -171,7 +171,7 @@ withEveryStore(
       t.equal((await attempt(ADMIN.username, ADMIN.password)).code, 200)
     })
 
-    t.test('an id disabled otherwise is told so only after the right password', async t => {
+    t.test('an id disabled by an operation gets DISABLED only after the right password', async t => {
       await fixture.gateway.sides.business.disable('1', 60)
       t.equal((await attempt(ADMIN.username, 'wrong')).code, 400)
       t.match(await attempt(ADMIN.username, ADMIN.password), { code: 403, message: 'Account disabled' })

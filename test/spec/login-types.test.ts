@@ -3,7 +3,7 @@ import { business } from '../../src/index.ts'
 import { someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 withEveryStore(t, async (t, fixture) => {
-  t.test('login types: BUSINESS is the B side, CONSUMER the C side, as get login type says', async t => {
+  t.test('login types: BUSINESS is the B side, CONSUMER the C side, as get login type returns', async t => {
     t.equal(business.getLoginType(), 'BUSINESS')
     t.equal(fixture.gateway.sides.business.getLoginType(), 'BUSINESS')
     t.equal(fixture.gateway.sides.consumer.getLoginType(), 'CONSUMER')
@@ -11,7 +11,7 @@ withEveryStore(t, async (t, fixture) => {
     t.same((await fixture.operate('consumer', 'get-login-type')).data, { login_type: 'CONSUMER' })
   })
 
-  t.test('the two sides are isolated: a token of one is none of the other', async t => {
+  t.test('the two sides are isolated: a token of one is invalid on the other', async t => {
     const user = someone()
     const b = await fixture.gateway.sides.business.login(undefined, user)
     const c = await fixture.gateway.sides.consumer.login(undefined, user)

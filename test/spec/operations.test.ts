@@ -120,7 +120,7 @@ withEveryStore(t, async (t, fixture) => {
   })
 })
 
-t.test('inputs that cannot be meant are refused by name and do nothing', async t => {
+t.test('invalid inputs are refused with their name and change nothing', async t => {
   const fixture = await openFixture({ profile: 2 })
   t.teardown(() => fixture.close())
   const rows: [operation: string, body: unknown, field: string][] = [

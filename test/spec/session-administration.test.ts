@@ -169,7 +169,7 @@ withEveryStore(
         }
       })
 
-      t.test(`GET ${base}/tokens: a user's tokens, raw for who may see them`, async t => {
+      t.test(`GET ${base}/tokens: a user's tokens, complete for authorized users`, async t => {
         const user = someone()
         const first = await operations.login(undefined, user, { device_type: 'Chrome', device_id: 'WEB_PC' })
         const { data } = (await fixture.get(`${base}/tokens?user_id=${user}`, admin)).json()
@@ -187,7 +187,7 @@ withEveryStore(
         t.match((await fixture.get(`${base}/tokens`, admin)).json(), { code: 400, message: /^user_id: / })
       })
 
-      t.test(`GET ${base}/tokens: a handle for everybody else, and exit-token takes either`, async t => {
+      t.test(`GET ${base}/tokens: a handle for other users, and exit-token accepts both`, async t => {
         const user = someone()
         const first = await operations.login(undefined, user)
         const second = await operations.login(undefined, user)
@@ -206,14 +206,14 @@ withEveryStore(
         for (const token of [first, second]) t.equal(await operations.getLoginIdByToken(token), '')
       })
 
-      t.test(`POST ${base}/exit-token: of somebody else's token changes nothing and says so`, async t => {
+      t.test(`POST ${base}/exit-token: with a token of another user changes nothing and fails`, async t => {
         const token = await operations.login(undefined, someone())
         const refused = { code: 400, success: false, message: 'Not a live token of this user' }
         t.match((await fixture.post(`${base}/exit-token`, { user_id: someone(), token }, admin)).json(), refused)
         t.not(await operations.getLoginIdByToken(token), '')
       })
 
-      t.test(`POST ${base}/disable and untie-disable: bar a login id for a time, and let it in again`, async t => {
+      t.test(`POST ${base}/disable and untie-disable: disable a login id for a time, and enable it again`, async t => {
         const user = someone()
         const token = await operations.login(undefined, user)
         const state = async () => (await fixture.get(`${base}/disabled?user_id=${user}`, admin)).json().data
@@ -233,7 +233,7 @@ withEveryStore(
         t.ok(await operations.login(undefined, user))
       })
 
-      t.test(`POST ${base}/disable: what cannot be meant is refused`, async t => {
+      t.test(`POST ${base}/disable: invalid input is refused`, async t => {
         const user_id = someone()
         for (const [body, field] of [
           [{ user_id }, 'seconds'],
@@ -286,28 +286,31 @@ withEveryStore(
       })
     }
 
-    t.test('GET /api/v1/sys/session/current: who asks, and which of these permissions they hold', async t => {
-      const current = '/api/v1/sys/session/current'
-      const all = ['sys:session:page', 'sys:session:exit', 'sys:session:disable', 'sys:session:token']
-      t.match((await fixture.get(current, admin)).json().data, {
-        user_id: '1',
-        username: 'admin',
-        nickname: 'Admin',
-        permissions: all,
-      })
-      const user_id = someone()
-      const clerk = await fixture.gateway.sides.business.login(undefined, user_id, { roles: ['operator'] })
-      t.same((await fixture.get(current, clerk)).json().data, {
-        user_id,
-        username: null,
-        nickname: null,
-        permissions: ['sys:session:page'],
-      })
-      t.same((await fixture.get(current, await officer(fixture))).json().data.permissions, [])
-      const consumer = await fixture.gateway.sides.consumer.login(undefined, someone(), { roles: ['SUPER_ADMIN'] })
-      t.equal((await fixture.get(current, consumer)).json().code, 401)
-      t.equal((await fixture.get(current)).json().code, 401)
-    })
+    t.test(
+      'GET /api/v1/sys/session/current: the client’s own session, and which of these permissions it has',
+      async t => {
+        const current = '/api/v1/sys/session/current'
+        const all = ['sys:session:page', 'sys:session:exit', 'sys:session:disable', 'sys:session:token']
+        t.match((await fixture.get(current, admin)).json().data, {
+          user_id: '1',
+          username: 'admin',
+          nickname: 'Admin',
+          permissions: all,
+        })
+        const user_id = someone()
+        const clerk = await fixture.gateway.sides.business.login(undefined, user_id, { roles: ['operator'] })
+        t.same((await fixture.get(current, clerk)).json().data, {
+          user_id,
+          username: null,
+          nickname: null,
+          permissions: ['sys:session:page'],
+        })
+        t.same((await fixture.get(current, await officer(fixture))).json().data.permissions, [])
+        const consumer = await fixture.gateway.sides.consumer.login(undefined, someone(), { roles: ['SUPER_ADMIN'] })
+        t.equal((await fixture.get(current, consumer)).json().code, 401)
+        t.equal((await fixture.get(current)).json().code, 401)
+      },
+    )
   },
   MINE,
 )

@@ -54,7 +54,7 @@ withEveryStore(t, async (t, fixture) => {
       t.equal((await fixture.post(path, undefined, token)).json().code, 401)
     })
 
-    t.test(`${side}: kickout of a user ends every token of that user and nobody else's`, async t => {
+    t.test(`${side}: kickout of a user ends every token of that user and of no other`, async t => {
       const user = someone()
       const tokens = [await operations.login(undefined, user), await operations.login(undefined, user)]
       const bystander = await operations.login(undefined, someone())
@@ -74,7 +74,7 @@ withEveryStore(t, async (t, fixture) => {
       t.ok(await isServed(fixture, side, other))
     })
 
-    t.test(`${side}: kickout of a token of somebody else changes nothing and says so`, async t => {
+    t.test(`${side}: kickout of a token of another user changes nothing and fails`, async t => {
       const token = await operations.login(undefined, someone())
       t.notOk(await operations.kickoutToken(someone(), token))
       t.ok(await isServed(fixture, side, token))
@@ -119,7 +119,7 @@ withEveryStore(t, async (t, fixture) => {
     })
   }
 
-  t.test('logout with a login id is a kickout in profile 2, and no part of profile 1', async t => {
+  t.test('logout with a login id is a kickout in profile 2, and absent in profile 1', async t => {
     const user = someone()
     const mine = await fixture.gateway.sides.consumer.login(undefined, someone())
     const tokens = [

@@ -29,7 +29,7 @@ t.test('permissions of upstreams', async t => {
   ]
   for (const [path, permissions, missing] of rows) {
     t.test(
-      `${path} ${missing === null ? 'is forwarded' : 'is refused'} to who holds ${permissions.join(' ') || 'nothing'}`,
+      `${path} ${missing === null ? 'is forwarded' : 'is refused'} for a session with ${permissions.join(' ') || 'nothing'}`,
       async t => {
         const answer = await fixture.get(path, await holding(...permissions))
         if (missing === null) return t.equal(answer.json().code, undefined)
@@ -39,12 +39,12 @@ t.test('permissions of upstreams', async t => {
     )
   }
 
-  t.test('without a session nobody is permitted, on a public path neither', async t => {
+  t.test('without a session no permission is granted, on a public path neither', async t => {
     t.equal((await fixture.get('/api/v1/public/b/guarded')).json().code, 401)
     t.equal((await fixture.get('/api/v1/one/x')).json().code, 401)
   })
 
-  t.test('a C session is judged by its own record', async t => {
+  t.test('the permissions of a C session come from its own record', async t => {
     const vip = await fixture.gateway.sides.consumer.login(undefined, someone(), { permissions: ['shop:vip'] })
     const plain = await fixture.gateway.sides.consumer.login(undefined, someone())
     t.equal((await fixture.get('/api/v1/c/vip/x', vip)).json().code, undefined)

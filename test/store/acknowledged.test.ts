@@ -23,7 +23,7 @@ function memory() {
   return { clock, changes: new AcknowledgedChanges(clock) }
 }
 
-t.test('an ended token is remembered as long as a replica that is elected may lag', async t => {
+t.test('an ended token is remembered as long as an elected replica may lag', async t => {
   const { clock, changes } = memory()
   t.same(changes.add([ended('a')]), [ended('a')])
   t.same(changes.add([ended('a')]), [], 'it is no news the second time')
@@ -57,7 +57,7 @@ t.test('of two changes of a login id the later counts, in whichever order they a
   }
 })
 
-t.test('an untie remembers every end that it took the place of', async t => {
+t.test('an untie remembers every end that it replaced', async t => {
   const { changes } = memory()
   changes.add([disabled(1, 5_000_000), disabled(2, 6_000_000, [5_000_000]), disabled(3, 0, [6_000_000])])
   t.same(changes.disabled('d')?.replaced, [5_000_000, 6_000_000])

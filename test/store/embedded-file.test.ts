@@ -57,7 +57,7 @@ async function countAfterClosing({ store, folder }: { store: EmbeddedStore; fold
   return counts
 }
 
-await t.test('what has expired leaves nothing behind', async t => {
+await t.test('expired entries are removed completely', async t => {
   const fixture = await openAt(t.testdir())
   const { store, clock } = fixture
   const renewed = await login(fixture, 'BUSINESS', '1', MINUTE)
@@ -83,7 +83,7 @@ await t.test('what has expired leaves nothing behind', async t => {
   t.strictSame(await countAfterClosing(fixture), { ...EMPTY, names: emptyBlock })
 })
 
-await t.test('what was ended leaves nothing behind', async t => {
+await t.test('ended sessions are removed completely', async t => {
   const fixture = await openAt(t.testdir())
   const { store, clock } = fixture
   const renewed = await login(fixture, 'BUSINESS', '1', MINUTE)
@@ -102,7 +102,7 @@ await t.test('what was ended leaves nothing behind', async t => {
   t.strictSame(await countAfterClosing(fixture), EMPTY)
 })
 
-await t.test('a sweep leaves alone what lives, to the millisecond', async t => {
+await t.test('a sweep keeps live entries, to the millisecond', async t => {
   const fixture = await openAt(t.testdir())
   const { store, clock } = fixture
   const [first, last] = [
@@ -179,7 +179,7 @@ await t.test('a record, which requests of its session share, cannot be changed',
   t.strictSame(store.sessions.find('BUSINESS', 'a')?.extra, extra)
 })
 
-await t.test('stores of different folders in one process know nothing of each other', async t => {
+await t.test('stores of different folders in one process are independent', async t => {
   const folder = t.testdir({ one: {}, two: {} })
   const one = await openAt(`${folder}/one`)
   const two = await openAt(`${folder}/two`)
@@ -201,7 +201,7 @@ await t.test('a folder opened twice in one process is one store', async t => {
   t.equal(await two.store.sessions.removeAll('BUSINESS', '1'), 50)
 })
 
-await t.test('only the user who runs the gateway reads its sessions', async t => {
+await t.test('only the gateway’s user can read its sessions', async t => {
   const folder = `${t.testdir()}/data/sessions`
   const { store } = await openAt(folder)
   t.teardown(() => store.close())
@@ -212,7 +212,7 @@ await t.test('only the user who runs the gateway reads its sessions', async t =>
   t.match(await store.warnings(), [/sessions\.mdb can be read by other users.*chmod 600/])
 })
 
-await t.test('a file of a newer format is refused in words, and stays as it is', async t => {
+await t.test('a file of a newer format is refused with a message, and not changed', async t => {
   const folder = t.testdir()
   const raw = openRaw(folder)
   const meta = raw.openDB<string, Buffer>('meta', { encoding: 'string', keyEncoding: 'binary' })

@@ -70,7 +70,7 @@ await t.test('every part of every name is found, with filters and without', asyn
   check('with filters')
 })
 
-await t.test('blocks that have lost most of their users are given up, and nobody is lost', async t => {
+await t.test('blocks that have lost most of their users are removed, and no user is lost', async t => {
   const count = USERS_PER_GROUP + 100
   const fixture = await indexOf(t.testdir(), count)
   t.teardown(() => fixture.file.close())
@@ -87,7 +87,7 @@ await t.test('blocks that have lost most of their users are given up, and nobody
   }
 })
 
-await t.test('a group of which nothing is left has no filter, and no number is given twice', async t => {
+await t.test('an empty group has no filter, and no number is used twice', async t => {
   const fixture = await indexOf(t.testdir(), USERS_PER_GROUP + 1)
   t.teardown(() => fixture.file.close())
   await makeFilters(fixture)
@@ -109,7 +109,7 @@ await t.test('a group of which nothing is left has no filter, and no number is g
   )
 })
 
-await t.test('who enters a block twice stands in it once, with the later names', async t => {
+await t.test('a user who enters a block twice is in it once, with the later names', async t => {
   const fixture = await indexOf(t.testdir(), 3)
   t.teardown(() => fixture.file.close())
   await fixture.file.write(() => fixture.index.enter('CONSUMER', { userId: 'u1', names: ['LATER'] }))

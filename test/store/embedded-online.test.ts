@@ -44,7 +44,7 @@ const everyThird = (root: RootDatabase, name: string): void => {
   }
 }
 
-await t.test('any place in the order is found, whether people came in one second or over years', async t => {
+await t.test('any place in the order is found, for logins within one second or over years', async t => {
   const fixture = await openAt(t.testdir())
   t.teardown(() => fixture.close())
   const ages = [0, 1000, 15_000, 16_000, 17_000, HOUR, HOUR + 1000, 5 * HOUR, DAY, 12 * DAY, 13 * DAY, 400 * DAY]
@@ -64,7 +64,7 @@ await t.test('any place in the order is found, whether people came in one second
   }
 })
 
-await t.test('a record whose creation is no time counts as the oldest login, and on no day', async t => {
+await t.test('a record with an invalid creation counts as the oldest login, and on no day', async t => {
   const fixture = await openAt(t.testdir())
   t.teardown(() => fixture.close())
   await enter(fixture, 'a', { ago: START })
@@ -111,7 +111,7 @@ await t.test('logins are remembered by the minute for a day, and by the day for 
   t.strictSame(await online.loginsOn('BUSINESS', [asCreatedAt(START).slice(0, 10)]), [0])
 })
 
-await t.test('a keyword that very many have finds a thousand of them', async t => {
+await t.test('a keyword with very many matches finds a thousand users', async t => {
   const fixture = await openAt(t.testdir())
   t.teardown(() => fixture.close())
   const extra = { username: 'bananarama', nickname: 'Anna' }
@@ -124,20 +124,17 @@ await t.test('a keyword that very many have finds a thousand of them', async t =
   t.ok((await usersOnline(fixture, 'anna')).includes('anna'), 'the exact user id is found before all others')
 })
 
-await t.test(
-  'when more have expired than a question removes, the sweep brings the counts down to the truth',
-  async t => {
-    const fixture = await openAt(t.testdir())
-    t.teardown(() => fixture.close())
-    await Promise.all(
-      Array.from({ length: 1500 }, (_, i) => enter(fixture, `u${i}`, { lifetime: i < 1300 ? MINUTE : HOUR })),
-    )
-    await fixture.fastForward(MINUTE)
-    t.equal((await fixture.store.online.tally('BUSINESS')).tokens, 500)
-    t.equal((await fixture.store.online.tally('BUSINESS')).tokens, 200)
-    t.equal((await usersOnline(fixture)).length, 200)
-  },
-)
+await t.test('if more sessions have expired than a query removes, the sweep corrects the counts', async t => {
+  const fixture = await openAt(t.testdir())
+  t.teardown(() => fixture.close())
+  await Promise.all(
+    Array.from({ length: 1500 }, (_, i) => enter(fixture, `u${i}`, { lifetime: i < 1300 ? MINUTE : HOUR })),
+  )
+  await fixture.fastForward(MINUTE)
+  t.equal((await fixture.store.online.tally('BUSINESS')).tokens, 500)
+  t.equal((await fixture.store.online.tally('BUSINESS')).tokens, 200)
+  t.equal((await usersOnline(fixture)).length, 200)
+})
 
 await t.test('names leave the index a week after the last session', async t => {
   const fixture = await openAt(t.testdir())
@@ -163,7 +160,7 @@ await t.test('names leave the index a week after the last session', async t => {
 })
 
 for (const table of ['members', 'people', 'online', 'names']) {
-  await t.test(`a view that has lost rows of the table ${table} is built anew`, async t => {
+  await t.test(`a reindex restores lost rows of the table ${table}`, async t => {
     const first = await openAt(t.testdir())
     for (let i = 0; i < 700; i++) {
       await enter(first, `u${i % 600}`, { ago: i * 1000, extra: { username: `name ${i % 600}` } })
@@ -186,7 +183,7 @@ for (const table of ['members', 'people', 'online', 'names']) {
   })
 }
 
-await t.test('what the view has too much of goes when it is built anew', async t => {
+await t.test('a reindex removes superfluous rows', async t => {
   const first = await openAt(t.testdir())
   for (let i = 0; i < 300; i++) await enter(first, `u${i}`, { ago: i * 1000, extra: { username: `name ${i}` } })
   const second = await behind(first, root => everyThird(root, 'tokens'))
@@ -197,7 +194,7 @@ await t.test('what the view has too much of goes when it is built anew', async t
     t.equal((await second.store.sessions.tokens('BUSINESS', userId)).length, 1)
 })
 
-await t.test('building anew that was interrupted can be run again', async t => {
+await t.test('an interrupted reindex can be run again', async t => {
   const first = await openAt(t.testdir())
   for (let i = 0; i < 300; i++) await enter(first, `u${i}`)
   const second = await behind(first, root => everyThird(root, 'online'))

@@ -53,7 +53,7 @@ await t.test('a login at one worker is known to the other at once', async t => {
   t.equal(await worker.ended, 0)
 })
 
-await t.test('while a stopped worker holds the lock, questions are answered and changes are unavailable', async t => {
+await t.test('while a stopped worker holds the lock, queries are answered and changes are unavailable', async t => {
   const folder = t.testdir()
   const store = await openEmbeddedStore(folder, systemClock, 200)
   t.teardown(() => store.close())
@@ -78,7 +78,7 @@ await t.test('while a stopped worker holds the lock, questions are answered and 
   t.equal(await store.sessions.removeAll('BUSINESS', '1'), 2)
 })
 
-await t.test('when the disk is full, logins are unavailable and what was acknowledged stays', async t => {
+await t.test('if the disk is full, logins are unavailable and acknowledged changes stay', async t => {
   const folder = t.testdir()
   // A limit on the size of a file, in blocks of 512 bytes, stands in for the end of the disk.
   const worker = startWorker('fill', folder, '', "trap '' XFSZ; ulimit -f 4096;")

@@ -95,7 +95,7 @@ const WRONG: [string, Build, Act[], Act, Act][] = [
   ['a renewal that looks at no other', wrong(BlindRenewal), [login('a')], renew('a', SHORT), renew('a', LONGER)],
 ]
 
-t.test('the proofs find what is wrong with orders that look right', async t => {
+t.test('the proofs find the faults of wrong orders', async t => {
   for (const [name, build, before, one, other] of WRONG) {
     const { violation } = await explore({ build, before, actors: [[one], [other]], faults: 1 })
     t.match(violation?.at(-1), /^P\d: /, name)
@@ -151,7 +151,7 @@ const TWICE: [Act[], Act][] = [
   [[login('a')], list],
 ]
 
-t.test('P8: every verb done twice leaves what it left once', async t => {
+t.test('P8: every operation is idempotent', async t => {
   for (const [before, act] of TWICE) {
     const [once, twice] = await Promise.all([[act], [act, act]].map(acts => leftBy([...before, ...acts])))
     t.same(twice, once, printAct(act))

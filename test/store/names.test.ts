@@ -31,7 +31,7 @@ t.test('a folded text survives being stored as UTF-8 between separators', async 
   t.equal(fold('🦊'), '🦊')
 })
 
-t.test('usernames and nicknames are looked for, numbers too, and nothing else', async t => {
+t.test('usernames and nicknames are searched, also numbers, and no other field', async t => {
   t.strictSame(namesOf({ username: 'ada', nickname: 'Countess', email: 'a@b', avatar: 'x' }), ['ADA', 'COUNTESS'])
   t.strictSame(namesOf({ username: 13800138000, nickname: null }), ['13800138000'])
   t.strictSame(namesOf({ username: 'ada', nickname: 'ADA' }), ['ADA'])
@@ -39,7 +39,7 @@ t.test('usernames and nicknames are looked for, numbers too, and nothing else', 
   t.strictSame(namesOf({}), [])
 })
 
-t.test('of a long name the first 64 characters are looked at, none of them cut in two', async t => {
+t.test('only the first 64 characters of a long name are indexed, without splitting one', async t => {
   t.strictSame(namesOf({ username: 'a'.repeat(5000) }), ['A'.repeat(64)])
   t.strictSame(namesOf({ username: '🦊'.repeat(5000) }), ['🦊'.repeat(64)])
 })

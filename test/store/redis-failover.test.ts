@@ -54,59 +54,51 @@ async function untilKnown(store: RedisStore, count: number): Promise<void> {
   while (store.repeats.changes.all().length < count) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
-t.test(
-  'what a gateway acknowledged holds on a server that has not heard of it',
-  { skip: withoutRedisServer },
-  async t => {
-    const server = await startServer(t)
-    const store = await openOn(t, server)
-    const [ended, kicked, live] = [await login(store), await login(store), await login(store)]
-    const until = systemClock.now() + MINUTE
-    await store.sessions.disable('BUSINESS', 'tied', until)
-    await save(server)
-    await store.sessions.remove('BUSINESS', '1', ended)
-    await store.sessions.disable('BUSINESS', 'bad', until)
-    await store.sessions.untieDisable('BUSINESS', 'tied')
-    await takeOver(server)
-    t.equal(await find(store, ended), null, 'an ended token')
-    await answered(() => store.ping())
-    t.equal(
-      await server.cli('EXISTS', `svc:auth:BUSINESS:token:${ended}`),
-      '0',
-      'which other programs do not find either',
-    )
-    t.not(await disabledUntil(store, 'bad'), null, 'a disabled login id')
-    t.equal(await disabledUntil(store, 'tied'), null, 'one that was untied')
-    t.equal((await find(store, live))?.user_id, '1', 'a session that lives')
+t.test('acknowledged changes are valid on a server that has missed them', { skip: withoutRedisServer }, async t => {
+  const server = await startServer(t)
+  const store = await openOn(t, server)
+  const [ended, kicked, live] = [await login(store), await login(store), await login(store)]
+  const until = systemClock.now() + MINUTE
+  await store.sessions.disable('BUSINESS', 'tied', until)
+  await save(server)
+  await store.sessions.remove('BUSINESS', '1', ended)
+  await store.sessions.disable('BUSINESS', 'bad', until)
+  await store.sessions.untieDisable('BUSINESS', 'tied')
+  await takeOver(server)
+  t.equal(await find(store, ended), null, 'an ended token')
+  await answered(() => store.ping())
+  t.equal(
+    await server.cli('EXISTS', `svc:auth:BUSINESS:token:${ended}`),
+    '0',
+    'which other programs do not find either',
+  )
+  t.not(await disabledUntil(store, 'bad'), null, 'a disabled login id')
+  t.equal(await disabledUntil(store, 'tied'), null, 'one that was untied')
+  t.equal((await find(store, live))?.user_id, '1', 'a session that lives')
 
-    await save(server)
-    await store.sessions.removeAll('BUSINESS', '1')
-    await takeOver(server)
-    t.equal(await find(store, kicked), null, 'one that was kicked out')
-    const next = await answered(() => login(store))
-    t.equal((await find(store, next))?.user_id, '1', 'a login after the kickout lives')
-  },
-)
+  await save(server)
+  await store.sessions.removeAll('BUSINESS', '1')
+  await takeOver(server)
+  t.equal(await find(store, kicked), null, 'one that was kicked out')
+  const next = await answered(() => login(store))
+  t.equal((await find(store, next))?.user_id, '1', 'a login after the kickout lives')
+})
 
-t.test(
-  'what one gateway acknowledged is repeated by another when the first is gone',
-  { skip: withoutRedisServer },
-  async t => {
-    const server = await startServer(t)
-    const [first, second] = [await openOn(t, server), await openOn(t, server)]
-    const token = await login(first)
-    await save(server)
-    await first.sessions.remove('BUSINESS', '1', token)
-    await first.sessions.disable('BUSINESS', 'bad', systemClock.now() + MINUTE)
-    await untilKnown(second, 2)
-    await first.close()
-    await takeOver(server)
-    t.equal(await find(second, token), null)
-    t.not(await disabledUntil(second, 'bad'), null)
-  },
-)
+t.test('acknowledged changes of a stopped gateway are repeated by another', { skip: withoutRedisServer }, async t => {
+  const server = await startServer(t)
+  const [first, second] = [await openOn(t, server), await openOn(t, server)]
+  const token = await login(first)
+  await save(server)
+  await first.sessions.remove('BUSINESS', '1', token)
+  await first.sessions.disable('BUSINESS', 'bad', systemClock.now() + MINUTE)
+  await untilKnown(second, 2)
+  await first.close()
+  await takeOver(server)
+  t.equal(await find(second, token), null)
+  t.not(await disabledUntil(second, 'bad'), null)
+})
 
-t.test('a gateway that starts later learns what was acknowledged before', { skip: withoutRedisServer }, async t => {
+t.test('a gateway that starts later learns earlier acknowledged changes', { skip: withoutRedisServer }, async t => {
   const server = await startServer(t)
   const first = await openOn(t, server)
   const token = await login(first)
@@ -159,7 +151,7 @@ t.test('a change is passed to the other processes before it is acknowledged', { 
 })
 
 t.test(
-  'a token that another process ended is not accepted, whatever the server here still says',
+  'a token that another process ended is not accepted, even if the server still has its record',
   { skip: withoutRedisServer },
   async t => {
     const server = await startServer(t)
@@ -196,7 +188,7 @@ t.test(
 )
 
 t.test(
-  'what another process acknowledges while a server is prepared is repeated there, too',
+  'changes acknowledged by another process while a server is prepared are repeated there too',
   { skip: withoutRedisServer },
   async t => {
     const server = await startServer(t)
@@ -228,7 +220,7 @@ t.test(
   },
 )
 
-t.test('a repeat takes nothing back that was done later elsewhere', { skip: withoutRedisServer }, async t => {
+t.test('a repeat does not undo later changes', { skip: withoutRedisServer }, async t => {
   const server = await startServer(t)
   const store = await openOn(t, server)
   const now = systemClock.now()
@@ -269,7 +261,7 @@ t.test(
   },
 )
 
-t.test('a Redis that keeps no journal ends sessions all the same', { skip: withoutRedisServer }, async t => {
+t.test('sessions can be ended on a Redis that cannot store the journal', { skip: withoutRedisServer }, async t => {
   const server = await startServer(t)
   const store = await openOn(t, server)
   const token = await login(store)
@@ -282,7 +274,7 @@ t.test('a Redis that keeps no journal ends sessions all the same', { skip: witho
   t.equal(await find(store, other), null)
 })
 
-t.test('the journal keeps what is recent, and ends by itself', { skip: withoutRedisServer }, async t => {
+t.test('the journal keeps recent entries, and expires', { skip: withoutRedisServer }, async t => {
   const server = await startServer(t)
   const store = await openOn(t, server)
   const token = await login(store)

@@ -13,21 +13,17 @@ import { allUnavailable, fixture, login, open, outcomeOf, recovered, told, UNAVA
 
 t.jobs = 4
 
-t.test(
-  'a Redis that was killed is unavailable; an empty one in its place is believed',
-  { skip: withoutRedis },
-  async t => {
-    const { server, store, token } = await fixture(t)
-    await server.kill()
-    await allUnavailable(t, store, token, 'when Redis is gone')
-    await server.restart()
-    t.equal(await recovered(t, () => store.sessions.find('BUSINESS', token)), null, 'the session is gone with it')
-    const next = await login(store)
-    t.equal((await store.sessions.find('BUSINESS', next))?.user_id, '1', 'and everything works again')
-  },
-)
+t.test('a killed Redis is unavailable; an empty one in its place is used', { skip: withoutRedis }, async t => {
+  const { server, store, token } = await fixture(t)
+  await server.kill()
+  await allUnavailable(t, store, token, 'when Redis is gone')
+  await server.restart()
+  t.equal(await recovered(t, () => store.sessions.find('BUSINESS', token)), null, 'the session is gone with it')
+  const next = await login(store)
+  t.equal((await store.sessions.find('BUSINESS', next))?.user_id, '1', 'and everything works again')
+})
 
-t.test('a Redis that stands still is unavailable, and forgets nobody', { skip: withoutRedis }, async t => {
+t.test('a paused Redis is unavailable, and no session is lost', { skip: withoutRedis }, async t => {
   const { server, store, token } = await fixture(t)
   server.pause()
   await allUnavailable(t, store, token, 'when Redis stands still')
@@ -92,7 +88,7 @@ t.test(
   },
 )
 
-t.test('a Redis that may not be written is unavailable to those who write', { skip: withoutRedisServer }, async t => {
+t.test('a read-only Redis is unavailable for changes', { skip: withoutRedisServer }, async t => {
   const { server, store, token } = await fixture(t)
   await server.cli('REPLICAOF', '127.0.0.1', '1')
   t.equal(await outcomeOf(() => login(store)), UNAVAILABLE, 'login')
@@ -106,7 +102,7 @@ t.test('a Redis that may not be written is unavailable to those who write', { sk
   t.equal((await store.sessions.find('BUSINESS', token))?.user_id, '1')
 })
 
-t.test('a Redis that may forget sessions and bars by itself is named', { skip: withoutRedisServer }, async t => {
+t.test('a Redis that may evict sessions and disables is reported', { skip: withoutRedisServer }, async t => {
   const { server, store } = await fixture(t)
   await server.cli('CONFIG', 'SET', 'appendonly', 'yes')
   t.strictSame(await store.warnings(), [])
@@ -114,7 +110,7 @@ t.test('a Redis that may forget sessions and bars by itself is named', { skip: w
   t.match(await store.warnings(), [/evicts keys \(maxmemory-policy volatile-lru\).*use noeviction/])
 })
 
-t.test('a Redis that brings ended sessions back after a crash is named', { skip: withoutRedisServer }, async t => {
+t.test('a Redis that may restore ended sessions after a crash is reported', { skip: withoutRedisServer }, async t => {
   const { server, store } = await fixture(t)
   t.match(await store.warnings(), [/no append-only file.*ended ones too; set appendonly yes/])
   await server.cli('CONFIG', 'SET', 'appendonly', 'yes')
@@ -131,7 +127,7 @@ t.test('a store that was opened without a Redis finds it when it comes', { skip:
   t.ok(await recovered(t, () => login(store)))
 })
 
-t.test('questions do not pile up before a Redis that stands still', { skip: withoutRedisServer }, async t => {
+t.test('queries to a paused Redis do not accumulate', { skip: withoutRedisServer }, async t => {
   const { server, store, token } = await fixture(t)
   const client = store.connections.store as Redis
   const waiting = () =>
@@ -197,7 +193,7 @@ t.test(
   },
 )
 
-t.test('a process whose Redis stands still or is gone ends by itself', { skip: withoutRedisServer }, async t => {
+t.test('a process whose Redis is paused or gone can exit', { skip: withoutRedisServer }, async t => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   t.strictSame(await processOf(server.url), ['1', 0], 'with a Redis')

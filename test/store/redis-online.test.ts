@@ -26,7 +26,7 @@ interface Fixture extends StoreUnderTest {
   openAnother(): Promise<StoreUnderTest>
 }
 
-await t.test('the view of who is online, in a Redis', { skip: withoutRedis, timeout: 110_000 }, async t => {
+await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_000 }, async t => {
   const server = await startRedis()
   t.teardown(() => server.stop())
 

@@ -70,7 +70,7 @@ t.test('a failover ends no session, and brings none back', { skip: withoutRedisS
   t.equal((await store.sessions.find('BUSINESS', await login(store)))?.user_id, '1')
 })
 
-t.test('a revocation that the new master had not heard of holds', { skip: withoutRedisServer }, async t => {
+t.test('a revocation that the new master had missed is kept', { skip: withoutRedisServer }, async t => {
   const { setup, store } = await fixture(t)
   const [token, kicked] = [await login(store), await login(store)]
   await inStep(setup)
@@ -87,7 +87,7 @@ t.test('a revocation that the new master had not heard of holds', { skip: withou
 })
 
 t.test(
-  'a replica is not asked, although the Sentinels still name it as the master',
+  'a replica is not used, although the Sentinels still name it as the master',
   { skip: withoutRedisServer },
   async t => {
     const { setup, store } = await fixture(t)
@@ -114,7 +114,7 @@ t.test('a switch announced while a silent Sentinel is asked is followed', { skip
   t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
 })
 
-t.test('a store whose Sentinels stand still keeps its master', { skip: withoutRedisServer }, async t => {
+t.test('a store whose Sentinels are paused keeps its master', { skip: withoutRedisServer }, async t => {
   const { setup, store } = await fixture(t)
   const token = await login(store)
   for (const sentinel of setup.sentinelProcesses) sentinel.kill('SIGSTOP')

@@ -11,7 +11,7 @@ function about(t: Test, actual: number, wanted: number, what: string): void {
   t.ok(actual > wanted - 10 && actual <= wanted + 1, `${what}: ${actual} s, expected ${wanted}`)
 }
 
-t.test('what one gateway ends, another does not accept any more', { skip: withoutRedis }, async t => {
+t.test('a session that one gateway ends is refused by another', { skip: withoutRedis }, async t => {
   const { server, store: one } = await fixture(t)
   const other = await open({ url: server.url })
   t.teardown(() => other.close())
@@ -26,43 +26,39 @@ t.test('what one gateway ends, another does not accept any more', { skip: withou
   t.equal(stale, 0)
 })
 
-t.test(
-  'what is stored is what the specification says, under its keys and with its lifetimes',
-  { skip: withoutRedis },
-  async t => {
-    const { server, store } = await fixture(t)
-    await server.cli('FLUSHDB')
-    const stored = { ...record('CONSUMER', '7'), extra: { nickname: 'Ada' } }
-    await store.sessions.add('CONSUMER', 'a.b.c', stored, systemClock.now() + 10 * MINUTE)
-    await store.sessions.disable('BUSINESS', '7', systemClock.now() + MINUTE)
-    const keys = (await server.cli('KEYS', 'svc:auth:*')).split('\n')
-    // Beside keys of the gateway's own: the indexes and the journal.
-    const own = keys.filter(key => !key.includes(':idx:') && key !== 'svc:auth:journal')
-    t.strictSame(own.sort(), [
-      'svc:auth:BUSINESS:disable:7',
-      'svc:auth:CONSUMER:session:7',
-      'svc:auth:CONSUMER:token:a.b.c',
-    ])
-    t.strictSame(JSON.parse(await server.cli('GET', 'svc:auth:CONSUMER:token:a.b.c')), stored)
-    t.equal(await server.cli('SMEMBERS', 'svc:auth:CONSUMER:session:7'), 'a.b.c')
-    t.equal(await server.cli('GET', 'svc:auth:BUSINESS:disable:7'), '1')
-    about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 600, 'the record')
-    about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 600, 'the set')
-    about(t, await ttl(server, 'svc:auth:BUSINESS:disable:7'), 60, 'the bar')
+t.test('the stored data is as specified, with its keys and lifetimes', { skip: withoutRedis }, async t => {
+  const { server, store } = await fixture(t)
+  await server.cli('FLUSHDB')
+  const stored = { ...record('CONSUMER', '7'), extra: { nickname: 'Ada' } }
+  await store.sessions.add('CONSUMER', 'a.b.c', stored, systemClock.now() + 10 * MINUTE)
+  await store.sessions.disable('BUSINESS', '7', systemClock.now() + MINUTE)
+  const keys = (await server.cli('KEYS', 'svc:auth:*')).split('\n')
+  // Beside keys of the gateway's own: the indexes and the journal.
+  const own = keys.filter(key => !key.includes(':idx:') && key !== 'svc:auth:journal')
+  t.strictSame(own.sort(), [
+    'svc:auth:BUSINESS:disable:7',
+    'svc:auth:CONSUMER:session:7',
+    'svc:auth:CONSUMER:token:a.b.c',
+  ])
+  t.strictSame(JSON.parse(await server.cli('GET', 'svc:auth:CONSUMER:token:a.b.c')), stored)
+  t.equal(await server.cli('SMEMBERS', 'svc:auth:CONSUMER:session:7'), 'a.b.c')
+  t.equal(await server.cli('GET', 'svc:auth:BUSINESS:disable:7'), '1')
+  about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 600, 'the record')
+  about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 600, 'the set')
+  about(t, await ttl(server, 'svc:auth:BUSINESS:disable:7'), 60, 'the bar')
 
-    t.equal(await store.sessions.renew('CONSUMER', '7', 'a.b.c', systemClock.now() + MINUTE), true)
-    about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 60, 'the record, renewed to a shorter life')
-    about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 60, 'and its set with it')
-    await store.sessions.renew('CONSUMER', '7', 'a.b.c', systemClock.now() + 20 * MINUTE)
-    about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 1200, 'the record, renewed to a longer life')
-    about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 1200, 'and its set with it')
+  t.equal(await store.sessions.renew('CONSUMER', '7', 'a.b.c', systemClock.now() + MINUTE), true)
+  about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 60, 'the record, renewed to a shorter life')
+  about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 60, 'and its set with it')
+  await store.sessions.renew('CONSUMER', '7', 'a.b.c', systemClock.now() + 20 * MINUTE)
+  about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 1200, 'the record, renewed to a longer life')
+  about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 1200, 'and its set with it')
 
-    await store.sessions.removeAll('CONSUMER', '7')
-    t.equal(await server.cli('EXISTS', 'svc:auth:CONSUMER:token:a.b.c', 'svc:auth:CONSUMER:session:7'), '0')
-    const kept = (await server.cli('KEYS', 'svc:auth:*:kicked:*')).split('\n')
-    for (const key of kept) about(t, await ttl(server, key), 300, 'the mark of a kickout')
-  },
-)
+  await store.sessions.removeAll('CONSUMER', '7')
+  t.equal(await server.cli('EXISTS', 'svc:auth:CONSUMER:token:a.b.c', 'svc:auth:CONSUMER:session:7'), '0')
+  const kept = (await server.cli('KEYS', 'svc:auth:*:kicked:*')).split('\n')
+  for (const key of kept) about(t, await ttl(server, key), 300, 'the mark of a kickout')
+})
 
 t.test('a record that another program wrote is a session like ours', { skip: withoutRedis }, async t => {
   const { server, store } = await fixture(t)
@@ -96,7 +92,7 @@ t.test('a record that another program wrote is a session like ours', { skip: wit
   for (const token of [eternal, brief]) t.equal(await sessions.find('BUSINESS', token), null)
 })
 
-t.test('what is no record under the key of a token is nobody', { skip: withoutRedis }, async t => {
+t.test('an invalid record under the key of a token is not a session', { skip: withoutRedis }, async t => {
   const { server, store } = await fixture(t)
   const values = ['', '{', 'null', '[]', '"x"', '{"user_id":7,"type":"BUSINESS"}', '{"user_id":"7","type":"CONSUMER"}']
   for (const value of values) {

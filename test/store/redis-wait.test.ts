@@ -73,7 +73,7 @@ async function unreplicated(fixture: Fixture): Promise<number> {
   return Number(/^dualgate_store_unreplicated_total (\d+)$/m.exec(text)?.[1])
 }
 
-t.test('a change that a replica has is answered without a warning', { skip: withoutRedisServer }, async t => {
+t.test('a change that a replica has is acknowledged without a warning', { skip: withoutRedisServer }, async t => {
   const pair = await startPair(t)
   const fixture = await openOn(t, pair, PATIENT)
   t.same(await changeAll(fixture), ANSWERS)
@@ -89,7 +89,7 @@ t.test('a change that a replica has is answered without a warning', { skip: with
 })
 
 t.test(
-  'a change that no replica is proven to have is answered all the same, logged and counted',
+  'a change without a proven replica is acknowledged, logged and counted',
   { skip: withoutRedisServer },
   async t => {
     const pair = await startPair(t)
@@ -110,7 +110,7 @@ t.test(
   },
 )
 
-t.test('other questions do not wait for a replica', { skip: withoutRedisServer }, async t => {
+t.test('queries do not wait for a replica', { skip: withoutRedisServer }, async t => {
   const pair = await startPair(t)
   const fixture = await openOn(t, pair, PATIENT)
   const side = fixture.gateway.sides.consumer

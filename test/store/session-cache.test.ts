@@ -52,7 +52,7 @@ function openTracked() {
   return { cache, clock, stored, tracked, questions, verbs, remember }
 }
 
-t.test('a session is given out until its own end, and not after', async t => {
+t.test('the cache returns a session until its own end, and not after', async t => {
   const { cache, clock, keep } = openCache()
   keep('a', '1', clock.time + 500)
   clock.time += 499
@@ -61,7 +61,7 @@ t.test('a session is given out until its own end, and not after', async t => {
   t.equal(cache.get('a'), null)
 })
 
-t.test('a session without an end is given out while the cache is believed', async t => {
+t.test('the cache returns a session without an end while it is valid', async t => {
   const { cache, clock, keep } = openCache()
   keep('a', '1', Number.POSITIVE_INFINITY)
   t.not(cache.get('a'), null)
@@ -71,7 +71,7 @@ t.test('a session without an end is given out while the cache is believed', asyn
   t.not(cache.get('a'), null, 'proven again: nothing was missed')
 })
 
-t.test('a cache that was never proven keeps nothing', async t => {
+t.test('a cache without a proof stores nothing', async t => {
   const cache = new SessionCache({ now: () => 0 }, 10)
   t.equal(cache.beginRead('a'), null)
   t.equal(cache.get('a'), null)
@@ -84,7 +84,7 @@ t.test('the oldest sessions make room', async t => {
   for (let i = 0; i < 1000; i++) t.equal(cache.get(`t${i}`) !== null, i >= 900, `t${i}`)
 })
 
-t.test('the bound holds whatever is evicted, asked anew or cleared in between', async t => {
+t.test('the limit holds with evictions, new queries and clears in between', async t => {
   const { cache, keep } = openCache(50)
   for (let i = 0; i < 20_000; i++) {
     const token = `t${(i * 7919) % 211}`
@@ -119,7 +119,7 @@ t.test('a full cache needs no more memory, however many sessions pass through it
   t.ok(cache.size <= 20_000)
 })
 
-t.test('an answer that was under way when its token was announced is not kept', async t => {
+t.test('an answer in progress when its token was announced is not cached', async t => {
   const { tracked, questions, cache, stored } = openTracked()
   const found = tracked.find('CONSUMER', 'a')
   cache.evict('a')
@@ -128,7 +128,7 @@ t.test('an answer that was under way when its token was announced is not kept', 
   t.equal(cache.get('a'), null)
 })
 
-t.test('an answer that was under way when the database was emptied is not kept', async t => {
+t.test('an answer in progress when the database was emptied is not cached', async t => {
   const { tracked, questions, cache, stored } = openTracked()
   const found = tracked.find('CONSUMER', 'a')
   cache.clear()
@@ -137,7 +137,7 @@ t.test('an answer that was under way when the database was emptied is not kept',
   t.equal(cache.get('a'), null)
 })
 
-t.test('an answer that was under way when the connection was lost is not kept, also when it is back', async t => {
+t.test('an answer in progress when the connection was lost is not cached, also after a reconnect', async t => {
   const { tracked, questions, cache, clock, stored } = openTracked()
   const found = tracked.find('CONSUMER', 'a')
   cache.switchOff()
@@ -147,7 +147,7 @@ t.test('an answer that was under way when the connection was lost is not kept, a
   t.equal(cache.get('a'), null)
 })
 
-t.test('of two questions under way for a token, announced between them, only the second is kept', async t => {
+t.test('of two queries for a token, announced between them, only the second is cached', async t => {
   const { tracked, questions, cache, stored } = openTracked()
   const first = tracked.find('CONSUMER', 'a')
   cache.evict('a')
@@ -160,7 +160,7 @@ t.test('of two questions under way for a token, announced between them, only the
   t.match(cache.get('a'), { user_id: 'new' })
 })
 
-t.test('absence is not remembered', async t => {
+t.test('absence is not cached', async t => {
   const { tracked, questions, cache } = openTracked()
   const found = tracked.find('CONSUMER', 'a')
   questions[0]!.answer(null)
@@ -170,7 +170,7 @@ t.test('absence is not remembered', async t => {
   t.equal(questions.length, 2, 'the next request asks again')
 })
 
-t.test('a store that fails says so, and its failure is not remembered', async t => {
+t.test('a failure of the store is reported, and not cached', async t => {
   const { tracked, questions, cache } = openTracked()
   const found = tracked.find('CONSUMER', 'a')
   questions[0]!.fail(new Error('away'))
@@ -179,7 +179,7 @@ t.test('a store that fails says so, and its failure is not remembered', async t 
 })
 
 for (const verb of ['remove', 'renew'] as const) {
-  t.test(`a token is forgotten before its ${verb} is acknowledged, even when that fails`, async t => {
+  t.test(`a token is evicted before its ${verb} is acknowledged, even if that fails`, async t => {
     for (const outcome of ['done', 'fail'] as const) {
       const { tracked, verbs, cache, remember } = openTracked()
       await remember('a')
@@ -192,7 +192,7 @@ for (const verb of ['remove', 'renew'] as const) {
   })
 }
 
-t.test('an answer that was under way when its token was removed here is not kept', async t => {
+t.test('an answer in progress when its token was removed here is not cached', async t => {
   const { tracked, verbs, questions, cache, stored } = openTracked()
   const found = tracked.find('CONSUMER', 'a')
   const removed = tracked.remove('CONSUMER', '1', 'a')
@@ -203,7 +203,7 @@ t.test('an answer that was under way when its token was removed here is not kept
   t.equal(cache.get('a'), null)
 })
 
-t.test('after a kickout no session of the user is given out until Redis was heard again', async t => {
+t.test('after a kickout the cache returns no session of the user until the next proof', async t => {
   for (const outcome of ['done', 'fail'] as const) {
     const { tracked, verbs, questions, cache, clock, stored, remember } = openTracked()
     await remember('a', '1')

@@ -91,7 +91,7 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
   t.test(name, { skip }, async t => {
     // Stores on one file in one process wait for each other in Node's few threads.
     t.jobs = name === 'embedded store' ? 1 : 7
-    t.test('the end of a session is told, and nobody else is told', async t => {
+    t.test('only the listener of a session is notified of its end', async t => {
       const { store, other, watch } = await open(t)
       const tokens = await Promise.all(
         Array.from({ length: 4 }, () => login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)),
@@ -109,7 +109,7 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
       t.same([own, elsewhere, ...rest, bystander], [['ended'], ['ended'], ['ended'], ['ended'], []], 'once each')
     })
 
-    t.test('one who watches no longer is told nothing, the others are', async t => {
+    t.test('a removed listener is not notified, the others are', async t => {
       const { store, watch } = await open(t)
       const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)
       const [first, second]: EndOfWatch[][] = [[], []]
@@ -121,14 +121,14 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
       t.same(first, [])
     })
 
-    t.test('a session that has ended already is told of at once', async t => {
+    t.test('the listener of an ended session is notified at once', async t => {
       const { store, watch } = await open(t)
       const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)
       await store.sessions.remove('CONSUMER', 'u1', token)
       t.ok(await isTold(watched(watch, token)))
     })
 
-    t.test('a session is told of when its time is over, and a renewed one is not', async t => {
+    t.test('a listener is notified when the session expires, but not if it was renewed', async t => {
       const { store, other, watch } = await open(t)
       const [short, renewed] = [
         await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 3000),
@@ -141,7 +141,7 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
       t.same(told, [['ended'], []])
     })
 
-    t.test('a session whose time is made shorter is told of when that is over', async t => {
+    t.test('a listener is notified when a shortened session expires', async t => {
       const { store, other, watch } = await open(t)
       const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MONTH)
       const told = watched(watch, token)
@@ -178,45 +178,45 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
   })
 }
 
-t.test('Redis, sessions cached: a record that another program deletes is told of', { skip: withoutRedis }, async t => {
-  const { store, watch, redis } = await openRedis({})(t)
-  const [deleted, flushed] = [
-    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
-    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
-  ]
-  const told = [watched(watch, deleted), watched(watch, flushed)]
-  await redis!.cli('DEL', keys.token('CONSUMER', deleted))
-  t.ok(await isTold(told[0]!))
-  t.same(told[1], [])
-  await redis!.cli('FLUSHALL')
-  t.ok(await isTold(told[1]!))
-})
-
 t.test(
-  'what became of a session while Redis could not be heard is told afterwards',
+  'Redis, sessions cached: the listener is notified of a record that another program deletes',
   { skip: withoutRedis },
   async t => {
     const { store, watch, redis } = await openRedis({})(t)
-    const [ended, kept] = [
+    const [deleted, flushed] = [
       await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
       await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
     ]
-    const told = [watched(watch, ended), watched(watch, kept)]
-    await aWhile()
-    const record = await redis!.cli('GET', keys.token('CONSUMER', kept))
-    // It comes back empty: both were lost, and one is put back.
-    await redis!.kill()
-    await aWhile()
-    t.same(told, [[], []], 'an outage ends nothing')
-    await redis!.restart()
-    await redis!.cli('SET', keys.token('CONSUMER', kept), record, 'PX', String(MINUTE))
+    const told = [watched(watch, deleted), watched(watch, flushed)]
+    await redis!.cli('DEL', keys.token('CONSUMER', deleted))
     t.ok(await isTold(told[0]!))
-    await aWhile()
     t.same(told[1], [])
+    await redis!.cli('FLUSHALL')
+    t.ok(await isTold(told[1]!))
   },
 )
 
-t.test('while the store fails a session is kept for a while, and then given up', async t => {
+t.test('a change during a lost connection to Redis is reported afterwards', { skip: withoutRedis }, async t => {
+  const { store, watch, redis } = await openRedis({})(t)
+  const [ended, kept] = [
+    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
+    await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
+  ]
+  const told = [watched(watch, ended), watched(watch, kept)]
+  await aWhile()
+  const record = await redis!.cli('GET', keys.token('CONSUMER', kept))
+  // It comes back empty: both were lost, and one is put back.
+  await redis!.kill()
+  await aWhile()
+  t.same(told, [[], []], 'an outage ends nothing')
+  await redis!.restart()
+  await redis!.cli('SET', keys.token('CONSUMER', kept), record, 'PX', String(MINUTE))
+  t.ok(await isTold(told[0]!))
+  await aWhile()
+  t.same(told[1], [])
+})
+
+t.test('while the store fails a session is kept for a while, and then counts as ended', async t => {
   const { store, clock, watch } = await openEmbedded(t)
   const told = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 60 * MINUTE))
   await aWhile()
@@ -230,7 +230,7 @@ t.test('while the store fails a session is kept for a while, and then given up',
   t.ok(await isTold(told, 'unknown'))
 })
 
-t.test('in a Cluster, where nothing is told, sessions are asked for', { skip: withoutRedisServer }, async t => {
+t.test('in a Cluster, which announces nothing, sessions are polled', { skip: withoutRedisServer }, async t => {
   const cluster = await startCluster()
   t.teardown(() => cluster.stop())
   const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 5000, redis: { cluster: cluster.nodes } }

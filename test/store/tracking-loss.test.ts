@@ -43,7 +43,7 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
     )
   })
 
-  await t.test('serves nothing from memory for longer than the heartbeat while they are held up', async t => {
+  await t.test('serves nothing from memory for longer than the heartbeat while they are delayed', async t => {
     const relay = await startRelay(t, server.port)
     const { store, log } = await openTracked(t, relay, { heartbeat: HEARTBEAT })
     const [ended, kept] = [await remember(store), await remember(store)]
@@ -64,7 +64,7 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
     t.ok(log.some(({ msg }) => msg === 'sessions are not cached: Redis is silent'))
   })
 
-  await t.test('gives up a connection on which nothing arrives any more', async t => {
+  await t.test('closes a connection on which nothing arrives any more', async t => {
     const relay = await startRelay(t, server.port)
     const { store } = await openTracked(t, relay, { heartbeat: HEARTBEAT })
     const token = await remember(store)
@@ -76,7 +76,7 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
     t.not((await idsOf(server, 'pubsub'))[0], before, 'there is another one')
   })
 
-  await t.test('serves nothing from memory for longer than the heartbeat when all of Redis stands still', async t => {
+  await t.test('serves nothing from memory for longer than the heartbeat while Redis is paused', async t => {
     const { store } = await openTracked(t, server, { heartbeat: HEARTBEAT })
     const token = await remember(store)
     server.pause()
@@ -92,17 +92,20 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
     await untilRemembered(store, token)
   })
 
-  await t.test('forgets everything when the connection it asks on is lost: it may be back elsewhere', async t => {
-    const { store } = await openTracked(t, server)
-    const token = await remember(store)
-    const [tracking] = await idsOf(server, 'pubsub')
-    for (const id of await idsOf(server, 'normal')) await server.cli('CLIENT', 'KILL', 'ID', id)
-    await until(() => !isRemembered(store, token))
-    await untilRemembered(store, token)
-    t.not((await idsOf(server, 'pubsub'))[0], tracking, 'the announcements were asked for anew')
-  })
+  await t.test(
+    'empties the cache when its query connection is lost, because it may reconnect to another server',
+    async t => {
+      const { store } = await openTracked(t, server)
+      const token = await remember(store)
+      const [tracking] = await idsOf(server, 'pubsub')
+      for (const id of await idsOf(server, 'normal')) await server.cli('CLIENT', 'KILL', 'ID', id)
+      await until(() => !isRemembered(store, token))
+      await untilRemembered(store, token)
+      t.not((await idsOf(server, 'pubsub'))[0], tracking, 'the announcements were asked for anew')
+    },
+  )
 
-  await t.test('knows nothing of what a Redis held that came back empty', async t => {
+  await t.test('caches nothing of a Redis that came back empty', async t => {
     const { store } = await openTracked(t, server)
     const token = await remember(store)
     await server.kill()
@@ -112,7 +115,7 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
     t.equal(isRemembered(store, await remember(store)), true)
   })
 
-  await t.test('misses no end of a session while the connection comes and goes', async t => {
+  await t.test('misses no end of a session while the connection is lost repeatedly', async t => {
     const { store } = await openTracked(t, server, { heartbeat: HEARTBEAT })
     await untilHeard(store)
     const deleter = await openDeleter(server.url)

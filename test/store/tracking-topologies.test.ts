@@ -27,7 +27,7 @@ t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t => {
   const setup = await startSentinels()
   t.teardown(() => setup.stop())
 
-  await t.test('hears of the ends of sessions from the master that took over', async t => {
+  await t.test('receives the ends of sessions from the new master', async t => {
     const { sentinels, name } = setup
     const { store } = await openTracked(t, { sentinels, name })
     const token = await remember(store)
@@ -94,7 +94,7 @@ async function startBalancer(t: Test, port: () => number): Promise<string> {
   return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('a store in a Cluster asks on every request', { skip: withoutRedisServer }, async t => {
+t.test('a store in a Cluster queries Redis for every request', { skip: withoutRedisServer }, async t => {
   const cluster = await startCluster()
   t.teardown(() => cluster.stop())
   const { store } = await openTracked(t, { cluster: cluster.nodes })

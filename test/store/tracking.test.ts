@@ -36,7 +36,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
   const server = await startRedis()
   t.teardown(() => server.stop())
 
-  await t.test('a session is asked for once, and again after each change', async t => {
+  await t.test('a session is queried once, and again after each change', async t => {
     const { store } = await openTracked(t, server)
     const token = await remember(store)
     const key = keys.token('CONSUMER', token)
@@ -61,7 +61,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     t.equal(await store.sessions.find('CONSUMER', token), null)
   })
 
-  await t.test('many keys at once are all heard of', async t => {
+  await t.test('many simultaneous changes are all received', async t => {
     const { store } = await openTracked(t, server)
     const tokens = await Promise.all(Array.from({ length: 500 }, () => remember(store)))
     await server.cli('DEL', ...tokens.map(token => keys.token('CONSUMER', token)))
@@ -79,7 +79,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     })
   }
 
-  await t.test('a session ends by its own time, however late Redis says so', async t => {
+  await t.test('a session ends on time, even if Redis announces it late', async t => {
     const { store } = await openTracked(t, server)
     // Redis now looks for keys at their end once in a second.
     await server.cli('CONFIG', 'SET', 'hz', '1')
@@ -99,7 +99,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     t.equal(await store.sessions.find('CONSUMER', token), null)
   })
 
-  await t.test('what a store ends or renews itself it forgets before it says so', async t => {
+  await t.test('sessions that a store ends or renews itself are evicted before the answer', async t => {
     const { store } = await openTracked(t, server)
     const { sessions } = store
     for (let i = 0; i < 150; i++) {
@@ -121,7 +121,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     t.equal(isRemembered(store, await remember(store, '1')), true)
   })
 
-  await t.test('a side that is off asks every time', async t => {
+  await t.test('a side without cache queries Redis every time', async t => {
     const { store } = await openTracked(t, server, { business: 'off' })
     await remember(store)
     const token = freshToken()
@@ -130,7 +130,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     t.equal(isRemembered(store, token, 'BUSINESS'), false)
   })
 
-  await t.test('a token remembered on one side is nothing on the other', async t => {
+  await t.test('a token cached on one side is not valid on the other', async t => {
     const { store } = await openTracked(t, server)
     const token = await remember(store)
     t.equal(await store.sessions.find('BUSINESS', token), null)
@@ -138,7 +138,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     t.equal(isRemembered(store, token), true)
   })
 
-  await t.test('a record is handed to many requests, so none can change it', async t => {
+  await t.test('a cached record is shared by many requests and cannot be changed', async t => {
     const { store } = await openTracked(t, server)
     const token = freshToken()
     const stored = record('CONSUMER', '1', { roles: ['a'] })
@@ -149,7 +149,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     t.strictSame(await store.sessions.find('CONSUMER', token), stored)
   })
 
-  await t.test('a Redis that refuses the tracking is asked every time, and the log says so once', async t => {
+  await t.test('a Redis that refuses tracking is queried every time, and this is logged once', async t => {
     await server.cli('ACL', 'SETUSER', 'plain', 'on', 'nopass', '~*', '&*', '+@all', '-client|tracking')
     const { store, log } = await openTracked(t, { url: server.url.replace('://', '://plain:x@') })
     const refusals = () => log.filter(({ msg }) => /sessions are not cached: Redis refuses/.test(msg))

@@ -117,7 +117,7 @@ const REFUSED: [name: string, token: string][] = [
 ]
 
 for (const [name, token] of REFUSED) {
-  t.test(`a token with ${name} is no token of ours`, async t => {
+  t.test(`a token with ${name} is not one of ours`, async t => {
     const jwt = await openJwt()
     t.equal(jwt.read(token as Token), null)
   })

@@ -27,7 +27,7 @@ function eject(target: HttpTarget): void {
 }
 
 for (const balance of ['round-robin', 'least-pending'] as const) {
-  t.test(`${balance}: targets that are out are passed over, and tried when their time is over`, async t => {
+  t.test(`${balance}: ejected targets are skipped, and tried when their time is over`, async t => {
     const { upstream, clock, turns } = threeTargets(t, { balance })
     t.equal(turns(6), 'abcabc')
     eject(upstream.targets[1]!)
@@ -47,7 +47,7 @@ for (const balance of ['round-robin', 'least-pending'] as const) {
   })
 }
 
-t.test('what failed at one target goes to those that are up first, and to each once', async t => {
+t.test('a failed request goes to healthy targets first, and to each target once', async t => {
   const { upstream, nameOf } = threeTargets(t)
   const [a, b, c] = upstream.targets as [HttpTarget, HttpTarget, HttpTarget]
   t.equal(upstream.next(), a)
@@ -74,7 +74,7 @@ async function silent(t: Test, written: WrittenUpstream) {
   return { upstream, ask, ...namesOf(upstream) }
 }
 
-t.test('least-pending: the target with the fewest requests under way is next', async t => {
+t.test('least-pending: the target with the fewest requests in progress is next', async t => {
   const { upstream, ask, nameOf, turns } = await silent(t, { balance: 'least-pending' })
   const [a, b, c] = upstream.targets as [HttpTarget, HttpTarget, HttpTarget]
   for (const target of [a, a, b, b, b, c]) ask(target)
@@ -89,7 +89,7 @@ t.test('least-pending: the target with the fewest requests under way is next', a
   )
 })
 
-t.test('a target that has no connection left is passed over while another has', async t => {
+t.test('a target without a free connection is skipped while another has one', async t => {
   const { upstream, ask, turns } = await silent(t, { connections: { limit: 2 } })
   const [a, b, c] = upstream.targets as [HttpTarget, HttpTarget, HttpTarget]
   for (const target of [b, b]) ask(target)

@@ -56,7 +56,7 @@ function ask(target: Pick<HttpTarget, 'dispatch'>, request: UpstreamRequest): Pr
 /** Lets what has arrived be looked at. */
 const turn = () => new Promise(resolve => setTimeout(resolve, 20))
 
-t.test('a connection is used again and again', async t => {
+t.test('a connection is reused', async t => {
   const { upstream, ask } = await open(t, socket => socket.write(`${OK}Content-Length: 2\r\n\r\nok`))
   for (let i = 0; i < 20; i++) {
     t.equal(await ask(), 'ok')
@@ -97,7 +97,7 @@ t.test('an unused connection is closed in its time, which the target can shorten
   }
 })
 
-t.test('a target that speaks on an unused connection is not listened to', async t => {
+t.test('unexpected data on an idle connection closes it', async t => {
   const { upstream, ask } = await open(t, socket => socket.write(`${OK}Content-Length: 2\r\n\r\nok`))
   t.equal(await ask(), 'ok')
   for (const socket of upstream.sockets) socket.write(`${OK}Content-Length: 4\r\n\r\nevil`)
@@ -174,7 +174,7 @@ t.test('a request for which a used connection was chosen, and nothing written, o
   }
 })
 
-t.test('what is written of a request is what it is made of', async t => {
+t.test('a request is written unchanged', async t => {
   const { upstream, ask } = await open(t, socket => socket.end(`${OK}Content-Length: 2\r\n\r\nok`))
   await ask({ method: 'GET', path: '/a?b', headers: ['host', 'h', 'X-A', '1', 'x-a', '\xff'], body: null, client: 'c' })
   await ask({ method: 'POST', path: '/', headers: ['host', 'h'], body: null, client: 'c' })
@@ -188,7 +188,7 @@ t.test('what is written of a request is what it is made of', async t => {
   ])
 })
 
-t.test('a request that would say more than its lines is not written, and harms no connection', async t => {
+t.test('a request with line breaks in its fields is not written, and harms no connection', async t => {
   const { upstream, ask, target } = await open(t, socket => socket.write(`${OK}Content-Length: 2\r\n\r\nok`))
   t.equal(await ask(), 'ok')
   await turn()

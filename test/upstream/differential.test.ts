@@ -106,7 +106,7 @@ const changed = (text: string, changes: { at: number; cut: number; piece: string
     'latin1',
   )
 
-t.test('whatever is taken for a response is the one that another parser reads', async t => {
+t.test('an accepted response is read the same by another parser', async t => {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as { port: number }

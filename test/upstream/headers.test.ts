@@ -223,7 +223,7 @@ t.test('several Connection headers count together', async t => {
   t.same(valuesOf('x-b', headers), [])
 })
 
-t.test('who gets the header with the token', async t => {
+t.test('which upstreams get the header with the token', async t => {
   const carried: Headers = [
     ['Authorization', 'Bearer a'],
     ['X-Token', 'b'],
@@ -255,7 +255,7 @@ t.test('who gets the header with the token', async t => {
   t.same(valuesOf('x_token', sent([['X_Token', 'b']], custom)), [], 'another spelling of it is dropped with it')
 })
 
-t.test('a token of ours is not passed on where no session was needed, unless the upstream gets tokens', async t => {
+t.test('a token of ours is not forwarded where no session was needed, unless the upstream gets tokens', async t => {
   const open = { verdict: PUBLIC, session: null, tokenHeader: 'x-token' }
   for (const name of ['Authorization', 'AUTHORIZATION', 'X-Token', 'X_Token', 'x.token']) {
     const key = name.toLowerCase()
@@ -271,7 +271,7 @@ t.test('a token of ours is not passed on where no session was needed, unless the
   t.same(valuesOf('x_token', sent(spelledTwice, open)), [], 'each value is judged by itself')
 })
 
-t.test('an upstream that takes the header whole gets the token bare, whatever the client sent', async t => {
+t.test('with `bare` an upstream gets the token without a scheme, in any form of the client', async t => {
   const bare = { policy: { passAuthorization: 'bare' } } as const
   const SENT: Headers[] = [
     [['Authorization', 'Bearer a.b.c']],
@@ -305,7 +305,7 @@ t.test('without a session there is no identity', async t => {
   t.notOk(names.some(name => name.startsWith('x-login')))
 })
 
-t.test('the port is the one asked for, or that of the protocol', async t => {
+t.test('the port is that of Host, or the default of the protocol', async t => {
   const PORTS: [host: string, protocol: string, port: string][] = [
     ['shop.example', 'http', '80'],
     ['shop.example', 'https', '443'],
@@ -321,7 +321,7 @@ t.test('the port is the one asked for, or that of the protocol', async t => {
   t.same(valuesOf('x-forwarded-host', sent([], { host: '' })), [], 'no host was asked for')
 })
 
-t.test('the gateway stands in Via behind those before it, with the version that it was spoken to in', async t => {
+t.test('the gateway appends itself to Via, with the protocol version of the client', async t => {
   const before: Headers = [
     ['Via', '1.0 fred, 1.1 p.example'],
     ['via', '2 edge'],

@@ -16,7 +16,7 @@ function received(headers: Headers, circumstances: Partial<ResponseCircumstances
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!])
 }
 
-t.test('what an upstream says of CORS is dropped where the gateway decides, in every spelling', async t => {
+t.test('CORS headers of an upstream are dropped if cors is on, in every spelling', async t => {
   const headers: [string, string][] = [
     ['Access-Control-Allow-Origin', '*'],
     ['access_control_allow_origin', '*'],
@@ -36,7 +36,7 @@ t.test('what an upstream says of CORS is dropped where the gateway decides, in e
   t.equal(received(headers).length, headers.length)
 })
 
-t.test('what an upstream says arrives as it said it', async t => {
+t.test('headers of an upstream arrive unchanged', async t => {
   const headers: Headers = [
     ['Content-Type', 'text/html; charset=utf-8'],
     ['Set-Cookie', 'a=1; Path=/'],
@@ -48,7 +48,7 @@ t.test('what an upstream says arrives as it said it', async t => {
   t.same(received(headers), headers)
 })
 
-t.test('what concerns one connection, and what only the gateway may say, does not arrive', async t => {
+t.test('hop-by-hop headers and identity headers do not arrive', async t => {
   const names = [
     'Connection',
     'Keep-Alive',
@@ -127,7 +127,7 @@ t.test('204 has no length, 304 keeps it', async t => {
   t.same(received(length, { status: 304 }), length)
 })
 
-t.test('whether the length is known is told', async t => {
+t.test('the head reports whether the length is known', async t => {
   const circumstances = { status: 200, ours: {}, passCors: true, mayTrail: true }
   t.equal(responseHead(raw([['content-length', '5']]), circumstances).hasLength, true)
   t.equal(responseHead(raw([['transfer-encoding', 'chunked']]), circumstances).hasLength, false)

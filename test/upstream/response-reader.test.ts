@@ -109,7 +109,7 @@ t.test('informational responses come before the final one, whichever and how man
   t.same([body, trailers], ['ok', []])
 })
 
-t.test('what ends too early is a fault', async t => {
+t.test('an incomplete response is a fault', async t => {
   for (const bytes of [
     '',
     'HTTP/1.1 20',
@@ -124,7 +124,7 @@ t.test('what ends too early is a fault', async t => {
   }
 })
 
-t.test('what could be read in two ways is a fault', async t => {
+t.test('an ambiguous response is a fault', async t => {
   const HEADS = [
     'nonsense\r\n\r\n',
     'HTTP/1.1\r\n\r\n',
@@ -175,12 +175,12 @@ t.test('what could be read in two ways is a fault', async t => {
   }
 })
 
-t.test('what cannot become a head is a fault before it ends', async t => {
+t.test('an invalid head is a fault before it is complete', async t => {
   for (const bytes of ['SSH-2.0', 'HTTP/2', 'HTTP/1.1 200 OK\nA: 1', `${OK}A: \0`]) t.throws(() => read([bytes]), bytes)
   for (const bytes of ['H', 'HTTP/1.1 2', `${OK}A: 1\r`]) t.doesNotThrow(() => read([bytes]), bytes)
 })
 
-t.test('nothing that is kept until it ends grows without end', async t => {
+t.test('buffers for incomplete data are bounded', async t => {
   const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`
   const GROWING: Record<string, string[]> = {
     'a head': [OK, ...Array.from({ length: 40 }, () => `A: ${'a'.repeat(1000)}\r\n`)],
@@ -234,7 +234,7 @@ t.test('where packets begin and end makes no difference', async t => {
   t.pass('500 responses')
 })
 
-t.test('a receiver that ends its request is told nothing more', async t => {
+t.test('a receiver that ends its request gets no more calls', async t => {
   const told: string[] = []
   const reader = new ResponseReader()
   const leave = (what: string) => () => {

@@ -54,7 +54,7 @@ t.test('two upstreams with the same prefix are an error, and so is an upstream w
   t.throws(() => createUpstreamTable([upstreamSettings({ name: 'a', match: '/api/v1/c' })]), /a has no target/)
 })
 
-t.test('targets take turns, the first one first', async t => {
+t.test('targets are used in turn, beginning with the first', async t => {
   const targets = ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://127.0.0.1:3']
   const table = createUpstreamTable([upstreamSettings({ match: '/api', targets })])
   t.teardown(() => table.close())

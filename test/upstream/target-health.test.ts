@@ -86,7 +86,7 @@ t.test('without rules nothing ejects', async t => {
   t.ok(health.isUp)
 })
 
-t.test('checks take a target out and bring it back, and requests alone do not', async t => {
+t.test('checks eject a target and bring it back, and requests alone do not', async t => {
   const health = new TargetHealth(RULES)
   t.equal(health.checked(true), null)
   t.equal(health.checked(false), 'unhealthy')

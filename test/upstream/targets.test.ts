@@ -169,7 +169,7 @@ t.test('a request whose client left while it waited for a connection is never wr
   t.equal(upstream.requests.length, 1)
 })
 
-t.test('nobody to connect to is an error without a connection, and no timeout', async t => {
+t.test('a refused connection is an error without a connection, not a timeout', async t => {
   const upstream = await startUpstream()
   await upstream.close()
   const target = openTarget(t, upstream.url)
@@ -190,7 +190,7 @@ t.test('nobody to connect to is an error without a connection, and no timeout', 
   t.notOk(isTimeout(error))
 })
 
-t.test('closing ends what is under way and gives up the connections', async t => {
+t.test('closing ends requests in progress and closes the connections', async t => {
   const upstream = await startUpstream({ answer: () => {} })
   t.teardown(() => upstream.close())
   const target = openTarget(t, upstream.url)

@@ -94,7 +94,7 @@ t.test('an upstream that answers nothing to a bad frame does not keep its client
   t.equal(closeCodeIn(Buffer.from(client.text(), 'latin1')), 1002)
 })
 
-t.test('a session that ends while answers are awaited closes the client', async t => {
+t.test('a session that ends during pending answers closes the client', async t => {
   const { fixture, behind, login } = await openBare(t)
   const client = await rawCall(t, fixture, RAW_HANDSHAKE(await login('u1')))
   t.ok(await until(() => behind.length === 1))

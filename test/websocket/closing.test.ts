@@ -22,7 +22,7 @@ t.test('a quiet WebSocket is closed after its idle time, one with pings is not',
   t.equal(busy.closed, null)
 })
 
-t.test('there are no more than the limits say, for all and for each user', async t => {
+t.test('the limits for all WebSockets and for each user are enforced', async t => {
   const { fixture, login } = await openWebSocketFixture(t, { websocket: { max_connections: 3, max_per_user: 2 } })
   const [one, other] = [await login('u1'), await login('u2')]
   const first = await openEnd(t, fixture.url, { token: one })
@@ -136,7 +136,7 @@ t.test('while the store fails WebSockets are kept for a while, and then closed',
   t.same(await closingOf(end), { code: 1013, reason: 'try again later' })
 })
 
-t.test('a gateway that closes asks the clients to come again elsewhere', async t => {
+t.test('a closing gateway closes its WebSockets with 1001', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const ends = [
     await openEnd(t, fixture.url, { token: await login() }),

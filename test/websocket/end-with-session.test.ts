@@ -60,7 +60,7 @@ const login = async (fixture: Fixture, user_id: string): Promise<string> =>
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
   t.test(
-    `a response under way ends with its session, where the upstream says so, ${store} store`,
+    `a response in progress ends with its session if end_with_session is on, ${store} store`,
     { skip },
     async t => {
       const { fixture, backend } = await openWebSocketFixture(t, store)

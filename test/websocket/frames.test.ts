@@ -84,7 +84,7 @@ t.test('a message in fragments may hold control frames, and nothing else', async
   }
 })
 
-t.test('what is no frame does not pass, and nothing behind it', async t => {
+t.test('an invalid frame does not pass, and nothing after it', async t => {
   const wrong: Record<string, Buffer> = {
     'another protocol': Buffer.from('GET /api/v1/sys/x HTTP/1.1\r\n'),
     'an extension nobody agreed on': Buffer.from([0xc1, 0x81, 1, 2, 3, 4, 0]),

@@ -6,7 +6,7 @@ import { open, openEnd, refusalOf } from '../support/websocket-sockets.ts'
 
 /* Who may open a WebSocket, and what becomes of a handshake. */
 
-t.test('the upstream learns who opens it, and never the token', async t => {
+t.test('the upstream gets the identity of the client, and never the token', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const [byHeader, byQuery] = [await login('u1'), await login('u2')]
   await openEnd(t, fixture.url, {
@@ -108,7 +108,7 @@ t.test('an upgrade to another protocol is an ordinary request, with its body', a
   t.match(JSON.parse(text), { body: '{"some":"body"}' })
 })
 
-t.test('a public upstream is open to everybody, and sees no token either', async t => {
+t.test('a public upstream accepts every client, and gets no token either', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   const end = await openEnd(t, fixture.url, { path: `/api/v1/public/c/live?token=${token}` })
@@ -159,7 +159,7 @@ t.test('pages of other origins are refused', async t => {
   t.equal(await refusalOf(t, listed.fixture.url, { token: other }), 101, 'no browser')
 })
 
-t.test('what the upstream answers instead of 101 is its answer', async t => {
+t.test('an answer other than 101 is forwarded to the client', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   upstream.refuse = (_request, socket) => {
@@ -209,7 +209,7 @@ t.test('an upstream that does not speak the protocol is a bad gateway', async t 
   t.equal(await refusalOf(t, fixture.url, { token, protocols: ['asked'] }), 502, 'another sub-protocol')
 })
 
-t.test('an upstream that is not there is a bad gateway, and the next target is tried', async t => {
+t.test('an unreachable upstream is 502, after the next target was tried', async t => {
   const { upstream } = await openWebSocketFixture(t)
   const gone = await openWebSocketFixture(t, { more: { target: 'http://127.0.0.1:9' } })
   t.equal(await refusalOf(t, gone.fixture.url, { token: await gone.login() }), 502)
@@ -220,7 +220,7 @@ t.test('an upstream that is not there is a bad gateway, and the next target is t
   for (let i = 0; i < 4; i++) t.equal(await refusalOf(t, two.fixture.url, { token }), 101)
 })
 
-t.test('a handshake that is none is refused', async t => {
+t.test('an invalid handshake is refused', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   const good: Record<string, string> = {
@@ -251,7 +251,7 @@ t.test('a handshake that is none is refused', async t => {
   t.equal(upstream.handshakes.length, 2)
 })
 
-t.test('own routes answer who asks them for a WebSocket as they answer everybody', async t => {
+t.test('own routes answer a handshake like any request', async t => {
   const { fixture } = await openWebSocketFixture(t)
   const { refused } = await open(t, fixture.url, { path: '/api/v1/public/b/captcha' })
   t.equal(refused!.status, 200)

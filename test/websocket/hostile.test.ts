@@ -26,7 +26,7 @@ const FRAMES = [
 
 const leave = (socket: Socket): unknown => socket[pick('end', 'destroy', 'resetAndDestroy')]()
 
-t.test('whatever clients and an upstream do, nothing of it stays', async t => {
+t.test('hostile clients and upstreams leave no resources in use', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t, {
     websocket: { max_per_user: 10_000 },
     more: { ejection: 'off', timeouts: { response: '2s' } },

@@ -112,7 +112,7 @@ t.test('a message over the limit ends the WebSocket with 1009', async t => {
   t.ok(await until(() => upstream.ends[0]!.closed !== null))
 })
 
-t.test('an upstream that breaks off closes the client', async t => {
+t.test('a lost upstream connection closes the client', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const token = await login()
   const [gone, half] = [await openEnd(t, fixture.url, { token }), await openEnd(t, fixture.url, { token })]
@@ -122,14 +122,14 @@ t.test('an upstream that breaks off closes the client', async t => {
   t.match(await closingOf(half), { code: 1006 }, 'nothing can be said in the middle of a frame')
 })
 
-t.test('a client who breaks off ends the upstream’s WebSocket', async t => {
+t.test('a lost client connection ends the upstream’s WebSocket', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   const end = await openEnd(t, fixture.url, { token: await login() })
   end.socket.resetAndDestroy()
   t.match(await closingOf(upstream.ends[0]!), { code: 1006 })
 })
 
-t.test('a side that takes nothing is not sent more than fits', async t => {
+t.test('a side that reads nothing gets no more than its buffers hold', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
   upstream.echoes = false
   const end = await openEnd(t, fixture.url, { token: await login() })

@@ -64,7 +64,7 @@ t.test('a reload moves WebSockets to the new workers, and clients can come again
   }
 })
 
-t.test('a gateway that is told to stop does not wait for open WebSockets', async t => {
+t.test('a stopping gateway does not wait for open WebSockets', async t => {
   const fixture = await openWebSocketFixture(t, 'embedded')
   const { gateway, operate } = fixture
   const ends = await openSome(t, fixture, (await operate('login', { user_id: 'u1' })).data.token, 4)

@@ -39,7 +39,7 @@ async function sendOnAndOn(t: Test, port: number, first: string): Promise<{ hear
 
 const statusesOf = (heard: string): string[] => heard.match(/HTTP\/1\.1 \d{3}/g)?.map(line => line.slice(9)) ?? []
 
-t.test('good requests are answered before what follows them in the packet is refused', async t => {
+t.test('valid requests are answered before the malformed rest of their packet is refused', async t => {
   const { url, asked } = await open(t)
   for (const bad of [
     `POST ${C}?bad HTTP/1.1\r\n${HEAD}Transfer-Encoding: blegh\r\n\r\nx`,
@@ -72,7 +72,7 @@ t.test('nothing that follows a misframed request is served', async t => {
   t.same(asked(), [])
 })
 
-t.test('a request that asks for another protocol is answered, and nothing behind it is served', async t => {
+t.test('a request with an unsupported Upgrade is answered, and nothing after it is served', async t => {
   const { port, asked } = await open(t)
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())
@@ -97,7 +97,7 @@ t.test('CONNECT is answered with the methods that there are, behind the answers 
   t.match(heard, /allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS.*"code":405/s)
 })
 
-t.test('a client that goes on sending can read why it was refused', async t => {
+t.test('a client that continues to send can read the reason of its refusal', async t => {
   const { port } = await open(t)
   for (const [first, status] of [
     [`POST ${C} HTTP/1.1\r\n${HEAD}Transfer-Encoding: gzip, chunked\r\n\r\n`, '501'],

@@ -55,7 +55,7 @@ async function open(t: Test, answer: RequestListener, isPressed = false) {
 const arrived = (connections: ReadonlySet<{ request: unknown }>) =>
   until(() => [...connections].some(({ request }) => request !== null))
 
-t.test('a body of one of our own routes has ten seconds in all, however often a byte of it comes', async t => {
+t.test('a body for an own route must arrive within ten seconds in all', async t => {
   const { socket, connections, pass, ended, isClosed } = await open(t, request => void request.resume())
   let sent = 0
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n')
