@@ -1,9 +1,10 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathOf } from '../support/installed.ts'
 import { runNginx, withoutNginx } from '../support/nginx.ts'
 import { freePort } from '../support/ports.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
@@ -55,14 +56,7 @@ interface Server {
   stop(): Promise<void>
 }
 
-export const withoutSlowhttptest = ((): string | false => {
-  try {
-    execFileSync('slowhttptest', ['-h'], { stdio: 'ignore' })
-    return false
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'LEFT OUT: no slowhttptest on PATH' : false
-  }
-})()
+export const withoutSlowhttptest = pathOf('slowhttptest') === undefined ? 'LEFT OUT: no slowhttptest on PATH' : false
 
 /** `build` is the folder of a build of the gateway, or `nginx`. `only` is a part of the names of modes. */
 export async function* measureSlowClients(build: string | undefined, only = ''): AsyncGenerator<Availability> {

@@ -1,10 +1,11 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { startProxy } from '../store/redis-proxy.ts'
+import { pathOf } from './installed.ts'
 import { freePort, isListening } from './ports.ts'
 
 /** A Redis that a test owns: its faults are real ones. */
@@ -23,14 +24,8 @@ export interface RedisServer {
   stop(): Promise<void>
 }
 
-const onPath = (() => {
-  try {
-    execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-})()
+const REDIS = pathOf('redis-server')
+const onPath = REDIS !== undefined
 
 export const redisAvailable = (): boolean => onPath || process.env.REDIS_URL !== undefined
 
@@ -67,7 +62,7 @@ export function spawnRedis(port: number, folder: string, args: string[] = []): P
 
 /** The same with no arguments but these, which have to name the port. */
 export async function spawnOn(port: number, args: string[]): Promise<ChildProcess> {
-  const child = spawn('redis-server', args, { stdio: 'ignore' })
+  const child = spawn(REDIS!, args, { stdio: 'ignore' })
   for (let tries = 0; tries < 800; tries++) {
     if (await isListening(port)) return child
     await new Promise(resolve => setTimeout(resolve, 25))
