@@ -31,3 +31,10 @@ export const forwardedRulesOf = ({ gate }: Excepting, profile: Profile): PathRul
   ...profile.paths,
   exceptions: createExceptions(gate.exceptions),
 })
+
+export const servesWebSockets = ({ upstreams }: Pick<Settings, 'upstreams'>): boolean =>
+  upstreams.some(({ websocket }) => websocket !== 'off')
+
+/** Whether connections end with their sessions: then the store has to announce changes of sessions. */
+export const watchesSessions = (settings: Pick<Settings, 'upstreams'>): boolean =>
+  servesWebSockets(settings) || settings.upstreams.some(({ end_with_session }) => end_with_session)

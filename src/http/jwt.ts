@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import fastifyJwt from '@fastify/jwt'
-import type { FastifyInstance } from 'fastify'
+import { fastify } from 'fastify'
 import type { Settings } from '../config/schema/settings.ts'
 import type { Token } from '../token/bearer.ts'
 import type { JwtAlgorithm, Signer } from '../token/jwt.ts'
@@ -8,8 +8,12 @@ import type { JwtAlgorithm, Signer } from '../token/jwt.ts'
 /** RFC 7518 3.2. */
 const HASHES: Readonly<Record<JwtAlgorithm, string>> = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' }
 
-/** Gives a listener the JWT plugin and hands its signing and verifying on, pinned to the one configured algorithm. */
-export async function registerJwt(app: FastifyInstance, { secret_key, algorithm }: Settings['jwt']): Promise<Signer> {
+/** Signs and verifies with the JWT plugin, in a context of its own and with the configured algorithm only. */
+export async function createSigner({
+  secret_key,
+  algorithm,
+}: Pick<Settings['jwt'], 'secret_key' | 'algorithm'>): Promise<Signer> {
+  const app = fastify()
   await app.register(fastifyJwt, {
     secret: secret_key,
     sign: { algorithm },

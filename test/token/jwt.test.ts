@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto'
-import fastify from 'fastify'
 import t from 'tap'
-import { registerJwt } from '../../src/http/jwt.ts'
+import { createSigner } from '../../src/http/jwt.ts'
 import type { Token } from '../../src/token/bearer.ts'
 import { createJwt, type JwtAlgorithm } from '../../src/token/jwt.ts'
 
@@ -18,14 +17,7 @@ function forge(header: unknown, payload: unknown, hash = 'sha256', secret: strin
 }
 
 async function openJwt(algorithm: JwtAlgorithm = 'HS256') {
-  const app = fastify()
-  t.teardown(() => app.close())
-  const signer = await registerJwt(app, {
-    secret_key: SECRET,
-    algorithm,
-    expire_seconds: 60,
-    token_name: 'Authorization',
-  })
+  const signer = await createSigner({ secret_key: SECRET, algorithm })
   return createJwt(signer, algorithm, { now: () => NOW })
 }
 

@@ -1,0 +1,33 @@
+import type { Clock } from '../clock.ts'
+import type { Certificate } from '../config/tls.ts'
+import type { Closing } from '../http/server/listeners.ts'
+import type { Logger } from '../log.ts'
+import type { Snapshot } from '../metrics/exposition.ts'
+import type { SideName } from '../session.ts'
+import type { Operations } from '../side/operations.ts'
+import type { Sharing } from '../store/acknowledged.ts'
+
+export interface GatewayOptions {
+  clock?: Clock
+  /** Where every line goes; standard output when it is not given. */
+  log?: Logger
+  /** The certificate of the public listener; read from the files of `listen.tls` when it is not given. */
+  certificate?: Certificate | null
+  /** What `/metrics` answers, where there are several processes; the metrics of this process when it is not given. */
+  gatherMetrics?: () => Promise<string>
+  /** Reaches the other processes of this gateway, where there are several. */
+  sharing?: Sharing
+}
+
+export interface Gateway {
+  /** The operations of each side, for a program that embeds the gateway. */
+  readonly sides: Readonly<Record<SideName, Operations>>
+  /** Opens both listeners; returns their URLs. */
+  listen(): Promise<{ public: string; internal: string }>
+  /** Presents another certificate to new connections, where the public listener speaks HTTPS. */
+  renewCertificate(certificate: Certificate): void
+  /** The metrics of this process. */
+  metrics(): Promise<Snapshot>
+  /** Stops accepting connections, lets running requests finish, then closes the store. */
+  close(closing?: Closing): Promise<void>
+}

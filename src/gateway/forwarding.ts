@@ -1,0 +1,38 @@
+import { servesWebSockets } from '../config/served.ts'
+import { createWebSockets } from '../http/websocket/websockets.ts'
+import { SessionWatch } from '../store/session-watch.ts'
+import { createOwnTokens } from '../token/own.ts'
+import { createUpstreamTable } from '../upstream/table.ts'
+import type { Sessions } from './sessions.ts'
+import type { Setup } from './setup.ts'
+
+export type Forwarding = ReturnType<typeof openForwarding>
+
+/** Opens the upstreams, and the watch that ends connections with their sessions. */
+export function openForwarding({ settings, clock, log, accessLog, metrics }: Setup, { store, jwt }: Sessions) {
+  const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors: settings.cors !== 'off' })
+  const watch = new SessionWatch({
+    sessions: store.sessions,
+    changes: store.changes,
+    clock,
+    log,
+    enforceDisable: settings.disable.enforce === 'request',
+  })
+  const tokenHeader = settings.jwt.token_name.toLowerCase()
+  const webSockets = servesWebSockets(settings)
+    ? createWebSockets({ watch, tokenHeader, clock, log, accessLog, metrics })
+    : null
+  metrics.readUpstreams({ upstreams: () => upstreams.status(), webSockets: () => webSockets?.open ?? 0 })
+  return {
+    upstreams,
+    watch,
+    webSockets,
+    tokenHeader,
+    ownTokens: createOwnTokens(jwt),
+    start: (): void => upstreams.start(),
+    async close(): Promise<void> {
+      upstreams.close()
+      watch.close()
+    },
+  }
+}

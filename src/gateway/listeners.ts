@@ -1,0 +1,111 @@
+import { createAdministration } from '../administration/administration.ts'
+import type { Settings } from '../config/schema/settings.ts'
+import { forwardedRulesOf, servesAdministration, servesWebSockets } from '../config/served.ts'
+import { type Certificate, readCertificate } from '../config/tls.ts'
+import { serveEdge } from '../http/edge.ts'
+import { serveInternal } from '../http/internal.ts'
+import { createEnvelopes } from '../http/server/envelope.ts'
+import { createGuards } from '../http/server/guards.ts'
+import { type Closing, Listeners } from '../http/server/listeners.ts'
+import { createServer } from '../http/server/server.ts'
+import { textOf } from '../metrics/exposition.ts'
+import type { Forwarding } from './forwarding.ts'
+import type { Sessions } from './sessions.ts'
+import type { Setup } from './setup.ts'
+
+/** The largest body of the internal listener, in bytes: an `extra` may be long. */
+const INTERNAL_BODY_LIMIT = 32_768
+
+/** Prepares both listeners. They accept connections when `open` is called. */
+export async function openListeners(setup: Setup, sessions: Sessions, forwarding: Forwarding) {
+  const closing = { started: false, stopping: false }
+  const edge = await openEdge(setup, sessions, forwarding, () => closing.started)
+  const internal = await openInternal(setup, sessions, forwarding, () => closing.stopping)
+  const listeners = new Listeners(setup.settings, edge, internal)
+  return {
+    open: () => listeners.open(),
+    renewCertificate: (certificate: Certificate): void => listeners.renewCertificate(certificate),
+    async close(how: Closing): Promise<void> {
+      closing.started = true
+      closing.stopping = !how.handover
+      const goodbye = setTimeout(() => forwarding.webSockets?.close(), how.grace ?? 0)
+      await listeners.close(how)
+      clearTimeout(goodbye)
+    },
+  }
+}
+
+async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding, isClosing: () => boolean) {
+  const { settings, profile, options, clock, log, accessLog, metrics } = setup
+  const { store, jwt, timestamps, sides, logins, permissions } = sessions
+  const envelopes = createEnvelopes(settings.locale, settings.errors.http_status)
+  const edge = createServer({
+    log,
+    envelopes,
+    trustedProxies: settings.trusted_proxies,
+    timeouts: settings.listen.timeouts,
+    minRate: settings.listen.min_rate === 'off' ? 0 : settings.listen.min_rate,
+    isPressed: () => isClosing() || forwarding.upstreams.isCrowded(),
+    maxConnections: connectionLimits(settings),
+    onClosed: reason => metrics.closed(reason),
+    certificate: options.certificate ?? certificateOf(settings),
+    hasWebSockets: servesWebSockets(settings),
+  })
+  const { sessions: stored, online } = store
+  const { locale } = settings
+  const administration = servesAdministration(settings, profile)
+    ? {
+        administration: createAdministration({ sides, sessions: stored, online, jwt, clock, timestamps, locale }),
+        guards: createGuards(permissions),
+      }
+    : null
+  const { upstreams, ownTokens, webSockets, watch } = forwarding
+  await serveEdge(edge, {
+    settings,
+    profile,
+    envelopes,
+    sides,
+    logins,
+    upstreams,
+    ownTokens,
+    administration,
+    permissions,
+    metrics,
+    accessLog,
+    webSockets,
+    watch,
+  })
+  return edge
+}
+
+async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwarding, isStopping: () => boolean) {
+  const { settings, profile, options, log, metrics } = setup
+  const { locale } = settings
+  const { store, sides, permissions } = sessions
+  const { upstreams, tokenHeader } = forwarding
+  // Services behind the gateway read real statuses.
+  const envelopes = createEnvelopes(locale, 'native')
+  const internal = createServer({ log, envelopes, trustedProxies: [], bodyLimit: INTERNAL_BODY_LIMIT })
+  await serveInternal(internal, {
+    secret: settings.internal.secret,
+    sides,
+    profile,
+    envelopes,
+    locale,
+    store,
+    upstreams,
+    verify: { rules: forwardedRulesOf(settings, profile), tokenHeader, permissions },
+    gatherMetrics: options.gatherMetrics ?? (async () => textOf([await metrics.snapshot()])),
+    isStopping,
+  })
+  return internal
+}
+
+const certificateOf = ({ listen: { tls } }: Settings): Certificate | null =>
+  tls === undefined ? null : readCertificate(tls)
+
+/** A client address may hold a quarter of a worker's connections unless the settings say otherwise, and 20 in any case. */
+const connectionLimits = ({ listen: { max_connections, max_connections_per_address } }: Settings) => ({
+  total: max_connections,
+  perAddress: max_connections_per_address ?? Math.max(20, Math.ceil(max_connections / 4)),
+})

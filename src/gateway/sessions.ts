@@ -1,0 +1,117 @@
+import { openAccounts } from '../account/open.ts'
+import { createPermissions } from '../account/permissions.ts'
+import { createAccountRights } from '../account/rights.ts'
+import { watchesSessions } from '../config/served.ts'
+import { policyOf } from '../config/session-policy.ts'
+import { type Publish, publishTo } from '../event/event.ts'
+import { createWebhooks } from '../event/webhooks.ts'
+import { createSigner } from '../http/jwt.ts'
+import type { Logger } from '../log.ts'
+import { type Logins, openLogin } from '../login/open.ts'
+import { bySide, bySideName, type LoginType } from '../session.ts'
+import { offerOperations } from '../side/operations.ts'
+import { createSide, type Side, type SideOptions } from '../side/side.ts'
+import { measureSessions } from '../store/measured.ts'
+import { type OpenedStore, openStore } from '../store/open.ts'
+import { createTimestampFormat } from '../timestamp.ts'
+import { createJwt } from '../token/jwt.ts'
+import type { Setup } from './setup.ts'
+
+/** How long waiting events are still sent while the gateway closes, in milliseconds. */
+const WEBHOOK_LIMIT = 2000
+
+export type Sessions = Awaited<ReturnType<typeof openSessions>>
+
+/** Opens the store, and over it both sides, the logins of users and their permissions. */
+export async function openSessions(setup: Setup) {
+  const { settings, profile, clock, log, metrics } = setup
+  const timestamps = createTimestampFormat(settings.timezone)
+  const jwt = createJwt(await createSigner(settings.jwt), settings.jwt.algorithm, clock)
+  const store = await openStore(
+    settings.store,
+    settings.data,
+    clock,
+    log,
+    settings.session_cache,
+    watchesSessions(settings),
+    {
+      timestamps,
+      sharing: setup.options.sharing,
+      captchaKey: settings.login.captcha.key,
+    },
+  )
+  metrics.readStore({ tally: type => store.online.tally(type), counts: () => store.counts() })
+  const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
+  const publish = publishTo(logTo(log), metrics.happened, webhooks.publish)
+  const sides = createSides(setup, {
+    jwt,
+    store: measureSessions(store.sessions, metrics.stored),
+    clock,
+    timestamps,
+    publish,
+    isReplicated: store.isReplicated,
+  })
+  const login = await openLogins(setup, store, sides, publish)
+  return {
+    store,
+    jwt,
+    timestamps,
+    sides,
+    logins: login.logins,
+    permissions: createSessionPermissions(setup, login),
+    /** The operations of each side, for a program that embeds the gateway. */
+    operations: bySideName(type => offerOperations(sides[type], profile)),
+    async close(): Promise<void> {
+      await login.close()
+      await webhooks.close(WEBHOOK_LIMIT)
+      await store.close()
+    },
+  }
+}
+
+/** Logs events. A change that replicas may have missed is a warning. */
+const logTo =
+  (log: Logger): Publish =>
+  event =>
+    log[event.replicated === false ? 'warn' : 'info'](event, 'event')
+
+/** Both sides, with the same parts. An operation of one side never changes the other. */
+function createSides(
+  { settings }: Setup,
+  parts: Pick<SideOptions, 'jwt' | 'store' | 'clock' | 'timestamps' | 'publish' | 'isReplicated'>,
+): Readonly<Record<LoginType, Side>> {
+  const { jwt, disable, sessions } = settings
+  const shared = {
+    ...parts,
+    expireSeconds: jwt.expire_seconds,
+    tokenName: jwt.token_name,
+    enforceDisable: disable.enforce === 'request',
+  }
+  return bySide(type => createSide({ ...shared, type, policy: policyOf(sessions, type) }))
+}
+
+function openLogins(
+  { settings, clock, log }: Setup,
+  store: OpenedStore,
+  sides: Readonly<Record<LoginType, Side>>,
+  publish: Publish,
+): Promise<Logins> {
+  const accounts = { BUSINESS: settings.accounts, CONSUMER: settings.login.consumer }
+  return openLogin({
+    settings: settings.login,
+    store,
+    sides,
+    clock,
+    log,
+    publish,
+    openAccounts: options => {
+      const source = accounts[options.type]
+      return source === 'off' ? null : openAccounts(source, options)
+    },
+  })
+}
+
+function createSessionPermissions({ settings, clock }: Setup, { sources }: Logins) {
+  const { roles, source, remember } = settings.permissions
+  return createPermissions(roles, source === 'accounts' ? createAccountRights({ sources, clock, remember }) : undefined)
+}

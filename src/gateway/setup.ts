@@ -1,0 +1,28 @@
+import { type Clock, systemClock } from '../clock.ts'
+import type { Settings } from '../config/schema/settings.ts'
+import { createBatchedLog, createLog, type Logger } from '../log.ts'
+import { createMetrics, type Metrics } from '../metrics/metrics.ts'
+import { PROFILES, type Profile } from '../profile.ts'
+import type { GatewayOptions } from './contract.ts'
+
+/** What every part of a gateway is made with. */
+export interface Setup {
+  readonly settings: Settings
+  readonly profile: Profile
+  readonly options: GatewayOptions
+  readonly clock: Clock
+  readonly log: Logger
+  /** Gets one line for each request; `null` for no access log. */
+  readonly accessLog: Logger | null
+  readonly metrics: Metrics
+}
+
+export const prepare = (settings: Settings, options: GatewayOptions): Setup => ({
+  settings,
+  profile: PROFILES[settings.profile],
+  options,
+  clock: options.clock ?? systemClock,
+  log: options.log ?? createLog(settings.log.level),
+  accessLog: settings.log.access ? (options.log ?? createBatchedLog(settings.log.level)) : null,
+  metrics: createMetrics(),
+})
