@@ -12,7 +12,8 @@ import { bySide, bySideName, type LoginType } from '../session.ts'
 import { offerOperations } from '../side/operations.ts'
 import { createSide, type Side, type SideOptions } from '../side/side.ts'
 import { measureSessions } from '../store/measured.ts'
-import { type OpenedStore, openStore } from '../store/open.ts'
+import { openStore } from '../store/open.ts'
+import type { Store } from '../store/store.ts'
 import { createTimestampFormat } from '../timestamp.ts'
 import { createJwt } from '../token/jwt.ts'
 import type { Setup } from './setup.ts'
@@ -92,7 +93,7 @@ function createSides(
 
 function openLogins(
   { settings, clock, log }: Setup,
-  store: OpenedStore,
+  store: Store,
   sides: Readonly<Record<LoginType, Side>>,
   publish: Publish,
 ): Promise<Logins> {
