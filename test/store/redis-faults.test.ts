@@ -11,8 +11,6 @@ import { freshToken, MINUTE } from './contract-fixture.ts'
 import { startProxy } from './redis-proxy.ts'
 import { allUnavailable, fixture, login, open, outcomeOf, recovered, told, UNAVAILABLE } from './redis-trial.ts'
 
-t.jobs = 4
-
 t.test('a killed Redis is unavailable; an empty one in its place is used', { skip: withoutRedis }, async t => {
   const { server, store, token } = await fixture(t)
   await server.kill()
@@ -219,8 +217,7 @@ async function processOf(url: string): Promise<[said: string, code: number | nul
   return [said, code]
 }
 
-// Not beside the others: it judges what all of them have logged.
-t.test('no error and no line of the log contains a token', { buffered: false }, async t => {
+t.test('no error and no line of the log contains a token', async t => {
   t.ok(told.some(text => text.includes('Redis is lost')))
   t.ok(told.some(text => text.includes('Unavailable')))
   const [header] = freshToken().split('.')
