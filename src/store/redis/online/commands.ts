@@ -1,4 +1,3 @@
-import { Cluster, type Redis } from 'ioredis'
 import type { Clock } from '../../../clock.ts'
 import type { LoginType } from '../../../session.ts'
 import type { Ask } from '../commands/ask.ts'
@@ -6,6 +5,7 @@ import type { Keys } from '../commands/keys.ts'
 import type { RedisClient } from '../connection/connections.ts'
 import type { Entry } from './entries.ts'
 import { CLAIM, FORGOTTEN_AT_ONCE, INDEX_KEYS, ONLINE_SCRIPTS } from './scripts.ts'
+import { sessionSetsOf } from './session-sets.ts'
 
 /** What the view asks of Redis: each is one command, on keys of one slot. */
 export type OnlineCommands = ReturnType<typeof onlineCommandsOn>
@@ -13,8 +13,21 @@ export type OnlineCommands = ReturnType<typeof onlineCommandsOn>
 /** Digests that a script takes at once: Lua unpacks a few thousand values at most. */
 const MAX_DIGESTS = 500
 
-type Script = (...args: (string | number)[]) => Promise<never>
+type Arguments = (string | number)[]
+type Script = (...args: Arguments) => Promise<never>
 type Scripts = Record<keyof typeof ONLINE_SCRIPTS | 'onlineClaim', Script>
+type IndexKey = (typeof INDEX_KEYS)[number]
+
+/** How the commands reach Redis. */
+interface View {
+  client: RedisClient
+  ask: Ask
+  keys: Keys
+  clock: Clock
+  /** Runs a script on the keys of a side's view. */
+  run<T>(name: keyof typeof ONLINE_SCRIPTS, type: LoginType, ...args: Arguments): Promise<T>
+  on(type: LoginType, key: IndexKey): string
+}
 
 export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, clock: Clock) {
   for (const [name, lua] of Object.entries(ONLINE_SCRIPTS)) {
@@ -22,20 +35,26 @@ export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, cloc
   }
   client.defineCommand('onlineClaim', { numberOfKeys: 1, lua: CLAIM })
   const scripts = client as unknown as Scripts
-
-  const run = <T>(name: keyof typeof ONLINE_SCRIPTS, type: LoginType, ...args: (string | number)[]): Promise<T> =>
-    ask(() => scripts[name](...INDEX_KEYS.map(key => keys.index(type, key)), ...args))
-  const on = (type: LoginType, name: (typeof INDEX_KEYS)[number]): string => keys.index(type, name)
-
-  const patternOf = (type: LoginType): string => `${keys.session(type, '').replace(/[\\*?[\]]/g, '\\$&')}*`
-
-  /** The servers that hold keys, in an order that every gateway agrees on. */
-  function nodesByName(): Map<string, Redis> {
-    if (!(client instanceof Cluster)) return new Map([['redis', client]])
-    const named = client.nodes('master').map(node => [`${node.options.host}:${node.options.port}`, node] as const)
-    return new Map(named.sort(([a], [b]) => (a < b ? -1 : 1)))
+  const view: View = {
+    client,
+    ask,
+    keys,
+    clock,
+    run: (name, type, ...args) => ask(() => scripts[name](...INDEX_KEYS.map(key => keys.index(type, key)), ...args)),
+    on: (type, key) => keys.index(type, key),
   }
+  return {
+    ...changesOf(view),
+    ...repairsOf(view),
+    ...roundsOf(view, scripts),
+    ...questionsOf(view),
+    ...linesIn(view),
+    ...endsIn(view),
+    ...sessionSetsOf(client, ask, keys),
+  }
+}
 
+function changesOf({ run, clock }: View) {
   return {
     /** A token lives. Where it is new to the view, a login is counted on its day, and in `minute` unless that is `null`. */
     async enter(type: LoginType, userId: string, entry: Entry, minute: number | null): Promise<void> {
@@ -55,12 +74,38 @@ export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, cloc
       const [expired, forgotten] = await run<[number, number]>('onlineSweep', type, clock.now(), limit)
       return { expired, more: expired === limit || forgotten === FORGOTTEN_AT_ONCE }
     },
+  }
+}
+
+/** What puts the view right, when it is built anew. */
+function repairsOf({ run }: View) {
+  return {
     repair: async (type: LoginType, userIds: readonly string[]): Promise<void> => {
       if (userIds.length > 0) await run('onlineRepair', type, ...userIds)
     },
     prune: (type: LoginType, key: 'online' | 'tokens' | 'recent' | 'counts', cursor: string): Promise<string> =>
       run('onlinePrune', type, key, cursor, 200),
     pruneNames: (type: LoginType, cursor: string): Promise<string> => run('onlinePruneNames', type, cursor, 4),
+  }
+}
+
+/** What the gateways of a store share of their rounds. */
+function roundsOf({ client, ask, keys, clock }: View, scripts: Scripts) {
+  return {
+    /**
+     * Where this gateway's rounds go on, over the users of the view and over the session sets; `''` for one that is
+     * complete and was begun lately, `null` when it is not this gateway's turn.
+     */
+    claim: (type: LoginType, pause: number, roundPause: number): Promise<[users: string, sets: string] | null> =>
+      ask(() => scripts.onlineClaim(keys.index(type, 'upkeep'), clock.now(), pause, roundPause)),
+    async goOn(type: LoginType, round: 'cursor' | 'sets', position: string): Promise<void> {
+      await ask(() => client.hset(keys.index(type, 'upkeep'), round, position))
+    },
+  }
+}
+
+function questionsOf({ client, ask, run, on, clock }: View) {
+  return {
     tally: (type: LoginType): Promise<[users: number, tokens: number, most: number]> =>
       run('onlineTally', type, clock.now()),
     page: (type: LoginType, offset: number, limit: number): Promise<[total: number, ...userIds: string[]]> =>
@@ -71,17 +116,14 @@ export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, cloc
       limit: number,
       after: string,
     ): Promise<[last: string, ...leaves: (string | null)[]]> => run('onlineSearch', type, beginning, limit, after),
+    tokensKnown: (type: LoginType): Promise<number> => ask(() => client.zcard(on(type, 'tokens'))),
+    logins: async (type: LoginType, fields: readonly string[]): Promise<number[]> =>
+      fields.length === 0 ? [] : (await ask(() => client.hmget(on(type, 'logins'), ...fields))).map(Number),
+  }
+}
 
-    /**
-     * Where this gateway's rounds go on, over the users of the view and over the session sets; `''` for one that is
-     * complete and was begun lately, `null` when it is not this gateway's turn.
-     */
-    claim: (type: LoginType, pause: number, roundPause: number): Promise<[users: string, sets: string] | null> =>
-      ask(() => scripts.onlineClaim(keys.index(type, 'upkeep'), clock.now(), pause, roundPause)),
-    async goOn(type: LoginType, round: 'cursor' | 'sets', position: string): Promise<void> {
-      await ask(() => client.hset(keys.index(type, 'upkeep'), round, position))
-    },
-
+function linesIn({ client, ask, on }: View) {
+  return {
     linesOf: (type: LoginType, userId: string): Promise<string | null> =>
       ask(() => client.hget(on(type, 'users'), userId)),
     countOlder: (type: LoginType, userId: string): Promise<number> =>
@@ -91,9 +133,6 @@ export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, cloc
       ask(() => client.zrange(`${on(type, 'users')}:${userId}`, `${from}`, `${from + limit - 1}`)),
     linesOfAll: async (type: LoginType, userIds: readonly string[]): Promise<(string | null)[]> =>
       userIds.length === 0 ? [] : ask(() => client.hmget(on(type, 'users'), ...userIds)),
-    /** When the last session of each user ends, as the view has it; `null` for a user it does not know. */
-    endsOfUsers: async (type: LoginType, userIds: readonly string[]): Promise<(number | null)[]> =>
-      userIds.length === 0 ? [] : (await ask(() => client.zmscore(on(type, 'online'), ...userIds))).map(orNull),
     /** Some users of the view, each with the lines. */
     async someUsers(
       type: LoginType,
@@ -103,6 +142,14 @@ export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, cloc
       const [next, found] = await ask(() => client.hscan(on(type, 'users'), cursor, 'COUNT', count))
       return { next, users: Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i]!, found[2 * i + 1]!]) }
     },
+  }
+}
+
+function endsIn({ client, ask, on }: View) {
+  return {
+    /** When the last session of each user ends, as the view has it; `null` for a user it does not know. */
+    endsOfUsers: async (type: LoginType, userIds: readonly string[]): Promise<(number | null)[]> =>
+      userIds.length === 0 ? [] : (await ask(() => client.zmscore(on(type, 'online'), ...userIds))).map(orNull),
     /** When tokens end, by the view: each named by digest and user id. */
     async endsOf(type: LoginType, members: readonly string[]): Promise<(number | null)[]> {
       const ends: (number | null)[] = []
@@ -112,60 +159,7 @@ export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, cloc
       }
       return ends
     },
-    /** How many tokens are in a user's set. */
-    sizeOfSet: (type: LoginType, userId: string): Promise<number> =>
-      ask(() => client.scard(keys.session(type, userId))),
-    /** The tokens in a user's set, each with the milliseconds that its record has left: -1 without an end, -2 when it is gone. */
-    async setOf(type: LoginType, userId: string): Promise<{ token: string; left: number }[]> {
-      const tokens = await ask(() => client.smembers(keys.session(type, userId)))
-      return Promise.all(
-        tokens.map(async token => ({ token, left: await ask(() => client.pttl(keys.token(type, token))) })),
-      )
-    },
-    tokensKnown: (type: LoginType): Promise<number> => ask(() => client.zcard(on(type, 'tokens'))),
-    logins: async (type: LoginType, fields: readonly string[]): Promise<number[]> =>
-      fields.length === 0 ? [] : (await ask(() => client.hmget(on(type, 'logins'), ...fields))).map(Number),
-
-    /**
-     * The users who have a session set, some at a time. A position is a node and its cursor, `'0'` before the first and
-     * after the last; where the nodes of a Cluster change meanwhile, the next round finds what this one missed.
-     */
-    async someSets(type: LoginType, position: string): Promise<{ next: string; userIds: string[] }> {
-      const nodes = nodesByName()
-      const names = [...nodes.keys()]
-      const [name = '', cursor = '0'] = position.split(' ')
-      const here = nodes.has(name) ? names.indexOf(name) : 0
-      const node = nodes.get(names[here] ?? '')
-      if (node === undefined) return { next: '0', userIds: [] }
-      const from = nodes.has(name) ? cursor : '0'
-      const [after, found] = await ask(() => node.scan(from, 'MATCH', patternOf(type), 'COUNT', ROUND_COUNT))
-      const userIds = found.map(key => key.slice(keys.session(type, '').length))
-      if (after !== '0') return { next: `${names[here]} ${after}`, userIds }
-      return { next: here + 1 < names.length ? `${names[here + 1]} 0` : '0', userIds }
-    },
-
-    /** The users who have a session set, page by page; only for building the view anew. */
-    async *sets(type: LoginType): AsyncGenerator<{ userIds: string[]; done: number }> {
-      const prefix = keys.session(type, '')
-      const pattern = patternOf(type)
-      const nodes = [...nodesByName().values()]
-      for (const [i, node] of nodes.entries()) {
-        const buckets = 2 ** Math.ceil(Math.log2(Math.max(await ask(() => node.dbsize()), 1)))
-        let [cursor, steps] = ['0', 0]
-        do {
-          const [next, found] = await ask(() => node.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT))
-          cursor = next
-          steps++
-          const ofNode = cursor === '0' ? 1 : Math.min(1, (steps * SCAN_COUNT) / buckets)
-          yield { userIds: found.map(key => key.slice(prefix.length)), done: (i + ofNode) / nodes.length }
-        } while (cursor !== '0')
-      }
-    },
   }
 }
-
-const SCAN_COUNT = 500
-/** Keys that one step of a round passes: other commands wait for it, well below a millisecond. */
-const ROUND_COUNT = 1000
 
 const orNull = (score: string | null): number | null => (score === null ? null : Number(score))

@@ -1,0 +1,78 @@
+import { Cluster, type Redis } from 'ioredis'
+import type { LoginType } from '../../../session.ts'
+import type { Ask } from '../commands/ask.ts'
+import type { Keys } from '../commands/keys.ts'
+import type { RedisClient } from '../connection/connections.ts'
+
+const SCAN_COUNT = 500
+/** Keys that one step of a round passes: other commands wait for it, well below a millisecond. */
+const ROUND_COUNT = 1000
+
+/** Users that are found by their session sets, some at a time. */
+export interface FoundUsers {
+  userIds: string[]
+  /** The share of the keys that was passed, from 0 to 1. */
+  done: number
+}
+
+/** Reads the session sets, which are the truth that the view is compared with. */
+export function sessionSetsOf(client: RedisClient, ask: Ask, keys: Keys) {
+  return {
+    /** How many tokens are in a user's set. */
+    sizeOfSet: (type: LoginType, userId: string): Promise<number> =>
+      ask(() => client.scard(keys.session(type, userId))),
+    /** The tokens in a user's set, each with the milliseconds that its record has left: -1 without an end, -2 when it is gone. */
+    async setOf(type: LoginType, userId: string): Promise<{ token: string; left: number }[]> {
+      const tokens = await ask(() => client.smembers(keys.session(type, userId)))
+      return Promise.all(
+        tokens.map(async token => ({ token, left: await ask(() => client.pttl(keys.token(type, token))) })),
+      )
+    },
+    /**
+     * The users who have a session set, some at a time. A position is a node and its cursor, `'0'` before the first and
+     * after the last; where the nodes of a Cluster change meanwhile, the next round finds what this one missed.
+     */
+    async someSets(type: LoginType, position: string): Promise<{ next: string; userIds: string[] }> {
+      const nodes = nodesByName(client)
+      const names = [...nodes.keys()]
+      const [name = '', cursor = '0'] = position.split(' ')
+      const here = nodes.has(name) ? names.indexOf(name) : 0
+      const node = nodes.get(names[here] ?? '')
+      if (node === undefined) return { next: '0', userIds: [] }
+      const from = nodes.has(name) ? cursor : '0'
+      const [after, found] = await ask(() => node.scan(from, 'MATCH', patternOf(keys, type), 'COUNT', ROUND_COUNT))
+      const userIds = found.map(key => key.slice(keys.session(type, '').length))
+      if (after !== '0') return { next: `${names[here]} ${after}`, userIds }
+      return { next: here + 1 < names.length ? `${names[here + 1]} 0` : '0', userIds }
+    },
+
+    /** The users who have a session set, page by page; only for building the view anew. */
+    sets: (type: LoginType): AsyncGenerator<FoundUsers> => allSets(client, ask, keys, type),
+  }
+}
+
+async function* allSets(client: RedisClient, ask: Ask, keys: Keys, type: LoginType): AsyncGenerator<FoundUsers> {
+  const prefix = keys.session(type, '')
+  const pattern = patternOf(keys, type)
+  const nodes = [...nodesByName(client).values()]
+  for (const [i, node] of nodes.entries()) {
+    const buckets = 2 ** Math.ceil(Math.log2(Math.max(await ask(() => node.dbsize()), 1)))
+    let [cursor, steps] = ['0', 0]
+    do {
+      const [next, found] = await ask(() => node.scan(cursor, 'MATCH', pattern, 'COUNT', SCAN_COUNT))
+      cursor = next
+      steps++
+      const ofNode = cursor === '0' ? 1 : Math.min(1, (steps * SCAN_COUNT) / buckets)
+      yield { userIds: found.map(key => key.slice(prefix.length)), done: (i + ofNode) / nodes.length }
+    } while (cursor !== '0')
+  }
+}
+
+const patternOf = (keys: Keys, type: LoginType): string => `${keys.session(type, '').replace(/[\\*?[\]]/g, '\\$&')}*`
+
+/** The servers that hold keys, in an order that every gateway agrees on. */
+function nodesByName(client: RedisClient): Map<string, Redis> {
+  if (!(client instanceof Cluster)) return new Map([['redis', client]])
+  const named = client.nodes('master').map(node => [`${node.options.host}:${node.options.port}`, node] as const)
+  return new Map(named.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
