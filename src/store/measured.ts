@@ -10,8 +10,8 @@ export type Measure = (verb: StoreVerb, seconds: number, failed: boolean) => voi
 export function measureSessions(sessions: SessionStore, measure: Measure): SessionStore {
   const timed = <T>(verb: StoreVerb, began: number, answer: T): T => {
     if (answer instanceof Promise) {
-      const told = (failed: boolean) => (): void => measure(verb, (performance.now() - began) / 1000, failed)
-      answer.then(told(false), told(true))
+      const report = (failed: boolean) => (): void => measure(verb, (performance.now() - began) / 1000, failed)
+      answer.then(report(false), report(true))
     }
     return answer
   }

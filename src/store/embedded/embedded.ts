@@ -113,7 +113,7 @@ export class EmbeddedStore implements Store {
     return removed
   }
 
-  /** A change of nothing: also tells when another process holds the lock for too long. */
+  /** A change of nothing: also fails when another process holds the lock for too long. */
   async ping(): Promise<void> {
     await this.#file.write(() => undefined)
   }

@@ -22,7 +22,7 @@ import { RedisIndex } from './online/writes.ts'
 import { RedisAttempts, RedisCaptchas } from './sessions/records.ts'
 import { type ReadableSessions, RedisSessions } from './sessions/sessions.ts'
 
-/** Opens the store in Redis (design, section 5). A Redis that is away is no fault here: the store is unavailable until it is back. */
+/** Opens the store in Redis (design, section 5). Without Redis it opens, too, and is unavailable until Redis is there. */
 export async function openRedisStore(
   settings: Settings['store'],
   clock: Clock,

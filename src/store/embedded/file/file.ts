@@ -146,7 +146,7 @@ export class EmbeddedFile {
     const done = () => this.#underWay.delete(change)
     change.then(done, error => {
       done()
-      // A failed commit carries a second rejection that tells the same; left alone it would end the process.
+      // A failed commit carries a second rejection of the same fault; left alone it would end the process.
       Promise.resolve(error.commitError).catch(() => undefined)
     })
   }

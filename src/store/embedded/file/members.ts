@@ -4,7 +4,7 @@ import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from './file.ts'
 
 /** A token in its user's set. */
 export interface Member {
-  /** The creation in seconds, its text in the configured zone read as if in UTC: so files keep their keys. 0 when nothing tells it. */
+  /** The creation in seconds, its text in the configured zone read as if in UTC: so files keep their keys. 0 when it is unknown. */
   created: number
   token: string
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../../clock.ts'
 import type { EmbeddedFile, Rows } from './file.ts'
 import { MAX_KEY_BYTES } from './file.ts'
 
-/** A text and the moment it ends: the form of everything in the embedded store that ends by itself. */
+/** A text and the timestamp of its end: the form of everything in the embedded store that ends by itself. */
 export interface Entry {
   text: string
   expiresAt: number
@@ -11,10 +11,10 @@ export interface Entry {
 /** Called in the sweep's transaction with an entry that has just been removed, to remove what hangs on it. */
 export type OnExpiry = (key: Buffer, text: string) => void
 
-/** Index keys begin with a byte for the table and the moment in six bytes, most significant first. */
-const MOMENT_BYTES = 6
-const INDEX_PREFIX_BYTES = 1 + MOMENT_BYTES
-const LAST_MOMENT = 2 ** (8 * MOMENT_BYTES) - 1
+/** Index keys begin with a byte for the table and the timestamp in six bytes, most significant first. */
+const TIMESTAMP_BYTES = 6
+const INDEX_PREFIX_BYTES = 1 + TIMESTAMP_BYTES
+const LAST_TIMESTAMP = 2 ** (8 * TIMESTAMP_BYTES) - 1
 
 /** Longest key of an entry in bytes: with the index's prefix it still has to fit. */
 export const MAX_ENTRY_KEY_BYTES = MAX_KEY_BYTES - INDEX_PREFIX_BYTES
@@ -49,8 +49,8 @@ export class Expiries {
 }
 
 /**
- * Entries of one kind. Reading is for readers and writers, changing only within a write. An entry is absent from the
- * moment it expires, because every reader compares; the index in the order of expiry serves to give its space back.
+ * Entries of one kind. Reading is for readers and writers, changing only within a write. An entry is absent as
+ * soon as it expires, because every reader compares; the index in the order of expiry serves to give its space back.
  */
 export class ExpiringTable {
   readonly #rows: Rows
@@ -144,7 +144,7 @@ export class ExpiringTable {
   #indexKey(expiresAt: number, key?: Buffer): Buffer {
     const indexKey = Buffer.alloc(INDEX_PREFIX_BYTES + (key?.length ?? 0))
     indexKey[0] = this.#mark
-    indexKey.writeUIntBE(Math.min(Math.max(Math.ceil(expiresAt), 0), LAST_MOMENT), 1, MOMENT_BYTES)
+    indexKey.writeUIntBE(Math.min(Math.max(Math.ceil(expiresAt), 0), LAST_TIMESTAMP), 1, TIMESTAMP_BYTES)
     key?.copy(indexKey, INDEX_PREFIX_BYTES)
     return indexKey
   }

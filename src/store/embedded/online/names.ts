@@ -18,7 +18,7 @@ export interface NamedUser {
 /*
  * The names of all users, for a search by any part of them.
  * One table: side, block -> the users of the block, each on a line: the id and the names, parted by tabs.
- * Who is new comes into the last block. 512 blocks are a group; a group that is full gets a filter, which tells which of
+ * A new user comes into the last block. 512 blocks are a group; a group that is full gets a filter, which tells which of
  * its blocks may hold a text. So a search reads, from the newest on, a few bits of each group of 16384 users, the blocks
  * that hold the text, and the blocks of the last group. A login writes one row, and only if the names are new; what is
  * stored of a user is some 100 bytes.

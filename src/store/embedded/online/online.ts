@@ -25,7 +25,7 @@ const SETTLE_BATCH = 100
 
 /**
  * The sets of the users, and who is online as it follows from them: kept in the transactions of the verbs, so that it is
- * exact at every moment. Sessions that have expired leave it when they are swept: by the store, or by a question about
+ * always exact. Sessions that have expired leave it when they are swept: by the store, or by a question about
  * the online users before it is answered, up to `MAX_SETTLED` of them.
  */
 export class EmbeddedOnline implements OnlineUsers {

@@ -87,7 +87,7 @@ export class Reindexing {
     const groups = file.read(() => names.fullGroups(this.#type))
     for (const [i, group] of groups.entries()) {
       await filterGroup(this.#type, group)
-      this.#tell((i + 1) / groups.length)
+      this.#report((i + 1) / groups.length)
     }
   }
 
@@ -106,13 +106,13 @@ export class Reindexing {
       if (seen.wrong.length > 0) await file.write(() => seen.wrong.forEach(mend))
       else await nextTurn()
       looked += seen.looked
-      this.#tell(Math.min(1, looked / Math.max(1, expected)))
+      this.#report(Math.min(1, looked / Math.max(1, expected)))
       cursor = seen.next
     }
     this.#finished++
   }
 
-  #tell(share: number): void {
+  #report(share: number): void {
     this.#progress((this.#finished + share) / WALKS)
   }
 

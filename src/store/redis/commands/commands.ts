@@ -7,7 +7,7 @@ import type { Scripts } from './scripts.ts'
 
 /*
  * What the Redis store asks of Redis: commands on one key each, because the specified key shapes fall into different
- * slots of a Cluster. Moments are milliseconds since the epoch. Every command throws `Unavailable` when Redis does not
+ * slots of a Cluster. Timestamps are milliseconds since the epoch. Every command throws `Unavailable` when Redis does not
  * answer it in time; it may have happened all the same.
  */
 export interface RedisCommands {
@@ -42,7 +42,7 @@ export interface RedisCommands {
   /** Milliseconds left; `Infinity` without an end, `null` without the key. */
   timeLeft(key: string): Promise<number | null>
 
-  /** Some members of a set, any of them, `MEMBERS_AT_ONCE` at most; none when there is no set. */
+  /** Some members of a set, any of them, `MEMBERS_AT_ONCE` at most; empty without the set. */
   someMembers(key: string): Promise<string[]>
   /**
    * Some members and where to go on; begins at `'0'` and ends there. Who is a member from the first page to the last is on
@@ -59,7 +59,7 @@ export interface RedisCommands {
    * unique. `null` without the set, or if it has no end.
    */
   extend(key: string, timestamp: number): Promise<number | null>
-  /** Lets a set end with its only member, unless it has others or its end is no longer the one that `extend` told. */
+  /** Lets a set end with its only member, unless it has others or its end is no longer the one that `extend` answered. */
   endWith(key: string, member: string, from: number, to: number): Promise<void>
 
   /** Adds a member that ends by itself to a sorted set, which ends with the last of them. */

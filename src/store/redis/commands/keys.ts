@@ -11,7 +11,7 @@ export interface Keys {
   captcha(type: LoginType, id: string): string
   /** The ids of the captchas that are outstanding, by their end. */
   captchas(type: LoginType): string
-  /** Counts the kickouts of a user, so that a login that overlaps one can tell. */
+  /** Counts the kickouts of a user, so that a login can detect that it overlaps one. */
   kicked(type: LoginType, userId: string): string
   attempts(name: string): string
   /** What was acknowledged lately, for the other gateways of the store. */

@@ -1,13 +1,13 @@
 /*
- * What one command cannot do on a key, as scripts on one key. Moments are milliseconds since the epoch by the clock of
+ * What one command cannot do on a key, as scripts on one key. Timestamps are milliseconds since the epoch by the clock of
  * Redis.
  */
 
-/** Ends that differ by no more than this, in milliseconds, are the same; ends that are told apart differ by more. */
+/** Ends that differ by no more than this, in milliseconds, are the same; different ends differ by more. */
 const SAME = 2
 const APART = 20
 
-/** `last`: the end of KEYS[1], -1 without one, -2 without the key. Redis 6.2 only tells the time left. */
+/** `last`: the end of KEYS[1], -1 without one, -2 without the key. Redis 6.2 only reports the time left. */
 const LAST = `
 local last = redis.pcall('PEXPIRETIME', KEYS[1])
 if type(last) == 'table' then
@@ -17,13 +17,13 @@ if type(last) == 'table' then
 end
 `
 
-/** KEYS[1] set, ARGV[1] member, ARGV[2] moment. */
+/** KEYS[1] set, ARGV[1] member, ARGV[2] timestamp. */
 const ADD_MEMBER = `${LAST}
 redis.call('SADD', KEYS[1], ARGV[1])
 if last == -2 or (last >= 0 and tonumber(ARGV[2]) > last) then redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
 return 1`
 
-/** KEYS[1] record, KEYS[2] set, ARGV[1] member, ARGV[2] moment, ARGV[3] the record's text. Replicas get it as a whole. */
+/** KEYS[1] record, KEYS[2] set, ARGV[1] member, ARGV[2] timestamp, ARGV[3] the record's text. Replicas get it as a whole. */
 const ENTER = `
 redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[2], 'NX')
 ${ADD_MEMBER.replaceAll('KEYS[1]', 'KEYS[2]')}`
@@ -32,14 +32,14 @@ ${ADD_MEMBER.replaceAll('KEYS[1]', 'KEYS[2]')}`
 const END_OF = `${LAST}
 return last`
 
-/** KEYS[1] set, ARGV[1] moment. Answers its new end, -1 without one, -2 without the set. */
+/** KEYS[1] set, ARGV[1] timestamp. Answers its new end, -1 without one, -2 without the set. */
 const EXTEND = `${LAST}
 if last < 0 then return last end
 last = math.max(tonumber(ARGV[1]), last + ${APART})
 redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', last))
 return last`
 
-/** KEYS[1] key, ARGV[1] the end it was found with, -1 for none, ARGV[2] moment. */
+/** KEYS[1] key, ARGV[1] the end it was found with, -1 for none, ARGV[2] timestamp. */
 const MOVE_END = `${LAST}
 if last == -2 then return 'gone' end
 local from = tonumber(ARGV[1])
@@ -48,7 +48,7 @@ if math.abs(tonumber(ARGV[2]) - from) <= ${SAME} then return 'same' end
 redis.call('PEXPIREAT', KEYS[1], ARGV[2])
 return 'moved'`
 
-/** KEYS[1] set, ARGV[1] member, ARGV[2] the end that EXTEND told, ARGV[3] moment. */
+/** KEYS[1] set, ARGV[1] member, ARGV[2] the end that EXTEND answered, ARGV[3] timestamp. */
 const END_WITH = `${LAST}
 if last >= 0 and math.abs(last - tonumber(ARGV[2])) <= ${SAME}
   and redis.call('SCARD', KEYS[1]) == 1 and redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 1 then
@@ -65,7 +65,7 @@ local now = redis.call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
 `
 
-/** KEYS[1] sorted set, ARGV[1] member, ARGV[2] the moment it ends. */
+/** KEYS[1] sorted set, ARGV[1] member, ARGV[2] the timestamp of its end. */
 const ENDING_ADD = `${LAST}${NOW}
 local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ${ENDED_AT_ONCE})
 if #ended > 0 then redis.call('ZREM', KEYS[1], unpack(ended)) end
@@ -104,7 +104,7 @@ local time = redis.call('TIME')
 local version = time[1] * 1000000 + time[2]
 `
 
-/** KEYS[1] disable record, ARGV[1] moment. Answers the end that it replaced (-1 none, -2 no record), and a version. */
+/** KEYS[1] disable record, ARGV[1] timestamp. Answers the end that it replaced (-1 none, -2 no record), and a version. */
 const DISABLE_SET = `${LAST}${VERSION}
 redis.call('SET', KEYS[1], '1', 'PXAT', ARGV[1])
 return { last, version }`

@@ -8,8 +8,8 @@ import { summaryOf } from '../connection/fault.ts'
 
 /*
  * What was acknowledged, for the other gateways of a store and for those that start later: a stream under one key, of
- * which every process reads the end on a connection of its own. A stream rather than a channel: who was away for a moment,
- * or was not there yet, finds what it missed.
+ * which every process reads the end on a connection of its own. A stream rather than a channel: a gateway that was away
+ * for a short time, or started later, finds what it missed.
  */
 
 /** Entries that are read at once. */

@@ -70,7 +70,7 @@ export class ServerGate implements Gate {
   }
 }
 
-/** Of a server that does not tell: it is another one each time. */
+/** Of a server that does not report its id: it counts as another one each time. */
 const UNKNOWN = 'unknown'
 
 /** `run_id` changes with every start; the id of the replication with every promotion, also back to a server known before. */

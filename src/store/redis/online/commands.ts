@@ -69,7 +69,7 @@ function changesOf({ run, clock }: View) {
     /** A token ends at another time; `false` when the view does not know it. */
     move: async (type: LoginType, userId: string, digest: string, endsAt: number): Promise<boolean> =>
       (await run<number>('onlineMove', type, clock.now(), userId, digest, endsAt)) === 1,
-    /** Removes some tokens that have expired, and tells how many, and whether there is more to do. */
+    /** Removes some tokens that have expired, and answers how many, and whether there is more to do. */
     async sweep(type: LoginType, limit: number): Promise<{ expired: number; more: boolean }> {
       const [expired, forgotten] = await run<[number, number]>('onlineSweep', type, clock.now(), limit)
       return { expired, more: expired === limit || forgotten === FORGOTTEN_AT_ONCE }

@@ -17,7 +17,7 @@ export interface Entry {
   endsAt: number
 }
 
-/** Ends of tokens that have no end: more than any moment, and still exact as a number. */
+/** Ends of tokens that have no end: more than any timestamp, and still exact as a number. */
 export const NEVER = 9e15
 const DAY = 'YYYY-MM-DD'.length
 /** Stands between names; those of a record hold no control characters. */

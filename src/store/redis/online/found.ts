@@ -13,8 +13,8 @@ const MAX_REMEMBERED = 10_000
 const MAX_WAITING = 1000
 
 /**
- * Which sessions have passed: each is noticed once, for other programs sign users in without telling anybody. Noticing
- * is one look-up in a set; everything else happens off the request's path, for whoever takes the sightings.
+ * Which sessions have passed: each is noticed once, for other programs sign users in without an announcement. Noticing
+ * is one look-up in a set; everything else happens off the request's path, when the sightings are taken.
  */
 export class Sightings {
   #young = new Set<string>()

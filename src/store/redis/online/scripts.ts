@@ -4,7 +4,7 @@ import { PAGE, SEARCH, TALLY } from './queries.ts'
 
 /*
  * The view of one side in Redis, as scripts that change it in one step. All its keys lie in one slot of a Cluster
- * (keys.ts), so each script is one command to one node. Moments are milliseconds since the epoch by the client's clock.
+ * (keys.ts), so each script is one command to one node. Timestamps are milliseconds since the epoch by the client's clock.
  *
  *   online   ZSET  user id by the end of the user's last session      how many users
  *   tokens   ZSET  digest + user id by the end of the token           how many tokens; what to sweep
@@ -95,7 +95,7 @@ redis.call('PEXPIRE', ended, ${REMEMBER_ENDED})
 leave(ARGV[2], gone)
 return 1`
 
-/** ARGV: now, user id, digest, end. Answers 0 when there is no such token in the view. */
+/** ARGV: now, user id, digest, end. Answers 0 when the view does not hold the token. */
 const MOVE = `
 local lines = redis.call('HGET', users, ARGV[2])
 if not lines or not isKnown(ARGV[2], ARGV[3], lines) then return 0 end

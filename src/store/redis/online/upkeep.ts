@@ -91,7 +91,7 @@ export class RedisUpkeep {
     }
   }
 
-  /** Compares each for itself: a key that is no set must not stop a round for ever. */
+  /** Compares each on its own: a key that is not a set must not stop a round for ever. */
   async #compareEach(type: LoginType, userIds: readonly string[]): Promise<void> {
     for (let i = 0; i < userIds.length && !this.#closed; i += AT_ONCE) {
       const some = userIds.slice(i, i + AT_ONCE)
@@ -109,14 +109,14 @@ export class RedisUpkeep {
   }
 
   /**
-   * First every user with a session set is entered or corrected; then entries without a user are removed. At no moment
-   * does anything leave that a live session has.
+   * First every user with a session set is entered or corrected; then entries without a user are removed. Nothing is removed
+   * that belongs to a live session.
    */
   reindex: Reindex = async (type, progress) => {
     const counted = new Set<string>()
     let live = 0
     for await (const { userIds, done } of this.#commands.sets(type)) {
-      // A scan may tell a key twice.
+      // A scan may return a key twice.
       const fresh = userIds.filter(userId => !counted.has(userId))
       for (const userId of fresh) counted.add(userId)
       live += await this.#compareAll(type, fresh)

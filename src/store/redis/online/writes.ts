@@ -9,15 +9,15 @@ import { type Sighting, Sightings } from './found.ts'
 import { FEW_LINES } from './lines.ts'
 
 export const MINUTE = 60_000
-/** Logins are told for so many minutes back. */
+/** Logins are counted for so many minutes back. */
 export const KEPT_MINUTES = 24 * 60
-/** Users whose news could not be told, and who are therefore compared; of more, only building the view anew knows. */
+/** Users whose changes could not be written, and who are therefore compared; beyond it only a reindex finds them. */
 const MAX_DOUBTED = 10_000
 /** Digests of a user that are read at once. */
 const OLDER_AT_ONCE = 1000
-/** Ends that differ by less, in milliseconds, are the same: they are told as time left, and take time to arrive. */
+/** Ends that differ by less, in milliseconds, are the same: Redis answers the time left, and the answer takes time to arrive. */
 const SAME_END = 2000
-/** Times left as Redis tells them: of a key that is not there, and of one without an end. */
+/** Times left as Redis answers them: of a missing key, and of one without an end. */
 const GONE = -2
 const ENDLESS = -1
 
@@ -29,13 +29,13 @@ interface EnteringEntry extends Entry {
 /**
  * Keeps the online users in step with the specified keys. A change is reported after it was done, and no request waits
  * for this: the verb is as right without it, and must not be slower or fail where only the view's slot of a Cluster is
- * away. It still leaves with the verb's last command or right after its answer, on one connection in order, so that
- * whoever asks this process next finds it told. A user of whom something could not be told is compared as soon as Redis
- * answers again.
+ * away. It still leaves with the verb's last command or right after its answer, on one connection in order, so
+ * that the next question to this process finds it written. A user of whom something could not be written is compared as
+ * soon as Redis answers again.
  */
 export class RedisIndex implements SessionObserver {
   readonly #commands: OnlineCommands
-  /** The sessions themselves, read without telling anybody. */
+  /** The sessions themselves, read without an observer. */
   readonly #truth: SessionStore
   readonly #clock: Clock
   readonly #ages: Ages
@@ -54,16 +54,16 @@ export class RedisIndex implements SessionObserver {
     this.#sightings.remember(token)
     const minute = Math.floor(this.#clock.now() / MINUTE)
     const entry = entryOf({ token, record, expiresAt }, this.#ages)
-    this.#tell(type, record.user_id, this.#commands.enter(type, record.user_id, entry, minute))
+    this.#write(type, record.user_id, this.#commands.enter(type, record.user_id, entry, minute))
   }
 
   ended(type: LoginType, userId: string, tokens: readonly string[]): void {
-    this.#tell(type, userId, this.#commands.leave(type, userId, tokens.map(digestOf)))
+    this.#write(type, userId, this.#commands.leave(type, userId, tokens.map(digestOf)))
   }
 
   renewed(type: LoginType, userId: string, token: string, expiresAt: number): void {
     const moved = this.#commands.move(type, userId, digestOf(token), Math.ceil(expiresAt))
-    this.#tell(
+    this.#write(
       type,
       userId,
       moved.then(async known => {
@@ -101,9 +101,9 @@ export class RedisIndex implements SessionObserver {
     }
   }
 
-  #tell(type: LoginType, userId: string, news: Promise<void>): void {
-    const told = news.catch(() => this.#doubt(type, userId)).finally(() => this.#underWay.delete(told))
-    this.#underWay.add(told)
+  #write(type: LoginType, userId: string, change: Promise<void>): void {
+    const written = change.catch(() => this.#doubt(type, userId)).finally(() => this.#underWay.delete(written))
+    this.#underWay.add(written)
   }
 
   #doubt(type: LoginType, userId: string): void {
@@ -198,7 +198,7 @@ export class RedisIndex implements SessionObserver {
     return users.filter(differs).map(([userId]) => userId)
   }
 
-  /** Compares the users of whom something could not be told, as long as Redis answers. */
+  /** Compares the users of whom something could not be written, as long as Redis answers. */
   async compareDoubted(): Promise<void> {
     for (const [key, { type, userId }] of this.#doubted) {
       await this.compare(type, userId)
@@ -229,7 +229,7 @@ export class RedisIndex implements SessionObserver {
     }
   }
 
-  /** Resolves when everything was told, or given up. */
+  /** Resolves when everything was written, or given up. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay)
   }

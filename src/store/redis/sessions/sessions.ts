@@ -12,7 +12,7 @@ import { RedisUserTokens } from './user-tokens.ts'
 const MAX_ROUNDS = 10_000
 /**
  * What a set may live on beyond its only token, in milliseconds. Every renewal moves the set's end a little further, and
- * its end tells them apart: taking back that little would let two of them meet.
+ * its end distinguishes them: if that little were taken back, two of them could have the same end.
  */
 const SPARE = 1000
 
@@ -57,7 +57,7 @@ export class RedisSessions implements ReadableSessions {
       await this.#end(type, userId, [token])
       return { admitted: false, disabledUntil: disabledNow }
     } catch (fault) {
-      // Whatever happened of it, the client was told nothing, and nothing shall be left.
+      // However far it came, the client gets no token, and nothing may be left.
       await this.#end(type, userId, [token]).catch(() => undefined)
       throw fault
     }

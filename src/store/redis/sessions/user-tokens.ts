@@ -65,7 +65,7 @@ export class RedisUserTokens {
 
   async read(type: LoginType, token: string): Promise<StoredToken | null> {
     const key = this.#keys.token(type, token)
-    // Before Redis is asked, so that the end is never told later than it is.
+    // Read before the question, so that the answered end is never later than the true one.
     const now = this.#clock.now()
     const [text, left] = await Promise.all([this.#redis.get(key), this.#redis.timeLeft(key)])
     const record = text === null ? null : readRecord(text, type)

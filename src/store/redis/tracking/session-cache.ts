@@ -10,7 +10,7 @@ interface Entry {
 /** Sessions that make room together, at most and when that is one in a hundred. */
 const MAX_PUSHED_OUT = 1000
 
-/** Stands for one question to the store, whose answer may be kept if nothing is heard about its token meanwhile. */
+/** Stands for one question to the store, whose answer may be kept if its token is not announced meanwhile. */
 export type Read = Readonly<Record<never, never>>
 
 /**
@@ -22,7 +22,7 @@ export class SessionCache {
   readonly #clock: Clock
   readonly #maxEntries: number
   readonly #entries = new Map<string, Entry>()
-  /** The last question for each token that is without an answer and that nothing was heard about. */
+  /** The last unanswered question for each token that was not announced since. */
   readonly #reads = new Map<string, Read>()
   /** Users whose sessions this process has ended, with the number of proofs begun by then. */
   readonly #endedUsers = new Map<string, number>()
@@ -105,8 +105,8 @@ export class SessionCache {
   }
 
   /**
-   * All sessions of a user were ended by this process, which has not heard yet which they were. Until it is proven to have
-   * heard, none is given out.
+   * All sessions of a user were ended by this process, and their announcements have not arrived yet. Until it is proven
+   * that they have, none of them is returned.
    */
   evictUser(userId: string): void {
     if (this.#provenUntil !== null) this.#endedUsers.set(userId, this.#proofs)
@@ -121,7 +121,7 @@ export class SessionCache {
 
   /**
    * Begins a proof that every change until now is known. The function that is answered completes it: called once all of
-   * them were told, it lets the cache be believed until a moment.
+   * them have arrived, it makes the cache valid until a timestamp.
    */
   beginProof(): (until: number) => void {
     const proof = ++this.#proofs

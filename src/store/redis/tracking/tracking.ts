@@ -10,7 +10,7 @@ import { summaryOf } from '../connection/fault.ts'
  * listener. In RESP2 the announcements are messages of a channel; in RESP3 the client library drops them. What is
  * announced below a prefix (BCAST) does not depend on who has read what, and costs Redis no memory per key.
  *
- * An announcement is written before the answer to whoever caused it, and before the answer to a PING that came later. So
+ * Redis writes an announcement before the answer to the client that caused it, and before the answer to a later PING. So
  * a PONG proves that everything is known that was done before its PING was sent.
  */
 
@@ -28,7 +28,7 @@ export interface KeyListener {
   clear(): void
   /** Announcements may be missed, until the next proof is completed. */
   switchOff(): void
-  /** Begins a proof that every change until now is known; what is answered completes it, and tells for how long it holds. */
+  /** Begins a proof that every change until now is known; the answered function completes it, and says for how long it holds. */
   beginProof(): (until: number) => void
 }
 
@@ -74,7 +74,7 @@ export class RedisTracking {
     this.#log = log
     this.#line.on('ready', () => this.#begin())
     this.#line.on('close', this.#lose)
-    this.#line.on('messageBuffer', (_channel, keys) => this.#hear(keys as unknown as Buffer[] | null))
+    this.#line.on('messageBuffer', (_channel, keys) => this.#passOn(keys as unknown as Buffer[] | null))
     main.on('close', this.#lose)
     main.on('ready', this.#startOver)
     this.#pulse = setInterval(() => this.#prove(), heartbeat / PINGS_PER_HEARTBEAT).unref()
@@ -156,7 +156,7 @@ export class RedisTracking {
   }
 
   /** The keys of which something became; `null` when the whole database was emptied. */
-  #hear(keys: readonly Buffer[] | null): void {
+  #passOn(keys: readonly Buffer[] | null): void {
     if (keys === null) {
       for (const { listener } of this.#listeners) listener.clear()
       return
@@ -180,7 +180,7 @@ export class RedisTracking {
   }
 }
 
-/** The id that a server gives itself at each start; `null` when it tells none. */
+/** The id that a server gives itself at each start; `null` when it reports none. */
 async function runIdOf(connection: Redis): Promise<string | null> {
   return /^run_id:(\w+)/m.exec(await connection.info('server'))?.[1] ?? null
 }
