@@ -71,7 +71,7 @@ t.test('the README has every command that there is', async t => {
 
 type Schema = Parameters<typeof branchesOf>[0]
 
-/** Whether a setting is in the schema; what is below a list is not looked at. */
+/** Whether a setting is in the schema; what is below a list is not checked. */
 function exists(path: string[], schema: Schema = SettingsSchema as unknown as Schema): boolean {
   const [name, ...below] = path
   if (name === undefined) return true

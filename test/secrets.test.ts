@@ -24,7 +24,7 @@ class Listener {
   readonly #secrets = new Map<string, string>()
   readonly #heard: [where: string, text: string][] = []
 
-  /** Knows a secret from here on; what was heard before is looked at too. */
+  /** Registers a secret; earlier output is searched too. */
   knows(what: string, secret: string): string {
     if (secret.length < 4) throw new Error(`${what} is too short to be looked for`)
     this.#secrets.set(secret, what)
@@ -37,17 +37,17 @@ class Listener {
     return token
   }
 
-  hears(where: string, text: string): void {
+  search(where: string, text: string): void {
     this.#heard.push([where, text])
   }
 
-  /** Listens to an answer that gives nobody anything. */
+  /** Searches a refused answer. */
   refused(answer: Answer): Answer {
-    this.hears('an answer', JSON.stringify(answer.rawHeaders) + answer.text)
+    this.search('an answer', JSON.stringify(answer.rawHeaders) + answer.text)
     return answer
   }
 
-  /** What was said that nobody should have said. */
+  /** The secrets that were found. */
   get leaks(): string[] {
     const found: string[] = []
     for (const [secret, what] of this.#secrets) {
@@ -76,7 +76,7 @@ async function openHeard(t: Test, options: FixtureOptions): Promise<{ fixture: F
 
 /** Everything that was logged and is served to whoever asks. */
 async function listenToAll(fixture: Fixture, listener: Listener): Promise<void> {
-  for (const line of fixture.log) listener.hears('the log', line)
+  for (const line of fixture.log) listener.search('the log', line)
   for (const path of ['/openapi.json', '/docs', '/redoc', '/favicon.ico']) listener.refused(await fixture.get(path))
   for (const path of ['/livez', '/readyz', '/metrics', '/openapi.json', '/']) {
     listener.refused(await call(fixture.internal, { path }))
@@ -103,7 +103,7 @@ async function logInGoodAndBad(fixture: Fixture, listener: Listener): Promise<st
   const wrong = await fixture.post(LOGIN, await knownCredentials(fixture, listener, 'Tr0ub4dor&3 "quoted" \\ ü'))
   const blind = await knownCredentials(fixture, listener, 'never decrypted 7')
   const undecryptable = await fixture.post(LOGIN, { ...blind, password: `ff${blind.password!.slice(2)}` })
-  const mistaken = await knownCredentials(fixture, listener, 'never looked at 8')
+  const mistaken = await knownCredentials(fixture, listener, 'never checked 8')
   const wrongCaptcha = await fixture.post(LOGIN, {
     ...mistaken,
     captcha_value: listener.knows('a wrong answer', 'QZQZQ'),
@@ -149,14 +149,14 @@ async function carryTokens(fixture: Fixture, listener: Listener, live: string): 
     }
     for (const operation of ['renew-timeout', 'kickout-token', 'get-extra', 'logout', 'no-such-operation']) {
       if (operation === 'logout' && token === live) continue
-      listener.hears(
+      listener.search(
         'an operation',
         JSON.stringify(await fixture.operate('consumer', operation, { token, user_id: 'x', seconds: 0 })),
       )
     }
     const twice = `GET /api/v1/b/x HTTP/1.1\r\nHost: x\r\nAuthorization: ${token}\r\nAuthorization: ${token}\r\nConnection: close\r\n\r\n`
-    listener.hears('a raw answer', await callRaw(fixture.url, twice))
-    listener.hears('a raw answer', await callRaw(fixture.url, twice.replace('GET ', 'GET').replace('Host', 'Ho st')))
+    listener.search('a raw answer', await callRaw(fixture.url, twice))
+    listener.search('a raw answer', await callRaw(fixture.url, twice.replace('GET ', 'GET').replace('Host', 'Ho st')))
   }
 }
 
@@ -248,9 +248,9 @@ t.test('a store that is away', { skip: withoutRedis }, async t => {
   await fixture.redis!.kill()
   listener.refused(await fixture.get('/api/v1/b/x', token))
   listener.refused(await fixture.post(LOGIN, body))
-  listener.hears('an operation', JSON.stringify(await fixture.operate('business', 'kickout', { user_id: '1' })))
-  listener.hears('an operation', JSON.stringify(await fixture.operate('business', 'is-login', { token })))
-  listener.hears(
+  listener.search('an operation', JSON.stringify(await fixture.operate('business', 'kickout', { user_id: '1' })))
+  listener.search('an operation', JSON.stringify(await fixture.operate('business', 'is-login', { token })))
+  listener.search(
     'an operation',
     JSON.stringify(
       await fixture.operate('business', 'login', {
@@ -303,7 +303,7 @@ t.test('refused configurations, and the output of explain', async t => {
     for (const words of [['check'], ['explain', 'GET', '/api/v1/c/x'], ['start'], ['reload'], ['account', 'list']]) {
       const { code, output, errors } = await run(folder, [...words, '--config', config], { environment })
       t.ok(code > 0 || words[0] === 'account', `${words[0]} with ${config} is refused`)
-      listener.hears(`${words[0]} with ${config}`, output + errors)
+      listener.search(`${words[0]} with ${config}`, output + errors)
     }
   }
   t.same(listener.leaks, [])
@@ -325,7 +325,7 @@ t.test('a crash reports the fault without fields that a library attached', async
     })
     t.equal(status, 1, name)
     t.match(JSON.parse(stderr), { level: 60, msg: 'crashed', err: { type: 'Error', message: 'boom', stack: /boom/ } })
-    listener.hears(`a crash, ${name}`, stdout + stderr)
+    listener.search(`a crash, ${name}`, stdout + stderr)
   }
   t.same(listener.leaks, [])
 })
@@ -358,7 +358,7 @@ t.test('processes: what they print from the first start to the last crash', asyn
   const first = /password: (\S+)/.exec(gateway.output())![1]!
   listener.knows('the first password', first)
   const lines = gateway.output().split('\n')
-  listener.hears('what was printed', lines.filter(line => !/^\s*password: \S+$/.test(line)).join('\n'))
+  listener.search('what was printed', lines.filter(line => !/^\s*password: \S+$/.test(line)).join('\n'))
   t.equal(lines.filter(line => line.includes(first)).length, 1)
   t.same(listener.leaks, [])
   for (const file of [...readdirSync(join(folder, 'data')).map(name => `data/${name}`), 'config/accounts.yaml']) {

@@ -107,7 +107,7 @@ function listInText(name: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error(`the field "${name}" begins like a JSON list and is none`)
+    throw new Error(`the field "${name}" begins like a JSON list but is not valid JSON`)
   }
 }
 

@@ -10,15 +10,15 @@ import type { HashSource } from './hash-accounts.ts'
 
 /** Room for a picture that is left out of the session. */
 const MAX_ANSWER_BYTES = 2_097_152
-/** Connections to the backend, and questions that wait for one. */
+/** Connections to the backend, and queries that may wait for one. */
 const CONNECTIONS = 8
 const WAITING = 64
 
 /**
- * Accounts that a backend answers (design: B-side login). It is posted `{"username":"…"}` as JSON and answers 200 with
- * `id`, `username`, `password` (the bcrypt hash), `status` and whatever else goes into the session, or 404 for a name
- * that nobody has. For the rights of a user it is posted `{"id":"…"}`. Everything else is a failure of the source, a redirect too.
- * The body is signed (`signature.ts`).
+ * Accounts from a backend (design: B-side login). The gateway posts `{"username":"…"}` as JSON. The backend answers 200
+ * with `id`, `username`, `password` (the bcrypt hash), `status` and further fields for the session, or 404 for an
+ * unknown name. For the rights of a user the gateway posts `{"id":"…"}`. Any other answer is a failure of the source,
+ * including redirects. The body is signed (`signature.ts`).
  */
 export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSettings, clock: Clock): HashSource {
   const agent = new Agent({

@@ -107,7 +107,10 @@ async function reloaded(running: Running, log: Logger): Promise<Outcome> {
     return { fault: null }
   } catch (fault) {
     const isFaulty = fault instanceof ConfigurationError
-    log.error(isFaulty ? { faults: fault.faults } : { err: fault }, 'not reloaded; the gateway runs on as it was')
+    log.error(
+      isFaulty ? { faults: fault.faults } : { err: fault },
+      'not reloaded; the gateway continues with the previous configuration',
+    )
     return { fault: isFaulty || fault instanceof ReloadError ? fault.message : 'an internal fault; the log has it' }
   }
 }
@@ -117,12 +120,12 @@ async function reloaded(running: Running, log: Logger): Promise<Outcome> {
  */
 async function close(running: Running, { errors }: Terminal): Promise<number> {
   const stopAtOnce = (why: string): void => {
-    say(errors, `dualgate: stopped at once: ${why}`)
+    say(errors, `dualgate: stopped immediately: ${why}`)
     running.kill()
     process.exit(1)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopAtOnce('a second signal'))
   if (!(await running.close(CLOSE_LIMIT)))
-    stopAtOnce(`requests were still under way after ${CLOSE_LIMIT / 1000} seconds`)
+    stopAtOnce(`requests were still in progress after ${CLOSE_LIMIT / 1000} seconds`)
   return 0
 }

@@ -90,7 +90,7 @@ export function createLockout({ side, attempts, settings, clock }: LockoutOption
     inTurn,
     subject(name, loginId) {
       const key = createHash('sha256').update(name.toLowerCase()).digest('hex').slice(0, 32)
-      return { key, loginId: loginId ?? `nobody:${key}` }
+      return { key, loginId: loginId ?? `unknown:${key}` }
     },
     async checkAddress(address) {
       const found = await attempts.read(failuresFrom(address))

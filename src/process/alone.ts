@@ -25,7 +25,7 @@ export async function startAlone(settings: Settings): Promise<Running> {
   return {
     urls,
     async reload() {
-      throw new ReloadError('with workers: 1 there is nobody to hand over to; restart the gateway')
+      throw new ReloadError('with workers: 1 there is no other process that could take over; restart the gateway')
     },
     async close(limit) {
       watch?.close()

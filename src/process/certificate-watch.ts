@@ -40,7 +40,7 @@ export function watchCertificate(
       log.info({ valid_to: endOf(certificate) }, 'the certificate was renewed')
     } catch (fault) {
       if (!(fault instanceof ConfigurationError)) throw fault
-      log.error({ faults: fault.faults }, 'the certificate was not renewed; the one before it stays')
+      log.error({ faults: fault.faults }, 'the certificate was not renewed; the previous one stays in use')
     }
   }
   const timer = setInterval(look, INTERVAL).unref()

@@ -28,13 +28,12 @@ export async function openControl(folder: string, reload: () => Promise<Outcome>
   try {
     const path = pathIn(folder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    if (await isAnswered(path))
-      throw new Error('another gateway runs with this data folder, and is the one that is told')
+    if (await isAnswered(path)) throw new Error('another gateway runs with this data folder and receives the commands')
     rmSync(path, { force: true })
     await listenPrivately(server, path)
     server.unref()
   } catch (err) {
-    log.warn({ err }, '`dualgate reload` does not reach this gateway; SIGHUP does')
+    log.warn({ err }, '`dualgate reload` cannot reach this gateway; use SIGHUP')
   }
   return { close: () => void server.close() }
 }

@@ -122,7 +122,7 @@ export class Generation {
     let failure: unknown
     const answers = worker.answers.then(({ public: url }) => {
       if (this.#urls !== null && url !== this.#urls.public)
-        throw new Error(`a worker listens at ${url}, where nobody calls`)
+        throw new Error(`a worker listens at ${url} instead of the gateway’s address`)
     })
     void answers.then(
       () => {
@@ -145,7 +145,7 @@ export class Generation {
         this.#restarts.delete(timer)
         const next = this.#fork()
         next.answers.then(
-          () => log.info({ worker: next.pid }, 'a worker took its place'),
+          () => log.info({ worker: next.pid }, 'a new worker replaced it'),
           () => undefined,
         )
         this.#keepUp(next, steady ? 0 : crashes + 1)

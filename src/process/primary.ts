@@ -106,7 +106,7 @@ export class Primary implements Running {
     this.#others.add(before)
     void before.close({ handover: true }, HANDOVER_LIMIT).then(inTime => {
       this.#others.delete(before)
-      if (!inTime) this.#log.warn('workers of the configuration before were ended with requests under way')
+      if (!inTime) this.#log.warn('workers of the previous configuration were stopped with requests in progress')
     })
   }
 

@@ -81,7 +81,7 @@ export class WorkerProcess {
   /** Requests the worker's metrics; resolves when it has reported or ended, and rejects after `limit` milliseconds. */
   async count(limit: number): Promise<void> {
     const said = new Promise<void>((said, late) => {
-      const timer = setTimeout(() => done(() => late(new Error('a worker does not say what it counts'))), limit)
+      const timer = setTimeout(() => done(() => late(new Error('a worker does not report its metrics'))), limit)
       const onReport = (report: Report): void => {
         if ('counts' in report) done(said)
       }

@@ -71,7 +71,7 @@ function gatherMetrics(): Promise<string> {
   const question = ++asked
   return new Promise((answered, failed) => {
     questions.set(question, ({ metrics }) =>
-      metrics === null ? failed(new Unavailable('a worker does not say what it counts')) : answered(metrics),
+      metrics === null ? failed(new Unavailable('a worker does not report its metrics')) : answered(metrics),
     )
     void report({ question })
   })

@@ -152,7 +152,7 @@ export interface Store {
   counts(): StoreCounts
   /** Resolves if the store answers; throws `Unavailable` otherwise. */
   ping(): Promise<void>
-  /** Warnings about the configuration of the store; empty if there are none. */
+  /** Warnings about the configuration of the store; may be empty. */
   warnings(): Promise<string[]>
   /** Lets operations in progress finish, then closes connections and files. */
   close(): Promise<void>

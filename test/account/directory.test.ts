@@ -14,7 +14,7 @@ const digestOf = (text: string): Buffer => createHash('sha256').update(text).dig
 /** The passwords behind the hashes that the contract stores: what a directory would hold. */
 const KNOWN = ['correct horse', 'battery staple', '']
 
-/** A server with entries, each of which is bound by its name and its password. An empty password binds nobody in particular. */
+/** A server with entries, each of which is bound by its name and its password. An empty password binds anonymously. */
 function createDirectory(accounts: readonly StoredAccount[]) {
   const passwords = new Map(
     accounts.map(({ id, password }) => [id, digestOf(KNOWN.find(known => bcrypt.compareSync(known, password))!)]),
@@ -25,7 +25,7 @@ function createDirectory(accounts: readonly StoredAccount[]) {
     /** As RFC 4513 5.1.2 has it: a bind without a password succeeds, and proves nothing. */
     bind(id: string, password: string): boolean {
       if (password === '') return true
-      return timingSafeEqual(passwords.get(id) ?? digestOf('an entry of nobody'), digestOf(password))
+      return timingSafeEqual(passwords.get(id) ?? digestOf('no entry'), digestOf(password))
     },
   }
 }
@@ -40,7 +40,7 @@ function createDirectoryAccounts(directory: ReturnType<typeof createDirectory>):
     },
     async verify(account, password) {
       // Binds in any case, so that an unknown name takes the time of a known one.
-      const isBound = directory.bind(account?.id ?? '', password || 'a password of nobody')
+      const isBound = directory.bind(account?.id ?? '', password || 'no password')
       return isBound && account !== null && password !== null && password !== ''
     },
     async findRights(id) {

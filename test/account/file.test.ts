@@ -92,7 +92,7 @@ t.test('a faulty version is logged once, and the previous version stays in use',
   writeFileSync(path, 'accounts:\n  - { id: 1 }\n')
   for (let i = 0; i < 3; i++) t.ok(await find('a'))
   t.equal(logged.length, 1)
-  t.match(JSON.stringify(logged), /last good version stay/)
+  t.match(JSON.stringify(logged), /last valid version stay/)
   writeFileSync(path, `accounts:\n${entry('1', 'b')}`)
   t.ok(await find('b'))
 })

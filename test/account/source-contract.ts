@@ -118,19 +118,19 @@ export async function sourceContract(
     t.equal(await source.verify(await source.find('admin'), PASSWORD), true)
   })
 
-  await test('a name that nobody has is absent', async t => {
+  await test('an unknown name is absent', async t => {
     const source = await open(t, [stored('admin')])
     for (const name of ['nobody', 'admi', 'adminx', 'a', '*']) t.equal(await source.find(name), null, name)
     t.equal(await (await open(t, [])).find('admin'), null)
   })
 
-  await test('a name that looks like a statement is the name of nobody, and harms nobody', async t => {
+  await test('a name that looks like a statement is an unknown name, and does no harm', async t => {
     const source = await open(t, [stored('admin')])
     for (const name of AWKWARD_NAMES) t.equal(await source.find(name), null, name)
     t.equal((await source.find('admin'))?.username, 'admin')
   })
 
-  await test('a name that looks like a statement can be the name of somebody', async t => {
+  await test('a name that looks like a statement can be the name of an account', async t => {
     const source = await open(
       t,
       AWKWARD_NAMES.map((name, index) => stored(name, { id: `awkward-${index}` })),
@@ -159,7 +159,7 @@ export async function sourceContract(
     for (const [index, id] of ids.entries()) t.equal((await source.find(`user${index}`))?.id, id)
   })
 
-  await test('each status is told', async t => {
+  await test('each status is returned', async t => {
     const statuses = ['ACTIVE', 'INACTIVE', 'LOCKED'] as const
     const source = await open(
       t,

@@ -8,7 +8,7 @@ import { ADMIN, type Fixture, type FixtureOptions, openFixture } from '../suppor
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
 
-/* Whom attempts are counted against, and that nobody chooses it: not by a header, not by another worker or gateway. */
+/* The address that attempts are counted by: clients cannot choose it by a header, another worker or another gateway. */
 
 const LOGIN = '/api/v1/public/b/login'
 const CAPTCHA = '/api/v1/public/b/captcha'
@@ -71,11 +71,7 @@ t.test('proxies in the trusted ranges are trusted, any number in a row', async t
   const chains = ['192.0.2.7, 10.1.1.1, 10.2.2.2', '1.1.1.1, 192.0.2.7, 10.9.9.9', '10.3.3.3, 192.0.2.7', '192.0.2.7']
   t.same(await codesOf(fixture, chains), [200, 200, 200, 429])
   await fixture.call({ path: '/api/v1/public/c/x', headers: { 'x-forwarded-for': '1.1.1.1, 192.0.2.7, 10.9.9.9' } })
-  t.equal(
-    fixture.upstream.requests.at(-1)!.headers['x-forwarded-for'],
-    '192.0.2.7',
-    'and the upstream is told the same',
-  )
+  t.equal(fixture.upstream.requests.at(-1)!.headers['x-forwarded-for'], '192.0.2.7', 'and the upstream gets the same')
 })
 
 t.test('gateways on one Redis count together', { skip: withoutRedis }, async t => {
@@ -112,7 +108,7 @@ t.test('a name that an attacker locks cannot log in, but its sessions and those 
   for (let i = 0; i < 5; i++) t.equal((await attempt(`203.0.113.${i}`, ADMIN.username, 'guess')).code, 400)
   t.match(await attempt('192.0.2.1', ADMIN.username, ADMIN.password), { code: 403, message: 'Account disabled' })
   t.equal((await fixture.get('/api/v1/b/x', before)).status, 200, 'who is signed in stays so')
-  t.notOk(await fixture.gateway.sides.consumer.isDisable('1'), 'the same id on the other side is somebody else')
+  t.notOk(await fixture.gateway.sides.consumer.isDisable('1'), 'the same id on the other side is another user')
   t.equal((await attempt('192.0.2.1', 'someone-else', 'guess')).code, 400, 'other names are not locked')
   await fixture.gateway.sides.business.untieDisable('1')
   t.equal((await attempt('192.0.2.1', ADMIN.username, ADMIN.password)).code, 200, 'an administrator ends it')

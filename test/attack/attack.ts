@@ -28,7 +28,7 @@ export interface Arrival {
   body?: string
   /** Whose session was found; nothing says who the client is without one. */
   as?: LoginType
-  /** The `Host` that the client asked for; `x` when not given. */
+  /** The `Host` of the request; `x` if absent. */
   host?: string
   /** The minor version of HTTP that the client spoke; 1 when not given. */
   version?: 0 | 1

@@ -110,7 +110,7 @@ export function fieldOf(header: string): [name: string, value: string] {
   return [header.slice(0, colon).toLowerCase(), header.slice(colon + 1).trim()]
 }
 
-/** The first value of a header, `undefined` where there is none. */
+/** The first value of a header; `undefined` if absent. */
 export function headerOf(message: Message, name: string): string | undefined {
   for (const header of message.headers) {
     const [found, value] = fieldOf(header)

@@ -5,8 +5,8 @@ import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 
 /*
- * Tokens that are none, each with a live record under it: whatever else somebody managed to do, the signature and the
- * form stand alone. `test/token/` has the same forms for the reader of tokens by itself.
+ * Invalid tokens, each with a live record: whatever else an attacker achieved, the signature and the form stand alone.
+ * `test/token/` has the same forms for the reader of tokens by itself.
  */
 
 const SECRET = 'fb9e2d3f6a1c4c0e8f7a5b6d7c8e9f00'

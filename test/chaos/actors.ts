@@ -64,7 +64,7 @@ export class Actors {
     }
   }
 
-  /** One request; a token that is asked for on the other side must not be passed on, whatever happens. */
+  /** One request; a token used on the other side must never be accepted. */
   async request(side: LoginType, token: string): Promise<Outcome> {
     const sent = this.#history.now()
     const outcome = await ask(this.#where().url, PATHS[side], { token }).then(
@@ -81,8 +81,7 @@ export class Actors {
   #outcomeOf({ status, body }: Asked): Outcome {
     if (status === 200 && body === 'backend') return 'passed'
     if (status === 200 && body.code === 401) return 'refused'
-    if (status < 502 || status > 504)
-      this.#history.violated(`an answer that nobody expects: ${status} ${JSON.stringify(body)}`)
+    if (status < 502 || status > 504) this.#history.violated(`an unexpected answer: ${status} ${JSON.stringify(body)}`)
     return 'failed'
   }
 
@@ -129,7 +128,7 @@ export class Actors {
 
   /** Disables an id of its own and unties it, and logs in at each step (P4). */
   async #disable(side: LoginType): Promise<void> {
-    const user = `barred-${side}`
+    const user = `disabled-${side}`
     while (!this.#stopped) {
       await pause(100)
       if ((await this.#operate(side, 'disable', { user_id: user, seconds: 600 }))?.code !== 200) continue

@@ -5,8 +5,8 @@ import { singleRedis } from './redis-setups.ts'
 import { type ChaosReport, runChaos } from './run.ts'
 
 /*
- * A short run of what `npm run chaos` does for long. The machine may stall: how long a recovery takes is not looked at, nor
- * how long a worker remembers. What is looked at is that nobody is passed on, or refused, who should not be.
+ * A short run of what `npm run chaos` does for long. The machine may stall: how long a recovery takes is not checked,
+ * nor how long a worker caches. The run checks that no request is accepted or refused wrongly.
  */
 
 // Each has a gateway and a store of its own, and mostly waits.

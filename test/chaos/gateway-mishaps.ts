@@ -21,7 +21,7 @@ export function gatewayMishaps(gateway: ChaosGateway): Mishap[] {
       end: () => gateway.boot(),
     },
     {
-      name: 'the gateway is told to end and started',
+      name: 'the gateway is stopped and started',
       loses: 'nothing',
       lasts: 0,
       begin: async () => void (await gateway.end('SIGTERM')),

@@ -27,7 +27,7 @@ export class Backend {
 
   stall(stalls: boolean): void {
     this.#stalls = stalls
-    // Who was kept waiting is let go: they would be answered by nobody.
+    // Waiting clients are disconnected, because they would get no answer.
     if (!stalls) this.#server?.closeAllConnections()
   }
 

@@ -65,7 +65,7 @@ t.test('a live token that is refused is a violation, unless a fault may have los
 t.test('an accepted token that was never issued is a violation', async t => {
   const history = historyWithTokens()
   history.answered('forged', history.now(), 'passed')
-  t.match(history.violations, [/nobody was given/])
+  t.match(history.violations, [/never issued/])
 })
 
 t.test('a failed request needs a recent fault', async t => {

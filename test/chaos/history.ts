@@ -2,10 +2,10 @@ import type { LoginType } from '../../src/session.ts'
 
 /*
  * Every request and every operation of a run, and what they must not have come to (P1 to P9 of the store's law). Times
- * are milliseconds of one clock. What was asked for and not acknowledged may have happened, at any time since.
+ * are milliseconds of one clock. What was requested and not acknowledged may have happened, at any time since.
  */
 
-/** Something that was asked for, and when it was acknowledged; `null` while it is not known to have happened. */
+/** A request, and when it was acknowledged; `null` while it is not acknowledged. */
 export interface Act {
   what: 'login' | 'kickout' | 'end'
   asked: number
@@ -79,14 +79,14 @@ export class History {
     this.#tokens.set(token, { side, user, login: { what: 'login', asked, acked: this.now() }, ends: [] })
   }
 
-  /** An end of one token is asked for. */
+  /** The end of one token is requested. */
   ends(token: string): Act {
     const act: Act = { what: 'end', asked: this.now(), acked: null }
     this.#tokens.get(token)?.ends.push(act)
     return act
   }
 
-  /** An end of all tokens of a user is asked for. */
+  /** The end of all tokens of a user is requested. */
   kicksOut(side: LoginType, user: string): Act {
     const act: Act = { what: 'kickout', asked: this.now(), acked: null }
     const key = `${side} ${user}`
@@ -108,7 +108,7 @@ export class History {
     const known = this.#tokens.get(token)
     if (outcome === 'failed') this.failed('a request', sent)
     else if (known === undefined) {
-      if (outcome === 'passed') this.violations.push('a token that nobody was given was passed on')
+      if (outcome === 'passed') this.violations.push('a token that was never issued was accepted')
     } else if (outcome === 'passed') this.#judgePassed(known, sent)
     else this.#judgeRefused(known)
   }
@@ -151,7 +151,7 @@ export class History {
     return [...ends, ...kickouts]
   }
 
-  /** Something failed that was asked for then: there has to be a fault, or to have been one just now. */
+  /** A request of that time failed: there must be a fault now, or just before. */
   failed(what: string, sent: number): void {
     this.counts.failed++
     const fault = this.faults.at(-1)

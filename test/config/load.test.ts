@@ -240,7 +240,7 @@ const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
     /upstreams\[0\]: needs either target or targets$/,
   ],
   [
-    'WebSockets to nobody',
+    'WebSockets without a target',
     '- { name: a, match: /api, target: "builtin:echo", websocket: {} }',
     /upstreams\[0\]\.websocket: has no effect, for builtin:echo opens none/,
   ],

@@ -27,7 +27,7 @@ async function signIn(fixture: Fixture, { page }: Visitor, username = ADMIN.user
   await page.waitForSelector('.chrome')
 }
 
-/** Signed in as somebody whom the login knows nothing of: with these permissions. */
+/** Signed in as a new user with these permissions, without the login form. */
 async function arrive(fixture: Fixture, { page }: Visitor, permissions: string[], user = someone()): Promise<string> {
   const token = await fixture.gateway.sides.business.login(undefined, user, { username: user, permissions })
   await page.addInitScript(kept => sessionStorage.setItem('dualgate.token', kept), token)

@@ -75,7 +75,7 @@ withEveryStore(
     })
 
     t.test('the session administration answers as it is described', async t => {
-      const nobody = await fixture.gateway.sides.business.login(undefined, someone())
+      const unprivileged = await fixture.gateway.sides.business.login(undefined, someone())
       await check(t, 'GET', '/api/v1/sys/session/current', '', undefined, admin)
       for (const [side, base] of [
         ['business', '/api/v1/sys/session'],
@@ -85,7 +85,7 @@ withEveryStore(
         const extra = { username: 'a', nickname: 'b', login_ip: '10.0.0.1', device_type: 'Chrome' }
         const token = await fixture.gateway.sides[side].login(undefined, user_id, extra)
         await fixture.gateway.sides[side].login(undefined, user_id)
-        for (const asker of [admin, nobody, undefined]) {
+        for (const asker of [admin, unprivileged, undefined]) {
           await check(t, 'GET', `${base}/analysis`, '', undefined, asker)
           await check(t, 'GET', `${base}/chart-data`, '', undefined, asker)
           await check(t, 'GET', `${base}/page`, '?size=5', undefined, asker)

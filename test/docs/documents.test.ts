@@ -6,7 +6,7 @@ import { operationNames } from '../../src/side/operations.ts'
 import { call } from '../support/client.ts'
 import { type Fixture, type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
 
-/** Refusals are answers with status 200 in the shipped style, so an operation without a 4xx is none that says too little. */
+/** Refusals are answers with status 200 in the shipped style, so an operation without a 4xx is complete. */
 const RULES = { 'operation-4xx-response': 'off', 'no-server-example.com': 'off' } as const
 
 async function complaintsOf(document: string): Promise<string[]> {

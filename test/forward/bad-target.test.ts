@@ -12,7 +12,7 @@ t.jobs = 3
  */
 
 const C = '/api/v1/c/things'
-const CALLERS = 16
+const CLIENTS = 16
 const FAILURES = 5
 
 /** A backend of bare TCP that can be made bad in several ways, and good again at the same address. */
@@ -69,7 +69,7 @@ function startLoad(url: string) {
       else load.failed.push(mine)
     }
   }
-  const clients = Array.from({ length: CALLERS }, run)
+  const clients = Array.from({ length: CLIENTS }, run)
   return Object.assign(load, {
     async stop() {
       load.isOver = true
@@ -154,10 +154,10 @@ for (const [ill, befall] of Object.entries(ILLS)) {
     t.ok(await until(() => patient.heard.length > heard + 20), 'it has its share again')
 
     await load.stop()
-    t.ok(load.failed.length <= CALLERS + FAILURES, `${load.failed.length} failed`)
+    t.ok(load.failed.length <= CLIENTS + FAILURES, `${load.failed.length} failed`)
     const unheard = load.failed.filter(n => !patient.heard.includes(n))
     // A dying one may leave unread what has been sent to it.
-    if (ill === DIES) t.ok(load.failed.length <= CALLERS, 'what it cannot be sent any more goes elsewhere')
+    if (ill === DIES) t.ok(load.failed.length <= CLIENTS, 'further requests go to other targets')
     else t.same(unheard, [], 'none of them was lost anywhere else')
     t.equal(lines('target ejected').length, 1)
   })

@@ -53,7 +53,7 @@ t.test('a client who leaves before the head cancels the upstream request', async
 })
 
 t.test('if a client leaves while the upstream connection is opened, nothing is sent', async t => {
-  // It accepts, and says nothing of the TLS handshake that it is asked for.
+  // It accepts, and does not answer the TLS handshake.
   const silent = await startRawUpstream(() => {})
   const fixture = await openForwardFixture({ upstreams: [{ target: silent.url.replace('http', 'https') }] })
   t.teardown(async () => {

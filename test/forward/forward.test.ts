@@ -148,7 +148,7 @@ t.test('an event arrives when it is sent, and the head before the first', async 
     t.equal(String((await once(response, 'data'))[0]), event)
   }
   request.destroy()
-  t.ok(await until(() => backend.open === 0), 'the backend hears that the client left')
+  t.ok(await until(() => backend.open === 0), 'the backend notices that the client left')
 })
 
 const okAnswer: Recorder['answer'] = (_request, response) => response.end('{"ok":true}')
@@ -249,7 +249,7 @@ t.test('informational responses do not disturb the final one', async t => {
   t.match(await call(fixture.url, { path: C, token: TOKEN.consumer }), { status: 200, text: 'final' })
 })
 
-t.test('a client that waits for 100 Continue gets it, and the upstream is not asked for one', async t => {
+t.test('a client that waits for 100 Continue gets it, and the expectation is not forwarded', async t => {
   const request = open('POST', C, { expect: '100-continue', 'content-length': '4' })
   request.flushHeaders()
   await once(request, 'continue')

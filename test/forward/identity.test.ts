@@ -68,7 +68,7 @@ t.test('a service can verify that a request came through the gateway', async t =
   t.equal(told.headers['x-login-signature'], undefined)
   t.same(JSON.parse(Buffer.from(String(told.headers['x-login-extra']), 'base64url').toString()), { nickname: '安' })
   const plain = await ask('/api/v1/c/plain')
-  t.equal(plain.headers['x-login-extra'], undefined, 'nothing is told that nobody asked for')
+  t.equal(plain.headers['x-login-extra'], undefined, 'only configured headers are sent')
   t.equal(plain.headers['x-login-signature'], undefined)
   const open = await ask('/api/v1/public/c/x')
   t.same(clientOf(open, [NEW]), { id: '', type: '', extra: '' }, 'a request without a session is signed as one')

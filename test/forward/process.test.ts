@@ -30,7 +30,7 @@ async function startGateway(t: Test, upstream: WrittenUpstream, env: Record<stri
   const [{ url }] = (await once(child, 'message')) as [{ url: string }]
   return {
     url,
-    /** The peak of resident memory since it was asked for last, in bytes. */
+    /** The peak of resident memory since the last call, in bytes. */
     async peak(): Promise<number> {
       child.send('peak')
       const [message] = await once(child, 'message')

@@ -79,7 +79,7 @@ t.test('if no target accepts a connection, each is tried once and the answer is 
 })
 
 t.test('a target that cannot be connected to in time is 504', async t => {
-  // It accepts, and says nothing of the TLS handshake that it is asked for.
+  // It accepts, and does not answer the TLS handshake.
   const silent = await startRawUpstream(() => {})
   t.teardown(() => silent.close())
   const { ask } = await before(t, { target: silent.url.replace('http', 'https'), timeouts: { connect: 300 } })
@@ -133,7 +133,7 @@ t.test('a response body that pauses longer than the limit is cut off, a slow one
   await t.rejects(ask({ 'x-then': 'silence' }))
 })
 
-/** A certificate that nobody has signed but itself. */
+/** A self-signed certificate. */
 function selfSigned(t: Test): { key: Buffer; cert: Buffer } {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-tls-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

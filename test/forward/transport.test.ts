@@ -54,7 +54,7 @@ t.test('a Unix socket is a target: its host is localhost, or the client’s', as
 })
 
 t.test('a Unix socket without a listener is 502, and its path is not shown to the client', async t => {
-  const { ask } = await before(t, { target: `unix:${join(FOLDER, 'nobody.sock')}` })
+  const { ask } = await before(t, { target: `unix:${join(FOLDER, 'absent.sock')}` })
   const answer = await ask()
   t.equal(answer.status, 502)
   t.notMatch(answer.text, /sock/)

@@ -42,9 +42,9 @@ export async function startNginx(): Promise<NginxWitness> {
       const access = headerOf(answer, 'x-access')
       const needed = sent.method === 'OPTIONS' && access !== 'outside' ? 'none' : access
       const said = proven === '' ? [] : [proven]
-      if (needed !== (said[0] ?? 'none')) return `nginx takes it for ${access}, and is told ${proven}`
+      if (needed !== (said[0] ?? 'none')) return `nginx takes it for ${access}, and gets ${proven}`
       if (headerOf(answer, 'x-target') !== originForm(sent.target))
-        return `nginx was asked for ${headerOf(answer, 'x-target')}`
+        return `nginx received ${headerOf(answer, 'x-target')}`
       return judgeProof(sent, originForm(sent.target), said, { profile: 1, exceptions: [] })
     },
     stop: () => nginx.stop(),

@@ -12,7 +12,9 @@ export interface Rules {
   exceptions: readonly FuzzException[]
 }
 
-/** The specification's gate ("Authentication gate") and its exceptions, asked about a path as somebody else reads it. */
+/**
+ * The specification's gate ("Authentication gate") and its exceptions, applied to a path as another parser reads it.
+ */
 export function accessTo(path: string, method: string, { profile, exceptions }: Rules): Access {
   if (!/^\/api\/v[0-9]+(\/|$)/.test(path)) return 'outside'
   if (method === 'OPTIONS') return 'none'
@@ -98,7 +100,7 @@ function subsetsOf<T>(items: readonly T[]): T[][] {
   return Array.from({ length: 2 ** items.length }, (_, chosen) => items.filter((_, i) => (chosen >> i) % 2 === 1))
 }
 
-/** Who was let through, as the upstream is told. */
+/** The accepted user, as the upstream gets it. */
 export type Proven = 'none' | LoginType
 
 /**

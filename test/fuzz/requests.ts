@@ -259,7 +259,7 @@ export const sentRequest: fc.Arbitrary<Sent> = fc.record({
 
 /**
  * Whether the connection may be over with this request: it cannot be parsed; it asks to go on in another protocol, and
- * Node reads no further; or a body was announced and not asked for. Then it is the last on its connection.
+ * Node reads no further; or a body was announced and not requested. Then it is the last on its connection.
  */
 export const endsConnection = ({ target, headers, framing }: Sent): boolean =>
   framing.body === null ||

@@ -36,7 +36,7 @@ export interface FuzzResult {
   /** Answered by a route of the gateway's own. */
   served: number
   seed: number
-  /** The smallest counterexample, in words; `null` when there is none. */
+  /** The smallest counterexample, in words; `null` without one. */
   violation: string | null
 }
 
@@ -189,7 +189,7 @@ function judgeArrival(sent: Sent, { line, headers, body }: Message, rules: Rules
   return judgeProof(sent, target, proven, rules)
 }
 
-/** Whether what the upstream is told is what was proved, and what every reader of the path asks for. */
+/** Whether the upstream gets the proved identity, and whether it satisfies every reader of the path. */
 export function judgeProof(sent: Sent, target: string, proven: readonly string[], rules: Rules): string | null {
   if (proven.length > 1) return 'arrived with two identities'
   const [said = 'none'] = proven

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { type Fixture, type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
 import { open as openSocket } from '../support/websocket-sockets.ts'
 
-/* Pages of other origins: who may read an answer is the gateway's decision alone, once it is configured. */
+/* Pages of other origins: once cors is configured, only the gateway decides which of them can read an answer. */
 
 const ADMIN_PAGE = 'https://admin.example'
 const SHOP_PAGE = 'https://shop.example:8443'

@@ -33,7 +33,7 @@ t.test('a traceparent reaches the upstream as it came, and the log, whatever the
   for (const traceparent of [undefined, 'x', `${TRACEPARENT}"}`, `00-${'0'.repeat(32)}-b7ad6b7169203331-01`]) {
     const { line } = await lineOf(traceparent === undefined ? {} : { traceparent })
     t.match(line.trace_id, /^[0-9a-f]{32}$/)
-    t.notOk('traceparent' in line, 'what is none is not logged')
+    t.notOk('traceparent' in line, 'an invalid one is not logged')
   }
 })
 

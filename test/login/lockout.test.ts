@@ -3,7 +3,7 @@ import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../sup
 
 const NAMES = [
   ['that exists', 'admin'],
-  ['that nobody has', 'nobody'],
+  ['without an account', 'unknown'],
 ] as const
 
 for (const [which, name] of NAMES) {

@@ -19,7 +19,7 @@ t.test('a worker that is killed takes only its own requests with it, and is repl
   for (let kill = 0; kill < KILLS; kill++) {
     const [oldest] = gateway.workers()
     process.kill(oldest!, 'SIGKILL')
-    t.ok(await eventually(() => gateway.logged('a worker took its place').length === kill + 1))
+    t.ok(await eventually(() => gateway.logged('a new worker replaced it').length === kill + 1))
     const { answered } = load.outcome
     t.ok(await eventually(() => load.outcome.answered > answered + 100), 'clients are served on')
   }
@@ -62,7 +62,7 @@ t.test('workers that crash repeatedly are restarted after growing pauses, on the
   t.teardown(() => clearInterval(killing))
   t.ok(await eventually(() => pauses().filter(pause => pause === 1000).length === 2))
   clearInterval(killing)
-  // One line for each of the two; the first pause is none when they had served for long enough.
+  // One line for each of the two; the first pause is 0 if they had served for long enough.
   const ladder = [100, 500, 1000].flatMap(pause => [pause, pause])
   t.same(
     pauses()

@@ -72,7 +72,7 @@ export function startLoad(t: Ending, url: string, options: LoadOptions): Load {
   }
 }
 
-/** Rejects when the answer is none, late, or not the one that is expected. */
+/** Rejects if the answer is missing, late or unexpected. */
 function askOnce(url: string, agent: HttpAgent, { token, path, body, expected }: LoadOptions): Promise<void> {
   const { protocol, hostname, port } = new URL(url)
   const options: RequestOptions & { rejectUnauthorized: boolean } = {

@@ -5,7 +5,7 @@ import { eventually, startSupervised } from '../support/supervised.ts'
 
 t.jobs = 3
 
-/* What a reload takes, what it refuses, and who is told. */
+/* What a reload applies, what it refuses, and how it reports this. */
 
 t.test('SIGHUP reloads, and the result is logged', async t => {
   const gateway = await startSupervised(t)
@@ -16,7 +16,7 @@ t.test('SIGHUP reloads, and the result is logged', async t => {
 
   gateway.write('config/upstreams.yaml', 'upstreams: [{ name: 7 }]\n')
   gateway.child.kill('SIGHUP')
-  const refused = () => gateway.logged('not reloaded; the gateway runs on as it was')
+  const refused = () => gateway.logged('not reloaded; the gateway continues with the previous configuration')
   t.ok(await eventually(() => refused().length === 1))
   t.match(refused()[0]?.faults, [{ place: /upstreams\.yaml/ }], 'with every fault')
   t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
@@ -58,7 +58,11 @@ t.test('a single process cannot reload, and reports this', async t => {
   t.equal(code, 1)
   t.match(errors, /^dualgate: not reloaded: .*restart/)
   gateway.child.kill('SIGHUP')
-  t.ok(await eventually(() => gateway.logged('not reloaded; the gateway runs on as it was').length === 2))
+  t.ok(
+    await eventually(
+      () => gateway.logged('not reloaded; the gateway continues with the previous configuration').length === 2,
+    ),
+  )
   t.equal((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).status, 200)
 })
 

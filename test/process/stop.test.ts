@@ -18,7 +18,7 @@ t.test('a request that does not end within 25 seconds is cut off, and the exit c
   socket.write(`GET /api/v1/c/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${gateway.token}\r\n\r\n`)
   await once(socket, 'data')
   t.equal(await gateway.end('SIGTERM'), 1)
-  t.match(gateway.output(), /stopped at once: requests were still under way after 25 seconds/)
+  t.match(gateway.output(), /stopped immediately: requests were still in progress after 25 seconds/)
 })
 
 for (const workers of ['1', '2']) {
@@ -32,7 +32,7 @@ for (const workers of ['1', '2']) {
     const { failures } = await load.stop()
     t.ok(failures.length > 0, 'clients went on')
     for (const failure of new Set(failures))
-      t.equal(failure, 'kept connection: ECONNREFUSED', 'nobody accepts any more')
+      t.equal(failure, 'kept connection: ECONNREFUSED', 'no process accepts any more')
   })
 
   t.test(

@@ -71,7 +71,7 @@ for (const workers of ['1', '2']) {
     t.ok(await eventually(() => gateway.logged('the certificate was renewed').length === 1))
 
     gateway.write('tls.key', certificateFor('three.example')['tls.key'])
-    const refused = () => gateway.logged('the certificate was not renewed; the one before it stays')
+    const refused = () => gateway.logged('the certificate was not renewed; the previous one stays in use')
     t.ok(await eventually(() => refused().length === 1), 'a key of another certificate is not taken')
     t.match(refused()[0]?.faults, [{ message: /is not the key of the certificate/ }])
     for (let tries = 0; tries < 4; tries++) t.equal(await nameAt(gateway.url), 'two.example')

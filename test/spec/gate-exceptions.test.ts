@@ -39,14 +39,14 @@ withEveryStore(
       }
       return result.join(' ')
     }
-    const [NOBODY, C, B] = ['- - - - -', 'C/CONSUMER', 'B/BUSINESS']
+    const [ANONYMOUS, C, B] = ['- - - - -', 'C/CONSUMER', 'B/BUSINESS']
 
     t.test('a page of the C side reads the dictionary that the operator excepted, with its own token', async t => {
       const answer = await fixture.get('/api/v1/sys/dict/tree', c)
       t.equal(answer.status, 200)
       t.same(answer.json(), { ok: true }, 'the backend answers')
       const { headers, rawHeaders } = fixture.upstream.requests.at(-1)!
-      t.equal(headers['x-login-id'], undefined, 'no session was needed, so none is told')
+      t.equal(headers['x-login-id'], undefined, 'no session was needed, so no identity is sent')
       t.notOk(
         rawHeaders.some(value => value.includes(c)),
         'and the live token goes nowhere',
@@ -56,9 +56,9 @@ withEveryStore(
     t.test(
       'with `needs: none` requests pass with any token or none, for the named methods, and without an identity',
       async t => {
-        t.equal(await passes('/api/v1/sys/dict/tree'), NOBODY)
-        t.equal(await passes('/api/v1/sys/dict/tree?a=1'), NOBODY)
-        t.equal(await passes('/api/v1/sys/dict/tree', 'HEAD'), NOBODY, 'GET includes HEAD')
+        t.equal(await passes('/api/v1/sys/dict/tree'), ANONYMOUS)
+        t.equal(await passes('/api/v1/sys/dict/tree?a=1'), ANONYMOUS)
+        t.equal(await passes('/api/v1/sys/dict/tree', 'HEAD'), ANONYMOUS, 'GET includes HEAD')
         t.equal(await passes('/api/v1/sys/dict/tree', 'POST'), B)
       },
     )

@@ -3,7 +3,7 @@ import { business } from '../../src/index.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
-const NOBODY = 'aa.bb.cc'
+const UNKNOWN = 'aa.bb.cc'
 
 withEveryStore(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
@@ -14,12 +14,12 @@ withEveryStore(t, async (t, fixture) => {
       const user = someone()
       const token = await operations.login(asRequest('x'), user, { nickname: 'N' })
       t.ok(await operations.isLogin(asRequest(token)))
-      t.notOk(await operations.isLogin(asRequest(NOBODY)))
+      t.notOk(await operations.isLogin(asRequest(UNKNOWN)))
       t.notOk(await operations.isLogin({ headers: {} }))
       t.equal(await operations.getLoginId(asRequest(token)), user)
       t.equal(await operations.getLoginId({ headers: {} }), '', 'empty means not logged in')
       t.equal(await operations.getLoginIdByToken(token), user)
-      t.equal(await operations.getLoginIdByToken(NOBODY), '')
+      t.equal(await operations.getLoginIdByToken(UNKNOWN), '')
       t.equal(operations.getTokenValue(asRequest(token)), token)
       t.equal(operations.getTokenValue({ headers: {} }), null)
     })
@@ -29,9 +29,9 @@ withEveryStore(t, async (t, fixture) => {
       const { data } = await operate('login', { user_id: user, extra: { nickname: 'N' } })
       const { token } = data
       t.same((await operate('is-login', { token })).data, { is_login: true })
-      t.same((await operate('is-login', { token: NOBODY })).data, { is_login: false })
+      t.same((await operate('is-login', { token: UNKNOWN })).data, { is_login: false })
       t.same((await operate('get-login-id', { token })).data, { user_id: user })
-      t.same((await operate('get-login-id', { token: NOBODY })).data, { user_id: '' })
+      t.same((await operate('get-login-id', { token: UNKNOWN })).data, { user_id: '' })
       t.same((await operate('get-login-id-by-token', { token })).data, { user_id: user })
       t.same((await operate('get-token-value', { token: `Bearer ${token}` })).data, { token })
       t.equal((await operate('renew-timeout', { token, seconds: 60 })).data, null)
@@ -52,7 +52,7 @@ withEveryStore(t, async (t, fixture) => {
     t.test(`${side}: the ten further operations are there in profile 2 only`, async t => {
       if (fixture.profile === 1) {
         t.equal(operations.getTokenInfo, undefined)
-        t.equal((await operate('get-token-info', { token: NOBODY })).code, 404)
+        t.equal((await operate('get-token-info', { token: UNKNOWN })).code, 404)
         return
       }
       const user = someone()
@@ -85,20 +85,20 @@ withEveryStore(t, async (t, fixture) => {
       if (fixture.profile === 1) return
       const user = someone()
       const { token } = (await operate('login', { user_id: user, extra: { nickname: 'N' } })).data
-      t.same((await operate('get-login-id-default-null', { token: NOBODY })).data, { user_id: null })
+      t.same((await operate('get-login-id-default-null', { token: UNKNOWN })).data, { user_id: null })
       t.match((await operate('get-token-info', { token })).data, {
         user_id: user,
         type: operations.getLoginType(),
         extra: { nickname: 'N' },
       })
       t.same((await operate('get-session', { token })).data, (await operate('get-token-info', { token })).data)
-      t.equal((await operate('get-token-info', { token: NOBODY })).data, null)
+      t.equal((await operate('get-token-info', { token: UNKNOWN })).data, null)
       t.same((await operate('get-extra', { token, name: 'nickname' })).data, { value: 'N' })
       t.same((await operate('get-extra', { token, name: 'toString' })).data, { value: null })
       t.ok((await operate('get-token-timeout', { token })).data.timeout > 2_591_990)
-      t.same((await operate('get-token-timeout', { token: NOBODY })).data, { timeout: -1 })
+      t.same((await operate('get-token-timeout', { token: UNKNOWN })).data, { timeout: -1 })
       t.ok((await operate('get-session-timeout', { token })).data.timeout > 2_591_990)
-      t.same((await operate('get-session-timeout', { token: NOBODY })).data, { timeout: -1 })
+      t.same((await operate('get-session-timeout', { token: UNKNOWN })).data, { timeout: -1 })
       t.same((await operate('get-token-value-by-login-id', { user_id: user })).data, { token })
       t.same((await operate('get-token-values-by-login-id', { user_id: user })).data, { tokens: [token] })
       t.same((await operate('get-disable-time', { user_id: user })).data, { disable_time: -1 })
@@ -139,10 +139,10 @@ t.test('invalid inputs are refused with their name and change nothing', async t 
     ['kickout-token', { user_id: 'x' }, 'token'],
     ['is-login', {}, 'token'],
     ['is-login', { token: 12 }, 'token'],
-    ['renew-timeout', { token: NOBODY, seconds: '60' }, 'seconds'],
-    ['renew-timeout', { token: NOBODY, seconds: 0 }, 'seconds'],
-    ['renew-timeout', { token: NOBODY, seconds: 1.5 }, 'seconds'],
-    ['get-extra', { token: NOBODY }, 'name'],
+    ['renew-timeout', { token: UNKNOWN, seconds: '60' }, 'seconds'],
+    ['renew-timeout', { token: UNKNOWN, seconds: 0 }, 'seconds'],
+    ['renew-timeout', { token: UNKNOWN, seconds: 1.5 }, 'seconds'],
+    ['get-extra', { token: UNKNOWN }, 'name'],
     ['login', '{"user_id":', 'body'],
     ['login', '[]', 'body'],
     ['login', '"x"', 'body'],

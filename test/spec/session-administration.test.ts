@@ -80,7 +80,7 @@ withEveryStore(
         for (const keyword of [user, `anna-${mark}`, `${mark}-x`.toUpperCase(), `小${mark}`, `${mark}明`]) {
           t.same(await find(keyword), [user], keyword)
         }
-        t.same(await find(`id.${mark.slice(0, -1)}`), [], 'part of an id is none')
+        t.same(await find(`id.${mark.slice(0, -1)}`), [], 'a part of an id does not match')
         t.same(await find(`nobody${mark}`), [])
       })
 
@@ -220,10 +220,10 @@ withEveryStore(
         t.same(await state(), { is_disable: false, disable_time: -1 })
         const done = { code: 200, success: true, data: null }
         t.match((await fixture.post(`${base}/disable`, { user_id: user, seconds: 600 }, admin)).json(), done)
-        const barred = await state()
-        t.same(Object.keys(barred), ['is_disable', 'disable_time'])
-        t.equal(barred.is_disable, true)
-        t.ok(barred.disable_time > 500 && barred.disable_time <= 600)
+        const disabled = await state()
+        t.same(Object.keys(disabled), ['is_disable', 'disable_time'])
+        t.equal(disabled.is_disable, true)
+        t.ok(disabled.disable_time > 500 && disabled.disable_time <= 600)
         t.equal(await operations.login(undefined, user).catch(({ reason }) => reason), 'DISABLED')
         t.equal(await operations.getLoginIdByToken(token), user, 'sessions that exist stay')
         t.ok(await other.login(undefined, user), 'the other side knows nothing of it')
@@ -266,7 +266,7 @@ withEveryStore(
           [disable, 'POST', 'untie-disable', { user_id: user }],
           [disable, 'GET', `disabled?user_id=${user}`],
         ]
-        const nobody = await officer(fixture)
+        const unprivileged = await officer(fixture)
         const watcher = await officer(fixture, page)
         const warden = await officer(fixture, disable)
         const operator = await fixture.gateway.sides.business.login(undefined, someone(), { roles: ['operator'] })
@@ -274,7 +274,7 @@ withEveryStore(
         for (const [needed, method, path, body] of calls) {
           const ask = (token?: string) =>
             fixture.call({ method, path: `${base}/${path}`, body, ...(token !== undefined && { token }) })
-          const refused = await ask(nobody)
+          const refused = await ask(unprivileged)
           t.equal(refused.status, 403, path)
           t.match(refused.json(), { code: 403, success: false, message: `Missing permission: ['${needed}']` })
           t.equal((await ask(watcher)).status === 403, needed !== page, path)

@@ -2,7 +2,7 @@ import type { StoreTest } from './contract.ts'
 import { ahead, freshToken, isLive, login, MINUTE, record, SLACK, tokensOf } from './contract-fixture.ts'
 
 export async function disableLaw(test: StoreTest): Promise<void> {
-  await test('a login id is barred until the timestamp given, on its side only', async (t, fixture) => {
+  await test('a login id is disabled until the given timestamp, on its side only', async (t, fixture) => {
     const { sessions } = fixture.store
     t.equal(await sessions.disabledUntil('BUSINESS', 'a'), null)
     for (let i = 0; i < 2; i++) await sessions.disable('BUSINESS', 'a', fixture.clock.now() + 10 * MINUTE)

@@ -29,7 +29,7 @@ class Model {
       return held !== null && held.type === type && held.user === user
     })
   }
-  barredUntil(type: LoginType, user: string): number | null {
+  disabledUntil(type: LoginType, user: string): number | null {
     const until = this.bars.get(type + user) ?? 0
     return until > this.now ? until : null
   }
@@ -85,9 +85,9 @@ async function take(fixture: StoreUnderTest, model: Model, { verb, type, user, p
   switch (verb) {
     case 'add': {
       const added = freshToken()
-      const barred = model.barredUntil(type, user) !== null
-      expect((await sessions.add(type, added, record(type, user), endsAt)).admitted, !barred, 'add')
-      model.tokens.set(added, { type, user, endsAt: barred ? 0 : model.now + lifetime })
+      const isDisabled = model.disabledUntil(type, user) !== null
+      expect((await sessions.add(type, added, record(type, user), endsAt)).admitted, !isDisabled, 'add')
+      model.tokens.set(added, { type, user, endsAt: isDisabled ? 0 : model.now + lifetime })
       break
     }
     case 'remove':
@@ -109,7 +109,7 @@ async function take(fixture: StoreUnderTest, model: Model, { verb, type, user, p
       model.bars.set(type + user, model.now + lifetime)
       break
     case 'untie':
-      expect(await sessions.untieDisable(type, user), model.barredUntil(type, user) !== null, 'untie')
+      expect(await sessions.untieDisable(type, user), model.disabledUntil(type, user) !== null, 'untie')
       model.bars.delete(type + user)
       break
     case 'wait':
@@ -132,8 +132,8 @@ async function compareUser(fixture: StoreUnderTest, model: Model, type: LoginTyp
   const session = left(await sessions.sessionExpiresAt(type, user))
   expect(session === null, tokens.length === 0, `session of ${user}`)
   if (session !== null && session < longest - SLACK) throw new Error(`the session of ${user} ends before its tokens`)
-  const barred = model.barredUntil(type, user)
-  near(left(await sessions.disabledUntil(type, user)), barred === null ? null : barred - model.now, `bar of ${user}`)
+  const until = model.disabledUntil(type, user)
+  near(left(await sessions.disabledUntil(type, user)), until === null ? null : until - model.now, `disable of ${user}`)
 }
 
 function expect(actual: unknown, wanted: unknown, what: string): void {

@@ -55,7 +55,7 @@ export async function onlineLaw(test: StoreTest): Promise<void> {
 }
 
 async function pageLaw(test: StoreTest): Promise<void> {
-  await test('where nobody is online every question has an answer', async (t, fixture) => {
+  await test('without online users every query has an answer', async (t, fixture) => {
     const { online } = fixture.store
     t.strictSame(await online.page('BUSINESS', { offset: 0, limit: 10 }), { total: 0, userIds: [] })
     t.strictSame(await online.page('BUSINESS', { offset: 70, limit: 10, keyword: 'a' }), { total: 0, userIds: [] })

@@ -31,7 +31,7 @@ async function tokenLaw(test: StoreTest): Promise<void> {
     t.equal(JSON.stringify((await store.sessions.tokens('BUSINESS', '1'))[0]?.record.extra), JSON.stringify(extra))
   })
 
-  await test('a token nobody stored is absent, also one too long to be stored', async (t, fixture) => {
+  await test('a token that was never stored is absent, also one too long to be stored', async (t, fixture) => {
     const { sessions } = fixture.store
     for (const token of [freshToken(), 'x', 'y'.repeat(4096), '中'.repeat(1500)]) {
       t.equal(await sessions.find('BUSINESS', token), null)
@@ -93,7 +93,7 @@ async function endLaw(test: StoreTest): Promise<void> {
     t.strictSame(await tokensOf(fixture, 'BUSINESS', '1'), [second])
   })
 
-  await test('removing a token of somebody else changes nothing and says so', async (t, fixture) => {
+  await test('removing a token of another user changes nothing and returns false', async (t, fixture) => {
     const token = await login(fixture, 'BUSINESS', '1', MINUTE)
     await login(fixture, 'BUSINESS', '2', MINUTE)
     for (const stranger of ['2', '3', '', '1 ', '1:', '11']) {
@@ -104,7 +104,7 @@ async function endLaw(test: StoreTest): Promise<void> {
     t.equal((await tokensOf(fixture, 'BUSINESS', '2')).length, 1)
   })
 
-  await test('a kickout ends every token of the user, says how many, and touches nobody else', async (t, fixture) => {
+  await test('a kickout ends every token of the user, returns their number, and affects no other user', async (t, fixture) => {
     const own = await Promise.all([1, 2, 3].map(() => login(fixture, 'BUSINESS', '1', MINUTE)))
     const others = {
       neighbour: await login(fixture, 'BUSINESS', '10', MINUTE),

@@ -202,7 +202,7 @@ t.test('a process whose Redis is paused or gone can exit', { skip: withoutRedisS
   t.strictSame(await processOf(server.url), [UNAVAILABLE, 0], 'none')
 })
 
-/** What a process says of the session it asked for, and how it ended. */
+/** What a process reports about its session, and how it ended. */
 async function processOf(url: string): Promise<[said: string, code: number | null]> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'redis-child.js'), url], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -100,7 +100,7 @@ await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_0
     t.strictSame(await tally(fixture), [0, 0, 0])
   })
 
-  await test('a session that another program deleted is found gone by the round, though nobody asks for it', async (t, fixture) => {
+  await test('a session that another program deleted is removed by the scan, without a request for it', async (t, fixture) => {
     const token = await enter(fixture, 'a')
     for (let i = 0; i < 300; i++) await enter(fixture, `u${i}`)
     await server.cli('DEL', keys.token('BUSINESS', token))
@@ -120,7 +120,7 @@ await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_0
     await eventually(t, left, [], 'nothing but the counts of logins is left')
   })
 
-  await test('a login is told after the end of its token, and the token stays ended', async (t, fixture) => {
+  await test('a login that is reported after the end of its token does not revive it', async (t, fixture) => {
     const store = fixture.store as RedisStore
     const view = onlineCommandsOn(store.connections.store, store.repeats.ask, keys, fixture.clock)
     const entry = entryOf(
@@ -155,7 +155,7 @@ await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_0
     )
   })
 
-  await test('whatever part of the view is lost, building it anew brings it back; what belongs to nobody goes', async (t, fixture) => {
+  await test('a reindex restores every lost part of the online users, and removes entries without a user', async (t, fixture) => {
     const { online } = fixture.store
     for (let i = 0; i < 200; i++) {
       await enter(fixture, `u${i % 120}`, { ago: i * 1000, extra: { username: `name ${i}`, nickname: '李雷' } })
@@ -184,7 +184,7 @@ await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_0
     }
   })
 
-  await test('minutes and days of logins that nobody asks for any more are dropped, the latest are kept', async (t, fixture) => {
+  await test('old minutes and days of logins are dropped, the latest are kept', async (t, fixture) => {
     const minute = Math.floor(fixture.clock.now() / MINUTE)
     const days = Array.from({ length: 100 }, (_, i) => asCreatedAt(fixture.clock.now() - i * DAY).slice(0, 10))
     const minutes = Array.from({ length: 2000 }, (_, i) => [`m${minute - i}`, '1'])

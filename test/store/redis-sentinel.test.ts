@@ -36,7 +36,7 @@ async function fixture(t: Test): Promise<{ setup: SentinelSetup; store: RedisSto
   return { setup, store }
 }
 
-/** What a token was told to be while its master changed: its user, nobody, or not known. */
+/** The results for a token while its master changed: its user, absent, or unknown. */
 async function watch(store: RedisStore, token: string, over: Promise<void>): Promise<Set<string>> {
   const told = new Set<string>()
   let watching = true
@@ -46,7 +46,7 @@ async function watch(store: RedisStore, token: string, over: Promise<void>): Pro
   over.then(stop, stop)
   while (watching) {
     const found = await outcomeOf(() => store.sessions.find('BUSINESS', token))
-    told.add(found === UNAVAILABLE ? found : (found?.user_id ?? 'nobody'))
+    told.add(found === UNAVAILABLE ? found : (found?.user_id ?? 'absent'))
     await new Promise(resolve => setTimeout(resolve, 5))
   }
   await over
@@ -61,7 +61,7 @@ t.test('a failover ends no session, and brings none back', { skip: withoutRedisS
 
   const failover = endProcess(setup.master).then(() => setup.promoted())
   const [ofLive, ofEnded] = await Promise.all([watch(store, token, failover), watch(store, ended, failover)])
-  t.notOk(ofLive.has('nobody'), `the session was ${[...ofLive]}`)
+  t.notOk(ofLive.has('absent'), `the session was ${[...ofLive]}`)
   t.ok(ofLive.has(UNAVAILABLE))
   t.notOk(ofEnded.has('1'), `the ended one was ${[...ofEnded]}`)
 
@@ -110,7 +110,7 @@ t.test('a switch announced while a silent Sentinel is asked is followed', { skip
   setup.sentinelProcesses[0]!.kill('SIGSTOP')
   await endProcess(setup.master)
   const told = await watch(store, token, setup.promoted())
-  t.notOk(told.has('nobody'), `the session was ${[...told]}`)
+  t.notOk(told.has('absent'), `the session was ${[...told]}`)
   t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
 })
 

@@ -15,7 +15,7 @@ import { keys, PREFIX, TRACKING, until } from './tracking-fixture.ts'
 
 t.jobs = 10
 
-/* Whoever watches a session is told of its end, whoever ends it, and of nothing else. */
+/* A listener of a session is notified of its end, for any cause, and of nothing else. */
 
 const log = createLog('silent')
 const MONTH = 30 * 24 * 60 * MINUTE
@@ -84,7 +84,7 @@ const openRedis =
 const STORES: Record<string, { open: Opening; skip: string | false }> = {
   'embedded store': { open: openEmbedded, skip: false },
   'Redis, sessions cached': { open: openRedis({}), skip: withoutRedis },
-  'Redis, sessions asked for': { open: openRedis({ business: 'off', consumer: 'off' }), skip: withoutRedis },
+  'Redis, sessions polled': { open: openRedis({ business: 'off', consumer: 'off' }), skip: withoutRedis },
 }
 
 for (const [name, { open, skip }] of Object.entries(STORES)) {

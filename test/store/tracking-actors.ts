@@ -52,7 +52,7 @@ async function act({ sessions }: Store, plain: Redis, { token, userId }: Session
   }
   if (way === 'DEL') await plain.del(key)
   if (way === 'UNLINK') await plain.unlink(key)
-  // Somebody makes it a record of nobody, or ends it with its time.
+  // An actor makes it an invalid record, or lets it expire.
   if (way === 'SET') await plain.set(key, 'null', 'PX', MINUTE)
   if (way === 'PEXPIRE') await plain.pexpire(key, 0)
 }

@@ -46,7 +46,7 @@ export async function openTracked(
 export function isRemembered({ sessions }: Store, token: string, type: LoginType = 'CONSUMER'): boolean {
   const found = sessions.find(type, token)
   if (!(found instanceof Promise)) return true
-  // Such an answer is awaited by nobody.
+  // Such an answer is not awaited.
   found.catch(() => undefined)
   return false
 }

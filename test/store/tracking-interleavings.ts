@@ -1,14 +1,14 @@
 import type { Store } from '../../src/store/store.ts'
 
 /*
- * Requests that meet the end of their session: many sessions at once, each asked for in every turn of the event loop, and
+ * Requests at the end of their session: many sessions at once, each requested in every turn of the event loop, and
  * ended at a moment of chance.
  */
 
 /** Milliseconds on a clock that all processes of the machine share. */
 export const sharedNow = (): number => Number(process.hrtime.bigint()) / 1e6
 
-/** How a session is ended, by another gateway or by somebody with redis-cli, and how often. */
+/** How a session is ended, by another gateway or with redis-cli, and how often. */
 const WAYS = { remove: 0.2, removeAll: 0.05, 'renew-remove': 0.05, DEL: 0.3, UNLINK: 0.2, SET: 0.1, PEXPIRE: 0.1 }
 export type Way = keyof typeof WAYS
 
@@ -54,7 +54,7 @@ export interface Outcome {
 const AT_ONCE = 50
 /** A session that is served so long after its end will be for ever. */
 const HOPELESS = 2000
-/** How often the end is looked at once more after the first request without a session. */
+/** How often the end is checked again after the first request without a session. */
 const SECOND_LOOK = 0.2
 
 export async function interleave(actors: Actors, count: number): Promise<Outcome> {
@@ -72,7 +72,7 @@ export async function interleave(actors: Actors, count: number): Promise<Outcome
   return outcome
 }
 
-/** Lets every lane act once in each turn, and knows when the sockets were last looked at. */
+/** Lets every lane act once in each turn, and knows when the sockets were last polled. */
 class Turns {
   /** Everything that had arrived by then was heard of before this turn began. */
   looked = sharedNow()

@@ -11,7 +11,7 @@ const HEARTBEAT = 400
 
 const nextTurn = () => new Promise(resolve => setImmediate(resolve))
 
-/** Asks in every turn until Redis has to be asked; answers when the last answer from memory was asked for. */
+/** Queries in every turn until Redis has to be queried; returns the time of the last answer from memory. */
 async function lastServed(store: Store, token: string): Promise<number> {
   for (let last = 0; ; ) {
     const at = Date.now()
@@ -31,7 +31,7 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
   await t.test('asks Redis as soon as the connection is cut, and remembers again when it is back', async t => {
     const { store, log } = await openTracked(t, server)
     const [ended, kept] = [await remember(store), await remember(store)]
-    // Nobody is there to hear of the deletion.
+    // No connection receives the announcement of the deletion.
     for (const id of await idsOf(server, 'pubsub')) await server.cli('CLIENT', 'KILL', 'ID', id)
     await server.cli('DEL', keys.token('CONSUMER', ended))
     await until(() => !isRemembered(store, kept))
@@ -101,7 +101,7 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
       for (const id of await idsOf(server, 'normal')) await server.cli('CLIENT', 'KILL', 'ID', id)
       await until(() => !isRemembered(store, token))
       await untilRemembered(store, token)
-      t.not((await idsOf(server, 'pubsub'))[0], tracking, 'the announcements were asked for anew')
+      t.not((await idsOf(server, 'pubsub'))[0], tracking, 'the announcements were requested again')
     },
   )
 

@@ -16,7 +16,7 @@ export interface AttackFixture {
   attempt(t: Test, attack: Attack): Promise<void>
 }
 
-/** Somebody else's request, behind the attack on the same connection; it ends the connection. */
+/** Another client’s request, behind the attack on the same connection; it ends the connection. */
 const HONEST = 'GET /api/v1/public/b/honest HTTP/1.1\r\nHost: honest\r\nX-Case: honest\r\nConnection: close\r\n\r\n'
 
 const isHonest = (arrived: Message): boolean => headerOf(arrived, 'x-case') === 'honest'
@@ -89,7 +89,7 @@ function compareAnswers(t: Test, { responses, end }: Conversation, { send, answe
     'it is answered',
   )
   // Behind a refusal the connection may be given up. What else is answered on it is the honest request, by the backend,
-  // or refused for following something that is none.
+  // or refused because it follows an invalid one.
   for (const answer of given.slice(answers.length)) {
     const code = codeOf(answer)
     t.ok(code === 400 || headerOf(answer, 'x-case') === 'honest', `and nothing else is, but ${code}`)

@@ -6,7 +6,7 @@ export interface Answer {
   headers: IncomingHttpHeaders
   rawHeaders: string[]
   text: string
-  /** The body as JSON; throws where it is none. */
+  /** The body as JSON; throws if it is invalid. */
   json(): any
 }
 

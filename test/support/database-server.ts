@@ -86,7 +86,7 @@ interface Installed {
   boot(): ChildProcess
 }
 
-/** Database servers refuse to run as root; then they run as nobody. */
+/** Database servers refuse to run as root; then they run as an unprivileged user. */
 function asWhom(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
@@ -197,7 +197,7 @@ async function startMariadb(): Promise<Installed> {
   }
 }
 
-/** A certificate for localhost that nobody vouches for; `null` where openssl is missing. */
+/** A self-signed certificate for localhost; `null` if openssl is missing. */
 function certificateIn(folder: string, who: ReturnType<typeof asWhom>): string | null {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
   const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']

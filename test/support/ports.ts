@@ -18,7 +18,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Whether somebody takes connections at a port of this machine. */
+/** Whether a process accepts connections at a port of this machine. */
 export function isListening(port: number): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect(port, '127.0.0.1')

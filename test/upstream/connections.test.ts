@@ -35,7 +35,7 @@ async function open(
   return { upstream, target, ask: (request: UpstreamRequest = GET) => ask(target, request) }
 }
 
-/** Sends a request; answers its body, or why there is none. */
+/** Sends a request; returns its body, or the error. */
 function ask(target: Pick<HttpTarget, 'dispatch'>, request: UpstreamRequest): Promise<string | Error> {
   return new Promise(resolve => {
     let body = ''
@@ -53,7 +53,7 @@ function ask(target: Pick<HttpTarget, 'dispatch'>, request: UpstreamRequest): Pr
   })
 }
 
-/** Lets what has arrived be looked at. */
+/** Lets the received data be handled. */
 const turn = () => new Promise(resolve => setTimeout(resolve, 20))
 
 t.test('a connection is reused', async t => {
@@ -70,7 +70,7 @@ const ENDING: Record<string, [speech: string, method: string]> = {
   'speaks HTTP/1.0': ['HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 'GET'],
   'sends more than the response': [`${OK}Content-Length: 2\r\n\r\nokmore`, 'GET'],
   'says that it is about to close': [`${OK}Keep-Alive: timeout=1\r\nContent-Length: 2\r\n\r\nok`, 'GET'],
-  'was asked for a head': [`${OK}Content-Length: 2\r\n\r\n`, 'HEAD'],
+  'got a HEAD request': [`${OK}Content-Length: 2\r\n\r\n`, 'HEAD'],
 }
 for (const [what, [speech, method]] of Object.entries(ENDING)) {
   t.test(`a connection on which the target ${what} is used once, and closed`, async t => {

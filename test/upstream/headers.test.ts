@@ -295,7 +295,7 @@ t.test('with `bare` an upstream gets the token without a scheme, in any form of 
     t.same(valuesOf('authorization', sent([['Authorization', value]], open)), [value], `${value} without a session`)
   }
   t.same(valuesOf('authorization', sent([['Authorization', 'Bearer ours']], open)), ['ours'], 'without a session')
-  t.same(valuesOf('authorization', sent([], open)), [], 'without a session there is none to send')
+  t.same(valuesOf('authorization', sent([], open)), [], 'without a session no token is sent')
   const preflight = { ...bare, verdict: PREFLIGHT, session: null }
   t.same(valuesOf('authorization', sent([['Authorization', 'Bearer ours']], preflight)), [], 'nor with OPTIONS')
 })
@@ -318,7 +318,7 @@ t.test('the port is that of Host, or the default of the protocol', async t => {
   for (const [host, protocol, port] of PORTS) {
     t.same(valuesOf('x-forwarded-port', sent([], { host, protocol })), [port], `${protocol}://${host}`)
   }
-  t.same(valuesOf('x-forwarded-host', sent([], { host: '' })), [], 'no host was asked for')
+  t.same(valuesOf('x-forwarded-host', sent([], { host: '' })), [], 'no host was requested')
 })
 
 t.test('the gateway appends itself to Via, with the protocol version of the client', async t => {

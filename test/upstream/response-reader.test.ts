@@ -3,7 +3,7 @@ import t from 'tap'
 import { MalformedResponse } from '../../src/upstream/wire/response-head.ts'
 import { ResponseReader } from '../../src/upstream/wire/response-reader.ts'
 
-/* Bytes of a connection on the one side, what a receiver is told on the other; what is not HTTP/1.1 is a fault. */
+/* Bytes of a connection on the one side, the calls of a receiver on the other; invalid HTTP/1.1 is a fault. */
 
 interface Outcome {
   heads: [status: number, headers: string[]][]

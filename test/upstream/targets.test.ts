@@ -21,7 +21,7 @@ function openTarget(t: Test, url: string, connections: Partial<TargetOptions['co
   return target
 }
 
-/** A receiver that tells nobody; the test overrides what it looks at. */
+/** A receiver that ignores everything; a test overrides the calls that it checks. */
 const receiver = (parts: Partial<Receiver>): Receiver => ({
   onConnect: () => {},
   onHeaders: () => {},

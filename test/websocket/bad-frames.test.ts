@@ -57,7 +57,7 @@ for (const [what, first] of Object.entries(BAD)) {
       end.messages.map(({ text }) => text),
       ['one', 'two'],
     )
-    t.ok(await until(() => Buffer.concat(answers)[0] === 0x88), 'and the upstream is told so')
+    t.ok(await until(() => Buffer.concat(answers)[0] === 0x88), 'and the upstream gets a close frame')
   })
 
   t.test(`a client's ${what} closes it with 1002, behind the answers to the frames before it`, async t => {

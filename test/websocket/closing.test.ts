@@ -70,7 +70,7 @@ for (const store of ['embedded', 'redis'] as const) {
         t.same(await closingOf(end), { code: 4401, reason: 'session ended' }, `${name}, upstream`)
     }
     bystander.send('hello')
-    t.ok(await heard(bystander, 'echo: hello'), 'nobody else is closed')
+    t.ok(await heard(bystander, 'echo: hello'), 'no other WebSocket is closed')
   })
 }
 
@@ -89,7 +89,7 @@ t.test('in the middle of a frame the rest of it is sent before the close frame',
   socket!.write(Buffer.concat([Buffer.from([0x81, 100]), Buffer.alloc(50, 'x')]))
   t.ok(await until(() => end.socket.bytesRead >= before + 52))
   await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
-  t.ok(await until(() => heard.length > 0), 'the upstream is told')
+  t.ok(await until(() => heard.length > 0), 'the upstream is notified')
   t.equal(end.closed, null)
   socket!.write(Buffer.concat([Buffer.alloc(50, 'x'), Buffer.from([0x81, 1, 0x79])]))
   t.same(await closingOf(end), { code: 4401, reason: 'session ended' })
@@ -131,7 +131,7 @@ t.test('while the store fails WebSockets are kept for a while, and then closed',
   t.teardown(() => fixture.redis!.resume())
   await new Promise(resolve => setTimeout(resolve, 3000))
   end.send('still here')
-  t.ok(await heard(end, 'echo: still here'), 'an outage that nobody would notice ends nothing')
+  t.ok(await heard(end, 'echo: still here'), 'a short outage ends nothing')
   ahead = MAX_UNKNOWN
   t.same(await closingOf(end), { code: 1013, reason: 'try again later' })
 })

@@ -5,7 +5,7 @@ import { type Fixture, openFixture, type StoreKind } from '../support/gateway-fi
 import { withoutRedis } from '../support/redis-server.ts'
 import { type Recorder, startUpstream } from '../support/upstream.ts'
 
-/* Long responses, such as event streams: they arrive as they are sent, and end with their session where that is asked for. */
+/* Long responses, such as event streams: they arrive as they are sent, and end with their session if configured. */
 
 interface Stream {
   status: number
@@ -82,7 +82,7 @@ for (const store of ['embedded', 'redis'] as const) {
       t.ok(fixture.log.some(line => line.includes('response ended with its session')))
       t.notOk(
         fixture.log.some(line => line.includes('ejected') || line.includes('broken off')),
-        'nobody is blamed for it',
+        'it does not count as a failure',
       )
     },
   )

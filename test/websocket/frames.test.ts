@@ -87,7 +87,7 @@ t.test('a message in fragments may hold control frames, and nothing else', async
 t.test('an invalid frame does not pass, and nothing after it', async t => {
   const wrong: Record<string, Buffer> = {
     'another protocol': Buffer.from('GET /api/v1/sys/x HTTP/1.1\r\n'),
-    'an extension nobody agreed on': Buffer.from([0xc1, 0x81, 1, 2, 3, 4, 0]),
+    'an extension that was not negotiated': Buffer.from([0xc1, 0x81, 1, 2, 3, 4, 0]),
     'an unknown opcode': Buffer.from([0x83, 0x80, 1, 2, 3, 4]),
     'an unknown control opcode': Buffer.from([0x8b, 0x80, 1, 2, 3, 4]),
     'a control frame in fragments': Buffer.from([0x09, 0x80, 1, 2, 3, 4]),

@@ -4,7 +4,7 @@ import { until } from '../support/forward-fixture.ts'
 import { heard, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
 import { open, openEnd, refusalOf } from '../support/websocket-sockets.ts'
 
-/* Who may open a WebSocket, and what becomes of a handshake. */
+/* Which clients can open a WebSocket, and how a handshake is handled. */
 
 t.test('the upstream gets the identity of the client, and never the token', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)

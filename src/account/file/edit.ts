@@ -38,8 +38,7 @@ accounts: []
 `
 
 /**
- * Adds an account; creates the file when there is none. Refuses a name or an id that exists or is invalid with
- * `INVALID`.
+ * Adds an account; creates the file if it is missing. Refuses a name or an id that exists or is invalid with `INVALID`.
  */
 export async function addAccount(path: string, account: NewAccount): Promise<{ id: string }> {
   const { username, id = generateAccountId() } = account

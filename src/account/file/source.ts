@@ -34,7 +34,7 @@ export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Log
     } catch (fault) {
       if (!(fault instanceof ConfigurationError)) throw new Unavailable(`${path} cannot be read`, fault)
       const consequence =
-        accounts === null ? 'nobody can log in until it is mended' : 'the accounts of its last good version stay'
+        accounts === null ? 'no login is possible until it is corrected' : 'the accounts of its last valid version stay'
       log.error({ faults: fault.faults }, `the accounts file has faults; ${consequence}`)
     }
     version = found
@@ -95,7 +95,7 @@ async function versionOf(path: string): Promise<string> {
     return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
   } catch (fault) {
     if (isAbsent(fault)) return 'absent'
-    throw new Unavailable(`${path} cannot be looked at`, fault)
+    throw new Unavailable(`${path} cannot be read`, fault)
   }
 }
 

@@ -68,7 +68,7 @@ function checkTrustedProxies({ trusted_proxies }: DecodedSettings, report: Repor
     if (!isAddressRange(range)) {
       report(
         ['trusted_proxies', index],
-        'must be an address or a CIDR range such as 10.0.0.0/8; a count of proxies trusts nobody',
+        'must be an address or a CIDR range such as 10.0.0.0/8; a number of proxies is not supported',
       )
     }
   }

@@ -67,7 +67,7 @@ function refuseUnknown(): never {
   throw new Refusal('NOT_FOUND')
 }
 
-/** Makes the handlers of upstreams. Refusals before the upstream's head are thrown or sent; later there are none. */
+/** Makes the handlers of upstreams. Refusals are thrown or sent only before the upstream's head. */
 export function createForwarder(options: ForwardingOptions): (upstream: Upstream) => UpstreamHandler {
   const { log, permissions, webSockets, watch } = options
   const outgoingOf = createOutgoing(options)

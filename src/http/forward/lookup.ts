@@ -10,7 +10,7 @@ export interface Found {
   path: string
 }
 
-/** Asks the router of the public listener for the upstream of a path, without any request; `null` when there is none. */
+/** Finds the upstream of a path with the router of the public listener, without a request; `null` if none matches. */
 export async function findUpstream(upstreams: readonly Upstream[], path: CanonicalPath): Promise<Found | null> {
   const app = fastify()
   let found: Found | null = null

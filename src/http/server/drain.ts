@@ -7,7 +7,7 @@ const SWEEP_INTERVAL = 100
 
 /**
  * Lets a server end without failing a request. It stops accepting at once; every answer from then on says `Connection:
- * close`; connections that stayed idle for `grace` milliseconds are ended, and with them those that never asked for
+ * close`; connections that stayed idle for `grace` milliseconds are closed, and with them those that never requested
  * anything. Resolves when no connection is left.
  */
 export type Drain = (grace: number) => Promise<void>

@@ -55,10 +55,10 @@ export function faultOfAcceptance(asked: IncomingMessage, { statusCode, headers 
   if (headers['sec-websocket-accept'] !== acceptOf(asked.headers['sec-websocket-key'] ?? '')) {
     return 'not the answer to this handshake'
   }
-  if (headers['sec-websocket-extensions'] !== undefined) return 'an extension that nobody asked for'
+  if (headers['sec-websocket-extensions'] !== undefined) return 'an extension that the client did not offer'
   const chosen = headers['sec-websocket-protocol']
   const offered = asked.headers['sec-websocket-protocol']?.split(',').map(name => name.trim()) ?? []
-  return chosen === undefined || offered.includes(chosen) ? null : 'a sub-protocol that nobody asked for'
+  return chosen === undefined || offered.includes(chosen) ? null : 'a sub-protocol that the client did not offer'
 }
 
 const acceptOf = (key: string): string =>

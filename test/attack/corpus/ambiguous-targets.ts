@@ -97,7 +97,7 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
     '/api/v1/c/%f4%90%80%80',
     '/api/v1/c/%e4%b8',
   ],
-  'an escape that is none': ['/api/v1/c/%', '/api/v1/c/%2', '/api/v1/c/%zz', '/api/v1/c/%-1', '/api/v1/c/%%32%65'],
+  'an invalid escape': ['/api/v1/c/%', '/api/v1/c/%2', '/api/v1/c/%zz', '/api/v1/c/%-1', '/api/v1/c/%%32%65'],
   'a character that some servers take for a slash or a dot': [
     '/api/v1/c/%ef%bc%8e%ef%bc%8e/sys/u',
     '/api/v1/c/.%ef%bc%8e/sys/u',

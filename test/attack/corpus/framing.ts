@@ -75,7 +75,7 @@ const refused = Object.entries(REFUSED).map(
   ([kind, send]): Attack => ({ claim: `${kind}: refused`, send, answers: [400], severs: !ENDED.test(kind) }),
 )
 
-/** Codings that somebody might take for `chunked`, and others for none. The parser refuses some of them by itself. */
+/** Codings that some parsers read as `chunked` and others do not. Node’s parser refuses some of them by itself. */
 const CODINGS: Readonly<Record<string, number>> = {
   'gzip, chunked': 501,
   gzip: 501,

@@ -1,6 +1,6 @@
 import { type Attack, asBusiness, asConsumer, asNobody, request } from '../attack.ts'
 
-/* Headers that say who calls, where from, or what is asked for: the gateway alone says so. */
+/* Headers about the client’s identity, its address or the requested path: only the gateway sets them. */
 
 const C = 'GET /api/v1/c/x HTTP/1.1'
 const B = 'GET /api/v1/sys/x HTTP/1.1'
@@ -49,7 +49,7 @@ const identity = IDENTITY.flatMap(name =>
       arrives: [{ line: OWN_SECTION, as: 'BUSINESS' }],
     },
     {
-      claim: `${spelling} does not arrive with OPTIONS, which nobody is asked for`,
+      claim: `${spelling} does not arrive with OPTIONS, which needs no session`,
       send: asBusiness(OPTIONS, `${spelling}: 1`),
       answers: ['upstream'],
       arrives: [{ line: OPTIONS }],
@@ -193,7 +193,7 @@ export default [
     arrives: [{ line: C, as: 'CONSUMER', headers: ['AUTHORIZATION_: x', 'X-Other: kept'] }],
   },
   {
-    claim: 'as many as 200 header lines are looked at',
+    claim: 'up to 200 header lines are read',
     send: asConsumer(C, ...lines(198)),
     answers: ['upstream'],
     arrives: [{ line: C, as: 'CONSUMER', headers: lines(198) }],
@@ -218,12 +218,12 @@ export default [
     arrives: [{ line: C, as: 'CONSUMER' }],
   },
   {
-    claim: 'an expectation that nobody knows is refused',
+    claim: 'an unknown expectation is refused',
     send: asConsumer(C, 'Expect: the-unexpected'),
     answers: [400],
   },
   {
-    claim: 'an expectation that nobody knows is refused beside one that somebody does',
+    claim: 'an unknown expectation is refused beside a known one',
     send: asConsumer(C, 'Expect: the-unexpected, 100-continue'),
     answers: [400],
   },

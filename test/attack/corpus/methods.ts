@@ -65,7 +65,7 @@ export default [
     answers: [405],
   },
   {
-    claim: 'a method that nobody knows is refused',
+    claim: 'an unknown method is refused',
     send: asNobody('BREW /api/v1/public/b/x HTTP/1.1'),
     answers: [400],
   },

@@ -73,14 +73,14 @@ const CONSUMERS = [
 
 const unnamed = UNNAMED.flatMap((target): Attack[] =>
   [asNobody, asConsumer, asBusiness].map(as => ({
-    claim: `${target} is found by nobody (${as.name})`,
+    claim: `${target} is not found (${as.name})`,
     send: as(get(target)),
     answers: [404],
   })),
 )
 
 const lastRule = LAST_RULE.flatMap((target): Attack[] => [
-  { claim: `${target} is refused to nobody`, send: asNobody(get(target)), answers: [401] },
+  { claim: `${target} is refused without a session`, send: asNobody(get(target)), answers: [401] },
   { claim: `${target} is refused to a consumer`, send: asConsumer(get(target)), answers: [401] },
   {
     claim: `${target} is passed on for the B side, byte for byte`,
@@ -91,7 +91,7 @@ const lastRule = LAST_RULE.flatMap((target): Attack[] => [
 ])
 
 const consumers = CONSUMERS.flatMap((target): Attack[] => [
-  { claim: `${target} is refused to nobody`, send: asNobody(get(target)), answers: [401] },
+  { claim: `${target} is refused without a session`, send: asNobody(get(target)), answers: [401] },
   { claim: `${target} is refused to the B side`, send: asBusiness(get(target)), answers: [401] },
   {
     claim: `${target} is passed on for a consumer, byte for byte`,
@@ -116,7 +116,7 @@ export default [
   { claim: 'a path of 2049 bytes is too long', send: asConsumer(get(long(2049, 1))), answers: [414] },
   { claim: 'a target of 8193 bytes is too long', send: asConsumer(get(long(2048, 6145))), answers: [414] },
   {
-    claim: 'the administration is not served to nobody',
+    claim: 'the administration is not served without a session',
     send: asNobody(get('/api/v1/sys/session/page')),
     answers: [401],
   },

@@ -8,7 +8,7 @@ const OPTIONS = 'OPTIONS /api/v1/c/x HTTP/1.1'
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 const input = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ jti: 'of-another-issuer', iat: 1 })}`
-/** A token of the same form, signed with the key of somebody else. */
+/** A token of the same form, signed with a foreign key. */
 const FOREIGN = `${input}.${createHmac('sha256', 'a key that is not the gateway’s own').update(input).digest('base64url')}`
 
 const OWN_VALUES = [

@@ -6,7 +6,7 @@ import { record } from '../contract-fixture.ts'
 export const PREFIX = 'p'
 export const keys = createKeys(PREFIX)
 
-/** What somebody does to the store. Lifetimes are milliseconds from the moment it is done. */
+/** What an actor does to the store. Lifetimes are milliseconds from the time it is done. */
 export type Act =
   | { verb: 'login' | 'renew'; type: LoginType; user: string; token: string; lifetime: number }
   | { verb: 'logout'; type: LoginType; user: string; token: string }

@@ -9,7 +9,7 @@ const FAULT_EVERY = 7
 export interface Exploration {
   /** Different states that were seen. */
   states: number
-  /** The shortest way to break a law, in words; `null` when there is none. */
+  /** The shortest way to break a law, in words; `null` without one. */
   violation: string[] | null
 }
 

@@ -52,7 +52,7 @@ function checkLogin(redis: ModelRedis, scenes: readonly Scene[], login: Login): 
   checkSet(redis, login, live)
   const ended = same.some(scene => begun(scene) && endsToken(scene.act, token))
   const end = Math.min(...same.filter(begun).map(({ act, beganAt }) => beganAt + lifetimeOf(act, token)))
-  expect(live || ended || redis.now >= end, `${token} was lost: nobody ended it`)
+  expect(live || ended || redis.now >= end, `${token} was lost: no actor ended it`)
 }
 
 const begun = ({ began }: Scene): boolean => began !== Infinity
@@ -78,7 +78,7 @@ function checkAfter(scene: Scene, login: Login, live: boolean): void {
   if (answer === true || login.answered < began) expect(!live, `P2: ${token} outlived its logout`)
 }
 
-/** P4: no login begins and succeeds while a bar stands that nobody else has touched. */
+/** P4: no login begins and succeeds while a disable is in force that no other actor has changed. */
 function checkBars(same: Scene[], login: Login): void {
   const bars = same.filter(({ act, began }) => ['disable', 'untie'].includes(act.verb) && began < login.answered)
   const [bar] = bars

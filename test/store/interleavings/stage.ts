@@ -19,7 +19,7 @@ export interface Scenario {
 }
 
 /**
- * What can become of a command: it happens; it happens and its actor hears of a failure; the actor does, and it happens
+ * What can become of a command: it happens; it happens and its actor gets a failure; the actor does, and it happens
  * later, or never; its actor dies before it.
  */
 export type Fate = 'done' | 'unheard' | 'late' | 'crash'
@@ -165,7 +165,7 @@ export class Stage {
     this.#pending.push({ scene, text: BEGINS, run: begin, resolve: () => undefined, reject: () => undefined })
   }
 
-  /** Nobody names a token that was not handed out. */
+  /** No actor uses a token that was not issued. */
   #canBegin(act: Act): boolean {
     if (act.verb !== 'renew' && act.verb !== 'logout') return true
     const { token } = act

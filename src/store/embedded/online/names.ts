@@ -155,7 +155,7 @@ export class NameIndex {
     return Array.from(this.#blocks.getKeys({ ...range, reverse: true, limit }), blockIn)
   }
 
-  /** The previous group with blocks; -1 if there is none. */
+  /** The previous group with blocks; -1 without one. */
   #groupBefore(type: LoginType, group: number): number {
     if (group === 0) return -1
     const start = keyOf(type, group * BLOCKS_PER_GROUP - 1)
