@@ -61,7 +61,7 @@ export function createLogin(options: LoginOptions): Login {
     if (password === undefined) throw invalid('password', 'is missing')
     await captcha.verify(credentials.captcha_id, credentials.captcha_value ?? credentials.captcha_code)
 
-    const found = await find(username)
+    const found = canBeName(username) ? await options.accounts.find(username) : null
     outcome.login_id = found?.id
     const subject = lockout.subject(found?.username ?? username, found?.id ?? null)
     const account = await lockout.inTurn(subject, async () => {
@@ -77,19 +77,8 @@ export function createLogin(options: LoginOptions): Login {
     })
     if (account.status === 'LOCKED') throw new Refusal('ACCOUNT_LOCKED')
     if (account.status === 'INACTIVE') throw new Refusal('ACCOUNT_INACTIVE')
-    if (account.leftOut !== undefined) {
-      log.warn(
-        { type: side.type, login_id: account.id, ...account.leftOut },
-        'the account holds more than a session may: these columns are left out of it',
-      )
-    }
+    warnOfLeftOut(log, side.type, account)
     return { token: await side.login(undefined, account.id, extraOf(account, credentials)) }
-  }
-
-  /** `null` also for a text that cannot be a name and could cause a fault in the source. */
-  async function find(username: string): Promise<Account | null> {
-    if (username === '' || username.length > MAX_NAME_LENGTH || /[\p{Cc}\p{Cs}]/u.test(username)) return null
-    return options.accounts.find(username)
   }
 
   return {
@@ -119,7 +108,20 @@ export function createLogin(options: LoginOptions): Login {
   }
 }
 
-/** Logs the result of a login. */
+/** Logs which columns of an account are not in its sessions. */
+function warnOfLeftOut(log: Logger, type: LoginType, { id, leftOut }: Account): void {
+  if (leftOut === undefined) return
+  log.warn(
+    { type, login_id: id, ...leftOut },
+    'the account holds more than a session may: these columns are left out of it',
+  )
+}
+
+/** Other texts are not names of accounts, and could cause a fault in the source. */
+const canBeName = (text: string): boolean =>
+  text !== '' && text.length <= MAX_NAME_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(text)
+
+/** What the log says of a login. */
 interface Outcome {
   type: LoginType
   address: string
