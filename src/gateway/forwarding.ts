@@ -1,5 +1,5 @@
 import { servesWebSockets } from '../config/served.ts'
-import { createWebSockets } from '../http/websocket/websockets.ts'
+import { WebSockets } from '../http/websocket/websockets.ts'
 import { SessionWatch } from '../store/session-watch.ts'
 import { createOwnTokens } from '../token/own.ts'
 import { createUpstreamTable } from '../upstream/table.ts'
@@ -20,7 +20,7 @@ export function openForwarding({ settings, clock, log, accessLog, metrics }: Set
   })
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const webSockets = servesWebSockets(settings)
-    ? createWebSockets({ watch, tokenHeader, clock, log, accessLog, metrics })
+    ? new WebSockets({ watch, tokenHeader, clock, log, accessLog, metrics })
     : null
   metrics.readUpstreams({ upstreams: () => upstreams.status(), webSockets: () => webSockets?.open ?? 0 })
   return {

@@ -42,6 +42,7 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
   const edge = createServer({
     log,
     envelopes,
+    observer: { requests: 'every', metrics, accessLog },
     trustedProxies: settings.trusted_proxies,
     timeouts: settings.listen.timeouts,
     minRate: settings.listen.min_rate === 'off' ? 0 : settings.listen.min_rate,
@@ -70,8 +71,6 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
     ownTokens,
     administration,
     permissions,
-    metrics,
-    accessLog,
     webSockets,
     watch,
   })
@@ -79,13 +78,19 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
 }
 
 async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwarding, isStopping: () => boolean) {
-  const { settings, profile, options, log, metrics } = setup
+  const { settings, profile, options, log, accessLog, metrics } = setup
   const { locale } = settings
   const { store, sides, permissions } = sessions
   const { upstreams, tokenHeader } = forwarding
   // Services behind the gateway read real statuses.
   const envelopes = createEnvelopes(locale, 'native')
-  const internal = createServer({ log, envelopes, trustedProxies: [], bodyLimit: INTERNAL_BODY_LIMIT })
+  const internal = createServer({
+    log,
+    envelopes,
+    observer: { requests: 'refused', metrics, accessLog },
+    trustedProxies: [],
+    bodyLimit: INTERNAL_BODY_LIMIT,
+  })
   await serveInternal(internal, {
     secret: settings.internal.secret,
     sides,

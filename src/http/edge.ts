@@ -3,9 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../account/permissions.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { pathRulesOf, servesConsole } from '../config/served.ts'
-import type { Logger } from '../log.ts'
 import type { Login } from '../login/login.ts'
-import type { Metrics } from '../metrics/metrics.ts'
 import type { Profile } from '../profile.ts'
 import { LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { SessionWatch } from '../store/session-watch.ts'
@@ -16,9 +14,7 @@ import { serveConsole } from './pages/console.ts'
 import { collectDescriptions } from './pages/description.ts'
 import { serveDocuments } from './pages/documents.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
-import { countAnswered, countLeft } from './routes/metrics.ts'
 import { type SessionRoutesOptions, serveSessions } from './routes/sessions.ts'
-import { createAccessLog } from './server/access-log.ts'
 import { createGate, createJudge, type Sides } from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
 import { OwnPaths } from './server/own-paths.ts'
@@ -36,9 +32,6 @@ export interface EdgeOptions {
   /** The session administration, where it is served. */
   administration: Pick<SessionRoutesOptions, 'administration' | 'guards'> | null
   permissions: Permissions
-  metrics: Metrics
-  /** Where one line for each request goes; `null` for nowhere. */
-  accessLog: Logger | null
   /** `null` where no upstream has any. */
   webSockets: WebSockets | null
   watch: SessionWatch
@@ -49,18 +42,9 @@ export interface EdgeOptions {
  * hooks is the security property; CORS stands between the two, so that browsers can read a refusal.
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
-  const { settings, profile, envelopes, sides, logins, upstreams, administration, permissions, metrics, accessLog } =
-    options
+  const { settings, profile, envelopes, sides, logins, upstreams, administration, permissions } = options
   const { ownTokens, webSockets, watch } = options
   const tokenHeader = settings.jwt.token_name.toLowerCase()
-  app.decorateRequest('target')
-  app.decorateRequest('verdict', null)
-  app.decorateRequest('session', null)
-  app.decorateRequest('upstream', null)
-  app.addHook('onResponse', countAnswered(metrics))
-  app.addHook('onSend', countLeft(metrics))
-  if (accessLog !== null) app.addHook('onResponse', createAccessLog(accessLog))
-
   const ownPaths = new OwnPaths()
   app.addHook('onRequest', createJudge(pathRulesOf(settings, profile), tokenHeader, ownPaths))
   if (settings.cors !== 'off') {

@@ -7,6 +7,8 @@ import { readUpstreams, type UpstreamSource } from './upstreams.ts'
 
 export interface Metrics {
   answered(request: AnsweredRequest): void
+  /** Counts a request of either listener that was refused for this reason. */
+  refused(reason: string): void
   happened(event: SessionEvent): void
   stored: StoreCounter
   /** Counts a connection of the public listener that was closed for this reason. */
@@ -55,6 +57,7 @@ export function createMetrics(): Metrics {
 
   return {
     answered: requests.answered,
+    refused: requests.refused,
     stored,
     closed: reason => closed.inc({ reason }),
     happened({ event, type, reason, replicated }) {

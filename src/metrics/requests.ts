@@ -10,13 +10,12 @@ export interface AnsweredRequest {
   /** The name of the upstream; `gateway` for the gateway's own routes. */
   upstream: string
   status: number
-  /** Why it was refused; `null` when it was not. */
-  refused: string | null
   seconds: number
 }
 
 export interface RequestCounts {
   answered(request: AnsweredRequest): void
+  refused(reason: string): void
   snapshot(): Snapshot
 }
 
@@ -41,15 +40,15 @@ export function countRequests(): RequestCounts {
   const refusals = new Map<string, number>()
 
   return {
-    answered({ rule, side, upstream, status, refused, seconds }) {
+    answered({ rule, side, upstream, status, seconds }) {
       const statusClass = Math.floor(status / 100)
       const key = `${rule} ${side} ${statusClass} ${upstream}`
       const known = requests.get(key)
       if (known !== undefined) known.value++
       else requests.set(key, { labels: { rule: `${rule}`, side, upstream, status: `${statusClass}xx` }, value: 1 })
       measure(durations, upstream, seconds)
-      if (refused !== null) refusals.set(refused, (refusals.get(refused) ?? 0) + 1)
     },
+    refused: reason => refusals.set(reason, (refusals.get(reason) ?? 0) + 1),
     snapshot: () => [
       counter(
         'dualgate_requests_total',

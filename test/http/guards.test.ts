@@ -3,6 +3,7 @@ import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
 import { createEnvelopes, createErrorHandler } from '../../src/http/server/envelope.ts'
 import { createGuards } from '../../src/http/server/guards.ts'
+import { decorateRequests } from '../../src/http/server/request.ts'
 import type { Extra, LoginType } from '../../src/session.ts'
 import type { Session } from '../../src/side/side.ts'
 
@@ -22,8 +23,7 @@ const sessionOf = ({ type, extra = {} }: Visitor): Session => ({
 /** A server with guarded routes, and what it answers to a visitor whose session the gate found. */
 async function ask(path: string, visitor: Visitor | null) {
   const app = fastify()
-  app.decorateRequest('session', null)
-  app.decorateRequest('refused', null)
+  decorateRequests(app)
   app.setErrorHandler(createErrorHandler(createEnvelopes('zh-CN', 'native')))
   app.addHook('onRequest', async request => {
     request.session = visitor === null ? null : sessionOf(visitor)

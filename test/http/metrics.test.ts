@@ -36,6 +36,29 @@ withEveryStore(t, async (t, fixture) => {
     t.equal(await count(), before + 1)
   })
 
+  t.test('a refusal of the internal listener is counted and logged, other requests to it are not', async t => {
+    const count = async (): Promise<number> =>
+      readMetric(await metrics(), 'dualgate_refusals_total', { reason: 'NOT_LOGGED_IN' }) ?? 0
+    const logged = () =>
+      fixture.log.flatMap(line => {
+        const { msg, route, status, refused } = JSON.parse(line)
+        return msg === 'request' && typeof route === 'string' ? [{ route, status, refused }] : []
+      })
+    const served = async () =>
+      readMetric(await metrics(), 'dualgate_request_duration_seconds_count', { upstream: 'gateway' })
+    const [before, linesBefore, servedBefore] = [await count(), logged().length, await served()]
+    const path = '/operations/v1/business/kickout'
+    await call(fixture.internal, { method: 'POST', path, token: 'not the secret' })
+    await call(fixture.internal, { path: '/verify/api/v1/c/orders' })
+    await call(fixture.internal, { path: '/livez' })
+    t.equal(await count(), before + 2)
+    t.same(logged().slice(linesBefore), [
+      { route: path, status: 401, refused: 'NOT_LOGGED_IN' },
+      { route: '/verify/*', status: 401, refused: 'NOT_LOGGED_IN' },
+    ])
+    t.equal(await served(), servedBefore)
+  })
+
   t.test('logins are counted by their result, and online users are queried', async t => {
     const name = 'dualgate_logins_total'
     const before = await metrics()

@@ -77,11 +77,13 @@ export async function openForwardFixture(options: ForwardOptions): Promise<Forwa
   const { watch = { watch: () => () => undefined } } = options
   const log: Record<string, any>[] = []
   const logger = createLog('info', { write: line => void log.push(JSON.parse(line)) })
-  const app = createServer({ log: logger, envelopes: createEnvelopes('en', 'envelope'), trustedProxies })
+  const app = createServer({
+    log: logger,
+    envelopes: createEnvelopes('en', 'envelope'),
+    observer: null,
+    trustedProxies,
+  })
   const table = createUpstreamTable(upstreams.map(upstreamSettings), { clock, log: logger })
-  app.decorateRequest('target')
-  app.decorateRequest('verdict', null)
-  app.decorateRequest('session', null)
   prepare?.(app)
   app.addHook('onRequest', createJudge(PROFILES[1].paths, tokenHeader, new OwnPaths()))
   const side = (type: LoginType) => ({

@@ -10,7 +10,6 @@ import { ClientLeft } from '../../upstream/attempts.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { METHODS } from '../server/ambiguous.ts'
-import type {} from '../server/authenticate.ts'
 import { hasBody } from '../server/bodies.ts'
 import { connectionOf } from '../server/connection/connection.ts'
 import { isUpgrade, routeUpgrades } from '../server/upgrade.ts'
@@ -22,13 +21,6 @@ import { Exchange } from './exchange.ts'
 import { clientOf, createOutgoing, type Forwarded } from './outgoing.ts'
 import { routeToUpstreams, type UpstreamHandler } from './routes.ts'
 import { SlowBodies } from './slow-bodies.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Name of the upstream that the request goes to; `null` for a route of the gateway's own. */
-    upstream: string | null
-  }
-}
 
 export interface ForwardingOptions {
   table: UpstreamTable
@@ -93,7 +85,7 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
     const { raw } = request
     if (webSockets !== null && isUpgrade(raw)) {
       const target = upstream.next()
-      webSockets.take({ request, reply, upstream, target, outgoing: outgoingOf(forwarded, target) })
+      webSockets.accept({ request, reply, upstream, target, outgoing: outgoingOf(forwarded, target) })
       return
     }
     if (!hasBody(raw)) {

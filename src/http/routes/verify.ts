@@ -8,7 +8,7 @@ import { IDENTITY_SPELLINGS, isIdentity } from '../../upstream/headers/names.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
 import type { Sides } from '../server/authenticate.ts'
-import type { Envelopes } from '../server/envelope.ts'
+import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
 import { describeVerify } from './documents/probes.ts'
 
 export interface VerifyOptions {
@@ -41,12 +41,11 @@ const CONVENTIONS = [
  * the store cannot tell. Envoy puts the original path behind ours; the others name it in headers.
  */
 export function serveVerify(app: FastifyInstance, options: VerifyOptions): void {
-  const { envelopes } = options
   void app.register(async scope => {
     scope.removeAllContentTypeParsers()
     // A body is irrelevant here and is not read.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
-    scope.setErrorHandler((fault, request, reply) => refuse(envelopes, fault, request, reply))
+    scope.setErrorHandler(createErrorHandler(options.envelopes, shownToProxies))
     const byHeaders = answer(options, originalFromHeaders)
     // Some proxies ask with the method of the original request.
     scope.route({ method: [...METHODS], url: PATH, config: { description: describeVerify }, handler: byHeaders })
@@ -133,11 +132,5 @@ const misconfigured = (): Refusal =>
     },
   })
 
-/** Proxies know three answers; whatever is not for want of a session, and no failure of ours, is 403 to them. */
-function refuse(envelopes: Envelopes, fault: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, reason, headers, body } = envelopes.failure(request.id, fault)
-  request.refused = reason
-  if (reason === 'INTERNAL') request.log.error({ err: fault }, 'internal fault')
-  const told = status === 401 || status >= 500 ? status : 403
-  void reply.code(told).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
-}
+/** Proxies know three answers: what is neither a missing session nor a failure of ours is 403 to them. */
+const shownToProxies = (status: number): number => (status === 401 || status >= 500 ? status : 403)

@@ -1,24 +1,12 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { admit, type GateSides, judge } from '../../gate/decide.ts'
-import type { Target } from '../../gate/path.ts'
-import type { PathRules, Verdict } from '../../gate/rules.ts'
+import type { PathRules } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
 import type { LoginType } from '../../session.ts'
 import type { Session, Side } from '../../side/side.ts'
 import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
 import type { OwnPaths } from './own-paths.ts'
 import { tokenOfUpgrade } from './upgrade.ts'
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The canonical path and the raw query: what was judged is what is forwarded. */
-    target: Target
-    /** What the gate decided; `null` until then, and for a request that was refused before. */
-    verdict: Verdict | null
-    /** The client's live session; `null` where none was needed. */
-    session: Session | null
-  }
-}
 
 export type Sides = Readonly<Record<LoginType, Side>>
 

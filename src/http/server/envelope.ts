@@ -76,19 +76,15 @@ function asRefusal(fault: unknown): Refusal | null {
   return null
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Why the request was refused, for the log; `null` while it is not. */
-    refused: Failure | null
-  }
-}
-
 /** A request whose body cannot be read to its end was ended by ourselves, with a refusal, or by its client. */
 const faultOfReading = (fault: unknown): Refusal =>
   fault instanceof Refusal ? fault : new Refusal('CLIENT_LEFT', { cause: fault })
 
-/** The error handler of a listener: refusals as envelopes; faults logged with their cause and shown as "internal". */
-export function createErrorHandler(envelopes: Envelopes) {
+/**
+ * The error handler of a listener: refusals as envelopes; faults logged with their cause and shown as "internal".
+ * `shown` is the status that clients get for the status of a refusal.
+ */
+export function createErrorHandler(envelopes: Envelopes, shown = (status: number): number => status) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const fault = thrown === request.raw.errored ? faultOfReading(thrown) : thrown
     // A client that opens a WebSocket reads only the status, and needs one that is not 101.
@@ -99,6 +95,6 @@ export function createErrorHandler(envelopes: Envelopes) {
     if (reason === 'INTERNAL') request.log.error({ err: fault }, 'internal fault')
     else if (reason === 'CLIENT_LEFT') request.log.debug({ reason }, 'the client left before its body was complete')
     else if (status >= 500) request.log.warn({ reason, err: (fault as Error).cause }, 'not served')
-    reply.code(status).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
+    reply.code(shown(status)).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
   }
 }

@@ -2,8 +2,6 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { PermissionMode, Permissions } from '../../account/permissions.ts'
 import { Refusal } from '../../refusal.ts'
 import type { LoginType, SessionRecord } from '../../session.ts'
-// request.session is declared there.
-import type {} from './authenticate.ts'
 
 /**
  * Guards of single routes ("Authentication", rule 6), as hooks: `onRequest: guards.requireLogin('BUSINESS')`, or at any

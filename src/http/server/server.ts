@@ -10,6 +10,8 @@ import { serveInTurn } from './connection/connection.ts'
 import { type ClosingReason, limitConnections } from './connection/limit.ts'
 import { SlowClients, type SlowLimits } from './connection/slow.ts'
 import { createErrorHandler, type Envelopes } from './envelope.ts'
+import { type Observer, observe } from './observe.ts'
+import { decorateRequests } from './request.ts'
 import { requestLog } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
 import { createUnparsable } from './unparsable.ts'
@@ -32,6 +34,8 @@ const BODY_LIMIT = 8_192
 export interface ServerOptions {
   log: Logger
   envelopes: Envelopes
+  /** Where requests are counted and logged; `null` for nowhere. */
+  observer: Observer | null
   trustedProxies: readonly string[]
   bodyLimit?: number
   timeouts?: Timeouts
@@ -53,6 +57,7 @@ export interface ServerOptions {
 export function createServer({
   log,
   envelopes,
+  observer,
   trustedProxies,
   bodyLimit = BODY_LIMIT,
   timeouts = TIMEOUTS,
@@ -81,7 +86,8 @@ export function createServer({
   app.server.maxHeadersCount = 0
   unparsable.refuseConnect(app.server)
   endSlowClients(app, { limit: timeouts.body, minRate, isPressed, onSlow: onClosed })
-  app.decorateRequest('refused', null)
+  decorateRequests(app)
+  if (observer !== null) observe(app, observer)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     done()

@@ -10,16 +10,13 @@ import type { SessionWatch } from '../../store/session-watch.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
-import { countAnswered } from '../routes/metrics.ts'
-import { createAccessLog } from '../server/access-log.ts'
+import { createObservation } from '../server/observe.ts'
 import { upgradeOf } from '../server/upgrade.ts'
-import { CLOSE, type CloseCode } from './frames.ts'
+import { CLOSE } from './frames.ts'
 import { refuseForeignOrigin, refuseMalformed } from './handshake.ts'
 import { Opening } from './opening.ts'
+import { SocketLimits } from './socket-limits.ts'
 import { Tunnel } from './tunnel.ts'
-
-/** Looks within the idle time: a quiet one is closed at most this part of it later. */
-const LOOKS_PER_IDLE_TIME = 4
 
 export interface WebSocketsOptions {
   watch: SessionWatch
@@ -27,13 +24,13 @@ export interface WebSocketsOptions {
   tokenHeader: string
   clock: Clock
   log: FastifyBaseLogger
-  /** Where the opening and the end of each are told; `null` for nowhere. */
+  /** Where the opening and the end of each are logged; `null` for nowhere. */
   accessLog: Logger | null
   metrics: Metrics
 }
 
 /** A handshake that has passed the gate, and the request that the upstream is to get. */
-export interface Asked {
+export interface Handshake {
   request: FastifyRequest
   reply: FastifyReply
   upstream: Upstream
@@ -41,99 +38,104 @@ export interface Asked {
   outgoing: UpstreamRequest
 }
 
-export type WebSockets = ReturnType<typeof createWebSockets>
+/** The WebSockets of a gateway, from their handshake to their end. */
+export class WebSockets {
+  readonly #options: WebSocketsOptions
+  /** Counts and logs a 101 like every answered request; Fastify never sees that response finish. */
+  readonly #answered: (request: FastifyRequest, reply: FastifyReply) => void
+  readonly #limits = new Map<Upstream, SocketLimits>()
+  #isClosing = false
+  #open = 0
 
-/** The WebSockets of a gateway: from their handshake, through the time in which they are open, to their end. */
-export function createWebSockets(options: WebSocketsOptions) {
-  const { accessLog, metrics } = options
-  // A 101 is logged and counted like every answered request; Fastify never sees that response finish.
-  const told = [countAnswered(metrics), ...(accessLog === null ? [] : [createAccessLog(accessLog)])]
-  const rooms = new Map<Upstream, Room>()
-  let isClosing = false
-  let open = 0
-
-  const roomOf = (upstream: Upstream, settings: WebSocketSettings): Room => {
-    const room = rooms.get(upstream) ?? new Room(settings)
-    rooms.set(upstream, room)
-    return room
+  constructor(options: WebSocketsOptions) {
+    const { metrics, accessLog } = options
+    this.#options = options
+    this.#answered = createObservation({ requests: 'every', metrics, accessLog }).answered
   }
 
-  /** Takes a handshake to its upstream. Refusals are thrown or sent. */
-  function take(asked: Asked): void {
-    const { request, reply, upstream, target, outgoing } = asked
+  /** How many are open. */
+  get open(): number {
+    return this.#open
+  }
+
+  /** Forwards a handshake to its upstream. Refusals are thrown or sent. */
+  accept(handshake: Handshake): void {
+    const { request, reply, upstream, target, outgoing } = handshake
     const { raw, session } = request
     const upgrade = upgradeOf(raw)
     if (upstream.webSocket === null || target === null || upgrade === null) throw new Refusal('NOT_FOUND')
-    refuseMalformed(raw, upgrade, options.tokenHeader)
+    refuseMalformed(raw, upgrade, this.#options.tokenHeader)
     refuseForeignOrigin(raw, request.host, upstream.webSocket.origins)
-    // The client has left meanwhile, and with it what could be said of it.
+    // The client has left meanwhile: its address and its connection are gone.
     if (upgrade.socket.destroyed) return
-    if (isClosing) throw new Refusal('BUSY')
-    const room = roomOf(upstream, upstream.webSocket)
-    const leave = room.enter(session)
+    if (this.#isClosing) throw new Refusal('BUSY')
+    const limits = this.#limitsOf(upstream, upstream.webSocket)
+    const leave = limits.enter(session)
     new Opening({
       request,
       reply,
       upstream,
       target,
       outgoing,
-      log: options.log,
+      log: this.#options.log,
       onOpen: (socket, head) => {
-        for (const tell of told) tell(request, reply, () => undefined)
+        this.#answered(request, reply)
         const line = lineOf(request)
-        const tunnel = follow({ client: upgrade.socket, upstream: socket, room, session, line, leave })
+        const tunnel = this.#openTunnel({ client: upgrade.socket, upstream: socket, limits, session, line, leave })
         tunnel.start(upgrade.head, head)
-        if (isClosing) tunnel.close(CLOSE.goingAway)
+        if (this.#isClosing) tunnel.close(CLOSE.goingAway)
       },
       onFailed: leave,
     }).start()
   }
 
-  /** Holds on to no more than it needs: requests are large, and these live long. */
-  function follow({ client, upstream, room, session, line, leave }: Opened): Tunnel {
-    const { watch, clock } = options
+  #limitsOf(upstream: Upstream, settings: WebSocketSettings): SocketLimits {
+    const limits = this.#limits.get(upstream) ?? new SocketLimits(settings)
+    this.#limits.set(upstream, limits)
+    return limits
+  }
+
+  /** Keeps no reference to the request: requests are large, and WebSockets live long. */
+  #openTunnel({ client, upstream, limits, session, line, leave }: Opened): Tunnel {
+    const { clock, accessLog } = this.#options
     const since = clock.now()
     let unwatch: (() => void) | null = null
     const tunnel = new Tunnel({
       client,
       upstream,
-      maxMessage: room.settings.max_message,
-      onClosed(code) {
-        open--
+      maxMessage: limits.settings.max_message,
+      onClosed: code => {
+        this.#open--
         unwatch?.()
-        room.tunnels.delete(tunnel)
+        limits.delete(tunnel)
         leave()
         accessLog?.info({ ...line, code: code ?? undefined, ms: clock.now() - since }, 'websocket closed')
       },
     })
-    open++
-    room.add(tunnel)
-    if (session !== null) {
-      const { type, user_id: userId } = session.record
-      unwatch = watch.watch({ type, token: session.token, userId }, why =>
-        tunnel.close(why === 'ended' ? CLOSE.sessionEnded : CLOSE.tryAgainLater),
-      )
-    }
+    this.#open++
+    limits.add(tunnel)
+    if (session !== null) unwatch = this.#closeWithSession(tunnel, session)
     return tunnel
   }
 
-  return {
-    take,
-    get open() {
-      return open
-    },
-    /** Lets none in any more, and asks those that are open to come again elsewhere. */
-    close(): void {
-      isClosing = true
-      for (const room of rooms.values()) room.closeAll(CLOSE.goingAway)
-    },
+  /** Closes a tunnel when its session ends; returns how to stop watching it. */
+  #closeWithSession(tunnel: Tunnel, { token, record }: Session): () => void {
+    return this.#options.watch.watch({ type: record.type, token, userId: record.user_id }, why =>
+      tunnel.close(why === 'ended' ? CLOSE.sessionEnded : CLOSE.tryAgainLater),
+    )
+  }
+
+  /** Refuses new ones, and closes the open ones so that their clients connect again elsewhere. */
+  close(): void {
+    this.#isClosing = true
+    for (const limits of this.#limits.values()) limits.closeAll(CLOSE.goingAway)
   }
 }
 
 interface Opened {
   client: Socket
   upstream: Socket
-  room: Room
+  limits: SocketLimits
   session: Session | null
   line: Line
   leave(): void
@@ -141,7 +143,7 @@ interface Opened {
 
 type Line = Record<string, unknown>
 
-/** What the log says of a WebSocket, beside what became of it. */
+/** What the log says of a WebSocket, beside how it ended. */
 const lineOf = ({ id, target, session, ip }: FastifyRequest): Line => ({
   trace_id: id,
   path: target.path,
@@ -150,57 +152,3 @@ const lineOf = ({ id, target, session, ip }: FastifyRequest): Line => ({
   jti: session?.claims.jti,
   ip,
 })
-
-/** The WebSockets of one upstream, and the limits that hold for them. */
-class Room {
-  readonly settings: WebSocketSettings
-  readonly tunnels = new Set<Tunnel>()
-  /** Open ones and handshakes under way, together and of each user. */
-  #all = 0
-  readonly #ofUser = new Map<string, number>()
-  #looking: NodeJS.Timeout | null = null
-
-  constructor(settings: WebSocketSettings) {
-    this.settings = settings
-  }
-
-  /** Counts one more and answers how to take that back, once. */
-  enter(session: Session | null): () => void {
-    const { max_connections, max_per_user } = this.settings
-    const user = session === null ? null : `${session.record.type} ${session.record.user_id}`
-    if (this.#all >= max_connections) throw new Refusal('BUSY')
-    const ofUser = user === null ? 0 : (this.#ofUser.get(user) ?? 0)
-    if (ofUser >= max_per_user) throw new Refusal('TOO_MANY_SOCKETS')
-    this.#all++
-    if (user !== null) this.#ofUser.set(user, ofUser + 1)
-    let hasLeft = false
-    return () => {
-      if (!hasLeft) this.#leave(user)
-      hasLeft = true
-    }
-  }
-
-  #leave(user: string | null): void {
-    this.#all--
-    if (user === null) return
-    const left = (this.#ofUser.get(user) ?? 1) - 1
-    if (left === 0) this.#ofUser.delete(user)
-    else this.#ofUser.set(user, left)
-  }
-
-  add(tunnel: Tunnel): void {
-    this.tunnels.add(tunnel)
-    this.#looking ??= setInterval(() => this.#look(), this.settings.idle_timeout / LOOKS_PER_IDLE_TIME).unref()
-  }
-
-  #look(): void {
-    for (const tunnel of this.tunnels) if (tunnel.countQuiet() >= LOOKS_PER_IDLE_TIME) tunnel.close(CLOSE.goingAway)
-    if (this.tunnels.size > 0 || this.#looking === null) return
-    clearInterval(this.#looking)
-    this.#looking = null
-  }
-
-  closeAll(code: CloseCode): void {
-    for (const tunnel of this.tunnels) tunnel.close(code)
-  }
-}

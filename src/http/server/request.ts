@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import type { Target } from '../../gate/path.ts'
+import type { Verdict } from '../../gate/rules.ts'
+import type { Session } from '../../side/side.ts'
+import type { Failure } from './messages.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The canonical path and the raw query: what was judged is what is forwarded. */
+    target: Target
+    /** What the gate decided; `null` until then, and for a request that was refused before. */
+    verdict: Verdict | null
+    /** The client's live session; `null` where none was needed. */
+    session: Session | null
+    /** Name of the upstream that the request goes to; `null` for a route of the gateway's own. */
+    upstream: string | null
+    /** Why the request was refused; `null` while it is not. */
+    refused: Failure | null
+  }
+}
+
+/** What the requests of both listeners have beside what Fastify gives them: log and metrics read it. */
+export function decorateRequests(app: FastifyInstance): void {
+  app.decorateRequest('target')
+  app.decorateRequest('verdict', null)
+  app.decorateRequest('session', null)
+  app.decorateRequest('upstream', null)
+  app.decorateRequest('refused', null)
+}
