@@ -130,7 +130,7 @@ const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
   ['a cost of 31', entry('1', 'a').replace('$04$', '$31$'), 'accounts[0].password', /cost 4 to 15/],
   ['no password', '  - { id: "1", username: a }', 'accounts[0].password', /bcrypt/],
   ['another status', entry('1', 'a', ', status: active'), 'accounts[0].status', /ACTIVE, INACTIVE or LOCKED/],
-  ['a role that is no list', entry('1', 'a', ', roles: SUPER_ADMIN'), 'accounts[0].roles', /list of roles/],
+  ['roles that are not a list', entry('1', 'a', ', roles: SUPER_ADMIN'), 'accounts[0].roles', /list of roles/],
   [
     'a permission that is a number',
     entry('1', 'a', ', permissions: [1]'),

@@ -68,7 +68,7 @@ t.test('every failure costs the same, whatever the cost of the hash', async t =>
     ['$2y$', hash('y', 5).replace('$2b$', '$2y$'), 'x'],
     ['an undecryptable password', hash('y', 4), null],
     ['73 bytes', hash('y', 4), 'x'.repeat(73)],
-    ['a stored password that is no hash', 'x', 'x'],
+    ['a stored password that is not a hash', 'x', 'x'],
     ['a cost that would take days', hash('y', 4).replace('$04$', '$31$'), 'x'],
   ]
   for (const [what, stored, plain] of failures) {

@@ -108,8 +108,8 @@ t.test('a role grants its permissions in the file, and several roles add up', as
   t.ok(allows(session({ roles: ['ender'], permissions: page }), [...page, 'sys:session:exit'], 'all'))
   t.notOk(allows(session({ roles: ['ender'] }), page, 'all'))
   t.notOk(allows(session({ roles: ['Reader', 'unknown', 'constructor', '__proto__', 'toString'] }), page, 'all'))
-  t.notOk(allows(session({ permissions: ['reader'] }), page, 'all'), 'a role is no permission')
-  t.notOk(allows(session({ roles: ['sys:session:page', '*'] }), page, 'all'), 'a permission is no role')
+  t.notOk(allows(session({ permissions: ['reader'] }), page, 'all'), 'a role does not count as a permission')
+  t.notOk(allows(session({ roles: ['sys:session:page', '*'] }), page, 'all'), 'a permission does not count as a role')
 })
 
 t.test('the role SUPER_ADMIN holds everything', async t => {

@@ -31,7 +31,7 @@ export const stored = (username: string, rest: Partial<StoredAccount> = {}): Sto
   ...rest,
 })
 
-/** The reason of the refusal that a question ends in; what else it ends in is no refusal. */
+/** The reason of the refusal with which a lookup ends; throws for any other end. */
 export async function reasonOf(question: Promise<unknown>): Promise<string> {
   try {
     return `answered ${JSON.stringify(await question)}`
@@ -140,7 +140,7 @@ export async function sourceContract(
     }
   })
 
-  await test('names are any letters of the world', async t => {
+  await test('names may have letters of any script', async t => {
     const source = await open(
       t,
       UNICODE_NAMES.map((name, index) => stored(name, { id: `unicode-${index}`, nickname: name })),

@@ -66,7 +66,7 @@ function open(
   settings: { timeout?: number; pool?: number; rights_query?: string } = {},
 ) {
   const source = createSqlAccounts({ kind: 'sql', url, query, timeout: 10_000, pool: 2, ...settings })
-  // What could not be opened has been told to whoever asked.
+  // The clients received the failure to open.
   t.teardown(async () => (await source.catch(() => null))?.close())
   return {
     find: async (name: string) => (await source).find(name),

@@ -107,7 +107,7 @@ t.test('a name that an attacker locks cannot log in, but its sessions and those 
   const before = await fixture.signIn()
   for (let i = 0; i < 5; i++) t.equal((await attempt(`203.0.113.${i}`, ADMIN.username, 'guess')).code, 400)
   t.match(await attempt('192.0.2.1', ADMIN.username, ADMIN.password), { code: 403, message: 'Account disabled' })
-  t.equal((await fixture.get('/api/v1/b/x', before)).status, 200, 'who is signed in stays so')
+  t.equal((await fixture.get('/api/v1/b/x', before)).status, 200, 'live sessions stay')
   t.notOk(await fixture.gateway.sides.consumer.isDisable('1'), 'the same id on the other side is another user')
   t.equal((await attempt('192.0.2.1', 'someone-else', 'guess')).code, 400, 'other names are not locked')
   await fixture.gateway.sides.business.untieDisable('1')

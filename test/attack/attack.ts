@@ -26,7 +26,7 @@ export interface Arrival {
   /** The header lines that the client sent and that go on, as they were written. */
   headers?: readonly string[]
   body?: string
-  /** Whose session was found; nothing says who the client is without one. */
+  /** The side of the session; without one no header names the client. */
   as?: LoginType
   /** The `Host` of the request; `x` if absent. */
   host?: string
@@ -43,7 +43,7 @@ const HOST = 'Host: x'
 export const asConsumer = (line: string, ...headers: string[]): string =>
   request([line, HOST, 'Authorization: Bearer {C}', ...headers])
 
-export const asNobody = (line: string, ...headers: string[]): string => request([line, HOST, ...headers])
+export const asAnonymous = (line: string, ...headers: string[]): string => request([line, HOST, ...headers])
 
 export const asBusiness = (line: string, ...headers: string[]): string =>
   request([line, HOST, 'Authorization: Bearer {B}', ...headers])

@@ -8,8 +8,8 @@ import { until } from '../support/forward-fixture.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
 
 /*
- * Clients who take what costs the gateway more than them. Bounds on memory are far above what is used: they find what
- * grows without end, not what is large.
+ * Clients that cost the gateway more than themselves. Bounds on memory are far above what is used: they find what grows
+ * without end, not what is large.
  */
 
 const MEGABYTE = 2 ** 20
@@ -45,7 +45,7 @@ async function growthOf(act: () => Promise<void>): Promise<number> {
   return growth
 }
 
-/** Sockets that say something, and are left alone. */
+/** Sockets that send something, and then wait. */
 async function openSockets(
   count: number,
   words: string,
@@ -73,12 +73,12 @@ async function isServed(): Promise<boolean> {
 const HEAD = 'POST /api/v1/public/c/x HTTP/1.1\r\nHost: x\r\n'
 
 const SILENT: Readonly<Record<string, string>> = {
-  'never say anything': '',
+  'never send anything': '',
   'never end a head': `${HEAD}X-Slow: `,
   'never send the body of a login': `${HEAD.replace('/c/x', '/b/login')}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
   'never send the body that an upstream waits for': `${HEAD}Content-Length: 100\r\n\r\nx`,
   'never end a chunk': `${HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\nx`,
-  'never ask again': `${HEAD.replace('POST', 'GET').replace('/c/x', '/b/sm2/public-key')}\r\n`,
+  'never send a second request': `${HEAD.replace('POST', 'GET').replace('/c/x', '/b/sm2/public-key')}\r\n`,
 }
 
 for (const [name, words] of Object.entries(SILENT)) {
@@ -86,7 +86,7 @@ for (const [name, words] of Object.entries(SILENT)) {
     const growth = await growthOf(async () => {
       const { sockets, closed } = await openSockets(1000, words)
       t.ok(await isServed())
-      t.ok(await until(() => closed() === sockets.length, 60_000), `${closed()} were let go`)
+      t.ok(await until(() => closed() === sockets.length, 60_000), `${closed()} were disconnected`)
     })
     t.ok(growth < BOUND)
     t.ok(await isServed())
@@ -120,7 +120,7 @@ t.test('clients that send requests without reading answers are disconnected', as
     const words = 'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(asked)
     const { sockets } = await openSockets(100, words, false)
     const isOver = async () => {
-      // A socket that is not read does not hear that it was closed; one that is written to does.
+      // A socket that is not read does not notice that it was closed; one that is written to does.
       for (const socket of sockets) if (!socket.destroyed) socket.write('x')
       return sockets.every(socket => socket.destroyed)
     }

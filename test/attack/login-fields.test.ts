@@ -4,7 +4,7 @@ import t from 'tap'
 import { addAccount } from '../../src/account/file/source.ts'
 import { ADMIN, type Fixture, openFixture } from '../support/gateway-fixture.ts'
 
-/* Everything that can stand in a login request. None of it is a fault of the gateway, and none of it tells anything. */
+/* Everything that can stand in a login request. None of it is a fault of the gateway, and no answer reveals anything. */
 
 const LOCKOUT = { failures: 100_000, address_failures: 100_000 }
 const SECTIONS = ['b', 'c'] as const
@@ -48,7 +48,7 @@ function flipped(hex: string, byte: number): string {
   return bytes.toString('hex')
 }
 
-/** Passwords that are no encrypted password of this account; all of them look like a wrong one. */
+/** Invalid passwords of this account; the answer is that to a wrong password. */
 const PASSWORDS: Readonly<Record<string, (section: Section) => string>> = {
   'plain text': () => ADMIN.password,
   'no hex': section => `zz${encrypt(ADMIN.password, section).slice(2)}`,
@@ -59,7 +59,7 @@ const PASSWORDS: Readonly<Record<string, (section: Section) => string>> = {
   'another bit in C1': section => flipped(encrypt(ADMIN.password, section), 3),
   'another bit in C3': section => flipped(encrypt(ADMIN.password, section), 70),
   'another bit in C2': section => flipped(encrypt(ADMIN.password, section), -1),
-  'a C1 that is no point of the curve': section => '11'.repeat(64) + encrypt(ADMIN.password, section).slice(128),
+  'a C1 that is not a point of the curve': section => '11'.repeat(64) + encrypt(ADMIN.password, section).slice(128),
   'a C1 of zeros, as the point at infinity': section => '00'.repeat(64) + encrypt(ADMIN.password, section).slice(128),
   'a C1 beyond the field': section => 'ff'.repeat(64) + encrypt(ADMIN.password, section).slice(128),
   'a point in compressed form': section => `02${encrypt(ADMIN.password, section).slice(0, 64)}${'0'.repeat(80)}`,
@@ -107,7 +107,7 @@ for (const section of SECTIONS) {
   }
 
   for (const [name, username] of Object.entries(NAMES)) {
-    t.test(`${section}: a username that is ${name} looks like a wrong password`, async t => {
+    t.test(`${section}: a username that is ${name} is answered like a wrong password`, async t => {
       const answer = await login(section, { ...(await credentials(section)), username })
       t.equal(answer.status, 200)
       t.match(answer.json(), WRONG)
@@ -220,7 +220,7 @@ for (const section of SECTIONS) {
       'it is still there on its own',
     )
     const twice = await Promise.all([login(section, body), login(section, body), login(section, body)])
-    t.same(twice.map(answer => answer.json().code).sort(), [200, 400, 400], 'of several at once one is taken')
+    t.same(twice.map(answer => answer.json().code).sort(), [200, 400, 400], 'of several at once one succeeds')
   })
 }
 

@@ -81,7 +81,7 @@ const TOKENS: Readonly<Record<string, string>> = {
   'a payload that is a string': sign(HEADER, '"x"'),
   'a payload that is a number': sign(HEADER, '12'),
   'a payload that is null': sign(HEADER, 'null'),
-  'a payload that is no JSON': sign(HEADER, '{'),
+  'a payload that is not JSON': sign(HEADER, '{'),
   'a payload 1000 levels deep': sign(HEADER, DEEP),
   'no jti': sign(HEADER, { iat: now }),
   'a jti that is a number': sign(HEADER, { jti: 12, iat: now }),

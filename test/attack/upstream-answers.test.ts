@@ -6,7 +6,7 @@ import { converse } from './conversation.ts'
 import { fieldOf, type Message } from './http-reader.ts'
 
 /*
- * What a backend that was taken over may answer: the bytes that it sends, and those that arrive at its client and at the
+ * What a compromised backend may answer: the bytes that it sends, and those that arrive at its client and at the
  * next one. `test/forward/` and `test/upstream/` have many more for the reader of answers by itself.
  */
 
@@ -87,7 +87,7 @@ const ask = (bytes: string, enough: number) => converse(fixture.url, bytes, { me
 for (const [what, [sent, outcome]] of Object.entries(ANSWERS)) {
   t.test(`a backend that answers with ${what} harms no other client`, async t => {
     answer = sent
-    // The second request on the connection is refused by the gateway itself: what it gets is no answer of the backend.
+    // The second request on the connection is refused by the gateway itself: its answer does not come from the backend.
     const both = requestOf('/api/v1/c/x', 'evil') + requestOf('/api/v1/c//x', 'evil')
     const { responses, rest } = await ask(both, 2)
     const [first, second] = responses

@@ -3,7 +3,7 @@ import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { eventually, isoInShanghai, isoInUtc, type OtherProgram, otherProgram } from './other-program.ts'
 
-/* Sessions of another program are found by themselves: without a command, and without anybody asking for their users. */
+/* The gateway finds sessions of another program by itself: without a command, and without a request for their users. */
 
 // Each has a gateway and a Redis of its own, and mostly waits for the gateway's sweeps.
 if (process.env.REDIS_URL === undefined) t.jobs = 6

@@ -48,7 +48,7 @@ export function otherProgram(server: RedisServer, secret: string, prefix = 'svc:
   }
 }
 
-/** Asks until the answer is the expected one, for at most half a minute; answers what was found last. */
+/** Repeats a request until the answer is the expected one, for at most half a minute; returns the last answer. */
 export async function eventually<T>(ask: () => Promise<T>, expected: T): Promise<T> {
   const wanted = JSON.stringify(expected)
   for (let tries = 0; tries < 300; tries++) {

@@ -12,7 +12,7 @@ import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { eventually, otherProgram } from './other-program.ts'
 
-/* `permissions.source: accounts`: what users may do stands in their accounts, whoever made their sessions. */
+/* `permissions.source: accounts`: the permissions of users stand in their accounts, whichever program made their sessions. */
 
 const PAGE = '/api/v1/sys/session/page'
 const ACCOUNTS = { permissions: { source: 'accounts', remember: '1s' } }

@@ -18,7 +18,7 @@ const USERS = 8
 
 type Done = { code: number; data: any } | null
 
-/** A light load of everything that is done with sessions, each of it told to the history. */
+/** A light load of everything that is done with sessions, and records all of it in the history. */
 export class Actors {
   readonly #where: () => Where
   readonly #history: History
@@ -122,7 +122,7 @@ export class Actors {
   async #kickoutToken(side: LoginType, token: string): Promise<void> {
     const user = [...this.#history.known].find(([known]) => known === token)![1].user
     const act = this.#history.ends(token)
-    // Refused when it is no live token of that user: then it is dead already.
+    // Refused when the token is not live or not that user's: then it is dead already.
     if ((await this.#operate(side, 'kickout-token', { user_id: user, token })) !== null) act.acked = this.#history.now()
   }
 

@@ -127,7 +127,7 @@ export class History {
     }
   }
 
-  /** Where in the run a moment lies, as far as there was a fault. */
+  /** How long before or after a fault a timestamp lies. */
   placeOf(timestamp: number): string {
     const fault = this.faults.at(-1)
     return fault === undefined

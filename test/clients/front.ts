@@ -46,7 +46,7 @@ export class Front {
   }
 
   get = (path: string, query: Record<string, unknown> = {}): Promise<Answer> => this.run('send', 'GET', path, query)
-  /** Without `data` there is no body. */
+  /** Without `data` the request has no body. */
   post = (path: string, data?: unknown): Promise<Answer> =>
     data === undefined ? this.run('send', 'POST', path) : this.run('send', 'POST', path, {}, data)
   token = (): Promise<string | null> => this.run('token')
@@ -59,7 +59,7 @@ export class Front {
   async signIn(password = ADMIN.password, wrongAnswer?: string): Promise<Answer> {
     const { captchas } = this.site.fixture.store
     const { id, width } = await this.run('showCaptcha')
-    if (width === 0) throw new Error('the captcha is no picture')
+    if (width === 0) throw new Error('the captcha is not a picture')
     const answer = await captchas.take('BUSINESS', id)
     await captchas.put('BUSINESS', id, answer!, Date.now() + 60_000)
     const captcha_code = wrongAnswer ?? answer

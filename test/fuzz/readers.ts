@@ -106,7 +106,7 @@ export type Proven = 'none' | LoginType
 /**
  * In whose eyes a request went where its sender has proved nothing for; `null` when all agree with the gate. A reader
  * that knows fewer paths apart may find another rule where the last one was asked: a session of the B side was proved,
- * and the upstream is told so. It may find an exception, too, where the gate found none: what was proved is what the rule
+ * and the upstream receives that. It may find an exception, too, where the gate found none: what was proved is what the rule
  * demands without it.
  */
 export function misreader(path: string, method: string, proven: Proven, rules: Rules): string | null {

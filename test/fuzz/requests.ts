@@ -16,7 +16,7 @@ export interface Framing {
   lines: string[]
   /** The bytes behind the head. */
   bytes: string
-  /** The body that a strict reader finds; `null` where there must be none that is taken. */
+  /** The body that a strict reader finds; `null` where none may be accepted. */
   body: string | null
 }
 

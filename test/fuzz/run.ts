@@ -85,7 +85,7 @@ class Sender {
     if (unreadable !== undefined) throw new Error(`arrived, and can be read in two ways: ${unreadable}`)
     const arrived = new Map<string, Message[]>()
     for (const message of witness.arrived()) {
-      const id = headerOf(message, 'x-case') ?? 'nobody'
+      const id = headerOf(message, 'x-case') ?? 'an unknown id'
       arrived.set(id, [...(arrived.get(id) ?? []), message])
     }
     for (const one of cases) {
@@ -93,7 +93,7 @@ class Sender {
       if (fault !== null) throw new Error(`${fault}\nsent: ${JSON.stringify(one.sent)}`)
       arrived.delete(one.id)
     }
-    for (const [id, [message]] of arrived) throw new Error(`a request of ${id} arrived: ${JSON.stringify(message)}`)
+    for (const [id, [message]] of arrived) throw new Error(`a request with ${id} arrived: ${JSON.stringify(message)}`)
   }
 
   /** Sends requests on one connection, and what was lost with it on another. */

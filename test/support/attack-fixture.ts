@@ -52,7 +52,7 @@ export async function openAttackFixture(
       const answered = conversation.responses.some(answer => headerOf(answer, 'x-case') === 'honest')
       t.notOk(answered || upstream.arrived.some(isHonest), 'what follows on the connection is not served')
     }
-    t.same(upstream.unreadable.splice(0), [], 'nothing arrives that can be read in two ways')
+    t.same(upstream.unreadable.splice(0), [], 'nothing ambiguous arrives')
     const arrived = upstream.arrived.filter(message => !isHonest(message))
     t.same(
       arrived.map(({ line }) => line),
@@ -144,7 +144,7 @@ function compareArrival(
       via: [`1.${version} dualgate`],
       ...(as !== undefined && { 'x-login-id': [users[as]], 'x-login-type': [as] }),
     },
-    'the gateway says who calls, once each',
+    'the gateway names the client, once each',
   )
   t.match(id, [/^[A-Za-z0-9._-]{8,64}$/])
   t.same(traceId, id, 'under both names')

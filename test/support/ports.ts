@@ -2,16 +2,16 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 
-/** A port that is free, and none that the system gives to connections: they would take it before its server does. */
+/** A free port outside the range that the system gives to connections: one of these could use it before its server does. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, 32_000)
     const server = createServer().listen(port, '127.0.0.1')
-    const taken = once(server, 'listening').then(
+    const inUse = once(server, 'listening').then(
       () => false,
       () => true,
     )
-    if (await taken) continue
+    if (await inUse) continue
     server.close()
     await once(server, 'close')
     return port

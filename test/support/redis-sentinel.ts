@@ -18,7 +18,7 @@ export interface SentinelSetup {
   promoted(): Promise<void>
   /**
    * Kills whichever is the master, so many milliseconds after its replica has lost it, and resolves when the replica has
-   * taken its place without what it missed.
+   * replaced it without what it missed.
    */
   failover(lag: number): Promise<void>
   /** What was killed by it comes back and follows the other. */

@@ -1,4 +1,4 @@
-import { type Attack, asBusiness, asConsumer, asNobody, request } from '../attack.ts'
+import { type Attack, asAnonymous, asBusiness, asConsumer, request } from '../attack.ts'
 
 /*
  * Targets in absolute form (RFC 9112 3.2.2). Only for the very authority that `Host` names, with the scheme of the connection,
@@ -58,10 +58,10 @@ const AMBIGUOUS = [
 ]
 
 const ASKED = [
-  (target: string) => asNobody(get(target)),
+  (target: string) => asAnonymous(get(target)),
   (target: string) => asConsumer(get(target)),
   (target: string) => asBusiness(`POST ${target} HTTP/1.1`, 'Content-Length: 0'),
-  (target: string) => asNobody(`OPTIONS ${target} HTTP/1.1`),
+  (target: string) => asAnonymous(`OPTIONS ${target} HTTP/1.1`),
 ]
 
 const refused = [...FOREIGN, ...AMBIGUOUS].flatMap(target =>
@@ -81,13 +81,13 @@ const own: Attack[] = [
   },
   {
     claim: 'the absolute form of a public path needs no session',
-    send: asNobody('POST http://x/api/v1/public/c/x HTTP/1.1', 'Content-Length: 0'),
+    send: asAnonymous('POST http://x/api/v1/public/c/x HTTP/1.1', 'Content-Length: 0'),
     answers: ['upstream'],
     arrives: [{ line: 'POST /api/v1/public/c/x HTTP/1.1' }],
   },
   {
     claim: 'the absolute form of a protected path needs its session',
-    send: asNobody(get('http://x/api/v1/c/x')),
+    send: asAnonymous(get('http://x/api/v1/c/x')),
     answers: [401],
   },
   {
@@ -97,7 +97,7 @@ const own: Attack[] = [
   },
   {
     claim: 'the absolute form does not reach the administration without a session',
-    send: asNobody(get('http://x/api/v1/sys/session/page')),
+    send: asAnonymous(get('http://x/api/v1/sys/session/page')),
     answers: [401],
   },
   {
@@ -137,13 +137,13 @@ const own: Attack[] = [
     answers: [400],
   },
   {
-    claim: 'a Host with a user in it is no authority',
+    claim: 'a Host with a user in it is refused',
     send: request([get('http://u@x/api/v1/public/c/x'), 'Host: u@x']),
     answers: [400],
   },
   {
     claim: 'what a proxy reports about the host makes no authority ours',
-    send: asNobody(get('http://y/api/v1/public/c/x'), 'X-Forwarded-Host: y', 'Forwarded: host=y'),
+    send: asAnonymous(get('http://y/api/v1/public/c/x'), 'X-Forwarded-Host: y', 'Forwarded: host=y'),
     answers: [400],
   },
 ]

@@ -1,8 +1,8 @@
-import { type Attack, asBusiness, asConsumer, asNobody } from '../attack.ts'
+import { type Attack, asAnonymous, asBusiness, asConsumer } from '../attack.ts'
 
 /*
  * Targets that two components read in two ways: the gate sees one path, what stands behind it another. Each is refused,
- * for every method and whoever asks.
+ * for every method and every client.
  */
 
 const TARGETS: Readonly<Record<string, readonly string[]>> = {
@@ -130,9 +130,9 @@ const TARGETS: Readonly<Record<string, readonly string[]>> = {
 }
 
 const ASKED = [
-  (target: string) => asNobody(`GET ${target} HTTP/1.1`),
+  (target: string) => asAnonymous(`GET ${target} HTTP/1.1`),
   (target: string) => asConsumer(`POST ${target} HTTP/1.1`, 'Content-Length: 0'),
-  (target: string) => asNobody(`OPTIONS ${target} HTTP/1.1`),
+  (target: string) => asAnonymous(`OPTIONS ${target} HTTP/1.1`),
   (target: string) => asBusiness(`DELETE ${target} HTTP/1.1`),
   (target: string) => asBusiness(`HEAD ${target} HTTP/1.1`),
 ]

@@ -1,4 +1,4 @@
-import { type Attack, asBusiness, asConsumer, asNobody } from '../attack.ts'
+import { type Attack, asAnonymous, asBusiness, asConsumer } from '../attack.ts'
 
 /*
  * Paths that the operator excepted, and everything near them: an exception opens exactly what it names, in exactly one
@@ -57,7 +57,7 @@ const ADMITTED: [target: string, admitted: Admitted][] = [
 ]
 
 const AS = {
-  nobody: { ask: asNobody, passes: ['everybody'], side: undefined },
+  anonymous: { ask: asAnonymous, passes: ['everybody'], side: undefined },
   consumer: { ask: asConsumer, passes: ['everybody', 'either', 'consumers'], side: 'CONSUMER' },
   business: { ask: asBusiness, passes: ['everybody', 'either', 'business'], side: 'BUSINESS' },
 } as const
@@ -80,7 +80,7 @@ const admitted = ADMITTED.flatMap(([target, needed]): Attack[] =>
 
 /** Other methods of an excepted path stay as they were. */
 const otherMethods = ['POST', 'PUT', 'PATCH', 'DELETE'].flatMap((method): Attack[] =>
-  [asNobody, asConsumer].map(ask => ({
+  [asAnonymous, asConsumer].map(ask => ({
     claim: `${method} of an excepted path needs its session (${ask.name})`,
     send: ask(`${method} ${OPEN} HTTP/1.1`, 'Content-Length: 0', 'X-HTTP-Method-Override: GET'),
     answers: [401],
@@ -159,7 +159,7 @@ const near = [...new Set(changed)]
   .map(
     (target): Attack => ({
       claim: `${target} is not the excepted path`,
-      send: asNobody(get(target)),
+      send: asAnonymous(get(target)),
       answers: [answerTo(target)],
     }),
   )
@@ -167,7 +167,7 @@ const near = [...new Set(changed)]
 /** Letters that fold to ASCII in servers that normalize: canonical, and yet not the excepted path. */
 const folded = ['/api/v1/sys/dict/%ef%bd%94ree', '/api/v1/%c5%bfys/dict/tree', '/api/v1/sys/d%c4%b1ct/tree'].flatMap(
   (target): Attack[] =>
-    [asNobody, asConsumer].map(ask => ({
+    [asAnonymous, asConsumer].map(ask => ({
       claim: `${target} is not the excepted path (${ask.name})`,
       send: ask(get(target)),
       answers: [401],

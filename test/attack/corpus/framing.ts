@@ -48,7 +48,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   'a name of another alphabet': post(['X\xe9: 1', 'Content-Length: 0'], ''),
   'an empty name': post([': 1', 'Content-Length: 0'], ''),
   'a header without a colon': post(['nonsense', 'Content-Length: 0'], ''),
-  'a chunk size that is no number': post(['Transfer-Encoding: chunked'], `zz\r\n${chunked}`),
+  'a chunk size that is not a number': post(['Transfer-Encoding: chunked'], `zz\r\n${chunked}`),
   'a chunk size with a sign': post(['Transfer-Encoding: chunked'], `-1\r\n${chunked}`),
   'a chunk size with 0x': post(['Transfer-Encoding: chunked'], `0x5\r\nhello\r\n${chunked}`),
   'a chunk size beyond all numbers': post(['Transfer-Encoding: chunked'], `fffffffffffffffff\r\nhello\r\n${chunked}`),
@@ -160,7 +160,7 @@ export default [
     answers: [400],
   },
   {
-    claim: 'what is no request is not answered before the requests ahead of it',
+    claim: 'bytes that are not a request are not answered before the requests ahead of them',
     send: `${asConsumer(GET)}${asConsumer(GET)}nonsense\r\n\r\n`,
     answers: ['upstream', 'upstream', 400],
     arrives: [

@@ -1,4 +1,4 @@
-import { type Attack, asBusiness, asConsumer, asNobody, request } from '../attack.ts'
+import { type Attack, asAnonymous, asBusiness, asConsumer, request } from '../attack.ts'
 
 /* Headers about the client’s identity, its address or the requested path: only the gateway sets them. */
 
@@ -26,7 +26,7 @@ const identity = IDENTITY.flatMap(name =>
   spellings(name).flatMap((spelling): Attack[] => [
     {
       claim: `${spelling} of a client without a session does not arrive`,
-      send: asNobody(OPEN, `${spelling}: 1`),
+      send: asAnonymous(OPEN, `${spelling}: 1`),
       answers: ['upstream'],
       arrives: [{ line: OPEN }],
     },
@@ -78,7 +78,7 @@ const FORGEABLE = [
 const forgeable = FORGEABLE.flatMap(name =>
   spellings(name).map(
     (spelling): Attack => ({
-      claim: `${spelling} from a peer that is no trusted proxy does not arrive`,
+      claim: `${spelling} from an untrusted peer does not arrive`,
       send: asConsumer(C, `${spelling}: /api/v1/sys/u`, 'X-Other: kept'),
       answers: ['upstream'],
       arrives: [{ line: C, as: 'CONSUMER', headers: ['X-Other: kept'] }],
@@ -203,11 +203,11 @@ export default [
   { claim: 'a header of 16 KiB is refused', send: asConsumer(C, `X-Big: ${'x'.repeat(16_384)}`), answers: [431] },
   {
     claim: 'an identity behind two hundred other headers is refused and not forgotten',
-    send: asNobody(OPEN, ...lines(250), 'X-Login-Id: 1'),
+    send: asAnonymous(OPEN, ...lines(250), 'X-Login-Id: 1'),
     answers: [431],
   },
   {
-    claim: 'a change to HTTP/2 is not taken up',
+    claim: 'an upgrade to HTTP/2 is ignored',
     send: asConsumer(
       C,
       'Connection: Upgrade, HTTP2-Settings, close',

@@ -1,4 +1,4 @@
-import { type Attack, asConsumer, asNobody, request } from '../attack.ts'
+import { type Attack, asAnonymous, asConsumer, request } from '../attack.ts'
 
 /* OPTIONS passes without a session: nothing may come along that makes more of it. Other methods stay what they are. */
 
@@ -15,7 +15,7 @@ const OVERRIDES = ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override
 const overrides = OVERRIDES.flatMap((name): Attack[] => [
   {
     claim: `OPTIONS cannot become DELETE by ${name}`,
-    send: asNobody(OPTIONS, `${name}: DELETE`),
+    send: asAnonymous(OPTIONS, `${name}: DELETE`),
     answers: ['upstream'],
     arrives: [{ line: OPTIONS }],
   },
@@ -30,7 +30,7 @@ const overrides = OVERRIDES.flatMap((name): Attack[] => [
 const unknown = ['TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH', 'LOCK', 'SOURCE', 'QUERY'].map(
   (method): Attack => ({
     claim: `${method} is refused`,
-    send: asNobody(`${method} /api/v1/public/b/x HTTP/1.1`),
+    send: asAnonymous(`${method} /api/v1/public/b/x HTTP/1.1`),
     answers: [405],
   }),
 )
@@ -56,7 +56,7 @@ export default [
   },
   {
     claim: 'OPTIONS on nothing in particular is refused',
-    send: asNobody('OPTIONS * HTTP/1.1'),
+    send: asAnonymous('OPTIONS * HTTP/1.1'),
     answers: [400],
   },
   {
@@ -66,7 +66,7 @@ export default [
   },
   {
     claim: 'an unknown method is refused',
-    send: asNobody('BREW /api/v1/public/b/x HTTP/1.1'),
+    send: asAnonymous('BREW /api/v1/public/b/x HTTP/1.1'),
     answers: [400],
   },
   { claim: 'a method in lower case is refused', send: asConsumer('get /api/v1/c/x HTTP/1.1'), answers: [400] },

@@ -1,4 +1,4 @@
-import { type Attack, asBusiness, asConsumer, asNobody } from '../attack.ts'
+import { type Attack, asAnonymous, asBusiness, asConsumer } from '../attack.ts'
 
 /* Targets that can be read in one way only, but are near to another that is judged otherwise. */
 
@@ -72,7 +72,7 @@ const CONSUMERS = [
 ]
 
 const unnamed = UNNAMED.flatMap((target): Attack[] =>
-  [asNobody, asConsumer, asBusiness].map(as => ({
+  [asAnonymous, asConsumer, asBusiness].map(as => ({
     claim: `${target} is not found (${as.name})`,
     send: as(get(target)),
     answers: [404],
@@ -80,7 +80,7 @@ const unnamed = UNNAMED.flatMap((target): Attack[] =>
 )
 
 const lastRule = LAST_RULE.flatMap((target): Attack[] => [
-  { claim: `${target} is refused without a session`, send: asNobody(get(target)), answers: [401] },
+  { claim: `${target} is refused without a session`, send: asAnonymous(get(target)), answers: [401] },
   { claim: `${target} is refused to a consumer`, send: asConsumer(get(target)), answers: [401] },
   {
     claim: `${target} is passed on for the B side, byte for byte`,
@@ -91,7 +91,7 @@ const lastRule = LAST_RULE.flatMap((target): Attack[] => [
 ])
 
 const consumers = CONSUMERS.flatMap((target): Attack[] => [
-  { claim: `${target} is refused without a session`, send: asNobody(get(target)), answers: [401] },
+  { claim: `${target} is refused without a session`, send: asAnonymous(get(target)), answers: [401] },
   { claim: `${target} is refused to the B side`, send: asBusiness(get(target)), answers: [401] },
   {
     claim: `${target} is passed on for a consumer, byte for byte`,
@@ -117,7 +117,7 @@ export default [
   { claim: 'a target of 8193 bytes is too long', send: asConsumer(get(long(2048, 6145))), answers: [414] },
   {
     claim: 'the administration is not served without a session',
-    send: asNobody(get('/api/v1/sys/session/page')),
+    send: asAnonymous(get('/api/v1/sys/session/page')),
     answers: [401],
   },
   {
@@ -126,7 +126,7 @@ export default [
     answers: [401],
   },
   {
-    claim: 'the administration is not served to whom nothing is permitted',
+    claim: 'the administration is not served without the permission',
     send: asBusiness(get('/api/v1/sys/session/page')),
     answers: [403],
   },

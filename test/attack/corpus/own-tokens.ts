@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { type Arrival, type Attack, asConsumer, asNobody } from '../attack.ts'
+import { type Arrival, type Attack, asAnonymous, asConsumer } from '../attack.ts'
 
 /* A token of this gateway is worth its session: no upstream gets one, on public paths neither. What is not ours passes. */
 
@@ -33,13 +33,13 @@ const OWN_VALUES = [
 const ownHeaders = OWN_VALUES.flatMap((value): Attack[] => [
   {
     claim: `Authorization: ${value} does not arrive on a public path`,
-    send: asNobody(OPEN, 'X-First: 1', `Authorization: ${value}`, 'X-Last: 2'),
+    send: asAnonymous(OPEN, 'X-First: 1', `Authorization: ${value}`, 'X-Last: 2'),
     answers: ['upstream'],
     arrives: [{ line: OPEN, headers: ['X-First: 1', 'X-Last: 2'] }],
   },
   {
     claim: `authorization: ${value} does not arrive with OPTIONS`,
-    send: asNobody(OPTIONS, `authorization: ${value}`),
+    send: asAnonymous(OPTIONS, `authorization: ${value}`),
     answers: ['upstream'],
     arrives: [{ line: OPTIONS }],
   },
@@ -63,7 +63,7 @@ const otherHeaders = OTHER_VALUES.map((value): Attack => {
   const arrives: Arrival[] = [{ line: OPEN, headers: [header] }]
   return {
     claim: `${header} is of another scheme and arrives on a public path as it was written`,
-    send: asNobody(OPEN, header),
+    send: asAnonymous(OPEN, header),
     answers: ['upstream'],
     arrives,
   }
@@ -117,7 +117,7 @@ const line = (path: string, query: string, method = 'GET'): string => `${method}
 const queries = QUERIES.flatMap(([query, rest]): Attack[] => [
   {
     claim: `${query} on a public path arrives as ${rest || 'no query'}`,
-    send: asNobody(line('/api/v1/public/b/x', query)),
+    send: asAnonymous(line('/api/v1/public/b/x', query)),
     answers: ['upstream'],
     arrives: [{ line: line('/api/v1/public/b/x', rest) }],
   },
@@ -129,7 +129,7 @@ const queries = QUERIES.flatMap(([query, rest]): Attack[] => [
   },
   {
     claim: `${query} with OPTIONS arrives as ${rest || 'no query'}`,
-    send: asNobody(line('/api/v1/sys/x', query, 'OPTIONS')),
+    send: asAnonymous(line('/api/v1/sys/x', query, 'OPTIONS')),
     answers: ['upstream'],
     arrives: [{ line: line('/api/v1/sys/x', rest, 'OPTIONS') }],
   },
@@ -138,7 +138,7 @@ const queries = QUERIES.flatMap(([query, rest]): Attack[] => [
 const untouched = UNTOUCHED.map(
   (query): Attack => ({
     claim: `${query} arrives byte for byte`,
-    send: asNobody(line('/api/v1/public/c/x', query)),
+    send: asAnonymous(line('/api/v1/public/c/x', query)),
     answers: ['upstream'],
     arrives: [{ line: line('/api/v1/public/c/x', query) }],
   }),
@@ -150,8 +150,8 @@ export default [
   ...queries,
   ...untouched,
   {
-    claim: 'a token in the query is no session of a plain request',
-    send: asNobody('GET /api/v1/c/x?token={C} HTTP/1.1'),
+    claim: 'a token in the query does not authenticate a plain request',
+    send: asAnonymous('GET /api/v1/c/x?token={C} HTTP/1.1'),
     answers: [401],
   },
 ] satisfies Attack[]
