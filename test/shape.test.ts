@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import t from 'tap'
 import { ROOT } from './support/root.ts'
@@ -208,4 +208,17 @@ t.test('only pauses between attempts use predictable random numbers', async t =>
 
 t.test('profiles and rules are columns of their tables, and code never compares their numbers', async t => {
   for (const { file, text } of MODULES) t.notMatch(text, /(profile|rule|number) [!=]== \d/, file)
+})
+
+t.test('every path that src/README.md names exists, and every folder of src is named there', async t => {
+  const text = readFileSync(join(SRC, 'README.md'), 'utf8')
+  const named = [...text.matchAll(/`([\w./-]*(?:\/|\.(?:ts|md|yaml|json)))`/g)].map(([, path]) => path!)
+  t.ok(named.length > 80, `${named.length} paths`)
+  for (const path of new Set(named)) t.ok(existsSync(join(SRC, path)), path)
+  const folders = readdirSync(SRC, { withFileTypes: true }).filter(entry => entry.isDirectory())
+  for (const { name } of folders)
+    t.ok(
+      named.some(path => path.startsWith(`${name}/`)),
+      name,
+    )
 })
