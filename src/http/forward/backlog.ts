@@ -3,12 +3,12 @@ import type { Link } from '../../upstream/wire/receiver.ts'
 import type { BodyMemory } from './body.ts'
 
 /**
- * How far an answer is read ahead of its client, in bytes: most are whole then, so that a slow client keeps its own
- * connection and no upstream's. A download of any size holds no more.
+ * How far an answer is read ahead of its client, in bytes. Most answers are complete then, so that a slow client
+ * occupies its own connection and none of an upstream. A large download never holds more.
  */
 const READ_AHEAD = 1024 * 1024
 
-/** What all answers of a process may hold so, in bytes; beyond it a client that does not accept holds its upstream back. */
+/** The limit for all answers of a process, in bytes. Beyond it, a client that does not read delays its upstream. */
 export const READ_AHEAD_TOTAL = 128 * 1024 * 1024
 
 /** The part of an answer that its client has not accepted yet; empty for a client that accepts everything at once. */
@@ -16,7 +16,7 @@ export class Backlog {
   readonly #response: ServerResponse
   readonly #link: Link
   readonly #memory: BodyMemory
-  /** Bytes that were written since the client accepted everything. */
+  /** Bytes written since the client had last accepted everything. */
   #bytes = 0
   #isHeld = false
 
@@ -35,7 +35,7 @@ export class Backlog {
     return this.#isHeld
   }
 
-  /** So much was written that the client did not accept at once. */
+  /** Adds bytes that the client did not accept at once. */
   add(bytes: number): void {
     if (this.#bytes === 0) this.#response.once('drain', this.#onDrain)
     this.#bytes += bytes

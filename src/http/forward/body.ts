@@ -4,13 +4,13 @@ import { ClientLeft } from '../../upstream/attempts.ts'
 import type { BodyTaker, RequestBody } from '../../upstream/wire/receiver.ts'
 import type { ComingBody, SlowBodies } from './slow-bodies.ts'
 
-/** What of a body is read before anything of its request is forwarded, in bytes: most are whole by then. */
+/** How much of a body is read before its request is forwarded, in bytes: most bodies are complete then. */
 const READ_FIRST = 65_536
 
-/** How much of this all bodies of a process may hold at a time, in bytes; beyond it they are forwarded as they come. */
+/** The limit of this for all bodies of a process, in bytes; beyond it bodies are forwarded as they arrive. */
 export const READ_FIRST_TOTAL = 64 * 1024 * 1024
 
-/** Refuses a body that says of itself that it has more than `limit` bytes. */
+/** Refuses a body whose Content-Length exceeds `limit` bytes. */
 export function refuseTooLarge(request: IncomingMessage, limit: number): void {
   if (Number(request.headers['content-length'] ?? 0) > limit) throw new Refusal('BODY_TOO_LARGE')
 }
@@ -39,20 +39,20 @@ export interface SharedByBodies {
   readonly slow: SlowBodies
 }
 
-/** Receives how the first reading of a body went. */
+/** Receives the result of the first reading of a body. */
 export interface FirstReading {
-  /** Whether the upstream has enough connections for a body that comes slowly. */
+  /** Whether the upstream has enough connections for a slow body. */
   isAdmitted(): boolean
-  /** All of a small body is there, enough of a large one, or the beginning of a slow one that is admitted. */
+  /** A small body is complete, enough of a large one has arrived, or a slow one may be forwarded. */
   onReady(): void
   onFailed(error: Error): void
 }
 
 /**
- * A client's body, which fails when it has more than `limit` bytes. A small one is read whole before it is forwarded, if
- * it comes at once: a slow client holds memory for its own bytes then, and no connection to an upstream that others need.
- * Large ones stream, and slow ones where there is room. When an upstream answers before it has read everything, the rest
- * is read and thrown away, for a while.
+ * A client's body. It fails if it has more than `limit` bytes. A small body is read completely before it is forwarded,
+ * so that a slow client holds memory for its own bytes, but no connection to an upstream. Large bodies are streamed,
+ * and slow ones too while enough connections are free. If an upstream answers before it has read everything, the rest
+ * is read and discarded, for a limited time.
  */
 export class ClientBody implements RequestBody, ComingBody {
   readonly #request: IncomingMessage
@@ -62,7 +62,7 @@ export class ClientBody implements RequestBody, ComingBody {
   #taker: BodyTaker | null = null
   /** Bytes that may still come. */
   #left: number
-  /** What was read first, until it is forwarded. */
+  /** The first part, until it is forwarded. */
   #first: Buffer[] = []
   #firstBytes = 0
   #isWhole = false
@@ -74,7 +74,7 @@ export class ClientBody implements RequestBody, ComingBody {
     this.#left = limit
   }
 
-  /** Reads a body that came with its head, as most do; answers whether it did. Throws when it is too large. */
+  /** Reads a body that arrived with its head, as most do; returns whether it did. Throws if it is too large. */
   readWhole(): boolean {
     const request = this.#request
     if (!request.complete) return false
@@ -84,7 +84,7 @@ export class ClientBody implements RequestBody, ComingBody {
     return true
   }
 
-  /** Reads the beginning of one that is still coming. */
+  /** Reads the beginning of a body that is still arriving. */
   readFirst(reading: FirstReading): void {
     const request = this.#request
     this.#reading = reading
@@ -96,7 +96,7 @@ export class ClientBody implements RequestBody, ComingBody {
       .on('error', this.#onError)
   }
 
-  /** Answers whether the body is within its limit. */
+  /** Returns whether the body is within its limit. */
   #keep(chunk: Buffer): boolean {
     this.#left -= chunk.length
     if (this.#left < 0) return false
@@ -166,7 +166,7 @@ export class ClientBody implements RequestBody, ComingBody {
     this.#reading = null
     this.#forgetFirst()
     this.#detach()
-    // The rest only has to be taken out of the way of the next request; whoever sends on and on is given up (slow.ts).
+    // The rest is only discarded before the next request; a client that sends too long is disconnected (slow.ts).
     if (!request.readableEnded && !request.destroyed) request.resume()
   }
 

@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 
-/** What of a body is shown; all of it is counted. */
+/** How much of a body is shown; all of it is counted. */
 const SHOWN_BYTES = 65_536
 
-/** Answers with what a backend would have received. `outgoing` is the very request that would have been sent. */
+/** Answers with the request that a backend would have received: `outgoing`. */
 export function answerEcho(reply: FastifyReply, outgoing: UpstreamRequest): void {
   const shown: Buffer[] = []
   let bytes = 0
@@ -42,7 +42,7 @@ function describe({ method, path: url, headers }: UpstreamRequest): Record<strin
 }
 
 function byLowerCaseName(headers: readonly string[]): Record<string, string> {
-  // Clients choose names: `__proto__` is one like any other.
+  // Clients choose names; `__proto__` must be a normal one.
   const byName = new Map<string, string>()
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!.toLowerCase()

@@ -25,13 +25,13 @@ export interface ExchangeOptions {
   outgoing: UpstreamRequest
   log: FastifyBaseLogger
   watch: Pick<SessionWatch, 'watch'>
-  /** What answers hold in memory that their clients have not accepted. */
+  /** The memory of answers that their clients have not accepted. */
   memory: BodyMemory
 }
 
 /**
  * One request at an upstream and its answer on the way to the client. Until the upstream's head has arrived a failure
- * is a refusal; after it, the client's connection is broken off, so that half an answer never looks like a whole one.
+ * is a refusal; after it, the client's connection is reset, so that a partial answer never looks complete.
  */
 export class Exchange implements Receiver, PendingWrite {
   readonly #request: FastifyRequest
@@ -47,16 +47,18 @@ export class Exchange implements Receiver, PendingWrite {
   #link: Link | null = null
   /** Runs until the body is complete; restarted with every part of it. */
   #idle: NodeJS.Timeout | null = null
-  /** Ends the watch over the session, while the response is cut with it. */
+  /** Stops the session watch, if the response ends with its session. */
   #unwatch: (() => void) | null = null
-  /** What the client does not accept for now. One that stays so is given up by the listener (connection/slow.ts). */
+  /**
+   * Data that the client does not accept for now. The listener closes a client that remains slow (connection/slow.ts).
+   */
   #backlog: Backlog | null = null
   /** The upstream has sent everything, and the rest of it is in the backlog. */
   #isLeftToClient = false
   #hasLength = false
   #delimitedByClose = false
   #headWritten = false
-  /** The beginning of a body that may be all of it: held until the packet that brought it has been read. */
+  /** The beginning of a body, possibly all of it: held until its packet has been read. */
   #first: Buffer | null = null
   /** The whole of a short body. */
   #whole: Buffer | null = null
@@ -87,7 +89,7 @@ export class Exchange implements Receiver, PendingWrite {
   }
 
   onHeaders(status: number, headers: string[]): void {
-    // Informational: nothing of it concerns a client who was promised only a final answer.
+    // Informational responses are not forwarded.
     if (status >= 200) this.#writeHead(status, headers)
   }
 
@@ -106,7 +108,10 @@ export class Exchange implements Receiver, PendingWrite {
     this.#reply.hijack()
   }
 
-  /** Most bodies came with their head and are over by now. Of the others (server-sent events) what is there goes on at once. */
+  /**
+   * Most bodies arrived with their head and are complete. For the others (server-sent events) the present data is
+   * forwarded at once.
+   */
   onAwait(): void {
     if (this.#over || this.#awaitsBody) return
     this.#awaitsBody = true
@@ -135,7 +140,7 @@ export class Exchange implements Receiver, PendingWrite {
   }
 
   onData(chunk: Buffer): void {
-    // A destroyed response says so by its `close` in the next turn, and must not be written to or waited for.
+    // A destroyed response emits `close` in the next turn, and must not be written to or awaited.
     if (this.#over || this.#response.destroyed) return
     if (this.#awaitsBody) {
       this.#idle!.refresh()
@@ -168,7 +173,7 @@ export class Exchange implements Receiver, PendingWrite {
     else this.#leaveToClient(this.#backlog)
   }
 
-  /** Its connection of the upstream is free. The answer is not over until its client has accepted it, or leaves. */
+  /** Its upstream connection is free. The answer is complete when its client has accepted it, or leaves. */
   #leaveToClient(backlog: Backlog): void {
     this.#isLeftToClient = true
     backlog.leave()
@@ -191,8 +196,8 @@ export class Exchange implements Receiver, PendingWrite {
   }
 
   /**
-   * Writes head and body in one string, by one call of the system. Left to itself, `end` would make a vector of them and
-   * the nothing that it adds at the end, which costs twice as much.
+   * Writes head and body as one string, in one system call. By default `end` would write a vector of both and an empty
+   * end, which costs twice as much.
    */
   writeNow(): void {
     const { socket, destroyed } = this.#response
@@ -216,7 +221,7 @@ export class Exchange implements Receiver, PendingWrite {
       this.#refuse(error, fault)
       return
     }
-    // A target that has enough to do is no news; there may be very many of these.
+    // A busy target is not logged, because there may be very many such requests.
     if (!(error instanceof TargetBusy)) {
       this.#log.warn({ trace_id: this.#request.id, err: fault }, 'trying the next target')
     }
@@ -235,7 +240,7 @@ export class Exchange implements Receiver, PendingWrite {
     if (error instanceof SessionEnded) this.#log.info({ trace_id: this.#request.id }, 'response ended with its session')
     else this.#log.warn({ trace_id: this.#request.id, err: this.#fault(error) }, 'response broken off')
     const { socket } = this.#response
-    // Where the end of the connection would be the end of the body, only a reset says that something is missing.
+    // If the end of the connection ends the body, only a reset shows that something is missing.
     if (this.#delimitedByClose && socket !== null && !(socket instanceof TLSSocket)) socket.resetAndDestroy()
     else this.#response.destroy()
   }
@@ -247,7 +252,7 @@ export class Exchange implements Receiver, PendingWrite {
     else this.#link.abort(this, new ClientLeft())
   }
 
-  /** From here on neither side waits for anything of the other. */
+  /** From here on neither side waits for the other. */
   #settle(): void {
     this.#over = true
     this.#response.off('close', this.#onClientGone)

@@ -31,7 +31,7 @@ export interface ForwardingOptions {
   permissions: Permissions
   /** `null` where no upstream has any. */
   webSockets: WebSockets | null
-  /** Where responses hear of the end of their session. */
+  /** Notifies responses of the end of their session. */
   watch: Pick<SessionWatch, 'watch'>
 }
 
@@ -59,7 +59,7 @@ function refuseUnknown(): never {
   throw new Refusal('NOT_FOUND')
 }
 
-/** Makes the handlers of upstreams. Refusals are thrown or sent only before the upstream's head. */
+/** Creates the handlers of upstreams. Refusals are thrown or sent only before the upstream's head. */
 export function createForwarder(options: ForwardingOptions): (upstream: Upstream) => UpstreamHandler {
   const { log, permissions, webSockets, watch } = options
   const outgoingOf = createOutgoing(options)
@@ -109,7 +109,7 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
     })
   }
 
-  /** The target is chosen when there is something to send: until then others may have become better. */
+  /** The target is chosen when data is ready to send, because until then another one may have become better. */
   function send(forwarded: Forwarded, body: ClientBody | null): void {
     const { request, reply, upstream } = forwarded
     const target = upstream.next()

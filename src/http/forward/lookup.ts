@@ -6,7 +6,7 @@ import { routeToUpstreams } from './routes.ts'
 /** Where a path is forwarded to. */
 export interface Found {
   upstream: Upstream
-  /** The path that the upstream gets. */
+  /** The path for the upstream. */
   path: string
 }
 

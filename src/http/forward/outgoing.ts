@@ -9,20 +9,23 @@ import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 
-/** A request that passed the gate, and where it goes. */
+/** A request that passed the gate, and its destination. */
 export interface Forwarded {
   request: FastifyRequest
   reply: FastifyReply
   verdict: Verdict
   upstream: Upstream
-  /** The path that the upstream gets. */
+  /** The path for the upstream. */
   path: CanonicalPath
 }
 
 /** The network of a client's address. Addresses repeat from request to request; a closed connection has none. */
 export const clientOf = remembering(networkOf)
 
-/** Makes what an upstream is sent, without the body. `tokenHeader` is the lower-case name of the header with the token. */
+/**
+ * Builds the request to an upstream, without the body. `tokenHeader` is the lower-case name of the header with the
+ * token.
+ */
 export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string; ownTokens: OwnTokens }) {
   const requestHeaders = createRequestHeaders(tokenHeader, ownTokens)
 

@@ -2,7 +2,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { METHODS } from '../server/ambiguous.ts'
 
-/** Answers a request for one upstream. `path` is what the upstream gets: `match` is replaced, the query is not included. */
+/**
+ * Answers a request for one upstream. `path` is that for the upstream: `match` is replaced, the query is not included.
+ */
 export type UpstreamHandler = (request: FastifyRequest, reply: FastifyReply, path: string) => void
 
 type Routed = Pick<Upstream, 'match' | 'rewrite' | 'urls'>
@@ -17,7 +19,7 @@ export async function routeToUpstreams<U extends Routed>(
   handlerOf: (upstream: U) => UpstreamHandler,
 ): Promise<void> {
   if (upstreams.length === 0) return
-  // It takes a tenth of a second to load: only where there is something to forward.
+  // Loading it takes a tenth of a second, so it is loaded only with upstreams.
   const { default: httpProxy } = await import('@fastify/http-proxy')
   for (const upstream of upstreams) {
     const { match, rewrite, urls } = upstream
@@ -29,7 +31,7 @@ export async function routeToUpstreams<U extends Routed>(
       rewritePrefix: rewrite,
       upstream: originOf(urls[0]!),
       httpMethods: [...METHODS],
-      // A path that the gateway serves itself is not forwarded, whatever upstream has it as its `match`.
+      // A path that the gateway serves itself is not forwarded, even if it is the `match` of an upstream.
       routes: app.hasRoute({ method: 'GET', url: prefix }) ? ['/*'] : ['', '/*'],
       preRewrite: withoutQuery,
       // Bodies are read by the handler.
@@ -53,7 +55,7 @@ const NO_TRANSPORT = {
 /** What the plugin checks paths against. A Unix socket and the built-in echo have no host; requests to them name this one. */
 const originOf = (url: string): string => (/^https?:/.test(url) ? url : 'http://localhost')
 
-/** The query is not the plugin's to parse and write anew: it is passed on byte for byte. */
+/** The plugin must not parse and rewrite the query: it is forwarded byte for byte. */
 function withoutQuery(url: string): string {
   const mark = url.indexOf('?')
   return mark === -1 ? url : url.slice(0, mark)

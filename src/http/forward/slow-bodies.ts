@@ -1,21 +1,21 @@
 /**
- * How often bodies that are still coming are checked, in milliseconds. One that is not whole after the second check is
- * forwarded as it comes: whoever sends a part and waits for an answer notices that once, at the beginning, and most
- * bodies that come in several packets are whole by then.
+ * How often bodies that are still coming are checked, in milliseconds. A body that is incomplete after the second check
+ * is forwarded as it arrives. A client that sends a part and waits for an answer is delayed only once, at the
+ * beginning. Most bodies in several packets are complete by then.
  */
 const INTERVAL = 200
 
-/** A body that is still coming, and of which nothing is forwarded yet. */
+/** A body that is still arriving, and of which nothing is forwarded yet. */
 export interface ComingBody {
-  /** Whether its upstream has enough connections for one that may be held long. */
+  /** Whether its upstream has enough connections for one that may be occupied for long. */
   readonly isAdmitted: boolean
-  /** Forwards what is there, and the rest as it comes. */
+  /** Forwards the received part, and the rest as it arrives. */
   forward(): void
 }
 
 /**
- * The bodies that come slowly. They are forwarded as they come while that leaves enough connections to others; until then
- * each waits until it is whole, or large. One timer serves them all, and runs while there are any.
+ * Slow bodies. They are forwarded as they arrive while enough connections remain for others; otherwise each waits until
+ * it is complete, or large. One timer serves them all; it runs while there are any.
  */
 export class SlowBodies {
   readonly #young = new Set<ComingBody>()

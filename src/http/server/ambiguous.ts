@@ -12,9 +12,9 @@ export const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT
 const badRequest = (fault: string): Refusal => new Refusal('BAD_REQUEST', { params: { fault } })
 
 /**
- * Refuses what two readers could read in two ways, or that Node would have dropped silently: a doubled `Host`,
- * `Authorization` or token header, an unknown expectation, a body on a request that passes without a session only
- * because of its method, more header lines than are checked.
+ * Refuses ambiguous requests, which two parsers could read differently, and those that Node would truncate silently: a
+ * doubled `Host`, `Authorization` or token header, an unknown expectation, a body on a request that passes without a
+ * session only because of its method, more header lines than are checked.
  */
 export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, verdict: Verdict | null): void {
   const { rawHeaders, headers } = request
@@ -31,7 +31,7 @@ export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, v
   }
 }
 
-/** RFC 9110 8.6 would allow zeros in front, which some read as octal. */
+/** RFC 9110 8.6 allows leading zeros, but some parsers read them as octal. */
 const LENGTH = /^(?:0|[1-9]\d*)$/
 
 /**
@@ -46,12 +46,12 @@ export function refuseInvalid({ headers, httpVersion }: IncomingMessage, host: s
   if (length !== undefined && !LENGTH.test(length)) throw badRequest('an invalid Content-Length')
 }
 
-/** Refuses a target that is no path of ours: in absolute form for another authority, which the router would read as its path. */
+/** Refuses a target in absolute form for another authority; the router would use its path. */
 export function refuseForeignTarget({ url = '' }: IncomingMessage): void {
   if (!url.startsWith('/')) throw badRequest('a target that is no path')
 }
 
-/** Refuses a `Host`, an `Authorization` or a token header that is there twice. */
+/** Refuses a `Host`, an `Authorization` or a token header that occurs twice. */
 export function refuseDoubled(rawHeaders: readonly string[], tokenHeader: string): void {
   let hosts = 0
   let tokens = 0
@@ -68,8 +68,9 @@ export function refuseDoubled(rawHeaders: readonly string[], tokenHeader: string
 }
 
 /**
- * Refuses framing of other kinds than `Content-Length` or `chunked`, and versions that have neither. Where such a request
- * ends is not clear, so nothing behind it on the connection is served, and the connection closes (RFC 9112 6.1, 6.3).
+ * Refuses framing of other kinds than `Content-Length` or `chunked`, and versions that have neither. The end of such a
+ * request is not clear, so nothing after it on the connection is served, and the connection is closed (RFC 9112 6.1,
+ * 6.3).
  */
 export function refuseMisframed(request: IncomingMessage, response: ServerResponse): void {
   const { headers, httpVersion, socket } = request

@@ -11,7 +11,7 @@ import { tokenOfUpgrade } from './upgrade.ts'
 export type Sides = Readonly<Record<LoginType, Side>>
 
 /**
- * The first hook of every request, whatever its method or route: reads the target once, refuses what is ambiguous, and
+ * The first hook of every request, for all methods and routes: parses the target once, refuses ambiguous requests, and
  * applies the rules. A path without a rule is not found.
  */
 export function createJudge(rules: PathRules, tokenHeader: string, ownPaths: OwnPaths) {
@@ -32,7 +32,7 @@ export function createJudge(rules: PathRules, tokenHeader: string, ownPaths: Own
 export function createGate(sides: GateSides<Session> & { BUSINESS: Pick<Side, 'getTokenValue'> }) {
   return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const { verdict } = request
-    // Both sides read the same header. A request that needs no session is not searched for a token.
+    // Both sides read the same header. If no session is needed, the token is not read.
     const token =
       verdict === null || verdict.need === 'none'
         ? null

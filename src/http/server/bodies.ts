@@ -9,10 +9,10 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   (headers['content-length'] !== undefined && headers['content-length'] !== '0')
 
 /**
- * How a listener reads the bodies of its own routes. A body of length 0 is no body, whatever its content type: clients in
- * use send `content-type: application/json` with every request, the logout included. A route whose description names no
- * body ignores what comes, up to the limit. Everywhere else a body is JSON, and says so: that keeps forms of foreign pages
- * out, which browsers send without a preflight.
+ * How a listener reads the bodies of its own routes. A body of length 0 counts as no body, with any content type,
+ * because existing clients send `content-type: application/json` with every request, including the logout. A route
+ * without a body in its description ignores one, up to the limit. On all other routes a body must be JSON with its
+ * content type. This excludes forms of foreign pages, which browsers send without a preflight.
  */
 export function readBodies(app: FastifyInstance): void {
   // Members like `__proto__` stay data: what is read from a body is read as own properties only.

@@ -9,7 +9,7 @@ const NAMED = /^([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\])(?::(
 const MAX_NAME_LENGTH = 255
 const MAX_PORT = 65_535
 
-/** Whether the value of `Host` names one server, in the same way to every reader. */
+/** Whether the value of `Host` names one server unambiguously. */
 export const isHost = remembering((value): boolean => {
   const parts = NAMED.exec(value)
   if (parts === null) return false

@@ -5,7 +5,10 @@ import { listenPrivately } from './private-socket.ts'
 
 export type Address = { host: string; port: number } | { path: string }
 
-/** Connections that may wait to be accepted, as far as the system allows: all clients may come at once after a restart. */
+/**
+ * Connections that may wait to be accepted, as far as the system allows: all clients may connect at once after a
+ * restart.
+ */
 const BACKLOG = 4096
 
 /**

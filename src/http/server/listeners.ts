@@ -30,7 +30,7 @@ export class Listeners {
     this.#drainInternal = createDrain(internal.server)
   }
 
-  /** Opens both, the internal one last: whoever finds the gateway ready finds the public one open. Answers their URLs. */
+  /** Opens both, the internal one last: when the gateway is ready, the public one is open. Returns their URLs. */
   async open(): Promise<{ public: string; internal: string }> {
     const { listen: outside, internal: inside } = this.#settings
     return {
@@ -43,7 +43,7 @@ export class Listeners {
     renewCertificate(this.#edge, certificate)
   }
 
-  /** Lets the requests under way finish; until then they can have the operations of the internal listener. */
+  /** Lets requests in progress finish; until then the internal listener still serves operations. */
   async close({ grace = 0, handover = false }: Closing): Promise<void> {
     const handedOver = handover ? this.#drainInternal(grace) : null
     await this.#drainEdge(grace)

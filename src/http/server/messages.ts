@@ -14,7 +14,10 @@ interface Row {
   text: Text
 }
 
-/** One row for each word of `refusal.ts`: what its client sees ("Errors"). `{name}` is filled from the refusal's params. */
+/**
+ * One row for each reason of `refusal.ts`: the answer to the client ("Errors"). `{name}` is filled from the refusal's
+ * params.
+ */
 export const FAILURES: Readonly<Record<Failure, Row>> = {
   BAD_PATH: { code: 400, text: ['Malformed request path: {fault}', '请求路径不合法'] },
   BAD_REQUEST: { code: 400, text: ['Malformed request: {fault}', '请求不合法'] },
@@ -54,7 +57,7 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   INTERNAL: { code: 500, text: ['Internal server error', '服务器内部错误'] },
 }
 
-/** The faults of fields in Chinese; in English they are what they are called. */
+/** The faults of fields in Chinese; the English text is the name of the fault. */
 const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'is missing': '缺少该字段',
   'is taken': '已被占用',

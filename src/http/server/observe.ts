@@ -66,7 +66,7 @@ function lineOf(request: FastifyRequest, reply: FastifyReply): Record<string, un
   const { verdict, session } = request
   return {
     trace_id: request.id,
-    // The id may be one of the client's own; this is what a tracing system finds the request by.
+    // The request id may come from the client; a tracing system finds the request by this one.
     traceparent: traceparentOf(request.raw),
     method: request.method,
     path: request.target?.path,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { Refusal } from '../../refusal.ts'
 import { METHODS } from './ambiguous.ts'
 
-/** What `Allow` names where it is an upstream that decides. */
+/** The value of `Allow` for paths of upstreams. */
 const FORWARDED = [...METHODS].join(', ')
 
 /**
@@ -15,7 +15,7 @@ export class OwnPaths {
   /** Paths whose other methods have no route yet. */
   readonly #unfinished = new Set<string>()
 
-  /** Collects the routes that are made from now on. */
+  /** Collects the routes that are registered from now on. */
   collect(app: FastifyInstance): void {
     app.addHook('onRoute', ({ method, url }: RouteOptions) => {
       if (!this.#isCollecting) return

@@ -3,8 +3,8 @@ import { chmodSync } from 'node:fs'
 import type { Server } from 'node:net'
 
 /**
- * Listens on a Unix socket to which only the user of this process can connect, from its first instant on and whatever the
- * umask is. `listen` makes the socket before it returns, so nothing else of this thread is made meanwhile.
+ * Listens on a Unix socket to which only the user of this process can connect, from its creation on, with any umask.
+ * `listen` makes the socket before it returns, so nothing else of this thread is made meanwhile.
  *
  * The socket of a worker is made by its primary, which has a umask of its own for that (`Primary.start`); what is left
  * here are the bits that a socket has no use for.

@@ -1,9 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 
-/** Handed on as they are, whatever they are. */
+/** Arguments are passed on unchanged. */
 type Words = [line: never]
 
-/** The log of one request: its lines carry the trace id. Most requests write none, and so make no logger for it. */
+/**
+ * The log of one request: its lines carry the trace id. Most requests log nothing, so the child logger is created on
+ * demand.
+ */
 class RequestLog {
   readonly #log: FastifyBaseLogger
   readonly #bindings: Record<string, unknown>

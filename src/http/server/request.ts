@@ -6,11 +6,11 @@ import type { Failure } from './messages.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The canonical path and the raw query: what was judged is what is forwarded. */
+    /** The canonical path and the raw query: they are checked and forwarded. */
     target: Target
-    /** What the gate decided; `null` until then, and for a request that was refused before. */
+    /** The decision of the gate; `null` before it, and for a request that was refused earlier. */
     verdict: Verdict | null
-    /** The client's live session; `null` where none was needed. */
+    /** The client's live session; `null` if none was needed. */
     session: Session | null
     /** Name of the upstream that the request goes to; `null` for a route of the gateway's own. */
     upstream: string | null

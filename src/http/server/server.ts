@@ -53,7 +53,7 @@ export interface ServerOptions {
   hasWebSockets?: boolean
 }
 
-/** What a Fastify of ours has, whichever listener it serves: envelopes, trace ids, limits, and no type coercion. */
+/** The common parts of both listeners: envelopes, trace ids, limits, and no type coercion. */
 export function createServer({
   log,
   envelopes,
@@ -109,7 +109,7 @@ const FIXED = {
   genReqId: request => traceIdOf(request as IncomingMessage),
   requestTimeout: 0,
   forceCloseConnections: 'idle',
-  // What arrives while the gateway closes was sent in good faith, and is served.
+  // Requests that arrive while the gateway closes are served.
   return503OnClosing: false,
   ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
 } as const satisfies FastifyHttpOptions<Server, Logger>
@@ -120,7 +120,7 @@ function transportOf({ headers }: Timeouts, certificate: Certificate | null, has
     headersTimeout: headers,
     maxHeaderSize: MAX_HEADER_BYTES,
     connectionsCheckingInterval: 1000,
-    // Node would refuse it in words of its own.
+    // Node would refuse it with its own message.
     requireHostHeader: false,
     ...(hasWebSockets && { IncomingMessage: UpgradableMessage }),
   }
@@ -128,7 +128,7 @@ function transportOf({ headers }: Timeouts, certificate: Certificate | null, has
   return { https: { ...limits, ...secureContextOf(certificate), handshakeTimeout: headers } }
 }
 
-/** Has requests served in their order, and ends connections whose clients are too slow. */
+/** Serves requests in their order, and closes connections of slow clients. */
 function endSlowClients(app: FastifyInstance, limits: SlowLimits): void {
   const slow = new SlowClients(serveInTurn(app.server), limits)
   app.server.once('listening', () => slow.start())
@@ -162,14 +162,14 @@ function isFollowedByMuch({ raw, refused }: FastifyRequest): boolean {
   return refused === 'REQUEST_TIMEOUT' || !(Number(raw.headers['content-length']) <= MAX_REST)
 }
 
-/** `100 Continue` is said only to a client whose request passed the gate; the others get their refusal at once. */
+/** `100 Continue` is sent only if the request passed the gate; other clients get their refusal at once. */
 function continueWhenAdmitted(app: FastifyInstance): void {
   const waiting = new WeakSet<IncomingMessage>()
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     waiting.add(request)
     app.server.emit('request', request, response)
   })
-  // Any other expectation Node would refuse in words of its own.
+  // Node would refuse any other expectation with its own message.
   app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     app.server.emit('request', request, response)
   })

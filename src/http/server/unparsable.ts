@@ -13,8 +13,8 @@ const PARSER_REASONS: Readonly<Record<string, RefusalReason>> = {
 }
 
 /**
- * Bytes that are no HTTP request never reach a hook, nor does CONNECT. They are answered in the same envelope, after the
- * answers to earlier requests on the connection, which ends then.
+ * Invalid HTTP and CONNECT never reach a hook. They are answered with the same envelope, after the answers to earlier
+ * requests on the connection, which is then closed.
  */
 export function createUnparsable(envelopes: Envelopes) {
   function refuse(refusal: Refusal, socket: Socket): void {
@@ -33,7 +33,7 @@ export function createUnparsable(envelopes: Envelopes) {
       if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) socket.destroy()
       else refuse(refusalOf(error), socket)
     },
-    /** Node closes a connection whose CONNECT has no listener, without a word. */
+    /** Without a listener for CONNECT, Node closes the connection without an answer. */
     refuseConnect(server: Server): void {
       server.on('connect', (_request: IncomingMessage, socket: Socket) => {
         // Node has taken its own listener away, and an error without one ends the process.

@@ -4,17 +4,17 @@ import type { FastifyInstance } from 'fastify'
 import { asToken, type Token } from '../../token/bearer.ts'
 
 /*
- * How a request for a WebSocket becomes a request of the router: the gate checks it like every other request, and it
- * reaches the route of its upstream. The proxy plugin could open the WebSocket itself, but it sends 101 to the client
- * before the upstream has answered, and buffers without limit for slow clients. So http/websocket does it.
+ * Routes a request for a WebSocket like other requests: the gate checks it like every other request, and it reaches the
+ * route of its upstream. The proxy plugin could open the WebSocket itself, but it sends 101 to the client before the
+ * upstream has answered, and buffers without limit for slow clients. So http/websocket does it.
  */
 
 const ASKED = Symbol('asked')
 
 /**
- * A request that is an upgrade only when it asks for a WebSocket. Every other `Upgrade` is ignored (RFC 9110 7.8), as it
- * is by a server without upgrades: Node would take the connection away from HTTP for whatever protocol is named, and
- * clients ask for h2c with ordinary requests.
+ * A request that counts as an upgrade only if it requests a WebSocket. Every other `Upgrade` is ignored (RFC 9110 7.8),
+ * as it is by a server without upgrades: Node would take the connection away from HTTP for whatever protocol is named,
+ * and clients ask for h2c with ordinary requests.
  */
 export class UpgradableMessage extends IncomingMessage {
   declare [ASKED]: boolean | null
@@ -63,7 +63,7 @@ export function routeUpgrades(app: FastifyInstance): void {
     // Node has removed its own listener, and an `error` event without one ends the process.
     socket.on('error', () => socket.destroy())
     const { url, tokens } = withoutTokens(request.url ?? '')
-    // From here on there is no token that could be logged or forwarded.
+    // From here on the URL contains no token that could be logged or forwarded.
     request.url = url
     upgrades.set(request, { socket, head, tokens })
     const response = new ServerResponse(request)
@@ -72,7 +72,7 @@ export function routeUpgrades(app: FastifyInstance): void {
       response.assignSocket(socket)
       app.routing(request, response)
     } catch {
-      // The answer to an earlier request is still under way on this connection: the client broke the order.
+      // The answer to an earlier request is still in progress on this connection: the client broke the order.
       socket.destroy()
     }
   })

@@ -34,12 +34,12 @@ const NOTHING = Buffer.alloc(0)
 export type Until = 'end' | 'frame' | 'close'
 
 /**
- * Follows the frames of one direction as they pass in pieces of any size. Without extensions, so the reserved bits are 0
- * (5.2). `isMasked` says whether the sender masks, as clients have to (5.1). The head of a frame passes whole and checked
- * or not at all: so whatever is wrong with a frame, it is found between two frames, where a close frame can be put.
+ * Follows the frames of one direction as they pass in pieces of any size. Without extensions, so the reserved bits are
+ * 0 (5.2). `isMasked` says whether the sender masks, as clients have to (5.1). The head of a frame passes whole and
+ * checked or not at all: so a fault is always found between two frames, where a close frame can be inserted.
  */
 export class FrameReader {
-  /** What was wrong, once something was: nothing is read any more. */
+  /** The fault, if there was one: then nothing more is read. */
   fault: CloseCode | null = null
   /** Whether a close frame has passed: no frame may follow it. */
   isClosed = false
@@ -62,14 +62,14 @@ export class FrameReader {
     this.#maxMessage = maxMessage
   }
 
-  /** Whether everything that passed was whole frames: another one could be put in here. */
+  /** Whether only complete frames have passed, so that another one can be inserted. */
   get isBetweenFrames(): boolean {
     return this.#left === 0
   }
 
   /**
-   * Reads on and answers the bytes that may pass: all of them, but those of a frame with a fault, what follows a close
-   * frame, and what `until` excludes. The beginning of a head is held back, and passes with the rest of it.
+   * Reads on and returns the bytes that may pass: all, except an invalid frame, data after a close frame, and what
+   * `until` excludes. An incomplete head is held back until it is complete.
    */
   read(bytes: Buffer, until: Until = 'end'): Buffer {
     const all = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes])

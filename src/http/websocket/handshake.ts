@@ -48,7 +48,7 @@ export function handshakeHeaders(headers: readonly string[]): string[] {
   return kept
 }
 
-/** What is wrong with an upstream's 101; `null` for nothing. */
+/** The fault of an upstream's 101; `null` if it is valid. */
 export function faultOfAcceptance(asked: IncomingMessage, { statusCode, headers }: IncomingMessage): string | null {
   if (statusCode !== 101) return 'a switch of protocols with another status'
   if (headers.upgrade?.toLowerCase() !== 'websocket') return 'a switch to another protocol'

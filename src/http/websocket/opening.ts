@@ -18,9 +18,9 @@ export interface OpeningOptions {
   target: HttpTarget
   outgoing: UpstreamRequest
   log: FastifyBaseLogger
-  /** Both have agreed, and the client was told. `head` is what the upstream sent behind its answer. */
+  /** Both sides have agreed, and the client got 101. `head` is the data after the upstream's answer. */
   onOpen(upstream: Socket, head: Buffer): void
-  /** It came to nothing. */
+  /** The handshake failed. */
   onFailed(): void
 }
 
@@ -80,7 +80,7 @@ export class Opening {
       asked.on('error', error => this.#fail(error))
       asked.end()
     } catch (error) {
-      // No fault of the target's: the address of a client who is gone, for one, cannot be written.
+      // Not a fault of the target: for example, the address of a disconnected client cannot be written.
       this.#refuse(error as Error)
     }
   }
@@ -122,7 +122,7 @@ export class Opening {
     socket.write(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
   }
 
-  /** The upstream speaks HTTP: its answer is passed on, and ends the connection. */
+  /** The upstream answers with HTTP: its answer is forwarded, and the connection is closed. */
   #onAnswer(answer: IncomingMessage): void {
     if (this.#isOver) return
     // 101, that is, to no protocol; or what is no status.

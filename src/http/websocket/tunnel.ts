@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net'
 import { CLOSE, type CloseCode, closeFrame, FrameReader } from './frames.ts'
 
-/** How long the two ends may take to part once one of them wants to, in milliseconds. */
+/** How long both ends may take to close after one of them started, in milliseconds. */
 const PARTING_LIMIT = 5000
-/** The same when it is the gateway that parts them. */
+/** The same, if the gateway closes. */
 const CLOSING_LIMIT = 1000
 
 const REASONS: Readonly<Record<CloseCode, string>> = {
@@ -25,8 +25,8 @@ export interface TunnelOptions {
 }
 
 /**
- * Two sockets whose bytes go on to each other as they come: each is read only while the other takes what it is given. The
- * frames are followed, so that nothing but frames passes, and so that a close frame of ours comes between two of them.
+ * Forwards the bytes of two sockets to each other: each is read only while the other accepts data. Frames are tracked,
+ * so that only valid frames pass, and so that a close frame of the gateway is inserted between two of them.
  */
 export class Tunnel {
   readonly #client: Socket
@@ -63,7 +63,7 @@ export class Tunnel {
     if (fromUpstream.length > 0) this.#onUpstreamData(fromUpstream)
     client.on('data', this.#onClientData)
     upstream.on('data', this.#onUpstreamData)
-    // Said before anybody listened.
+    // Sent before a listener was registered.
     if (client.readableEnded) this.#part(upstream)
     if (upstream.readableEnded) this.#onUpstreamEnd()
   }

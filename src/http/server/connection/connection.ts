@@ -4,7 +4,7 @@ import type { Refusal } from '../../../refusal.ts'
 import { hasBody } from '../bodies.ts'
 import { closeWithLinger } from './linger.ts'
 
-/** Requests of one connection that wait for the answers to those before them; those beyond are left unanswered. */
+/** Maximum of pipelined requests that wait on one connection; further ones are not answered. */
 export const MAX_HELD = 100
 
 interface Exchanged {
@@ -22,11 +22,11 @@ export class ClientConnection {
   readonly #serve: RequestListener
   /** The request being served, or the last one that was. */
   #current: Exchanged | null = null
-  /** Whether the current one has been handed on. */
+  /** Whether the present request has been passed on. */
   #isBegun = false
-  /** Those behind it, oldest first. */
+  /** The requests after it, oldest first. */
   #held: Exchanged[] = []
-  /** Nothing that arrives from now on is served. */
+  /** Nothing that arrives later is served. */
   #isClosing = false
   #isFailed = false
   /** Whether the body of the current request goes to an upstream: it may take longer than one of our own routes. */
@@ -115,8 +115,8 @@ export class ClientConnection {
   }
 
   /**
-   * What has arrived is no HTTP. The requests before it are served first; `answer` is called when it is the turn of its
-   * own answer. Bytes behind the head of an incomplete request are its body: it fails with `refusal` if it is being served.
+   * Invalid HTTP has arrived. Earlier requests are served first; then `answer` is called. Bytes behind the head of an
+   * incomplete request are its body: it fails with `refusal` if it is being served.
    */
   fail(refusal: Refusal, answer: () => void): void {
     // Once is enough.
@@ -185,7 +185,7 @@ const connections = new WeakMap<Socket, ClientConnection>()
 /** Undefined for what did not come over a listener of ours. */
 export const connectionOf = (socket: Socket): ClientConnection | undefined => connections.get(socket)
 
-/** Has the requests of each connection served one at a time. Answers the open connections. */
+/** Serves the requests of each connection one at a time. Returns the open connections. */
 export function serveInTurn(server: Server): ReadonlySet<ClientConnection> {
   const open = new Set<ClientConnection>()
   const [serve] = server.listeners('request') as [RequestListener]

@@ -2,10 +2,10 @@ import type { Server } from 'node:http'
 import type { Logger } from '../../../log.ts'
 import { limitPerAddress } from './per-address.ts'
 
-/** Why a connection was ended that had done nothing but to be there, or to be slow. */
+/** The reason why a connection was closed: too many connections, or too slow. */
 export type ClosingReason = 'too_many' | 'too_many_of_address' | 'slow_body' | 'slow_reader'
 
-/** How often at most the log says that connections were closed, in milliseconds. */
+/** The shortest time between log lines about closed connections, in milliseconds. */
 const REPORT_INTERVAL = 10_000
 
 interface ConnectionLimits {
@@ -16,7 +16,7 @@ interface ConnectionLimits {
   onClosed(reason: ClosingReason): void
 }
 
-/** Closes connections beyond what a worker holds, and beyond what it holds of one client address. */
+/** Closes connections beyond the limit of a worker, and beyond that of one client address. */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
   const { total, perAddress, trustedProxies, log, onClosed } = limits
   server.maxConnections = total
@@ -40,7 +40,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
   })
 }
 
-/** Writes the first of many lines, and then how many there were. */
+/** Logs the first closed connection, and later their number. */
 function createReport(log: Logger, settings: Record<string, number>, why: string) {
   let closed = 0
   return (details: Record<string, string> = {}): void => {

@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net'
 
-/** How long a client may go on sending after its last answer, in milliseconds, and how many bytes are thrown away. */
+/** How long a client may continue to send after its last answer, in milliseconds, and how many bytes are discarded. */
 const LINGER = 5_000
 const MAX_DISCARDED = 16 * 1024 * 1024
 
 /**
- * Ends a connection on which more may arrive. Closed at once it would be reset, and a reset can overtake the last answer
- * (RFC 9112 9.6): so the sending half is closed first, and what still arrives is read and thrown away, within bounds.
+ * Closes a connection on which more data may arrive. An immediate close causes a reset, which can overtake the last
+ * answer (RFC 9112 9.6). So the sending half is closed first, and further data is read and discarded, within limits.
  */
 export function closeWithLinger(socket: Socket): void {
   if (socket.destroyed) return
-  // From here on the bytes are not for the parser of HTTP.
+  // From here on the HTTP parser does not get the bytes.
   socket.removeAllListeners('data')
   let left = MAX_DISCARDED
   socket.on('data', (chunk: Buffer) => {

@@ -1,4 +1,4 @@
-/** How fast the bytes of one direction come, from looks at a counter that only grows. */
+/** Measures the rate of one direction by sampling a growing byte counter. */
 export class Pace {
   #first = 0
   #last = 0
