@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Command } from './cli/command.ts'
 import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
-import { ConfigurationError, suggest } from './config/fault.ts'
 import { Refusal } from './refusal.ts'
+import { ConfigurationError, suggest } from './yaml/fault.ts'
 
 /** Each command is loaded when it is used, so that a start does not load the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

@@ -1,12 +1,20 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Clock } from '../clock.ts'
-import type { HttpAccountsSettings } from '../config/schema/login.ts'
 import { Refusal, Unavailable } from '../refusal.ts'
 import { isPlainObject } from '../session.ts'
 import { SIGNATURE_HEADER, sign } from '../signature.ts'
 import { createTurns } from '../turns.ts'
 import { readAccount, readRights } from './answer.ts'
 import type { HashSource } from './hash-accounts.ts'
+
+export interface HttpAccountsSettings {
+  kind: 'http'
+  url: string
+  /** Key of the signature of each request. */
+  secret: string
+  /** Milliseconds for one look-up. */
+  timeout: number
+}
 
 /** Room for a picture that is left out of the session. */
 const MAX_ANSWER_BYTES = 2_097_152

@@ -1,8 +1,12 @@
 import type { Clock } from '../clock.ts'
-import type { AccountsSettings } from '../config/schema/login.ts'
 import type { Logger } from '../log.ts'
 import type { Accounts } from './accounts.ts'
+import type { FileAccountsSettings } from './file/source.ts'
 import { createHashAccounts, type HashAccountsOptions, type HashSource } from './hash-accounts.ts'
+import type { HttpAccountsSettings } from './http.ts'
+import type { SqlAccountsSettings } from './sql/source.ts'
+
+export type AccountsSettings = FileAccountsSettings | SqlAccountsSettings | HttpAccountsSettings
 
 export type AccountsOptions = HashAccountsOptions & { log: Logger }
 

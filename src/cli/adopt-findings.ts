@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { faultOfForm, weaknessOfSigningKey } from '../config/secrets.ts'
-import { isSection } from '../config/source/written.ts'
-import { readYamlFile } from '../config/source/yaml.ts'
 import { LOGIN_TYPES } from '../session.ts'
 import type { Survey, SurveyedSide } from '../store/redis/survey.ts'
+import { isSection } from '../yaml/written.ts'
+import { readYamlFile } from '../yaml/yaml.ts'
 import { CommandError } from './terminal.ts'
 
 /** The settings of the other service from its own file. Its secrets are compared, but never shown. */

@@ -1,17 +1,17 @@
 import { dirname, join, resolve } from 'node:path'
 import { PROFILES } from '../profile.ts'
+import { ConfigurationError, type Fault } from '../yaml/fault.ts'
+import { read } from '../yaml/read.ts'
+import { emptySection, isSection, Written } from '../yaml/written.ts'
+import { labelOf, readYamlFile } from '../yaml/yaml.ts'
 import { checkSettings } from './check/settings.ts'
-import { ConfigurationError, type Fault } from './fault.ts'
-import { read } from './read.ts'
 import { type DecodedSettings, type Settings, SettingsSchema } from './schema/settings.ts'
 import { keepSecret, SECRETS, type SecretKind } from './secrets.ts'
 import { overlay, readVariables } from './source/environment.ts'
 import { expandPermissions, readPermissions } from './source/permissions-file.ts'
 import { readUpstreams } from './source/upstreams-file.ts'
-import { emptySection, isSection, Written } from './source/written.ts'
-import { labelOf, readYamlFile } from './source/yaml.ts'
 
-export { ConfigurationError, type Fault } from './fault.ts'
+export { ConfigurationError, type Fault } from '../yaml/fault.ts'
 
 /** A configuration without faults, before secrets are generated. */
 export interface Configuration {

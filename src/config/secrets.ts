@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFile } from './durable-file.ts'
+import { createFile } from '../durable-file.ts'
 import { generateSm2PrivateKey, isSm2PrivateKey } from './sm2-key.ts'
 
 /** A new key for signing tokens, or any other shared secret: 48 random bytes as text. */

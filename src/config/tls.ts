@@ -1,7 +1,7 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { ConfigurationError } from './fault.ts'
+import { ConfigurationError } from '../yaml/fault.ts'
 import type { UpstreamTlsFiles } from './schema/upstreams.ts'
 
 /** Where the certificate of the public listener is. */

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import { ConfigurationError } from '../config/fault.ts'
 import { type Certificate, type CertificateFiles, endOf, readCertificate } from '../config/tls.ts'
 import type { Logger } from '../log.ts'
+import { ConfigurationError } from '../yaml/fault.ts'
 
 /** How often the files are checked, in milliseconds. */
 const INTERVAL = 1000

@@ -22,7 +22,7 @@ import {
   removeAccount,
   setPassword,
 } from '../../src/account/file/source.ts'
-import { ConfigurationError } from '../../src/config/fault.ts'
+import { ConfigurationError } from '../../src/yaml/fault.ts'
 import { refusalOf } from '../support/login-fixture.ts'
 import { hashContract } from './source-contract.ts'
 

@@ -1,12 +1,12 @@
 import { dirname } from 'node:path'
 import type { Document } from 'yaml'
-import { ConfigurationError } from '../../config/fault.ts'
-import { read } from '../../config/read.ts'
-import { type AccountEntry, AccountsFileSchema } from '../../config/schema/accounts-file.ts'
-import type { Written } from '../../config/source/written.ts'
-import { parseYaml } from '../../config/source/yaml.ts'
 import { faultOfExtra, isLoginId } from '../../session.ts'
+import { ConfigurationError } from '../../yaml/fault.ts'
+import { read } from '../../yaml/read.ts'
+import type { Written } from '../../yaml/written.ts'
+import { parseYaml } from '../../yaml/yaml.ts'
 import { isBcryptHash } from '../password.ts'
+import { type AccountEntry, AccountsFileSchema } from './schema.ts'
 
 /** A name that can be signed in with: no control characters, no space at its ends. */
 export const isUsername = (text: string): boolean =>

@@ -2,8 +2,7 @@ import { randomInt } from 'node:crypto'
 import { mkdir, readFile, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Document, isMap, isSeq } from 'yaml'
-import { createFile, replaceFile } from '../../config/durable-file.ts'
-import type { AccountEntry } from '../../config/schema/accounts-file.ts'
+import { createFile, replaceFile } from '../../durable-file.ts'
 import { invalid } from '../../refusal.ts'
 import { isLoginId } from '../../session.ts'
 import type { AccountStatus } from '../accounts.ts'
@@ -11,6 +10,7 @@ import { generateAccountId } from '../id.ts'
 import { hashPassword } from '../password.ts'
 import { isUsername, nameKey, parseAccounts } from './document.ts'
 import { withLock } from './lock.ts'
+import type { AccountEntry } from './schema.ts'
 
 export interface NewAccount {
   username: string

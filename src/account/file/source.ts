@@ -1,15 +1,19 @@
 import { readFile, stat } from 'node:fs/promises'
-import { ConfigurationError } from '../../config/fault.ts'
-import type { AccountEntry } from '../../config/schema/accounts-file.ts'
-import type { FileAccountsSettings } from '../../config/schema/login.ts'
 import type { Logger } from '../../log.ts'
 import { Unavailable } from '../../refusal.ts'
+import { ConfigurationError } from '../../yaml/fault.ts'
 import type { HashAccount, HashSource } from '../hash-accounts.ts'
 import { COST, costOf } from '../password.ts'
 import { nameKey, parseAccounts } from './document.ts'
+import type { AccountEntry } from './schema.ts'
 
 export { generateAccountId } from '../id.ts'
 export { addAccount, firstAccount, listAccounts, removeAccount, setPassword } from './edit.ts'
+
+export interface FileAccountsSettings {
+  kind: 'file'
+  path: string
+}
 
 interface Read {
   byName: ReadonlyMap<string, HashAccount>

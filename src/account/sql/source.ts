@@ -1,10 +1,21 @@
-import type { SqlAccountsSettings } from '../../config/schema/login.ts'
 import { Refusal, Unavailable } from '../../refusal.ts'
 import { createTurns } from '../../turns.ts'
 import { readAccount, readRights } from '../answer.ts'
 import type { HashSource } from '../hash-accounts.ts'
 import { type DatabaseAddress, readDatabaseAddress } from './address.ts'
 import type { Database, DatabaseOptions, Rows } from './database.ts'
+
+export interface SqlAccountsSettings {
+  kind: 'sql'
+  /** With user and password. */
+  url: string
+  query: string
+  rights_query?: string
+  /** Milliseconds for one look-up. */
+  timeout: number
+  /** Connections of this process at most. */
+  pool: number
+}
 
 /** Queries that wait for a connection; further ones are refused with `BUSY`. */
 const WAITING = 64

@@ -2,9 +2,9 @@ import { beginningOf, isCovered, isPattern, withHead } from '../../gate/exceptio
 import type { CanonicalPath } from '../../gate/path.ts'
 import { RULES, verdictOf } from '../../gate/rules.ts'
 import { PROFILES, type Profile } from '../../profile.ts'
+import type { Report } from '../../yaml/written.ts'
 import { ownRoutes } from '../own-routes.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
-import type { Report } from '../source/written.ts'
 
 type Entry = DecodedSettings['gate']['exceptions'][number]
 

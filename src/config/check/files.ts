@@ -1,5 +1,5 @@
-import { ConfigurationError } from '../fault.ts'
-import type { KeyPath, Report } from '../source/written.ts'
+import { ConfigurationError } from '../../yaml/fault.ts'
+import type { KeyPath, Report } from '../../yaml/written.ts'
 
 /** Reads files, and reports their faults at the setting that names them. */
 export function reportFaults(read: () => unknown, path: KeyPath, report: Report): void {

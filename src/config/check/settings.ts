@@ -1,6 +1,6 @@
+import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import { faultOfForm, faultOfSecret, faultOfSm2PrivateKey, weaknessOfSigningKey } from '../secrets.ts'
-import type { KeyPath, Report, Written } from '../source/written.ts'
 import { readCertificate } from '../tls.ts'
 import { isAddressRange } from './address-range.ts'
 import { checkExceptions } from './exceptions.ts'

@@ -1,6 +1,6 @@
 import { readTarget } from '../../gate/path.ts'
+import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
-import type { KeyPath, Report, Written } from '../source/written.ts'
 import { readUpstreamTls } from '../tls.ts'
 import { reportFaults } from './files.ts'
 

@@ -1,5 +1,17 @@
 import { EXCEPTION_METHODS } from '../../gate/exceptions.ts'
-import { Count, Duration, Off, OptionalCount, Path, Port, Secret, Section, Size, Switch, Variant } from './notation.ts'
+import {
+  Count,
+  Duration,
+  Off,
+  OptionalCount,
+  Path,
+  Port,
+  Secret,
+  Section,
+  Size,
+  Switch,
+  Variant,
+} from '../../yaml/notation.ts'
 
 /* Where requests arrive, and which of them need what. */
 

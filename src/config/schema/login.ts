@@ -9,7 +9,7 @@ import {
   Section,
   Switch,
   Variant,
-} from './notation.ts'
+} from '../../yaml/notation.ts'
 
 /* Who signs in: accounts, the login, and what sessions may do and how long they live. */
 
@@ -82,11 +82,6 @@ export const Accounts = {
   default: { kind: 'file' },
   description: 'Where the B-side accounts are.',
 } as const
-
-export type FileAccountsSettings = Decoded<ReturnType<typeof FileAccounts>>
-export type SqlAccountsSettings = Decoded<typeof SqlAccounts>
-export type HttpAccountsSettings = Decoded<typeof HttpAccounts>
-export type AccountsSettings = FileAccountsSettings | SqlAccountsSettings | HttpAccountsSettings
 
 /** Between `{type}` and `{id}` stands the word captcha, so that no captcha can be a session or a disable record. */
 const CAPTCHA_KEY = '^([A-Za-z0-9_.-]+:|[{]prefix[}]:)*[{]type[}]:([A-Za-z0-9_.-]+:)*captcha:[{]id[}]$'

@@ -1,5 +1,3 @@
-import { Cors, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
-import { Accounts, Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
 import {
   Count,
   type Decoded,
@@ -12,7 +10,9 @@ import {
   Section,
   Switch,
   Variant,
-} from './notation.ts'
+} from '../../yaml/notation.ts'
+import { Cors, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
+import { Accounts, Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
 import { UpstreamSchema, type UpstreamSettings } from './upstreams.ts'
 
 /*

@@ -1,4 +1,3 @@
-import { Origins } from './listen.ts'
 import {
   Count,
   type Decoded,
@@ -11,7 +10,8 @@ import {
   Size,
   Switch,
   Variant,
-} from './notation.ts'
+} from '../../yaml/notation.ts'
+import { Origins } from './listen.ts'
 
 const CODE = {
   type: 'string',

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
-import { ConfigurationError, suggest } from '../fault.ts'
-import { branchesOf, type Schema } from '../read.ts'
-import { isSection, type Place, type Written } from './written.ts'
-import { labelOf, parseFlow } from './yaml.ts'
+import { ConfigurationError, suggest } from '../../yaml/fault.ts'
+import { branchesOf, type Schema } from '../../yaml/read.ts'
+import { isSection, type Place, type Written } from '../../yaml/written.ts'
+import { labelOf, parseFlow } from '../../yaml/yaml.ts'
 
 interface Variable {
   text: string

@@ -1,10 +1,10 @@
-import type { Fault } from '../fault.ts'
-import { read } from '../read.ts'
+import type { Fault } from '../../yaml/fault.ts'
+import type { Decoded } from '../../yaml/notation.ts'
+import { read } from '../../yaml/read.ts'
+import type { Written } from '../../yaml/written.ts'
+import { labelOf, readYamlFile } from '../../yaml/yaml.ts'
 import { type PermissionSettings, PermissionsFileSchema, type RoleGrants } from '../schema/login.ts'
-import type { Decoded } from '../schema/notation.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
-import type { Written } from './written.ts'
-import { labelOf, readYamlFile } from './yaml.ts'
 
 interface ReadPermissions {
   permissions: PermissionSettings

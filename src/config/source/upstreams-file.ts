@@ -1,11 +1,11 @@
+import type { Fault } from '../../yaml/fault.ts'
+import type { Decoded } from '../../yaml/notation.ts'
+import { read } from '../../yaml/read.ts'
+import type { Written } from '../../yaml/written.ts'
+import { labelOf, readYamlFile } from '../../yaml/yaml.ts'
 import { checkUpstreams } from '../check/upstreams.ts'
-import type { Fault } from '../fault.ts'
-import { read } from '../read.ts'
-import type { Decoded } from '../schema/notation.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import { type UpstreamSettings, UpstreamsFileSchema } from '../schema/upstreams.ts'
-import type { Written } from './written.ts'
-import { labelOf, readYamlFile } from './yaml.ts'
 
 interface ReadUpstreams {
   upstreams: UpstreamSettings[]

@@ -1,4 +1,4 @@
-import type { Decoded } from './notation.ts'
+import type { Decoded } from '../../yaml/notation.ts'
 
 /* The accounts file. No message quotes anything of it: a password may stand in the wrong place. */
 
