@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import { branchesOf } from '../src/config/read.ts'
 import { SettingsSchema } from '../src/config/schema/settings.ts'
+import { branchesOf } from '../src/yaml/read.ts'
 import { run, shippedFolder } from './support/command-line.ts'
 import { ROOT } from './support/root.ts'
 
