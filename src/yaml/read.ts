@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path'
-import { READINGS } from '../config/notation.ts'
-import { isSection, type KeyPath, type Section, type Written } from '../config/written.ts'
 import { suggest } from './fault.ts'
+import { READINGS } from './notation.ts'
+import { isSection, type KeyPath, type Section, type Written } from './written.ts'
 
 /** The parts of JSON Schema in which the configuration is described. */
 export interface Schema {

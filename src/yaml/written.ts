@@ -1,4 +1,4 @@
-import type { Fault } from '../config/source/fault.ts'
+import type { Fault } from './fault.ts'
 
 /** Where a value of the configuration is: keys and positions in lists. */
 export type KeyPath = readonly (string | number)[]
