@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import smCrypto from 'sm-crypto'
 import { sm2 as other } from 'sm-crypto-v2'
 import t from 'tap'
-import { decryptCiphertext, derivePublicKey } from '../../src/login/sm2/ciphertext.ts'
 import { generateSm2PrivateKey } from '../../src/config/sm2-key.ts'
+import { decryptCiphertext, derivePublicKey } from '../../src/login/sm2/ciphertext.ts'
 import { publicKeyOf } from '../../src/login/sm2/sm2.ts'
 
 const KEY = generateSm2PrivateKey()

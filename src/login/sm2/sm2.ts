@@ -1,6 +1,6 @@
 import { createECDH, getCurves } from 'node:crypto'
-import type { Threads } from '../threads.ts'
 import { isSm2PrivateKey } from '../../config/sm2-key.ts'
+import type { Threads } from '../threads.ts'
 
 /** The transport encryption of passwords ("Authentication", rule 4). */
 export interface Sm2 {
