@@ -81,11 +81,10 @@ export type FieldFault =
   | 'must be sent as application/json'
   | 'must be an object'
   | 'must be a string'
-  | 'must be a number'
-  | `must be a whole number from 1 to ${100 | 1_000_000 | 315_360_000}`
+  | 'must be a whole number from {minimum} to {maximum}'
   | 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -'
   | 'must be 1 to 128 characters without spaces at its ends'
-  | 'must be at most 128 characters'
+  | 'must be at most {maximum} characters'
   | 'must be at most 8192 bytes as JSON'
   | 'must not nest deeper than 16 levels'
   | 'must have at least 8 characters'
@@ -95,8 +94,8 @@ export type FieldFault =
   | 'must not contain NUL'
 
 /** A field of the client's input is not what it has to be. */
-export const invalid = (field: string, fault: FieldFault): Refusal =>
-  new Refusal('INVALID', { params: { field, fault } })
+export const invalid = (field: string, fault: FieldFault, limits: Record<string, number> = {}): Refusal =>
+  new Refusal('INVALID', { params: { field, fault, ...limits } })
 
 /** A store, or a source of accounts, that does not answer. Never "not logged in": the answer is 503 (design: fail closed). */
 export class Unavailable extends Refusal {

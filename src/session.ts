@@ -48,7 +48,8 @@ export interface SessionRecord {
 }
 
 /** Ids that fit keys and header values as they are ("Session token record"). */
-const LOGIN_ID = /^[A-Za-z0-9._@:-]{1,128}$/
+export const LOGIN_ID_PATTERN = '^[A-Za-z0-9._@:-]{1,128}$'
+const LOGIN_ID = new RegExp(LOGIN_ID_PATTERN)
 
 export const isLoginId = (value: unknown): value is string => typeof value === 'string' && LOGIN_ID.test(value)
 

@@ -7,17 +7,18 @@ type RouteSettings = Pick<Settings, 'api_versions' | 'session_administration' | 
   login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
 }
 
-const ADMINISTRATION = [
-  'GET analysis',
-  'GET page',
-  'POST exit',
-  'GET tokens',
-  'POST exit-token',
-  'GET chart-data',
-  'POST disable',
-  'POST untie-disable',
-  'GET disabled',
-]
+/** The session administration of each side, by name: what is served, and with which method. */
+export const ADMINISTRATION_ROUTES = {
+  analysis: 'GET',
+  page: 'GET',
+  exit: 'POST',
+  tokens: 'GET',
+  'exit-token': 'POST',
+  'chart-data': 'GET',
+  disable: 'POST',
+  'untie-disable': 'POST',
+  disabled: 'GET',
+} as const
 
 /** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
 export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySet<string> {
@@ -29,7 +30,9 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
     ? [
         `GET /${SIDES.BUSINESS.administration}/current`,
         ...LOGIN_TYPES.flatMap(type =>
-          ADMINISTRATION.map(route => route.replace(' ', ` /${SIDES[type].administration}/`)),
+          Object.entries(ADMINISTRATION_ROUTES).map(
+            ([name, method]) => `${method} /${SIDES[type].administration}/${name}`,
+          ),
         ),
       ]
     : []

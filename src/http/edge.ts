@@ -11,10 +11,9 @@ import type { OwnTokens } from '../token/own.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { registerForwarding } from './forward/forward.ts'
 import { serveConsole } from './pages/console.ts'
-import { collectDescriptions } from './pages/description.ts'
-import { serveDocuments } from './pages/documents.ts'
+import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
-import { type SessionRoutesOptions, serveSessions } from './routes/sessions.ts'
+import { type SessionRoutesOptions, serveSessions } from './routes/sessions/sessions.ts'
 import { createGate, createJudge, type Sides } from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
 import { OwnPaths } from './server/own-paths.ts'
@@ -54,7 +53,11 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   app.addHook('onRequest', createGate(sides))
 
   ownPaths.collect(app)
-  const described = collectDescriptions(app)
+  await documentPublicRoutes(app, {
+    locale: settings.locale,
+    style: settings.errors.http_status,
+    tokenName: settings.jwt.token_name,
+  })
   const loginRoutes = { settings, profile, envelopes }
   for (const type of LOGIN_TYPES) {
     const login = logins[type]
@@ -64,11 +67,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   if (administration !== null) {
     serveSessions(app, { ...administration, permissions, versions: settings.api_versions, envelopes })
   }
-  serveDocuments(app, described, profile, {
-    locale: settings.locale,
-    style: settings.errors.http_status,
-    tokenName: settings.jwt.token_name,
-  })
+  serveDocuments(app, profile)
   if (servesConsole(settings, profile)) serveConsole(app, settings, profile)
   ownPaths.refuseOtherMethods(app)
   ownPaths.close()

@@ -4,10 +4,9 @@ import type { Profile } from '../profile.ts'
 import { Refusal } from '../refusal.ts'
 import type { Store } from '../store/store.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
-import { collectDescriptions } from './pages/description.ts'
-import { serveInternalDocument } from './pages/documents.ts'
+import { documentInternalRoutes, serveDocument } from './pages/documents.ts'
 import { serveMetrics } from './routes/metrics.ts'
-import { serveOperations } from './routes/operations.ts'
+import { serveOperations } from './routes/operations/operations.ts'
 import { serveProbes } from './routes/probes.ts'
 import { serveVerify, type VerifyOptions } from './routes/verify.ts'
 import { refuseDoubled, refuseForeignTarget, refuseInvalid } from './server/ambiguous.ts'
@@ -44,11 +43,11 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
     done()
   })
   ownPaths.collect(app)
-  const described = collectDescriptions(app)
+  await documentInternalRoutes(app, { locale, style: 'native', tokenName: 'Authorization' })
   serveProbes(app, store, upstreams, isStopping)
   serveMetrics(app, gatherMetrics)
   serveVerify(app, { ...options.verify, sides, upstreams, envelopes })
-  serveInternalDocument(app, described, { locale, style: 'native', tokenName: 'Authorization' })
+  serveDocument(app, '/openapi.json')
   ownPaths.refuseOtherMethods(app)
   await app.register(async operations => {
     operations.addHook('onRequest', async request => {

@@ -1,7 +1,7 @@
 import type { Account, AccountSource } from '../account/accounts.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
-import { invalid, Refusal } from '../refusal.ts'
+import { Refusal } from '../refusal.ts'
 import { type Extra, faultOfExtra, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Captcha, IssuedCaptcha } from './captcha/captcha.ts'
@@ -10,16 +10,16 @@ import type { Lockout } from './lockout.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { Sm2 } from './sm2/sm2.ts'
 
-/** A login request ("Login request fields"); every present field is a string. */
+/** A login request ("Login request fields"). */
 export interface Credentials {
-  captcha_id?: string
-  captcha_value?: string
+  captcha_id?: string | null
+  captcha_value?: string | null
   /** The name that existing clients use for `captcha_value`. */
-  captcha_code?: string
-  username?: string
+  captcha_code?: string | null
+  username: string
   /** SM2 ciphertext in hex. */
-  password?: string
-  device_id?: string
+  password: string
+  device_id?: string | null
   /** The client's address, as reported by trusted proxies. */
   address: string
   userAgent: string
@@ -57,9 +57,7 @@ export function createLogin(options: LoginOptions): Login {
     const { username, password, address } = credentials
     await rateLimit('login', address)
     await lockout.checkAddress(address)
-    if (username === undefined) throw invalid('username', 'is missing')
-    if (password === undefined) throw invalid('password', 'is missing')
-    await captcha.verify(credentials.captcha_id, credentials.captcha_value ?? credentials.captcha_code)
+    await captcha.verify(credentials.captcha_id ?? '', credentials.captcha_value ?? credentials.captcha_code ?? '')
 
     const found = canBeName(username) ? await options.accounts.find(username) : null
     outcome.login_id = found?.id
@@ -90,7 +88,7 @@ export function createLogin(options: LoginOptions): Login {
     async login(credentials) {
       const outcome: Outcome = { type: side.type, address: credentials.address }
       // A user may have typed a password into the name field, so the name is only logged at level debug.
-      if (log.isLevelEnabled('debug')) outcome.username = credentials.username?.slice(0, MAX_NAME_LENGTH).toLowerCase()
+      if (log.isLevelEnabled('debug')) outcome.username = credentials.username.slice(0, MAX_NAME_LENGTH).toLowerCase()
       try {
         const answer = await attempt(credentials, outcome)
         log.info({ granted: true, ...outcome }, 'login')

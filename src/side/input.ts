@@ -3,7 +3,7 @@ import { invalid } from '../refusal.ts'
 import { isLoginId } from '../session.ts'
 
 /** Ten years: a longer time is a mistake in units. */
-const MAX_SECONDS = 315_360_000
+export const MAX_SECONDS = 315_360_000
 
 /** The answer for every remaining lifetime that does not exist. */
 export const NONE = -1
@@ -21,6 +21,6 @@ export function checkLoginId(value: unknown): void {
 
 export function checkSeconds(value: unknown): void {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > MAX_SECONDS) {
-    throw invalid('seconds', `must be a whole number from 1 to ${MAX_SECONDS}`)
+    throw invalid('seconds', 'must be a whole number from {minimum} to {maximum}', { minimum: 1, maximum: MAX_SECONDS })
   }
 }

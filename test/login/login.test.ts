@@ -114,17 +114,6 @@ t.test('the captcha is checked first, and a wrong one ends the login', async t =
   t.equal(await reasonOf(fixture.login.login({ ...others, captcha_code: captcha_code! })), 'granted')
 })
 
-t.test('a missing name or password is reported, and does not consume the captcha', async t => {
-  const fixture = await openLoginFixture()
-  t.teardown(fixture.close)
-  const { username, password, ...rest } = await fixture.credentials('admin', PASSWORD)
-  const noName = await refusalOf(fixture.login.login({ ...rest, password: password! }))
-  t.match(noName, { reason: 'INVALID', params: { field: 'username' } })
-  const noPassword = await refusalOf(fixture.login.login({ ...rest, username: username! }))
-  t.match(noPassword, { reason: 'INVALID', params: { field: 'password' } })
-  t.equal(await reasonOf(fixture.login.login({ ...rest, username: username!, password: password! })), 'granted')
-})
-
 t.test('a failing account source is unavailable, and does not count as a failed login', async t => {
   const source = {
     find: async () => Promise.reject(new Unavailable('accounts')),

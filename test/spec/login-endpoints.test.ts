@@ -90,6 +90,21 @@ withEveryStore(t, async (t, fixture) => {
     t.equal((await login(good)).json().message, 'Captcha expired or invalid')
   })
 
+  t.test('a missing name or password is named, and costs no captcha', async t => {
+    const { username, password, ...rest } = await fixture.credentials()
+    t.match((await login({ ...rest, password })).json(), { code: 400, message: 'username: is missing' })
+    t.match((await login({ ...rest, username })).json(), { code: 400, message: 'password: is missing' })
+    t.equal((await login({ ...rest, username, password })).json().code, 200)
+  })
+
+  t.test('an optional field that is null counts as absent', async t => {
+    const nothing = { captcha_code: null, device_id: null }
+    t.equal((await login({ ...(await fixture.credentials()), ...nothing })).json().code, 200)
+    const { captcha_value, ...rest } = await fixture.credentials()
+    const answer = await login({ ...rest, captcha_value: null, captcha_code: captcha_value })
+    t.equal(answer.json().code, 200)
+  })
+
   t.test('processing order: the captcha is checked before the password', async t => {
     const body = await fixture.credentials('nobody', 'wrong')
     t.equal((await login({ ...body, captcha_value: 'x' })).json().message, 'Wrong captcha')

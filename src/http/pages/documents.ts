@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import type { Profile } from '../../profile.ts'
 import { PAGE_POLICY, serveAsset, vendored } from './assets.ts'
-import type { DescribedRoute } from './description.ts'
-import { createOpenApi, type OpenApiOptions } from './openapi.ts'
+import { documentRoutes, type OpenApiOptions } from './openapi.ts'
 
 /** What of a document the settings and the profile decide. */
 export type DocumentOptions = Pick<OpenApiOptions, 'locale' | 'style' | 'tokenName'>
@@ -29,16 +28,22 @@ const INTERNAL = `For the services behind the gateway: they sign users in and ou
 
 Whoever knows the secret of this listener can become any user.`
 
+/** Documents the routes that are made on the public listener from now on. */
+export const documentPublicRoutes = (app: FastifyInstance, options: DocumentOptions): Promise<void> =>
+  documentRoutes(app, { title: 'dualgate', introduction: PUBLIC, version: packageVersion(), ...options })
+
+/** Documents those of the internal listener. */
+export const documentInternalRoutes = (app: FastifyInstance, options: DocumentOptions): Promise<void> =>
+  documentRoutes(app, {
+    title: 'dualgate, internal listener',
+    introduction: INTERNAL,
+    version: packageVersion(),
+    ...options,
+  })
+
 /** `/openapi.json`, the pages that show it, and the icon, on the public listener (rule 1). */
-export function serveDocuments(
-  app: FastifyInstance,
-  routes: readonly DescribedRoute[],
-  profile: Profile,
-  options: DocumentOptions,
-): void {
-  const title = 'dualgate'
-  for (const path of profile.documentPaths)
-    serveDocument(app, path, routes, { title, introduction: PUBLIC, ...options })
+export function serveDocuments(app: FastifyInstance, profile: Profile): void {
+  for (const path of profile.documentPaths) serveDocument(app, path)
   serveAsset(app, { path: '/docs', from: ours('docs.html') })
   serveAsset(app, { path: '/docs/docs.js', from: ours('docs.js') })
   serveAsset(app, { path: '/docs/swagger-ui.css', from: vendored('swagger-ui.css') })
@@ -50,24 +55,9 @@ export function serveDocuments(
   serveAsset(app, { path: '/favicon.ico', from: ours('favicon.ico') })
 }
 
-/** The internal listener's own document. */
-export function serveInternalDocument(
-  app: FastifyInstance,
-  routes: readonly DescribedRoute[],
-  options: DocumentOptions,
-): void {
-  const title = 'dualgate, internal listener'
-  serveDocument(app, '/openapi.json', routes, { title, introduction: INTERNAL, ...options })
-}
-
-function serveDocument(
-  app: FastifyInstance,
-  path: string,
-  routes: readonly DescribedRoute[],
-  options: Omit<OpenApiOptions, 'version'>,
-): void {
-  const from = (): string => JSON.stringify(createOpenApi(routes, { ...options, version: packageVersion() }))
-  serveAsset(app, { path, from, extension: '.json' })
+/** The document of the routes of a listener. */
+export function serveDocument(app: FastifyInstance, path: string): void {
+  serveAsset(app, { path, from: () => JSON.stringify(app.swagger()), extension: '.json' })
 }
 
 function packageVersion(): string {

@@ -1,8 +1,9 @@
-import { LOGIN_TYPES, type LoginType, SIDES } from '../../session.ts'
+import fastifySwagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import type { FastifyInstance, FastifySchema } from 'fastify'
+import { bySide, type LoginType, SIDES } from '../../session.ts'
+import type { Contract, Group, JsonSchema, Place, PlainAnswer, PlainContract } from '../routes/contract.ts'
 import { httpStatusOf, type StatusStyle } from '../server/envelope.ts'
 import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from '../server/messages.ts'
-import { type DescribedRoute, type Description, GROUPS, type PlainAnswer } from './description.ts'
-import { type JsonSchema, object, text, whole } from './json-schema.ts'
 
 export interface OpenApiOptions {
   title: string
@@ -10,145 +11,196 @@ export interface OpenApiOptions {
   introduction: string
   version: string
   locale: Locale
-  /** Where refusals are: that decides under which status they are described. */
+  /** It decides under which status a refusal is described. */
   style: StatusStyle
   /** Name of the header that carries a token. */
   tokenName: string
 }
 
-/** What every route may be refused for, whatever it does. */
+type Document = Record<string, unknown> & {
+  paths: Record<string, Record<string, object>>
+  components: Record<string, object>
+}
+
+/** The headings of the documents, for each side. */
+const GROUPS: Readonly<Record<Group, { name: string; description: string }>> = {
+  login: { name: 'Login', description: 'Signing in and out.' },
+  administration: { name: 'Sessions', description: 'Who is online, and the end of their sessions.' },
+  probes: { name: 'Probes', description: 'For operators and their tools.' },
+  operations: { name: 'Operations', description: 'Sessions in the hands of the services behind the gateway.' },
+}
+
+/** The reasons for which every route may refuse a request. */
 const ALWAYS: readonly Failure[] = ['BAD_REQUEST', 'UNAVAILABLE', 'INTERNAL']
 /** For the placeholders of the texts. */
 const SAMPLE = { field: 'user_id', fault: 'is missing', seconds: 42, permissions: "['sys:session:page']" }
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 
-/** The OpenAPI 3.1 document of a listener: of the routes that it has, with this configuration. */
-export function createOpenApi(routes: readonly DescribedRoute[], options: OpenApiOptions): JsonSchema {
-  const paths: Record<string, Record<string, unknown>> = {}
-  for (const { method, path, description } of routes) {
-    paths[path] ??= {}
-    paths[path][method.toLowerCase()] = operationOf(method, path, description, options)
-  }
-  return {
-    openapi: '3.1.0',
-    info: {
-      title: options.title,
-      version: options.version,
-      description: options.introduction,
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
-    servers: [{ url: '/' }],
-    tags: tagsOf(routes),
-    paths,
-    components: {
-      schemas: { Refusal },
-      headers: {
-        'X-Request-Id': { description: 'The trace id, as in the body.', schema: { type: 'string' } },
+/**
+ * Lets `app.swagger()` write the OpenAPI document of the routes that are made from now on and have a contract. It is written
+ * when it is requested for the first time.
+ */
+export async function documentRoutes(app: FastifyInstance, options: OpenApiOptions): Promise<void> {
+  const places = new Set<Place>()
+  await app.register(fastifySwagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: options.title,
+        version: options.version,
+        description: options.introduction,
+        license: { name: 'MIT', identifier: 'MIT' } as { name: string },
       },
-      securitySchemes: securitySchemes(routes, options.tokenName),
+      servers: [{ url: '/' }],
+      components: { schemas: { Refusal: Refusal as object }, securitySchemes: securitySchemes(options.tokenName) },
     },
-  }
+    // OpenAPI 3.1 has `const`.
+    convertConstToEnum: false,
+    transform({ schema, url, route }) {
+      const { documented } = route.config ?? {}
+      if (documented === undefined) return { url, schema: { hide: true } }
+      places.add(documented)
+      return { url, schema: describe(documented, schema, options) }
+    },
+    transformObject: source => finish(source as { openapiObject: Document }, places),
+  } satisfies FastifyDynamicSwaggerOptions)
 }
 
-const tagOf = ({ group, side }: Description): string =>
+const tagOf = ({ group, side }: Place): string =>
   side === null ? GROUPS[group].name : `${GROUPS[group].name}, ${SIDES[side].letter} side`
 
-const tagsOf = (routes: readonly DescribedRoute[]): JsonSchema[] => {
-  const tags = routes.map(({ description }) => [tagOf(description), GROUPS[description.group].description] as const)
-  return [...new Map(tags)].map(([name, description]) => ({ name, description }))
-}
-
-const Refusal = object({
-  code: whole('The status that the refusal means, whatever the HTTP status is.'),
-  message: text('In the configured language.'),
-  data: { description: 'Mostly `null`.' },
-  success: { type: 'boolean', const: false },
-  trace_id: text('Names the request in the log.'),
-})
-
-const envelopeOf = (data: JsonSchema): JsonSchema =>
-  object({
-    code: whole('200.', { const: 200 }),
-    message: text('In the configured language.'),
-    data,
-    success: { type: 'boolean', const: true },
-    trace_id: text('Names the request in the log.'),
-  })
-
-function operationOf(method: string, path: string, said: Description, options: OpenApiOptions): JsonSchema {
-  const { summary, details, permission, query, body } = said
-  const needs = permission === undefined ? [] : [`Needs the permission \`${permission}\`.`]
-  const words = [details, ...needs].filter(part => part !== undefined).join('\n\n')
-  return {
-    operationId: operationIdOf(method, path),
-    tags: [tagOf(said)],
-    summary,
-    ...(words !== '' && { description: words }),
-    security: said.needs === 'nothing' ? [] : [{ [said.needs]: [] }],
-    ...(query !== undefined && { parameters: query.map(parameter => ({ in: 'query', ...parameter })) }),
-    ...(body !== undefined && {
-      requestBody: { required: true, content: { 'application/json': { schema: body.schema, example: body.example } } },
-    }),
-    responses: 'plain' in said ? plainResponses(said.plain) : responsesOf(said, options),
+/** What is known only when all routes are: tags and security schemes that are used, and names of operations. */
+function finish({ openapiObject: document }: { openapiObject: Document }, places: ReadonlySet<Place>): Document {
+  const tags = [...places].map(place => [tagOf(place), GROUPS[place.group].description] as const)
+  document.tags = [...new Map(tags)].map(([name, description]) => ({ name, description }))
+  const needed = new Set<string>([...places].map(({ needs }) => needs))
+  const { components } = document
+  components.securitySchemes = Object.fromEntries(
+    Object.entries(components.securitySchemes ?? {}).filter(([name]) => needed.has(name)),
+  )
+  for (const [path, item] of Object.entries(document.paths)) {
+    // It stands beside every GET, and is described by it.
+    delete item.head
+    for (const [method, operation] of Object.entries(item)) {
+      item[method] = { operationId: operationIdOf(method, path), ...operation }
+    }
   }
+  return document
 }
 
 /** `POST /api/v1/sys/session/exit-token` is `post_api_v1_sys_session_exitToken`. */
 const operationIdOf = (method: string, path: string): string =>
-  method.toLowerCase() + path.replaceAll('/', '_').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  method + path.replaceAll('/', '_').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-type Enveloped = Extract<Description, { refusals: unknown }>
+/** The contract of a route in the words of `@fastify/swagger`, with all that the configuration decides. */
+function describe(
+  documented: Place & (Contract | PlainContract),
+  { body, querystring }: FastifySchema = {},
+  options: OpenApiOptions,
+): FastifySchema {
+  const { summary, details, permission, needs } = documented
+  const words = [details, permission === undefined ? undefined : `Needs the permission \`${permission}\`.`]
+  const description = words.filter(part => part !== undefined).join('\n\n')
+  const example = 'body' in documented ? documented.body?.example : undefined
+  return {
+    tags: [tagOf(documented)],
+    summary,
+    ...(description !== '' && { description }),
+    security: needs === 'nothing' ? [] : [{ [needs]: [] }],
+    ...(querystring !== undefined && { querystring }),
+    ...(body !== undefined && { body: { ...(body as object), examples: [example] } }),
+    response: 'plain' in documented ? plainResponses(documented.plain) : responsesOf(documented, options),
+  }
+}
 
 const plainResponses = (answers: readonly PlainAnswer[]): JsonSchema =>
   Object.fromEntries(
-    answers.map(({ status, what, type, schema, example }) => [
+    answers.map(({ status, description, type, schema, example }) => [
       String(status),
-      { description: what, content: { [type]: { schema, example } } },
+      { description, content: { [type]: { schema: schema === 'Refusal' ? REFUSAL : schema, example } } },
     ]),
   )
 
 /** Answers by HTTP status: refusals that arrive with 200 stand beside the success, as they do on the wire. */
-function responsesOf(said: Enveloped, { locale, style }: OpenApiOptions): JsonSchema {
-  const refusals = [...new Set([...said.refusals, ...ALWAYS])]
+function responsesOf(contract: Contract & Place, { locale, style }: OpenApiOptions): JsonSchema {
+  const refusals = [...new Set([...refusalsOf(contract), ...ALWAYS])]
   const statuses = [...new Set([200, ...refusals.map(reason => httpStatusOf(reason, style))])].sort((a, b) => a - b)
   return Object.fromEntries(
     statuses.map(status => {
       const here = refusals.filter(reason => httpStatusOf(reason, style) === status)
-      return [String(status), responseOf(status, here, said, locale)]
+      return [String(status), responseOf(status, here, contract, locale)]
     }),
   )
 }
 
-function responseOf(status: number, refusals: readonly Failure[], { data }: Enveloped, locale: Locale): JsonSchema {
-  const refusal = { $ref: '#/components/schemas/Refusal' }
-  const success = envelopeOf(data.schema)
+/** What a place and the fields of a contract imply, and what the contract names. */
+const refusalsOf = ({ needs, permission, query, body, refusals = [] }: Contract & Place): Failure[] => [
+  ...(needs === 'nothing' ? [] : (['NOT_LOGGED_IN'] as const)),
+  ...(permission === undefined ? [] : (['NOT_PERMITTED'] as const)),
+  ...(query === undefined && body === undefined ? [] : (['INVALID'] as const)),
+  ...refusals,
+]
+
+function responseOf(status: number, refusals: readonly Failure[], { data }: Contract, locale: Locale): JsonSchema {
+  const success = envelopeOf(data.schema as JsonSchema)
   const refused = refusals.map(reason => [reason, { value: refusalExample(reason, locale) }] as const)
-  const succeeded = {
-    code: 200,
-    message: inLocale(SUCCESS, locale),
-    data: data.example,
-    success: true,
-    trace_id: TRACE_ID,
-  }
   const isSuccess = status === 200
-  const schema = !isSuccess ? refusal : refusals.length === 0 ? success : { oneOf: [success, refusal] }
+  const schema = !isSuccess ? REFUSAL : refusals.length === 0 ? success : { oneOf: [success, REFUSAL] }
   const mayWait = refusals.some(reason => reason === 'TOO_MANY_ATTEMPTS' || reason === 'BUSY')
   return {
     description: isSuccess && refusals.length > 0 ? 'Done, or refused: see `code`.' : isSuccess ? 'Done.' : 'Refused.',
     headers: {
-      'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
-      ...(mayWait && {
-        'Retry-After': { description: 'Seconds to wait, where it is known.', schema: { type: 'integer' } },
-      }),
+      'X-Request-Id': { type: 'string', description: 'The trace id, as in the body.' },
+      ...(mayWait && { 'Retry-After': { type: 'integer', description: 'Seconds to wait, where it is known.' } }),
     },
     content: {
       'application/json': {
         schema,
-        examples: { ...(isSuccess && { SUCCESS: { value: succeeded } }), ...Object.fromEntries(refused) },
+        examples: {
+          ...(isSuccess && { SUCCESS: { value: successExample(data.example, locale) } }),
+          ...Object.fromEntries(refused),
+        },
       },
     },
   }
 }
+
+const ENVELOPE_TEXTS = {
+  message: { type: 'string', description: 'In the configured language.' },
+  trace_id: { type: 'string', description: 'Names the request in the log.' },
+} as const satisfies JsonSchema
+
+const envelopeOf = (data: JsonSchema): JsonSchema => ({
+  type: 'object',
+  properties: {
+    code: { type: 'integer', description: '200.', const: 200 },
+    data,
+    success: { type: 'boolean', const: true },
+    ...ENVELOPE_TEXTS,
+  },
+  required: ['code', 'message', 'data', 'success', 'trace_id'],
+})
+
+const Refusal = {
+  type: 'object',
+  properties: {
+    code: { type: 'integer', description: 'The status that the refusal means, whatever the HTTP status is.' },
+    data: { description: 'Mostly `null`.' },
+    success: { type: 'boolean', const: false },
+    ...ENVELOPE_TEXTS,
+  },
+  required: ['code', 'message', 'data', 'success', 'trace_id'],
+} as const satisfies JsonSchema
+
+const REFUSAL = { $ref: '#/components/schemas/Refusal' }
+
+const successExample = (data: unknown, locale: Locale) => ({
+  code: 200,
+  message: inLocale(SUCCESS, locale),
+  data,
+  success: true,
+  trace_id: TRACE_ID,
+})
 
 const refusalExample = (reason: Failure, locale: Locale) => ({
   code: FAILURES[reason].code,
@@ -158,9 +210,12 @@ const refusalExample = (reason: Failure, locale: Locale) => ({
   trace_id: TRACE_ID,
 })
 
-function securitySchemes(routes: readonly DescribedRoute[], tokenName: string): JsonSchema {
-  const needed = new Set(routes.map(({ description }) => description.needs))
-  const byToken = (side: LoginType): JsonSchema =>
+type SecurityScheme =
+  | { type: 'http'; scheme: 'bearer'; bearerFormat?: string; description: string }
+  | { type: 'apiKey'; in: 'header'; name: string; description: string }
+
+function securitySchemes(tokenName: string): Record<LoginType | 'secret', SecurityScheme> {
+  const byToken = (side: LoginType): SecurityScheme =>
     tokenName.toLowerCase() === 'authorization'
       ? {
           type: 'http',
@@ -175,13 +230,11 @@ function securitySchemes(routes: readonly DescribedRoute[], tokenName: string): 
           description: `\`Bearer \` and the token of a live ${SIDES[side].letter}-side session.`,
         }
   return {
-    ...Object.fromEntries(LOGIN_TYPES.filter(type => needed.has(type)).map(type => [type, byToken(type)])),
-    ...(needed.has('secret') && {
-      secret: {
-        type: 'http',
-        scheme: 'bearer',
-        description: 'The secret of the internal listener, `internal.secret`.',
-      },
-    }),
+    ...bySide(byToken),
+    secret: {
+      type: 'http',
+      scheme: 'bearer',
+      description: 'The secret of the internal listener, `internal.secret`.',
+    },
   }
 }

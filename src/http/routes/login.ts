@@ -1,14 +1,12 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Settings } from '../../config/schema/settings.ts'
 import type { Login } from '../../login/login.ts'
 import type { Profile } from '../../profile.ts'
-import { invalid } from '../../refusal.ts'
-import { isPlainObject, LOGIN_TYPES, type LoginType, SIDES } from '../../session.ts'
-import type { Description } from '../pages/description.ts'
+import { LOGIN_TYPES, type LoginType, SIDES } from '../../session.ts'
 import type { Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import { inLocale, LOGGED_OUT } from '../server/messages.ts'
-import { describeCaptcha, describeLogin, describeLogout, describePublicKey } from './documents/login.ts'
+import { type Contract, type Place, serve } from './contract.ts'
 
 export interface LoginRoutesOptions {
   settings: Pick<Settings, 'api_versions' | 'jwt' | 'locale'>
@@ -16,56 +14,160 @@ export interface LoginRoutesOptions {
   envelopes: Envelopes
 }
 
+const CAPTCHA = {
+  summary: 'A captcha',
+  details: 'It can be answered once, right or wrong.',
+  data: {
+    schema: {
+      type: 'object',
+      properties: {
+        captcha_base64: { type: 'string', description: 'The picture, as a data URL.' },
+        captcha_id: { type: 'string', format: 'uuid', description: 'Goes with the answer to `login`.' },
+        captcha_code: { type: 'null', description: 'Always `null`; for clients that expect it.' },
+      },
+      required: ['captcha_base64', 'captcha_id', 'captcha_code'],
+    },
+    example: {
+      captcha_base64: 'data:image/png;base64,iVBORw0KGgo…',
+      captcha_id: '5a4f1a52-8c5f-4b3e-9a53-1f3f1f6a0c11',
+      captcha_code: null,
+    },
+  },
+  refusals: ['TOO_MANY_ATTEMPTS', 'BUSY'],
+} as const satisfies Contract
+
+const PUBLIC_KEY = {
+  summary: 'The public key that encrypts passwords',
+  details: 'SM2, cipher mode C1C3C2: `sm2.doEncrypt(password, publicKey, 1)` of sm-crypto.',
+  data: {
+    schema: { type: 'string', pattern: '^04[0-9a-f]{128}$', description: '130 hex digits, `04` first.' },
+    example: `04${'3a9d1f'.repeat(21)}c2`,
+  },
+} as const satisfies Contract
+
+const LOGIN = {
+  summary: 'Sign in',
+  details:
+    'The captcha is checked first: without an id and an answer the login is refused. An unknown name, a wrong password and a password that cannot be decrypted are refused in the same words.',
+  body: {
+    schema: {
+      type: 'object',
+      properties: {
+        captcha_id: { type: ['string', 'null'], description: 'Id of the captcha.' },
+        captcha_value: { type: ['string', 'null'], description: 'What its picture shows, in any case.' },
+        captcha_code: { type: ['string', 'null'], description: 'Another name for `captcha_value`.' },
+        username: { type: 'string', description: 'Account name.' },
+        password: {
+          type: 'string',
+          description: 'The password, encrypted with SM2, as hex; with or without a leading `04`.',
+        },
+        device_id: {
+          type: ['string', 'null'],
+          description: 'The name that the program gives itself; administrators see its first 128 characters.',
+        },
+      },
+      required: ['username', 'password'],
+    },
+    example: {
+      captcha_id: '5a4f1a52-8c5f-4b3e-9a53-1f3f1f6a0c11',
+      captcha_value: 'K7RA',
+      username: 'ann',
+      password: `${'9f21c4'.repeat(32)}…`,
+    },
+  },
+  data: {
+    schema: {
+      type: 'object',
+      properties: {
+        token: { type: 'string', description: 'The signed JWT.' },
+        token_name: { type: 'string', description: 'Name of the header that carries it.' },
+        expires_in: { type: 'integer', description: 'Its lifetime in seconds, unless it is renewed or ended.' },
+      },
+      required: ['token', 'token_name', 'expires_in'],
+    },
+    example: {
+      token: 'eyJhbGciOiJIUzI1NiJ9.eyJqdGkiOiI2WmIxIn0.c2ln',
+      token_name: 'Authorization',
+      expires_in: 2_592_000,
+    },
+  },
+  refusals: [
+    'CAPTCHA_BLANK',
+    'CAPTCHA_GONE',
+    'CAPTCHA_WRONG',
+    'WRONG_CREDENTIALS',
+    'ACCOUNT_LOCKED',
+    'ACCOUNT_INACTIVE',
+    'DISABLED',
+    'TOO_MANY_ATTEMPTS',
+    'BUSY',
+  ],
+} as const satisfies Contract
+
 /** The public login endpoints of one side ("Public B-side login endpoints"): captcha, SM2 public key, login. */
 export function serveLogin(app: FastifyInstance, type: LoginType, login: Login, options: LoginRoutesOptions): void {
   const { settings, profile, envelopes } = options
   const { section } = SIDES[type]
-  const described = (description: Description) => ({ config: { description } })
+  const place: Place = { group: 'login', side: type, needs: 'nothing' }
   for (const version of settings.api_versions) {
     const base = `/api/v${version}`
-    app.get(`${base}/public/${section}/captcha`, described(describeCaptcha(type)), async request =>
-      envelopes.success(request.id, { ...(await login.issueCaptcha(request.ip)), captcha_code: null }),
-    )
+    serve(app, envelopes, {
+      method: 'GET',
+      path: `${base}/public/${section}/captcha`,
+      place,
+      contract: CAPTCHA,
+      answer: async ({ ip }) => ({ ...(await login.issueCaptcha(ip)), captcha_code: null }),
+    })
     for (const path of profile.sm2PublicKeyPaths) {
-      app.get(base + path.replace('/b/', `/${section}/`), described(describePublicKey(type)), async request =>
-        envelopes.success(request.id, login.publicKey),
-      )
+      serve(app, envelopes, {
+        method: 'GET',
+        path: base + path.replace('/b/', `/${section}/`),
+        place,
+        contract: PUBLIC_KEY,
+        answer: async () => login.publicKey,
+      })
     }
-    app.post(`${base}/public/${section}/login`, described(describeLogin(type)), async (request, reply) => {
-      const { token } = await login.login(credentialsOf(request))
-      reply.header('cache-control', 'no-store')
-      const { token_name, expire_seconds } = settings.jwt
-      return envelopes.success(request.id, { token, token_name, expires_in: expire_seconds })
+    serve(app, envelopes, {
+      method: 'POST',
+      path: `${base}/public/${section}/login`,
+      place,
+      contract: LOGIN,
+      async answer({ body, ip, headers }, reply) {
+        const { token } = await login.login({ ...body, address: ip, userAgent: headers['user-agent'] ?? '' })
+        reply.header('cache-control', 'no-store')
+        return { token, token_name: settings.jwt.token_name, expires_in: settings.jwt.expire_seconds }
+      },
     })
   }
 }
+
+const LOGOUT = {
+  summary: 'Sign out',
+  details: 'Ends the session of the token that comes with the request.',
+  data: {
+    schema: {
+      type: 'object',
+      properties: { message: { type: 'string', description: 'In the configured language.' } },
+      required: ['message'],
+    },
+    example: { message: 'Logged out' },
+  },
+} as const satisfies Contract
 
 /** The logout of the clients in use: `/api/v<n>/b/logout` and `/api/v<n>/c/logout`, each behind its side's gate. */
 export function serveLogout(app: FastifyInstance, sides: Sides, { settings, envelopes }: LoginRoutesOptions): void {
   for (const version of settings.api_versions) {
     for (const type of LOGIN_TYPES) {
-      const route = { config: { description: describeLogout(type) } }
-      app.post(`/api/v${version}/${SIDES[type].section}/logout`, route, async request => {
-        await sides[type].logout(request)
-        return envelopes.success(request.id, { message: inLocale(LOGGED_OUT, settings.locale) })
+      serve(app, envelopes, {
+        method: 'POST',
+        path: `/api/v${version}/${SIDES[type].section}/logout`,
+        place: { group: 'login', side: type, needs: type },
+        contract: LOGOUT,
+        async answer(request) {
+          await sides[type].logout(request)
+          return { message: inLocale(LOGGED_OUT, settings.locale) }
+        },
       })
     }
   }
-}
-
-const FIELDS = ['captcha_id', 'captcha_value', 'captcha_code', 'username', 'password', 'device_id'] as const
-
-/** Every field is a string or absent, by our own check: a schema compiler might turn `null` or `12` into one. */
-function credentialsOf(request: FastifyRequest) {
-  // No body has no field.
-  const { body = {} } = request
-  if (!isPlainObject(body)) throw invalid('body', 'must be a JSON object')
-  const fields: Partial<Record<(typeof FIELDS)[number], string>> = {}
-  for (const name of FIELDS) {
-    const value = Object.hasOwn(body, name) ? body[name] : undefined
-    if (value === undefined || value === null) continue
-    if (typeof value !== 'string') throw invalid(name, 'must be a string')
-    fields[name] = value
-  }
-  return { ...fields, address: request.ip, userAgent: request.headers['user-agent'] ?? '' }
 }

@@ -1,10 +1,23 @@
 import type { FastifyInstance } from 'fastify'
 import { CONTENT_TYPE } from '../../metrics/exposition.ts'
-import { describeMetrics } from './documents/probes.ts'
+import { type PlainContract, PROBE } from './contract.ts'
+
+const METRICS: PlainContract = {
+  summary: 'What the gateway counts, for Prometheus',
+  plain: [
+    {
+      status: 200,
+      description: 'The text format of Prometheus, over all workers.',
+      type: 'text/plain',
+      schema: { type: 'string' },
+      example: '# TYPE dualgate_requests_total counter\n',
+    },
+  ],
+}
 
 /** `/metrics` for Prometheus: what all processes of this gateway count, whichever of them is asked. */
 export function serveMetrics(app: FastifyInstance, gather: () => Promise<string>): void {
-  app.get('/metrics', { config: { description: describeMetrics } }, async (_request, reply) =>
+  app.get('/metrics', { config: { documented: { ...PROBE, ...METRICS } } }, async (_request, reply) =>
     reply.type(CONTENT_TYPE).send(await gather()),
   )
 }

@@ -1,7 +1,77 @@
 import type { FastifyInstance } from 'fastify'
 import type { Store } from '../../store/store.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
-import { describeLive, describeReady } from './documents/probes.ts'
+import { type PlainContract, PROBE, type ValueOf } from './contract.ts'
+
+const LIVE = {
+  summary: 'Whether the process answers',
+  plain: [
+    {
+      status: 200,
+      description: 'It does.',
+      type: 'application/json',
+      schema: {
+        type: 'object',
+        properties: { status: { type: 'string', enum: ['ok'], description: 'How it is.' } },
+        required: ['status'],
+      },
+      example: { status: 'ok' },
+    },
+  ],
+} as const satisfies PlainContract
+
+const TARGET = {
+  type: 'object',
+  properties: {
+    target: { type: 'string', description: 'Its address.' },
+    state: { type: 'string', description: 'Whether requests go there.' },
+    open: { type: 'integer', description: 'Requests under way.' },
+    waiting: { type: 'integer', description: 'Those of them that wait for a connection.' },
+  },
+  required: ['target', 'state', 'open', 'waiting'],
+} as const
+
+const STATE = {
+  type: 'object',
+  properties: {
+    status: { type: 'string', enum: ['ok', 'unavailable', 'stopping'], description: 'How it is.' },
+    store: { type: 'string', enum: ['ok', 'unavailable'], description: 'How it is.' },
+    warnings: { type: 'array', items: { type: 'string' }, description: 'Risks in the way the store is set up.' },
+    upstreams: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          name: { type: 'string', description: 'Its name.' },
+          targets: { type: 'array', items: TARGET, description: 'Its targets.' },
+        },
+        required: ['name', 'targets'],
+      },
+      description: 'Upstreams, as this process sees them; they decide nothing.',
+    },
+  },
+  required: ['status'],
+} as const
+
+const READY = {
+  summary: 'Whether the gateway accepts requests and its store answers',
+  plain: [
+    {
+      status: 200,
+      description: 'Both.',
+      type: 'application/json',
+      schema: STATE,
+      example: { status: 'ok', store: 'ok', warnings: [], upstreams: [] },
+    },
+    {
+      status: 503,
+      description: 'It stops, or the store does not answer.',
+      type: 'application/json',
+      schema: STATE,
+      example: { status: 'unavailable', store: 'unavailable', warnings: [], upstreams: [] },
+    },
+  ],
+} as const satisfies PlainContract
 
 /**
  * `/livez`: the process answers. `/readyz`: it accepts requests and the store answers too; what an operator should know
@@ -14,16 +84,23 @@ export function serveProbes(
   upstreams: UpstreamTable,
   isStopping: () => boolean,
 ): void {
-  app.get('/livez', { config: { description: describeLive } }, async () => ({ status: 'ok' }))
-  app.get('/readyz', { config: { description: describeReady } }, async (_request, reply) => {
-    if (isStopping()) return reply.code(503).send({ status: 'stopping' })
-    try {
-      await store.ping()
-      return { status: 'ok', store: 'ok', warnings: await store.warnings(), upstreams: upstreams.status() }
-    } catch (err) {
-      reply.log.warn({ err }, 'not ready')
-      const state = { status: 'unavailable', store: 'unavailable', warnings: [], upstreams: upstreams.status() }
-      return reply.code(503).send(state)
-    }
+  app.get('/livez', { config: { documented: { ...PROBE, ...LIVE } } }, async () => ({ status: 'ok' }))
+  app.get('/readyz', { config: { documented: { ...PROBE, ...READY } } }, async (_request, reply) => {
+    const state = isStopping() ? ({ status: 'stopping' } as const) : await stateOf(store, upstreams, reply.log)
+    return reply.code(state.status === 'ok' ? 200 : 503).send(state)
   })
+}
+
+async function stateOf(
+  store: Store,
+  upstreams: UpstreamTable,
+  log: FastifyInstance['log'],
+): Promise<ValueOf<typeof STATE>> {
+  try {
+    await store.ping()
+    return { status: 'ok', store: 'ok', warnings: await store.warnings(), upstreams: upstreams.status() }
+  } catch (err) {
+    log.warn({ err }, 'not ready')
+    return { status: 'unavailable', store: 'unavailable', warnings: [], upstreams: upstreams.status() }
+  }
 }

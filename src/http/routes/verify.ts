@@ -9,7 +9,7 @@ import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
 import type { Sides } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
-import { describeVerify } from './documents/probes.ts'
+import { type PlainAnswer, type PlainContract, PROBE } from './contract.ts'
 
 export interface VerifyOptions {
   rules: PathRules
@@ -19,6 +19,34 @@ export interface VerifyOptions {
   upstreams: UpstreamTable
   permissions: Permissions
   envelopes: Envelopes
+}
+
+const refusal = (status: number, description: string, code: number, message: string): PlainAnswer => ({
+  status,
+  description,
+  type: 'application/json',
+  schema: 'Refusal',
+  example: { code, message, data: null, success: false, trace_id: '0af7651916cd43dd8448eb211c80319c' },
+})
+
+const VERIFY: PlainContract = {
+  summary: 'The decision of the gate, for proxies that forward themselves',
+  details:
+    'The original request is named by X-Original-URI and X-Original-Method, by X-Forwarded-Uri and X-Forwarded-Method, ' +
+    'or by its path behind /verify. Requests with identity headers of their own, in any spelling, are refused with 403.',
+  plain: [
+    {
+      status: 200,
+      description:
+        'The request passes. X-Login-Id and X-Login-Type name the user of the session; they are empty where no session is needed.',
+      type: 'text/plain',
+      schema: { type: 'string' },
+      example: '',
+    },
+    refusal(401, 'A session is missing.', 401, 'Not logged in'),
+    refusal(403, 'Refused with any session; `code` is the answer of the gateway itself.', 404, 'Not found'),
+    refusal(503, 'The store does not answer.', 503, 'Service unavailable'),
+  ],
 }
 
 /** A request as the proxy that asks has received it. */
@@ -48,7 +76,12 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
     scope.setErrorHandler(createErrorHandler(options.envelopes, shownToProxies))
     const byHeaders = answer(options, originalFromHeaders)
     // Some proxies ask with the method of the original request.
-    scope.route({ method: [...METHODS], url: PATH, config: { description: describeVerify }, handler: byHeaders })
+    scope.route({
+      method: [...METHODS],
+      url: PATH,
+      config: { documented: { ...PROBE, ...VERIFY } },
+      handler: byHeaders,
+    })
     scope.route({ method: [...METHODS], url: `${PATH}/*`, handler: answer(options, originalFromPath) })
   })
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid } from '../../refusal.ts'
-import type {} from '../pages/description.ts'
 
 /** Whether a request has a body; RFC 9112 6.3: one of the two announces it. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
@@ -32,4 +31,4 @@ export function readBodies(app: FastifyInstance): void {
   })
 }
 
-const needsBody = ({ routeOptions }: FastifyRequest): boolean => routeOptions.config.description?.body !== undefined
+const needsBody = ({ routeOptions }: FastifyRequest): boolean => routeOptions.schema?.body !== undefined

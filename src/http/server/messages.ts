@@ -65,13 +65,10 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'must be sent as application/json': '必须以 application/json 发送',
   'must be an object': '必须是对象',
   'must be a string': '必须是字符串',
-  'must be a number': '必须是数字',
-  'must be a whole number from 1 to 100': '必须是 1 到 100 之间的整数',
-  'must be a whole number from 1 to 1000000': '必须是 1 到 1000000 之间的整数',
-  'must be a whole number from 1 to 315360000': '必须是 1 到 315360000 之间的整数',
+  'must be a whole number from {minimum} to {maximum}': '必须是 {minimum} 到 {maximum} 之间的整数',
   'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -': '必须是 1 到 128 个字符，且只含 A-Z a-z 0-9 . _ @ : -',
   'must be 1 to 128 characters without spaces at its ends': '必须是 1 到 128 个字符，且首尾没有空格',
-  'must be at most 128 characters': '最多 128 个字符',
+  'must be at most {maximum} characters': '最多 {maximum} 个字符',
   'must be at most 8192 bytes as JSON': '转为 JSON 后最多 8192 字节',
   'must not nest deeper than 16 levels': '嵌套不能超过 16 层',
   'must have at least 8 characters': '至少 8 个字符',
@@ -86,9 +83,16 @@ export const LOGGED_OUT: Text = ['Logged out', '登出成功']
 
 export const inLocale = (text: Text, locale: Locale): string => text[locale === 'en' ? 0 : 1]
 
-export function failureMessage(reason: Failure, params: Record<string, string | number>, locale: Locale): string {
-  const { fault } = params
-  const told =
-    reason === 'INVALID' && locale !== 'en' ? { ...params, fault: FIELD_FAULTS[fault as FieldFault] } : params
-  return inLocale(FAILURES[reason].text, locale).replace(/\{(\w+)\}/g, (_, name: string) => String(told[name] ?? ''))
+type Params = Readonly<Record<string, string | number>>
+
+const fill = (text: string, params: Params): string =>
+  text.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''))
+
+/** The fault of a field in words of the locale, with its limits filled in. */
+const faultOfField = (params: Params, locale: Locale): string =>
+  fill(locale === 'en' ? String(params.fault) : FIELD_FAULTS[params.fault as FieldFault], params)
+
+export function failureMessage(reason: Failure, params: Params, locale: Locale): string {
+  const shown = reason === 'INVALID' ? { ...params, fault: faultOfField(params, locale) } : params
+  return fill(inLocale(FAILURES[reason].text, locale), shown)
 }

@@ -16,6 +16,7 @@ import { requestLog } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
 import { createUnparsable } from './unparsable.ts'
 import { UpgradableMessage } from './upgrade.ts'
+import { schemaController } from './validation.ts'
 
 interface Timeouts {
   headers: number
@@ -111,7 +112,7 @@ const FIXED = {
   forceCloseConnections: 'idle',
   // Requests that arrive while the gateway closes are served.
   return503OnClosing: false,
-  ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
+  schemaController,
 } as const satisfies FastifyHttpOptions<Server, Logger>
 
 /** Settings of Node's server below it. */

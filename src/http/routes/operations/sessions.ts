@@ -1,0 +1,99 @@
+import { Refusal } from '../../../refusal.ts'
+import { NOTHING, SECONDS, USER_ID } from '../contract.ts'
+import { asRequest, OF_TOKEN, OF_USER, OF_USER_AND_TOKEN, one, operation, SAMPLE_TOKEN, TOKEN } from './operation.ts'
+
+/* Operations that begin, prolong and end sessions. */
+
+export const login = operation(
+  {
+    summary: 'A new token for a user',
+    body: {
+      schema: {
+        type: 'object',
+        properties: {
+          user_id: USER_ID,
+          extra: {
+            type: ['object', 'null'],
+            additionalProperties: true,
+            description: 'Goes into the session’s record; at most 8 KiB as JSON.',
+          },
+        },
+        required: ['user_id'],
+      },
+      example: { user_id: '1923410000000000001', extra: { nickname: 'Ann' } },
+    },
+    data: one('token', { type: 'string', description: 'The signed JWT.' }, SAMPLE_TOKEN),
+    refusals: ['DISABLED'],
+  },
+  async (side, { user_id, extra }) => ({ token: await side.login(undefined, user_id, extra ?? {}) }),
+)
+
+export const logout = operation(
+  { summary: 'End the session of a token', body: OF_TOKEN, data: NOTHING },
+  async (side, { token }) => {
+    await side.logout(asRequest(side, token))
+    return null
+  },
+)
+
+/** The logout of a profile that has one by login id, too. */
+export const logoutOfUser = operation(
+  {
+    summary: 'End the session of a token, or every session of a user',
+    body: {
+      schema: {
+        type: 'object',
+        properties: {
+          token: { ...TOKEN, type: ['string', 'null'] },
+          user_id: { ...USER_ID, type: ['string', 'null'] },
+        },
+        anyOf: [
+          { required: ['token'], properties: { token: { type: 'string' } } },
+          { required: ['user_id'], properties: { user_id: { type: 'string' } } },
+        ],
+      },
+      example: { token: SAMPLE_TOKEN },
+    },
+    data: NOTHING,
+  },
+  async (side, { token, user_id }) => {
+    if (typeof user_id === 'string') await side.kickout(user_id)
+    else await side.logout(asRequest(side, token ?? ''))
+    return null
+  },
+)
+
+export const kickout = operation(
+  { summary: 'End every session of a user', body: OF_USER, data: NOTHING },
+  async (side, { user_id }) => {
+    await side.kickout(user_id)
+    return null
+  },
+)
+
+export const kickoutToken = operation(
+  { summary: 'End one session of a user', body: OF_USER_AND_TOKEN, data: NOTHING, refusals: ['NO_SUCH_TOKEN'] },
+  async (side, { user_id, token }) => {
+    if (await side.kickoutToken(user_id, token)) return null
+    throw new Refusal('NO_SUCH_TOKEN')
+  },
+)
+
+export const renewTimeout = operation(
+  {
+    summary: 'A new lifetime for a token and its session',
+    body: {
+      schema: {
+        type: 'object',
+        properties: { token: TOKEN, seconds: { ...SECONDS, type: ['integer', 'null'] } },
+        required: ['token'],
+      },
+      example: { token: SAMPLE_TOKEN, seconds: 3600 },
+    },
+    data: NOTHING,
+  },
+  async (side, { token, seconds }) => {
+    if (await side.renewTimeout(asRequest(side, token), seconds ?? undefined)) return null
+    throw new Refusal('NOT_LOGGED_IN')
+  },
+)

@@ -1,0 +1,40 @@
+import { type Contract, NOTHING, USER_ID } from '../contract.ts'
+import { END, sessionRoute } from './route.ts'
+
+const USER = '1923410000000000001'
+
+const EXIT = {
+  summary: 'End every session of a user',
+  body: {
+    schema: { type: 'object', properties: { user_id: USER_ID }, required: ['user_id'] },
+    example: { user_id: USER },
+  },
+  data: NOTHING,
+} as const satisfies Contract
+
+export const exit = sessionRoute(END, EXIT, async ({ body }, type, { administration }) => {
+  await administration.exit(type, body.user_id)
+  return null
+})
+
+const EXIT_TOKEN = {
+  summary: 'End one session of a user',
+  body: {
+    schema: {
+      type: 'object',
+      properties: {
+        user_id: USER_ID,
+        token: { type: 'string', minLength: 1, description: 'The token, or its handle, as `tokens` answers it.' },
+      },
+      required: ['user_id', 'token'],
+    },
+    example: { user_id: USER, token: '6Zb1xw0cS2mPq1c9oV4y7g' },
+  },
+  data: NOTHING,
+  refusals: ['NO_SUCH_TOKEN'],
+} as const satisfies Contract
+
+export const exitToken = sessionRoute(END, EXIT_TOKEN, async ({ body }, type, { administration }) => {
+  await administration.exitToken(type, body.user_id, body.token)
+  return null
+})

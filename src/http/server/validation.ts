@@ -1,0 +1,127 @@
+import AjvCompiler, { type BuildCompilerFromPool, type ErrorObject } from '@fastify/ajv-compiler'
+import { type FieldFault, invalid, type Refusal } from '../../refusal.ts'
+import type { LOGIN_ID_PATTERN } from '../../session.ts'
+
+/** The schema of a query or a body: an object whose fields are of few kinds, those that have a text for what is wrong. */
+export interface FieldsSchema {
+  readonly type: 'object'
+  readonly properties: Readonly<Record<string, FieldSchema>>
+  readonly required?: readonly string[]
+  /** One of several sets of fields is needed. */
+  readonly anyOf?: readonly {
+    readonly required: readonly string[]
+    readonly properties?: Readonly<Record<string, { readonly type: string }>>
+  }[]
+}
+
+export type FieldSchema = { readonly description?: string } & (TextField | NumberField | ObjectField)
+
+/** With `null` among its types a field may be absent or `null`, as clients send it that write every field. */
+interface TextField {
+  readonly type: 'string' | readonly ['string', 'null']
+  readonly pattern?: typeof LOGIN_ID_PATTERN
+  readonly minLength?: 1
+  readonly maxLength?: number
+  readonly default?: string
+}
+
+interface NumberField {
+  readonly type: 'integer' | readonly ['integer', 'null']
+  readonly minimum: number
+  readonly maximum: number
+  readonly default?: number
+}
+
+interface ObjectField {
+  readonly type: 'object' | readonly ['object', 'null']
+  readonly additionalProperties: true
+}
+
+/** All faults are found, so that the first field of a schema with a fault is the one that is named. Nothing is coerced. */
+const AJV_OPTIONS = {
+  allErrors: true,
+  coerceTypes: false,
+  removeAdditional: false,
+  useDefaults: true,
+  ownProperties: true,
+} as const
+
+type Validated = true | { value: unknown } | { error: Refusal }
+
+interface Definition {
+  schema: FieldsSchema
+  httpPart: string
+}
+
+type Compile = (definition: Definition) => ((value: unknown) => unknown) & { errors?: ErrorObject[] | null }
+
+/** Ajv compiles a schema at the first request of its route, so that a start does not wait for it. */
+const createValidator = (compile: Compile) => (definition: Definition) => {
+  const { schema, httpPart } = definition
+  let validate: ReturnType<Compile> | undefined
+  return (sent: unknown): Validated => {
+    validate ??= compile(definition)
+    // A request without a body has no field.
+    const value = httpPart === 'querystring' ? readQuery(sent, schema) : (sent ?? {})
+    return validate(value) === true ? { value } : { error: refusalOf(validate.errors ?? [], schema, value) }
+  }
+}
+
+/**
+ * How Fastify checks queries and bodies by the schemas of routes: with its own Ajv. Answers are written as they are; their
+ * schemas describe them.
+ */
+export const schemaController = {
+  compilersFactory: {
+    buildValidator: (schemas =>
+      createValidator(AjvCompiler()(schemas, { customOptions: AJV_OPTIONS }) as Compile)) as BuildCompilerFromPool,
+    buildSerializer: () => () => JSON.stringify,
+  },
+}
+
+/**
+ * The fields of a query as their schema has them. Everything in a query is text: where a whole number is needed, up to nine
+ * digits are one, and an empty text is an absent field, as front ends send fields of forms that are not filled in.
+ */
+function readQuery(query: unknown, { properties }: FieldsSchema): Record<string, unknown> {
+  const read: Record<string, unknown> = { ...(query as object) }
+  for (const [name, { type }] of Object.entries(properties)) {
+    const text = read[name]
+    if (type !== 'integer' || typeof text !== 'string') continue
+    if (text === '') delete read[name]
+    else if (/^\d{1,9}$/.test(text)) read[name] = Number(text)
+  }
+  return read
+}
+
+/** The refusal of the first field, in the order of the schema, that is not as it has to be. It names no value. */
+function refusalOf(errors: readonly ErrorObject[], { properties }: FieldsSchema, value: unknown): Refusal {
+  for (const [name, field] of Object.entries(properties)) {
+    const error = errors.find(one => fieldOf(one) === name)
+    if (error !== undefined) return refusalOfField(name, field, error, (value as Record<string, unknown>)[name])
+  }
+  return invalid('body', 'must be a JSON object')
+}
+
+const fieldOf = ({ keyword, params, instancePath }: ErrorObject): string =>
+  keyword === 'required' ? String(params.missingProperty) : instancePath.slice(1)
+
+function refusalOfField(name: string, field: FieldSchema, { keyword }: ErrorObject, value: unknown): Refusal {
+  if (keyword === 'required' || value === null) return invalid(name, 'is missing')
+  if ('minimum' in field) {
+    const { minimum, maximum } = field
+    return invalid(name, 'must be a whole number from {minimum} to {maximum}', { minimum, maximum })
+  }
+  if (keyword === 'maxLength' && 'maxLength' in field) {
+    return invalid(name, 'must be at most {maximum} characters', { maximum: field.maxLength ?? 0 })
+  }
+  return invalid(
+    name,
+    TEXT_FAULTS[keyword] ?? ('additionalProperties' in field ? 'must be an object' : 'must be a string'),
+  )
+}
+
+const TEXT_FAULTS: Readonly<Record<string, FieldFault>> = {
+  pattern: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -',
+  minLength: 'must not be empty',
+}
