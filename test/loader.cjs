@@ -22,19 +22,16 @@ function compilationBegan() {
   }
 }
 
-function newerThan(time, folder) {
-  // A folder's own time changes with the names in it.
-  if (statSync(folder).mtimeMs >= time) return true
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory() ? newerThan(time, path) : statSync(path).mtimeMs >= time) return true
-  }
-  return false
+/** A folder's own time changes with the names in it. */
+function isNewer(time, path) {
+  const stats = statSync(path)
+  if (stats.mtimeMs >= time) return true
+  return stats.isDirectory() && readdirSync(path).some(name => isNewer(time, join(path, name)))
 }
 
 const isStale = () => {
   const began = compilationBegan()
-  return ['src', 'test', '.build'].some(folder => newerThan(began, join(ROOT, folder)))
+  return ['src', 'test', '.build', 'tsconfig.json'].some(name => isNewer(began, join(ROOT, name)))
 }
 
 /** Two test files that start at once compile once. */
