@@ -28,11 +28,14 @@ t.test('invalid hosts and lengths are refused by the internal listener, whatever
   ]
   const send = (path: string, lines: readonly string[]) =>
     callRaw(fixture.internal, [`GET ${path} HTTP/1.1`, ...lines, 'Connection: close', '', ''].join('\r\n'))
-  for (const lines of BAD) {
-    for (const path of ['/livez', '/operations/v1/business/login', '/nowhere']) {
+  const rows = BAD.flatMap(lines =>
+    ['/livez', '/operations/v1/business/login', '/nowhere'].map(path => ({ path, lines })),
+  )
+  await Promise.all(
+    rows.map(async ({ path, lines }) => {
       t.match(await send(path, lines), /^HTTP\/1\.1 400 /, `${path} ${lines.join(', ')}`)
-    }
-  }
+    }),
+  )
   t.match(await send('/livez', ['Host: x']), /^HTTP\/1\.1 200 /)
   t.match(await callRaw(fixture.internal, 'GET /livez HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /, 'HTTP/1.0 needs none')
 })

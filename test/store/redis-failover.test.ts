@@ -22,6 +22,19 @@ async function openOn(t: Test, server: RedisServer, sharing?: Sharing): Promise<
   return store
 }
 
+/** A store, and what hands it the changes that other processes have acknowledged. */
+async function openReceiving(t: Test, server: RedisServer) {
+  let receiver: (changes: readonly Acknowledged[]) => void = () => undefined
+  const receive = (changes: readonly Acknowledged[]): void => receiver(changes)
+  const store = await openOn(t, server, {
+    share: async () => {},
+    receive: given => {
+      receiver = given
+    },
+  })
+  return { store, receive }
+}
+
 async function startServer(t: Test): Promise<RedisServer> {
   const server = await startRedis()
   t.teardown(() => server.stop())
@@ -155,8 +168,7 @@ t.test(
   { skip: withoutRedisServer },
   async t => {
     const server = await startServer(t)
-    let receive: (changes: readonly Acknowledged[]) => void = () => undefined
-    const store = await openOn(t, server, { share: async () => {}, receive: receiver => (receive = receiver) })
+    const { store, receive } = await openReceiving(t, server)
     const token = await login(store)
     const key = `svc:auth:BUSINESS:token:${token}`
     // Confirmed by a master that was replaced meanwhile and did not know it.
@@ -172,8 +184,7 @@ t.test(
   { skip: withoutRedisServer },
   async t => {
     const server = await startServer(t)
-    let receive: (changes: readonly Acknowledged[]) => void = () => undefined
-    const store = await openOn(t, server, { share: async () => {}, receive: receiver => (receive = receiver) })
+    const { store, receive } = await openReceiving(t, server)
     const token = await login(store)
     // A master that was replaced, and became a replica, answers what it knew.
     await server.cli('REPLICAOF', '127.0.0.1', '1')
@@ -192,8 +203,7 @@ t.test(
   { skip: withoutRedisServer },
   async t => {
     const server = await startServer(t)
-    let receive: (changes: readonly Acknowledged[]) => void = () => undefined
-    const store = await openOn(t, server, { share: async () => {}, receive: receiver => (receive = receiver) })
+    const { store, receive } = await openReceiving(t, server)
     const [first, second] = [await login(store), await login(store)]
     await save(server)
     await store.sessions.remove('BUSINESS', '1', first)

@@ -32,18 +32,28 @@ const receiver = (parts: Partial<Receiver>): Receiver => ({
   ...parts,
 })
 
+/** Holds its connection after each chunk. */
+function holder({ onHeld, ...parts }: Partial<Receiver> & { onHeld(chunk: Buffer, link: Link): void }): Receiver {
+  let link: Link
+  return receiver({
+    ...parts,
+    onConnect: connected => {
+      link = connected
+    },
+    onData: chunk => {
+      link.hold()
+      onHeld(chunk, link)
+    },
+  })
+}
+
 /** Takes a response in small steps: after each chunk the connection is held for a while. */
 function takeSlowly(target: HttpTarget, pause: number): Promise<{ bytes: number; error: Error | null }> {
   return new Promise(resolve => {
     let bytes = 0
-    let link: Link
-    const slow = receiver({
-      onConnect: connected => {
-        link = connected
-      },
-      onData: chunk => {
+    const slow = holder({
+      onHeld: (chunk, link) => {
         bytes += chunk.length
-        link.hold()
         setTimeout(() => link.resume(), pause)
       },
       onComplete: () => resolve({ bytes, error: null }),
@@ -107,14 +117,9 @@ t.test('while a response is held, no more of it is read than fits the buffers', 
   t.teardown(() => upstream.close())
   const target = openTarget(t, upstream.url)
   let taken = 0
-  let link: Link
-  const slow = receiver({
-    onConnect: connected => {
-      link = connected
-    },
-    onData: chunk => {
+  const slow = holder({
+    onHeld: chunk => {
       taken += chunk.length
-      link.hold()
     },
   })
   target.dispatch(GET, slow)
@@ -134,14 +139,9 @@ t.test('a connection that was held is whole for the next request', async t => {
   for (let i = 0; i < 5; i++) {
     const bytes = await new Promise<number>((resolve, reject) => {
       let received = 0
-      let link: Link
-      const slow = receiver({
-        onConnect: connected => {
-          link = connected
-        },
-        onData: chunk => {
+      const slow = holder({
+        onHeld: (chunk, link) => {
           received += chunk.length
-          link.hold()
           setImmediate(() => link.resume())
         },
         onComplete: () => resolve(received),

@@ -8,7 +8,9 @@ import { until } from '../support/forward-fixture.ts'
 import { someone } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { accept, heard, openWebSocketFixture } from '../support/websocket-fixture.ts'
-import { closingOf, openEnd, refusalOf } from '../support/websocket-sockets.ts'
+import { closingOf, openEnd, refusalOf, type SocketUpstream } from '../support/websocket-sockets.ts'
+
+t.jobs = 4
 
 /* When the gateway closes WebSockets, and how. */
 
@@ -37,6 +39,16 @@ t.test('the limits for all WebSockets and for each user are enforced', async t =
     'a place that is left is free',
   )
 })
+
+/** The connections behind the gateway, as bytes. */
+function acceptByHand(upstream: SocketUpstream): Socket[] {
+  const behind: Socket[] = []
+  upstream.refuse = (request, socket) => {
+    behind.push(socket)
+    return accept(request, socket)
+  }
+  return behind
+}
 
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
@@ -76,11 +88,7 @@ for (const store of ['embedded', 'redis'] as const) {
 
 t.test('in the middle of a frame the rest of it is sent before the close frame', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
-  const behind: Socket[] = []
-  upstream.refuse = (request, socket) => {
-    behind.push(socket)
-    return accept(request, socket)
-  }
+  const behind = acceptByHand(upstream)
   const end = await openEnd(t, fixture.url, { token: await login('u1') })
   const [socket] = behind
   const heard: Buffer[] = []
@@ -99,11 +107,7 @@ t.test('in the middle of a frame the rest of it is sent before the close frame',
 
 t.test('an upstream that does not end its frame does not keep the client', async t => {
   const { fixture, upstream, login } = await openWebSocketFixture(t)
-  const behind: Socket[] = []
-  upstream.refuse = (request, socket) => {
-    behind.push(socket)
-    return accept(request, socket)
-  }
+  const behind = acceptByHand(upstream)
   const end = await openEnd(t, fixture.url, { token: await login('u1') })
   const before = end.socket.bytesRead
   behind[0]!.write(Buffer.from([0x81, 100, 0x78]))
