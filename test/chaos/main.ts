@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { withoutRedisServer } from '../support/redis-server.ts'
 import { embedded } from './embedded-setup.ts'
+import { endWhileUsed } from './interleavings.ts'
 import { clusterRedis, sentinelRedis, singleRedis } from './redis-setups.ts'
 import { type ChaosReport, runChaos } from './run.ts'
 import type { Setup } from './setup.ts'
@@ -12,13 +13,17 @@ const HELP = `npm run chaos -- [options]
   ours, and everything works again two seconds after the fault.
   Then holds 1100 connections of slow clients (slowhttptest, in each of its modes), and reports which part of the
   requests of a normal client were answered: all have to be.
-    --setup embedded|redis|sentinel|cluster|slow-clients
+  Then ends 100 000 sessions while requests use them, and reports how many were served later than promised.
+    --setup embedded|redis|sentinel|cluster|slow-clients|interleavings
     --only TEXT             one of the setups above, or faults or modes with this in their names
     --rounds 1
     --failovers 20          so many failovers and nothing else; in every second one workers die beside the master
     --gateway FOLDER        another build of the gateway, to compare; with slow-clients also nginx`
 
 const SLOW_CLIENTS = 'slow-clients'
+const INTERLEAVINGS = 'interleavings'
+/** Sessions that end while requests use them. */
+const ENDS = { one: 30_000, two: 70_000 }
 
 const SETUPS: Readonly<Record<string, () => Promise<Setup> | Setup>> = {
   embedded,
@@ -56,11 +61,14 @@ function report({ setup, requests, operations, failed, late, faults, violations 
 if (values.help) {
   console.log(HELP)
 } else {
-  const isSetup = values.only !== undefined && (values.only in SETUPS || values.only === SLOW_CLIENTS)
+  const isSetup =
+    values.only !== undefined && (values.only in SETUPS || [SLOW_CLIENTS, INTERLEAVINGS].includes(values.only))
   const setup = values.setup ?? (isSetup ? values.only : undefined)
   const only = isSetup ? undefined : values.only
+  if (setup !== undefined && !(setup in SETUPS) && setup !== SLOW_CLIENTS && setup !== INTERLEAVINGS)
+    throw new Error(`unknown setup ${setup}`)
   const failovers = values.failovers === undefined ? undefined : Number(values.failovers)
-  for (const name of setup === undefined ? Object.keys(SETUPS) : setup === SLOW_CLIENTS ? [] : [setup]) {
+  for (const name of setup === undefined ? Object.keys(SETUPS) : setup in SETUPS ? [setup] : []) {
     if (name !== 'embedded' && withoutRedisServer !== false) {
       console.log(`${name}: ${withoutRedisServer}\n`)
       continue
@@ -72,6 +80,7 @@ if (values.help) {
   }
   const isWhole = setup === undefined && failovers === undefined
   if (isWhole || setup === SLOW_CLIENTS) await reportSlowClients(values.gateway, only)
+  if (isWhole || setup === INTERLEAVINGS) await reportInterleavings()
 }
 
 async function reportSlowClients(gateway: string | undefined, only: string | undefined): Promise<void> {
@@ -81,5 +90,18 @@ async function reportSlowClients(gateway: string | undefined, only: string | und
     const percent = ((100 * answered) / asked).toFixed(1)
     console.log(`  ${mode}: ${percent} % of ${asked}, the slowest in ${Math.round(slowest)} ms`)
     if (answered < asked) process.exitCode = 1
+  }
+}
+
+async function reportInterleavings(): Promise<void> {
+  console.log(`${INTERLEAVINGS}: ${withoutRedisServer || 'sessions that ended while requests used them'}`)
+  if (withoutRedisServer !== false) return
+  for (const [processes, count] of [
+    [1, ENDS.one],
+    [2, ENDS.two],
+  ] as const) {
+    const { interleavings, late, revived } = await endWhileUsed(count, processes)
+    console.log(`  ${processes} processes: ${interleavings}, of which ${late} were served late and ${revived} revived`)
+    if (late + revived > 0) process.exitCode = 1
   }
 }

@@ -54,7 +54,11 @@ const CHANNEL = Array.from({ length: 256 }, (_, value) =>
 )
 
 function rasterOf(svg: string, height = 38): Raster {
-  const image = new Resvg(svg, { background: '#ffffff', fitTo: { mode: 'height', value: height } }).render()
+  const image = new Resvg(svg, {
+    background: '#ffffff',
+    fitTo: { mode: 'height', value: height },
+    font: { loadSystemFonts: false },
+  }).render()
   const { width, pixels } = image
   const light = Array.from({ length: width * height }, (_, i) => {
     const at = 4 * i

@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { Redis } from 'ioredis'
 import { pino } from 'pino'
 import { systemClock } from '../../src/clock.ts'
@@ -55,4 +59,37 @@ async function act({ sessions }: Store, plain: Redis, { token, userId }: Session
   // An actor makes it an invalid record, or lets it expire.
   if (way === 'SET') await plain.set(key, 'null', 'PX', MINUTE)
   if (way === 'PEXPIRE') await plain.pexpire(key, 0)
+}
+
+/** Compiled for `npm test`; `npm run chaos` runs the source, with the loader of this process. */
+const EXTENSION = import.meta.url.slice(-3)
+const DELETER = join(import.meta.dirname, `tracking-deleter${EXTENSION}`)
+const LOADER = EXTENSION === '.ts' ? process.execArgv : []
+
+/** The deleter in a process of its own: one line each way per session. */
+export function startDeleter(url: string): Deleter {
+  const child = spawn(process.execPath, [...LOADER, DELETER, url], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const waiting = new Map<number, (answer: any) => void>()
+  createInterface({ input: child.stdout }).on('line', line => {
+    const [id, answer] = JSON.parse(line)
+    waiting.get(id)!(answer)
+    waiting.delete(id)
+  })
+  let asked = 0
+  const ask = <T>(...question: unknown[]): Promise<T> =>
+    new Promise(resolve => {
+      const id = asked++
+      waiting.set(id, resolve)
+      child.stdin.write(`${JSON.stringify([id, ...question])}\n`)
+    })
+  return {
+    create: () => ask<Session>('create'),
+    end: (session, way) => ask<number>('end', session, way),
+    async close() {
+      child.stdin.end()
+      await once(child, 'exit')
+    },
+  }
 }

@@ -29,7 +29,7 @@ export interface Tracked {
 
 /** A gateway's store on a Redis of the tests, remembering both sides; closed when the test ends. */
 export async function openTracked(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   redis: NonNullable<Settings['store']['redis']>,
   cache: Partial<SessionCacheSettings> = {},
 ): Promise<Tracked> {

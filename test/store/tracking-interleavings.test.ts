@@ -1,21 +1,13 @@
 import '../support/plain-promises.ts'
 
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
-import { openDeleter } from './tracking-actors.ts'
+import { openDeleter, startDeleter } from './tracking-actors.ts'
 import { openTracked, remember } from './tracking-fixture.ts'
-import { interleave, type Outcome, type Session } from './tracking-interleavings.ts'
+import { interleave, type Outcome, PROMISE } from './tracking-interleavings.ts'
 
-/** What the gateway promises: milliseconds after the end of a session was acknowledged to whoever ended it. */
-const PROMISE = 5
-
-// On a machine that others use too, it takes a multiple of what it takes alone.
-t.setTimeout(400_000)
-
-const COUNT = { one: 30_000, two: 70_000 }
+/** `npm run chaos -- --setup interleavings` goes through a hundred thousand. */
+const COUNT = { one: 5000, two: 10_000 }
 
 const largest = (values: number[]): string =>
   values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY).toFixed(3)
@@ -35,8 +27,9 @@ await t.test('a session that another gateway or redis-cli ends', { skip: without
   await t.test(`is never served late: ${COUNT.two} interleavings of two processes`, async t => {
     const { store } = await openTracked(t, server)
     await remember(store)
-    const deleter = startDeleter(t, server.url)
-    judge(t, await interleave({ serving: store, ...deleter }, COUNT.two), COUNT.two)
+    const deleter = startDeleter(server.url)
+    t.teardown(() => deleter.close())
+    judge(t, await interleave({ serving: store, create: deleter.create, end: deleter.end }, COUNT.two), COUNT.two)
   })
 })
 
@@ -57,32 +50,4 @@ function judge(t: Test, outcome: Outcome, count: number): void {
     late.every(ms => ms <= PROMISE + stolen),
     'and those when the machine gave no time to hear of it',
   )
-}
-
-/** The deleter in a process of its own: one line each way per session. */
-function startDeleter(t: Test, url: string) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'tracking-deleter.js'), url], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const waiting = new Map<number, (answer: any) => void>()
-  createInterface({ input: child.stdout }).on('line', line => {
-    const [id, answer] = JSON.parse(line)
-    waiting.get(id)!(answer)
-    waiting.delete(id)
-  })
-  let asked = 0
-  const ask = <T>(...question: unknown[]): Promise<T> =>
-    new Promise(resolve => {
-      const id = asked++
-      waiting.set(id, resolve)
-      child.stdin.write(`${JSON.stringify([id, ...question])}\n`)
-    })
-  t.teardown(async () => {
-    child.stdin.end()
-    await new Promise(resolve => child.once('exit', resolve))
-  })
-  return {
-    create: () => ask<Session>('create'),
-    end: (session: Session, way: string) => ask<number>('end', session, way),
-  }
 }

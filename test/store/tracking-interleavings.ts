@@ -5,6 +5,9 @@ import type { Store } from '../../src/store/store.ts'
  * ended at a moment of chance.
  */
 
+/** What the gateway promises: milliseconds after the end of a session was acknowledged to whoever ended it. */
+export const PROMISE = 5
+
 /** Milliseconds on a clock that all processes of the machine share. */
 export const sharedNow = (): number => Number(process.hrtime.bigint()) / 1e6
 
