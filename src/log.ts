@@ -16,7 +16,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   return destination === undefined ? pino(options) : pino(options, destination)
 }
 
-/** A pipe takes this many bytes as a whole, whoever else writes to it: the lines of several workers stay whole. */
+/** A pipe accepts this many bytes as a whole, whatever other processes write to it: the lines of several workers stay whole. */
 const PIPE_BYTES = 4096
 /** Bytes of lines that wait for a reader that does not keep up; what comes then is dropped, and counted. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
@@ -40,7 +40,7 @@ export function createBatchedLog(level: LogLevel): Logger {
     if (dropped === 0) return
     const lines = dropped
     dropped = 0
-    log.warn({ lines }, 'lines were dropped: whoever reads the log was too slow')
+    log.warn({ lines }, 'lines were dropped: the reader of the log was too slow')
   })
   return log
 }

@@ -5,11 +5,11 @@
 export interface TimestampFormat {
   /** Milliseconds since the epoch as text. */
   write(timestamp: number): string
-  /** Text as milliseconds since the epoch; `null` when it is no time. A text without an offset is in the configured zone. */
+  /** Text as milliseconds since the epoch; `null` when it is not a time. A text without an offset is in the configured zone. */
   read(text: string): number | null
-  /** A text of any form that is read, as `write` writes it: such texts sort by age. `null` when it is no time. */
+  /** A text of any form that is read, as `write` writes it: such texts sort by age. `null` when it is not a time. */
   normalize(text: string): string | null
-  /** `YYYY-MM-DD` of a moment. */
+  /** `YYYY-MM-DD` of a timestamp. */
   day(timestamp: number): string
 }
 
@@ -30,7 +30,7 @@ export function createTimestampFormat(timeZone: string): TimestampFormat {
   })
   const write = (timestamp: number): string => format.format(timestamp)
 
-  /** The zone's offset from UTC at a moment, in milliseconds. */
+  /** The zone's offset from UTC at a timestamp, in milliseconds. */
   const offsetAt = (timestamp: number): number => {
     const wholeSecond = Math.floor(timestamp / 1000) * 1000
     return Date.parse(`${write(wholeSecond).replace(' ', 'T')}Z`) - wholeSecond

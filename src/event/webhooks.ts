@@ -140,7 +140,7 @@ class Line {
 
   #reportLost(): void {
     if (this.#lost === 0) return
-    this.#log.error({ webhook: new URL(this.#receiver.url).host, events: this.#lost }, 'webhook events given up')
+    this.#log.error({ webhook: new URL(this.#receiver.url).host, events: this.#lost }, 'webhook events dropped')
     this.#lost = 0
   }
 

@@ -59,7 +59,7 @@ async function answer(socket: Socket, reload: () => Promise<Outcome>): Promise<v
     command += chunk
     if (command.length > MAX_COMMAND_BYTES) break
   }
-  const outcome = command === 'reload' ? await reload() : { fault: 'is no command' }
+  const outcome = command === 'reload' ? await reload() : { fault: 'unknown command' }
   socket.end(JSON.stringify(outcome))
 }
 

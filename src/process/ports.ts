@@ -12,11 +12,11 @@ interface Pair {
  * chose for the first of them, as long as one of them lives. When all have crashed, their successors get the same port.
  */
 export class Ports {
-  #told: Pair
+  #ports: Pair
   #chosen: Pair | null = null
 
   constructor({ listen, internal }: Settings) {
-    this.#told = { public: listen.port, internal: internal.port }
+    this.#ports = { public: listen.port, internal: internal.port }
   }
 
   /** Stores the port that the system chose. */
@@ -26,12 +26,12 @@ export class Ports {
 
   /** The settings for the next worker. */
   for(settings: Settings): Settings {
-    if (this.#chosen !== null && Object.keys(cluster.workers ?? {}).length === 0) this.#told = this.#chosen
+    if (this.#chosen !== null && Object.keys(cluster.workers ?? {}).length === 0) this.#ports = this.#chosen
     const { listen, internal } = settings
     return {
       ...settings,
-      listen: { ...listen, port: this.#told.public },
-      internal: { ...internal, port: this.#told.internal },
+      listen: { ...listen, port: this.#ports.public },
+      internal: { ...internal, port: this.#ports.internal },
     }
   }
 }

@@ -87,7 +87,7 @@ t.test('an unreachable receiver delays neither requests nor the end of the gatew
   })
   for (let i = 0; i < 50; i++) await fixture.gateway.sides.consumer.disable(someone(), 30)
   await fixture.close()
-  const lost = fixture.log.map(line => JSON.parse(line)).find(({ msg }) => msg === 'webhook events given up')
+  const lost = fixture.log.map(line => JSON.parse(line)).find(({ msg }) => msg === 'webhook events dropped')
   t.match(lost, { events: 50, webhook: '127.0.0.1:1' })
 })
 
