@@ -1,8 +1,8 @@
 import type { Extra, LoginType, SessionRecord, SideName } from './session.ts'
 
 /*
- * The operations of a running gateway, for the services behind it (`import { createClient } from 'dualgate/client'`). It
- * needs nothing of the gateway but the address of its internal listener and its secret.
+ * The operations of a running gateway, for the services behind it (`import { createClient } from 'dualgate/client'`).
+ * It needs only the address of the gateway's internal listener and its secret.
  */
 
 export interface ClientOptions {
@@ -14,7 +14,7 @@ export interface ClientOptions {
   timeout?: number
 }
 
-/** An operation that the gateway refused or could not do; `code` as in its envelope: 503 when its store fails. */
+/** An operation that the gateway refused or that failed; `code` as in its envelope: 503 when its store fails. */
 export class OperationError extends Error {
   readonly code: number
   /** The id of the request in the gateway's log. */

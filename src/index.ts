@@ -1,4 +1,4 @@
-/** What the package offers to a program that embeds the gateway. */
+/** The interface for a program that embeds the gateway. */
 export { createPermissions, type PermissionMode, type Permissions } from './account/permissions.ts'
 export * as business from './business.ts'
 export { loadSettings } from './config/load.ts'

@@ -18,12 +18,12 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
 
 /** A pipe accepts this many bytes as a whole, whatever other processes write to it: the lines of several workers stay whole. */
 const PIPE_BYTES = 4096
-/** Bytes of lines that wait for a reader that does not keep up; what comes then is dropped, and counted. */
+/** Bytes of lines that wait for a slow reader; further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024
-/** How long a line may wait for others to go with, in milliseconds. */
+/** How long a line may wait to be written together with others, in milliseconds. */
 const MAX_DELAY = 100
 
-/** A log whose lines are written together and by another thread: for one line per request, of which a crash may lose a few. */
+/** A log whose lines are written in batches by another thread: for one line per request; a crash may lose a few. */
 export function createBatchedLog(level: LogLevel): Logger {
   const output = pino.destination({
     dest: 1,
@@ -45,7 +45,9 @@ export function createBatchedLog(level: LogLevel): Logger {
   return log
 }
 
-/** What a line says of a fault: class, message, stack, and the same of its causes; not the fields that libraries hang on errors. */
+/**
+ * The logged parts of a fault: class, message, stack, and the same of its causes, without fields that libraries attach.
+ */
 function describeFault(fault: unknown): unknown {
   if (!(fault instanceof Error)) return String(fault)
   const { name, message, stack, cause } = fault

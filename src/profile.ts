@@ -14,11 +14,11 @@ export interface Profile {
   documentPaths: readonly string[]
   /** Below `/api/v<n>`, the first is the profile's own; the rest are answered for clients that already call them. */
   sm2PublicKeyPaths: readonly string[]
-  /** Whether the `jwt` section may stand in the configuration file, or only in the environment (`JWT__*`). */
+  /** Whether the `jwt` section may be in the configuration file, or only in the environment (`JWT__*`). */
   jwtSettingsInFile: boolean
   /** The ten further operations ("Profile 2 also offers these operations") and `logout` with a login id. */
   extendedOperations: boolean
-  /** Whether the session administration endpoints answer when the configuration does not say. */
+  /** Whether the session administration is served by default. */
   sessionAdministration: boolean
 }
 

@@ -1,7 +1,7 @@
 /**
- * A decision against the client, with a stable word for it. The same word is logged, counted and documented; what a
- * client sees of it (status, code, text) is decided in one table, `http/server/envelope.ts`. Absence is `null` and never a
- * refusal; whatever else is thrown is a fault.
+ * A decision against the client, with a stable reason. The same reason is logged, counted and documented; the answer to
+ * the client (status, code, text) is in one table, `http/server/envelope.ts`. Absence is `null` and never a refusal;
+ * any other exception is a fault.
  */
 export type RefusalReason =
   // the request itself, before any rule
@@ -73,7 +73,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What can be wrong with a field of a client's input. `http/server/messages.ts` has the same in the other language. */
+/** The faults of a field of a client's input. `http/server/messages.ts` has the same in the other language. */
 export type FieldFault =
   | 'is missing'
   | 'is taken'
@@ -93,7 +93,7 @@ export type FieldFault =
   | 'must not be empty'
   | 'must not contain NUL'
 
-/** A field of the client's input is not what it has to be. */
+/** A field of the client's input is invalid. */
 export const invalid = (field: string, fault: FieldFault, limits: Record<string, number> = {}): Refusal =>
   new Refusal('INVALID', { params: { field, fault, ...limits } })
 

@@ -1,8 +1,10 @@
-/** How many answers one function remembers: clients choose what it is asked, so their number and length are limited. */
+/** How many results one function caches: clients choose the arguments, so their number and length are limited. */
 const MAX_REMEMBERED = 1000
 const MAX_REMEMBERED_LENGTH = 64
 
-/** The same pure function with a memory, for texts that repeat from request to request: header names, hosts, addresses. */
+/**
+ * The same pure function with a cache, for texts that repeat from request to request: header names, hosts, addresses.
+ */
 export function remembering<T>(compute: (text: string) => T): (text: string) => T {
   const remembered = new Map<string, T>()
   return text => {

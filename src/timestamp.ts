@@ -1,6 +1,6 @@
 /**
- * `created_at` and every other time that people read: `YYYY-MM-DD HH:MM:SS` in the configured time zone
- * ("Session token record"). Records of other programs may hold an ISO 8601 form, which is read too.
+ * `created_at` and every other time for people: `YYYY-MM-DD HH:MM:SS` in the configured time zone ("Session token
+ * record"). Records of other programs may hold an ISO 8601 form, which is read too.
  */
 export interface TimestampFormat {
   /** Milliseconds since the epoch as text. */
@@ -43,7 +43,7 @@ export function createTimestampFormat(timeZone: string): TimestampFormat {
     const wall = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone ?? 'Z'}`)
     if (Number.isNaN(wall)) return null
     if (zone !== undefined) return wall
-    // Two looks settle the offset on both sides of a change of clocks.
+    // Two steps find the offset on both sides of a change of clocks.
     const guess = wall - offsetAt(wall)
     return wall - offsetAt(guess)
   }

@@ -1,9 +1,9 @@
 import { Refusal } from './refusal.ts'
 
-/** Runs work when its turn comes. Refuses with `BUSY` when too many wait. */
+/** Runs a task when its turn comes. Refuses with `BUSY` if too many wait. */
 export type Turns = <T>(work: () => Promise<T>) => Promise<T>
 
-/** Turns for `atOnce` works at a time, first come, first served, with `waiting` more in line. */
+/** Runs `atOnce` tasks at a time, first come, first served; `waiting` more may wait. */
 export function createTurns(atOnce: number, waiting: number): Turns {
   const line: (() => void)[] = []
   let running = 0

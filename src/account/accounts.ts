@@ -2,19 +2,19 @@ import type { Extra } from '../session.ts'
 
 export type AccountStatus = 'ACTIVE' | 'INACTIVE' | 'LOCKED'
 
-/** A user account as every source answers it: without its password, and without a hash of it. */
+/** A user account from any source, without its password and without a hash of it. */
 export interface Account {
   /** The login id: it becomes `user_id` of a session record, and `X-Login-Id`. */
   id: string
   username: string
   status: AccountStatus
-  /** Goes into the record's `extra` at login: nickname, avatar, roles, permissions and whatever else the source holds. */
+  /** Goes into the record's `extra` at login: nickname, avatar, roles, permissions and further fields of the source. */
   extra: Extra
-  /** What the source holds beyond the limit of a session: the columns that are not in `extra`, and the kind of the source. */
+  /** Columns too large for a session, which are not in `extra`, and the kind of the source. */
   leftOut?: { columns: readonly string[]; source: 'sql' | 'http' }
 }
 
-/** What an account grants to each of its sessions. */
+/** The rights that an account grants to each of its sessions. */
 export interface Rights {
   roles: readonly string[]
   permissions: readonly string[]

@@ -3,8 +3,8 @@ import type { AccountStatus, Rights } from './accounts.ts'
 import type { HashAccount } from './hash-accounts.ts'
 
 /**
- * Reads what a database or a backend answered for a name. `id`, `username`, `password` and `status` have to be there, in
- * whatever case; everything else that is not null goes into `extra` under its own name.
+ * Reads the answer of a database or a backend for a name. `id`, `username`, `password` and `status` are required, in
+ * any case; every other field that is not null goes into `extra` under its own name.
  *
  * An answer that does not clearly identify one account throws, as a fault of the source, and no login succeeds. If the
  * stored password is null or not a bcrypt hash, no password matches: such an account exists, but cannot be used to sign
@@ -41,8 +41,8 @@ export function readAccount(
 }
 
 /**
- * Reads what was answered for a login id: `id`, `status`, `roles` and `permissions`; the lists may be absent or null, and
- * nothing else is read. `null` when the account is not active, or is another one: some databases find 1 for the text 01.
+ * Reads the answer for a login id: `id`, `status`, `roles` and `permissions`; the lists may be absent or null; other
+ * fields are ignored. `null` if the account is not active, or is another one: some databases find 1 for the text 01.
  */
 export function readRights(id: string, fields: readonly (readonly [name: string, value: unknown])[]): Rights | null {
   checkNames(fields)
@@ -53,7 +53,7 @@ export function readRights(id: string, fields: readonly (readonly [name: string,
   return { roles: list('roles'), permissions: list('permissions') }
 }
 
-/** Two columns of one name, as a join yields them: which of two ids is the user's cannot be known. */
+/** A join can yield two columns of one name: then it is unknown which of two ids is the user's. */
 function checkNames(fields: readonly (readonly [name: string, value: unknown])[]): void {
   const names = new Set<string>()
   for (const [name] of fields) {
@@ -78,7 +78,7 @@ function textOf(name: string, value: unknown): string | null {
   throw new Error(`the field "${name}" is neither a text nor a whole number below 2^53`)
 }
 
-/** Binary columns as the UTF-8 text they hold; everything else as it is. */
+/** Converts binary columns to their UTF-8 text; other values are unchanged. */
 function plain(name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   if (!(value instanceof Uint8Array)) return value
@@ -119,8 +119,8 @@ function checkedExtra(entries: [string, unknown][]): Extra {
 }
 
 /**
- * The columns without which the others fit into a session, the largest first: a picture in a column must not keep its
- * user from signing in.
+ * The columns to leave out so that the others fit into a session, the largest first: a picture in a column must not
+ * prevent a login.
  */
 function tooLargeOf(entries: readonly [string, unknown][]): string[] {
   const sizes = entries

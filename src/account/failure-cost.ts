@@ -20,7 +20,7 @@ interface FailureCostOptions {
   clock: Clock
 }
 
-/** For how long, in milliseconds, a cost counts after the last login of an account that has it. */
+/** How long a cost counts after the last login of an account with it, in milliseconds. */
 const REMEMBERED = 90 * 86_400_000
 
 export function createFailureCost(
@@ -28,7 +28,8 @@ export function createFailureCost(
   { type, memory, clock }: FailureCostOptions,
 ): FailureCost {
   if (highestCost !== undefined) return async () => highestCost()
-  // A source that sees one account at a time: the highest that any worker or gateway saw, before a restart too.
+  // For a source that reads one account at a time: the highest cost that any worker or gateway has read, also before a
+  // restart.
   const name = `bcrypt-cost:${type}`
   return async hash => {
     const seen = await memory.read(name)

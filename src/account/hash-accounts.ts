@@ -10,10 +10,10 @@ export interface HashAccount extends Account {
   passwordHash: string
 }
 
-/** A source that answers hashes and leaves the comparison to the gateway: a file, a table, a backend. */
+/** A source that returns hashes and leaves the comparison to the gateway: a file, a table, a backend. */
 export interface HashSource extends RightsSource {
   find(username: string): Promise<HashAccount | null>
-  /** The highest cost among the hashes of the last look-up; absent from a source that sees one account at a time. */
+  /** The highest cost among the hashes of the last look-up; absent in a source that reads one account at a time. */
   highestCost?(): number
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ export interface HashAccountsOptions {
   log: Pick<Logger, 'error'>
 }
 
-/** The accounts of a source of hashes. The hashes stay in here. */
+/** The accounts of a source of hashes. The hashes do not leave this function. */
 export function createHashAccounts(source: HashSource, options: HashAccountsOptions): Accounts {
   const { type, passwords, log } = options
   const failureCost = createFailureCost(source, options)

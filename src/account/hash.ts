@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 
-/** Whether a password fits a bcrypt hash, in the calling thread. When it does not, it is compared with the decoys as well. */
+/** Whether a password matches a bcrypt hash, in the calling thread. If not, it is also compared with the decoys. */
 export function matchesHash(
   password: string,
   hash: string,

@@ -16,7 +16,7 @@ export interface HttpAccountsSettings {
   timeout: number
 }
 
-/** Room for a picture that is left out of the session. */
+/** Large enough for a picture, which is left out of the session. */
 const MAX_ANSWER_BYTES = 2_097_152
 /** Connections to the backend, and queries that may wait for one. */
 const CONNECTIONS = 8
@@ -38,7 +38,7 @@ export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSetting
   })
   const inTurn = createTurns(CONNECTIONS, WAITING)
 
-  /** The time runs from the call on: for waiting, connecting and answering together. */
+  /** The time limit covers waiting, connecting and answering together. */
   async function ask(asked: { username: string } | { id: string }): Promise<Record<string, unknown> | null> {
     const signal = AbortSignal.timeout(timeout)
     return inTurn(async () => {

@@ -10,14 +10,14 @@ export type AccountsSettings = FileAccountsSettings | SqlAccountsSettings | Http
 
 export type AccountsOptions = HashAccountsOptions & { log: Logger }
 
-/** The accounts of one side, as they are configured. Every kind so far is a source of hashes. */
+/** The configured accounts of one side. Every present kind is a source of hashes. */
 export async function openAccounts(settings: AccountsSettings, options: AccountsOptions): Promise<Accounts> {
   return createHashAccounts(await openSource(settings, options.clock, options.log), options)
 }
 
 /**
- * No source connects to anything before the first look-up. Only the libraries of the configured source are loaded, because
- * those of all of them are a fifth of a start.
+ * No source connects to anything before the first look-up. Only the libraries of the configured source are loaded,
+ * because loading all of them takes a fifth of a start.
  */
 async function openSource(settings: AccountsSettings, clock: Clock, log: Logger): Promise<HashSource> {
   switch (settings.kind) {

@@ -4,14 +4,14 @@ import { createTurns } from '../turns.ts'
 /** Passwords against stored hashes ("Authentication", rule 4). */
 export interface Passwords {
   /**
-   * Whether a password fits a hash. Every "no" takes the time of one comparison at `failureCost`, or at the cost of the
-   * hash where that is higher: also without an account (`null`) or a password (`null`), for a password that bcrypt would
-   * cut short and for an invalid hash. Refuses with `BUSY` when too many wait.
+   * Whether a password matches a hash. Every "no" takes the time of one comparison at `failureCost`, or at the cost of
+   * the hash if that is higher. This includes a missing account (`null`), a missing password (`null`), a password that
+   * bcrypt would truncate, and an invalid hash. Refuses with `BUSY` when too many wait.
    */
   verifyPassword(hash: string | null, plain: string | null, failureCost: number): Promise<boolean>
 }
 
-/** bcrypt reads no more bytes than this and stops at a NUL: what is beyond would not be part of the password. */
+/** bcrypt reads no more bytes than this and stops at a NUL: further bytes would not be part of the password. */
 const MAX_BYTES = 72
 const MIN_CHARACTERS = 8
 /** Of new hashes. */
@@ -24,7 +24,7 @@ const COMPARES_WAITING = 64
 
 const HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
 
-/** The cost in a bcrypt hash; `null` when it is no hash that passwords are compared with. */
+/** The cost in a bcrypt hash; `null` if it is not a valid bcrypt hash. */
 export function costOf(hash: string): number | null {
   const cost = Number(HASH.exec(hash)?.[1] ?? 0)
   return cost >= 4 && cost <= MAX_COST ? cost : null
@@ -35,7 +35,7 @@ export const isBcryptHash = (hash: string): boolean => costOf(hash) !== null
 /** No known password has this hash; comparing with it costs what its cost says. */
 const dummyHash = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(21)}O${'.'.repeat(31)}`
 
-/** Why bcrypt would read another password than this one, in words; `null` when it would not. */
+/** The reason why bcrypt would read another password than this one; `null` if it would not. */
 function faultOfPassword(plain: string): FieldFault | null {
   if (plain === '') return 'must not be empty'
   if (Buffer.byteLength(plain) > MAX_BYTES) return `must be at most ${MAX_BYTES} bytes as UTF-8`
@@ -47,17 +47,17 @@ function faultOfPassword(plain: string): FieldFault | null {
 /** UTF-8 cannot carry lone surrogates: writing it replaces them. */
 const isWellFormed = (text: string): boolean => Buffer.from(text).toString() === text
 
-/** `$2y$` is PHP's name of what others call `$2b$`; the library does not know it. */
+/** `$2y$` is PHP's name for `$2b$`; the library does not know it. */
 const readAsB = (hash: string): string => (hash.startsWith('$2y$') ? `$2b$${hash.slice(4)}` : hash)
 
 /**
- * What is compared after a hash of one cost, so that all together costs as much as one of another: each cost is twice the
- * one below it, so 2^c + (2^c + 2^(c+1) + … + 2^(h-1)) = 2^h.
+ * The decoys to compare after a hash of one cost, so that the total cost is that of a higher one: each cost is twice
+ * the one below it, so 2^c + (2^c + 2^(c+1) + … + 2^(h-1)) = 2^h.
  */
 const decoysBetween = (cost: number, highest: number): string[] =>
   Array.from({ length: highest - cost }, (_, step) => dummyHash(cost + step))
 
-/** `compare` is `matchesHash` (hash.ts) in some other thread. */
+/** `compare` is `matchesHash` (hash.ts) in another thread. */
 export function createPasswords(
   compare: (password: string, hash: string, decoys: readonly string[]) => Promise<boolean>,
 ): Passwords {
@@ -76,12 +76,15 @@ export function createPasswords(
   }
 }
 
-/** The bcrypt hash of a new password. Refuses with `INVALID` what bcrypt would cut short, and what is shorter than 8 characters. */
+/**
+ * The bcrypt hash of a new password. Refuses a password that bcrypt would truncate, or with fewer than 8 characters,
+ * with `INVALID`.
+ */
 export async function hashPassword(plain: string): Promise<string> {
   const fault = faultOfPassword(plain)
   if (fault !== null) throw invalid('password', fault)
   if ([...plain].length < MIN_CHARACTERS) throw invalid('password', `must have at least ${MIN_CHARACTERS} characters`)
-  // A gateway compares in threads of its own and makes no hash after its first start.
+  // A gateway compares in its own threads and creates no hash after its first start.
   const { makeHash } = await import('./hash.ts')
   return makeHash(plain, COST)
 }

@@ -12,13 +12,13 @@ interface Required {
 /**
  * What a session may do (design: Session administration). A permission is a code of segments, `sys:session:page`. It is
  * granted to a session by name or by a pattern: `*` stands for one segment, `**` for any number of them, none included;
- * alone, either stands for everything. Grants are the texts in `extra.permissions` and what the roles in `extra.roles`
- * grant; whatever else stands there grants nothing.
+ * alone, either stands for everything. Grants are the texts in `extra.permissions` and the grants of the roles in
+ * `extra.roles`; other values there grant nothing.
  */
 export interface Permissions {
   /** The record whose `extra` tells the rights of a session: its own, or one with those of the account. */
   holderOf(record: SessionRecord): SessionRecord | Promise<SessionRecord>
-  /** Whether the session holds what is required. Where nothing is required, nothing is allowed. */
+  /** Whether the session has the required permissions. An empty requirement allows nothing. */
   allows(record: SessionRecord, required: readonly string[], mode: PermissionMode): boolean
   /**
    * Refuses with NOT_PERMITTED a session that lacks what is required, and names the codes that are missing. Throws at
@@ -30,7 +30,10 @@ export interface Permissions {
 /** The role that holds every permission. */
 export const SUPER_ADMIN = 'SUPER_ADMIN'
 
-/** `roles` are the permissions that each role grants; a session's own record tells the rights, unless `holderOf` does. */
+/**
+ * `roles` are the permissions that each role grants; a session's own record has the rights, unless `holderOf` supplies
+ * them.
+ */
 export function createPermissions(
   roles: Readonly<Record<string, readonly string[]>>,
   holderOf: Permissions['holderOf'] = record => record,
@@ -68,12 +71,12 @@ export function createPermissions(
   }
 }
 
-/** As the clients in use print it: `['sys:session:page']`. */
+/** In the form of existing clients: `['sys:session:page']`. */
 const listed = (codes: readonly string[]): string => `[${codes.map(code => `'${code}'`).join(', ')}]`
 
 const segmentsOf = (text: string): readonly string[] => text.split(':')
 
-/** The texts of an own list in `extra`; empty where it is anything else. */
+/** The texts of an own list in `extra`; empty for any other value. */
 function textsOf(extra: SessionRecord['extra'], name: string): string[] {
   const value = Object.hasOwn(extra, name) ? extra[name] : undefined
   return Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
@@ -81,7 +84,7 @@ function textsOf(extra: SessionRecord['extra'], name: string): string[] {
 
 /**
  * Whether a pattern covers a code, in steps bounded by the product of their lengths: after a mismatch only the last
- * `**` is asked to take one segment more.
+ * `**` is extended by one segment.
  */
 function covers(pattern: readonly string[], code: readonly string[]): boolean {
   if (pattern.length === 1 && pattern[0] === '*') return true

@@ -2,30 +2,30 @@ import type { Clock } from '../clock.ts'
 import type { Extra, LoginType, SessionRecord } from '../session.ts'
 import type { RightsSource } from './accounts.ts'
 
-/** Users whose rights are remembered; beyond it, the one that was read first is forgotten. */
+/** Users whose rights are cached; beyond this number the oldest entry is dropped. */
 const MAX_REMEMBERED = 10_000
 const NO_RIGHTS: Extra = Object.freeze({})
 
 export interface AccountRightsOptions {
-  /** Where each side's accounts are; the records of a side without any go on telling the rights themselves. */
+  /** Where each side's accounts are; for a side without accounts the records have the rights. */
   sources: Readonly<Record<LoginType, RightsSource | null>>
   clock: Clock
-  /** Milliseconds for which rights are remembered. */
+  /** How long rights are cached, in milliseconds. */
   remember: number
 }
 
 /**
- * The rights of users as their accounts have them now (`permissions.source: accounts`): what is granted or withdrawn
- * counts without a new login, and sessions that other programs made need not name any. Answers the record with the
- * account's roles and permissions as its only `extra`, at once where they are remembered. A user without an active
- * account has none; a source that fails throws `Unavailable`, and nothing is remembered of it.
+ * The present rights of users from their accounts (`permissions.source: accounts`): changes take effect without a new
+ * login, and sessions of other programs need not contain rights. Returns the record with the account's roles and
+ * permissions as its only `extra`, immediately if they are cached. A user without an active account has no rights. A
+ * failing source throws `Unavailable`, and the failure is not cached.
  */
 export function createAccountRights({ sources, clock, remember }: AccountRightsOptions) {
   const known = new Map<string, { extra: Extra; until: number }>()
   const underWay = new Map<string, Promise<Extra>>()
 
   async function read(key: string, source: RightsSource, userId: string): Promise<Extra> {
-    // From the question on: an answer is never believed for longer than it says.
+    // Counted from the query, so that an answer is never used for longer than this.
     const until = clock.now() + remember
     const rights = await source.findRights(userId)
     const extra = rights === null ? NO_RIGHTS : { ...rights }

@@ -5,12 +5,12 @@ import { type CanonicalPath, readTarget, type Target } from './path.ts'
 import { type PathRules, type Verdict, verdictOf } from './rules.ts'
 
 /*
- * What becomes of a request, in three steps: `judge` by its target and method alone, `admit` by its session, `permit` by
- * the permissions that its upstream requires. The public listener takes them as the request goes on, `/verify` takes
- * them at once with `decide`, and `dualgate explain` shows the first.
+ * The decision about a request, in three steps: `judge` by its target and method alone, `admit` by its session,
+ * `permit` by the permissions that its upstream requires. The public listener runs them as the request proceeds,
+ * `/verify` runs all of them with `decide`, and `dualgate explain` shows the first.
  */
 
-/** What the gate reads of a session. */
+/** The parts of a session that the gate reads. */
 interface Session {
   record: SessionRecord
 }
@@ -22,7 +22,7 @@ interface Side<S extends Session> {
 
 export type GateSides<S extends Session> = Readonly<Record<LoginType, Side<S>>>
 
-/** Permission codes, and whether all of them are needed or any one is enough. */
+/** Permission codes, and whether all of them or any one is required. */
 export interface RequiredPermission {
   readonly codes: readonly string[]
   readonly mode: 'all' | 'any'
@@ -99,7 +99,7 @@ export function permit(
   return permissions.require(session.record, required)
 }
 
-/** What the decision about a request is made by. */
+/** The inputs of the decision about a request. */
 export interface Gate<S extends Session> {
   rules: PathRules
   sides: GateSides<S>

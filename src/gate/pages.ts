@@ -1,6 +1,6 @@
 /*
- * What the gateway's own pages are made of. Their files need no session, as rule 1 has it for the pages themselves; each
- * stands here by its whole path, so that nothing beside them is open.
+ * The files of the gateway's own pages. They need no session, like the pages themselves (rule 1). Each is listed with
+ * its complete path, so that no other path is public.
  */
 
 /** The files of `/docs` and `/redoc`. */
@@ -42,7 +42,7 @@ export const CONSOLE_FILES = [
   'users.js',
 ] as const
 
-/** What the administration page has to know of its gateway. */
+/** The settings of the gateway for the administration page. */
 export const CONSOLE_SETTINGS = '/console/settings.json'
 
 export const CONSOLE_PATHS: readonly string[] = [

@@ -3,8 +3,8 @@ import { Refusal } from '../refusal.ts'
 declare const canonical: unique symbol
 
 /**
- * The path of a request, judged once: no two components downstream can read it differently, because everything that
- * could be read in two ways has been refused. Only `readTarget` and `checkRewritten` make one.
+ * The path of a request, checked once. All later components read it the same way, because ambiguous paths are refused.
+ * Only `readTarget` and `checkRewritten` make one.
  */
 export type CanonicalPath = string & { readonly [canonical]: true }
 
@@ -17,11 +17,16 @@ export interface Target {
 export const MAX_PATH_BYTES = 2048
 export const MAX_TARGET_BYTES = 8192
 
-/** RFC 3986 pchar without `;` (parameters are stripped by some servers), plus `/`; percent signs are judged apart. */
+/**
+ * RFC 3986 pchar without `;` (parameters are stripped by some servers), plus `/`; percent signs are checked separately.
+ */
 const PATH = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,=:@/]|%[0-9A-Fa-f]{2})*$/
 const VISIBLE_ASCII = /^[\x21-\x7e]*$/
 const DOT_SEGMENT = /\/\.{1,2}(?:\/|$)/
-/** What an escape must not hide: controls, what splits or ends a path somewhere, and what needs no escape (RFC 3986 2.3). */
+/**
+ * Characters that must not be escaped: controls, characters that split or end a path in some servers, and characters
+ * that need no escape (RFC 3986 2.3).
+ */
 const HIDDEN = /[\x00-\x1f\x7f-\x9f./\\;?#%A-Za-z0-9\-_~]/
 
 const badPath = (fault: string): Refusal => new Refusal('BAD_PATH', { params: { fault } })
@@ -39,7 +44,7 @@ export function readTarget(target: string): Target {
   return { path: judge(path), query: mark === -1 ? '' : target.slice(mark) }
 }
 
-/** Judges a path again after an upstream's rewrite changed it. */
+/** Checks a path again after an upstream's rewrite. */
 export function checkRewritten(path: string): CanonicalPath {
   if (path.length > MAX_PATH_BYTES) throw new Refusal('URI_TOO_LONG')
   return judge(path)
@@ -64,13 +69,13 @@ function judgeEscapes(path: string): void {
     if (HIDDEN.test(text)) throw badPath('an escape of a character that must not be escaped')
   }
   judgeLookAlikes(path)
-  // What the URL standard would still read otherwise, a client of an upstream would too.
+  // A path that the URL standard reads differently could also be read differently behind the gateway.
   if (new URL(path, 'http://h').pathname !== path) throw badPath('a path that URL parsers read otherwise')
 }
 
 /**
- * Some servers map characters to what looks alike (Unicode's compatibility forms, "best fit" code pages) or drop spaces
- * at the ends of segments. Where that made another slash, a backslash or a dot segment, they would see another path.
+ * Some servers replace characters by similar ones (Unicode's compatibility forms, "best fit" code pages) or drop spaces
+ * at the ends of segments. If this created a slash, a backslash or a dot segment, they would use another path.
  */
 function judgeLookAlikes(path: string): void {
   const folded = decodeURIComponent(path).normalize('NFKC').replace(/\s/g, '')

@@ -5,7 +5,7 @@ import { createMetrics, type Metrics } from '../metrics/metrics.ts'
 import { PROFILES, type Profile } from '../profile.ts'
 import type { GatewayOptions } from './contract.ts'
 
-/** What every part of a gateway is made with. */
+/** The common arguments of all parts of a gateway. */
 export interface Setup {
   readonly settings: Settings
   readonly profile: Profile

@@ -37,8 +37,8 @@ export interface EdgeOptions {
 }
 
 /**
- * The public listener, in the order of a request: judged, gated, then an own route or an upstream. The order of the
- * hooks is the security property; CORS stands between the two, so that browsers can read a refusal.
+ * The public listener, in the order of a request: check of the path, gate, then an own route or an upstream. The order
+ * of the hooks is a security property. CORS is between the first two, so that browsers can read a refusal.
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
   const { settings, profile, envelopes, sides, logins, upstreams, administration, permissions } = options

@@ -31,7 +31,7 @@ export interface InternalOptions {
   isStopping(): boolean
 }
 
-/** The internal listener: probes for whoever runs the gateway, operations for the services behind it that know the secret. */
+/** The internal listener: probes for operators, and operations for services that know the secret. */
 export async function serveInternal(app: FastifyInstance, options: InternalOptions): Promise<void> {
   const { secret, sides, profile, envelopes, locale, store, upstreams, gatherMetrics, isStopping } = options
   const ownPaths = new OwnPaths()
@@ -60,7 +60,7 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** Digests are compared, so that neither content nor length of the secret shows in the time it takes. */
+/** Digests are compared, so that the time reveals neither content nor length of the secret. */
 function isSecret(secret: string, authorization: string | undefined): boolean {
   const sent = /^bearer (.+)$/i.exec(authorization ?? '')?.[1] ?? ''
   return timingSafeEqual(digest(sent), digest(secret))

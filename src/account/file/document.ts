@@ -15,7 +15,7 @@ export const isUsername = (text: string): boolean =>
 /** Names that differ in case only are the same name. */
 export const nameKey = (username: string): string => username.toLowerCase()
 
-/** The fields with a law that JSON Schema does not know. */
+/** The fields with rules that JSON Schema cannot express. */
 const CHECKS = { id: isLoginId, username: isUsername, password: isBcryptHash } as const
 const FIELDS = AccountsFileSchema.properties.accounts.items.properties
 

@@ -64,7 +64,7 @@ export async function setPassword(path: string, username: string, password: stri
   })
 }
 
-/** Removes an account; its sessions live on until they are ended. `false` when there is no such account. */
+/** Removes an account; its sessions continue until they are ended. `false` when there is no such account. */
 export async function removeAccount(path: string, username: string): Promise<boolean> {
   return edit(path, (document, entries) => {
     const index = indexOf(entries, username)
@@ -73,7 +73,7 @@ export async function removeAccount(path: string, username: string): Promise<boo
   })
 }
 
-/** The accounts as they stand in the file, without their hashes. Empty when there is no file. */
+/** The accounts in the file, without their hashes. Empty without a file. */
 export async function listAccounts(path: string): Promise<ListedAccount[]> {
   const { entries } = parseAccounts(await readOrEmpty(path), path)
   return entries.map(({ id, username, nickname = username, status = 'ACTIVE', roles = [], permissions = [] }) => ({
@@ -86,7 +86,10 @@ export async function listAccounts(path: string): Promise<ListedAccount[]> {
   }))
 }
 
-/** For a first start: when there is no file, makes one with an administrator and answers its password; otherwise `null`. */
+/**
+ * For a first start: if the file is missing, creates it with an administrator and returns its password; otherwise
+ * returns `null`.
+ */
 export async function firstAccount(path: string): Promise<{ username: string; password: string } | null> {
   if (await exists(path)) return null
   const first = { username: 'admin', password: randomPassword() }
@@ -96,7 +99,7 @@ export async function firstAccount(path: string): Promise<{ username: string; pa
   return createFile(path, String(document)) ? first : null
 }
 
-/** Letters and digits that are read and typed without doubt: 57 of them, 24 times, are 139 bits. */
+/** Letters and digits without look-alikes: 24 out of 57 are 139 bits. */
 const UNAMBIGUOUS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789'
 const randomPassword = (): string =>
   Array.from({ length: 24 }, () => UNAMBIGUOUS[randomInt(UNAMBIGUOUS.length)]).join('')
@@ -121,7 +124,10 @@ function append(document: Document, entry: AccountEntry): void {
   }
 }
 
-/** Reads the file, changes it and writes it, with no other writer in between. `change` answers whether it changed anything. */
+/**
+ * Reads the file, changes it and writes it, without another writer in between. `change` returns whether it changed
+ * anything.
+ */
 async function edit(path: string, change: (document: Document, entries: AccountEntry[]) => boolean): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true })
   // A link is followed, so that the file it names is replaced and not the link.
@@ -130,7 +136,7 @@ async function edit(path: string, change: (document: Document, entries: AccountE
     const { document, entries } = parseAccounts(await readOrEmpty(file), path)
     if (!change(document, entries)) return false
     const text = document.toString({ lineWidth: 0 })
-    // What is not readable again must not replace what was.
+    // An unreadable text must not replace the file.
     parseAccounts(text, path)
     replaceFile(file, text)
     return true

@@ -22,8 +22,8 @@ interface Read {
 
 /**
  * Accounts in a YAML file. Every look-up checks whether the file has changed, and then reads it again. A version with
- * faults is logged once and the one before it stays; without one the source is `Unavailable`. No file is a file without
- * accounts.
+ * faults is logged once, and the previous one stays in use; without one the source is `Unavailable`. A missing file has
+ * no accounts.
  */
 export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Logger, 'error'>): HashSource {
   let version: string | null = null
@@ -76,7 +76,7 @@ function highestCostOf(accounts: Read): number {
   return costs.length === 0 ? COST : Math.max(...costs)
 }
 
-/** The accounts of a file, by lower-case name and by login id. Throws `ConfigurationError` with everything that is wrong with it. */
+/** The accounts of a file, by lower-case name and by login id. Throws `ConfigurationError` with all of its faults. */
 export async function readAccounts(path: string): Promise<Read> {
   let text: string
   try {
@@ -92,7 +92,7 @@ export async function readAccounts(path: string): Promise<Read> {
   }
 }
 
-/** What changes whenever the file is written or replaced. */
+/** A fingerprint that changes whenever the file is written or replaced. */
 async function versionOf(path: string): Promise<string> {
   try {
     const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })

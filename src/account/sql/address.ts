@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** A database, as its URL says. */
+/** The address of a database, from its URL. */
 export interface DatabaseAddress {
   kind: 'postgres' | 'mysql'
   host: string
@@ -20,7 +20,7 @@ const KINDS: Readonly<Record<string, Pick<DatabaseAddress, 'kind' | 'port'>>> = 
   'mariadb:': { kind: 'mysql', port: 3306 },
 }
 
-/** Reads `accounts.url`. What is thrown never holds the URL: it holds a password. */
+/** Reads `accounts.url`. Exceptions never contain the URL, because it contains a password. */
 export function readDatabaseAddress(text: string): DatabaseAddress {
   const url = URL.canParse(text) ? new URL(text) : null
   const usual = KINDS[url?.protocol ?? '']

@@ -1,4 +1,4 @@
-/** What stands for the value in an operator's query. */
+/** The placeholder of the value in an operator's query. */
 export type Placeholder = ':username' | ':id'
 
 /** Every place in a query where its value goes. */

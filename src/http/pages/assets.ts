@@ -5,7 +5,9 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-/** What a page of ours may load, run and call: its own files and its own gateway. Nothing inline runs. */
+/**
+ * The sources that our pages can load, run and call: their own files and their own gateway. Inline code does not run.
+ */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
@@ -20,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export interface Asset {
   path: string
-  /** The file whose bytes are served, or the way to a text that is made. */
+  /** The file to serve, or a function that generates the text. */
   from: URL | (() => string)
   /** Extension that says the type; the file's own when not given. */
   extension?: string
@@ -47,7 +49,7 @@ interface Content {
   digest: string
 }
 
-/** Below it, a header more costs what compression saves. */
+/** Below this size the additional header costs as much as compression saves. */
 const WORTH_ZIPPING = 1024
 const zip = promisify(gzip)
 
@@ -57,7 +59,7 @@ async function readContent(from: Asset['from']): Promise<Content> {
   return { plain, zipped, digest: createHash('sha256').update(plain).digest('base64url').slice(0, 27) }
 }
 
-/** Answers by the entity tag: browsers ask every time, and are told that nothing changed. */
+/** Uses the entity tag: browsers revalidate every time, and get 304 if nothing changed. */
 function answer(request: FastifyRequest, reply: FastifyReply, { plain, zipped, digest }: Content, policy: string) {
   const isZipped =
     zipped !== plain && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(request.headers['accept-encoding']))
@@ -79,7 +81,7 @@ function answer(request: FastifyRequest, reply: FastifyReply, { plain, zipped, d
   return reply.send(isZipped ? zipped : plain)
 }
 
-/** One reading for all who ask; one that fails is not remembered. */
+/** One read for all simultaneous requests; a failed read is not cached. */
 function onceItWorks<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | null = null
   return () => {

@@ -23,7 +23,7 @@ export function serveConsole(app: FastifyInstance, settings: Settings, profile: 
   serveAsset(app, { path: CONSOLE_SETTINGS, from: () => JSON.stringify(pageSettings(settings, profile)) })
 }
 
-/** What the page has to know of its gateway, all of it public. */
+/** The settings of the gateway for the page; all of them are public. */
 function pageSettings({ api_versions, jwt, login, locale, timezone }: Settings, { sm2PublicKeyPaths }: Profile) {
   return {
     api: `/api/v${api_versions[0]}`,
@@ -33,7 +33,9 @@ function pageSettings({ api_versions, jwt, login, locale, timezone }: Settings, 
     logout: login.logout_routes,
     locale,
     timezone,
-    /** The texts of refusals in both languages: the gateway speaks one, the page's reader may have chosen the other. */
+    /**
+     * The texts of refusals in both languages: the gateway uses one, the user of the page may have chosen the other.
+     */
     messages: Object.values(FAILURES).map(({ text }) => text),
   }
 }
