@@ -1,4 +1,6 @@
-import type { Extra, LoginType, SessionRecord, SideName } from './session.ts'
+import type { OperationBody, OperationData } from './http/routes/operations/operations.ts'
+import type { Extra, SideName } from './session.ts'
+import type { OperationName } from './side/operations.ts'
 
 /*
  * The operations of a running gateway, for the services behind it (`import { createClient } from 'dualgate/client'`).
@@ -38,46 +40,44 @@ export type Client = ReturnType<typeof createClient>
 
 /** Each operation under its name in the specification; absent things are `null`, absent times -1. */
 function operationsOf(options: ClientOptions, side: SideName) {
-  const ask = <T>(operation: string, body: object = {}): Promise<T> => post<T>(options, `${side}/${operation}`, body)
+  const ask = <N extends OperationName>(name: N, ...[body]: BodyOf<N>): Promise<OperationData<N>> =>
+    post(options, `${side}/${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`, body ?? {})
   return {
     /** A new token of the user. Refused with 403 while the login id is disabled. */
-    login: async (userId: string, extra: Extra = {}) =>
-      (await ask<{ token: string }>('login', { user_id: userId, extra })).token,
-    logout: (token: string) => ask<null>('logout', { token }),
-    kickout: (userId: string) => ask<null>('kickout', { user_id: userId }),
-    kickoutToken: (userId: string, token: string) => ask<null>('kickout-token', { user_id: userId, token }),
-    isLogin: async (token: string) => (await ask<{ is_login: boolean }>('is-login', { token })).is_login,
+    login: async (userId: string, extra: Extra = {}) => (await ask('login', { user_id: userId, extra })).token,
+    logout: (token: string) => ask('logout', { token }),
+    kickout: (userId: string) => ask('kickout', { user_id: userId }),
+    kickoutToken: (userId: string, token: string) => ask('kickoutToken', { user_id: userId, token }),
+    isLogin: async (token: string) => (await ask('isLogin', { token })).is_login,
     /** `''` when the token is not live. */
-    getLoginId: async (token: string) => (await ask<{ user_id: string }>('get-login-id', { token })).user_id,
-    renewTimeout: (token: string, seconds?: number) => ask<null>('renew-timeout', { token, seconds }),
-    disable: (userId: string, seconds: number) => ask<null>('disable', { user_id: userId, seconds }),
-    isDisable: async (userId: string) =>
-      (await ask<{ is_disable: boolean }>('is-disable', { user_id: userId })).is_disable,
-    untieDisable: (userId: string) => ask<null>('untie-disable', { user_id: userId }),
-    getLoginType: async () => (await ask<{ login_type: LoginType }>('get-login-type')).login_type,
+    getLoginId: async (token: string) => (await ask('getLoginId', { token })).user_id,
+    renewTimeout: (token: string, seconds?: number) =>
+      ask('renewTimeout', seconds === undefined ? { token } : { token, seconds }),
+    disable: (userId: string, seconds: number) => ask('disable', { user_id: userId, seconds }),
+    isDisable: async (userId: string) => (await ask('isDisable', { user_id: userId })).is_disable,
+    untieDisable: (userId: string) => ask('untieDisable', { user_id: userId }),
+    getLoginType: async () => (await ask('getLoginType')).login_type,
 
-    getLoginIdDefaultNull: async (token: string) =>
-      (await ask<{ user_id: string | null }>('get-login-id-default-null', { token })).user_id,
-    getTokenInfo: (token: string) => ask<SessionRecord | null>('get-token-info', { token }),
-    getSession: (token: string) => ask<SessionRecord | null>('get-session', { token }),
-    getExtra: async (token: string, name: string) =>
-      (await ask<{ value: unknown }>('get-extra', { token, name })).value,
+    getLoginIdDefaultNull: async (token: string) => (await ask('getLoginIdDefaultNull', { token })).user_id,
+    getTokenInfo: (token: string) => ask('getTokenInfo', { token }),
+    getSession: (token: string) => ask('getSession', { token }),
+    getExtra: async (token: string, name: string) => (await ask('getExtra', { token, name })).value,
     /** Seconds. */
-    getTokenTimeout: async (token: string) => (await ask<{ timeout: number }>('get-token-timeout', { token })).timeout,
+    getTokenTimeout: async (token: string) => (await ask('getTokenTimeout', { token })).timeout,
     /** Seconds. */
-    getSessionTimeout: async (token: string) =>
-      (await ask<{ timeout: number }>('get-session-timeout', { token })).timeout,
-    getTokenValueByLoginId: async (userId: string) =>
-      (await ask<{ token: string | null }>('get-token-value-by-login-id', { user_id: userId })).token,
+    getSessionTimeout: async (token: string) => (await ask('getSessionTimeout', { token })).timeout,
+    getTokenValueByLoginId: async (userId: string) => (await ask('getTokenValueByLoginId', { user_id: userId })).token,
     getTokenValuesByLoginId: async (userId: string) =>
-      (await ask<{ tokens: string[] }>('get-token-values-by-login-id', { user_id: userId })).tokens,
+      (await ask('getTokenValuesByLoginId', { user_id: userId })).tokens,
     /** Refused with 403 while the login id is disabled. */
-    checkDisable: (userId: string) => ask<null>('check-disable', { user_id: userId }),
+    checkDisable: (userId: string) => ask('checkDisable', { user_id: userId }),
     /** Seconds. */
-    getDisableTime: async (userId: string) =>
-      (await ask<{ disable_time: number }>('get-disable-time', { user_id: userId })).disable_time,
+    getDisableTime: async (userId: string) => (await ask('getDisableTime', { user_id: userId })).disable_time,
   }
 }
+
+/** An operation without a body needs none here. */
+type BodyOf<N extends OperationName> = OperationBody<N> extends undefined ? [] : [body: OperationBody<N>]
 
 type Answer = { success: boolean; data: unknown; code: number; message: string; trace_id: string }
 
