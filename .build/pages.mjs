@@ -23,7 +23,7 @@ const VENDORED = {
 
 const PAGE = /\.(?:html|css|js|ico)$|(?:^|\/)(?:console|documents)$/
 
-for (const folder of ['console', 'documents']) {
+for (const folder of ['console', 'http/pages/documents']) {
   const to = join(root, 'dist', folder)
   rmSync(to, { recursive: true, force: true })
   cpSync(join(root, 'src', folder), to, { recursive: true, filter: file => PAGE.test(file) })

@@ -7,7 +7,7 @@ import { documentRoutes, type OpenApiOptions } from './openapi.ts'
 /** What of a document the settings and the profile decide. */
 export type DocumentOptions = Pick<OpenApiOptions, 'locale' | 'style' | 'tokenName'>
 
-const ours = (name: string): URL => new URL(`../../documents/${name}`, import.meta.url)
+const ours = (name: string): URL => new URL(`./documents/${name}`, import.meta.url)
 
 /**
  * Redoc keeps its rules in a `<style>` element that stays empty, by the CSSOM, and brings one that is always the same.

@@ -10,7 +10,7 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
 /**
  * How a listener reads the bodies of its own routes. A body of length 0 counts as no body, with any content type,
  * because existing clients send `content-type: application/json` with every request, including the logout. A route
- * without a body in its description ignores one, up to the limit. On all other routes a body must be JSON with its
+ * without a body in its schema ignores one, up to the limit. On all other routes a body must be JSON with its
  * content type. This excludes forms of foreign pages, which browsers send without a preflight.
  */
 export function readBodies(app: FastifyInstance): void {
