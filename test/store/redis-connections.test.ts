@@ -1,7 +1,9 @@
+import type { Cluster } from 'ioredis'
 import { pino } from 'pino'
 import t from 'tap'
 import { connect } from '../../src/store/redis/connection/connections.ts'
 import { freePort } from '../support/ports.ts'
+import { startCluster } from '../support/redis-cluster.ts'
 import { endProcess, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { until } from './tracking-fixture.ts'
 
@@ -52,3 +54,28 @@ t.test('connections are closed at once while Redis is away', { skip: withoutRedi
   connections.open('journal')
   await t.resolves(connections.close())
 })
+
+t.test(
+  'a client of a Cluster that is closed while it refreshes its slots ends',
+  { skip: withoutRedisServer },
+  async t => {
+    const cluster = await startCluster()
+    t.teardown(() => cluster.stop())
+    const connections = await connect({ cluster: cluster.nodes }, TIMEOUT, log)
+    const client = connections.store as Cluster
+    client.options.slotsRefreshInterval = 5
+    const refresh = client.refreshSlotsCache.bind(client)
+    let refreshes = 0
+    await new Promise<void>(resolve => {
+      client.refreshSlotsCache = callback => {
+        refreshes++
+        refresh(callback)
+        resolve()
+      }
+    })
+    refreshes = 0
+    await connections.close()
+    for (let i = 0; i < 20; i++) await new Promise(resolve => setTimeout(resolve, 5))
+    t.equal(refreshes, 0)
+  },
+)

@@ -83,6 +83,7 @@ export class Connections {
   /** Lets what was sent on `store` be answered. Where Redis does not answer, the connection's own timeout ends this. */
   async close(): Promise<void> {
     closing.add(this.store)
+    endRefreshes(this.store)
     for (const client of this.#further) cut(client)
     // What is not connected cannot be closed by the command of Redis for it, and is an error of the context.
     await this.#context.close().catch(() => undefined)
@@ -100,7 +101,13 @@ export async function connect(settings: RedisSettings, timeout: number, log: Log
 /** Ends a further connection at once, with what is under way on it. */
 export function cut(client: RedisClient): void {
   closing.add(client)
+  endRefreshes(client)
   client.disconnect()
+}
+
+/** A refresh of the slots that is under way while a client of a Cluster is closed begins the next one, again and again. */
+function endRefreshes(client: RedisClient): void {
+  if (client instanceof Cluster) client.refreshSlotsCache = () => undefined
 }
 
 /** Logs one line when Redis is lost and one when it is back; the client repeats the same error with every attempt. */
