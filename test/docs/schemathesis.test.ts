@@ -33,18 +33,25 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403"]
 `,
 ).join('\n')
 
-function run(
-  t: Test,
-  base: string,
-  authorization: string,
-  only: string[] = [],
-): Promise<{ code: number; said: string }> {
+interface Call {
+  base: string
+  authorization: string
+  /** Tokens by path, where it is not `authorization`. */
+  tokens?: Record<string, string>
+}
+
+const headerOf = ([path, token]: [string, string]): string => `[[operations]]
+include-path = "${path}"
+headers = { Authorization = "Bearer ${token}" }
+`
+
+function run(t: Test, { base, authorization, tokens = {} }: Call): Promise<{ code: number; said: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-schemathesis-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const settings = join(folder, 'schemathesis.toml')
-  writeFileSync(settings, SETTINGS)
+  writeFileSync(settings, [SETTINGS, ...Object.entries(tokens).map(headerOf)].join('\n'))
   const header = `Authorization: Bearer ${authorization}`
-  const more = ['--header', header, '--max-examples', '10', '--seed', '1', '--no-color', ...only]
+  const more = ['--header', header, '--max-examples', '10', '--seed', '1', '--no-color']
   const args = ['--config-file', settings, 'run', `${base}/openapi.json`, '--url', base, ...more]
   return new Promise(resolve => {
     execFile(SCHEMATHESIS!, args, { cwd: folder, maxBuffer: 2 ** 26 }, (fault, output, errors) =>
@@ -67,21 +74,26 @@ for (const profile of [1, 2] as const) {
     const { business, consumer } = fixture.gateway.sides
     const roles = ['SUPER_ADMIN']
     const admin = await business.login(undefined, 'admin-7531', { roles })
-    // A logout ends the session that the other calls need: it is tried with one of its own.
-    for (const [what, base, authorization, only] of [
-      ['public', fixture.url, admin, ['--exclude-path-regex', '/logout$']],
-      [
-        'logout, B side',
-        fixture.url,
-        await business.login(undefined, '8', { roles }),
-        ['--include-path', '/api/v1/b/logout'],
-      ],
-      ['logout, C side', fixture.url, await consumer.login(undefined, '8'), ['--include-path', '/api/v1/c/logout']],
-      ['internal', fixture.internal, fixture.settings.internal.secret, []],
-    ] as [string, string, string, string[]][]) {
-      const { code, said } = await run(t, base, authorization, only)
+    // A logout ends the session that the other requests need: each is tested with a session of its own.
+    const user = {
+      business: await business.login(undefined, '8', { roles }),
+      consumer: await consumer.login(undefined, '8'),
+    }
+    const tokens = { '/api/v1/b/logout': user.business, '/api/v1/c/logout': user.consumer }
+    for (const [what, call] of Object.entries<Call>({
+      public: { base: fixture.url, authorization: admin, tokens },
+      internal: { base: fixture.internal, authorization: fixture.settings.internal.secret },
+    })) {
+      const { code, said } = await run(t, call)
       t.equal(code, 0, what)
       t.comment(code === 0 ? said.slice(said.indexOf('= SUMMARY =')) : said)
+      if (what === 'internal') continue
+      t.equal(
+        await business.getLoginIdByToken(user.business),
+        '',
+        'the logout of the B side was tested with a live session',
+      )
+      t.equal(await consumer.getLoginIdByToken(user.consumer), '', 'and that of the C side')
     }
   })
 }
