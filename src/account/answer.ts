@@ -26,7 +26,7 @@ export function readAccount(
   for (const name of KNOWN) if (!known.has(name)) throw new Error(`there is no field "${name}"`)
 
   const id = textOf('id', known.get('id'))
-  if (!isLoginId(id)) throw new Error('the field "id" is no login id: 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  if (!isLoginId(id)) throw new Error('the field "id" is not a login id: 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
   const username = textOf('username', known.get('username'))
   if (username === null || username === '') throw new Error('the field "username" is empty')
   const columns = tooLargeOf(extra)
@@ -93,7 +93,7 @@ function plain(name: string, value: unknown): unknown {
 function listOf(name: string, value: unknown): string[] {
   const read = plain(name, value)
   const list = typeof read === 'string' ? listInText(name, read.trim()) : read
-  if (!Array.isArray(list)) throw new Error(`the field "${name}" is no list`)
+  if (!Array.isArray(list)) throw new Error(`the field "${name}" is not a list`)
   return list.filter(item => typeof item === 'string')
 }
 

@@ -84,7 +84,7 @@ async function readAnswer({ statusCode, body }: Dispatcher.ResponseData): Promis
     throw new Error(`the backend answers with status ${statusCode}`)
   }
   const answer = jsonOf(new TextDecoder('utf-8', { fatal: true }).decode(await body.arrayBuffer()))
-  if (!isPlainObject(answer)) throw new Error('the answer is no JSON object')
+  if (!isPlainObject(answer)) throw new Error('the response is not a JSON object')
   return answer
 }
 
@@ -93,6 +93,6 @@ function jsonOf(text: string): unknown {
     return JSON.parse(text)
   } catch {
     // What JSON.parse throws quotes the text, and that may hold a hash.
-    throw new Error('the answer is not JSON')
+    throw new Error('the response is not JSON')
   }
 }

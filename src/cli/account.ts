@@ -16,8 +16,8 @@ export const account: Command = {
   remove NAME         remove an account; its sessions live on until they are ended
   list                list the accounts
 
-A running gateway follows the file. Passwords are asked for on a terminal; elsewhere, and when nothing is typed, one is
-made and printed.
+A running gateway follows the file. On a terminal, the command prompts for a password; elsewhere, and for an
+empty input, it generates one and prints it.
 
   --password-stdin    read the password from standard input
   --role ROLE         add: a role, such as SUPER_ADMIN; may be repeated
@@ -39,7 +39,7 @@ Example:
   async run(written, terminal) {
     const [name = '', ...words] = written.words
     const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
-    if (verb === undefined) throw new UsageError('account what? add NAME, passwd NAME, remove NAME or list')
+    if (verb === undefined) throw new UsageError('a subcommand is missing: add NAME, passwd NAME, remove NAME or list')
     const expected = verb === list ? 0 : 1
     if (words.length !== expected)
       throw new UsageError(`account ${name} takes ${expected === 0 ? 'no name' : 'one name'}`)
@@ -60,7 +60,7 @@ function accountsFile(written: Written, { environment, cwd }: Terminal): string 
   const isConsumer = written.values.consumer === true
   const source = isConsumer ? settings.login.consumer : settings.accounts
   if (source === 'off') throw new CommandError('login.consumer is off: the C side has no accounts here')
-  if (source.kind !== 'file') throw new CommandError(`these accounts come from ${source.kind}; they are managed there`)
+  if (source.kind !== 'file') throw new CommandError(`these accounts come from ${source.kind} and are managed there`)
   return source.path
 }
 
@@ -120,7 +120,7 @@ const absent = (username: string): CommandError => new CommandError(`there is no
 async function passwordFor(username: string, fromInput: boolean, terminal: Terminal) {
   if (fromInput) return { password: await readAll(terminal.input), isMade: false }
   if (terminal.input.isTTY) {
-    const password = await askHidden(terminal, `password of ${username} (nothing to have one made): `)
+    const password = await askHidden(terminal, `password of ${username} (empty: generate one): `)
     if (password !== '') {
       if ((await askHidden(terminal, 'the same again: ')) !== password) throw new CommandError('the two differ')
       return { password, isMade: false }

@@ -47,7 +47,7 @@ function envVariables(path: string): Record<string, string> {
 function yamlVariables(path: string, cwd: string): Record<string, string> {
   const written = readYamlFile(path, cwd)
   if (written === null) throw new CommandError(`${path} cannot be read (ENOENT)`)
-  if (!written.legible) throw new CommandError(`${path} is no YAML`)
+  if (!written.legible) throw new CommandError(`${path} is not valid YAML`)
   const variables: Record<string, string> = {}
   const flatten = (value: unknown, names: string[]): void => {
     if (isSection(value)) for (const [name, inner] of Object.entries(value)) flatten(inner, [...names, name])

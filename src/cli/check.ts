@@ -13,7 +13,7 @@ ${CONFIG_HELP}
   --print-schema      print the JSON Schema of the configuration file instead`,
   options: { ...CONFIG_OPTION, 'print-schema': { type: 'boolean' } },
   async run(written, { output, environment, cwd }) {
-    if (written.words.length > 0) throw new UsageError(`check takes no words, but got ${written.words.join(' ')}`)
+    if (written.words.length > 0) throw new UsageError(`check takes no arguments, but got ${written.words.join(' ')}`)
     if (written.values['print-schema'] === true) {
       say(output, JSON.stringify(editorSchema(), null, 2))
       return 0

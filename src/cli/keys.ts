@@ -17,7 +17,8 @@ Example, for a file .env in the working directory:
   options: {},
   async run({ words }, { output, errors }) {
     const [kind, ...more] = words
-    if (more.length > 0 || (kind !== 'jwt' && kind !== 'sm2')) throw new UsageError('keys of which kind? jwt or sm2')
+    if (more.length > 0 || (kind !== 'jwt' && kind !== 'sm2'))
+      throw new UsageError('the kind of key is missing: jwt or sm2')
     const key = kind === 'jwt' ? generateSecret() : generateSm2PrivateKey()
     say(output, key)
     if (kind === 'sm2') say(errors, `public key: ${await publicKeyOf(key)}`)

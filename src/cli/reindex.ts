@@ -15,7 +15,7 @@ const REDRAW = 100
 
 export const reindex: Command = {
   words: '',
-  summary: 'build the view of who is online anew from the sessions',
+  summary: 'rebuild the index of online users from the sessions',
   help: `Looks at every session in the store and corrects what the session administration shows: users and tokens online, by
 name and in order. Safe while gateways serve; can be interrupted and run again. Running gateways find the sessions of
 other programs by themselves, some thousands a second; this finds millions sooner.
@@ -23,7 +23,7 @@ other programs by themselves, some thousands a second; this finds millions soone
 ${CONFIG_HELP}`,
   options: CONFIG_OPTION,
   async run(written, terminal) {
-    if (written.words.length > 0) throw new UsageError(`reindex takes no words, but got ${written.words.join(' ')}`)
+    if (written.words.length > 0) throw new UsageError(`reindex takes no arguments, but got ${written.words.join(' ')}`)
     const { environment, cwd } = terminal
     const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
     const timestamps = createTimestampFormat(settings.timezone)

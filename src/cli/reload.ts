@@ -16,7 +16,7 @@ ports and the data folder change with a restart only, and so does everything wit
 ${CONFIG_HELP}`,
   options: CONFIG_OPTION,
   async run(written, { output, environment, cwd }) {
-    if (written.words.length > 0) throw new UsageError(`reload takes no words, but got ${written.words.join(' ')}`)
+    if (written.words.length > 0) throw new UsageError(`reload takes no arguments, but got ${written.words.join(' ')}`)
     const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
     const outcome = await askReload(settings.data)
     if (outcome === null) throw new CommandError(`no gateway runs with the data folder ${settings.data}`)

@@ -30,7 +30,7 @@ finished, for up to ${CLOSE_LIMIT / 1000} seconds; a second signal stops it at o
 ${CONFIG_HELP}`,
   options: CONFIG_OPTION,
   async run(written, terminal) {
-    if (written.words.length > 0) throw new UsageError(`start takes no words, but got ${written.words.join(' ')}`)
+    if (written.words.length > 0) throw new UsageError(`start takes no arguments, but got ${written.words.join(' ')}`)
     const warn = ({ place, message }: Fault): void => say(terminal.errors, `dualgate: warning: ${place} ${message}`)
     const load = (): Settings => loadSettings(configOf(written), terminal.environment, terminal.cwd, warn)
     const settings = load()

@@ -163,7 +163,7 @@ export function keepSecret(kind: SecretKind, folder: string): string {
   if (readSecret(file) === null) createFile(file, `${kind.generate()}\n`)
   const secret = readSecret(file)
   if (secret === null || kind.faultOf(secret) !== null) {
-    throw new Error('holds no secret of its kind; restore the file, or remove it and a new one is made')
+    throw new Error('does not hold a valid secret; restore the file, or remove it to have a new one generated')
   }
   return secret
 }

@@ -75,7 +75,7 @@ t.test('accounts of a database are not managed here', async t => {
   )
   const { code, errors } = await run(folder, ['account', 'list', '--config', 'sql.yaml'])
   t.equal(code, 1)
-  t.match(errors, /these accounts come from sql; they are managed there/)
+  t.match(errors, /these accounts come from sql and are managed there/)
 })
 
 t.test('a faulty accounts file is reported and not changed', async t => {

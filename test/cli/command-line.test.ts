@@ -31,15 +31,15 @@ const MISTAKES: [words: string[], message: RegExp][] = [
   [['strat'], /unknown command strat; did you mean start\? Commands: start, reload, /],
   [['toString'], /unknown command toString; commands: start, reload, /],
   [['check', '--confg', 'x'], /dualgate check: Unknown option '--confg'/],
-  [['check', 'now'], /check takes no words, but got now/],
-  [['start', 'now'], /start takes no words/],
+  [['check', 'now'], /check takes no arguments, but got now/],
+  [['start', 'now'], /start takes no arguments/],
   [['explain', 'GET'], /explain takes a method and a path/],
-  [['account'], /account what\?/],
-  [['account', 'constructor', 'x'], /account what\?/],
+  [['account'], /a subcommand is missing: add NAME/],
+  [['account', 'constructor', 'x'], /a subcommand is missing: add NAME/],
   [['account', 'add'], /account add takes one name/],
   [['account', 'list', 'x'], /account list takes no name/],
   [['account', 'passwd', 'x', '--role', 'r'], /account passwd takes no --role/],
-  [['keys', 'rsa'], /keys of which kind\?/],
+  [['keys', 'rsa'], /the kind of key is missing: jwt or sm2/],
 ]
 
 for (const [words, message] of MISTAKES) {

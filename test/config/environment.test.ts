@@ -72,7 +72,7 @@ const FAULTS: [variables: Record<string, string>, fault: RegExp][] = [
   [{ LOCALE__X: '1' }, /^environment LOCALE__X: unknown setting; locale is written as a whole, in LOCALE$/],
   [{ LISTEN__PORT: 'x' }, /^environment LISTEN__PORT: must be a whole number from 0 to 65535, not "x"$/],
   [{ STORE: 'redis' }, /^environment STORE: must be a section with kind, /],
-  [{ CORS: '{origin' }, /^environment CORS: is no YAML; a list is written \[a, b\]/],
+  [{ CORS: '{origin' }, /^environment CORS: is not valid YAML; a list is written \[a, b\]/],
   [{ CORS: '{origin: [x]}' }, /^environment CORS cors\.origin\[0\]: must be an origin/],
   [{ TRUSTED_PROXIES: '1' }, /^environment TRUSTED_PROXIES trusted_proxies\[0\]: must be an address or a CIDR range/],
 ]

@@ -51,10 +51,10 @@ const FAULTS: [title: string, entries: string[], fault: RegExp, settings?: strin
     '/',
     'http://h/api/v1/x',
   ].map((path): [string, string[], RegExp] => [`the path ${path}`, [`path: ${path}, needs: none`], SPELLINGS]),
-  ['a path outside the API', ['path: /console2, needs: none'], /is found by no rule, and is not forwarded/],
-  ['a path of no version', ['path: /api/vx/y, needs: none'], /is found by no rule/],
-  ['every version', ['path: /api/*, needs: none'], /is found by no rule/],
-  ['a path in capitals', ['path: /API/v1/x, needs: none'], /is found by no rule/],
+  ['a path outside the API', ['path: /console2, needs: none'], /matches no rule and is never forwarded/],
+  ['a path of no version', ['path: /api/vx/y, needs: none'], /matches no rule/],
+  ['every version', ['path: /api/*, needs: none'], /matches no rule/],
+  ['a path in capitals', ['path: /API/v1/x, needs: none'], /matches no rule/],
   ['an open path', ['path: /docs, needs: business'], /is decided by rule 1, and only rules 4, 5, 6 have exceptions/],
   ['a public path', ['path: /api/v1/public/b/*, needs: business'], /is decided by rule 3, .*; remove it/],
   [
@@ -94,12 +94,12 @@ const FAULTS: [title: string, entries: string[], fault: RegExp, settings?: strin
   [
     'the same twice',
     ['path: /api/v1/x, needs: none', 'path: /api/v1/x, needs: either'],
-    /^gateway\.yaml:4 gate\.exceptions\[1\]: is never reached with GET, for exception 1 in the list, \/api\/v1\/x, decides first; put it before/,
+    /^gateway\.yaml:4 gate\.exceptions\[1\]: is never reached with GET, because exception 1 in the list, \/api\/v1\/x, matches first; put it before/,
   ],
   [
     'a path behind its folder',
     ['path: /api/v1/x/*, needs: none', 'path: /api/v1/x/y, needs: business'],
-    /exceptions\[1\]: is never reached with GET, for exception 1/,
+    /exceptions\[1\]: is never reached with GET, because exception 1/,
   ],
   [
     'a folder behind its parent',

@@ -143,7 +143,7 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
   [
     'a time zone that does not exist',
     'timezone: Mars/Olympus\n',
-    /timezone: is no time zone; use a name of the IANA list/,
+    /timezone: is not a time zone; use a name of the IANA list/,
   ],
   [
     'a count of proxies',
@@ -155,11 +155,11 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
     'trusted_proxies:\n  - 10.0.0.0/33\n',
     /^gateway\.yaml:2 trusted_proxies\[0\]: must be an address or a CIDR range/,
   ],
-  ['one port for both listeners', 'internal: { port: 8080 }\n', /internal\.port: is the public port too/],
+  ['one port for both listeners', 'internal: { port: 8080 }\n', /internal\.port: is also the public port/],
   [
     'redis without an address',
     'store: { kind: redis }\n',
-    /store\.redis: names no Redis; set store\.redis\.url \(STORE__REDIS__URL\)/,
+    /store\.redis: must say where Redis is; set store\.redis\.url \(STORE__REDIS__URL\)/,
   ],
   [
     'redis with two addresses',
@@ -184,7 +184,7 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
   [
     'waiting for replicas in a Cluster',
     'store: { kind: redis, redis: { cluster: [{ host: a }], wait: { replicas: 1 } } }\n',
-    /store\.redis\.wait: is for one server and for Sentinel/,
+    /store\.redis\.wait: works with one server and with Sentinel only/,
   ],
   [
     'waiting for replicas as long as for the store',
@@ -226,12 +226,12 @@ const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
   [
     'a name that is taken',
     '- { name: a, match: /api/a, target: "builtin:echo" }\n- { name: a, match: /api/b, target: "builtin:echo" }',
-    /^upstreams\.yaml:3 upstreams\[1\]\.name: is that of upstream 1/,
+    /^upstreams\.yaml:3 upstreams\[1\]\.name: is also that of upstream 1/,
   ],
   [
     'a match that is taken',
     '- { name: a, match: /api, target: "builtin:echo" }\n- { name: b, match: /api, target: "builtin:echo" }',
-    /upstreams\[1\]\.match: is that of upstream 1/,
+    /upstreams\[1\]\.match: is also that of upstream 1/,
   ],
   ['no target', '- { name: a, match: /api }', /^upstreams\.yaml:2 upstreams\[0\]: needs either target or targets$/],
   [
@@ -242,7 +242,7 @@ const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
   [
     'WebSockets without a target',
     '- { name: a, match: /api, target: "builtin:echo", websocket: {} }',
-    /upstreams\[0\]\.websocket: has no effect, for builtin:echo opens none/,
+    /upstreams\[0\]\.websocket: has no effect, because builtin:echo opens no WebSocket/,
   ],
   [
     'WebSockets that are switched on like a switch',
@@ -257,7 +257,7 @@ const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
   [
     'a match that no request can have',
     '- { name: a, match: /api/../x, target: "builtin:echo" }',
-    /upstreams\[0\]\.match: is a path that no request can have/,
+    /upstreams\[0\]\.match: is not a valid path/,
   ],
   [
     'a match that is a pattern',

@@ -85,7 +85,7 @@ t.test('a damaged file of a generated secret is a fault, and is not replaced', a
   const file = join(folder, 'data/jwt.secret')
   writeFileSync(file, '')
   t.throws(() => loadSettings(undefined, {}, folder), {
-    message: `${file}: holds no secret of its kind; restore the file, or remove it and a new one is made; or set JWT__SECRET_KEY`,
+    message: `${file}: does not hold a valid secret; restore the file, or remove it to have a new one generated; or set JWT__SECRET_KEY`,
   })
   t.equal(readFileSync(file, 'utf8'), '')
 })
@@ -154,7 +154,7 @@ t.test('an operator can accept a weak secret explicitly, and every start warns',
     t.equal(load().jwt.secret_key, WEAK)
     t.equal(warnings.length, start)
   }
-  t.match(warnings[0], { place: 'environment JWT__SECRET_KEY', message: /whoever guesses it makes tokens/ })
+  t.match(warnings[0], { place: 'environment JWT__SECRET_KEY', message: /an attacker who guesses it can make tokens/ })
   t.notMatch(JSON.stringify(warnings), WEAK)
 })
 

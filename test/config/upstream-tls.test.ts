@@ -27,8 +27,8 @@ t.test('every fault has its place and its remedy', async t => {
   const FAULTY: [tls: string, fault: RegExp][] = [
     [`{ ca: ${FOLDER}/none }`, /upstreams\[0\]\.tls: .*none no such file; tls\.ca names it$/],
     [`{ ca: ${nonsense} }`, /nonsense holds no certificate in PEM form$/],
-    [`{ cert: ${FILES.cert} }`, /upstreams\[0\]\.tls: has one of cert and key/],
-    [`{ key: ${FILES.key} }`, /has one of cert and key/],
+    [`{ cert: ${FILES.cert} }`, /upstreams\[0\]\.tls: has only one of cert and key/],
+    [`{ key: ${FILES.key} }`, /has only one of cert and key/],
     [`{ cert: ${nonsense}, key: ${FILES.key} }`, /nonsense holds no certificate/],
     [`{ cert: ${FILES.cert}, key: ${nonsense} }`, /nonsense holds no private key in PEM form/],
     [`{ cert: ${FILES.cert}, key: ${FILES.other} }`, /b\.key is not the key of the certificate in .*a\.crt$/],
@@ -41,7 +41,9 @@ t.test('every fault has its place and its remedy', async t => {
     t.match(faults[0], fault)
     t.notMatch(faults[0], /PRIVATE KEY|no PEM/)
   }
-  t.match(faultsOf(t, entryOf(`{ ca: ${FILES.cert} }`, 'http://127.0.0.1:1')), [/has no effect, for no target begins/])
+  t.match(faultsOf(t, entryOf(`{ ca: ${FILES.cert} }`, 'http://127.0.0.1:1')), [
+    /has no effect, because no target begins/,
+  ])
 })
 
 t.test('an invalid target is a fault, with its place', async t => {
@@ -51,7 +53,7 @@ t.test('an invalid target is a fault, with its place', async t => {
     t.match(faults[0], /upstreams\[0\]\.target/)
   }
   const several = 'upstreams: [{ name: a, match: /api, targets: ["http://a:1", "http://a:70000"] }]\n'
-  t.match(faultsOf(t, several), [/upstreams\[0\]\.targets\[1\]: is no address/])
+  t.match(faultsOf(t, several), [/upstreams\[0\]\.targets\[1\]: is not an address/])
 })
 
 t.test('sizes are written with their unit', async t => {

@@ -24,7 +24,7 @@ const KINDS: Readonly<Record<string, Pick<DatabaseAddress, 'kind' | 'port'>>> = 
 export function readDatabaseAddress(text: string): DatabaseAddress {
   const url = URL.canParse(text) ? new URL(text) : null
   const usual = KINDS[url?.protocol ?? '']
-  if (url === null || usual === undefined) throw new Error('accounts.url is no URL of a database')
+  if (url === null || usual === undefined) throw new Error('accounts.url is not the URL of a database')
   try {
     return {
       kind: usual.kind,
@@ -37,7 +37,7 @@ export function readDatabaseAddress(text: string): DatabaseAddress {
     }
   } catch (error) {
     // What decodeURIComponent throws does not say where.
-    if (error instanceof URIError) throw new Error('accounts.url holds a % that is no percent-encoding')
+    if (error instanceof URIError) throw new Error('accounts.url contains a % that is not percent-encoding')
     throw error
   }
 }

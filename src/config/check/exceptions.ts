@@ -28,11 +28,11 @@ function faultOfPath(path: string, profile: Profile, own: readonly string[]): st
   if (!isPattern(path)) {
     return (
       'must be a path such as /api/v1/sys/dict/tree, or /api/v1/file/* for everything below, of letters, digits and ' +
-      '- . _ ~ alone: other characters have several spellings, of which only one would be excepted'
+      '- . _ ~ only: other characters have several spellings, and only one of them would be excepted'
     )
   }
   const verdict = verdictOf(beginningOf(path) as CanonicalPath, 'GET', profile.paths)
-  if (verdict === null) return 'is found by no rule, and is not forwarded; write a path below /api/v<n>, or remove it'
+  if (verdict === null) return 'matches no rule and is never forwarded; write a path below /api/v<n>, or remove it'
   const { number, exceptable } = verdict.rule
   if (!exceptable) return `is decided by rule ${number}, and only rules ${EXCEPTABLE} have exceptions; remove it`
   const served = own.find(route => isCovered(path, route.slice(route.indexOf(' ') + 1)))
@@ -50,7 +50,7 @@ function checkReached({ path, methods }: Entry, earlier: readonly Entry[], repor
     )
     if (deciding !== -1) {
       report(
-        `is never reached with ${method}, for exception ${deciding + 1} in the list, ${earlier[deciding]!.path}, decides first; ` +
+        `is never reached with ${method}, because exception ${deciding + 1} in the list, ${earlier[deciding]!.path}, matches first; ` +
           'put it before that one, or remove it',
       )
     }

@@ -45,7 +45,7 @@ export function checkSettings(settings: DecodedSettings, written: Written): void
 
 function checkPorts({ listen, internal }: DecodedSettings, report: Report): void {
   if (internal.socket === undefined && listen.port !== 0 && listen.port === internal.port) {
-    report(['internal', 'port'], 'is the public port too; give the internal listener another one')
+    report(['internal', 'port'], 'is also the public port; give the internal listener another one')
   }
 }
 
@@ -59,7 +59,7 @@ function checkTimezone({ timezone }: DecodedSettings, report: Report): void {
   try {
     new Intl.DateTimeFormat('en', { timeZone: timezone })
   } catch {
-    report(['timezone'], 'is no time zone; use a name of the IANA list such as UTC or Asia/Shanghai')
+    report(['timezone'], 'is not a time zone; use a name of the IANA list such as UTC or Asia/Shanghai')
   }
 }
 
@@ -81,7 +81,7 @@ function checkStore({ store }: DecodedSettings, report: Report): void {
   if (redis === undefined || ways.length === 0) {
     report(
       ['store', 'redis'],
-      'names no Redis; set store.redis.url (STORE__REDIS__URL), or sentinels with name, or cluster',
+      'must say where Redis is; set store.redis.url (STORE__REDIS__URL), or sentinels with name, or cluster',
     )
     return
   }
@@ -106,7 +106,7 @@ function checkWait({ timeout, redis }: DecodedSettings['store'], report: Report)
   const wait = redis?.wait ?? 'off'
   if (wait === 'off') return
   if (redis?.cluster !== undefined) {
-    report(['store', 'redis', 'wait'], 'is for one server and for Sentinel; a Cluster cannot tell, remove it')
+    report(['store', 'redis', 'wait'], 'works with one server and with Sentinel only; remove it')
   }
   if (wait.timeout >= timeout) {
     report(['store', 'redis', 'wait', 'timeout'], 'must be shorter than store.timeout')
@@ -136,7 +136,7 @@ function checkAccounts({ accounts, login }: DecodedSettings, report: Report): vo
   if (consumer.kind === 'http' && accounts.kind === 'http' && consumer.url === accounts.url) {
     report(
       ['login', 'consumer', 'url'],
-      'answers the B-side accounts; the sides are isolated, give each a URL of its own',
+      'returns the B-side accounts; the sides are isolated, give each a URL of its own',
     )
   }
 }
@@ -157,7 +157,7 @@ function checkRightsQueries({ accounts, login, permissions }: DecodedSettings, r
   }
 }
 
-/** A secret that can be guessed is refused, unless the operator has written that it is meant. */
+/** A secret that can be guessed is refused, unless the operator has accepted it in writing. */
 function checkSigningKey({ jwt }: DecodedSettings, report: Report, warn: Report): void {
   const { secret_key, accept_weak_secret } = jwt
   if (secret_key === undefined) return
@@ -167,7 +167,11 @@ function checkSigningKey({ jwt }: DecodedSettings, report: Report, warn: Report)
   const weakness = weaknessOfSigningKey(secret_key)
   if (weakness === null) return
   if (accept_weak_secret === undefined) report(path, `${weakness}; for a move, see jwt.accept_weak_secret`)
-  else warn(path, `${weakness}: whoever guesses it makes tokens; jwt.accept_weak_secret lets the gateway start with it`)
+  else
+    warn(
+      path,
+      `${weakness}: an attacker who guesses it can make tokens; the gateway starts because of jwt.accept_weak_secret`,
+    )
 }
 
 function checkSecret(

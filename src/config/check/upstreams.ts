@@ -13,7 +13,7 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
     for (const key of ['name', 'match'] as const) {
       const first = seen[key].get(upstream[key])
       if (first === undefined) seen[key].set(upstream[key], index)
-      else report([index, key], `is that of upstream ${first + 1} in the list too; each needs its own`)
+      else report([index, key], `is also that of upstream ${first + 1} in the list; each needs its own`)
     }
     if ((upstream.target === undefined) === (upstream.targets === undefined)) {
       report([index], 'needs either target or targets')
@@ -21,12 +21,15 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
     for (const key of ['match', 'rewrite'] as const) {
       const path = upstream[key]
       if (path !== undefined && !isPath(path))
-        report([index, key], 'is a path that no request can have: write it without escapes, query, // and dot segments')
+        report([index, key], 'is not a valid path; write it without escapes, query, // and dot segments')
       else if (path !== undefined && HAS_SPELLINGS.test(path))
         report([index, key], "is not a pattern; write it without ! ' ( ) *, which requests can escape or not")
     }
     if (upstream.target === 'builtin:echo' && upstream.websocket !== 'off') {
-      report([index, 'websocket'], 'has no effect, for builtin:echo opens none; name a server as target, or remove it')
+      report(
+        [index, 'websocket'],
+        'has no effect, because builtin:echo opens no WebSocket; name a server as target, or remove it',
+      )
     }
     checkTargets(upstream, [index], report)
     checkUpstreamTls(upstream, [index, 'tls'], report)
@@ -37,17 +40,17 @@ function checkTargets({ target, targets = [] }: UpstreamSettings, path: KeyPath,
   const written: [url: string, path: KeyPath][] = targets.map((url, index) => [url, [...path, 'targets', index]])
   if (target !== undefined) written.push([target, [...path, 'target']])
   for (const [url, place] of written) {
-    if (!URL.canParse(url)) report(place, 'is no address; write scheme, host and port: http://10.0.0.5:3000')
+    if (!URL.canParse(url)) report(place, 'is not an address; write scheme, host and port: http://10.0.0.5:3000')
   }
 }
 
 function checkUpstreamTls({ target, targets = [], tls }: UpstreamSettings, path: KeyPath, report: Report): void {
   if (tls === undefined) return
   if (![target, ...targets].some(url => url?.startsWith('https://'))) {
-    report(path, 'has no effect, for no target begins with https://; remove it, or write the targets so')
+    report(path, 'has no effect, because no target begins with https://; remove it, or use https:// targets')
   }
   if ((tls.cert === undefined) !== (tls.key === undefined)) {
-    report(path, 'has one of cert and key; the gateway proves itself with both, or with neither')
+    report(path, 'has only one of cert and key; set both, or neither')
   } else {
     reportFaults(() => readUpstreamTls(tls), path, report)
   }

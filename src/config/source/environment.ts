@@ -67,7 +67,7 @@ export function overlay(schema: Schema, written: Written, variables: Variables):
 }
 
 const NOT_OURS = '. It is ignored: correct it, or leave it if another program reads this .env'
-const NOT_FLOW = 'is no YAML; a list is written [a, b], a section {key: value, other: value}'
+const NOT_FLOW = 'is not valid YAML; a list is written [a, b], a section {key: value, other: value}'
 
 type Found = { path: string[]; schema: Schema } | { fault: string }
 

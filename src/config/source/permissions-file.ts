@@ -42,9 +42,6 @@ export function readPermissions({ permissions }: DecodedSettings, written: Writt
 
 function checkRoles(roles: RoleGrants, written: Written): void {
   if (Object.hasOwn(roles, 'SUPER_ADMIN')) {
-    written.report(
-      ['roles', 'SUPER_ADMIN'],
-      'holds everything, and no line could take something from it; remove this one',
-    )
+    written.report(['roles', 'SUPER_ADMIN'], 'always has every permission; remove this line')
   }
 }
