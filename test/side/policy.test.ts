@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createMovableClock, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 const soon = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
@@ -95,25 +95,21 @@ t.test('max_tokens_per_user: 0 is no limit', async t => {
 })
 
 t.test('idle_timeout: a session that is used lives on, one that is not ends', async t => {
-  const clock = createMovableClock()
   const fixture = await openFixture({
-    clock,
     config: { sessions: { idle_timeout: '1500ms' } },
   })
   t.teardown(() => fixture.close())
   const used = await fixture.gateway.sides.consumer.login(undefined, someone())
   const unused = await fixture.gateway.sides.consumer.login(undefined, someone())
   for (let i = 0; i < 10; i++) {
-    clock.ahead += 250
+    await fixture.elapse(250)
     t.equal((await fixture.get('/api/v1/c/x', used)).json().code, undefined, 'served')
   }
   t.equal((await fixture.get('/api/v1/c/x', unused)).json().code, 401)
 })
 
 t.test('idle_timeout never lengthens a session beyond its lifetime', async t => {
-  const clock = createMovableClock()
   const fixture = await openFixture({
-    clock,
     config: { sessions: { idle_timeout: '10m' } },
     environment: { JWT__EXPIRE_SECONDS: '2' },
   })
@@ -121,15 +117,13 @@ t.test('idle_timeout never lengthens a session beyond its lifetime', async t => 
   const token = await fixture.gateway.sides.consumer.login(undefined, someone())
   for (let i = 0; i < 5; i++) {
     await fixture.get('/api/v1/c/x', token)
-    clock.ahead += 450
+    await fixture.elapse(450)
   }
   t.equal((await fixture.get('/api/v1/c/x', token)).json().code, 401)
 })
 
 t.test('auto_renew: a session in use outlives its first lifetime', async t => {
-  const clock = createMovableClock()
   const fixture = await openFixture({
-    clock,
     config: { sessions: { consumer: { auto_renew: '100ms' } } },
     environment: { JWT__EXPIRE_SECONDS: '2' },
   })
@@ -137,7 +131,7 @@ t.test('auto_renew: a session in use outlives its first lifetime', async t => {
   const c = await fixture.gateway.sides.consumer.login(undefined, someone())
   const b = await fixture.gateway.sides.business.login(undefined, someone())
   for (let i = 0; i < 12; i++) {
-    clock.ahead += 250
+    await fixture.elapse(250)
     t.equal((await fixture.get('/api/v1/c/x', c)).json().code, undefined, 'served')
   }
   t.equal((await fixture.get('/api/v1/b/x', b)).json().code, 401, 'the other side has no such policy')

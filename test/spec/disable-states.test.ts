@@ -29,7 +29,7 @@ withEveryStore(t, async (t, fixture) => {
       const user = someone()
       await operations.disable(user, 1)
       t.ok(await operations.isDisable(user))
-      await new Promise(resolve => setTimeout(resolve, 1100))
+      await fixture.elapse(1100)
       t.notOk(await operations.isDisable(user))
       t.ok(await operations.login(undefined, user))
     })

@@ -114,7 +114,7 @@ withEveryStore(t, async (t, fixture) => {
       const token = await operations.login(undefined, someone())
       await operations.renewTimeout(asRequest(token), 1)
       t.ok(await isServed(fixture, side, token))
-      await new Promise(resolve => setTimeout(resolve, 1100))
+      await fixture.elapse(1100)
       t.notOk(await isServed(fixture, side, token))
     })
   }
@@ -146,6 +146,6 @@ t.test('sessions last expire_seconds', async t => {
   t.teardown(() => fixture.close())
   const token = await fixture.gateway.sides.business.login(undefined, someone())
   t.ok(await isServed(fixture, 'business', token))
-  await new Promise(resolve => setTimeout(resolve, 1100))
+  await fixture.elapse(1100)
   t.notOk(await isServed(fixture, 'business', token))
 })

@@ -162,9 +162,9 @@ await t.test('names leave the index a week after the last session', async t => {
 for (const table of ['members', 'people', 'online', 'names']) {
   await t.test(`a reindex restores lost rows of the table ${table}`, async t => {
     const first = await openAt(t.testdir())
-    for (let i = 0; i < 700; i++) {
-      await enter(first, `u${i % 600}`, { ago: i * 1000, extra: { username: `name ${i % 600}` } })
-    }
+    const enterOne = (i: number) =>
+      enter(first, `u${i % 600}`, { ago: i * 1000, extra: { username: `name ${i % 600}` } })
+    await Promise.all(Array.from({ length: 700 }, (_, i) => enterOne(i)))
     await enter(first, 'c', { type: 'CONSUMER' })
     const [all, tally, named] = [
       await usersOnline(first),
@@ -178,14 +178,16 @@ for (const table of ['members', 'people', 'online', 'names']) {
     t.strictSame(await usersOnline(second), all)
     t.strictSame(await second.store.online.tally('BUSINESS'), tally)
     t.strictSame(await usersOnline(second, 'me 5'), named)
-    for (const userId of all) await second.store.sessions.removeAll('BUSINESS', userId)
+    await Promise.all(all.map(userId => second.store.sessions.removeAll('BUSINESS', userId)))
     t.strictSame(await second.store.online.tally('BUSINESS'), { users: 0, tokens: 0, maxTokensPerUser: 0 })
   })
 }
 
 await t.test('a reindex removes superfluous rows', async t => {
   const first = await openAt(t.testdir())
-  for (let i = 0; i < 300; i++) await enter(first, `u${i}`, { ago: i * 1000, extra: { username: `name ${i}` } })
+  await Promise.all(
+    Array.from({ length: 300 }, (_, i) => enter(first, `u${i}`, { ago: i * 1000, extra: { username: `name ${i}` } })),
+  )
   const second = await behind(first, root => everyThird(root, 'tokens'))
   t.teardown(() => second.close())
   t.equal(await second.store.online.reindex('BUSINESS', () => undefined), 200)
@@ -196,7 +198,7 @@ await t.test('a reindex removes superfluous rows', async t => {
 
 await t.test('an interrupted reindex can be run again', async t => {
   const first = await openAt(t.testdir())
-  for (let i = 0; i < 300; i++) await enter(first, `u${i}`)
+  await Promise.all(Array.from({ length: 300 }, (_, i) => enter(first, `u${i}`)))
   const second = await behind(first, root => everyThird(root, 'online'))
   t.teardown(() => second.close())
   let steps = 0

@@ -7,7 +7,6 @@ import { createLog } from '../../src/log.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type EndOfWatch, MAX_UNKNOWN, SessionWatch } from '../../src/store/session-watch.ts'
 import type { Store } from '../../src/store/store.ts'
-import { createMovableClock } from '../support/gateway-fixture.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { type RedisServer, startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { login, MINUTE } from './contract-fixture.ts'
@@ -27,6 +26,11 @@ interface Stage {
   clock: Clock & { ahead: number }
   watch: SessionWatch
   redis: RedisServer | null
+}
+
+function createMovableClock(): Clock & { ahead: number } {
+  const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
+  return clock
 }
 
 function watchOn(t: Test, store: Store, clock: Clock, enforceDisable = false): SessionWatch {

@@ -6,7 +6,7 @@ import bcrypt from 'bcrypt'
 import { sm2 } from 'sm-crypto-v2'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
-import { type Clock, systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/clock.ts'
 import { loadSettings } from '../../src/config/load.ts'
 import type { Settings } from '../../src/config/schema/settings.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
@@ -30,8 +30,6 @@ export interface FixtureOptions {
   /** Merged over the configuration file, section by section. */
   config?: Record<string, any>
   environment?: Record<string, string>
-  /** The clock of the gateway and of its store; a Redis keeps its own. */
-  clock?: Clock
   /** Entries beside the recording upstream, which has `/api`. */
   upstreams?: Record<string, any>[]
 }
@@ -65,14 +63,24 @@ export interface Fixture {
   signIn(username?: string, password?: string): Promise<string>
   /** Ends everything; throws when the log has told a secret. */
   close(): Promise<void>
+  /** Lets so many milliseconds pass for every expiry, without waiting. */
+  elapse(ms: number): Promise<void>
 }
+
+/** ARGV[1] milliseconds: brings the end of every key nearer. */
+const BRING_ENDS_NEARER = `
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  local left = redis.call('PTTL', key)
+  if left >= 0 then redis.call('PEXPIRE', key, left - ARGV[1]) end
+end`
 
 export const ADMIN = { username: 'admin', password: 'correct horse 1' }
 /** At the lowest cost, so that tests are quick. */
 const ADMIN_HASH = bcrypt.hashSync(ADMIN.password, 4)
 
 export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
-  const { profile = 1, store: kind = 'embedded', config = {}, environment = {}, clock = systemClock } = options
+  const { profile = 1, store: kind = 'embedded', config = {}, environment = {} } = options
+  const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-'))
   const redis = kind === 'redis' ? await startRedis() : null
   if (options.redisDown) await redis?.kill()
@@ -159,6 +167,11 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
       if (answer.success !== true) throw new Error(`login failed: ${JSON.stringify(answer)}`)
       return answer.data.token
     },
+    async elapse(ms) {
+      // Redis has a clock of its own.
+      if (redis === null) clock.ahead += ms
+      else await redis.cli('EVAL', BRING_ENDS_NEARER, '0', String(ms))
+    },
     async close() {
       await gateway.close()
       await store.close()
@@ -187,12 +200,6 @@ function encrypt(password: string, publicKey: string): string {
 
 export const sm2KeyPath = (profile: 1 | 2): string =>
   profile === 1 ? '/api/v1/public/b/sm2/public-key' : '/api/v1/public/b/sm2-public-key'
-
-/** The system's clock, which a test moves ahead by so many milliseconds instead of waiting. */
-export function createMovableClock(): Clock & { ahead: number } {
-  const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
-  return clock
-}
 
 /** A login id that no other test uses. */
 export const someone = (): string => `u${randomBytes(6).toString('hex')}`
