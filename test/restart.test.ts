@@ -20,7 +20,7 @@ function clientOf(gateway: GatewayProcess) {
   }
 }
 
-t.test('SIGTERM lets the request under way finish, and a restart keeps the sessions as they were', async t => {
+t.test('SIGTERM lets a request in progress finish, and a restart keeps the sessions', async t => {
   const { folder, remove } = newcomerFolder()
   t.teardown(remove)
   const first = await startGateway(folder)
