@@ -26,7 +26,7 @@ function memory() {
 t.test('an ended token is remembered as long as an elected replica may lag', async t => {
   const { clock, changes } = memory()
   t.same(changes.add([ended('a')]), [ended('a')])
-  t.same(changes.add([ended('a')]), [], 'it is no news the second time')
+  t.same(changes.add([ended('a')]), [], 'it is not new the second time')
   clock.time += MEMORY - 1
   t.same(changes.all(), [ended('a')])
   t.equal(changes.isEnded('a'), true)

@@ -9,7 +9,7 @@ const ANYTHING = 'anything'
 
 const pause = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 2))
 
-/** Listens to a store and polls it, as whoever watches sessions does. */
+/** Listens to a store and polls it, as a watch of sessions does. */
 class Recorder implements ChangeListener {
   /** What it was notified of, in this order. */
   readonly notified: string[] = []

@@ -24,7 +24,7 @@ export async function disableLaw(test: StoreTest): Promise<void> {
     t.equal(await sessions.disabledUntil('BUSINESS', '1'), null)
   })
 
-  await test('untying removes the bar, and says whether there was one', async (t, fixture) => {
+  await test('untying enables a login id, and answers whether it was disabled', async (t, fixture) => {
     const { sessions } = fixture.store
     t.equal(await sessions.untieDisable('BUSINESS', '1'), false)
     await sessions.disable('BUSINESS', '1', fixture.clock.now() + MINUTE)
@@ -51,7 +51,7 @@ export async function disableLaw(test: StoreTest): Promise<void> {
     t.ok(await login(fixture, 'BUSINESS', '2', MINUTE), 'another user is not disabled')
   })
 
-  await test('after the bar is untied or over, logins succeed again', async (t, fixture) => {
+  await test('after a login id is untied, or its time is over, logins succeed again', async (t, fixture) => {
     const { sessions } = fixture.store
     await sessions.disable('BUSINESS', '1', fixture.clock.now() + MINUTE)
     await sessions.untieDisable('BUSINESS', '1')
@@ -61,7 +61,7 @@ export async function disableLaw(test: StoreTest): Promise<void> {
     t.ok(await login(fixture, 'BUSINESS', '1', MINUTE))
   })
 
-  await test('a bar neither ends the sessions that live nor is lifted by a kickout', async (t, fixture) => {
+  await test('disabling a login id ends none of its sessions, and a kickout does not enable it', async (t, fixture) => {
     const { sessions } = fixture.store
     const token = await login(fixture, 'BUSINESS', '1', MINUTE)
     await sessions.disable('BUSINESS', '1', fixture.clock.now() + MINUTE)

@@ -17,7 +17,7 @@ interface Modelled {
 class Model {
   now = 0
   readonly tokens = new Map<string, Modelled>()
-  readonly bars = new Map<string, number>()
+  readonly disabled = new Map<string, number>()
 
   live(token: string): Modelled | null {
     const held = this.tokens.get(token)
@@ -30,7 +30,7 @@ class Model {
     })
   }
   disabledUntil(type: LoginType, user: string): number | null {
-    const until = this.bars.get(type + user) ?? 0
+    const until = this.disabled.get(type + user) ?? 0
     return until > this.now ? until : null
   }
 }
@@ -106,11 +106,11 @@ async function take(fixture: StoreUnderTest, model: Model, { verb, type, user, p
       break
     case 'disable':
       await sessions.disable(type, user, endsAt)
-      model.bars.set(type + user, model.now + lifetime)
+      model.disabled.set(type + user, model.now + lifetime)
       break
     case 'untie':
       expect(await sessions.untieDisable(type, user), model.disabledUntil(type, user) !== null, 'untie')
-      model.bars.delete(type + user)
+      model.disabled.delete(type + user)
       break
     case 'wait':
       await fixture.fastForward(steps * STEP)

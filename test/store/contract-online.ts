@@ -14,7 +14,7 @@ interface Login {
   lifetime?: number
 }
 
-/** A moment as records hold it. */
+/** A timestamp as records hold it. */
 export const asCreatedAt = (timestamp: number): string =>
   new Date(timestamp).toISOString().slice(0, 19).replace('T', ' ')
 
@@ -241,7 +241,7 @@ const PEOPLE: Record<string, Extra> = {
   'admin@example': { nickname: 'x'.repeat(4000) },
 }
 
-/** What is looked for, and the last digits of the ids of those whom it finds, the newest login first. */
+/** A keyword, and the last digits of the ids of the users that it finds, the newest login first. */
 const KEYWORDS: [string, string][] = [
   ['ada', '41'],
   ['ADA', '41'],
@@ -299,7 +299,7 @@ async function keywordLaw(test: StoreTest): Promise<void> {
     t.equal((await usersOnline(fixture, '')).length, 7, 'nothing to look for finds everybody')
   })
 
-  await test('a user id and a part of a name are looked for at once', async (t, fixture) => {
+  await test('a keyword is compared with user ids and with parts of names', async (t, fixture) => {
     await enter(fixture, 'ada', { extra: { username: 'grace' }, ago: 3000 })
     await enter(fixture, 'b', { extra: { username: 'ada' }, ago: 2000 })
     await enter(fixture, 'c', { extra: { username: 'ad' }, ago: 1000 })

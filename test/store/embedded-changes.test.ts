@@ -22,5 +22,5 @@ t.test('a listener is notified that a login id was disabled, and that it was unt
   t.same(notified.splice(0), ['BUSINESS a'])
   await store.sessions.untieDisable('BUSINESS', 'a')
   store.changes.poll()
-  t.same(notified, [], 'an untie that changed nothing is no change')
+  t.same(notified, [], 'an untie that changed nothing is not announced')
 })

@@ -14,7 +14,7 @@ interface Said {
   ended: boolean
 }
 
-await t.test('a hundred workers killed at any moment lose no login and revive no logout', async t => {
+await t.test('a hundred workers killed at any time lose no login and revive no logout', async t => {
   const folder = t.testdir()
   const seen = { killed: 0, alive: 0, dead: 0, interrupted: 0 }
   const users = new Set<string>()

@@ -7,14 +7,14 @@ import { createAges } from '../../src/store/age.ts'
 import { RedisSessions } from '../../src/store/redis/sessions/sessions.ts'
 import { type Act, printAct } from './interleavings/acts.ts'
 import { explore, walk } from './interleavings/explorer.ts'
-import { type Build, Stage } from './interleavings/stage.ts'
+import { type Build, Fixture } from './interleavings/fixture.ts'
 import { BatchOutOfSetFirst, BlindRenewal, DeletedSet, SetBeforeRecord } from './interleavings/wrong-orders.ts'
 
 const LONG = 60_000
 const LONGER = 90_000
 const SHORT = 20_000
 /**
- * Renewals tell from a token's end whether another renewal came between: no two here choose the same end, to the
+ * Renewals see from a token's end whether another renewal came between: no two here choose the same end, to the
  * millisecond, for the same token.
  */
 const APART = 10
@@ -160,9 +160,9 @@ t.test('P8: every operation is idempotent', async t => {
 
 /** What is in Redis after some acts: keys, values and ends, but for the count of kickouts and a hair of time. */
 async function leftBy(acts: Act[]): Promise<string[]> {
-  const stage = new Stage({ build: right, before: acts, actors: [], faults: 0 })
-  await stage.open()
-  const { redis } = stage
+  const fixture = new Fixture({ build: right, before: acts, actors: [], faults: 0 })
+  await fixture.open()
+  const { redis } = fixture
   return redis
     .keys()
     .filter(key => !key.includes(':kicked:'))

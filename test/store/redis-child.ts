@@ -1,6 +1,6 @@
 import { login, open, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
-/* A process of its own: signs a user in, asks for the session, closes the store and says what it was told. */
+/* A process of its own: signs a user in, reads the session, closes the store and prints the answer. */
 
 const store = await open({ url: process.argv[2]! })
 const token = await outcomeOf(() => login(store))

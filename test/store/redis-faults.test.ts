@@ -9,7 +9,7 @@ import { startCluster } from '../support/redis-cluster.ts'
 import { endProcess, spawnRedis, startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { freshToken, MINUTE } from './contract-fixture.ts'
 import { startProxy } from './redis-proxy.ts'
-import { allUnavailable, fixture, login, open, outcomeOf, recovered, told, UNAVAILABLE } from './redis-trial.ts'
+import { allUnavailable, fixture, login, open, outcomeOf, recovered, reported, UNAVAILABLE } from './redis-trial.ts'
 
 t.test('a killed Redis is unavailable; an empty one in its place is used', { skip: withoutRedis }, async t => {
   const { server, store, token } = await fixture(t)
@@ -218,11 +218,11 @@ async function processOf(url: string): Promise<[said: string, code: number | nul
 }
 
 t.test('no error and no line of the log contains a token', async t => {
-  t.ok(told.some(text => text.includes('Redis is lost')))
-  t.ok(told.some(text => text.includes('Unavailable')))
+  t.ok(reported.some(text => text.includes('Redis is lost')))
+  t.ok(reported.some(text => text.includes('Unavailable')))
   const [header] = freshToken().split('.')
   t.strictSame(
-    told.filter(text => text.includes(header!)),
+    reported.filter(text => text.includes(header!)),
     [],
   )
 })

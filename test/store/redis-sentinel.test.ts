@@ -38,7 +38,7 @@ async function fixture(t: Test): Promise<{ setup: SentinelSetup; store: RedisSto
 
 /** The results for a token while its master changed: its user, absent, or unknown. */
 async function watch(store: RedisStore, token: string, over: Promise<void>): Promise<Set<string>> {
-  const told = new Set<string>()
+  const answers = new Set<string>()
   let watching = true
   const stop = (): void => {
     watching = false
@@ -46,11 +46,11 @@ async function watch(store: RedisStore, token: string, over: Promise<void>): Pro
   over.then(stop, stop)
   while (watching) {
     const found = await outcomeOf(() => store.sessions.find('BUSINESS', token))
-    told.add(found === UNAVAILABLE ? found : (found?.user_id ?? 'absent'))
+    answers.add(found === UNAVAILABLE ? found : (found?.user_id ?? 'absent'))
     await new Promise(resolve => setTimeout(resolve, 5))
   }
   await over
-  return told
+  return answers
 }
 
 t.test('a failover ends no session, and brings none back', { skip: withoutRedisServer }, async t => {
@@ -80,8 +80,8 @@ t.test('a revocation that the new master had missed is kept', { skip: withoutRed
   t.equal(await store.sessions.remove('BUSINESS', '1', kicked), true)
   await endProcess(setup.master)
   setup.replica.kill('SIGCONT')
-  const told = await watch(store, kicked, setup.promoted())
-  t.notOk(told.has('1'), `the ended session was ${[...told]}`)
+  const answers = await watch(store, kicked, setup.promoted())
+  t.notOk(answers.has('1'), `the ended session was ${[...answers]}`)
   t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1', 'it was not in step')
   t.equal(await store.sessions.find('BUSINESS', kicked), null)
 })
@@ -109,8 +109,8 @@ t.test('a switch announced while a silent Sentinel is asked is followed', { skip
   // Asked first, and for as long as the timeout lets it be silent; two are enough to agree.
   setup.sentinelProcesses[0]!.kill('SIGSTOP')
   await endProcess(setup.master)
-  const told = await watch(store, token, setup.promoted())
-  t.notOk(told.has('absent'), `the session was ${[...told]}`)
+  const answers = await watch(store, token, setup.promoted())
+  t.notOk(answers.has('absent'), `the session was ${[...answers]}`)
   t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1')
 })
 

@@ -45,7 +45,7 @@ t.test('the stored data is as specified, with its keys and lifetimes', { skip: w
   t.equal(await server.cli('GET', 'svc:auth:BUSINESS:disable:7'), '1')
   about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 600, 'the record')
   about(t, await ttl(server, 'svc:auth:CONSUMER:session:7'), 600, 'the set')
-  about(t, await ttl(server, 'svc:auth:BUSINESS:disable:7'), 60, 'the bar')
+  about(t, await ttl(server, 'svc:auth:BUSINESS:disable:7'), 60, 'the disable record')
 
   t.equal(await store.sessions.renew('CONSUMER', '7', 'a.b.c', systemClock.now() + MINUTE), true)
   about(t, await ttl(server, 'svc:auth:CONSUMER:token:a.b.c'), 60, 'the record, renewed to a shorter life')

@@ -14,8 +14,8 @@ const TIMEOUT = 500
 const HANGS = TIMEOUT + 4000
 
 /** All that was logged and thrown. */
-export const told: string[] = []
-const log = pino({ level: 'trace' }, { write: line => void told.push(line) })
+export const reported: string[] = []
+const log = pino({ level: 'trace' }, { write: line => void reported.push(line) })
 
 export function open(redis: NonNullable<Settings['store']['redis']>): Promise<RedisStore> {
   return openRedisStore({ kind: 'redis', prefix: 'svc:auth', timeout: TIMEOUT, redis }, systemClock, log)
@@ -52,7 +52,7 @@ export async function outcomeOf<T>(ask: () => T | Promise<T>): Promise<T | typeo
     return await Promise.race([ask(), hangs])
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error
-    told.push(inspect(error, { depth: 10, showHidden: true }))
+    reported.push(inspect(error, { depth: 10, showHidden: true }))
     return UNAVAILABLE
   } finally {
     clearTimeout(timer)

@@ -222,6 +222,6 @@ t.test('after a kickout the cache returns no session of the user until the next 
     proofBefore(clock.time + HEARTBEAT)
     t.equal(cache.get('a'), null, 'a proof that began before proves nothing')
     cache.beginProof()(clock.time + HEARTBEAT)
-    t.not(cache.get('a'), null, 'heard: what was not announced was not ended')
+    t.not(cache.get('a'), null, 'announced: what was not announced was not ended')
   }
 })

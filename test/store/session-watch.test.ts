@@ -19,7 +19,7 @@ t.jobs = 10
 const log = createLog('silent')
 const MONTH = 30 * 24 * 60 * MINUTE
 
-interface Stage {
+interface Fixture {
   store: Store
   /** The same store as another gateway has it. */
   other: Store
@@ -39,21 +39,21 @@ function watchOn(t: Test, store: Store, clock: Clock, enforceDisable = false): S
   return watch
 }
 
-/** Watches a session and answers what was told of it. */
+/** Watches a session and answers what was reported of it. */
 function watched(watch: SessionWatch, token: string, userId = 'u1'): EndOfWatch[] {
-  const told: EndOfWatch[] = []
-  watch.watch({ type: 'CONSUMER', token, userId }, why => void told.push(why))
-  return told
+  const reported: EndOfWatch[] = []
+  watch.watch({ type: 'CONSUMER', token, userId }, why => void reported.push(why))
+  return reported
 }
 
-async function isTold(told: EndOfWatch[], why: EndOfWatch = 'ended'): Promise<boolean> {
-  await until(() => told.length > 0)
-  return told[0] === why
+async function isReported(reported: EndOfWatch[], why: EndOfWatch = 'ended'): Promise<boolean> {
+  await until(() => reported.length > 0)
+  return reported[0] === why
 }
 
 const aWhile = () => new Promise(resolve => setTimeout(resolve, 300))
 
-type Opening = (t: Test, enforceDisable?: boolean) => Promise<Stage>
+type Opening = (t: Test, enforceDisable?: boolean) => Promise<Fixture>
 
 const openEmbedded: Opening = async (t, enforceDisable) => {
   const clock = createMovableClock()
@@ -103,12 +103,12 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
       const bystander = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u2', MINUTE), 'u2')
       const [own, elsewhere, ...rest] = tokens.map(token => watched(watch, token))
       await store.sessions.remove('CONSUMER', 'u1', tokens[0]!)
-      t.ok(await isTold(own!), 'of a logout here')
+      t.ok(await isReported(own!), 'of a logout here')
       await other.sessions.remove('CONSUMER', 'u1', tokens[1]!)
-      t.ok(await isTold(elsewhere!), 'of a logout elsewhere')
+      t.ok(await isReported(elsewhere!), 'of a logout elsewhere')
       t.same(rest, [[], []])
       await other.sessions.removeAll('CONSUMER', 'u1')
-      for (const told of rest) t.ok(await isTold(told), 'of a kickout')
+      for (const reported of rest) t.ok(await isReported(reported), 'of a kickout')
       await aWhile()
       t.same([own, elsewhere, ...rest, bystander], [['ended'], ['ended'], ['ended'], ['ended'], []], 'once each')
     })
@@ -121,7 +121,7 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
       watch.watch({ type: 'CONSUMER', token, userId: 'u1' }, why => void second!.push(why))
       stop()
       await store.sessions.remove('CONSUMER', 'u1', token)
-      t.ok(await isTold(second!))
+      t.ok(await isReported(second!))
       t.same(first, [])
     })
 
@@ -129,7 +129,7 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
       const { store, watch } = await open(t)
       const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)
       await store.sessions.remove('CONSUMER', 'u1', token)
-      t.ok(await isTold(watched(watch, token)))
+      t.ok(await isReported(watched(watch, token)))
     })
 
     t.test('a listener is notified when the session expires, but not if it was renewed', async t => {
@@ -138,46 +138,46 @@ for (const [name, { open, skip }] of Object.entries(STORES)) {
         await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 3000),
         await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 3000),
       ]
-      const told = [watched(watch, short), watched(watch, renewed)]
+      const reported = [watched(watch, short), watched(watch, renewed)]
       t.ok(await other.sessions.renew('CONSUMER', 'u1', renewed, Date.now() + MONTH))
-      t.ok(await isTold(told[0]!))
+      t.ok(await isReported(reported[0]!))
       await aWhile()
-      t.same(told, [['ended'], []])
+      t.same(reported, [['ended'], []])
     })
 
     t.test('a listener is notified when a shortened session expires', async t => {
       const { store, other, watch } = await open(t)
       const token = await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MONTH)
-      const told = watched(watch, token)
+      const reported = watched(watch, token)
       await aWhile()
-      t.same(told, [], 'a month is more than a timer of Node can wait for')
+      t.same(reported, [], 'a month is more than a timer of Node can wait for')
       t.ok(await other.sessions.renew('CONSUMER', 'u1', token, Date.now() + 800))
-      t.ok(await isTold(told))
+      t.ok(await isReported(reported))
     })
 
     t.test('a disabled login id ends what it watches only where that is enforced', async t => {
       for (const enforced of [true, false]) {
         const { store, other, watch } = await open(t, enforced)
-        const told = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE))
+        const reported = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE))
         const bystander = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u2', MINUTE), 'u2')
         await other.sessions.disable('CONSUMER', 'u1', Date.now() + MINUTE)
-        if (enforced) t.ok(await isTold(told))
+        if (enforced) t.ok(await isReported(reported))
         await aWhile()
-        t.same([told, bystander], [enforced ? ['ended'] : [], []])
+        t.same([reported, bystander], [enforced ? ['ended'] : [], []])
       }
     })
 
     t.test('many sessions end at once', async t => {
       const { store, other, watch } = await open(t)
       const users = Array.from({ length: 20 }, (_, i) => `u${i}`)
-      const told: EndOfWatch[][] = []
+      const reported: EndOfWatch[][] = []
       for (const user of users) {
         const tokens = Array.from({ length: 60 }, () => login({ store, clock: systemClock }, 'CONSUMER', user, MINUTE))
-        for (const token of await Promise.all(tokens)) told.push(watched(watch, token, user))
+        for (const token of await Promise.all(tokens)) reported.push(watched(watch, token, user))
       }
       await Promise.all(users.map(user => other.sessions.removeAll('CONSUMER', user)))
-      await until(() => told.every(({ length }) => length > 0))
-      t.ok(told.every(([why]) => why === 'ended'))
+      await until(() => reported.every(({ length }) => length > 0))
+      t.ok(reported.every(([why]) => why === 'ended'))
     })
   })
 }
@@ -191,12 +191,12 @@ t.test(
       await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
       await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
     ]
-    const told = [watched(watch, deleted), watched(watch, flushed)]
+    const reported = [watched(watch, deleted), watched(watch, flushed)]
     await redis!.cli('DEL', keys.token('CONSUMER', deleted))
-    t.ok(await isTold(told[0]!))
-    t.same(told[1], [])
+    t.ok(await isReported(reported[0]!))
+    t.same(reported[1], [])
     await redis!.cli('FLUSHALL')
-    t.ok(await isTold(told[1]!))
+    t.ok(await isReported(reported[1]!))
   },
 )
 
@@ -206,32 +206,32 @@ t.test('a change during a lost connection to Redis is reported afterwards', { sk
     await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
     await login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE),
   ]
-  const told = [watched(watch, ended), watched(watch, kept)]
+  const reported = [watched(watch, ended), watched(watch, kept)]
   await aWhile()
   const record = await redis!.cli('GET', keys.token('CONSUMER', kept))
   // It comes back empty: both were lost, and one is put back.
   await redis!.kill()
   await aWhile()
-  t.same(told, [[], []], 'an outage ends nothing')
+  t.same(reported, [[], []], 'an outage ends nothing')
   await redis!.restart()
   await redis!.cli('SET', keys.token('CONSUMER', kept), record, 'PX', String(MINUTE))
-  t.ok(await isTold(told[0]!))
+  t.ok(await isReported(reported[0]!))
   await aWhile()
-  t.same(told[1], [])
+  t.same(reported[1], [])
 })
 
 t.test('while the store fails a session is kept for a while, and then counts as ended', async t => {
   const { store, clock, watch } = await openEmbedded(t)
-  const told = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 60 * MINUTE))
+  const reported = watched(watch, await login({ store, clock: systemClock }, 'CONSUMER', 'u1', 60 * MINUTE))
   await aWhile()
   await store.close()
   await aWhile()
-  t.same(told, [])
+  t.same(reported, [])
   clock.ahead = MAX_UNKNOWN - 5000
   await new Promise(resolve => setTimeout(resolve, 1200))
-  t.same(told, [], 'not before its time')
+  t.same(reported, [], 'not before its time')
   clock.ahead = MAX_UNKNOWN
-  t.ok(await isTold(told, 'unknown'))
+  t.ok(await isReported(reported, 'unknown'))
 })
 
 t.test('in a Cluster, which announces nothing, sessions are polled', { skip: withoutRedisServer }, async t => {
@@ -242,8 +242,8 @@ t.test('in a Cluster, which announces nothing, sessions are polled', { skip: wit
   t.teardown(() => store.close())
   const watch = watchOn(t, store, systemClock)
   const tokens = await Promise.all([1, 2, 3].map(() => login({ store, clock: systemClock }, 'CONSUMER', 'u1', MINUTE)))
-  const told = tokens.map(token => watched(watch, token))
+  const reported = tokens.map(token => watched(watch, token))
   await store.sessions.remove('CONSUMER', 'u1', tokens[0]!)
-  t.ok(await isTold(told[0]!))
-  t.same(told.slice(1), [[], []])
+  t.ok(await isReported(reported[0]!))
+  t.same(reported.slice(1), [[], []])
 })

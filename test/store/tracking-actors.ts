@@ -12,7 +12,7 @@ import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { keys, PREFIX } from './tracking-fixture.ts'
 import { type Session, sharedNow, type Way } from './tracking-interleavings.ts'
 
-/** Whoever makes and ends sessions: a gateway that remembers nothing, and a plain connection. */
+/** Actors that make and end sessions: a gateway that remembers nothing, and a plain connection. */
 export interface Deleter {
   create(): Promise<Session>
   end(session: Session, way: Way): Promise<number>

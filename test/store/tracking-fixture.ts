@@ -72,8 +72,8 @@ export async function untilRemembered(store: Store, token: string): Promise<void
   })
 }
 
-/** Resolves when the store has heard of everything that was done before, by whomever. */
-export async function untilHeard(store: ConnectedStore): Promise<void> {
+/** Resolves when every change that was made before has been announced to the store. */
+export async function untilAnnounced(store: ConnectedStore): Promise<void> {
   const marker = freshToken()
   const key = keys.token('CONSUMER', marker)
   const { store: redis } = store.connections

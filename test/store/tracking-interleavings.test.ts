@@ -48,6 +48,6 @@ function judge(t: Test, outcome: Outcome, count: number): void {
   t.ok(late.length <= count / 1000, `${late.length} were served later than ${PROMISE} ms`)
   t.ok(
     late.every(ms => ms <= PROMISE + stolen),
-    'and those when the machine gave no time to hear of it',
+    'and those when the machine gave no time to process it',
   )
 }

@@ -77,7 +77,7 @@ export async function interleave(actors: Actors, count: number): Promise<Outcome
 
 /** Lets every lane act once in each turn, and knows when the sockets were last polled. */
 class Turns {
-  /** Everything that had arrived by then was heard of before this turn began. */
+  /** Everything that had arrived by then was processed before this turn began. */
   looked = sharedNow()
   stolen = 0
   #waiting: (() => void)[] = []

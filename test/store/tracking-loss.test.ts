@@ -3,7 +3,15 @@ import { Unavailable } from '../../src/refusal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { openDeleter } from './tracking-actors.ts'
-import { isRemembered, keys, openTracked, remember, until, untilHeard, untilRemembered } from './tracking-fixture.ts'
+import {
+  isRemembered,
+  keys,
+  openTracked,
+  remember,
+  until,
+  untilAnnounced,
+  untilRemembered,
+} from './tracking-fixture.ts'
 import { interleave } from './tracking-interleavings.ts'
 import { startRelay } from './tracking-relay.ts'
 
@@ -117,7 +125,7 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
 
   await t.test('misses no end of a session while the connection is lost repeatedly', async t => {
     const { store } = await openTracked(t, server, { heartbeat: HEARTBEAT })
-    await untilHeard(store)
+    await untilAnnounced(store)
     const deleter = await openDeleter(server.url)
     t.teardown(() => deleter.close())
     let running = true

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 /** A way to Redis on which a test can hold up the announcements alone. */
 export interface Relay {
   url: string
-  /** Nothing reaches whoever has subscribed; no connection is closed, and others go on. */
+  /** Nothing reaches the subscribers; no connection is closed, and others go on. */
   hold(): void
   release(): void
 }

@@ -17,7 +17,7 @@ import {
   remember,
   TRACKING,
   until,
-  untilHeard,
+  untilAnnounced,
   untilRemembered,
 } from './tracking-fixture.ts'
 
@@ -38,7 +38,7 @@ t.test('a store behind Sentinels', { skip: withoutRedisServer }, async t => {
     await setup.promoted()
     await untilRemembered(store, token)
     await redisCommand(setup.replicaPort, 'DEL', keys.token('CONSUMER', token))
-    await untilHeard(store)
+    await untilAnnounced(store)
     t.equal(isRemembered(store, token), false)
     t.equal(await store.sessions.find('CONSUMER', token), null)
     t.equal(isRemembered(store, await remember(store)), true)

@@ -7,7 +7,7 @@ import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { storeContract } from './contract.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
-import { isRemembered, keys, openTracked, remember, TRACKING, until, untilHeard } from './tracking-fixture.ts'
+import { isRemembered, keys, openTracked, remember, TRACKING, until, untilAnnounced } from './tracking-fixture.ts'
 
 await t.test('the law of the stores, remembered', { skip: withoutRedis }, async t => {
   const server = await startRedis()
@@ -15,7 +15,7 @@ await t.test('the law of the stores, remembered', { skip: withoutRedis }, async 
   await storeContract(t, 'tracked', async () => {
     const fixture = await openRedisUnderTest({ url: server.url })
     const store = trackRedisStore(fixture.store as RedisStore, keys, TRACKING, systemClock, createLog('silent'), true)
-    await untilHeard(store)
+    await untilAnnounced(store)
     return {
       store,
       clock: fixture.clock,
@@ -25,7 +25,7 @@ await t.test('the law of the stores, remembered', { skip: withoutRedis }, async 
       },
       async fastForward(ms) {
         await fixture.fastForward(ms)
-        await untilHeard(store)
+        await untilAnnounced(store)
       },
       close: () => store.close(),
     }
@@ -51,13 +51,13 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     }
     for (const [change, [command, ...args]] of Object.entries(changes)) {
       await server.cli(command!, ...args)
-      await untilHeard(store)
+      await untilAnnounced(store)
       t.equal(isRemembered(store, token), false, change)
       await until(() => isRemembered(store, token) || change === 'another name')
     }
     t.equal((await store.sessions.find('CONSUMER', token))?.user_id, '2')
     await server.cli('DEL', key)
-    await untilHeard(store)
+    await untilAnnounced(store)
     t.equal(await store.sessions.find('CONSUMER', token), null)
   })
 
@@ -65,7 +65,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     const { store } = await openTracked(t, server)
     const tokens = await Promise.all(Array.from({ length: 500 }, () => remember(store)))
     await server.cli('DEL', ...tokens.map(token => keys.token('CONSUMER', token)))
-    await untilHeard(store)
+    await untilAnnounced(store)
     for (const token of tokens) if (isRemembered(store, token)) t.fail('a deleted session is remembered')
   })
 
@@ -74,7 +74,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
       const { store } = await openTracked(t, server)
       const tokens = await Promise.all(Array.from({ length: 5 }, () => remember(store)))
       await server.cli(flush)
-      await untilHeard(store)
+      await untilAnnounced(store)
       for (const token of tokens) t.equal(await store.sessions.find('CONSUMER', token), null)
     })
   }

@@ -1,5 +1,5 @@
+import { Fixture, type Scenario } from './fixture.ts'
 import { Violation } from './laws.ts'
-import { type Scenario, Stage } from './stage.ts'
 
 /** States after which other things in the process get their turn. */
 const BREATH = 1000
@@ -15,7 +15,7 @@ export interface Exploration {
 
 /**
  * Tries every interleaving of a scenario, each with every fault at every step, the shortest first. Ways that meet in the
- * same state go on as one; a state is reached again by doing the same steps on a new stage.
+ * same state go on as one; a state is reached again by doing the same steps on a new fixture.
  */
 export async function explore(scenario: Scenario): Promise<Exploration> {
   const seen = new Set<string>()
@@ -23,12 +23,12 @@ export async function explore(scenario: Scenario): Promise<Exploration> {
   while (ways.length > 0) {
     const next: number[][] = []
     for (const way of ways) {
-      const stage = await replay(scenario, way)
-      const state = stage.print()
+      const fixture = await replay(scenario, way)
+      const state = fixture.print()
       if (seen.has(state)) continue
       seen.add(state)
-      const options = stage.options().length
-      const violation = await violationOf(stage)
+      const options = fixture.options().length
+      const violation = await violationOf(fixture)
       if (violation !== null) return { states: seen.size, violation }
       for (let option = 0; option < options; option++) next.push([...way, option])
       if (seen.size % BREATH === 0) await new Promise(resolve => setImmediate(resolve))
@@ -38,35 +38,35 @@ export async function explore(scenario: Scenario): Promise<Exploration> {
   return { states: seen.size, violation: null }
 }
 
-async function replay(scenario: Scenario, way: number[]): Promise<Stage> {
-  const stage = new Stage(scenario)
-  await stage.open()
-  for (const option of way) await stage.take(stage.options()[option]!)
-  return stage
+async function replay(scenario: Scenario, way: number[]): Promise<Fixture> {
+  const fixture = new Fixture(scenario)
+  await fixture.open()
+  for (const option of way) await fixture.take(fixture.options()[option]!)
+  return fixture
 }
 
 /** Goes one way through a scenario: a number chooses each step, and now and then a fault. Answers what was broken, if anything. */
 export async function walk(scenario: Scenario, choices: readonly number[]): Promise<string[] | null> {
-  const stage = new Stage(scenario)
-  await stage.open()
-  for (let step = 0; !stage.over; step++) {
-    const options = stage.options()
+  const fixture = new Fixture(scenario)
+  await fixture.open()
+  for (let step = 0; !fixture.over; step++) {
+    const options = fixture.options()
     const choice = choices[step % choices.length] ?? 0
     const calm = options.filter(({ fate }) => fate === 'done')
     const among = choice % FAULT_EVERY === 0 ? options : calm
-    await stage.take(among[Math.floor(choice / FAULT_EVERY) % among.length]!)
-    const violation = await violationOf(stage)
+    await fixture.take(among[Math.floor(choice / FAULT_EVERY) % among.length]!)
+    const violation = await violationOf(fixture)
     if (violation !== null) return violation
   }
   return null
 }
 
-/** The law that a stage breaks and how it came to it; `null` when it breaks none. A stage that is over is closed for it. */
-async function violationOf(stage: Stage): Promise<string[] | null> {
-  const trace = [...stage.trace]
+/** The law that a fixture breaks and how it came to it; `null` when it breaks none. A fixture that is over is closed for it. */
+async function violationOf(fixture: Fixture): Promise<string[] | null> {
+  const trace = [...fixture.trace]
   try {
-    stage.check()
-    if (stage.over) await stage.close()
+    fixture.check()
+    if (fixture.over) await fixture.close()
     return null
   } catch (error) {
     if (error instanceof Violation) return [...trace, error.message]

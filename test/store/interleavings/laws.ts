@@ -2,13 +2,13 @@ import { type LoginType, readRecord } from '../../../src/session.ts'
 import { type Act, keys, printAct } from './acts.ts'
 import type { ModelRedis } from './model-redis.ts'
 
-/** An act on the stage. Steps count what happened before it began and was answered; `Infinity` when it has not been. */
+/** An act on the fixture. Steps count what happened before it began and was answered; `Infinity` when it has not been. */
 export interface Scene {
   act: Act
   actor: number
   began: number
   answered: number
-  /** The moments of both. */
+  /** The timestamps of both. */
   beganAt: number
   answeredAt: number
   answer: unknown
@@ -80,10 +80,11 @@ function checkAfter(scene: Scene, login: Login, live: boolean): void {
 
 /** P4: no login begins and succeeds while a disable is in force that no other actor has changed. */
 function checkBars(same: Scene[], login: Login): void {
-  const bars = same.filter(({ act, began }) => ['disable', 'untie'].includes(act.verb) && began < login.answered)
-  const [bar] = bars
-  if (bars.length !== 1 || bar?.act.verb !== 'disable' || !succeeded(bar) || bar.answered >= login.began) return
-  const over = login.answeredAt >= bar.beganAt + bar.act.lifetime
+  const changes = same.filter(({ act, began }) => ['disable', 'untie'].includes(act.verb) && began < login.answered)
+  const [disable] = changes
+  if (changes.length !== 1 || disable?.act.verb !== 'disable' || !succeeded(disable) || disable.answered >= login.began)
+    return
+  const over = login.answeredAt >= disable.beganAt + disable.act.lifetime
   expect(over, `P4: ${login.act.token} was admitted while ${login.act.user} was disabled`)
 }
 

@@ -22,10 +22,10 @@ export interface Scenario {
  * What can become of a command: it happens; it happens and its actor gets a failure; the actor does, and it happens
  * later, or never; its actor dies before it.
  */
-export type Fate = 'done' | 'unheard' | 'late' | 'crash'
-const FAULTS: Fate[] = ['unheard', 'late', 'crash']
+export type Fate = 'done' | 'unanswered' | 'late' | 'crash'
+const FAULTS: Fate[] = ['unanswered', 'late', 'crash']
 /** A question changes nothing when it is answered late. */
-const FAULTS_OF_QUESTIONS: Fate[] = ['unheard', 'crash']
+const FAULTS_OF_QUESTIONS: Fate[] = ['unanswered', 'crash']
 const QUESTION = /^(?:get|timeLeft|endOf|someMembers|scanMembers|countMembers) /
 
 interface Pending {
@@ -45,7 +45,7 @@ export interface Option {
 }
 
 /** Actors whose every command waits until a test lets it happen. */
-export class Stage {
+export class Fixture {
   readonly redis = new ModelRedis()
   readonly scenes: Scene[] = []
   /** What happened, in words. */
@@ -53,7 +53,7 @@ export class Stage {
   readonly #scenario: Scenario
   #pending: Pending[] = []
   readonly #late: Pending[] = []
-  readonly #heard: string[][]
+  readonly #answered: string[][]
   #faultsLeft: number
   #step = 0
   #fault: Violation | null = null
@@ -61,7 +61,7 @@ export class Stage {
   constructor(scenario: Scenario) {
     this.#scenario = scenario
     this.#faultsLeft = scenario.faults
-    this.#heard = scenario.actors.map(() => [])
+    this.#answered = scenario.actors.map(() => [])
   }
 
   async open(): Promise<void> {
@@ -96,8 +96,8 @@ export class Stage {
       this.#faultsLeft--
       scene.faulted = true
     }
-    const answer = fate === 'done' || fate === 'unheard' ? pending.run() : undefined
-    this.#heard[scene.actor]?.push(`${text} ${fate} ${JSON.stringify(answer)}`)
+    const answer = fate === 'done' || fate === 'unanswered' ? pending.run() : undefined
+    this.#answered[scene.actor]?.push(`${text} ${fate} ${JSON.stringify(answer)}`)
     if (fate === 'crash') this.#bury(scene.actor)
     else if (fate === 'done') pending.resolve(answer)
     else pending.reject(NO_ANSWER)
@@ -107,7 +107,7 @@ export class Stage {
 
   #bury(actor: number): void {
     this.#pending = this.#pending.filter(other => other.scene.actor !== actor)
-    this.#heard[actor] = ['dead']
+    this.#answered[actor] = ['dead']
   }
 
   check(): void {
@@ -136,7 +136,7 @@ export class Stage {
       return `${before}${failed}${faulted}${JSON.stringify(answer)}`
     })
     const late = this.#late.map(({ text }) => text)
-    return JSON.stringify([this.redis.now, this.redis.print(), this.#heard, order, late, this.#faultsLeft])
+    return JSON.stringify([this.redis.now, this.redis.print(), this.#answered, order, late, this.#faultsLeft])
   }
 
   /** An actor's next act begins when a test lets it. */
@@ -153,8 +153,8 @@ export class Stage {
       const commands = this.#commandsFor(scene, (text, run) => this.#queued(scene, text, run))
       this.#play(scene, commands).then(
         () => {
-          // A verb remembers nothing: the next act goes on alike, whatever this one heard.
-          this.#heard[actor] = []
+          // A verb remembers nothing: the next act goes on alike, whatever this one was answered.
+          this.#answered[actor] = []
           this.#wait(actor, rest)
         },
         error => {
