@@ -7,7 +7,7 @@ import { METHODS } from '../server/ambiguous.ts'
  */
 export type UpstreamHandler = (request: FastifyRequest, reply: FastifyReply, path: string) => void
 
-type Routed = Pick<Upstream, 'match' | 'rewrite' | 'urls'>
+type Routed = Pick<Upstream, 'match' | 'rewrite'>
 
 /**
  * Registers one `@fastify/http-proxy` per upstream. Fastify's router finds the longest `match` of a path, the plugin
@@ -22,14 +22,14 @@ export async function routeToUpstreams<U extends Routed>(
   // Loading it takes a tenth of a second, so it is loaded only with upstreams.
   const { default: httpProxy } = await import('@fastify/http-proxy')
   for (const upstream of upstreams) {
-    const { match, rewrite, urls } = upstream
+    const { match, rewrite } = upstream
     // A colon begins a parameter to the router, unless it is doubled.
     const prefix = match.replaceAll(':', '::')
     await app.register(httpProxy, {
       ...NO_TRANSPORT,
       prefix,
       rewritePrefix: rewrite,
-      upstream: originOf(urls[0]!),
+      upstream: BASE,
       httpMethods: [...METHODS],
       // A path that the gateway serves itself is not forwarded, even if it is the `match` of an upstream.
       routes: app.hasRoute({ method: 'GET', url: prefix }) ? ['/*'] : ['', '/*'],
@@ -52,8 +52,11 @@ const NO_TRANSPORT = {
   disableCache: true,
 }
 
-/** What the plugin checks paths against. A Unix socket and the built-in echo have no host; requests to them name this one. */
-const originOf = (url: string): string => (/^https?:/.test(url) ? url : 'http://localhost')
+/**
+ * What the plugin resolves paths against to check them; which target of an upstream gets a request is decided later. The
+ * plugin parses it for every request: a short name costs 0.7 µs less than an address with a port.
+ */
+const BASE = 'http://localhost'
 
 /** The plugin must not parse and rewrite the query: it is forwarded byte for byte. */
 function withoutQuery(url: string): string {
