@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
@@ -9,13 +8,9 @@ import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
 import { TargetBusy } from '../../upstream/wire/connections.ts'
-import { type PendingWrite, writeAtEndOfTurn } from '../../upstream/wire/end-of-turn.ts'
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
-import { Backlog } from './backlog.ts'
+import { Answer } from './answer.ts'
 import type { BodyMemory } from './body.ts'
-
-/** Bodies up to this many bytes are written together with their head. */
-const SMALL_BODY = 16_384
 
 export interface ExchangeOptions {
   request: FastifyRequest
@@ -33,7 +28,7 @@ export interface ExchangeOptions {
  * One request at an upstream and its answer on the way to the client. Until the upstream's head has arrived a failure
  * is a refusal; after it, the client's connection is reset, so that a partial answer never looks complete.
  */
-export class Exchange implements Receiver, PendingWrite {
+export class Exchange implements Receiver {
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
   readonly #response: ServerResponse
@@ -41,7 +36,7 @@ export class Exchange implements Receiver, PendingWrite {
   readonly #outgoing: UpstreamRequest
   readonly #log: FastifyBaseLogger
   readonly #watch: ExchangeOptions['watch']
-  readonly #memory: BodyMemory
+  readonly #answer: Answer
   readonly #attempts: Attempts
   /** The connection that the request was written to; `null` before. */
   #link: Link | null = null
@@ -49,19 +44,8 @@ export class Exchange implements Receiver, PendingWrite {
   #idle: NodeJS.Timeout | null = null
   /** Stops the session watch, if the response ends with its session. */
   #unwatch: (() => void) | null = null
-  /**
-   * Data that the client does not accept for now. The listener closes a client that remains slow (connection/slow.ts).
-   */
-  #backlog: Backlog | null = null
   /** The upstream has sent everything, and the rest of it is in the backlog. */
   #isLeftToClient = false
-  #hasLength = false
-  #delimitedByClose = false
-  #headWritten = false
-  /** The beginning of a body, possibly all of it: held until its packet has been read. */
-  #first: Buffer | null = null
-  /** The whole of a short body. */
-  #whole: Buffer | null = null
   #awaitsBody = false
   #over = false
 
@@ -73,7 +57,7 @@ export class Exchange implements Receiver, PendingWrite {
     this.#outgoing = outgoing
     this.#log = log
     this.#watch = watch
-    this.#memory = memory
+    this.#answer = new Answer(reply.raw, memory)
     this.#attempts = new Attempts(upstream, target, outgoing)
   }
 
@@ -101,10 +85,7 @@ export class Exchange implements Receiver, PendingWrite {
       passCors: this.#upstream.passCors,
       mayTrail: httpVersionMinor > 0 && method !== 'HEAD',
     })
-    this.#hasLength = head.hasLength
-    this.#delimitedByClose = httpVersionMinor === 0 && !head.hasLength
-    this.#response.writeHead(status, head.headers)
-    this.#headWritten = true
+    this.#answer.writeHead(status, head, httpVersionMinor)
     this.#reply.hijack()
   }
 
@@ -117,8 +98,7 @@ export class Exchange implements Receiver, PendingWrite {
     this.#awaitsBody = true
     this.#idle = setTimeout(() => this.#onIdle(), this.#upstream.idle)
     if (this.#upstream.endWithSession) this.#endWithSession()
-    if (this.#first === null) this.#response.flushHeaders()
-    else this.#writeFirst()
+    this.#answer.flush(this.#link!)
   }
 
   #endWithSession(): void {
@@ -135,83 +115,42 @@ export class Exchange implements Receiver, PendingWrite {
   }
 
   #onIdle(): void {
-    if (this.#backlog?.isHeld !== true) this.#link!.abort(this, new Error('the body of the response fell silent'))
+    if (!this.#answer.isHeld) this.#link!.abort(this, new Error('the body of the response fell silent'))
     else this.#idle!.refresh()
   }
 
   onData(chunk: Buffer): void {
     // A destroyed response emits `close` in the next turn, and must not be written to or awaited.
     if (this.#over || this.#response.destroyed) return
-    if (this.#awaitsBody) {
-      this.#idle!.refresh()
-      this.#write(chunk)
-    } else if (this.#first === null && chunk.length <= SMALL_BODY) {
-      this.#first = chunk
-    } else {
-      this.#writeFirst()
-      this.#write(chunk)
-    }
-  }
-
-  #writeFirst(): void {
-    const first = this.#first
-    this.#first = null
-    if (first !== null) this.#write(first)
-  }
-
-  #write(chunk: Buffer): void {
-    if (this.#response.write(chunk)) return
-    this.#backlog ??= new Backlog(this.#response, this.#link!, this.#memory)
-    this.#backlog.add(chunk.length)
+    if (this.#awaitsBody) this.#idle!.refresh()
+    if (this.#awaitsBody || !this.#answer.hold(chunk)) this.#answer.write(chunk, this.#link!)
   }
 
   onComplete(trailers: string[]): void {
     if (this.#over) return
     this.#attempts.succeeded()
     if (trailers.length > 0) this.#response.addTrailers(responseTrailers(trailers))
-    if (this.#backlog === null || this.#backlog.isEmpty) this.#finish()
-    else this.#leaveToClient(this.#backlog)
+    if (this.#answer.isAccepted) this.#finish()
+    else this.#leaveToClient()
   }
 
   /** Its upstream connection is free. The answer is complete when its client has accepted it, or leaves. */
-  #leaveToClient(backlog: Backlog): void {
+  #leaveToClient(): void {
     this.#isLeftToClient = true
-    backlog.leave()
     if (this.#idle !== null) clearTimeout(this.#idle)
     this.#outgoing.body?.discard()
-    this.#response.end()
+    this.#answer.leave()
   }
 
   #finish(): void {
-    const first = this.#first
     this.#settle()
-    if (first === null) this.#response.end()
-    else if (this.#hasLength) this.#departWhole(first)
-    else this.#response.end(first)
-  }
-
-  #departWhole(body: Buffer): void {
-    this.#whole = body
-    writeAtEndOfTurn(this)
-  }
-
-  /**
-   * Writes head and body as one string, in one system call. By default `end` would write a vector of both and an empty
-   * end, which costs twice as much.
-   */
-  writeNow(): void {
-    const { socket, destroyed } = this.#response
-    if (destroyed) return
-    socket?.cork()
-    this.#response.write(this.#whole!.toString('latin1'), 'latin1')
-    socket?.uncork()
-    this.#response.end()
+    this.#answer.end()
   }
 
   onError(error: Error): void {
     if (this.#over) return
     this.#attempts.failed(error)
-    if (this.#headWritten) this.#breakOff(error)
+    if (this.#answer.hasBegun) this.#breakOff(error)
     else this.#tryElsewhere(error)
   }
 
@@ -239,10 +178,7 @@ export class Exchange implements Receiver, PendingWrite {
     this.#settle()
     if (error instanceof SessionEnded) this.#log.info({ trace_id: this.#request.id }, 'response ended with its session')
     else this.#log.warn({ trace_id: this.#request.id, err: this.#fault(error) }, 'response broken off')
-    const { socket } = this.#response
-    // If the end of the connection ends the body, only a reset shows that something is missing.
-    if (this.#delimitedByClose && socket !== null && !(socket instanceof TLSSocket)) socket.resetAndDestroy()
-    else this.#response.destroy()
+    this.#answer.breakOff()
   }
 
   #onClientGone = (): void => {
@@ -258,7 +194,7 @@ export class Exchange implements Receiver, PendingWrite {
     this.#response.off('close', this.#onClientGone)
     if (this.#idle !== null) clearTimeout(this.#idle)
     this.#unwatch?.()
-    this.#backlog?.close()
+    this.#answer.settle()
     this.#outgoing.body?.discard()
   }
 

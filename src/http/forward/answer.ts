@@ -1,0 +1,130 @@
+import type { ServerResponse } from 'node:http'
+import { TLSSocket } from 'node:tls'
+import type { ResponseHead } from '../../upstream/headers/response.ts'
+import { type PendingWrite, writeAtEndOfTurn } from '../../upstream/wire/end-of-turn.ts'
+import type { Link } from '../../upstream/wire/receiver.ts'
+import { Backlog } from './backlog.ts'
+import type { BodyMemory } from './body.ts'
+
+/** Bodies up to this many bytes are written together with their head. */
+const SMALL_BODY = 16_384
+
+/** The answer of an upstream as it is written to one client: with few system calls, and as fast as the client reads. */
+export class Answer implements PendingWrite {
+  readonly #response: ServerResponse
+  readonly #memory: BodyMemory
+  /**
+   * Data that the client does not accept for now. The listener closes a client that remains slow (connection/slow.ts).
+   */
+  #backlog: Backlog | null = null
+  #hasBegun = false
+  #hasLength = false
+  #delimitedByClose = false
+  /** The beginning of a body, possibly all of it: held until its packet has been read. */
+  #first: Buffer | null = null
+  /** The whole of a short body. */
+  #whole: Buffer | null = null
+
+  constructor(response: ServerResponse, memory: BodyMemory) {
+    this.#response = response
+    this.#memory = memory
+  }
+
+  /** Whether the head is written: from then on a failure can only break the answer off. */
+  get hasBegun(): boolean {
+    return this.#hasBegun
+  }
+
+  /** Whether the upstream is paused because the client does not read. */
+  get isHeld(): boolean {
+    return this.#backlog?.isHeld === true
+  }
+
+  /** Whether the client has accepted everything that was written. */
+  get isAccepted(): boolean {
+    return this.#backlog === null || this.#backlog.isEmpty
+  }
+
+  writeHead(status: number, { headers, hasLength }: ResponseHead, httpVersionMinor: number): void {
+    this.#hasLength = hasLength
+    this.#delimitedByClose = httpVersionMinor === 0 && !hasLength
+    this.#response.writeHead(status, headers)
+    this.#hasBegun = true
+  }
+
+  /** Holds the beginning of a body back, when it is short; returns whether it does. */
+  hold(chunk: Buffer): boolean {
+    if (this.#first !== null || chunk.length > SMALL_BODY) return false
+    this.#first = chunk
+    return true
+  }
+
+  /** Writes what is there so far: the rest of the body comes later. */
+  flush(link: Link): void {
+    if (this.#first === null) this.#response.flushHeaders()
+    else this.#writeFirst(link)
+  }
+
+  /** Writes a part of the body behind what was held back. `link` pauses when the client does not read. */
+  write(chunk: Buffer, link: Link): void {
+    if (this.#first !== null) this.#writeFirst(link)
+    this.#write(chunk, link)
+  }
+
+  #writeFirst(link: Link): void {
+    const first = this.#first!
+    this.#first = null
+    this.#write(first, link)
+  }
+
+  #write(chunk: Buffer, link: Link): void {
+    if (this.#response.write(chunk)) return
+    this.#backlog ??= new Backlog(this.#response, link, this.#memory)
+    this.#backlog.add(chunk.length)
+  }
+
+  end(): void {
+    const first = this.#first
+    if (first === null) this.#response.end()
+    else if (this.#hasLength) this.#endWhole(first)
+    else this.#response.end(first)
+  }
+
+  #endWhole(body: Buffer): void {
+    this.#whole = body
+    writeAtEndOfTurn(this)
+  }
+
+  /**
+   * Writes head and body as one string, in one system call. By default `end` would write a vector of both and an empty
+   * end, which costs twice as much.
+   */
+  writeNow(): void {
+    const { socket, destroyed } = this.#response
+    if (destroyed) return
+    socket?.cork()
+    this.#response.write(this.#whole!.toString('latin1'), 'latin1')
+    socket?.uncork()
+    this.#response.end()
+  }
+
+  /** Ends the answer behind what the client has not accepted; the client reads the rest without the upstream. */
+  leave(): void {
+    this.#backlog?.leave()
+    if (this.#first === null) this.#response.end()
+    else this.#response.end(this.#first)
+  }
+
+  /** Ends the answer in such a way that the client does not take it for whole. */
+  breakOff(): void {
+    const { socket } = this.#response
+    // If the end of the connection ends the body, only a reset shows that something is missing.
+    if (this.#delimitedByClose && socket !== null && !(socket instanceof TLSSocket)) socket.resetAndDestroy()
+    else this.#response.destroy()
+  }
+
+  /** Stops waiting for the client. */
+  settle(): void {
+    this.#backlog?.close()
+  }
+}
