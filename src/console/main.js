@@ -101,13 +101,7 @@ function openSessions() {
       updated = now()
       show(trouble)
     } catch (problem) {
-      if (session.token !== null)
-        show(
-          trouble,
-          faultText(problem),
-          ' ',
-          h('button', { type: 'button', class: 'small', 'data-key': 'retry', onclick: load }, t('retry')),
-        )
+      if (session.token !== null) show(trouble, faultText(problem), ' ', retryButton(load))
     }
     drawTop()
   }
@@ -121,17 +115,8 @@ function openSessions() {
     show(
       top,
       topBar([
-        h(
-          'div',
-          { class: 'sides', role: 'group', 'aria-label': t('side') },
-          sideButton('BUSINESS'),
-          sideButton('CONSUMER'),
-        ),
-        h(
-          'span',
-          { class: 'refresh quiet' },
-          isPaused ? t('paused') : updated === '' ? t('loading') : t('updated', { time: updated }),
-        ),
+        sideButtons(side, showSide),
+        h('span', { class: 'refresh quiet' }, isPaused ? t('paused') : updatedText(updated)),
         h(
           'button',
           { type: 'button', class: 'small', 'data-key': 'pause', onclick: pause },
@@ -140,20 +125,6 @@ function openSessions() {
       ]),
     )
   }
-
-  const sideButton = (/** @type {SideName} */ name) =>
-    h(
-      'button',
-      {
-        type: 'button',
-        class: name,
-        'aria-pressed': String(name === side),
-        'data-key': name,
-        onclick: () => showSide(name),
-        title: t(`${name}_long`),
-      },
-      t(name),
-    )
 
   function showSide(/** @type {SideName} */ name) {
     side = name
@@ -170,6 +141,34 @@ function openSessions() {
     users.draw()
     show(app, top, h('main', { class: 'sessions' }, trouble, numbers, people))
   }
+}
+
+/** @param {() => void} again */
+const retryButton = again =>
+  h('button', { type: 'button', class: 'small', 'data-key': 'retry', onclick: again }, t('retry'))
+
+/** @param {string} time */
+const updatedText = time => (time === '' ? t('loading') : t('updated', { time }))
+
+/**
+ * @param {SideName} shown
+ * @param {(name: SideName) => void} choose
+ */
+function sideButtons(shown, choose) {
+  const button = (/** @type {SideName} */ name) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        class: name,
+        'aria-pressed': String(name === shown),
+        'data-key': name,
+        onclick: () => choose(name),
+        title: t(`${name}_long`),
+      },
+      t(name),
+    )
+  return h('div', { class: 'sides', role: 'group', 'aria-label': t('side') }, button('BUSINESS'), button('CONSUMER'))
 }
 
 /** @param {Node[]} middle */

@@ -11,20 +11,7 @@ import { begin } from './session.js'
  *   sign-in is necessary; `choices` are language and theme.
  */
 export function showSignIn(place, { reason, choices, done }) {
-  let captchaId = ''
-  let drawings = 0
-  const picture = h('img', { alt: '', width: 150, height: 57, hidden: true })
-  const reload = h(
-    'button',
-    {
-      type: 'button',
-      class: 'captcha',
-      title: t('captcha_another'),
-      'aria-label': t('captcha_another'),
-      onclick: draw,
-    },
-    picture,
-  )
+  const picture = createPicture(showError)
   const username = field('username', { autocomplete: 'username' })
   const password = field('password', { type: 'password', autocomplete: 'current-password' })
   const captcha = field('captcha', {
@@ -42,12 +29,62 @@ export function showSignIn(place, { reason, choices, done }) {
     fault,
     labelled('username', username),
     labelled('password', password),
-    h('div', { class: 'captcha-row' }, labelled('captcha', captcha), reload),
+    h('div', { class: 'captcha-row' }, labelled('captcha', captcha), picture.button),
     submit,
   )
   show(place, h('main', { class: 'sign-in-page' }, form, h('div', { class: 'sign-in-choices' }, choices)))
   username.focus()
-  void draw()
+  void picture.draw()
+
+  /** @param {SubmitEvent} event */
+  async function send(event) {
+    event.preventDefault()
+    if (submit.disabled) return
+    submit.disabled = true
+    submit.textContent = t('signing_in')
+    try {
+      const { token } = await post('public/b/login', {
+        username: username.value.trim(),
+        password: await encrypted(password.value),
+        captcha_id: picture.id(),
+        captcha_value: captcha.value,
+        device_id: 'dualgate console',
+      })
+      begin(token)
+      done()
+    } catch (problem) {
+      showError(faultText(problem))
+      captcha.value = ''
+      captcha.focus()
+      void picture.draw()
+    } finally {
+      submit.disabled = false
+      submit.textContent = t('sign_in')
+    }
+  }
+
+  /** @param {string} text */
+  function showError(text) {
+    fault.textContent = text
+    fault.hidden = false
+  }
+}
+
+/**
+ * The picture of a captcha, on a button that requests another one.
+ *
+ * @param {(text: string) => void} showError
+ */
+function createPicture(showError) {
+  let captchaId = ''
+  let drawings = 0
+  const picture = h('img', { alt: '', width: 150, height: 57, hidden: true })
+  const label = t('captcha_another')
+  const button = h(
+    'button',
+    { type: 'button', class: 'captcha', title: label, 'aria-label': label, onclick: draw },
+    picture,
+  )
 
   async function draw() {
     captchaId = ''
@@ -65,38 +102,7 @@ export function showSignIn(place, { reason, choices, done }) {
     }
   }
 
-  /** @param {SubmitEvent} event */
-  async function send(event) {
-    event.preventDefault()
-    if (submit.disabled) return
-    submit.disabled = true
-    submit.textContent = t('signing_in')
-    try {
-      const { token } = await post('public/b/login', {
-        username: username.value.trim(),
-        password: await encrypted(password.value),
-        captcha_id: captchaId,
-        captcha_value: captcha.value,
-        device_id: 'dualgate console',
-      })
-      begin(token)
-      done()
-    } catch (problem) {
-      showError(faultText(problem))
-      captcha.value = ''
-      captcha.focus()
-      void draw()
-    } finally {
-      submit.disabled = false
-      submit.textContent = t('sign_in')
-    }
-  }
-
-  /** @param {string} text */
-  function showError(text) {
-    fault.textContent = text
-    fault.hidden = false
-  }
+  return { button, draw, id: () => captchaId }
 }
 
 /**

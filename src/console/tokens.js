@@ -9,12 +9,14 @@ import { can, isOwner, isOwnToken } from './session.js'
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
  *   device_id: string | null }} Token
+ * @typedef {{ base: string, userId: string, name: string, done: () => void }} User A user of one side; `done` is called
+ *   after a change.
  */
 
 /**
  * Ends every session of a user, after a confirmation.
  *
- * @param {{ base: string, userId: string, name: string, done: () => void }} options
+ * @param {User} user
  */
 export function confirmEndAll({ base, userId, name, done }) {
   confirm({
@@ -61,73 +63,85 @@ export function openTokens({ base, userId, name, done }) {
     try {
       /** @type {Token[]} */
       const tokens = await get(`${base}/tokens`, { user_id: userId })
-      show(list, tokens.length === 0 ? h('p', { class: 'quiet' }, t('none_left')) : table(tokens))
+      show(list, tokens.length === 0 ? h('p', { class: 'quiet' }, t('none_left')) : table(tokens, user))
       if (can('disable')) show(state, await disableState({ base, userId, name }))
     } catch (problem) {
       show(list, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
     }
   }
+}
 
-  /** @param {Token[]} tokens */
-  const table = tokens =>
+/**
+ * @param {Token[]} tokens
+ * @param {User} user
+ */
+const table = (tokens, user) =>
+  h(
+    'table',
+    {},
     h(
-      'table',
+      'thead',
       {},
       h(
-        'thead',
+        'tr',
         {},
-        h(
-          'tr',
-          {},
-          h('th', { scope: 'col' }, t(tokens.some(({ token }) => token.includes('.')) ? 'token' : 'handle')),
-          h('th', { scope: 'col' }, t('signed_in')),
-          h('th', { scope: 'col' }, t('ends_in')),
-          h('th', { scope: 'col' }, t('device')),
-          can('end') && h('th', { scope: 'col', class: 'actions' }, h('span', { class: 'unseen' }, t('actions'))),
-        ),
+        h('th', { scope: 'col' }, t(tokens.some(({ token }) => token.includes('.')) ? 'token' : 'handle')),
+        h('th', { scope: 'col' }, t('signed_in')),
+        h('th', { scope: 'col' }, t('ends_in')),
+        h('th', { scope: 'col' }, t('device')),
+        can('end') && h('th', { scope: 'col', class: 'actions' }, h('span', { class: 'unseen' }, t('actions'))),
       ),
-      h('tbody', {}, tokens.map(row)),
-    )
-
-  /** @param {Token} token */
-  function row({ token, created_at, timeout_seconds, device_type, device_id }) {
-    const device = [device_type, device_id].filter(part => part !== null && part !== '').join(' · ')
-    return h(
-      'tr',
+    ),
+    h(
+      'tbody',
       {},
+      tokens.map(token => row(token, user)),
+    ),
+  )
+
+/**
+ * @param {Token} token
+ * @param {User} user
+ */
+function row({ token, created_at, timeout_seconds, device_type, device_id }, user) {
+  const device = [device_type, device_id].filter(part => part !== null && part !== '').join(' · ')
+  const end = () => confirmEnd(token, user)
+  return h(
+    'tr',
+    {},
+    h(
+      'td',
+      {},
+      h('code', { title: token }, shortened(token)),
+      isOwnToken(token) && h('span', { class: 'tag own' }, t('this_session')),
+    ),
+    h('td', { 'data-label': t('signed_in'), class: 'number' }, created_at),
+    h('td', { 'data-label': t('ends_in'), class: 'number' }, duration(timeout_seconds)),
+    h('td', { 'data-label': t('device') }, device === '' ? '–' : device),
+    can('end') &&
       h(
         'td',
-        {},
-        h('code', { title: token }, shortened(token)),
-        isOwnToken(token) && h('span', { class: 'tag own' }, t('this_session')),
+        { class: 'actions' },
+        h('button', { type: 'button', class: 'small danger', 'data-key': token, onclick: end }, t('end')),
       ),
-      h('td', { 'data-label': t('signed_in'), class: 'number' }, created_at),
-      h('td', { 'data-label': t('ends_in'), class: 'number' }, duration(timeout_seconds)),
-      h('td', { 'data-label': t('device') }, device === '' ? '–' : device),
-      can('end') &&
-        h(
-          'td',
-          { class: 'actions' },
-          h(
-            'button',
-            { type: 'button', class: 'small danger', 'data-key': token, onclick: () => confirmEnd(token) },
-            t('end'),
-          ),
-        ),
-    )
-  }
+  )
+}
 
-  /** @param {string} token */
-  function confirmEnd(token) {
-    confirm({
-      title: t('end_one_title'),
-      details: [t('end_one_detail', { user: name }), ...(isOwnToken(token) ? [t('end_own_detail')] : [])],
-      action: t('end'),
-      async run() {
-        await post(`${base}/exit-token`, { user_id: userId, token })
-        notify(t('ended_one', { user: name }))
-        changed()
-      },
-    })
-  }
+/**
+ * Ends one session of a user, after a confirmation.
+ *
+ * @param {string} token
+ * @param {User} user
+ */
+function confirmEnd(token, { base, userId, name, done }) {
+  confirm({
+    title: t('end_one_title'),
+    details: [t('end_one_detail', { user: name }), ...(isOwnToken(token) ? [t('end_own_detail')] : [])],
+    action: t('end'),
+    async run() {
+      await post(`${base}/exit-token`, { user_id: userId, token })
+      notify(t('ended_one', { user: name }))
+      done()
+    },
+  })
 }

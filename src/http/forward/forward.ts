@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
 import { isAdmitted, permit } from '../../gate/decide.ts'
 import { checkRewritten } from '../../gate/path.ts'
@@ -59,6 +59,18 @@ function refuseUnknown(): never {
   throw new Refusal('NOT_FOUND')
 }
 
+/** A request on its way to an upstream. `dest` is the path after the rewrite, which the gate has not seen. */
+function forwardedBy(upstream: Upstream, request: FastifyRequest, reply: FastifyReply, dest: string): Forwarded {
+  const { target, verdict, session } = request
+  if (verdict === null || !isAdmitted(verdict, session)) {
+    throw new Error('a request reached the forwarding without passing the gate')
+  }
+  if (!isVersioned(target.path)) throw new Refusal('NOT_FOUND')
+  request.upstream = upstream.name
+  const path = dest === target.path ? target.path : checkRewritten(dest)
+  return { request, reply, verdict, upstream, path }
+}
+
 /** Creates the handlers of upstreams. Refusals are thrown or sent only before the upstream's head. */
 export function createForwarder(options: ForwardingOptions): (upstream: Upstream) => UpstreamHandler {
   const { log, permissions, webSockets, watch } = options
@@ -67,15 +79,8 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
   const shared: SharedByBodies = { memory: new BodyMemory(READ_FIRST_TOTAL), slow: new SlowBodies() }
 
   return upstream => (request, reply, dest) => {
-    const { target, verdict, session } = request
-    if (verdict === null || !isAdmitted(verdict, session)) {
-      throw new Error('a request reached the forwarding without passing the gate')
-    }
-    if (!isVersioned(target.path)) throw new Refusal('NOT_FOUND')
-    request.upstream = upstream.name
-    const path = dest === target.path ? target.path : checkRewritten(dest)
-    const forwarded: Forwarded = { request, reply, verdict, upstream, path }
-    const permitted = permit(upstream.permission, session, permissions)
+    const forwarded = forwardedBy(upstream, request, reply, dest)
+    const permitted = permit(upstream.permission, request.session, permissions)
     if (permitted === undefined) start(forwarded)
     else permitted.then(() => start(forwarded)).catch(fault => void reply.send(fault))
   }
@@ -88,10 +93,7 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
       webSockets.accept({ request, reply, upstream, target, outgoing: outgoingOf(forwarded, target) })
       return
     }
-    if (!hasBody(raw)) {
-      send(forwarded, null)
-      return
-    }
+    if (!hasBody(raw)) return send(forwarded, null)
     refuseTooLarge(raw, upstream.bodyLimit)
     connectionOf(raw.socket)?.forwardsBody()
     const body = new ClientBody(raw, upstream.bodyLimit, shared)
