@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
 import { isAdmitted, permit } from '../../gate/decide.ts'
@@ -71,6 +72,13 @@ function forwardedBy(upstream: Upstream, request: FastifyRequest, reply: Fastify
   return { request, reply, verdict, upstream, path }
 }
 
+/** The body of a request. Refuses one that announces more than the upstream's limit. */
+function openBody(raw: IncomingMessage, { bodyLimit }: Upstream, shared: SharedByBodies): ClientBody {
+  refuseTooLarge(raw, bodyLimit)
+  connectionOf(raw.socket)?.forwardsBody()
+  return new ClientBody(raw, bodyLimit, shared)
+}
+
 /** Creates the handlers of upstreams. Refusals are thrown or sent only before the upstream's head. */
 export function createForwarder(options: ForwardingOptions): (upstream: Upstream) => UpstreamHandler {
   const { log, permissions, webSockets, watch } = options
@@ -93,10 +101,11 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
       webSockets.accept({ request, reply, upstream, target, outgoing: outgoingOf(forwarded, target) })
       return
     }
-    if (!hasBody(raw)) return send(forwarded, null)
-    refuseTooLarge(raw, upstream.bodyLimit)
-    connectionOf(raw.socket)?.forwardsBody()
-    const body = new ClientBody(raw, upstream.bodyLimit, shared)
+    if (!hasBody(raw)) {
+      send(forwarded, null)
+      return
+    }
+    const body = openBody(raw, upstream, shared)
     if (body.readWhole()) {
       sendOrRefuse(forwarded, body)
       return
