@@ -114,7 +114,7 @@ const isMaster = (port: number): Promise<void> =>
   eventually(async () => (await redisCommand(port, 'ROLE')).startsWith('master'))
 
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     // A server that changes its role closes its connections.
     if (await holds().catch(() => false)) return
     await new Promise(resolve => setTimeout(resolve, 50))
