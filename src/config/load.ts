@@ -25,7 +25,7 @@ export interface Configuration {
 /**
  * The settings of a gateway: the file, the variables of the environment and of `.env` over it, the defaults below it,
  * and the secrets, which are generated into the data folder if they are not set. Throws `ConfigurationError` with every
- * fault there is; `warn` receives what is no fault.
+ * fault there is; `warn` receives warnings.
  */
 export function loadSettings(
   file: string | undefined,

@@ -8,8 +8,8 @@ import { generateSm2PrivateKey, isSm2PrivateKey } from './sm2-key.ts'
 export const generateSecret = (): string => randomBytes(48).toString('base64url')
 
 /**
- * Words and sequences that examples are made of: letters and digits only, in lower case. They add nothing that is hard to
- * guess; what stands beside them decides.
+ * Words and sequences of which examples are made: letters and digits only, in lower case. They are easy to guess, so only
+ * the rest of a secret counts.
  */
 const COMMON = [
   'changeme',
@@ -45,7 +45,7 @@ const COMMON = [
 const MIN_KEY_BYTES = 32
 /** Random keys of 32 hex digits have 14 different ones; fewer than this is a pattern. */
 const MIN_DIFFERENT_CHARACTERS = 8
-/** What must stand beside common words, in bits by the frequency of its characters: 32 random hex digits have 90 and more. */
+/** The least entropy beside common words, in bits by the frequency of the characters: 32 random hex digits have 90 and more. */
 const MIN_KEY_BITS = 64
 const MIN_SECRET_BITS = 32
 
@@ -54,17 +54,17 @@ const MAKE_ONE = 'make one with `dualgate keys jwt`'
 /** Why a text cannot sign tokens; `null` when it can. RFC 7518, 3.2: a key as long as the hash, here 32 bytes. */
 export const faultOfSigningKey = (secret: string): string | null => faultOfForm(secret) ?? weaknessOfSigningKey(secret)
 
-/** What no operator can insist on. */
+/** Faults that an operator cannot accept. */
 export function faultOfForm(secret: string): string | null {
   if (secret.includes('-----BEGIN')) return `is a key in PEM form, which is for other algorithms; ${MAKE_ONE}`
   if (Buffer.byteLength(secret) < MIN_KEY_BYTES) return `is shorter than ${MIN_KEY_BYTES} bytes; ${MAKE_ONE}`
   return null
 }
 
-/** Why a text is no secret: an example, or a pattern; `null` when it may be one. */
+/** Why a text is unfit as a secret: it is an example, or a pattern; `null` when it is fit. */
 export const faultOfSecret = (secret: string): string | null => weaknessOf(secret, MIN_SECRET_BITS)
 
-/** Why a key that is long enough can be guessed, in so far as an operator may insist on it; `null` when it cannot. */
+/** Why a key that is long enough can be guessed; an operator may accept that. `null` when it cannot be guessed. */
 export function weaknessOfSigningKey(secret: string): string | null {
   return faultOfForm(secret) === null ? weaknessOf(secret, MIN_KEY_BITS) : null
 }
@@ -105,7 +105,7 @@ function bitsOf(text: string): number {
   return bits
 }
 
-/** Whether a text is its own beginning over and over: it is no harder to guess than that beginning. */
+/** Whether a text repeats its beginning: it is as easy to guess as that beginning. */
 function isRepetition(text: string): boolean {
   for (let length = 1; length <= text.length / 2; length++) {
     if (text.startsWith(text.slice(length))) return true

@@ -71,7 +71,10 @@ export function branchesOf(schema: Schema): readonly Schema[] {
 
 const isLeaf = ({ type }: Schema): boolean => type !== 'object' && type !== 'array'
 
-/** Whether a text, a number or a boolean is what a schema without parts describes. */
+/**
+ * Whether a text, a number or a boolean is what a schema without parts describes. These few keywords are checked here: a
+ * compiler of schemas would have to be loaded at every start, and its faults know neither place nor remedy.
+ */
 function fits(schema: Schema, value: unknown): boolean {
   if (schema.const !== undefined) return value === schema.const
   if (schema.enum !== undefined) return schema.enum.includes(value)

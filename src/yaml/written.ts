@@ -27,13 +27,13 @@ export type Section = Record<string, unknown>
 export const isSection = (value: unknown): value is Section =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A configuration as it was written, in whatever forms and from whatever places, and what is wrong with it. */
+/** A configuration as it was written, from all of its places, with its faults. */
 export class Written {
   value: unknown
   /** `false` when what was written could not be made out: then nothing is to be said about what it does not contain. */
   legible = true
   readonly faults: (Fault & { path: KeyPath })[] = []
-  /** What is not wrong enough to refuse a start. */
+  /** What does not prevent a start. */
   readonly warnings: Fault[] = []
   readonly #places = new Map<string, { place: Place; path: KeyPath }>()
 
@@ -82,7 +82,7 @@ export class Written {
     return value
   }
 
-  /** Writes a value over whatever is there; a text on the way that is no section gives way to one. */
+  /** Replaces a value; where the path leads through a text, a section replaces the text. */
   set(path: readonly string[], value: unknown, place: Place): void {
     if (!isSection(this.value)) this.value = emptySection()
     let section = this.value as Section

@@ -9,7 +9,7 @@ import { BESIDE, faultsOf, folderWith, settingsOf } from './folder.ts'
 
 t.test('an empty file means the defaults of the schema', async t => {
   const folder = folderWith(t, { ...BESIDE, 'empty.yaml': '' })
-  // Ajv fills in what the schema says, whatever the gateway makes of it. Profile 1 has no jwt section in its file.
+  // Ajv fills in what the schema says, independently of the gateway. Profile 1 has no jwt section in its file.
   const { jwt, ...defaults } = withDefaults({}) as Record<string, unknown>
   writeFileSync(join(folder, 'whole.yaml'), stringify(defaults))
   const settings = loadSettings('empty.yaml', {}, folder)
@@ -224,12 +224,12 @@ for (const [title, yaml, ...faults] of EACH_FAULT) {
 
 const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
   [
-    'a name that is taken',
+    'a name that occurs twice',
     '- { name: a, match: /api/a, target: "builtin:echo" }\n- { name: a, match: /api/b, target: "builtin:echo" }',
     /^upstreams\.yaml:3 upstreams\[1\]\.name: is also that of upstream 1/,
   ],
   [
-    'a match that is taken',
+    'a match that occurs twice',
     '- { name: a, match: /api, target: "builtin:echo" }\n- { name: b, match: /api, target: "builtin:echo" }',
     /upstreams\[1\]\.match: is also that of upstream 1/,
   ],

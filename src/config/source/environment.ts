@@ -45,12 +45,12 @@ function readEnvFile(file: string): string | null {
 }
 
 /**
- * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`. A name whose first part is no key
- * belongs to another program; one whose first part is a key, but whose rest is not, is a fault, and in `.env` a warning: it
- * may be meant for another program.
+ * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`. A name whose first part
+ * is unknown belongs to another program. If only the rest is unknown, it is a fault; in `.env` it is a warning, because
+ * another program may read it.
  */
 export function overlay(schema: Schema, written: Written, variables: Variables): void {
-  // The shorter name first: what is said about a part counts more than what is said about the whole.
+  // The shorter name first: a variable for a part overrides one for the whole.
   const byLength = [...variables].sort(([a], [b]) => a.split('__').length - b.split('__').length)
   for (const [name, { text, place, isShared }] of byLength) {
     const found = findKey(schema, name)
@@ -109,7 +109,7 @@ function readText(schema: Schema, text: string): unknown {
   return branches.some(branch => branch.enum?.includes(text)) ? text : items.map(item => readText(list.items!, item))
 }
 
-/** A number or `true` as such; whatever is more than one plain value stays the text that it is. */
+/** A number or `true` as such; everything else stays text. */
 function scalarOr(text: string): unknown {
   const value = parseFlow(text)
   return value === undefined || value === null || isSection(value) || Array.isArray(value) ? text : value
