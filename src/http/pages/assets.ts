@@ -32,7 +32,11 @@ export interface Asset {
 /** Files that `npm run build` takes out of other packages. */
 export const vendored = (name: string): URL => new URL(`../../../dist/vendor/${name}`, import.meta.url)
 
-/** Serves a document that is the same for every client. It is read at the first request and then cached. */
+/**
+ * Serves a document that is the same for every client. It is read at the first request and then cached. Not by
+ * `@fastify/static`: its entity tags are size and modification time, and npm gives every packed file the same time, so that
+ * a browser would keep an old page after an upgrade; and it cannot serve generated texts.
+ */
 export function serveAsset(app: FastifyInstance, { path, from, extension, policy = PAGE_POLICY }: Asset): void {
   const type = TYPES[extension ?? extname(from instanceof URL ? from.pathname : path)] ?? 'application/octet-stream'
   const read = onceItWorks(() => readContent(from))

@@ -26,7 +26,7 @@ Every answer is an envelope: \`code\`, \`message\`, \`data\`, \`success\`, \`tra
 
 const INTERNAL = `For the services behind the gateway: they sign users in and out, and ask about sessions.
 
-Whoever knows the secret of this listener can become any user.`
+A client that knows the secret of this listener can become any user.`
 
 /** Documents the routes that are made on the public listener from now on. */
 export const documentPublicRoutes = (app: FastifyInstance, options: DocumentOptions): Promise<void> =>

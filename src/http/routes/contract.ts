@@ -57,7 +57,7 @@ declare module 'fastify' {
   }
 }
 
-/** A schema as the compiler needs not know it: the type of the standard's every keyword takes it too long. */
+/** Any schema. The exact type of JSON Schema is too large for the compiler in generic code. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /** The values of a schema; of an object whose schema names its properties, these only. */

@@ -15,7 +15,7 @@ const METRICS: PlainContract = {
   ],
 }
 
-/** `/metrics` for Prometheus: what all processes of this gateway count, whichever of them is asked. */
+/** `/metrics` for Prometheus: the counts of all processes of this gateway, from any of them. */
 export function serveMetrics(app: FastifyInstance, gather: () => Promise<string>): void {
   app.get('/metrics', { config: { documented: { ...PROBE, ...METRICS } } }, async (_request, reply) =>
     reply.type(CONTENT_TYPE).send(await gather()),

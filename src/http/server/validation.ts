@@ -46,7 +46,7 @@ const AJV_OPTIONS = {
   ownProperties: true,
 } as const
 
-type Validated = true | { value: unknown } | { error: Refusal }
+type Validated = { value: unknown } | { error: Refusal }
 
 interface Definition {
   schema: FieldsSchema
@@ -73,8 +73,11 @@ const createValidator = (compile: Compile) => (definition: Definition) => {
  */
 export const schemaController = {
   compilersFactory: {
-    buildValidator: (schemas =>
-      createValidator(AjvCompiler()(schemas, { customOptions: AJV_OPTIONS }) as Compile)) as BuildCompilerFromPool,
+    // Its types want Ajv's own function; Fastify also accepts one that answers the value or the error.
+    buildValidator: ((schemas: Record<string, object>) =>
+      createValidator(
+        AjvCompiler()(schemas, { customOptions: AJV_OPTIONS }) as Compile,
+      )) as unknown as BuildCompilerFromPool,
     buildSerializer: () => () => JSON.stringify,
   },
 }
@@ -94,7 +97,7 @@ function readQuery(query: unknown, { properties }: FieldsSchema): Record<string,
   return read
 }
 
-/** The refusal of the first field, in the order of the schema, that is not as it has to be. It names no value. */
+/** The refusal of the first invalid field, in the order of the schema. It repeats no value: that may be a secret. */
 function refusalOf(errors: readonly ErrorObject[], { properties }: FieldsSchema, value: unknown): Refusal {
   for (const [name, field] of Object.entries(properties)) {
     const error = errors.find(one => fieldOf(one) === name)
