@@ -81,7 +81,7 @@ Usage: dualgate COMMAND [options]
 
 ${(await Promise.all(commands)).join('\n')}
 
-  dualgate COMMAND --help   what a command does and takes
+  dualgate COMMAND --help   the help of a command
   dualgate --version        the version`
 }
 

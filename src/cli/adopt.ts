@@ -10,7 +10,7 @@ import { CommandError, say, UsageError } from './terminal.ts'
 
 export const adopt: Command = {
   words: '[FILE]',
-  summary: 'report what a move beside a service of the same family needs, and print a configuration to begin with',
+  summary: 'report what a move from a compatible service needs, and print an initial configuration',
   help: `FILE is the .env or the YAML file of the other service. Its Redis is read, and nothing in it is changed. Prints what
 matters for a move: prefix, sessions of each side, how records write their time, whether the secret fits the tokens, where
 captchas are kept; then a configuration to begin with. No secret is printed or written. config/examples/README.md says how

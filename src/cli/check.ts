@@ -5,7 +5,7 @@ import { say, UsageError } from './terminal.ts'
 
 export const check: Command = {
   words: '',
-  summary: 'check the configuration and say everything that is wrong with it',
+  summary: 'check the configuration and report every fault',
   help: `Reads the configuration as a start would, with the environment and .env, and starts and changes nothing.
 Prints "ok" and a summary, or every fault with its place and what to do about it; then the exit code is 1.
 

@@ -23,7 +23,7 @@ type ReadSettings = Omit<Settings, 'jwt' | 'login' | 'internal'> & {
 
 export const explain: Command = {
   words: 'METHOD PATH',
-  summary: 'show what would become of a request',
+  summary: 'show rule, side, upstream and headers for a request',
   help: `Shows the path as it is judged, the rule that speaks, the session that is needed, who answers, and what an upstream
 would get. Nothing is sent.
 

@@ -6,7 +6,7 @@ import { say, UsageError } from './terminal.ts'
 
 export const keys: Command = {
   words: 'jwt|sm2',
-  summary: 'make a secret',
+  summary: 'generate a secret or a key pair',
   help: `Prints a new secret and keeps it nowhere.
 
   jwt   a key for signing tokens (JWT__SECRET_KEY); as good for INTERNAL__SECRET

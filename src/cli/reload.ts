@@ -5,7 +5,7 @@ import { CommandError, say, UsageError } from './terminal.ts'
 
 export const reload: Command = {
   words: '',
-  summary: 'let the running gateway take the configuration as it is written now',
+  summary: 'apply a changed configuration to the running gateway',
   help: `Checks the configuration, and tells the gateway that runs with its data folder to take it: new workers start, the old
 ones finish their requests, and no request fails. Ends when the new workers answer. With a fault, which is printed,
 nothing changes, and the exit code is 1. SIGHUP does the same, and the log says how it went.
