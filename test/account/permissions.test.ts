@@ -197,6 +197,6 @@ roles:
       `${place}`,
     )
   t.equal(faults.length, places.length)
-  t.match(load(t, 'roles: { SUPER_ADMIN: [x] }'), [/:1 roles\.SUPER_ADMIN: holds everything/])
+  t.match(load(t, 'roles: { SUPER_ADMIN: [x] }'), [/:1 roles\.SUPER_ADMIN: always has every permission/])
   t.match(load(t, 'roles: []'), [/roles: must be/])
 })
