@@ -3,7 +3,7 @@ import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
 import { eventually, startSupervised } from '../support/supervised.ts'
 
-t.jobs = 3
+t.jobs = 2
 
 /* What a reload applies, what it refuses, and how it reports this. */
 
