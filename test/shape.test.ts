@@ -149,6 +149,7 @@ t.test(`no function has more than ${MAX_LINES} lines`, async t => {
 const KNOWERS: Record<string, RegExp> = {
   fastify: /^(http\/.+|store\/redis\/connection\/connections)\.ts$/,
   '@fastify/ajv-compiler': /^http\/server\/validation\.ts$/,
+  '@fastify/helmet': /^http\/pages\/protection\.ts$/,
   '@fastify/swagger': /^http\/pages\/openapi\.ts$/,
   '@fastify/cors': /^http\/edge\.ts$/,
   '@fastify/http-proxy': /^http\/forward\/routes\.ts$/,

@@ -12,6 +12,7 @@ import type { UpstreamTable } from '../upstream/table.ts'
 import { registerForwarding } from './forward/forward.ts'
 import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
+import { protectPages } from './pages/protection.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
 import { type SessionRoutesOptions, serveSessions } from './routes/sessions/sessions.ts'
 import { createGate, createJudge, type Sides } from './server/authenticate.ts'
@@ -67,8 +68,11 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   if (administration !== null) {
     serveSessions(app, { ...administration, permissions, versions: settings.api_versions, envelopes })
   }
-  serveDocuments(app, profile)
-  if (servesConsole(settings, profile)) serveConsole(app, settings, profile)
+  await app.register(async pages => {
+    await protectPages(pages)
+    serveDocuments(pages, profile)
+    if (servesConsole(settings, profile)) serveConsole(pages, settings, profile)
+  })
   ownPaths.refuseOtherMethods(app)
   ownPaths.close()
   const forwarding = { table: upstreams, tokenHeader, ownTokens, permissions, webSockets, watch }

@@ -5,6 +5,7 @@ import { Refusal } from '../refusal.ts'
 import type { Store } from '../store/store.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { documentInternalRoutes, serveDocument } from './pages/documents.ts'
+import { protectPages } from './pages/protection.ts'
 import { serveMetrics } from './routes/metrics.ts'
 import { serveOperations } from './routes/operations/operations.ts'
 import { serveProbes } from './routes/probes.ts'
@@ -47,7 +48,10 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
   serveProbes(app, store, upstreams, isStopping)
   serveMetrics(app, gatherMetrics)
   serveVerify(app, { ...options.verify, sides, upstreams, envelopes })
-  serveDocument(app, '/openapi.json')
+  await app.register(async pages => {
+    await protectPages(pages)
+    serveDocument(pages, '/openapi.json')
+  })
   ownPaths.refuseOtherMethods(app)
   await app.register(async operations => {
     operations.addHook('onRequest', async request => {

@@ -4,13 +4,7 @@ import { extname } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-
-/**
- * The sources that our pages can load, run and call: their own files and their own gateway. Inline code does not run.
- */
-export const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+import type { pagePolicy } from './protection.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -26,7 +20,8 @@ export interface Asset {
   from: URL | (() => string)
   /** Extension that says the type; the file's own when not given. */
   extension?: string
-  policy?: string
+  /** The content security policy, where it differs from that of all pages. */
+  policy?: ReturnType<typeof pagePolicy>
 }
 
 /** Files that `npm run build` takes out of other packages. */
@@ -37,13 +32,14 @@ export const vendored = (name: string): URL => new URL(`../../../dist/vendor/${n
  * `@fastify/static`: its entity tags are size and modification time, and npm gives every packed file the same time, so that
  * a browser would keep an old page after an upgrade; and it cannot serve generated texts.
  */
-export function serveAsset(app: FastifyInstance, { path, from, extension, policy = PAGE_POLICY }: Asset): void {
+export function serveAsset(app: FastifyInstance, { path, from, extension, policy }: Asset): void {
   const type = TYPES[extension ?? extname(from instanceof URL ? from.pathname : path)] ?? 'application/octet-stream'
   const read = onceItWorks(() => readContent(from))
   app.route({
     method: ['GET', 'HEAD'],
     url: path,
-    handler: async (request, reply) => answer(request, reply.type(type), await read(), policy),
+    ...(policy && { helmet: { contentSecurityPolicy: policy } }),
+    handler: async (request, reply) => answer(request, reply.type(type), await read()),
   })
 }
 
@@ -64,7 +60,7 @@ async function readContent(from: Asset['from']): Promise<Content> {
 }
 
 /** Uses the entity tag: browsers revalidate every time, and get 304 if nothing changed. */
-function answer(request: FastifyRequest, reply: FastifyReply, { plain, zipped, digest }: Content, policy: string) {
+function answer(request: FastifyRequest, reply: FastifyReply, { plain, zipped, digest }: Content) {
   const isZipped =
     zipped !== plain && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(request.headers['accept-encoding']))
   const tag = isZipped ? `"${digest}-gzip"` : `"${digest}"`
@@ -73,11 +69,6 @@ function answer(request: FastifyRequest, reply: FastifyReply, { plain, zipped, d
     'cache-control': 'no-cache',
     // CORS may have said already that it depends on the origin.
     vary: [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '),
-    'content-security-policy': policy,
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-resource-policy': 'same-origin',
   })
   const known = (request.headers['if-none-match'] ?? '').split(',').map(known => known.trim().replace(/^W\//, ''))
   if (known.includes(tag)) return reply.code(304).send()

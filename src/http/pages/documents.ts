@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import type { Profile } from '../../profile.ts'
-import { PAGE_POLICY, serveAsset, vendored } from './assets.ts'
+import { serveAsset, vendored } from './assets.ts'
 import { documentRoutes, type OpenApiOptions } from './openapi.ts'
+import { pagePolicy } from './protection.ts'
 
 /** What of a document the settings and the profile decide. */
 export type DocumentOptions = Pick<OpenApiOptions, 'locale' | 'style' | 'tokenName'>
@@ -17,7 +18,6 @@ const REDOC_STYLES = [
   "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='",
   "'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='",
 ]
-const REDOC_POLICY = PAGE_POLICY.replace("style-src 'self'", `style-src 'self' ${REDOC_STYLES.join(' ')}`)
 
 const PUBLIC = `What the gateway answers itself. Everything else below \`/api/v<n>/\` goes to the services behind it.
 
@@ -48,7 +48,7 @@ export function serveDocuments(app: FastifyInstance, profile: Profile): void {
   serveAsset(app, { path: '/docs/docs.js', from: ours('docs.js') })
   serveAsset(app, { path: '/docs/swagger-ui.css', from: vendored('swagger-ui.css') })
   serveAsset(app, { path: '/docs/swagger-ui-bundle.js', from: vendored('swagger-ui-bundle.js') })
-  serveAsset(app, { path: '/redoc', from: ours('redoc.html'), policy: REDOC_POLICY })
+  serveAsset(app, { path: '/redoc', from: ours('redoc.html'), policy: pagePolicy(REDOC_STYLES) })
   serveAsset(app, { path: '/redoc/redoc.js', from: ours('redoc.js') })
   serveAsset(app, { path: '/redoc/redoc.css', from: ours('redoc.css') })
   serveAsset(app, { path: '/redoc/redoc.standalone.js', from: vendored('redoc.standalone.js') })

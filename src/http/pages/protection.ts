@@ -1,0 +1,31 @@
+import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
+import type { FastifyInstance } from 'fastify'
+
+/** The sources that a page can load, run and call: its own files and its own gateway. Inline code does not run. */
+const SOURCES: Readonly<Record<string, readonly string[]>> = {
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'"],
+  'img-src': ["'self'", 'data:'],
+  'connect-src': ["'self'"],
+  'frame-ancestors': ["'none'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+}
+
+type Policy = NonNullable<FastifyHelmetOptions['contentSecurityPolicy']>
+
+/** The content security policy of a page, which may use more styles than its own files: `styles` are their digests. */
+export const pagePolicy = (styles: readonly string[] = []): Policy => ({
+  useDefaults: false,
+  directives: { ...SOURCES, 'style-src': ["'self'", ...styles] },
+})
+
+/**
+ * Sends the headers that protect a page in a browser with every answer of this context. Not in the context of forwarded
+ * requests, whose answers belong to the upstreams. `Strict-Transport-Security` would bind the whole host: it is sent by
+ * what ends TLS for all its ports and programs.
+ */
+export async function protectPages(app: FastifyInstance): Promise<void> {
+  await app.register(helmet, { contentSecurityPolicy: pagePolicy(), strictTransportSecurity: false })
+}
