@@ -1,9 +1,10 @@
 // Runs a test, or another program of this folder, as it was compiled by .build/tests.mjs; compiles first when a file is
 // newer. Without loader hooks: what they cost, tsx's or those by which `tap` traces the files of each process (for
 // coverage and `--changed`, which we do not use), is more than a second of CPU per test file and per process it starts.
+const hooks = require('node:async_hooks')
 const { execFileSync } = require('node:child_process')
 const { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync } = require('node:fs')
-const { Module } = require('node:module')
+const { Module, syncBuiltinESMExports } = require('node:module')
 const { dirname, join, relative, sep } = require('node:path')
 const { pathToFileURL } = require('node:url')
 const { isMainThread } = require('node:worker_threads')
@@ -63,6 +64,14 @@ function compiledPathOf(file) {
 const options = process.env.NODE_OPTIONS?.replace(/"?--import=[^"\s]*@tapjs[^"\s]*"?/, '').trim()
 if (options) process.env.NODE_OPTIONS = options
 else delete process.env.NODE_OPTIONS
+
+// tap follows every promise with an async hook, to name the test that left an error behind. That costs a quarter of the CPU of
+// tests with many requests. Without it such an error ends the process, and the file fails.
+hooks.createHook = () => {
+  const unused = { enable: () => unused, disable: () => unused }
+  return unused
+}
+syncBuiltinESMExports()
 
 // Node lets a preloaded script replace this, and starts a process and a thread by it. Not calling the original leaves out
 // the `--import` of tap's hooks.

@@ -1,5 +1,3 @@
-import '../support/plain-promises.ts'
-
 import t from 'tap'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'

@@ -1,5 +1,3 @@
-import '../support/plain-promises.ts'
-
 import fc from 'fast-check'
 import t from 'tap'
 import { LOGIN_TYPES } from '../../src/session.ts'

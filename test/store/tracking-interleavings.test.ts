@@ -1,5 +1,3 @@
-import '../support/plain-promises.ts'
-
 import t, { type Test } from 'tap'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { openDeleter, startDeleter } from './tracking-actors.ts'
