@@ -11,7 +11,7 @@ export interface Child {
   ended: Promise<number | string | null>
   /** The whole lines said since the last call. Does not wait, and works without a turn of the event loop. */
   said(): string[]
-  /** The first lines that are said, when there are any. */
+  /** The first lines that are said, when there are any; none of a child that was killed before. */
   firstSaid(): Promise<string[]>
 }
 
@@ -35,6 +35,7 @@ export function startWorker(task: string, folder: string, argument = '', shellPr
       for (;;) {
         const lines = said()
         if (lines.length > 0) return lines
+        if (child.signalCode !== null) return []
         if (child.exitCode !== null) throw new Error(`the ${task} worker ended without a word`)
         await new Promise(resolve => setTimeout(resolve, 2))
       }

@@ -5,6 +5,11 @@ import { startWorker } from './embedded-child.ts'
 
 const ROUNDS = 25
 const WORKERS = 4
+/**
+ * Milliseconds. A worker that dies when the dead owner of the file's lock has just woken it takes this wake-up with it, and
+ * another one that waits sleeps on.
+ */
+const STUCK = 20_000
 
 /** What a worker said about one token. */
 interface Said {
@@ -20,6 +25,9 @@ await t.test('a hundred workers killed at any time lose no login and revive no l
   const users = new Set<string>()
   for (let round = 0; round < ROUNDS; round++) {
     const workers = Array.from({ length: WORKERS }, (_, i) => startWorker('live', folder, `r${round}w${i}`))
+    const stuck = setTimeout(() => {
+      for (const worker of workers) worker.process.kill('SIGKILL')
+    }, STUCK)
     const said = await Promise.all(
       workers.map(async worker => {
         const first = await worker.firstSaid()
@@ -29,6 +37,7 @@ await t.test('a hundred workers killed at any time lose no login and revive no l
         return [...first, ...worker.said()]
       }),
     )
+    clearTimeout(stuck)
     const store = await openEmbeddedStore(folder, systemClock, 30_000)
     for (const tokens of said.map(readSaid)) {
       await compare(store, tokens, seen)
