@@ -1,6 +1,6 @@
-import { join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { freePort } from '../test/support/ports.ts'
-import { type BenchGateway, knows, logIn, SECRETS, startGateway } from './gateway.ts'
+import { type BenchGateway, type GatewayOptions, knows, logIn, SECRETS, startGateway } from './gateway.ts'
 import { GATEWAY_CORE, programNamed } from './machine.ts'
 import { type Scene, type Started, start } from './process.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
@@ -31,21 +31,20 @@ interface Placed {
 
 const placed = (gateway: BenchGateway): Placed => ({ url: gateway.url, processes: [gateway] })
 
-/** Servers and sessions that several contenders share. */
-class Ground {
-  readonly scene: Scene
+/** Servers and sessions that remain for the whole run. */
+export class Ground {
   readonly upstream: string
+  readonly #scene: Scene
   #redis: Promise<BenchRedis> | null = null
   #redisTokens: Promise<string[]> | null = null
-  #embedded: ReturnType<Ground['embeddedWithTokens']> | null = null
 
   constructor(scene: Scene, upstream: string) {
-    this.scene = scene
+    this.#scene = scene
     this.upstream = upstream
   }
 
   redis(): Promise<BenchRedis> {
-    this.#redis ??= startRedis(this.scene).then(redis => redis!)
+    this.#redis ??= startRedis(this.#scene).then(redis => redis!)
     return this.#redis
   }
 
@@ -56,21 +55,50 @@ class Ground {
   }
 
   async #mint(): Promise<string[]> {
-    const gateway = await startGateway(this.scene, 'mint', { redis: (await this.redis()).url })
+    const gateway = await startGateway(this.#scene, 'mint', { redis: (await this.redis()).url })
     const tokens = await logIn(gateway, SESSIONS)
     await gateway.end()
     return tokens
   }
+}
+
+/** What the contenders of one start share. */
+class Start {
+  readonly ground: Ground
+  readonly scene: Scene
+  readonly #checkout: string | undefined
+  #embedded: ReturnType<Start['embeddedWithTokens']> | null = null
+
+  /** `checkout`: that of the gateways, unless it is this one. */
+  constructor(ground: Ground, scene: Scene, checkout?: string) {
+    this.ground = ground
+    this.scene = scene
+    this.#checkout = checkout
+  }
+
+  gateway(name: string, options: GatewayOptions): Promise<BenchGateway> {
+    const { upstream } = this.ground
+    if (this.#checkout === undefined) return startGateway(this.scene, name, { upstream, ...options })
+    const main = join(this.#checkout, 'dist/main.js')
+    return startGateway(this.scene, `${name}-beside`, { upstream, main, ...options })
+  }
 
   /** One gateway with the embedded store, for requests that need a session and for those that do not. */
   embeddedWithTokens(): Promise<Placed & { tokens: readonly string[] }> {
-    this.#embedded ??= this.#openEmbedded()
+    this.#embedded ??= this.embedded('embedded')
     return this.#embedded
   }
 
-  async #openEmbedded(): Promise<Placed & { tokens: readonly string[] }> {
-    const gateway = await startGateway(this.scene, 'embedded', { upstream: this.upstream })
+  async embedded(name: string, options: GatewayOptions = {}): Promise<Placed & { tokens: readonly string[] }> {
+    const gateway = await this.gateway(name, options)
     return { ...placed(gateway), tokens: await logIn(gateway, SESSIONS) }
+  }
+
+  /** A gateway with the sessions that Redis has. */
+  async onRedis(name: string, cache: 'off' | 'tracking'): Promise<Placed & { tokens: readonly string[] }> {
+    const settings = knows('session_cache') ? { session_cache: { business: cache, consumer: cache } } : {}
+    const redis = (await this.ground.redis()).url
+    return { ...placed(await this.gateway(name, { redis, settings })), tokens: await this.ground.redisTokens() }
   }
 
   /** A Node program of rivals/ on the gateways' core. */
@@ -90,12 +118,6 @@ class Ground {
     const started = this.scene.keep(await start(name, { ...options, environment: nginx.luaEnvironment() }))
     return { url: `http://127.0.0.1:${port}`, processes: [started] }
   }
-
-  async onRedis(name: string, cache: 'off' | 'tracking'): Promise<Placed> {
-    const settings = knows('session_cache') ? { session_cache: { business: cache, consumer: cache } } : {}
-    const redis = (await this.redis()).url
-    return placed(await startGateway(this.scene, name, { upstream: this.upstream, redis, settings }))
-  }
 }
 
 interface Entry {
@@ -103,96 +125,108 @@ interface Entry {
   base?: string
   /** Whether this machine has what it needs; otherwise it is skipped. */
   needs?: () => boolean
-  raise(ground: Ground): Promise<Placed & { tokens?: readonly string[] }>
+  raise(start: Start): Promise<Placed & { tokens?: readonly string[] }>
 }
 
 const hasRedis = (): boolean => programNamed('redis-server') !== null
 const hasNginx = (): boolean => programNamed('nginx') !== null
 
-/** In the order of the table. */
-const ENTRIES: Readonly<Record<string, Entry>> = {
-  direct: { title: 'the upstream itself', raise: async ({ upstream }) => ({ url: upstream, processes: [] }) },
-  nginx: {
-    title: 'nginx, no auth',
-    needs: hasNginx,
-    raise: ground => ground.nginx('nginx', port => nginx.plain(ground.upstream, port)),
-  },
-  bare: {
-    title: '@fastify/http-proxy unmodified, no auth',
-    raise: ground => ground.rival('bare.ts', [ground.upstream]),
-  },
-  usual: {
-    title: 'the same + @fastify/jwt + @fastify/redis',
-    needs: hasRedis,
-    raise: async ground => {
-      const words = [ground.upstream, (await ground.redis()).url, SECRETS.jwt]
-      return { ...(await ground.rival('usual.ts', words)), tokens: await ground.redisTokens() }
-    },
-  },
+/** Our own gateway, with each store. */
+const OURS: Readonly<Record<string, Entry>> = {
   public: {
     title: '**dualgate**, public path, no auth',
     base: PUBLIC,
     // With tokens that are not checked, so that the requests are the same.
-    raise: ground => ground.embeddedWithTokens(),
+    raise: start => start.embeddedWithTokens(),
   },
   embedded: {
     title: '**dualgate**, embedded store',
-    raise: ground => ground.embeddedWithTokens(),
+    raise: start => start.embeddedWithTokens(),
   },
   logged: {
     title: '**dualgate**, embedded store, access log on',
-    raise: async ({ scene, upstream }) => {
-      const gateway = await startGateway(scene, 'logged', { upstream, accessLog: true })
-      return { ...placed(gateway), tokens: await logIn(gateway, SESSIONS) }
-    },
+    raise: start => start.embedded('logged', { accessLog: true }),
   },
   tracking: {
     title: '**dualgate**, Redis, tracking cache',
     needs: () => hasRedis() && knows('session_cache'),
-    raise: async ground => ({
-      ...(await ground.onRedis('tracking', 'tracking')),
-      tokens: await ground.redisTokens(),
-    }),
+    raise: start => start.onRedis('tracking', 'tracking'),
   },
   redis: {
     title: '**dualgate**, Redis queried every time',
     needs: hasRedis,
-    raise: async ground => ({
-      ...(await ground.onRedis('redis-gateway', 'off')),
-      tokens: await ground.redisTokens(),
-    }),
+    raise: start => start.onRedis('redis-gateway', 'off'),
   },
+}
+
+/** In the order of the table. */
+const ENTRIES: Readonly<Record<string, Entry>> = {
+  direct: { title: 'the upstream itself', raise: async ({ ground }) => ({ url: ground.upstream, processes: [] }) },
+  nginx: {
+    title: 'nginx, no auth',
+    needs: hasNginx,
+    raise: start => start.nginx('nginx', port => nginx.plain(start.ground.upstream, port)),
+  },
+  bare: {
+    title: '@fastify/http-proxy unmodified, no auth',
+    raise: start => start.rival('bare.ts', [start.ground.upstream]),
+  },
+  usual: {
+    title: 'the same + @fastify/jwt + @fastify/redis',
+    needs: hasRedis,
+    raise: async start => {
+      const words = [start.ground.upstream, (await start.ground.redis()).url, SECRETS.jwt]
+      return { ...(await start.rival('usual.ts', words)), tokens: await start.ground.redisTokens() }
+    },
+  },
+  ...OURS,
   lua: {
     title: 'nginx + Lua: HMAC and Redis GET',
     needs: () => hasRedis() && hasNginx() && nginx.hasLua(),
-    raise: async ground => {
-      const { port: redisPort } = await ground.redis()
-      const lua = await ground.nginx('lua', port => nginx.lua(ground.upstream, port, redisPort, SECRETS.jwt))
-      return { ...lua, tokens: await ground.redisTokens() }
+    raise: async start => {
+      const { port: redisPort } = await start.ground.redis()
+      const lua = await start.nginx('lua', port => nginx.lua(start.ground.upstream, port, redisPort, SECRETS.jwt))
+      return { ...lua, tokens: await start.ground.redisTokens() }
     },
   },
   'auth-request': {
     title: 'nginx auth_request + a Node service with Redis',
     needs: () => hasRedis() && hasNginx(),
-    raise: async ground => {
-      const service = await ground.rival('auth-service.ts', [(await ground.redis()).url, SECRETS.jwt])
-      const { url, processes } = await ground.nginx('auth-request', port =>
-        nginx.authRequest(ground.upstream, port, service.url),
+    raise: async start => {
+      const service = await start.rival('auth-service.ts', [(await start.ground.redis()).url, SECRETS.jwt])
+      const { url, processes } = await start.nginx('auth-request', port =>
+        nginx.authRequest(start.ground.upstream, port, service.url),
       )
-      return { url, processes: [...processes, ...service.processes], tokens: await ground.redisTokens() }
+      return { url, processes: [...processes, ...service.processes], tokens: await start.ground.redisTokens() }
     },
   },
 }
 
 export const CONTENDER_KEYS = Object.keys(ENTRIES)
 
-/** Starts the requested contenders that can run on this machine; without a request, all of them. */
-export async function raiseContenders(scene: Scene, upstream: string, only: readonly string[]): Promise<Contender[]> {
-  const ground = new Ground(scene, upstream)
+export interface Selection {
+  /** Without any, all of them. */
+  only: readonly string[]
+  /** Another checkout, whose gateways are measured beside ours. */
+  beside?: string | undefined
+}
+
+/** Starts new processes of the requested contenders that can run on this machine. */
+export async function raiseContenders(scene: Scene, ground: Ground, { only, beside }: Selection): Promise<Contender[]> {
+  const own = new Start(ground, scene)
+  const others = beside === undefined ? null : new Start(ground, scene, resolve(beside))
   const raised: Contender[] = []
-  for (const [key, { title, base = CONSUMER, needs, raise }] of Object.entries(ENTRIES)) {
-    if ((only.length > 0 && !only.includes(key)) || needs?.() === false) continue
-    raised.push({ key, title, base, tokens: [], ...(await raise(ground)) })
+  for (const [key, entry] of Object.entries(ENTRIES)) {
+    if ((only.length > 0 && !only.includes(key)) || entry.needs?.() === false) continue
+    raised.push(await raise(own, key, entry))
+    if (others !== null && Object.hasOwn(OURS, key)) {
+      const name = basename(resolve(beside!))
+      raised.push(await raise(others, `${key}@${name}`, { ...entry, title: `${entry.title} (${name})` }))
+    }
   }
   return raised
+}
+
+async function raise(start: Start, key: string, { title, base = CONSUMER, raise }: Entry): Promise<Contender> {
+  return { key, title, base, tokens: [], ...(await raise(start)) }
 }

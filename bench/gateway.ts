@@ -40,6 +40,8 @@ export interface GatewayOptions {
   timeouts?: Record<string, string>
   /** Any further keys of the configuration. */
   settings?: Record<string, unknown>
+  /** Another version of the program. */
+  main?: string
   /** Options of Node, to profile with. */
   nodeOptions?: readonly string[]
 }
@@ -66,7 +68,14 @@ export async function startGateway(scene: Scene, name: string, options: GatewayO
   }
   const started = await start(name, {
     core: GATEWAY_CORE,
-    command: [process.execPath, ...(options.nodeOptions ?? []), MAIN, 'start', '--config', 'gateway.yaml'],
+    command: [
+      process.execPath,
+      ...(options.nodeOptions ?? []),
+      options.main ?? MAIN,
+      'start',
+      '--config',
+      'gateway.yaml',
+    ],
     folder: scene.folder,
     cwd: folder,
     environment,

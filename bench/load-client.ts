@@ -103,6 +103,7 @@ setTimeout(() => {
   for (const line of lines) line.close()
   const sorted = latencies.sort((a, b) => a - b)
   const [p50, p90, p99] = [0.5, 0.9, 0.99].map(share => quantile(sorted, share)) as [number, number, number]
-  const result: LoadResult = { rate: sorted.length / seconds, p50, p90, p99, failed: failed + due.length }
+  const [answered, rate] = [sorted.length, sorted.length / seconds]
+  const result: LoadResult = { answered, rate, p50, p90, p99, failed: failed + due.length }
   console.log(JSON.stringify(result))
 }, asked.seconds * 1000)

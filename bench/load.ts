@@ -19,6 +19,7 @@ export interface Load {
 }
 
 export interface LoadResult {
+  answered: number
   /** Answers per second. */
   rate: number
   /** Latency in milliseconds. */

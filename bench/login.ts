@@ -5,7 +5,8 @@ import { type BenchGateway, logIn, startGateway } from './gateway.ts'
 import { type LoadResult, load } from './load.ts'
 import type { LoginLoad, LoginResult } from './login-client.ts'
 import { OTHER_CORE, pinned } from './machine.ts'
-import { onScene, processorSeconds, type Scene } from './process.ts'
+import { onScene, type Scene } from './process.ts'
+import { ProcessorMeter } from './processor.ts'
 import { ACCOUNTS, accountSettings, PASSWORD } from './sign-in.ts'
 import { fixed, medianOf, note, printTable, spreadOf, whole } from './statistics.ts'
 import { pathOf, startUpstream } from './upstream.ts'
@@ -49,14 +50,15 @@ async function compare(scene: Scene, { rounds, seconds }: Extent, together: numb
   const busy: LoadResult[][] = [[], []]
   const alone: LoginResult[] = []
   const cost: number[] = []
+  const meter = new ProcessorMeter([gateway.pid])
 
   await load(scene.folder, asked)
   await signIns()
   for (let round = 1; round <= rounds; round++) {
-    const before = processorSeconds(gateway.pid)
+    const before = meter.read()
     const signedIn = await signIns()
     alone.push(signedIn)
-    cost.push(((processorSeconds(gateway.pid) - before) * 1000) / (signedIn.rate * seconds))
+    cost.push((meter.read() - before) / 1e6 / (signedIn.rate * seconds))
     for (const [i, shape] of [asked, paced].entries()) {
       quiet[i]!.push(await load(scene.folder, shape))
       const [loaded] = await Promise.all([load(scene.folder, shape), signIns()])

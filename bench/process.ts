@@ -78,18 +78,6 @@ export function anonymousBytes(pid: number): number {
 export const descriptors = (pid: number): number =>
   childrenOf(pid).reduce((sum, child) => sum + descriptors(child), readdirSync(`/proc/${pid}/fd`).length)
 
-/** Ticks per second in which Linux counts processor time. */
-const TICKS = 100
-
-/** Processor time of a process, all its threads and children, in seconds. */
-export function processorSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // Fields 14 and 15 of proc(5), counted after the name, which may contain any character.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const own = (Number(fields[11]) + Number(fields[12])) / TICKS
-  return childrenOf(pid).reduce((sum, child) => sum + processorSeconds(child), own)
-}
-
 /** The processes that a process has started. */
 export function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
@@ -105,6 +93,16 @@ export class Scene {
   keep<T extends { end(): Promise<void> | void }>(thing: T): T {
     this.#endings.push(() => thing.end())
     return thing
+  }
+
+  /** A part of the run: what it starts ends with it, or with the run. */
+  async part<T>(run: (scene: Scene) => Promise<T>): Promise<T> {
+    const scene = this.keep(new Scene())
+    try {
+      return await run(scene)
+    } finally {
+      await scene.end()
+    }
   }
 
   async end(): Promise<void> {

@@ -1,15 +1,18 @@
 import { parseArgs } from 'node:util'
-import { CONTENDER_KEYS, type Contender, raiseContenders } from './contenders.ts'
-import { type LoadResult, load } from './load.ts'
-import { onScene, processorSeconds, type Scene } from './process.ts'
+import { CONTENDER_KEYS, type Contender, Ground, raiseContenders, type Selection } from './contenders.ts'
+import { onScene, type Scene } from './process.ts'
+import { ProcessorMeter } from './processor.ts'
+import { type Lane, type Measured, type Rounds, runRounds, timesCheaper, warmUp } from './rounds.ts'
 import { fixed, medianOf, note, printTable, spreadOf, whole } from './statistics.ts'
 import { pathOf, startUpstream } from './upstream.ts'
 
-export const PROXY_HELP = `proxy     requests per second of gateways side by side
-            --rounds 5 --seconds 4      rounds of all contenders in turn, and how long each is asked in a round
+export const PROXY_HELP = `proxy     processor time and latency of requests through gateways side by side
+            --starts 5                  how often all gateways are replaced by new processes
+            --rounds 6 --seconds 1      rounds of all gateways in turn for each start, and the duration of one
             --connections 64            one number, or several with commas: a table for each
             --size 0.1                  KiB of the answer: 0.1, 10, 1000
             --post 0                    KiB of the request's body; 0: GET
+            --beside FOLDER             a second checkout with its dist/, to compare two versions: each of our gateways of it, too
             --only ${CONTENDER_KEYS.join(',')}`
 
 /** The parameters of one table. */
@@ -19,84 +22,101 @@ interface Shape {
   post: number
 }
 
-/** Requests to warm up the compiler of a contender, and the longest time for this in seconds. */
-const WARM_UP_REQUESTS = 30_000
-const WARM_UP_LIMIT = 60
+export interface Extent {
+  starts: number
+  rounds: number
+  seconds: number
+}
 
 export async function proxy(words: string[]): Promise<void> {
   const { values } = parseArgs({
     args: words,
     options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '4' },
+      starts: { type: 'string', default: '5' },
+      rounds: { type: 'string', default: '6' },
+      seconds: { type: 'string', default: '1' },
       connections: { type: 'string', default: '64' },
       size: { type: 'string', default: '0.1' },
       post: { type: 'string', default: '0' },
+      beside: { type: 'string' },
       only: { type: 'string', default: '' },
     },
   })
-  const only = values.only.split(',').filter(key => key !== '')
-  const unknown = only.find(key => !CONTENDER_KEYS.includes(key))
-  if (unknown !== undefined) throw new Error(`no contender is called ${unknown}`)
+  const selection = { only: selected(values.only), beside: values.beside }
   const shapes = shapesOf(numbers(values.connections), numbers(values.size), numbers(values.post))
-  const extent = { rounds: Number(values.rounds), seconds: Number(values.seconds) }
+  const extent = { starts: Number(values.starts), rounds: Number(values.rounds), seconds: Number(values.seconds) }
   for (const bodies of [false, true]) {
     const alike = shapes.filter(({ post }) => post > 0 === bodies)
-    if (alike.length > 0) await onScene(scene => compare(scene, alike, bodies, only, extent))
+    if (alike.length === 0) continue
+    await onScene(async scene => {
+      const compared = await compare(scene, alike, selection, extent)
+      for (const [i, shape] of alike.entries()) print(compared[i]!, shape, extent)
+    })
   }
 }
 
 const numbers = (text: string): number[] => text.split(',').map(Number)
 
+function selected(text: string): string[] {
+  const only = text.split(',').filter(key => key !== '')
+  const unknown = only.find(key => !CONTENDER_KEYS.includes(key))
+  if (unknown !== undefined) throw new Error(`no contender is called ${unknown}`)
+  return only
+}
+
 const shapesOf = (connections: number[], sizes: number[], posts: number[]): Shape[] =>
   posts.flatMap(post => sizes.flatMap(size => connections.map(count => ({ connections: count, size, post }))))
 
-async function compare(
+/** What was measured of one contender: the rounds of each start. */
+export interface Outcome {
+  title: string
+  starts: Measured[][]
+}
+
+export type Comparison = ReadonlyMap<string, Outcome>
+
+/** Measures all shapes; after the rounds of each start, every gateway is replaced by a new process. */
+export async function compare(
   scene: Scene,
   shapes: readonly Shape[],
-  bodies: boolean,
-  only: readonly string[],
-  extent: { rounds: number; seconds: number },
-): Promise<void> {
-  note('starting upstream and gateways')
-  const contenders = await raiseContenders(scene, await startUpstream(scene, bodies), only)
-  await Promise.all(contenders.map(probe))
-  for (const contender of contenders) await warmUp(scene, contender)
-  for (const shape of shapes) {
-    const results = new Map<string, Measured[]>(contenders.map(({ key }) => [key, []]))
-    for (let round = 1; round <= extent.rounds; round++) {
-      for (const contender of contenders) {
-        const result = await measure(scene, contender, shape, extent.seconds)
-        results.get(contender.key)!.push(result)
-        note(`round ${round}: ${contender.key} ${whole(result.rate)}/s`)
+  selection: Selection,
+  { starts, ...extent }: Extent,
+): Promise<Comparison[]> {
+  const upstream = await startUpstream(
+    scene,
+    shapes.some(({ post }) => post > 0),
+  )
+  const ground = new Ground(scene, upstream)
+  const comparisons = shapes.map(() => new Map<string, Outcome>())
+  for (let start = 1; start <= starts; start++) {
+    await scene.part(async part => {
+      note(`start ${start} of ${starts}`)
+      const contenders = await raiseContenders(part, ground, selection)
+      await Promise.all(contenders.map(probe))
+      for (const lane of lanesOf(contenders, { connections: 64, size: 0.1, post: 0 })) await warmUp(part, lane)
+      for (const [i, shape] of shapes.entries()) {
+        const rounds = await runRounds(part, lanesOf(contenders, shape), { ...extent, title: `start ${start}` })
+        collect(comparisons[i]!, contenders, rounds)
       }
-    }
-    print(contenders, results, shape, extent)
+      await Promise.all(contenders.map(probe))
+    })
   }
-  await Promise.all(contenders.map(probe))
+  return comparisons
 }
 
-async function warmUp(scene: Scene, contender: Contender): Promise<void> {
-  const slice = 2
-  let answered = 0
-  for (let seconds = 0; answered < WARM_UP_REQUESTS && seconds < WARM_UP_LIMIT; seconds += slice) {
-    const { rate } = await measure(scene, contender, { connections: 64, size: 0.1, post: 0 }, slice)
-    answered += rate * slice
+const lanesOf = (contenders: readonly Contender[], { connections, size, post }: Shape): Lane[] =>
+  contenders.map(({ key, url, base, tokens, processes }) => ({
+    key,
+    asked: { url: url + pathOf(base, size), tokens, connections, body: Math.round(post * 1024) },
+    meter: processes.length === 0 ? null : new ProcessorMeter(processes.map(({ pid }) => pid)),
+  }))
+
+function collect(comparison: Map<string, Outcome>, contenders: readonly Contender[], rounds: Rounds): void {
+  for (const { key, title } of contenders) {
+    const outcome = comparison.get(key) ?? { title, starts: [] }
+    outcome.starts.push(rounds.get(key)!)
+    comparison.set(key, outcome)
   }
-}
-
-interface Measured extends LoadResult {
-  /** Processor time that a request cost its gateway, in microseconds. */
-  cost: number
-}
-
-async function measure(scene: Scene, contender: Contender, shape: Shape, seconds: number): Promise<Measured> {
-  const { url, base, tokens, processes } = contender
-  const used = (): number => processes.reduce((sum, { pid }) => sum + processorSeconds(pid), 0)
-  const before = used()
-  const asked = { url: url + pathOf(base, shape.size), tokens, connections: shape.connections, seconds }
-  const result = await load(scene.folder, { ...asked, body: Math.round(shape.post * 1024) })
-  return { ...result, cost: ((used() - before) * 1e6) / (result.rate * seconds) }
 }
 
 /** A refusal can be an HTTP 200, so each session is checked before and after: the answer must come from the upstream. */
@@ -108,46 +128,33 @@ async function probe({ key, url, base, tokens }: Contender): Promise<void> {
   }
 }
 
-function print(
-  contenders: readonly Contender[],
-  results: ReadonlyMap<string, Measured[]>,
-  { connections, size, post }: Shape,
-  { rounds, seconds }: { rounds: number; seconds: number },
-): void {
+/** Microseconds of a request in each start. */
+export const costsOf = ({ starts }: Outcome): number[] => starts.map(rounds => medianOf(rounds.map(({ cost }) => cost)))
+
+/** How many times cheaper one contender is than another: the median of all rounds. */
+export function ratioOf(comparison: Comparison, key: string, other: string): number {
+  const [one, base] = [comparison.get(key)?.starts ?? [], comparison.get(other)?.starts ?? []]
+  return medianOf(one.flatMap((rounds, start) => timesCheaper(rounds, base[start] ?? [])))
+}
+
+function print(comparison: Comparison, { connections, size, post }: Shape, { starts, rounds, seconds }: Extent): void {
   const what = post > 0 ? `POST of ${post} KiB, answer of ${size} KiB` : `GET of ${size} KiB`
-  console.log(`${what}, ${connections} connections, ${rounds} rounds of ${seconds} s:\n`)
-  const of = (key: string, figure: (one: Measured) => number): number => medianOf((results.get(key) ?? []).map(figure))
-  const rows = contenders.map(({ key, title, processes }) => {
-    const all = results.get(key)!
-    const { median, least, most } = spreadOf(all.map(({ rate }) => rate))
-    const failed = all.reduce((sum, result) => sum + result.failed, 0)
-    const range = `${whole(least)} – ${whole(most)}`
-    const times = [of(key, ({ p50 }) => p50), of(key, ({ p90 }) => p90), of(key, ({ p99 }) => p99)]
-    const cost = of(key, one => one.cost)
-    const ratios = [fixed(median / of('bare', ({ rate }) => rate)), fixed(of('bare', one => one.cost) / cost)]
-    const asked = processes.length > 0
+  console.log(`${what}, ${connections} connections, ${starts} starts with ${rounds} rounds of ${seconds} s:\n`)
+  const rows = Array.from(comparison, ([key, outcome]) => {
+    const all = outcome.starts.flat()
+    const of = (figure: (one: Measured) => number): number => medianOf(all.map(figure))
+    const { least, median, most } = spreadOf(costsOf(outcome))
     return [
-      title,
-      whole(median),
-      range,
-      ratios[0]!,
-      asked ? fixed(cost, 1) : '–',
-      asked ? ratios[1]! : '–',
-      ...times.map(time => fixed(time, 1)),
-      whole(failed),
+      outcome.title,
+      ...[least, median, most].map(cost => fixed(cost, 1)),
+      fixed(least / most),
+      fixed(ratioOf(comparison, key, 'bare')),
+      whole(of(({ rate }) => rate)),
+      ...[of(({ p50 }) => p50), of(({ p90 }) => p90), of(({ p99 }) => p99)].map(time => fixed(time, 1)),
+      fixed(of(({ p50, p90 }) => p90 / p50)),
+      whole(all.reduce((sum, { failed }) => sum + failed, 0)),
     ]
   })
-  const head = [
-    'what',
-    'requests/s',
-    'least – most',
-    'to bare',
-    'CPU µs',
-    'to bare',
-    'p50 ms',
-    'p90 ms',
-    'p99 ms',
-    'failed',
-  ]
-  printTable(head, rows)
+  const costs = ['CPU µs, best', 'median', 'worst start', 'worst/best', 'to bare']
+  printTable(['what', ...costs, 'requests/s', 'p50 ms', 'p90 ms', 'p99 ms', 'p90/p50', 'failed'], rows)
 }

@@ -18,7 +18,7 @@ end
 
 function done(summary, latency)
   local e = summary.errors
-  io.write(string.format('\n{"rate":%.2f,"p50":%.3f,"p90":%.3f,"p99":%.3f,"failed":%d}\n',
-    summary.requests / summary.duration * 1e6, latency:percentile(50) / 1000, latency:percentile(90) / 1000,
+  io.write(string.format('\n{"answered":%d,"rate":%.2f,"p50":%.3f,"p90":%.3f,"p99":%.3f,"failed":%d}\n',
+    summary.requests, summary.requests / summary.duration * 1e6, latency:percentile(50) / 1000, latency:percentile(90) / 1000,
     latency:percentile(99) / 1000, e.connect + e.read + e.write + e.status + e.timeout))
 end

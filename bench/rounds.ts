@@ -1,0 +1,62 @@
+import { type Load, type LoadResult, load } from './load.ts'
+import type { Scene } from './process.ts'
+import type { ProcessorMeter } from './processor.ts'
+import { fixed, note } from './statistics.ts'
+
+/** Something that is measured in every round: requests of one kind to one gateway. */
+export interface Lane {
+  key: string
+  asked: Omit<Load, 'seconds'>
+  /** Of its gateway; `null`: nothing of it is on the gateways' core. */
+  meter: ProcessorMeter | null
+}
+
+export interface Measured extends LoadResult {
+  /** Processor time that a request cost its gateway, in microseconds. */
+  cost: number
+}
+
+/** The rounds of each lane, by its key; the rounds of two lanes with the same index are neighbours in time. */
+export type Rounds = ReadonlyMap<string, Measured[]>
+
+/** Requests to warm up the compiler of a gateway, and the longest time for this in seconds. */
+const WARM_UP_REQUESTS = 30_000
+const WARM_UP_LIMIT = 60
+
+export async function warmUp(scene: Scene, lane: Lane): Promise<void> {
+  const slice = 1
+  let answered = 0
+  for (let seconds = 0; answered < WARM_UP_REQUESTS && seconds < WARM_UP_LIMIT; seconds += slice) {
+    answered += (await measure(scene, lane, slice)).answered
+  }
+}
+
+/** Interleaved: every lane is measured once before any is measured again. */
+export async function runRounds(
+  scene: Scene,
+  lanes: readonly Lane[],
+  { rounds, seconds, title }: { rounds: number; seconds: number; title: string },
+): Promise<Rounds> {
+  const results = new Map<string, Measured[]>(lanes.map(({ key }) => [key, []]))
+  for (let round = 1; round <= rounds; round++) {
+    const costs: string[] = []
+    for (const lane of lanes) {
+      const measured = await measure(scene, lane, seconds)
+      results.get(lane.key)!.push(measured)
+      costs.push(`${lane.key} ${fixed(measured.cost, 1)}`)
+    }
+    note(`${title}, round ${round} of ${rounds}, µs: ${costs.join(' · ')}`)
+  }
+  return results
+}
+
+async function measure(scene: Scene, { asked, meter }: Lane, seconds: number): Promise<Measured> {
+  const before = meter?.read() ?? Number.NaN
+  const result = await load(scene.folder, { ...asked, seconds })
+  const nanoseconds = (meter?.read() ?? Number.NaN) - before
+  return { ...result, cost: nanoseconds / 1000 / result.answered }
+}
+
+/** How many times cheaper one lane is than another: the ratio of their costs in each round, round by round. */
+export const timesCheaper = (one: readonly Measured[], other: readonly Measured[]): number[] =>
+  one.flatMap(({ cost }, round) => (other[round] === undefined ? [] : [other[round].cost / cost]))
