@@ -73,7 +73,7 @@ t.test('a missing file, an empty file and an empty list contain no accounts', as
   }
 })
 
-t.test('a changed file is read again: added, replaced, removed, in the next look-up', async t => {
+t.test('a changed file is read again, written anew or replaced, in the next look-up', async t => {
   const { path, find } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
   t.ok(await find('a'))
   writeFileSync(path, `accounts:\n${entry('1', 'b')}`)
@@ -82,8 +82,20 @@ t.test('a changed file is read again: added, replaced, removed, in the next look
   writeFileSync(`${path}.new`, `accounts:\n${entry('1', 'c')}`)
   renameSync(`${path}.new`, path)
   t.ok(await find('c'))
-  rmSync(path)
-  t.equal(await find('c'), null)
+})
+
+t.test('a removed file is unavailable, not empty, until it is there again', async t => {
+  const { path, find, logged } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  t.ok(await find('a'))
+  for (const text of [`accounts:\n${entry('1', 'a')}`, 'accounts: []\n']) {
+    rmSync(path)
+    logged.length = 0
+    for (let i = 0; i < 2; i++) t.match(await refusalOf(find('a')), { reason: 'UNAVAILABLE' })
+    t.equal(logged.length, 1)
+    t.match(JSON.stringify(logged), /the accounts file was removed/)
+    writeFileSync(path, text)
+    t.equal((await find('a')) === null, text === 'accounts: []\n')
+  }
 })
 
 t.test('a faulty version is logged once, and the previous version stays in use', async t => {

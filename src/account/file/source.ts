@@ -30,6 +30,7 @@ export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Log
   let accounts: Read | null = null
   let highestCost = COST
   let reading: Promise<void> | null = null
+  let isRemoved = false
 
   async function read(found: string): Promise<void> {
     try {
@@ -44,8 +45,17 @@ export function createFileAccounts({ path }: FileAccountsSettings, log: Pick<Log
     version = found
   }
 
+  function checkRemoved(found: string): void {
+    const wasRemoved = isRemoved
+    isRemoved = found === ABSENT && version !== null && version !== ABSENT
+    if (!isRemoved) return
+    if (!wasRemoved) log.error({ path }, 'the accounts file was removed; no login is possible until it is there again')
+    throw new Unavailable(`${path} was removed`)
+  }
+
   async function current(): Promise<Read> {
     const found = await versionOf(path)
+    checkRemoved(found)
     if (found !== version) {
       reading ??= read(found).finally(() => {
         reading = null
@@ -92,13 +102,16 @@ export async function readAccounts(path: string): Promise<Read> {
   }
 }
 
+/** The version of a missing file. */
+const ABSENT = 'absent'
+
 /** A fingerprint that changes whenever the file is written or replaced. */
 async function versionOf(path: string): Promise<string> {
   try {
     const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
     return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
   } catch (fault) {
-    if (isAbsent(fault)) return 'absent'
+    if (isAbsent(fault)) return ABSENT
     throw new Unavailable(`${path} cannot be read`, fault)
   }
 }
