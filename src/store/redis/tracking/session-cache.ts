@@ -1,14 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import type { SessionRecord } from '../../../session.ts'
+import { RememberedSessions } from '../../remembered.ts'
 import type { CacheCounts, StoredToken } from '../../store.ts'
-
-interface Entry {
-  record: SessionRecord
-  expiresAt: number
-}
-
-/** Sessions that make room together, at most and when that is one in a hundred. */
-const MAX_PUSHED_OUT = 1000
 
 /** Stands for one question to the store, whose answer may be kept if its token is not announced meanwhile. */
 export type Read = Readonly<Record<never, never>>
@@ -20,48 +13,38 @@ export type Read = Readonly<Record<never, never>>
  */
 export class SessionCache {
   readonly #clock: Clock
-  readonly #maxEntries: number
-  readonly #entries = new Map<string, Entry>()
+  readonly #sessions: RememberedSessions
   /** The last unanswered question for each token that was not announced since. */
   readonly #reads = new Map<string, Read>()
   /** Users whose sessions this process has ended, with the number of proofs begun by then. */
   readonly #endedUsers = new Map<string, number>()
   #proofs = 0
-  #hits = 0
-  #misses = 0
-  #evictions = 0
   /** `null` while it is switched off. */
   #provenUntil: number | null = null
 
   constructor(clock: Clock, maxEntries: number) {
     this.#clock = clock
-    this.#maxEntries = maxEntries
+    this.#sessions = new RememberedSessions(clock, maxEntries)
   }
 
   get size(): number {
-    return this.#entries.size
+    return this.#sessions.size
   }
 
-  /** Hits, misses and evictions since the start. */
   get counts(): CacheCounts {
-    return { entries: this.#entries.size, hits: this.#hits, misses: this.#misses, evictions: this.#evictions }
+    return this.#sessions.counts
   }
 
   /** The live record of a token, if it is cached and valid. */
   get(token: string): SessionRecord | null {
-    const record = this.#believed(token)
-    if (record === null) this.#misses++
-    else this.#hits++
-    return record
+    return this.#sessions.counted(this.#believed(token))
   }
 
   #believed(token: string): SessionRecord | null {
-    const entry = this.#entries.get(token)
-    if (entry === undefined || this.#provenUntil === null) return null
-    const now = this.#clock.now()
-    if (now >= this.#provenUntil || now >= entry.expiresAt) return null
-    if (this.#endedUsers.size > 0 && this.#endedUsers.has(entry.record.user_id)) return null
-    return entry.record
+    if (this.#provenUntil === null || this.#clock.now() >= this.#provenUntil) return null
+    const record = this.#sessions.get(token)
+    if (record !== null && this.#endedUsers.size > 0 && this.#endedUsers.has(record.user_id)) return null
+    return record
   }
 
   /** Called before a query to the store. `null` while nothing may be cached. */
@@ -76,31 +59,12 @@ export class SessionCache {
   endRead(token: string, read: Read, stored: StoredToken | null): void {
     if (this.#reads.get(token) !== read) return
     this.#reads.delete(token)
-    if (stored === null) {
-      this.#entries.delete(token)
-      return
-    }
-    // Many requests share it, so it must not change.
-    this.#entries.set(token, { record: freeze(stored.record), expiresAt: stored.expiresAt })
-    if (this.#entries.size > this.#maxEntries) this.#pushOut()
-  }
-
-  /**
-   * Several of the oldest at once: to find the first, a map walks over the places of those that were deleted before. A place
-   * that is kept instead keeps every table alive that the map has outgrown since.
-   */
-  #pushOut(): void {
-    let surplus = Math.min(MAX_PUSHED_OUT, Math.ceil(this.#maxEntries / 100))
-    for (const token of this.#entries.keys()) {
-      if (surplus-- === 0) break
-      this.#entries.delete(token)
-      this.#evictions++
-    }
+    this.#sessions.set(token, stored)
   }
 
   /** A token was changed. */
   evict(token: string): void {
-    if (this.#entries.delete(token)) this.#evictions++
+    this.#sessions.evict(token)
     this.#reads.delete(token)
   }
 
@@ -114,8 +78,7 @@ export class SessionCache {
 
   /** Any token may have changed. */
   clear(): void {
-    this.#evictions += this.#entries.size
-    this.#entries.clear()
+    this.#sessions.clear()
     this.#reads.clear()
   }
 
@@ -139,10 +102,4 @@ export class SessionCache {
     this.#endedUsers.clear()
     this.#provenUntil = null
   }
-}
-
-function freeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  for (const inner of Object.values(value)) freeze(inner)
-  return Object.freeze(value)
 }
