@@ -6,7 +6,7 @@ import type { Store } from './store.ts'
 
 /**
  * Opens the configured store; `data` is the folder of the embedded one. A store in Redis remembers sessions as `cache`
- * says; without it, it reads them every time. `isWatched` says whether changes will be listened to. Only the library of
+ * says; without it, it reads them every time. The embedded one remembers as many as `cache` says. `isWatched` says whether changes will be listened to. Only the library of
  * the configured store is loaded: each takes a tenth of a second.
  */
 export async function openStore(
@@ -20,7 +20,7 @@ export async function openStore(
 ): Promise<Store> {
   if (settings.kind === 'embedded') {
     const { openEmbeddedStore } = await import('./embedded/embedded.ts')
-    return openEmbeddedStore(data, clock, settings.timeout, forms)
+    return openEmbeddedStore(data, clock, settings.timeout, forms, cache?.max_entries)
   }
   const { openRedisStore } = await import('./redis/redis.ts')
   const store = await openRedisStore(settings, clock, log, forms)

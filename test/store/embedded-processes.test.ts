@@ -21,6 +21,8 @@ await t.test('a token ended by one worker is refused by the other at once, ten t
     Array.from({ length: TOKENS }, (_, i) => store.sessions.add('BUSINESS', `token-${i}`, user(i), inTenMinutes())),
   )
   await store.sessions.add('BUSINESS', 'witness', record('BUSINESS', 'w'), inTenMinutes())
+  for (let i = 0; i < TOKENS; i++) if (store.sessions.find('BUSINESS', `token-${i}`) === null) t.fail(`no token-${i}`)
+  t.equal(store.counts().caches.BUSINESS?.entries, TOKENS, 'all are remembered here')
 
   const worker = startWorker('revoke', folder, String(TOKENS))
   let asked = 0
@@ -36,6 +38,36 @@ await t.test('a token ended by one worker is refused by the other at once, ten t
   t.equal(asked, TOKENS)
   t.equal(stale, 0, 'no answer was stale')
   t.equal(await worker.ended, 0, 'a worker that does not close the store ends by itself')
+})
+
+await t.test('users kicked out by one worker are refused by the other at once, on all their devices', async t => {
+  const USERS = 1000
+  const folder = t.testdir()
+  const store = await openEmbeddedStore(folder, systemClock, 30_000)
+  t.teardown(() => store.close())
+  const tokensOf = (user: string) => ['phone', 'tablet', 'desk'].map(device => `${user}-${device}`)
+  await Promise.all(
+    Array.from({ length: USERS }, (_, i) => String(i)).flatMap(user =>
+      tokensOf(user).map(token => store.sessions.add('CONSUMER', token, record('CONSUMER', user), inTenMinutes())),
+    ),
+  )
+  const isLive = (token: string) => store.sessions.find('CONSUMER', token) !== null
+  for (let i = 0; i < USERS; i++) if (!tokensOf(String(i)).every(isLive)) t.fail(`user ${i} is not logged in`)
+
+  const worker = startWorker('kick', folder, String(USERS))
+  const kicked: string[] = []
+  const stale: string[] = []
+  while (kicked.length < USERS && performance.now() < DEADLINE) {
+    // Users that are next keep their sessions in memory until the very change.
+    for (let i = kicked.length + 1; i < Math.min(kicked.length + 5, USERS); i++) tokensOf(String(i)).forEach(isLive)
+    for (const user of worker.said()) {
+      kicked.push(user)
+      stale.push(...tokensOf(user).filter(isLive))
+    }
+  }
+  t.equal(kicked.length, USERS)
+  t.same(stale, [], 'no answer was stale')
+  t.equal(await worker.ended, 0)
 })
 
 await t.test('a login at one worker is known to the other at once', async t => {

@@ -25,6 +25,14 @@ async function revoke(store: EmbeddedStore, count: number): Promise<void> {
   await Promise.all([0, 1, 2, 3, 4, 5, 6, 7].map(lane))
 }
 
+/** Kicks out one user after the other, and says each as soon as the kickout is acknowledged. */
+async function kick(store: EmbeddedStore, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    if ((await store.sessions.removeAll('CONSUMER', String(i))) === 0) throw new Error(`no user ${i}`)
+    say(String(i))
+  }
+}
+
 /** Logs users in, and says each login as soon as it is acknowledged. */
 async function admit(store: EmbeddedStore, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
@@ -93,6 +101,7 @@ if (task === 'hold') {
 } else {
   const store = await openEmbeddedStore(folder, systemClock, 10_000)
   if (task === 'revoke') await revoke(store, Number(argument))
+  else if (task === 'kick') await kick(store, Number(argument))
   else if (task === 'admit') await admit(store, Number(argument))
   else if (task === 'live') await live(store, argument)
   else if (task === 'fill') await fill(store)

@@ -128,7 +128,7 @@ const SessionCache = Section(
     heartbeat: Duration('1s', 'How long a remembered session is valid after the last message from Redis.'),
     max_entries: Count(100_000, 'Remembered sessions per side and process; then the oldest is dropped.'),
   },
-  'Sessions remembered in the process, for a store in Redis.',
+  'Sessions remembered in the process. The embedded store uses max_entries only.',
 )
 
 export type SessionCacheSettings = Decoded<typeof SessionCache>

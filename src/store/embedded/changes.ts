@@ -18,14 +18,16 @@ const SESSION = 's'
 /** Stands in files of earlier versions, too. */
 const DISABLED = 'b'
 
+/** Changes as they are stored; `anything` when they are no longer all known. */
+type Unread = readonly string[] | 'anything'
+const NOTHING: Unread = []
+
 const slotKey = (change: number): Buffer => Buffer.from(`slot${change % SLOTS}`)
 
 export class EmbeddedChanges implements Changes {
   readonly #file: EmbeddedFile
   readonly #rows: Rows
-  #listener: ChangeListener | null = null
-  /** The latest change that was passed on; `null` before the first poll. */
-  #notified: number | null = null
+  #poll: { listener: ChangeListener; unread: () => Unread } | null = null
 
   constructor(file: EmbeddedFile) {
     this.#file = file
@@ -44,43 +46,71 @@ export class EmbeddedChanges implements Changes {
 
   #note(kind: typeof SESSION | typeof DISABLED, type: LoginType, ids: readonly string[]): void {
     if (ids.length === 0) return
-    let change = this.#last()
+    let change = Number(this.#last())
     for (const id of ids) this.#rows.putSync(slotKey(++change), `${kind}${sideKey(type, id)}`)
     this.#rows.putSync(LAST, String(change))
   }
 
-  #last(): number {
-    return Number(this.#rows.get(LAST) ?? 0)
+  /** The number of the latest change, as it is stored. */
+  #last(): string {
+    return this.#rows.get(LAST) ?? '0'
   }
 
   notify(listener: ChangeListener | null): void {
-    this.#listener = listener
-    this.#notified = null
+    this.#poll = listener === null ? null : { listener, unread: this.#reader() }
   }
 
   poll(): boolean {
-    const listener = this.#listener
-    if (listener === null) return false
-    const { last, changes } = this.#file.read(() => this.#since(this.#notified))
-    this.#notified = last
-    if (changes === null) listener.anything()
-    else for (const change of changes) passOn(change, listener)
+    if (this.#poll === null) return false
+    const { listener, unread } = this.#poll
+    passOn(this.#file.read(unread), listener)
     return true
   }
 
-  /** The changes after one; `null` when they are no longer all known. */
-  #since(notified: number | null): { last: number; changes: string[] | null } {
-    const last = this.#last()
+  /**
+   * Follows the changes of all processes: the function that is answered notifies the listener of those that are committed in
+   * the snapshot of the present read. `listener` must not ask the store.
+   */
+  follow(listener: ChangeListener): () => void {
+    const unread = this.#reader()
+    return () => passOn(unread(), listener)
+  }
+
+  /** Answers the changes since its last call, the first time that anything may have changed. Called within a read. */
+  #reader(): () => Unread {
+    let read: string | null = null
+    return () => {
+      const last = this.#last()
+      if (last === read) return NOTHING
+      const unread = this.#between(read, Number(last))
+      read = last
+      return unread
+    }
+  }
+
+  /** The changes after one up to another. */
+  #between(read: string | null, last: number): Unread {
+    const first = Number(read) + 1
     // A file that was put in the place of another counts from its own beginning.
-    if (notified === null || last < notified || last - notified > SLOTS) return { last, changes: null }
+    if (read === null || last < first || last - first >= SLOTS) return 'anything'
     const changes: string[] = []
-    for (let change = notified + 1; change <= last; change++) changes.push(this.#rows.get(slotKey(change)) ?? '')
-    return { last, changes }
+    for (let change = first; change <= last; change++) {
+      const noted = this.#rows.get(slotKey(change))
+      if (noted === undefined) return 'anything'
+      changes.push(noted)
+    }
+    return changes
   }
 }
 
-function passOn(change: string, listener: ChangeListener): void {
-  const { type, id } = readSideKey(Buffer.from(change.slice(1)))
-  if (change.startsWith(DISABLED)) listener.disabled(type, id)
-  else listener.session(type, id)
+function passOn(unread: Unread, listener: ChangeListener): void {
+  if (unread === 'anything') {
+    listener.anything()
+    return
+  }
+  for (const change of unread) {
+    const { type, id } = readSideKey(Buffer.from(change.slice(1)))
+    if (change.startsWith(DISABLED)) listener.disabled(type, id)
+    else listener.session(type, id)
+  }
 }

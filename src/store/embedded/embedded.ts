@@ -1,8 +1,10 @@
 import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../../clock.ts'
+import { bySide, type LoginType } from '../../session.ts'
 import { createAges } from '../age.ts'
 import type { StoreForms } from '../forms.ts'
+import { REMEMBERED_AT_MOST, RememberedSessions } from '../remembered.ts'
 import type { AttemptStore, CaptchaStore, Store, StoreCounts } from '../store.ts'
 import { EmbeddedAttempts } from './attempts.ts'
 import { EmbeddedCaptchas } from './captchas.ts'
@@ -28,17 +30,21 @@ const NETWORK_FILE_SYSTEMS = new Map([
   [0xfe534d42, 'SMB2'],
 ])
 
-/** Opens the store of a folder (design, section 5); `timeout` is how long a change may take, in milliseconds. */
+/**
+ * Opens the store of a folder (design, section 5). `timeout` is how long a change may take, in milliseconds; `maxEntries`,
+ * how many sessions of a side the process remembers.
+ */
 export async function openEmbeddedStore(
   folder: string,
   clock: Clock,
   timeout = 1000,
   forms: StoreForms = {},
+  maxEntries = REMEMBERED_AT_MOST,
 ): Promise<EmbeddedStore> {
   const file = new EmbeddedFile(folder, timeout)
   try {
     await checkFormat(file)
-    return file.creating(() => new EmbeddedStore(file, clock, forms))
+    return file.creating(() => new EmbeddedStore(file, clock, forms, maxEntries))
   } catch (error) {
     await file.close()
     throw error
@@ -74,17 +80,27 @@ export class EmbeddedStore implements Store {
   readonly attempts: AttemptStore
   readonly #file: EmbeddedFile
   readonly #expiries: Expiries
+  readonly #remembered: Readonly<Record<LoginType, RememberedSessions>>
   readonly #timer: NodeJS.Timeout
   #sweeping: Promise<number> | null = null
 
-  constructor(file: EmbeddedFile, clock: Clock, { timestamps }: StoreForms) {
+  constructor(file: EmbeddedFile, clock: Clock, { timestamps }: StoreForms, maxEntries: number) {
     const ages = createAges(timestamps)
     this.#file = file
     this.#expiries = new Expiries(file, clock)
     const tokens = this.#expiries.table(file, 'tokens', 't', (key, text) => this.sessions.expired(key, text))
     this.online = new EmbeddedOnline(file, this.#expiries, clock, tokens, ages)
     this.changes = new EmbeddedChanges(file)
-    this.sessions = new EmbeddedSessions(file, this.#expiries, tokens, this.online, this.changes, ages)
+    this.#remembered = bySide(() => new RememberedSessions(clock, maxEntries))
+    this.sessions = new EmbeddedSessions(
+      file,
+      this.#expiries,
+      tokens,
+      this.online,
+      this.changes,
+      ages,
+      this.#remembered,
+    )
     this.captchas = new EmbeddedCaptchas(file, this.#expiries)
     this.attempts = new EmbeddedAttempts(file, this.#expiries, clock)
     // A sweep that fails is repeated by the next; meanwhile the failure is everybody's answer.
@@ -99,9 +115,8 @@ export class EmbeddedStore implements Store {
     return this.#sweeping
   }
 
-  /** Every session is read from the file: this process remembers none. */
   counts(): StoreCounts {
-    return { caches: {} }
+    return { caches: bySide(type => this.#remembered[type].counts) }
   }
 
   async #sweep(): Promise<number> {

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../session.ts'
+import { LOGIN_TYPES, type LoginType, readRecord, type SessionRecord, writeRecord } from '../../session.ts'
 import type { Ages } from '../age.ts'
 import { Newest, overviewOf } from '../newest.ts'
+import type { RememberedSessions } from '../remembered.ts'
 import {
   type Admission,
   LISTED_AT_MOST,
@@ -22,8 +23,6 @@ import type { EmbeddedOnline } from './online/online.ts'
  *   disables  side, user id  -> nothing; ends when the login id is no longer disabled
  */
 
-/** Records kept as parsed, so that the text of a session in use is not parsed again for each of its requests. */
-const MAX_PARSED = 10_000
 /** Tokens of a user that one transaction ends, or one snapshot reads: some milliseconds in which others wait. */
 const BATCH = 100
 
@@ -34,7 +33,9 @@ export class EmbeddedSessions implements SessionStore {
   readonly #disables: ExpiringTable
   readonly #changes: EmbeddedChanges
   readonly #ages: Ages
-  readonly #parsed = new Map<string, { text: string; record: SessionRecord }>()
+  readonly #remembered: Readonly<Record<LoginType, RememberedSessions>>
+  /** Evicts the sessions that any process has changed. Within a read. */
+  readonly #evictChanged: () => void
 
   constructor(
     file: EmbeddedFile,
@@ -43,6 +44,7 @@ export class EmbeddedSessions implements SessionStore {
     online: EmbeddedOnline,
     changes: EmbeddedChanges,
     ages: Ages,
+    remembered: Readonly<Record<LoginType, RememberedSessions>>,
   ) {
     this.#file = file
     this.#changes = changes
@@ -50,6 +52,14 @@ export class EmbeddedSessions implements SessionStore {
     this.#tokens = tokens
     this.#online = online
     this.#disables = expiries.table(file, 'disables', 'd')
+    this.#remembered = remembered
+    this.#evictChanged = changes.follow({
+      session: (type, token) => remembered[type].evict(token),
+      disabled: () => undefined,
+      anything: () => {
+        for (const type of LOGIN_TYPES) remembered[type].clear()
+      },
+    })
   }
 
   async add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission> {
@@ -70,22 +80,23 @@ export class EmbeddedSessions implements SessionStore {
     })
   }
 
+  /**
+   * Each change of a session is noted in its own transaction, so one row tells whether a remembered session still stands in
+   * the snapshot that every other process shares.
+   */
   find(type: LoginType, token: string): SessionRecord | null {
+    const remembered = this.#remembered[type]
     return this.#file.read(() => {
-      const entry = this.#tokens.get(sideKey(type, token))
-      return entry === null ? null : this.#parse(type, token, entry.text)
+      this.#evictChanged()
+      return remembered.counted(remembered.get(token)) ?? this.#recall(type, token)
     })
   }
 
-  /** The record of a text just read. It is shared by the requests of its session, and frozen therefore. */
-  #parse(type: LoginType, token: string, text: string): SessionRecord | null {
-    const known = this.#parsed.get(token)
-    if (known?.text === text) return known.record
-    const record = readRecord(text, type)
-    if (record === null) return null
-    if (this.#parsed.size >= MAX_PARSED) this.#parsed.clear()
-    this.#parsed.set(token, { text, record: deepFreeze(record) })
-    return record
+  /** Reads the record of a token, and remembers it. */
+  #recall(type: LoginType, token: string): SessionRecord | null {
+    const live = this.#live(type, token)
+    this.#remembered[type].set(token, live)
+    return live?.record ?? null
   }
 
   async remove(type: LoginType, userId: string, token: string): Promise<boolean> {
@@ -247,10 +258,4 @@ export class EmbeddedSessions implements SessionStore {
     const member = this.#online.members.memberOf(key.toString('utf8', 1), record)
     this.#online.leave(record.type, record.user_id, [member])
   }
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  for (const inner of Object.values(value)) deepFreeze(inner)
-  return Object.freeze(value)
 }
