@@ -38,6 +38,7 @@ export class ModelRedis {
   /** Each command as it happens, at once. */
   readonly commands: { [C in Command]: (...args: Parameters<RedisCommands[C]>) => unknown } = {
     get: key => this.#text(key),
+    read: key => this.#text(key),
     set: (key, value, endsAt) => this.#put(key, value, endsAt),
     create: (key, value, endsAt) => {
       if (this.entry(key) !== null) return false

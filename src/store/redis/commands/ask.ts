@@ -17,10 +17,10 @@ export interface Gate {
   whenOpen(then: (isOpen: boolean) => void): void
 }
 
-/** Sends one command to Redis. Throws `Unavailable` when Redis does not answer it in time. */
-export type Ask = <T>(command: () => Promise<T>) => Promise<T>
+/** Sends one command to Redis, for one or more requests. Throws `Unavailable` when Redis does not answer it in time. */
+export type Ask = <T>(command: () => Promise<T>, requests?: number) => Promise<T>
 
-/** Commands without an answer, over all clients; beyond it Redis is as good as stuck. */
+/** Requests without an answer, over all clients; beyond it Redis is as good as stuck. */
 const MAX_UNDER_WAY = 10_000
 
 /**
@@ -29,19 +29,19 @@ const MAX_UNDER_WAY = 10_000
  */
 export function createAsk(client: RedisClient, timeout: number, gate: Gate): Ask {
   let underWay = 0
-  return <T>(command: () => Promise<T>) =>
+  return <T>(command: () => Promise<T>, requests = 1) =>
     new Promise<T>((resolve, reject) => {
       const refuse = (why: string): void => reject(new Unavailable(`Redis: ${why}`))
       if (client.status !== 'ready') return refuse('not connected')
       if (underWay >= MAX_UNDER_WAY) return refuse('too many commands are without an answer')
-      underWay++
+      underWay += requests
       let isGivenUp = false
       const timer = setTimeout(() => {
         isGivenUp = true
         refuse('no answer in time')
       }, timeout)
       const settled = (): void => {
-        underWay--
+        underWay -= requests
         clearTimeout(timer)
       }
       const send = (server: CheckedServer): void => {

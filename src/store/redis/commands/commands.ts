@@ -3,6 +3,7 @@ import type { Clock } from '../../../clock.ts'
 import type { Acknowledged, AcknowledgedChanges, Disabled } from '../../acknowledged.ts'
 import type { RedisClient } from '../connection/connections.ts'
 import type { Ask } from './ask.ts'
+import { createReader } from './reader.ts'
 import type { Scripts } from './scripts.ts'
 
 /*
@@ -12,6 +13,8 @@ import type { Scripts } from './scripts.ts'
  */
 export interface RedisCommands {
   get(key: string): Promise<string | null>
+  /** The same for a request: all reads of a turn of the event loop are one command. */
+  read(key: string): Promise<string | null>
   set(key: string, value: string, expiresAt: number): Promise<void>
   /** Sets a key that must not exist yet. */
   create(key: string, value: string, expiresAt: number): Promise<boolean>
@@ -117,13 +120,15 @@ function recordCommands(
   scripts: Scripts,
   ask: Ask,
   memory: Memory,
-): Part<'get' | 'set' | 'create' | 'enter' | 'take' | 'delete' | 'revoke'> {
+): Part<'get' | 'read' | 'set' | 'create' | 'enter' | 'take' | 'delete' | 'revoke'> {
   const { changes } = memory
   // In a Cluster a command may reach a new master before it is known that there is one.
   const mayBeStale = client instanceof Cluster ? () => true : () => !memory.isSettled
   const remove = async (key: string): Promise<boolean> => (await ask(() => client.unlink(key))) === 1
+  const read = createReader(client, ask)
   return {
     get: key => (mayBeStale() && changes.isEnded(key) ? ENDED : ask(() => client.get(key))),
+    read: key => (mayBeStale() && changes.isEnded(key) ? ENDED : read(key)),
     set: async (key, value, at) => void (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at)))),
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
     ...(client instanceof Cluster

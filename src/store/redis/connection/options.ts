@@ -65,6 +65,8 @@ function commonOptionsOf({ username, password, tls }: RedisSettings, timeout: nu
     // With every lost connection all commands that waited on it fail.
     maxRetriesPerRequest: 0,
     enableAutoPipelining: true,
+    // Already the reads of a whole turn: written at once, and not after the answers to the pipeline before.
+    autoPipeliningIgnoredCommands: ['mget'],
     connectTimeout: timeout,
     // An answer is expected, the handshake included, and nothing arrives. Each command has its own timeout in `ask`: the
     // library's own begins when the command is written, and a pipeline is written when the one before it is answered.

@@ -89,7 +89,7 @@ export class RedisSessions implements ReadableSessions {
   }
 
   async find(type: LoginType, token: string): Promise<SessionRecord | null> {
-    const text = await this.#redis.get(this.#keys.token(type, token))
+    const text = await this.#redis.read(this.#keys.token(type, token))
     const record = text === null ? null : readRecord(text, type)
     if (record !== null) this.#observer.seen(type, token, record.user_id)
     return record
