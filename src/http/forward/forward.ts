@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
 import { isAdmitted, permit } from '../../gate/decide.ts'
@@ -13,6 +12,7 @@ import type { Upstream } from '../../upstream/upstream.ts'
 import { METHODS } from '../server/ambiguous.ts'
 import { hasBody } from '../server/bodies.ts'
 import { connectionOf } from '../server/connection/connection.ts'
+import { continueIfExpected } from '../server/expectation.ts'
 import { isUpgrade, routeUpgrades } from '../server/upgrade.ts'
 import type { WebSockets } from '../websocket/websockets.ts'
 import { READ_AHEAD_TOTAL } from './backlog.ts'
@@ -73,9 +73,12 @@ function forwardedBy(upstream: Upstream, request: FastifyRequest, reply: Fastify
 }
 
 /** The body of a request. Refuses one that announces more than the upstream's limit. */
-function openBody(raw: IncomingMessage, { bodyLimit }: Upstream, shared: SharedByBodies): ClientBody {
+function openBody({ request, reply, upstream }: Forwarded, shared: SharedByBodies): ClientBody {
+  const { raw } = request
+  const { bodyLimit } = upstream
   refuseTooLarge(raw, bodyLimit)
   connectionOf(raw.socket)?.forwardsBody()
+  continueIfExpected(raw, reply.raw)
   return new ClientBody(raw, bodyLimit, shared)
 }
 
@@ -105,7 +108,7 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
       send(forwarded, null)
       return
     }
-    const body = openBody(raw, upstream, shared)
+    const body = openBody(forwarded, shared)
     if (body.readWhole()) {
       sendOrRefuse(forwarded, body)
       return

@@ -22,13 +22,16 @@ export function readBodies(app: FastifyInstance): void {
     else if (request.mediaType !== 'application/json') done(invalid('body', 'must be sent as application/json'))
     else void parseJson(request, body.toString(), done)
   })
-  // Fastify refuses content types that it cannot read before any parser is asked, on routes that ignore or forward them too.
-  app.addHook('preParsing', (request, _reply, _payload, done) => {
-    if (request.headers['content-type'] !== undefined && request.mediaType === undefined) {
-      request.headers = { 'content-type': undefined }
-    }
-    done()
-  })
+}
+
+/**
+ * Takes a content type away that Fastify cannot read: it would refuse the request before any parser is called, also where a
+ * route ignores the body or forwards it.
+ */
+export function ignoreUnreadableType(request: FastifyRequest): void {
+  if (request.headers['content-type'] !== undefined && request.mediaType === undefined) {
+    request.headers = { 'content-type': undefined }
+  }
 }
 
 const needsBody = ({ routeOptions }: FastifyRequest): boolean => routeOptions.schema?.body !== undefined

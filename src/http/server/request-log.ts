@@ -9,16 +9,16 @@ type Words = [line: never]
  */
 class RequestLog {
   readonly #log: FastifyBaseLogger
-  readonly #bindings: Record<string, unknown>
+  readonly #open: () => FastifyBaseLogger
   #child: FastifyBaseLogger | null = null
 
-  constructor(log: FastifyBaseLogger, bindings: Record<string, unknown>) {
+  constructor(log: FastifyBaseLogger, open: () => FastifyBaseLogger) {
     this.#log = log
-    this.#bindings = bindings
+    this.#open = open
   }
 
   get #own(): FastifyBaseLogger {
-    this.#child ??= this.#log.child(this.#bindings)
+    this.#child ??= this.#open()
     return this.#child
   }
 
@@ -57,6 +57,12 @@ class RequestLog {
   }
 }
 
-/** Fastify's way to a request's log. */
-export const requestLog = (log: FastifyBaseLogger, bindings: Record<string, unknown>): FastifyBaseLogger =>
-  new RequestLog(log, bindings) as unknown as FastifyBaseLogger
+/**
+ * Makes the log of each request lazily. The `child` of the listener's own logger is replaced, because Fastify checks
+ * method by method what a `childLoggerFactory` returns, for each request: that costs more than the rest of the log.
+ */
+export function logLazily(log: FastifyBaseLogger): void {
+  const childOf = log.child.bind(log)
+  log.child = (bindings, options) =>
+    new RequestLog(log, () => childOf(bindings, options)) as unknown as FastifyBaseLogger
+}

@@ -1,18 +1,20 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { Server as SecureServer, type TlsOptions } from 'node:tls'
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Certificate } from '../../config/tls.ts'
 import type { Logger } from '../../log.ts'
 import { Refusal } from '../../refusal.ts'
 import { originFormOf } from './absolute-form.ts'
-import { hasBody, readBodies } from './bodies.ts'
+import { hasBody, ignoreUnreadableType, readBodies } from './bodies.ts'
 import { serveInTurn } from './connection/connection.ts'
 import { type ClosingReason, limitConnections } from './connection/limit.ts'
 import { SlowClients, type SlowLimits } from './connection/slow.ts'
 import { createErrorHandler, type Envelopes } from './envelope.ts'
+import { acceptExpectations } from './expectation.ts'
+import { ClientMessage } from './message.ts'
 import { type Observer, observe } from './observe.ts'
 import { decorateRequests } from './request.ts'
-import { requestLog } from './request-log.ts'
+import { logLazily } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
 import { createUnparsable } from './unparsable.ts'
 import { UpgradableMessage } from './upgrade.ts'
@@ -87,10 +89,12 @@ export function createServer({
   app.server.maxHeadersCount = 0
   unparsable.refuseConnect(app.server)
   endSlowClients(app, { limit: timeouts.body, minRate, isPressed, onSlow: onClosed })
+  logLazily(app.log)
   decorateRequests(app)
   if (observer !== null) observe(app, observer)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    ignoreUnreadableType(request)
     done()
   })
   app.setErrorHandler(onError)
@@ -98,13 +102,12 @@ export function createServer({
     throw new Refusal('NOT_FOUND')
   })
   readBodies(app)
-  continueWhenAdmitted(app)
+  acceptExpectations(app)
   return app
 }
 
 /** Settings of Fastify that no listener of ours has otherwise. */
 const FIXED = {
-  childLoggerFactory: requestLog,
   // Before the router reads the target, so that what is judged is what is routed.
   rewriteUrl: request => originFormOf(request as IncomingMessage),
   genReqId: request => traceIdOf(request as IncomingMessage),
@@ -123,7 +126,7 @@ function transportOf({ headers }: Timeouts, certificate: Certificate | null, has
     connectionsCheckingInterval: 1000,
     // Node would refuse it with its own message.
     requireHostHeader: false,
-    ...(hasWebSockets && { IncomingMessage: UpgradableMessage }),
+    IncomingMessage: hasWebSockets ? UpgradableMessage : ClientMessage,
   }
   if (certificate === null) return { http: limits }
   return { https: { ...limits, ...secureContextOf(certificate), handshakeTimeout: headers } }
@@ -161,21 +164,4 @@ const MAX_REST = 65_536
 function isFollowedByMuch({ raw, refused }: FastifyRequest): boolean {
   if (raw.complete || !hasBody(raw)) return false
   return refused === 'REQUEST_TIMEOUT' || !(Number(raw.headers['content-length']) <= MAX_REST)
-}
-
-/** `100 Continue` is sent only if the request passed the gate; other clients get their refusal at once. */
-function continueWhenAdmitted(app: FastifyInstance): void {
-  const waiting = new WeakSet<IncomingMessage>()
-  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    waiting.add(request)
-    app.server.emit('request', request, response)
-  })
-  // Node would refuse any other expectation with its own message.
-  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    app.server.emit('request', request, response)
-  })
-  app.addHook('preParsing', (request, reply, _payload, done) => {
-    if (waiting.delete(request.raw)) reply.raw.writeContinue()
-    done()
-  })
 }

@@ -1,7 +1,8 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { asToken, type Token } from '../../token/bearer.ts'
+import { ClientMessage } from './message.ts'
 
 /*
  * Routes a request for a WebSocket like other requests: the gate checks it like every other request, and it reaches the
@@ -16,7 +17,7 @@ const ASKED = Symbol('asked')
  * as it is by a server without upgrades: Node would take the connection away from HTTP for whatever protocol is named,
  * and clients ask for h2c with ordinary requests.
  */
-export class UpgradableMessage extends IncomingMessage {
+export class UpgradableMessage extends ClientMessage {
   declare [ASKED]: boolean | null
 
   get upgrade(): boolean {

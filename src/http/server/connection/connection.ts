@@ -180,10 +180,13 @@ export function failBody(request: IncomingMessage, refusal: Refusal): boolean {
 const asksForUpgrade = ({ headers }: IncomingMessage): boolean =>
   headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')
 
-const connections = new WeakMap<Socket, ClientConnection>()
+const CONNECTION = Symbol('connection')
+
+/** A socket of a listener of ours. */
+type Accepted = Socket & { [CONNECTION]?: ClientConnection }
 
 /** Undefined for what did not come over a listener of ours. */
-export const connectionOf = (socket: Socket): ClientConnection | undefined => connections.get(socket)
+export const connectionOf = (socket: Socket): ClientConnection | undefined => (socket as Accepted)[CONNECTION]
 
 /** Serves the requests of each connection one at a time. Returns the open connections. */
 export function serveInTurn(server: Server): ReadonlySet<ClientConnection> {
@@ -192,10 +195,10 @@ export function serveInTurn(server: Server): ReadonlySet<ClientConnection> {
   server.removeAllListeners('request')
   server.on('setSecureContext' in server ? 'secureConnection' : 'connection', (socket: Socket) => {
     const connection = new ClientConnection(socket, serve)
-    connections.set(socket, connection)
+    ;(socket as Accepted)[CONNECTION] = connection
     open.add(connection)
     socket.once('close', () => open.delete(connection))
   })
-  server.on('request', (request, response) => connections.get(request.socket)!.arrive(request, response))
+  server.on('request', (request, response) => connectionOf(request.socket)!.arrive(request, response))
   return open
 }
