@@ -25,6 +25,7 @@ for (const file of readdirSync(dist, { recursive: true })) {
   if (/\.(?:js|d\.ts|map)$/.test(file) && statSync(path).mtimeMs < Date.parse(began)) rmSync(path)
 }
 node(join(root, '.build/pages.mjs'))
+node(join(root, '.build/bundle.mjs'))
 const emit = ['--noEmit', 'false', '--outDir', compiled, '--declaration', 'false']
 node(compiler, '--project', join(root, 'test/compiled.json'), '--noCheck', '--noResolve', ...emit)
 writeFileSync(join(compiled, 'began'), began)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Command } from './cli/command.ts'
 import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
+import { reportCrashes } from './process/crash.ts'
 import { Refusal } from './refusal.ts'
 import { ConfigurationError, suggest } from './yaml/fault.ts'
 
@@ -15,6 +16,18 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   keys: async () => (await import('./cli/keys.ts')).keys,
   reindex: async () => (await import('./cli/reindex.ts')).reindex,
   adopt: async () => (await import('./cli/adopt.ts')).adopt,
+}
+
+/** Runs the command line of this process. */
+export async function runProcess(): Promise<void> {
+  reportCrashes()
+  process.exitCode = await runCommand(process.argv.slice(2), {
+    input: process.stdin,
+    output: process.stdout,
+    errors: process.stderr,
+    environment: process.env,
+    cwd: process.cwd(),
+  })
 }
 
 /** Runs one command line and answers its exit code: 0 for success, 1 for a failure, 2 for a usage error. */

@@ -19,7 +19,7 @@ import { dirname } from 'node:path'
  */
 
 /** Replaces a file, or creates it. Its owner stays, so that a command run as root does not take it from the gateway. */
-export function replaceFile(path: string, text: string): void {
+export function replaceFile(path: string, text: string | Buffer): void {
   const before = statSync(path, { throwIfNoEntry: false })
   viaTemporary(path, text, (temporary, descriptor) => {
     if (before !== undefined && before.uid !== fstatSync(descriptor).uid) fchownSync(descriptor, before.uid, before.gid)
@@ -39,7 +39,11 @@ export function createFile(path: string, text: string): boolean {
   }
 }
 
-function viaTemporary(path: string, text: string, putInPlace: (temporary: string, descriptor: number) => void): void {
+function viaTemporary(
+  path: string,
+  text: string | Buffer,
+  putInPlace: (temporary: string, descriptor: number) => void,
+): void {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
     withDescriptor(openSync(temporary, 'wx', 0o600), descriptor => {

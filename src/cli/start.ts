@@ -7,6 +7,7 @@ import type { Settings } from '../config/schema/settings.ts'
 import { servesConsole } from '../config/served.ts'
 import { createLog, type Logger } from '../log.ts'
 import { AddressError } from '../process/address.ts'
+import { announceServing } from '../process/bundle.ts'
 import { type Outcome, openControl } from '../process/control.ts'
 import { messageOf } from '../process/message.ts'
 import { ReloadError, type Running } from '../process/running.ts'
@@ -42,6 +43,7 @@ ${CONFIG_HELP}`,
     process.on('SIGHUP', () => (isTerminalGone() ? endBySignal('SIGHUP') : void reload()))
     const control = await openControl(settings.data, reload, log)
     say(terminal.output, ...whereToFindIt(settings, running))
+    announceServing()
     await stopped
     control.close()
     return close(running, terminal)

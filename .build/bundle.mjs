@@ -1,0 +1,74 @@
+// The part of `npm run build` that joins the compiled modules and most packages into `dist/bundle/gateway.cjs`, which
+// starts faster; src/process/bundle.ts loads it. Only this step needs esbuild.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { build } from 'esbuild'
+import { mapOf } from './source-map.mjs'
+
+const root = dirname(import.meta.dirname)
+const dist = join(root, 'dist')
+const folder = join(dist, 'bundle')
+const file = join(folder, 'gateway.cjs')
+
+/** The modules whose exports a process starts with, by the names that src/process/bundle.ts knows. */
+const ENTRIES = { cli: './cli.js', serve: './process/serve.js' }
+
+/** Packages with native code or files of their own, and those that only few gateways load. */
+const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'lmdb', 'mysql2', 'pg', 'piscina', 'svg-captcha']
+
+const entry = [
+  `require('./process/stack-traces.js').nameSources(require('node:url').fileURLToPath(urlOf('bundle/gateway.cjs')))`,
+  ...Object.entries(ENTRIES).map(([name, module]) => `exports.${name} = () => import('${module}')`),
+]
+
+/** A module asks for its own address to find a file beside it. In the bundle `urlOf` knows where the module stands. */
+const ADDRESS = 'import.meta.url'
+function loadModule({ path }) {
+  if (!path.startsWith(dist + sep)) return undefined
+  const address = `urlOf('${relative(dist, path).replaceAll(sep, '/')}')`
+  return { contents: readFileSync(path, 'utf8').replaceAll(ADDRESS, address) }
+}
+
+const { outputFiles, metafile } = await build({
+  stdin: { contents: entry.join('\n'), resolveDir: dist },
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  // Node loses the way to import of a script that comes from compiled code.
+  supported: { 'dynamic-import': false },
+  external: EXTERNAL,
+  plugins: [{ name: 'modules', setup: ({ onLoad }) => onLoad({ filter: /\.js$/ }, loadModule) }],
+  sourcemap: true,
+  sourcesContent: false,
+  legalComments: 'none',
+  metafile: true,
+  write: false,
+  outfile: file,
+  absWorkingDir: root,
+})
+
+const [map, bundle] = outputFiles.map(({ text }) => text)
+const whole = `// ${createHash('sha256').update(bundle).digest('hex')}\n${bundle}`
+// What V8 compiled of the same bundle stays.
+if (!existsSync(file) || readFileSync(file, 'utf8') !== whole) rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+writeFileSync(
+  `${file}.map`,
+  mapOf(JSON.parse(map), source => source.includes('/src/')),
+)
+writeFileSync(file, whole)
+writeFileSync(join(folder, 'LICENSES'), licences())
+
+/** The licences of the packages in the bundle. */
+function licences() {
+  const folders = Object.keys(metafile.inputs).map(input => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])
+  const texts = [...new Set(folders.filter(Boolean))].sort().map(folder => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
+    const written = readdirSync(join(root, folder)).filter(name => /^licen[cs]e/i.test(name))
+    const text = written.map(name => readFileSync(join(root, folder, name), 'utf8').trim()).join('\n\n')
+    return `${name} ${version} (${license})\n\n${text}\n`
+  })
+  return texts.join(`\n${'-'.repeat(80)}\n\n`)
+}

@@ -1,0 +1,50 @@
+import { channel, subscribe } from 'node:diagnostics_channel'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { Script } from 'node:vm'
+import { readCodeCache, writeCodeCache } from './code-cache.ts'
+
+/*
+ * The gateway in one file, which `.build/bundle.mjs` makes of the compiled modules and most packages. One file that V8 has
+ * compiled before starts in half the time of a thousand. The modules stand beside it, for programs that embed the gateway,
+ * and run where no bundle was made.
+ */
+
+/** The folder of the compiled modules; for the sources themselves, which have no bundle, that of the sources. */
+const MODULES = new URL('../', import.meta.url)
+const BUNDLE = fileURLToPath(new URL('bundle/gateway.cjs', MODULES))
+
+/** The first line of the bundle is a comment with the digest of the rest, of this length. */
+const IDENTITY = 64 + '// '.length
+
+/** How long after a start the compiled form is kept, in milliseconds: with what the first requests need. */
+const SETTLED = 1000
+
+/** The entries of the bundle by their names; see `.build/bundle.mjs`. */
+type Entries = Readonly<Record<string, () => Promise<unknown>>>
+
+/** Published when the process serves, or sees its workers serve. */
+const SERVING = 'dualgate:serving'
+export const announceServing = (): void => channel(SERVING).publish({})
+
+/** Loads an entry from the bundle; `otherwise` loads the same from its module. */
+export async function load<T>(entry: string, otherwise: () => Promise<T>): Promise<T> {
+  if (!existsSync(BUNDLE)) return otherwise()
+  const source = readFileSync(BUNDLE, 'latin1')
+  const identity = `${source.slice(0, IDENTITY)} ${process.version} ${process.arch}`
+  const cache = `${BUNDLE.slice(0, -'gateway.cjs'.length)}${entry}.cache`
+  const cachedData = readCodeCache(cache, BUNDLE, identity)
+  const script = new Script(`(function (exports, require, urlOf) {${source}\n})`, {
+    filename: BUNDLE,
+    ...(cachedData !== undefined && { cachedData }),
+  })
+  if (cachedData === undefined || script.cachedDataRejected === true) {
+    subscribe(SERVING, () => {
+      setTimeout(() => void writeCodeCache(cache, identity, script.createCachedData()), SETTLED).unref()
+    })
+  }
+  const entries: Entries = {}
+  script.runInThisContext()(entries, createRequire(BUNDLE), (file: string) => new URL(file, MODULES).href)
+  return (await entries[entry]!()) as T
+}

@@ -1,0 +1,90 @@
+import cluster from 'node:cluster'
+import { once } from 'node:events'
+import { createGateway, type Gateway } from '../gateway.ts'
+import { Unavailable } from '../refusal.ts'
+import { announceServing } from './bundle.ts'
+import { reportCrashes } from './crash.ts'
+import { IDLE_GRACE, messageOf, type Order, type Report } from './message.ts'
+import { WorkerSharing } from './worker-sharing.ts'
+
+let gateway: Gateway | null = null
+let isClosing = false
+const sharing = new WorkerSharing(report)
+
+/** The process of one worker. It starts and stops on orders of the primary. If the primary is gone, node:cluster ends it. */
+export function serveOnOrders(): void {
+  reportCrashes()
+  // Terminals and service managers signal the whole process group. Workers ignore this, because the primary stops them.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  process.on('message', obey)
+  // An earlier order would find no listener.
+  void report({ waits: true })
+}
+
+function obey(order: Order): void {
+  if ('serve' in order) void serve(order)
+  else if ('renew' in order) gateway?.renewCertificate(order.renew)
+  else if ('count' in order) void count()
+  else if ('metrics' in order) answerMetrics(order)
+  else if ('changes' in order || 'shared' in order) sharing.obey(order)
+  else if (!isClosing) void close(order.close.handover)
+}
+
+async function serve({ serve: settings, certificate, changes }: Extract<Order, { serve: unknown }>): Promise<void> {
+  sharing.obey({ changes })
+  try {
+    gateway = await createGateway(settings, { certificate, gatherMetrics, sharing })
+    void report({ answers: await gateway.listen() })
+    announceServing()
+  } catch (fault) {
+    void report({ failed: messageOf(fault) })
+  }
+}
+
+async function close(handover: boolean): Promise<void> {
+  isClosing = true
+  await gateway?.close({ grace: IDLE_GRACE, handover })
+  // The primary keeps counting this worker's metrics.
+  await count().catch(() => undefined)
+  await leave()
+  process.exit(0)
+}
+
+/**
+ * Leaves the cluster. The primary confirms this after the connections that it has passed to this worker meanwhile.
+ * Until then the worker refuses them, so that other workers get them. If the process simply ended, they would be lost.
+ */
+async function leave(): Promise<void> {
+  if (!process.connected) return
+  const left = once(process, 'disconnect')
+  cluster.worker?.disconnect()
+  await left
+}
+
+async function count(): Promise<void> {
+  await report({ counts: (await gateway?.metrics()) ?? [] })
+}
+
+const questions = new Map<number, (order: Extract<Order, { metrics: unknown }>) => void>()
+let asked = 0
+
+/** Only the primary has the metrics of all workers. */
+function gatherMetrics(): Promise<string> {
+  const question = ++asked
+  return new Promise((answered, failed) => {
+    questions.set(question, ({ metrics }) =>
+      metrics === null ? failed(new Unavailable('a worker does not report its metrics')) : answered(metrics),
+    )
+    void report({ question })
+  })
+}
+
+function answerMetrics(order: Extract<Order, { metrics: unknown }>): void {
+  questions.get(order.question)?.(order)
+  questions.delete(order.question)
+}
+
+/** Resolves when the message is sent. */
+function report(said: Report): Promise<void> {
+  return new Promise(sent => process.send!(said, () => sent()))
+}
