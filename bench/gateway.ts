@@ -18,16 +18,20 @@ const PATIENCE = '20s'
 /** One set of secrets for all gateways and rivals of a run, so that they accept each other's tokens. */
 export const SECRETS = { jwt: generateSecret(), internal: generateSecret(), sm2: generateSm2PrivateKey() }
 
-export interface BenchGateway extends Started {
+/** A gateway that can be started: its configuration is written. */
+export interface PreparedGateway {
   url: string
   internal: string
   /** Where its configuration is. */
   folder: string
   /** Folder of its embedded store. */
   data: string
-  /** The environment it was started with, for commands on this gateway. */
+  /** Its environment, also for commands on this gateway. */
   environment: Record<string, string>
+  command: readonly string[]
 }
+
+export interface BenchGateway extends PreparedGateway, Started {}
 
 export interface GatewayOptions {
   upstream?: string
@@ -40,6 +44,8 @@ export interface GatewayOptions {
   timeouts?: Record<string, string>
   /** Any further keys of the configuration. */
   settings?: Record<string, unknown>
+  /** The core of the process; `null`: all of them. */
+  core?: number | null
   /** Another version of the program. */
   main?: string
   /** Options of Node, to profile with. */
@@ -51,41 +57,42 @@ export const knows = (key: string): boolean => Object.hasOwn(SettingsSchema.prop
 
 /** Starts the gateway of dist/ on one core as operators do: one worker, a configuration file, secrets from the environment. */
 export async function startGateway(scene: Scene, name: string, options: GatewayOptions = {}): Promise<BenchGateway> {
+  const prepared = await prepareGateway(scene, name, options)
+  const { command, folder: cwd, environment, url, internal } = prepared
+  const { core = GATEWAY_CORE } = options
+  const port = portOf(url)
+  const started = await start(name, { core, command, folder: scene.folder, cwd, environment, port })
+  // This listener opens last.
+  while (!(await isListening(portOf(internal)))) await new Promise(resolve => setTimeout(resolve, 5))
+  return scene.keep({ ...prepared, ...started })
+}
+
+/** Writes the configuration of a gateway, with free ports. */
+export async function prepareGateway(
+  scene: Scene,
+  name: string,
+  options: GatewayOptions = {},
+): Promise<PreparedGateway> {
   const folder = join(scene.folder, name)
   mkdirSync(folder, { recursive: true })
   const [port, internalPort] = [await freePort(), await freePort()]
   const data = options.data ?? join(folder, 'data')
   writeFileSync(join(folder, 'permissions.yaml'), 'roles: {}\n')
-  writeFileSync(
-    join(folder, 'gateway.yaml'),
-    JSON.stringify(settingsOf(options, { port, internalPort, data }), null, 2),
-  )
+  const settings = settingsOf(options, { port, internalPort, data })
+  writeFileSync(join(folder, 'gateway.yaml'), JSON.stringify(settings, null, 2))
   const environment = {
     NODE_ENV: 'production',
     JWT__SECRET_KEY: SECRETS.jwt,
     LOGIN__SM2__PRIVATE_KEY: SECRETS.sm2,
     INTERNAL__SECRET: SECRETS.internal,
   }
-  const started = await start(name, {
-    core: GATEWAY_CORE,
-    command: [
-      process.execPath,
-      ...(options.nodeOptions ?? []),
-      options.main ?? MAIN,
-      'start',
-      '--config',
-      'gateway.yaml',
-    ],
-    folder: scene.folder,
-    cwd: folder,
-    environment,
-    port,
-  })
-  // This listener opens last.
-  while (!(await isListening(internalPort))) await new Promise(resolve => setTimeout(resolve, 5))
+  const { nodeOptions = [], main = MAIN } = options
+  const command = [process.execPath, ...nodeOptions, main, 'start', '--config', 'gateway.yaml']
   const [url, internal] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${internalPort}`]
-  return scene.keep({ ...started, url, internal, folder, data, environment })
+  return { url, internal, folder, data, environment, command }
 }
+
+export const portOf = (url: string): number => Number(new URL(url).port)
 
 function settingsOf(
   { upstream, redis, accessLog = false, timeouts = {}, settings = {} }: GatewayOptions,

@@ -1,29 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import type { Load, LoadResult } from './load.ts'
+import type { ClientLoad, LoadResult } from './load.ts'
 import { quantile } from './statistics.ts'
 
 /*
  * A small load generator: raw sockets, requests prepared once, answers separated by their Content-Length. At a fixed rate the
  * latency of a request counts from the time it was due, so that a stall counts for every request that it delays.
  */
-const asked = JSON.parse(process.argv[2]!) as Omit<Load, 'tokens'> & { tokens: string }
-const { hostname, port, pathname } = new URL(asked.url)
-const requests = readFileSync(asked.tokens, 'utf8').trim().split('\n').map(requestWith)
+const asked = JSON.parse(process.argv[2]!) as ClientLoad
+const { hostname, port } = new URL(asked.url)
+const body = 'x'.repeat(asked.body)
+const heads = readFileSync(asked.heads, 'latin1').split('\r\n\r\n').slice(0, -1)
+const requests = heads.map(head => Buffer.from(`${head}\r\n\r\n${body}`))
 const latencies: number[] = []
 const idle: Line[] = []
 const due: number[] = []
 let sent = 0
 let failed = 0
 let over = false
-
-function requestWith(token: string): Buffer {
-  const body = 'x'.repeat(asked.body ?? 0)
-  const lines = [`${body === '' ? 'GET' : 'POST'} ${pathname} HTTP/1.1`, `Host: ${hostname}`]
-  if (token !== '-') lines.push(`Authorization: Bearer ${token}`)
-  if (body !== '') lines.push('Content-Type: application/octet-stream', `Content-Length: ${body.length}`)
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`)
-}
 
 /** One connection, with at most one request in progress. */
 class Line {

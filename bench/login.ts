@@ -31,25 +31,40 @@ export async function login(words: string[]): Promise<void> {
     },
   })
   const { rounds, seconds, together, rate } = values
-  const extent = { rounds: Number(rounds), seconds: Number(seconds) }
-  await onScene(scene => compare(scene, extent, Number(together), Number(rate)))
+  const extent = { rounds: Number(rounds), seconds: Number(seconds), together: Number(together) }
+  const paces = [undefined, Number(rate)]
+  await onScene(async scene => print(await measureLogins(scene, extent, paces), paces, extent))
 }
 
 interface Extent {
   rounds: number
   seconds: number
+  /** Logins under way at a time. */
+  together: number
 }
 
-async function compare(scene: Scene, { rounds, seconds }: Extent, together: number, rate: number): Promise<void> {
+/** Round by round. */
+interface Logins {
+  /** Proxied requests at each pace, without and with logins. */
+  quiet: LoadResult[][]
+  busy: LoadResult[][]
+  /** Logins without other requests, and their processor time in milliseconds each. */
+  alone: LoginResult[]
+  cost: number[]
+}
+
+/** A pace is a number of requests per second; `undefined`: as many as the connections can. */
+export async function measureLogins(
+  scene: Scene,
+  { rounds, seconds, together }: Extent,
+  paces: readonly (number | undefined)[],
+): Promise<Logins> {
   const gateway = await startWithAccounts(scene)
   const tokens = await logIn(gateway, SESSIONS)
   const asked = { url: gateway.url + pathOf('/api/v1/c', 0.1), tokens, connections: CONNECTIONS, seconds }
+  const shapes = paces.map(rate => (rate === undefined ? asked : { ...asked, rate }))
   const signIns = (): Promise<LoginResult> => signInFor(gateway, together, seconds)
-  const paced = { ...asked, rate }
-  const quiet: LoadResult[][] = [[], []]
-  const busy: LoadResult[][] = [[], []]
-  const alone: LoginResult[] = []
-  const cost: number[] = []
+  const logins: Logins = { quiet: paces.map(() => []), busy: paces.map(() => []), alone: [], cost: [] }
   const meter = new ProcessorMeter([gateway.pid])
 
   await load(scene.folder, asked)
@@ -57,24 +72,21 @@ async function compare(scene: Scene, { rounds, seconds }: Extent, together: numb
   for (let round = 1; round <= rounds; round++) {
     const before = meter.read()
     const signedIn = await signIns()
-    alone.push(signedIn)
-    cost.push((meter.read() - before) / 1e6 / (signedIn.rate * seconds))
-    for (const [i, shape] of [asked, paced].entries()) {
-      quiet[i]!.push(await load(scene.folder, shape))
+    logins.alone.push(signedIn)
+    logins.cost.push((meter.read() - before) / 1e6 / (signedIn.rate * seconds))
+    for (const [i, shape] of shapes.entries()) {
+      logins.quiet[i]!.push(await load(scene.folder, shape))
       const [loaded] = await Promise.all([load(scene.folder, shape), signIns()])
-      busy[i]!.push(loaded)
+      logins.busy[i]!.push(loaded)
     }
-    note(`round ${round}: ${fixed(signedIn.rate, 1)} logins/s`)
+    note(`round ${round} of ${rounds}: ${fixed(signedIn.rate, 1)} logins/s`)
   }
-  print(['as many as 64 connections can', `${rate} a second`], quiet, busy)
-  const rates = spreadOf(alone.map(result => result.rate))
-  const refused = alone.reduce((sum, result) => sum + result.refused, 0)
-  console.log(
-    `Logins alone, ${together} at a time, each with its captcha: ${fixed(rates.median, 1)}/s ` +
-      `(${fixed(rates.least, 1)} – ${fixed(rates.most, 1)}), ${fixed(medianOf(cost), 1)} ms of processor time each, ` +
-      `p50 ${whole(medianOf(alone.map(({ p50 }) => p50)))} ms, refused ${refused}.\n`,
-  )
+  return logins
 }
+
+/** The p99 with logins to that without, in each round of one pace. */
+export const p99Ratios = ({ quiet, busy }: Logins, pace: number): number[] =>
+  busy[pace]!.map(({ p99 }, round) => p99 / quiet[pace]![round]!.p99)
 
 async function startWithAccounts(scene: Scene): Promise<BenchGateway> {
   return startGateway(scene, 'login', {
@@ -92,20 +104,27 @@ async function signInFor({ url, data }: BenchGateway, together: number, seconds:
   return JSON.parse(stdout) as LoginResult
 }
 
-function print(shapes: readonly string[], quiet: readonly LoadResult[][], busy: readonly LoadResult[][]): void {
+function print(logins: Logins, paces: readonly (number | undefined)[], { together }: Extent): void {
+  const { alone, cost } = logins
   console.log('Proxied requests with a session, milliseconds, without and with logins on the same core:\n')
-  const rows = shapes.map((shape, i) => {
+  const rows = paces.map((pace, i) => {
+    const [quiet, busy] = [logins.quiet[i]!, logins.busy[i]!]
     const of = (all: readonly LoadResult[], figure: (one: LoadResult) => number): number => medianOf(all.map(figure))
-    const [p99, p99Busy] = [of(quiet[i]!, one => one.p99), of(busy[i]!, one => one.p99)]
-    const failed = [...quiet[i]!, ...busy[i]!].reduce((sum, one) => sum + one.failed, 0)
     return [
-      shape,
-      `${whole(of(quiet[i]!, one => one.rate))} → ${whole(of(busy[i]!, one => one.rate))}`,
-      `${fixed(of(quiet[i]!, one => one.p50))} → ${fixed(of(busy[i]!, one => one.p50))}`,
-      `${fixed(p99)} → ${fixed(p99Busy)}`,
-      fixed(p99Busy / p99),
-      whole(failed),
+      pace === undefined ? `as many as ${CONNECTIONS} connections can` : `${pace} a second`,
+      `${whole(of(quiet, one => one.rate))} → ${whole(of(busy, one => one.rate))}`,
+      `${fixed(of(quiet, one => one.p50))} → ${fixed(of(busy, one => one.p50))}`,
+      `${fixed(of(quiet, one => one.p99))} → ${fixed(of(busy, one => one.p99))}`,
+      fixed(medianOf(p99Ratios(logins, i))),
+      whole([...quiet, ...busy].reduce((sum, one) => sum + one.failed, 0)),
     ]
   })
   printTable(['requests', 'per second', 'p50', 'p99', 'p99 ratio', 'failed'], rows)
+  const rates = spreadOf(alone.map(result => result.rate))
+  const refused = alone.reduce((sum, result) => sum + result.refused, 0)
+  console.log(
+    `Logins alone, ${together} at a time, each with its captcha: ${fixed(rates.median, 1)}/s ` +
+      `(${fixed(rates.least, 1)} – ${fixed(rates.most, 1)}), ${fixed(medianOf(cost), 1)} ms of processor time each, ` +
+      `p50 ${whole(medianOf(alone.map(({ p50 }) => p50)))} ms, refused ${refused}.\n`,
+  )
 }

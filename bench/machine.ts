@@ -25,9 +25,9 @@ export const OTHER_CORE = 1
 
 const taskset = cpus().length > 1 ? programNamed('taskset') : null
 
-/** A command line that is pinned to a core, if the machine supports it. */
-export const pinned = (core: number, command: readonly string[]): string[] =>
-  taskset === null ? [...command] : [taskset, '-c', String(core), ...command]
+/** A command line that is pinned to a core, if the machine supports it; `null`: to none. */
+export const pinned = (core: number | null, command: readonly string[]): string[] =>
+  taskset === null || core === null ? [...command] : [taskset, '-c', String(core), ...command]
 
 /** Describes the machine in one line, for readers of the numbers. */
 export function describeMachine(): string {

@@ -1,3 +1,5 @@
+import { GOALS_HELP, goals } from './goals.ts'
+import { GROWTH_HELP, growth } from './growth.ts'
 import { LIMITS_HELP, limits } from './limits.ts'
 import { LOGIN_HELP, login } from './login.ts'
 import { describeMachine } from './machine.ts'
@@ -13,6 +15,8 @@ import { UPHEAVAL_HELP, upheaval } from './upheaval.ts'
 const HELP = `Usage: npm run bench -- WHAT [options]
 
   ${PROXY_HELP}
+  ${GOALS_HELP}
+  ${GROWTH_HELP}
   ${SESSIONS_HELP}
   ${MANY_HELP}
   ${LOGIN_HELP}
@@ -25,6 +29,8 @@ const HELP = `Usage: npm run bench -- WHAT [options]
 
 const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   proxy,
+  goals,
+  growth,
   sessions,
   many,
   login,

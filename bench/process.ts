@@ -7,7 +7,7 @@ import { isListening } from '../test/support/ports.ts'
 import { pinned } from './machine.ts'
 
 /** Longest wait for a process to accept connections or to exit, in milliseconds. */
-const START_LIMIT = 30_000
+const START_LIMIT = 120_000
 const END_LIMIT = 30_000
 
 export interface Started {
@@ -19,7 +19,8 @@ export interface Started {
 }
 
 export interface StartOptions {
-  core: number
+  /** `null`: it may use all of them. */
+  core: number | null
   command: readonly string[]
   /** Where its output goes. */
   folder: string

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { CONTENDER_KEYS, type Contender, Ground, raiseContenders, type Selection } from './contenders.ts'
 import { onScene, type Scene } from './process.ts'
 import { ProcessorMeter } from './processor.ts'
-import { type Lane, type Measured, type Rounds, runRounds, timesCheaper, warmUp } from './rounds.ts'
+import { type Lane, type Measured, type Rounds, runRounds, saturating, timesCheaper, warmUp } from './rounds.ts'
 import { fixed, medianOf, note, printTable, spreadOf, whole } from './statistics.ts'
 import { pathOf, startUpstream } from './upstream.ts'
 
@@ -21,6 +21,9 @@ interface Shape {
   size: number
   post: number
 }
+
+/** What most tables are about. */
+export const SMALL: Shape = { connections: 64, size: 0.1, post: 0 }
 
 export interface Extent {
   starts: number
@@ -50,7 +53,7 @@ export async function proxy(words: string[]): Promise<void> {
     if (alike.length === 0) continue
     await onScene(async scene => {
       const compared = await compare(scene, alike, selection, extent)
-      for (const [i, shape] of alike.entries()) print(compared[i]!, shape, extent)
+      for (const [i, shape] of alike.entries()) printComparison(compared[i]!, shape, extent)
     })
   }
 }
@@ -93,9 +96,9 @@ export async function compare(
       note(`start ${start} of ${starts}`)
       const contenders = await raiseContenders(part, ground, selection)
       await Promise.all(contenders.map(probe))
-      for (const lane of lanesOf(contenders, { connections: 64, size: 0.1, post: 0 })) await warmUp(part, lane)
+      for (const { send } of lanesOf(part, contenders, SMALL)) await warmUp(send)
       for (const [i, shape] of shapes.entries()) {
-        const rounds = await runRounds(part, lanesOf(contenders, shape), { ...extent, title: `start ${start}` })
+        const rounds = await runRounds(lanesOf(part, contenders, shape), { ...extent, title: `start ${start}` })
         collect(comparisons[i]!, contenders, rounds)
       }
       await Promise.all(contenders.map(probe))
@@ -104,10 +107,10 @@ export async function compare(
   return comparisons
 }
 
-const lanesOf = (contenders: readonly Contender[], { connections, size, post }: Shape): Lane[] =>
+const lanesOf = (scene: Scene, contenders: readonly Contender[], { connections, size, post }: Shape): Lane[] =>
   contenders.map(({ key, url, base, tokens, processes }) => ({
     key,
-    asked: { url: url + pathOf(base, size), tokens, connections, body: Math.round(post * 1024) },
+    send: saturating(scene, { url: url + pathOf(base, size), tokens, connections, body: Math.round(post * 1024) }),
     meter: processes.length === 0 ? null : new ProcessorMeter(processes.map(({ pid }) => pid)),
   }))
 
@@ -137,7 +140,11 @@ export function ratioOf(comparison: Comparison, key: string, other: string): num
   return medianOf(one.flatMap((rounds, start) => timesCheaper(rounds, base[start] ?? [])))
 }
 
-function print(comparison: Comparison, { connections, size, post }: Shape, { starts, rounds, seconds }: Extent): void {
+export function printComparison(
+  comparison: Comparison,
+  { connections, size, post }: Shape,
+  { starts, rounds, seconds }: Extent,
+): void {
   const what = post > 0 ? `POST of ${post} KiB, answer of ${size} KiB` : `GET of ${size} KiB`
   console.log(`${what}, ${connections} connections, ${starts} starts with ${rounds} rounds of ${seconds} s:\n`)
   const rows = Array.from(comparison, ([key, outcome]) => {

@@ -6,10 +6,17 @@ import { fixed, note } from './statistics.ts'
 /** Something that is measured in every round: requests of one kind to one gateway. */
 export interface Lane {
   key: string
-  asked: Omit<Load, 'seconds'>
+  /** Sends requests for so long, or some large ones completely. */
+  send(seconds: number): Promise<LoadResult>
   /** Of its gateway; `null`: nothing of it is on the gateways' core. */
   meter: ProcessorMeter | null
 }
+
+/** As many requests as the connections can. */
+export const saturating =
+  (scene: Scene, asked: Omit<Load, 'seconds'>) =>
+  (seconds: number): Promise<LoadResult> =>
+    load(scene.folder, { ...asked, seconds })
 
 export interface Measured extends LoadResult {
   /** Processor time that a request cost its gateway, in microseconds. */
@@ -23,17 +30,16 @@ export type Rounds = ReadonlyMap<string, Measured[]>
 const WARM_UP_REQUESTS = 30_000
 const WARM_UP_LIMIT = 60
 
-export async function warmUp(scene: Scene, lane: Lane): Promise<void> {
+export async function warmUp(send: Lane['send'], requests = WARM_UP_REQUESTS): Promise<void> {
   const slice = 1
   let answered = 0
-  for (let seconds = 0; answered < WARM_UP_REQUESTS && seconds < WARM_UP_LIMIT; seconds += slice) {
-    answered += (await measure(scene, lane, slice)).answered
+  for (let seconds = 0; answered < requests && seconds < WARM_UP_LIMIT; seconds += slice) {
+    answered += (await send(slice)).answered
   }
 }
 
 /** Interleaved: every lane is measured once before any is measured again. */
 export async function runRounds(
-  scene: Scene,
   lanes: readonly Lane[],
   { rounds, seconds, title }: { rounds: number; seconds: number; title: string },
 ): Promise<Rounds> {
@@ -41,7 +47,7 @@ export async function runRounds(
   for (let round = 1; round <= rounds; round++) {
     const costs: string[] = []
     for (const lane of lanes) {
-      const measured = await measure(scene, lane, seconds)
+      const measured = await measure(lane, seconds)
       results.get(lane.key)!.push(measured)
       costs.push(`${lane.key} ${fixed(measured.cost, 1)}`)
     }
@@ -50,9 +56,9 @@ export async function runRounds(
   return results
 }
 
-async function measure(scene: Scene, { asked, meter }: Lane, seconds: number): Promise<Measured> {
+async function measure({ send, meter }: Lane, seconds: number): Promise<Measured> {
   const before = meter?.read() ?? Number.NaN
-  const result = await load(scene.folder, { ...asked, seconds })
+  const result = await send(seconds)
   const nanoseconds = (meter?.read() ?? Number.NaN) - before
   return { ...result, cost: nanoseconds / 1000 / result.answered }
 }

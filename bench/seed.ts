@@ -11,7 +11,7 @@ const DAY = 86_400_000
 const HISTORY = 7 * DAY
 const LIFETIME = 30 * DAY
 /** Five of six logins are a user's first: a million users have 1.2 million tokens. */
-const LOGINS_PER_USER = 1.2
+export const LOGINS_PER_USER = 1.2
 /** Milliseconds for one change among very many at once. */
 const PATIENCE = 120_000
 
@@ -45,8 +45,12 @@ export interface Ground {
 export const seededUser = (i: number): string =>
   `19${((i * 7_368_787) % 99_999_989).toString().padStart(8, '0')}${'0'.repeat(9)}`
 
-/** Fills a store with consumers through its interface, as a week of logins would. Returns the number of tokens. */
-export async function seed({ redis, data, together }: Ground, users: number): Promise<number> {
+/** Fills a store with consumers through its interface, as a week of logins would. `onToken` gets each token. Returns their number. */
+export async function seed(
+  { redis, data, together }: Ground,
+  users: number,
+  onToken: (token: string, login: number) => void = () => undefined,
+): Promise<number> {
   const logins = Math.round(users * LOGINS_PER_USER)
   const began = Date.now() - HISTORY
   let now = began
@@ -63,7 +67,9 @@ export async function seed({ redis, data, together }: Ground, users: number): Pr
       created_at: timestamps.write(now),
       extra: extraOf(user),
     }
-    const admission = await store.sessions.add('CONSUMER', jwt.issue(), record, now + LIFETIME)
+    const token = jwt.issue()
+    onToken(token, login)
+    const admission = await store.sessions.add('CONSUMER', token, record, now + LIFETIME)
     if (!admission.admitted) throw new Error('a seeded login was refused')
   }
   const start = performance.now()

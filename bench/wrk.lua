@@ -1,13 +1,14 @@
--- Requests made once, one per token and sent in turn; what came of them as one line of JSON.
+-- Requests made once, one per head in the file and sent in turn; what came of them as one line of JSON.
 local requests, at = {}, 0
 
 function init(args)
   local body = string.rep("x", tonumber(args[2]))
-  local headers = { ["Host"] = wrk.headers["Host"] }
-  for token in io.lines(args[1]) do
-    if token ~= "-" then headers["Authorization"] = "Bearer " .. token end
-    if #body > 0 then headers["Content-Type"] = "application/octet-stream" end
-    requests[#requests + 1] = wrk.format(#body > 0 and "POST" or "GET", nil, headers, #body > 0 and body or nil)
+  local heads = io.open(args[1], "rb"):read("*a")
+  local from = 1
+  while from <= #heads do
+    local _, to = heads:find("\r\n\r\n", from, true)
+    requests[#requests + 1] = heads:sub(from, to) .. body
+    from = to + 1
   end
 end
 
