@@ -20,7 +20,7 @@ export async function endWhileUsed(count: number, processes: 1 | 2): Promise<Int
     t.teardown(() => server.stop())
     const { store } = await openTracked(t, server)
     await remember(store)
-    const { create, end, close } = processes === 2 ? startDeleter(server.url) : await openDeleter(server.url)
+    const { create, end, close } = processes === 2 ? startDeleter(server.url) : await openDeleter({ url: server.url })
     t.teardown(close)
     const { interleavings, latenessOfLook, revived, stolen } = await interleave({ serving: store, create, end }, count)
     return { interleavings, late: latenessOfLook.filter(ms => ms > PROMISE + stolen).length, revived }

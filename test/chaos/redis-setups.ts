@@ -1,11 +1,6 @@
-import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { freePort } from '../support/ports.ts'
-import { type RedisCluster, startCluster } from '../support/redis-cluster.ts'
+import { moveSlot, startCluster } from '../support/redis-cluster.ts'
 import { startSentinels } from '../support/redis-sentinel.ts'
-import { endProcess, redisCommand, spawnRedis, startRedis } from '../support/redis-server.ts'
+import { endProcess, redisCommand, startRedis } from '../support/redis-server.ts'
 import { eventually, type Setup } from './setup.ts'
 
 const TIMEOUT = '500ms'
@@ -116,8 +111,7 @@ export async function sentinelRedis(): Promise<Setup> {
 /** Three masters with a replica each. */
 export async function clusterRedis(): Promise<Setup> {
   const cluster = await startCluster()
-  const folder = mkdtempSync(join(tmpdir(), 'dualgate-replicas-'))
-  const replicas = await addReplicas(cluster, folder)
+  const replicas = await cluster.addReplicas()
   const portOf = (i: number): number => cluster.nodes[i]!.port
   return {
     name: 'a Redis Cluster of 3 + 3',
@@ -129,6 +123,22 @@ export async function clusterRedis(): Promise<Setup> {
         lasts: 1500,
         begin: () => void replicas[1]!.child.kill('SIGSTOP'),
         end: () => void replicas[1]!.child.kill('SIGCONT'),
+      },
+      {
+        name: 'slots move to another master',
+        loses: 'nothing',
+        lasts: 0,
+        begin: async () => {
+          for (const slot of await fullSlots(portOf(1))) await moveSlot(slot, portOf(1), portOf(2))
+        },
+        end: () => {},
+      },
+      {
+        name: 'a master stands still',
+        loses: 'nothing',
+        lasts: 1500,
+        begin: () => void cluster.masters[2]!.kill('SIGSTOP'),
+        end: () => void cluster.masters[2]!.kill('SIGCONT'),
       },
       {
         name: 'a master is killed, and its replica takes over',
@@ -146,45 +156,14 @@ export async function clusterRedis(): Promise<Setup> {
       },
     ],
     inspect: () => endlessKeys([replicas[0]!.port, portOf(1), portOf(2)]),
-    async stop() {
-      await Promise.all(replicas.map(({ child }) => endProcess(child)))
-      await cluster.stop()
-      rmSync(folder, { recursive: true, force: true })
-    },
+    stop: () => cluster.stop(),
   }
 }
 
-interface Replica {
-  port: number
-  child: ChildProcess
-}
-
-async function addReplicas(cluster: RedisCluster, folder: string): Promise<Replica[]> {
-  const replicas: Replica[] = []
-  for (const { port: masterPort } of cluster.nodes) {
-    const [port, bus] = [await freePort(), await freePort()]
-    const args = ['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`]
-    const child = await spawnRedis(port, folder, [
-      ...args,
-      '--cluster-port',
-      String(bus),
-      '--cluster-node-timeout',
-      '2000',
-    ])
-    const id = await redisCommand(masterPort, 'CLUSTER', 'MYID')
-    await redisCommand(masterPort, 'CLUSTER', 'MEET', '127.0.0.1', String(port), String(bus))
-    // It has to have heard of its master before it can follow it.
-    await eventually('a replica', async () => {
-      if ((await redisCommand(port, 'ROLE')).startsWith('slave')) return true
-      await redisCommand(port, 'CLUSTER', 'REPLICATE', id)
-      return false
-    })
-    replicas.push({ port, child })
-  }
-  for (const { port } of replicas) {
-    await eventually('a replica that follows', async () =>
-      (await redisCommand(port, 'INFO', 'replication')).includes('link_status:up'),
-    )
-  }
-  return replicas
+/** Slots of a master that have keys, some of them. */
+async function fullSlots(port: number): Promise<number[]> {
+  const keys = (await redisCommand(port, 'KEYS', '*')).split('\n').filter(Boolean).slice(0, 50)
+  return [
+    ...new Set(await Promise.all(keys.map(async key => Number(await redisCommand(port, 'CLUSTER', 'KEYSLOT', key))))),
+  ]
 }

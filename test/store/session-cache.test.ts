@@ -43,7 +43,8 @@ function openTracked() {
     removeAll: verb,
     renew: verb,
   }
-  const tracked = new TrackedSessions(sessions as unknown as ReadableSessions, { CONSUMER: cache })
+  const store = sessions as unknown as ReadableSessions
+  const tracked = new TrackedSessions(store, { CONSUMER: cache }, store.read)
   const remember = async (token: string, userId?: string) => {
     const found = tracked.find('CONSUMER', token)
     questions.pop()!.answer(stored(token, userId))

@@ -234,7 +234,7 @@ t.test('while the store fails a session is kept for a while, and then counts as 
   t.ok(await isReported(reported, 'unknown'))
 })
 
-t.test('in a Cluster, which announces nothing, sessions are polled', { skip: withoutRedisServer }, async t => {
+t.test('in a Cluster the end of a session on any master is reported', { skip: withoutRedisServer }, async t => {
   const cluster = await startCluster()
   t.teardown(() => cluster.stop())
   const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 5000, redis: { cluster: cluster.nodes } }

@@ -2,11 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { pino } from 'pino'
 import { systemClock } from '../../src/clock.ts'
+import type { Settings } from '../../src/config/schema/settings.ts'
 import { writeRecord } from '../../src/session.ts'
 import { openStore } from '../../src/store/open.ts'
+import type { RedisClient } from '../../src/store/redis/connection/connections.ts'
 import type { Store } from '../../src/store/store.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { keys, PREFIX } from './tracking-fixture.ts'
@@ -19,10 +21,14 @@ export interface Deleter {
   close(): Promise<void>
 }
 
-export async function openDeleter(url: string): Promise<Deleter> {
-  const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 20_000, redis: { url } }
+export async function openDeleter(redis: NonNullable<Settings['store']['redis']>): Promise<Deleter> {
+  const settings = { kind: 'redis' as const, prefix: PREFIX, timeout: 20_000, redis }
   const store = await openStore(settings, '', systemClock, pino({ level: 'silent' }))
-  const plain = new Redis(url, { protocol: 2, enableAutoPipelining: true })
+  const options = { protocol: 2 as const, enableAutoPipelining: true }
+  const plain =
+    redis.cluster === undefined
+      ? new Redis(redis.url!, options)
+      : new Cluster(redis.cluster, { redisOptions: options, enableAutoPipelining: true })
   let users = 0
   return {
     async create() {
@@ -43,7 +49,7 @@ export async function openDeleter(url: string): Promise<Deleter> {
   }
 }
 
-async function act({ sessions }: Store, plain: Redis, { token, userId }: Session, way: Way): Promise<void> {
+async function act({ sessions }: Store, plain: RedisClient, { token, userId }: Session, way: Way): Promise<void> {
   const key = keys.token('CONSUMER', token)
   if (way === 'remove') await sessions.remove('CONSUMER', userId, token)
   if (way === 'removeAll') {

@@ -3,7 +3,7 @@ import { openDeleter } from './tracking-actors.ts'
 
 /** The deleter of tracking-interleavings.test.ts in a process of its own: `[id, 'create']` and `[id, 'end', session, way]`. */
 
-const deleter = await openDeleter(process.argv[2] ?? '')
+const deleter = await openDeleter({ url: process.argv[2]! })
 const answer = (id: number, value: unknown): void => void process.stdout.write(`${JSON.stringify([id, value])}\n`)
 
 for await (const line of createInterface({ input: process.stdin })) {

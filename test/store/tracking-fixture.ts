@@ -1,11 +1,14 @@
+import { Cluster } from 'ioredis'
 import type { Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import type { SessionCacheSettings, Settings } from '../../src/config/schema/settings.ts'
 import { createLog } from '../../src/log.ts'
 import { type LoginType, writeRecord } from '../../src/session.ts'
 import { createKeys } from '../../src/store/redis/commands/keys.ts'
+import type { RedisClient } from '../../src/store/redis/connection/connections.ts'
 import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
+import { slotOf } from '../../src/store/redis/tracking/slots.ts'
 import type { Store } from '../../src/store/store.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 
@@ -74,11 +77,23 @@ export async function untilRemembered(store: Store, token: string): Promise<void
 
 /** Resolves when every change that was made before has been announced to the store. */
 export async function untilAnnounced(store: ConnectedStore): Promise<void> {
-  const marker = freshToken()
-  const key = keys.token('CONSUMER', marker)
   const { store: redis } = store.connections
-  await redis.set(key, writeRecord(record('CONSUMER', 'marker')), 'PX', MINUTE)
-  await untilRemembered(store, marker)
-  await redis.unlink(key)
-  await until(() => !isRemembered(store, marker))
+  for (const marker of markersOf(redis)) {
+    const key = keys.token('CONSUMER', marker)
+    await redis.set(key, writeRecord(record('CONSUMER', 'marker')), 'PX', MINUTE)
+    await untilRemembered(store, marker)
+    await redis.unlink(key)
+    await until(() => !isRemembered(store, marker))
+  }
+}
+
+/** A new token; in a Cluster one for each master. */
+function markersOf(redis: RedisClient): string[] {
+  if (!(redis instanceof Cluster)) return [freshToken()]
+  const markers = new Map<string, string>()
+  while (markers.size < redis.nodes('master').length) {
+    const token = freshToken()
+    markers.set(redis.slots[slotOf(keys.token('CONSUMER', token))]![0]!, token)
+  }
+  return [...markers.values()]
 }

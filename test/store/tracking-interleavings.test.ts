@@ -17,7 +17,7 @@ await t.test('a session that another gateway or redis-cli ends', { skip: without
   await t.test(`is never served late: ${COUNT.one} interleavings in one process`, async t => {
     const { store } = await openTracked(t, server)
     await remember(store)
-    const deleter = await openDeleter(server.url)
+    const deleter = await openDeleter({ url: server.url })
     t.teardown(() => deleter.close())
     judge(t, await interleave({ serving: store, create: deleter.create, end: deleter.end }, COUNT.one), COUNT.one)
   })

@@ -126,7 +126,7 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
   await t.test('misses no end of a session while the connection is lost repeatedly', async t => {
     const { store } = await openTracked(t, server, { heartbeat: HEARTBEAT })
     await untilAnnounced(store)
-    const deleter = await openDeleter(server.url)
+    const deleter = await openDeleter({ url: server.url })
     t.teardown(() => deleter.close())
     let running = true
     const cutting = (async () => {

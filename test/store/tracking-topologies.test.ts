@@ -5,7 +5,6 @@ import { systemClock } from '../../src/clock.ts'
 import { createLog } from '../../src/log.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
-import { startCluster } from '../support/redis-cluster.ts'
 import { startSentinels } from '../support/redis-sentinel.ts'
 import { redisCommand, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
@@ -93,13 +92,3 @@ async function startBalancer(t: Test, port: () => number): Promise<string> {
   })
   return `redis://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
-
-t.test('a store in a Cluster queries Redis for every request', { skip: withoutRedisServer }, async t => {
-  const cluster = await startCluster()
-  t.teardown(() => cluster.stop())
-  const { store } = await openTracked(t, { cluster: cluster.nodes })
-  const token = freshToken()
-  await store.sessions.add('CONSUMER', token, record('CONSUMER', '1'), Date.now() + MINUTE)
-  for (let i = 0; i < 3; i++) t.match(await store.sessions.find('CONSUMER', token), { user_id: '1' })
-  t.equal(isRemembered(store, token), false)
-})

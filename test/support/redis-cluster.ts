@@ -4,12 +4,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from './ports.ts'
-import { endProcess, spawnRedis } from './redis-server.ts'
+import { endProcess, redisCommand, spawnRedis } from './redis-server.ts'
+
+export interface ClusterNode {
+  port: number
+  child: ChildProcess
+}
 
 export interface RedisCluster {
   nodes: { host: string; port: number }[]
   /** The processes of the masters, in the order of `nodes`. */
   masters: ChildProcess[]
+  /** Adds a replica to each master; answers them in the order of `nodes`. */
+  addReplicas(): Promise<ClusterNode[]>
+  /** Adds a master without slots. */
+  addMaster(): Promise<ClusterNode>
   stop(): Promise<void>
 }
 
@@ -18,51 +27,113 @@ const SLOTS = 16_384
 /** Three masters that share the slots, as a Cluster that is up. */
 export async function startCluster(): Promise<RedisCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-cluster-'))
-  const ports = await Promise.all([freePort(), freePort(), freePort()])
-  const busPorts = await Promise.all(ports.map(() => freePort()))
-  const masters = await Promise.all(
-    ports.map((port, i) => {
-      const args = [
-        '--cluster-enabled',
-        'yes',
-        '--cluster-config-file',
-        `nodes-${port}.conf`,
-        '--cluster-port',
-        String(busPorts[i]),
-      ]
-      return spawnRedis(port, folder, [...args, '--cluster-node-timeout', '2000'])
-    }),
-  )
-  const clients = ports.map(port => new Redis({ port, host: '127.0.0.1', protocol: 2 }))
+  const nodes = await Promise.all([1, 2, 3].map(() => startNode(folder)))
+  const further: ClusterNode[] = []
+  const clients = nodes.map(({ port }) => new Redis({ port, host: '127.0.0.1', protocol: 2 }))
   try {
-    await form(clients, ports, busPorts)
+    await form(clients, nodes)
   } finally {
     for (const client of clients) client.disconnect()
   }
+  const add = async (): Promise<ClusterNode> => {
+    const node = await startNode(folder)
+    further.push(node)
+    await redisCommand(nodes[0]!.port, 'CLUSTER', 'MEET', '127.0.0.1', String(node.port), String(node.bus))
+    return node
+  }
   return {
-    nodes: ports.map(port => ({ host: '127.0.0.1', port })),
-    masters,
+    nodes: nodes.map(({ port }) => ({ host: '127.0.0.1', port })),
+    masters: nodes.map(({ child }) => child),
+    addMaster: async () => {
+      const node = await add()
+      await untilKnown(node.port, nodes.length + further.length)
+      return node
+    },
+    addReplicas: async () => {
+      const replicas: ClusterNode[] = []
+      for (const { port } of nodes) replicas.push(await add().then(node => follow(node, port)))
+      for (const { port } of replicas) {
+        await until('a replica that follows', async () =>
+          (await redisCommand(port, 'INFO', 'replication')).includes('link_status:up'),
+        )
+      }
+      return replicas
+    },
     async stop() {
-      await Promise.all(masters.map(endProcess))
+      await Promise.all([...nodes, ...further].map(({ child }) => endProcess(child)))
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-async function form(clients: Redis[], ports: number[], busPorts: number[]): Promise<void> {
+async function startNode(folder: string): Promise<ClusterNode & { bus: number }> {
+  const [port, bus] = await Promise.all([freePort(), freePort()])
+  const file = ['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`]
+  const child = await spawnRedis(port, folder, [
+    ...file,
+    '--cluster-port',
+    String(bus),
+    '--cluster-node-timeout',
+    '2000',
+  ])
+  return { port, bus, child }
+}
+
+async function follow(node: ClusterNode, masterPort: number): Promise<ClusterNode> {
+  const id = await redisCommand(masterPort, 'CLUSTER', 'MYID')
+  // It has to have heard of its master before it can follow it.
+  await until('a replica', async () => {
+    if ((await redisCommand(node.port, 'ROLE')).startsWith('slave')) return true
+    await redisCommand(node.port, 'CLUSTER', 'REPLICATE', id)
+    return false
+  })
+  return node
+}
+
+/** Moves a slot with its keys from one master to another, step by step. `between` runs when half of it is done. */
+export async function moveSlot(
+  slot: number,
+  from: number,
+  to: number,
+  between: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  const [fromId, toId] = await Promise.all([from, to].map(port => redisCommand(port, 'CLUSTER', 'MYID')))
+  await redisCommand(to, 'CLUSTER', 'SETSLOT', String(slot), 'IMPORTING', fromId!)
+  await redisCommand(from, 'CLUSTER', 'SETSLOT', String(slot), 'MIGRATING', toId!)
+  for (;;) {
+    const keys = (await redisCommand(from, 'CLUSTER', 'GETKEYSINSLOT', String(slot), '100')).split('\n').filter(Boolean)
+    if (keys.length === 0) break
+    await redisCommand(from, 'MIGRATE', '127.0.0.1', String(to), '', '0', '5000', 'KEYS', ...keys)
+  }
+  await between()
+  for (const port of [to, from]) await redisCommand(port, 'CLUSTER', 'SETSLOT', String(slot), 'NODE', toId!)
+}
+
+/** Waits for what servers come to by themselves. */
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 1200; tries++) {
+    // A server that changes its role closes its connections.
+    if (await holds().catch(() => false)) return
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+  throw new Error(`it never came to this: ${what}`)
+}
+
+const untilKnown = (port: number, nodes: number): Promise<void> =>
+  until('a Cluster that is up', async () => {
+    const info = await redisCommand(port, 'CLUSTER', 'INFO')
+    return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes}`)
+  })
+
+async function form(clients: Redis[], nodes: readonly { port: number; bus: number }[]): Promise<void> {
   const share = Math.ceil(SLOTS / clients.length)
   for (const [i, client] of clients.entries()) {
     const last = Math.min(SLOTS, (i + 1) * share) - 1
     await client.call('CLUSTER', 'ADDSLOTSRANGE', String(i * share), String(last))
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1))
   }
-  for (const [i, port] of ports.entries()) {
-    if (i > 0) await clients[0]!.call('CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPorts[i]))
+  for (const { port, bus } of nodes.slice(1)) {
+    await clients[0]!.call('CLUSTER', 'MEET', '127.0.0.1', String(port), String(bus))
   }
-  for (let tries = 0; tries < 200; tries++) {
-    const states = await Promise.all(clients.map(client => client.call('CLUSTER', 'INFO') as Promise<string>))
-    if (states.every(state => state.includes('cluster_state:ok') && state.includes('cluster_known_nodes:3'))) return
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  throw new Error('the cluster did not come up')
+  for (const { port } of nodes) await untilKnown(port, nodes.length)
 }

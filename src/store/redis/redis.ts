@@ -8,7 +8,7 @@ import { type Changes, NO_CHANGES } from '../changes.ts'
 import type { StoreForms } from '../forms.ts'
 import type { OnlineUsers } from '../online.ts'
 import type { AttemptStore, CaptchaStore, Store, StoreCounts } from '../store.ts'
-import { commandsOn, type RedisCommands } from './commands/commands.ts'
+import { commandsOn, type KeyReads, type RedisCommands, readCommands } from './commands/commands.ts'
 import { createKeys } from './commands/keys.ts'
 import { SCRIPTS, TWO_KEY_SCRIPTS } from './commands/scripts.ts'
 import { type Connections, connect } from './connection/connections.ts'
@@ -44,6 +44,8 @@ export class RedisStore implements Store {
   readonly repeats: Repeats
   /** Whether replicas have everything that was changed before; absent unless `store.redis.wait` asks for it. */
   readonly isReplicated?: () => Promise<boolean>
+  /** Reads a session as `sessions.read` does, by other reads of its key. */
+  readonly readBy: (reads: KeyReads) => ReadableSessions['read']
   readonly #commands: RedisCommands
   readonly #index: RedisIndex
   readonly #upkeep: RedisUpkeep
@@ -83,6 +85,11 @@ export class RedisStore implements Store {
     this.#index = new RedisIndex(view, new RedisSessions(commands, keys, clock), clock, ages)
     this.#upkeep = new RedisUpkeep(view, this.#index, clock)
     this.sessions = new RedisSessions(commands, keys, clock, this.#index, ages)
+    this.readBy = reads => {
+      const redis = { ...commands, ...readCommands(reads, () => true, repeats.ask, repeats, clock) }
+      const sessions = new RedisSessions(redis, keys, clock, this.#index, ages)
+      return (type, token) => sessions.read(type, token)
+    }
     this.online = new RedisOnline(view, clock, this.#upkeep.reindex)
     this.captchas = new RedisCaptchas(commands, keys)
     this.attempts = new RedisAttempts(commands, keys, clock)

@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import { Cluster, type Redis } from 'ioredis'
 import type { Clock } from '../../clock.ts'
 import type { SessionCacheSettings } from '../../config/schema/settings.ts'
 import type { Logger } from '../../log.ts'
@@ -6,15 +6,17 @@ import { LOGIN_TYPES, SIDES } from '../../session.ts'
 import type { Store } from '../store.ts'
 import type { Keys } from './commands/keys.ts'
 import type { RedisStore } from './redis.ts'
+import type { ReadableSessions } from './sessions/sessions.ts'
+import { Announcer } from './tracking/announcer.ts'
 import { RedisChanges } from './tracking/changes.ts'
+import { Masters } from './tracking/masters.ts'
 import { SessionCache } from './tracking/session-cache.ts'
 import { TrackedSessions } from './tracking/tracked-sessions.ts'
-import { RedisTracking } from './tracking/tracking.ts'
+import { RedisTracking, type TrackingOptions } from './tracking/tracking.ts'
 
 /**
  * A store in Redis that remembers the sessions of the sides that are to be tracked, and, where they are watched, announces
- * the changes of both. In a Cluster every node announces its own keys only, and keys move between nodes: there the store
- * stays as it is.
+ * the changes of both.
  */
 export function trackRedisStore(
   store: RedisStore,
@@ -24,10 +26,8 @@ export function trackRedisStore(
   log: Logger,
   isWatched = false,
 ): Store & Pick<RedisStore, 'connections'> {
-  const { connections } = store
-  const main = connections.store
   const cached = LOGIN_TYPES.filter(type => settings[SIDES[type].name] === 'tracking')
-  if ((cached.length === 0 && !isWatched) || !(main instanceof Redis)) return store
+  if (cached.length === 0 && !isWatched) return store
 
   const caches = cached.map(type => ({
     type,
@@ -38,9 +38,9 @@ export function trackRedisStore(
     for (const { prefix, listener } of caches) if (key.startsWith(prefix)) listener.evict(key.slice(prefix.length))
   }
   const changes = new RedisChanges(clock)
+  const { open, read } = announcementsOf(store)
   const tracking = new RedisTracking({
-    main,
-    line: connections.open('tracking') as Redis,
+    open,
     // The caches first: listeners of a change query the store, and must not get an old answer from a cache.
     listeners: isWatched ? [...caches, ...changes.listeners(keys)] : caches,
     purpose: cached.length > 0 ? 'cached' : 'watched',
@@ -50,11 +50,11 @@ export function trackRedisStore(
   })
   const byType = Object.fromEntries(caches.map(({ type, listener }) => [type, listener]))
   return {
-    connections,
+    connections: store.connections,
     changes,
     ...(store.isReplicated !== undefined && { isReplicated: store.isReplicated }),
     counts: () => ({ caches: Object.fromEntries(caches.map(({ type, listener }) => [type, listener.counts])) }),
-    sessions: new TrackedSessions(store.sessions, byType),
+    sessions: new TrackedSessions(store.sessions, byType, read),
     online: store.online,
     captchas: store.captchas,
     attempts: store.attempts,
@@ -64,5 +64,29 @@ export function trackRedisStore(
       tracking.close()
       await store.close()
     },
+  }
+}
+
+/** How the servers of a store announce changes, and by which reads a session may be remembered. */
+function announcementsOf(store: RedisStore): {
+  open: TrackingOptions['open']
+  read: ReadableSessions['read']
+} {
+  const { connections, sessions } = store
+  const main = connections.store
+  if (!(main instanceof Cluster)) {
+    return {
+      open: (prefixes, listener) =>
+        new Announcer({ main, line: connections.open('tracking') as Redis, prefixes, listener }),
+      read: (type, token) => sessions.read(type, token),
+    }
+  }
+  let masters: Masters
+  return {
+    open(prefixes, listener) {
+      masters = new Masters({ cluster: main, openLine: node => connections.openTo(node), prefixes, listener })
+      return masters
+    },
+    read: store.readBy({ get: key => masters.get(key), pttl: key => masters.pttl(key) }),
   }
 }

@@ -93,13 +93,20 @@ export interface Memory {
   acknowledgeDisabled(change: Omit<Disabled, 'kind' | 'server'>): Promise<void>
 }
 
+/** Reads of single keys, by a client or by a choice of its servers. */
+export interface KeyReads {
+  get(key: string): Promise<string | null>
+  pttl(key: string): Promise<number>
+}
+
 /** The commands of the store on a client. What ended and what was disabled is answered from the memory where Redis may not know. */
 export function commandsOn(client: RedisClient, ask: Ask, memory: Memory, clock: Clock): RedisCommands {
   const scripts = client as unknown as Scripts
   return {
+    ...readCommands(client, mayBeStale(client, memory), ask, memory, clock),
     ...recordCommands(client, scripts, ask, memory),
     ...disableCommands(scripts, ask, memory),
-    ...endCommands(client, scripts, ask, memory, clock),
+    ...endCommands(scripts, ask),
     ...memberCommands(client, scripts, ask),
     addEnding: async (key, member, at) => void (await ask(() => scripts.endingAdd(key, member, Math.ceil(at)))),
     removeEnding: async (key, member) => void (await ask(() => client.zrem(key, member))),
@@ -115,20 +122,41 @@ type Part<K extends keyof RedisCommands> = Pick<RedisCommands, K>
 
 const ENDED = Promise.resolve(null)
 
+/** In a Cluster a command may reach a new master before it is known that there is one. */
+const mayBeStale = (client: RedisClient, memory: Memory): (() => boolean) =>
+  client instanceof Cluster ? () => true : () => !memory.isSettled
+
+export function readCommands(
+  reads: KeyReads,
+  mayBeStale: () => boolean,
+  ask: Ask,
+  memory: Memory,
+  clock: Clock,
+): Part<'get' | 'timeLeft'> {
+  const { changes } = memory
+  return {
+    get: key => (mayBeStale() && changes.isEnded(key) ? ENDED : ask(() => reads.get(key))),
+    async timeLeft(key) {
+      const known = memory.isSettled ? undefined : memory.changes.disabled(key)
+      if (known !== undefined) return known.until > clock.now() ? known.until - clock.now() : null
+      // Redis keeps a key through the millisecond in which it ends; here its life is over when it begins.
+      return orNone(await ask(() => reads.pttl(key))) || null
+    },
+  }
+}
+
 function recordCommands(
   client: RedisClient,
   scripts: Scripts,
   ask: Ask,
   memory: Memory,
-): Part<'get' | 'read' | 'set' | 'create' | 'enter' | 'take' | 'delete' | 'revoke'> {
+): Part<'read' | 'set' | 'create' | 'enter' | 'take' | 'delete' | 'revoke'> {
   const { changes } = memory
-  // In a Cluster a command may reach a new master before it is known that there is one.
-  const mayBeStale = client instanceof Cluster ? () => true : () => !memory.isSettled
+  const isStale = mayBeStale(client, memory)
   const remove = async (key: string): Promise<boolean> => (await ask(() => client.unlink(key))) === 1
   const read = createReader(client, ask)
   return {
-    get: key => (mayBeStale() && changes.isEnded(key) ? ENDED : ask(() => client.get(key))),
-    read: key => (mayBeStale() && changes.isEnded(key) ? ENDED : read(key)),
+    read: key => (isStale() && changes.isEnded(key) ? ENDED : read(key)),
     set: async (key, value, at) => void (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at)))),
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
     ...(client instanceof Cluster
@@ -165,20 +193,8 @@ function disableCommands(scripts: Scripts, ask: Ask, memory: Memory): Part<'disa
   }
 }
 
-function endCommands(
-  client: RedisClient,
-  scripts: Scripts,
-  ask: Ask,
-  memory: Memory,
-  clock: Clock,
-): Part<'timeLeft' | 'endOf' | 'moveEnd'> {
+function endCommands(scripts: Scripts, ask: Ask): Part<'endOf' | 'moveEnd'> {
   return {
-    async timeLeft(key) {
-      const known = memory.isSettled ? undefined : memory.changes.disabled(key)
-      if (known !== undefined) return known.until > clock.now() ? known.until - clock.now() : null
-      // Redis keeps a key through the millisecond in which it ends; here its life is over when it begins.
-      return orNone(await ask(() => client.pttl(key))) || null
-    },
     endOf: async key => orNone(await ask(() => scripts.keyEnd(key))),
     moveEnd: (key, from, to) => ask(() => scripts.keyMoveEnd(key, from === Infinity ? -1 : from, Math.ceil(to))),
   }

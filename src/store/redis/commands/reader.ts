@@ -52,7 +52,7 @@ export function createReader(client: RedisClient, ask: Ask): Reader {
     })
 }
 
-/** A user of Redis who may not use MGET reads the keys one by one. */
+/** Where an ACL of Redis forbids MGET, the keys are read one by one. */
 async function readAll(client: Redis, keys: string[]): Promise<Texts> {
   try {
     return await client.mget(keys)

@@ -1,9 +1,9 @@
 import fastifyRedis, { type FastifyRedisPluginOptions } from '@fastify/redis'
-import fastify from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import { Cluster, type Redis } from 'ioredis'
 import type { Logger } from '../../../log.ts'
 import { summaryOf } from './fault.ts'
-import { clusterOptionsOf, MAX_RECONNECT_PAUSE, type RedisSettings, serverOptionsOf } from './options.ts'
+import { clusterOptionsOf, MAX_RECONNECT_PAUSE, nodeOptionsOf, type RedisSettings, serverOptionsOf } from './options.ts'
 
 export type RedisClient = Redis | Cluster
 
@@ -44,40 +44,44 @@ export class Connections {
     return client
   }
 
+  /** Opens a further connection to one node of a Cluster, which its owner cuts. */
+  openTo({ options: { host, port } }: Redis): Redis {
+    const context = fastify()
+    const options = { ...nodeOptionsOf(this.#settings, this.#timeout), ...FURTHER_OPTIONS, host, port }
+    register(context, { namespace: 'tracking', ...options, autoResubscribe: false } as FastifyRedisPluginOptions)
+    const client = prepare(context.redis.tracking as Redis)
+    client.on('error', () => undefined)
+    return client
+  }
+
   /** The plugin makes clients of single servers itself; those of a Cluster it is given. */
   #open(namespace: 'store' | Purpose, cluster: () => Cluster, options: { autoResubscribe?: false } = {}): RedisClient {
     const isCluster = this.#settings.cluster !== undefined
-    this.#register(
+    register(
+      this.#context,
       isCluster
         ? { namespace, client: cluster(), closeClient: true }
         : { namespace, ...serverOptionsOf(this.#settings, this.#timeout), ...options },
     )
-    const client = this.#context.redis[namespace] as RedisClient
-    // The plugin gives up a Redis whose name cannot be resolved when the gateway starts. This client tries again.
-    client.removeAllListeners('error').removeAllListeners('end')
-    neverEnd(client)
-    return client
-  }
-
-  /**
-   * The plugin is called and not queued: a context begins nothing, and closes nothing, before the plugins in its queue have
-   * called back, and this one calls back when Redis answers.
-   */
-  #register(options: FastifyRedisPluginOptions): void {
-    let fault: Error | undefined
-    fastifyRedis(this.#context, options, error => {
-      fault = error
-    })
-    if (fault !== undefined) throw fault
+    return prepare(this.#context.redis[namespace] as RedisClient)
   }
 
   /** Resolves when commands can be sent, or Redis cannot be reached, or after the timeout. */
   async ready(): Promise<void> {
-    if (this.store.status === 'ready') return
-    await new Promise<void>(resolve => {
-      for (const event of ['ready', 'close', 'end']) this.store.once(event, () => resolve())
-      setTimeout(resolve, this.#timeout).unref()
+    await this.#within(this.store.status === 'ready' ? null : settled(this.store))
+    if (!(this.store instanceof Cluster)) return
+    // The client connects to a node when the first command is for it, and refuses others until then.
+    const nodes = this.store.nodes('master').filter(({ status }) => status === 'wait')
+    await this.#within(Promise.all(nodes.map(node => node.connect().catch(() => undefined))))
+  }
+
+  async #within(event: Promise<unknown> | null): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise(resolve => {
+      timer = setTimeout(resolve, this.#timeout).unref()
     })
+    await Promise.race([event, timeout])
+    clearTimeout(timer)
   }
 
   /** Lets what was sent on `store` be answered. Where Redis does not answer, the connection's own timeout ends this. */
@@ -97,6 +101,30 @@ export async function connect(settings: RedisSettings, timeout: number, log: Log
   await connections.ready()
   return connections
 }
+
+/**
+ * The plugin is called and not queued: a context begins nothing, and closes nothing, before the plugins in its queue have
+ * called back, and this one calls back when Redis answers.
+ */
+function register(context: FastifyInstance, options: FastifyRedisPluginOptions): void {
+  let fault: Error | undefined
+  fastifyRedis(context, options, error => {
+    fault = error
+  })
+  if (fault !== undefined) throw fault
+}
+
+/** The plugin gives up a Redis whose name cannot be resolved when the gateway starts. This client tries again. */
+function prepare<T extends RedisClient>(client: T): T {
+  client.removeAllListeners('error').removeAllListeners('end')
+  neverEnd(client)
+  return client
+}
+
+const settled = (client: RedisClient): Promise<void> =>
+  new Promise(resolve => {
+    for (const event of ['ready', 'close', 'end']) client.once(event, () => resolve())
+  })
 
 /** Ends a further connection at once, with what is under way on it. */
 export function cut(client: RedisClient): void {

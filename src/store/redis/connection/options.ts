@@ -23,7 +23,7 @@ const reconnectPause = (attempt: number): number =>
 
 /** Of one server, or of the master that Sentinels name. */
 export function serverOptionsOf(settings: RedisSettings, timeout: number) {
-  const options = commonOptionsOf(settings, timeout)
+  const options = nodeOptionsOf(settings, timeout)
   if (settings.sentinels === undefined) return { ...options, url: settings.url ?? '' }
   return {
     ...options,
@@ -39,7 +39,7 @@ export function serverOptionsOf(settings: RedisSettings, timeout: number) {
 
 export function clusterOptionsOf(settings: RedisSettings, timeout: number) {
   return {
-    redisOptions: commonOptionsOf(settings, timeout),
+    redisOptions: nodeOptionsOf(settings, timeout),
     lazyConnect: true,
     enableOfflineQueue: false,
     enableAutoPipelining: true,
@@ -56,7 +56,8 @@ export function clusterOptionsOf(settings: RedisSettings, timeout: number) {
   } satisfies ClusterOptions
 }
 
-function commonOptionsOf({ username, password, tls }: RedisSettings, timeout: number) {
+/** Of one connection to one server. */
+export function nodeOptionsOf({ username, password, tls }: RedisSettings, timeout: number) {
   return {
     protocol: 2 as const,
     lazyConnect: true,

@@ -10,12 +10,15 @@ export type SessionCaches = Partial<Record<LoginType, SessionCache>>
  * process ends or renews are evicted before this is acknowledged; changes by others are announced to the cache.
  */
 export class TrackedSessions implements SessionStore {
-  readonly #sessions: ReadableSessions
+  readonly #sessions: SessionStore
   readonly #caches: SessionCaches
+  readonly #read: ReadableSessions['read']
 
-  constructor(sessions: ReadableSessions, caches: SessionCaches) {
+  /** What `read` answers is remembered. */
+  constructor(sessions: SessionStore, caches: SessionCaches, read: ReadableSessions['read']) {
     this.#sessions = sessions
     this.#caches = caches
+    this.#read = read
   }
 
   find(type: LoginType, token: string): MaybePromise<SessionRecord | null> {
@@ -29,7 +32,7 @@ export class TrackedSessions implements SessionStore {
     if (read === null) return this.#sessions.find(type, token)
     let stored: StoredToken | null = null
     try {
-      stored = await this.#sessions.read(type, token)
+      stored = await this.#read(type, token)
     } finally {
       cache.endRead(token, read, stored)
     }
