@@ -1,6 +1,7 @@
 import { channel, subscribe } from 'node:diagnostics_channel'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Script } from 'node:vm'
 import { readCodeCache, writeCodeCache } from './code-cache.ts'
@@ -32,8 +33,8 @@ export const announceServing = (): void => channel(SERVING).publish({})
 export async function load<T>(entry: string, otherwise: () => Promise<T>): Promise<T> {
   if (!existsSync(BUNDLE)) return otherwise()
   const source = readFileSync(BUNDLE, 'latin1')
-  const identity = `${source.slice(0, IDENTITY)} ${process.version} ${process.arch}`
-  const cache = `${BUNDLE.slice(0, -'gateway.cjs'.length)}${entry}.cache`
+  const identity = source.slice(0, IDENTITY)
+  const cache = join(dirname(BUNDLE), `${entry}-${process.version}-${process.arch}.cache`)
   const cachedData = readCodeCache(cache, BUNDLE, identity)
   const script = new Script(`(function (exports, require, urlOf) {${source}\n})`, {
     filename: BUNDLE,

@@ -64,7 +64,7 @@ t.test('a gateway starts beside damaged compiled code, and without a bundle', as
   const version = async (): Promise<string> =>
     (await promisify(execFile)(process.execPath, [join(folder, 'dist/main.js'), '--version'])).stdout.trim()
   const expected = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version
-  writeFileSync(join(folder, 'dist/bundle/cli.cache'), Buffer.alloc(100_000, 'x'))
+  writeFileSync(join(folder, `dist/bundle/cli-${process.version}-${process.arch}.cache`), Buffer.alloc(100_000, 'x'))
   t.equal(await version(), expected)
   rmSync(join(folder, 'dist/cli.js'))
   t.equal(await version(), expected, 'the bundle needs none of the modules')
