@@ -34,7 +34,8 @@ const MAX_PAYLOAD_LENGTH = 2048
 
 /** Issues and reads tokens; `remember` bounds how many verified signatures are kept, so that none is verified twice. */
 export function createJwt(signer: Signer, algorithm: JwtAlgorithm, clock: Clock, remember = 50_000): Jwt {
-  const verified = createRecent<Claims>(remember)
+  /** Tokens with a signature of ours, and their claims; `null` where only the signature was verified. */
+  const verified = createRecent<Claims | null>(remember)
 
   function verify(token: Token): Claims | null {
     const [header, payload] = token.split('.') as [string, string, string]
@@ -60,12 +61,17 @@ export function createJwt(signer: Signer, algorithm: JwtAlgorithm, clock: Clock,
     },
     read(token) {
       const known = verified.get(token)
-      if (known !== undefined) return known
+      if (known !== undefined && known !== null) return known
       const claims = verify(token)
       if (claims !== null) verified.set(token, claims)
       return claims
     },
-    isSigned: token => verified.get(token) !== undefined || signer.isSigned(token),
+    isSigned(token) {
+      if (verified.get(token) !== undefined) return true
+      const isSigned = signer.isSigned(token)
+      if (isSigned) verified.set(token, null)
+      return isSigned
+    },
   }
 }
 

@@ -49,6 +49,23 @@ t.test('a token that another program signed with the same secret is read', async
   t.same(jwt.read(forge({ alg: 'HS256' }, { ...claims, sub: 'x' }) as Token), claims)
 })
 
+t.test('the signature of a token on public paths is verified once, and its claims when they are needed', async t => {
+  const signer = await createSigner({ secret_key: SECRET, algorithm: 'HS256' })
+  let verified = 0
+  const isSigned = (token: Token): boolean => {
+    verified++
+    return signer.isSigned(token)
+  }
+  const jwt = createJwt({ ...signer, isSigned }, 'HS256', { now: () => NOW })
+  const ours = forge(good, claims) as Token
+  const unreadable = forge(good, { sub: 'without an id' }) as Token
+  const foreign = forge(good, claims, 'sha256', `${SECRET}!`) as Token
+  for (let i = 0; i < 3; i++) t.same([ours, unreadable, foreign].map(jwt.isSigned), [true, true, false])
+  t.equal(verified, 5, 'once for each of ours, every time for the other')
+  t.same([ours, unreadable, foreign].map(jwt.read), [claims, null, null], 'a signature alone is no session')
+  t.same([ours, unreadable, foreign].map(jwt.isSigned), [true, true, false])
+})
+
 t.test('a signature is ours whatever the token claims, and whatever its header says', async t => {
   const OURS: [claims: object, header?: object][] = [
     [claims],
