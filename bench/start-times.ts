@@ -90,7 +90,7 @@ export async function reloadTimes(scene: Scene, reloads: number): Promise<number
   const gateway = await startGateway(scene, 'reloaded', { upstream, core: null, settings: { workers: 2 } })
   const file = join(gateway.folder, 'gateway.yaml')
   const settings = JSON.parse(readFileSync(file, 'utf8')) as { upstreams: object[] }
-  // Now it accepts signals.
+  // Now its start is over, of all workers.
   await untilLogged(join(scene.folder, 'reloaded.log'), 'dualgate answers at')
   const elapsed: number[] = []
   for (let i = 0; i < reloads; i++) {

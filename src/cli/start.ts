@@ -35,13 +35,12 @@ ${CONFIG_HELP}`,
     const warn = ({ place, message }: Fault): void => say(terminal.errors, `dualgate: warning: ${place} ${message}`)
     const load = (): Settings => loadSettings(configOf(written), terminal.environment, terminal.cwd, warn)
     const settings = load()
-    await announceFirstAccount(settings, terminal)
-    const running = await open(settings, load)
-    const stopped = nextSignal()
     const log = createLog(settings.log.level)
-    const reload = (): Promise<Outcome> => reloaded(running, log)
-    process.on('SIGHUP', () => (isTerminalGone() ? endBySignal('SIGHUP') : void reload()))
-    const control = await openControl(settings.data, reload, log)
+    const opening = announceFirstAccount(settings, terminal).then(() => open(settings, load))
+    reloadOnSignal(opening, log)
+    const running = await opening
+    const stopped = nextSignal()
+    const control = await openControl(settings.data, () => reloaded(running, log), log)
     say(terminal.output, ...whereToFindIt(settings, running))
     announceServing()
     await stopped
@@ -83,6 +82,13 @@ const nextSignal = async (): Promise<void> => {
   const { signal } = waiting
   await Promise.race([once(process, 'SIGTERM', { signal }), once(process, 'SIGINT', { signal })])
   waiting.abort()
+}
+
+/** Without a listener SIGHUP ends a process, so there is one from the beginning; it reloads as soon as the gateway runs. */
+function reloadOnSignal(opening: Promise<Running>, log: Logger): void {
+  const isFailed = (): void => undefined
+  const reload = (): void => void opening.then(running => reloaded(running, log), isFailed)
+  process.on('SIGHUP', () => (isTerminalGone() ? endBySignal('SIGHUP') : reload()))
 }
 
 /** A process also gets SIGHUP when its terminal is closed; then /dev/tty cannot be opened. */

@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
 import t from 'tap'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
+import { NPM_START, newcomerFolder } from '../support/process.ts'
 import { eventually, startSupervised } from '../support/supervised.ts'
 
 t.jobs = 2
@@ -20,6 +22,28 @@ t.test('SIGHUP reloads, and the result is logged', async t => {
   t.ok(await eventually(() => refused().length === 1))
   t.match(refused()[0]?.faults, [{ place: /upstreams\.yaml/ }], 'with every fault')
   t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
+})
+
+t.test('a gateway that gets SIGHUP while it starts reloads when it has started', async t => {
+  const { folder, remove } = newcomerFolder()
+  t.teardown(remove)
+  const environment = { PATH: process.env.PATH, WORKERS: '2', LISTEN__PORT: '0', INTERNAL__PORT: '0' }
+  const child = spawn(process.execPath, NPM_START, {
+    cwd: folder,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.on('data', chunk => {
+    // It says this before it listens.
+    if (output === '') child.kill('SIGHUP')
+    output += chunk
+  })
+  const isReloaded = (): boolean => output.includes('the configuration was reloaded')
+  t.ok(await eventually(() => isReloaded() || child.signalCode !== null))
+  t.equal(child.signalCode, null)
+  t.ok(output.startsWith('The first account was created'))
 })
 
 t.test('a client that is passed to a stopping worker is answered by another worker', async t => {

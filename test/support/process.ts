@@ -32,7 +32,7 @@ export function newcomerFolder(): { folder: string; remove(): void } {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-const NPM_START = [join(ROOT, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml']
+export const NPM_START = [join(ROOT, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml']
 
 /** Starts the built gateway on free ports and resolves when it printed its URLs. */
 export async function startGateway(
