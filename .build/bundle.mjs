@@ -15,7 +15,7 @@ const file = join(folder, 'gateway.cjs')
 const ENTRIES = { cli: './cli.js', serve: './process/serve.js' }
 
 /** Packages with native code or files of their own, and those that only few gateways load. */
-const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'lmdb', 'mysql2', 'pg', 'piscina', 'svg-captcha']
+const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'lmdb', 'mysql2', 'pg', 'svg-captcha']
 
 const entry = [
   `require('./process/stack-traces.js').nameSources(require('node:url').fileURLToPath(urlOf('bundle/gateway.cjs')))`,

@@ -163,7 +163,6 @@ const KNOWERS: Record<string, RegExp> = {
   'sm-crypto': /^login\/sm2\/[^/]+\.ts$/,
   'svg-captcha': /^login\/captcha\/outlines\.ts$/,
   '@resvg/resvg-js': /^login\/captcha\/image\.ts$/,
-  piscina: /^login\/[^/]*\.ts$/,
   'ipaddr.js': /^login\/address\.ts$/,
   bcrypt: /^account\/hash\.ts$/,
   'prom-client': /^metrics\/[^/]+\.ts$/,

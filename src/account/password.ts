@@ -1,12 +1,11 @@
 import { type FieldFault, invalid } from '../refusal.ts'
-import { createTurns } from '../turns.ts'
 
 /** Passwords against stored hashes ("Authentication", rule 4). */
 export interface Passwords {
   /**
    * Whether a password matches a hash. Every "no" takes the time of one comparison at `failureCost`, or at the cost of
    * the hash if that is higher. This includes a missing account (`null`), a missing password (`null`), a password that
-   * bcrypt would truncate, and an invalid hash. Refuses with `BUSY` when too many wait.
+   * bcrypt would truncate, and an invalid hash.
    */
   verifyPassword(hash: string | null, plain: string | null, failureCost: number): Promise<boolean>
 }
@@ -18,9 +17,6 @@ const MIN_CHARACTERS = 8
 export const COST = 10
 /** One comparison at this cost takes two seconds; a higher one is a mistake that would block every login. */
 export const MAX_COST = 15
-
-const COMPARES_AT_ONCE = 2
-const COMPARES_WAITING = 64
 
 const HASH = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
 
@@ -57,21 +53,19 @@ const readAsB = (hash: string): string => (hash.startsWith('$2y$') ? `$2b$${hash
 const decoysBetween = (cost: number, highest: number): string[] =>
   Array.from({ length: highest - cost }, (_, step) => dummyHash(cost + step))
 
-/** `compare` is `matchesHash` (hash.ts) in another thread. */
+/** `compare` is `matchesHash` (hash.ts) in another process. */
 export function createPasswords(
   compare: (password: string, hash: string, decoys: readonly string[]) => Promise<boolean>,
 ): Passwords {
-  const inTurn = createTurns(COMPARES_AT_ONCE, COMPARES_WAITING)
-
   return {
     async verifyPassword(hash, plain, failureCost) {
       const cost = hash === null ? null : costOf(hash)
       const highest = Math.max(cost ?? 0, failureCost)
       if (hash === null || cost === null || plain === null || faultOfPassword(plain) !== null) {
-        await inTurn(() => compare('no password', dummyHash(highest), []))
+        await compare('no password', dummyHash(highest), [])
         return false
       }
-      return inTurn(() => compare(plain, readAsB(hash), decoysBetween(cost, highest)))
+      return compare(plain, readAsB(hash), decoysBetween(cost, highest))
     },
   }
 }
@@ -84,7 +78,7 @@ export async function hashPassword(plain: string): Promise<string> {
   const fault = faultOfPassword(plain)
   if (fault !== null) throw invalid('password', fault)
   if ([...plain].length < MIN_CHARACTERS) throw invalid('password', `must have at least ${MIN_CHARACTERS} characters`)
-  // A gateway compares in its own threads and creates no hash after its first start.
+  // A gateway compares in its helper processes and creates no hash after its first start.
   const { makeHash } = await import('./hash.ts')
   return makeHash(plain, COST)
 }

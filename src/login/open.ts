@@ -8,11 +8,11 @@ import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { createCaptcha } from './captcha/captcha.ts'
+import { createHelpers } from './helpers/helpers.ts'
 import { createLockout, type LockoutSettings } from './lockout.ts'
 import { createLogin, type Login } from './login.ts'
 import { createRateLimit, type RateLimits } from './rate-limit.ts'
 import { createSm2 } from './sm2/sm2.ts'
-import { createThreads } from './threads.ts'
 
 /** Times in milliseconds. */
 export interface LoginSettings {
@@ -43,14 +43,14 @@ export interface Logins {
   close(): Promise<void>
 }
 
-/** The logins of both sides share their threads. */
+/** The logins of both sides share their helper processes. */
 export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const { settings, store, sides, clock, log, publish, openAccounts } = options
   const { captcha, lockout, rate_limit } = settings
   const { attempts } = store
-  const threads = createThreads(log)
-  const sm2 = await createSm2(settings.sm2.private_key, threads)
-  const passwords = createPasswords(threads.compare)
+  const helpers = createHelpers(log)
+  const sm2 = await createSm2(settings.sm2.private_key, helpers.decrypt)
+  const passwords = createPasswords(helpers.compare)
   const sources = bySide((): Accounts | null => null)
   const logins = bySide((): Login | null => null)
 
@@ -68,7 +68,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
         store: store.captchas,
         attempts,
         clock,
-        draw: threads.draw,
+        draw: helpers.draw,
       }),
       sm2,
       lockout: createLockout({ side, attempts, settings: lockout, clock }),
@@ -82,7 +82,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
     logins,
     sources,
     async close() {
-      await threads.close()
+      await helpers.close()
       await Promise.all(Object.values(sources).map(source => source?.close()))
     },
   }

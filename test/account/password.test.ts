@@ -91,28 +91,6 @@ t.test('the right password costs one comparison with its own hash', async t => {
   t.equal(rounds(), 2 ** 5)
 })
 
-t.test('two comparisons run at once, 64 wait, and the next is BUSY', async t => {
-  const waiting: (() => void)[] = []
-  let most = 0
-  const { verifyPassword } = createPasswords(
-    () =>
-      new Promise(resolve => {
-        waiting.push(() => resolve(true))
-        most = Math.max(most, waiting.length)
-      }),
-  )
-  const accepted = Array.from({ length: 66 }, () => verifyPassword(HASH, 'correct horse', 4))
-  t.match(await refusalOf(verifyPassword(HASH, 'correct horse', 4)), { reason: 'BUSY', retryAfter: 1 })
-  for (let done = 0; done < 66; ) {
-    const release = waiting.shift()
-    if (release !== undefined) done += 1
-    release?.()
-    await new Promise(setImmediate)
-  }
-  t.same(new Set(await Promise.all(accepted)), new Set([true]))
-  t.equal(most, 2)
-})
-
 t.test('tasks run in order, and a failed task passes its turn on', async t => {
   const inTurn = createTurns(1, 8)
   const order: number[] = []

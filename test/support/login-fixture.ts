@@ -43,7 +43,7 @@ export interface LoginFixtureOptions {
   rateLimit?: RateLimits | 'off'
 }
 
-/** A login of the B side with everything behind it but threads, and a clock that the test moves. */
+/** A login of the B side with everything behind it but helper processes, and a clock that the test moves. */
 export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-login-'))
   const time = { now: Date.UTC(2025, 0, 31, 12) }
@@ -108,11 +108,9 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
         log,
       },
     ),
-    sm2: await createSm2(PRIVATE_KEY, {
-      async decrypt(ciphertext, privateKey) {
-        worked.decrypted += 1
-        return plaintexts.get(ciphertext) ?? decryptCiphertext(ciphertext, privateKey)
-      },
+    sm2: await createSm2(PRIVATE_KEY, async (ciphertext, privateKey) => {
+      worked.decrypted += 1
+      return plaintexts.get(ciphertext) ?? decryptCiphertext(ciphertext, privateKey)
     }),
     lockout: createLockout({ side, attempts: store.attempts, settings: { ...settings, ...options.lockout }, clock }),
     rateLimit: createRateLimit('BUSINESS', store.attempts, options.rateLimit ?? 'off', clock),

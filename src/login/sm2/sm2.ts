@@ -1,6 +1,5 @@
 import { createECDH, getCurves } from 'node:crypto'
 import { isSm2PrivateKey } from '../../config/sm2-key.ts'
-import type { Threads } from '../threads.ts'
 
 /** The transport encryption of passwords ("Authentication", rule 4). */
 export interface Sm2 {
@@ -10,11 +9,13 @@ export interface Sm2 {
   decrypt(ciphertext: string): Promise<string | null>
 }
 
-/** Decrypts in worker threads: one decryption takes about ten milliseconds of CPU. */
-export async function createSm2(privateKey: string, threads: Pick<Threads, 'decrypt'>): Promise<Sm2> {
+/** Decrypts in another process: one decryption takes about ten milliseconds of CPU. */
+export type Decrypt = (ciphertext: string, privateKey: string) => Promise<string | null>
+
+export async function createSm2(privateKey: string, decrypt: Decrypt): Promise<Sm2> {
   return {
     publicKey: await publicKeyOf(privateKey),
-    decrypt: ciphertext => threads.decrypt(ciphertext, privateKey),
+    decrypt: ciphertext => decrypt(ciphertext, privateKey),
   }
 }
 

@@ -1,0 +1,98 @@
+import { availableParallelism } from 'node:os'
+import type { Logger } from '../../log.ts'
+import { createLine, type Place } from './line.ts'
+import { Helper } from './process.ts'
+import type { WorkName, WorkResult, WorkTask } from './work.ts'
+
+/** A few processes that compute for logins. What would wait too long is refused with `BUSY` at once. */
+export interface Helpers {
+  decrypt(ciphertext: string, privateKey: string): Promise<string | null>
+  draw(text: string): Promise<string>
+  /** If the password does not match, it is also compared with the decoys, so that every failure costs the same time. */
+  compare(password: string, hash: string, decoys?: readonly string[]): Promise<boolean>
+  /** Ends the processes and drops tasks in progress. */
+  close(): Promise<void>
+}
+
+/** On one core, two logins at a time end no sooner than one after the other. */
+const MAX_HELPERS = Math.min(2, availableParallelism())
+/** Milliseconds; an idle helper holds about 20 MB of its own. */
+const IDLE_TIMEOUT = 60_000
+
+/**
+ * Milliseconds. Each of a login's two tasks waits no longer than this; it is then still answered within the time that
+ * browsers and users wait. Pictures have the same limit.
+ */
+const MAX_WAIT = 2000
+/**
+ * Pictures are drawn one at a time and wait in a line of their own. Requests for pictures cost a client nothing. A
+ * flood of them takes one place in the line of the logins, each of which has answered a captcha.
+ */
+const DRAWN_AT_ONCE = 1
+/** Milliseconds, on a core of a usual server; measured values replace them. */
+const DURATIONS: Readonly<Record<WorkName, number>> = { decrypt: 10, draw: 5, compare: 60 }
+
+const PLACES: { readonly [K in WorkName]: Place<WorkName> } = {
+  decrypt: { kind: 'decrypt', leadsTo: 'compare' },
+  draw: { kind: 'draw' },
+  compare: { kind: 'compare', continues: true },
+}
+
+/**
+ * A helper gives way to everything else, so a busy core may leave it no time at all. Its task is given to the substitute
+ * as well when it has taken so many times its processor time, and at least so many milliseconds.
+ */
+const PATIENCE = { factor: 8, least: 250 }
+const LOWEST = { niceness: 19, idle: true }
+/** Beside one busy event loop it has about a tenth of the core, so that administrators can sign in to a loaded gateway. */
+const SUBSTITUTE = { niceness: 10, idle: false }
+
+/** The first task starts the first process, so that the gateway starts faster. */
+export function createHelpers(log: Pick<Logger, 'error'>): Helpers {
+  const now = (): number => performance.now()
+  const line = createLine({ atOnce: MAX_HELPERS, maxWait: MAX_WAIT, durations: DURATIONS, now })
+  const pictures = createLine({ atOnce: DRAWN_AT_ONCE, maxWait: MAX_WAIT, durations: DURATIONS, now })
+  const helpers = Array.from({ length: MAX_HELPERS }, () => new Helper(LOWEST, IDLE_TIMEOUT))
+  const substitute = new Helper(SUBSTITUTE, IDLE_TIMEOUT)
+  let closed = false
+
+  async function perform<K extends WorkName>(name: K, task: WorkTask<K>): Promise<WorkResult<K>> {
+    if (closed) throw new Error('the login helpers are closed')
+    // A helper may still be busy with a task that the substitute has done meanwhile.
+    const helper = helpers.find(({ isBusy }) => !isBusy)
+    if (helper === undefined) return await substitute.run(name, task)
+    const patience = Math.max(PATIENCE.least, PATIENCE.factor * helper.cpuOf(name))
+    return await firstOf<WorkResult<K>>(helper.run(name, task), patience, () => substitute.run(name, task))
+  }
+
+  const run = <K extends WorkName>(name: K, task: WorkTask<K>): Promise<WorkResult<K>> =>
+    line(PLACES[name], () =>
+      perform(name, task).catch((err: unknown) => {
+        if (!closed) log.error({ err }, 'a login helper failed')
+        throw err
+      }),
+    )
+
+  return {
+    decrypt: (ciphertext, privateKey) => run('decrypt', { ciphertext, privateKey }),
+    draw: text => pictures(PLACES.draw, () => run('draw', { text })),
+    compare: (password, hash, decoys = []) => run('compare', { password, hash, decoys }),
+    async close() {
+      closed = true
+      await Promise.all([...helpers, substitute].map(helper => helper.close()))
+    },
+  }
+}
+
+/** The result of work, or that of other work which starts if the first takes longer than `patience` milliseconds. */
+export async function firstOf<T>(work: Promise<T>, patience: number, other: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<T>((resolve, reject) => {
+    timer = setTimeout(() => other().then(resolve, reject), patience)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,131 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { getPriority, platform } from 'node:os'
+import { join } from 'node:path'
+import bcrypt from 'bcrypt'
+import { pino } from 'pino'
+import { sm2 as encryption } from 'sm-crypto-v2'
+import t from 'tap'
+import { hashPassword } from '../../src/account/password.ts'
+import { generateSm2PrivateKey } from '../../src/config/sm2-key.ts'
+import { createHelpers, firstOf } from '../../src/login/helpers/helpers.ts'
+import { createSm2 } from '../../src/login/sm2/sm2.ts'
+import { reasonOf } from '../support/login-fixture.ts'
+
+const silent = pino({ level: 'silent' })
+/** Shared by the tests, because a process takes long to start; what is about its line goes one test after the other. */
+const helpers = createHelpers(silent)
+t.teardown(helpers.close)
+
+/** The processes that this one has started. */
+const childrenOf = (): number[] =>
+  readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').trim().split(' ').map(Number)
+
+t.test('helpers decrypt, draw and compare', async t => {
+  const sm2 = await createSm2(generateSm2PrivateKey(), helpers.decrypt)
+  t.equal(await sm2.decrypt(encryption.doEncrypt('correct horse', sm2.publicKey, 1)), 'correct horse')
+  t.equal(await sm2.decrypt('zz'), null)
+  t.match(await helpers.draw('ACDE'), /^data:image\/png;base64,/)
+  const hash = await hashPassword('correct horse')
+  t.equal(await helpers.compare('correct horse', hash), true)
+  t.equal(await helpers.compare('wrong', hash), false)
+})
+
+t.test('a helper compares a password with the decoys only if it does not match', async t => {
+  const hash = bcrypt.hashSync('correct horse', 4)
+  // With what is no text bcrypt cannot be asked.
+  const decoys = [hash, null as never]
+  t.equal(await helpers.compare('correct horse', hash, decoys), true)
+  await t.rejects(helpers.compare('wrong', hash, decoys))
+})
+
+t.test('the event loop goes on while helpers work', async t => {
+  const hash = await hashPassword('correct horse')
+  await helpers.compare('x', hash)
+  let turns = 0
+  const timer = setInterval(() => (turns += 1), 1)
+  await Promise.all(Array.from({ length: 8 }, () => helpers.compare('wrong', hash)))
+  clearInterval(timer)
+  // In the event loop's own thread there would be at most one turn per comparison.
+  t.ok(turns > 16, `${turns} turns`)
+})
+
+t.test('a flood of pictures does not keep a login from its helpers', async t => {
+  const hash = bcrypt.hashSync('correct horse', 4)
+  await Promise.all([helpers.draw('ACDE'), helpers.compare('x', hash)])
+  let drawn = 0
+  const pictures = Array.from({ length: 2000 }, () => reasonOf(helpers.draw('ACDE').then(() => (drawn += 1))))
+  t.equal(await helpers.compare('correct horse', hash), true, 'not BUSY')
+  t.ok(drawn < 10, `it was not behind all of them: ${drawn} were drawn before`)
+  const reasons = await Promise.all(pictures)
+  t.ok(reasons.includes('BUSY'))
+  t.equal(reasons.filter(reason => reason === 'granted').length, drawn)
+  t.ok(await helpers.draw('ACDE'), 'and then there is room again')
+})
+
+t.test('after close no task starts, and closing twice or unused has no effect', async t => {
+  const helpers = createHelpers(silent)
+  await helpers.close()
+  await helpers.close()
+  await t.rejects(helpers.draw('ACDE'), { message: 'the login helpers are closed' })
+})
+
+t.test('close drops the tasks in progress', async t => {
+  const helpers = createHelpers(silent)
+  const drawn = t.rejects(helpers.draw('ACDE'), { message: 'the login helpers are closed' })
+  await helpers.close()
+  await drawn
+})
+
+t.test('idle helpers do not keep the process alive', async t => {
+  const child = spawnSync(process.execPath, [join(import.meta.dirname, 'helpers-child.js')], {
+    timeout: 30_000,
+    encoding: 'utf8',
+  })
+  t.match(child, { status: 0, stdout: 'data:image/png' })
+})
+
+t.test(
+  'where helpers of the lowest priority get no processor time, a substitute signs users in',
+  platform() === 'linux' ? {} : { skip: 'there is no /proc' },
+  async t => {
+    const others = new Set(childrenOf())
+    const ours = (): number[] => childrenOf().filter(pid => !others.has(pid))
+    const helpers = createHelpers(silent)
+    t.teardown(helpers.close)
+    const hash = bcrypt.hashSync('correct horse', 4)
+    await Promise.all([helpers.compare('x', hash), helpers.compare('x', hash)])
+    // On a busy machine a helper may still be starting when the substitute has done its work.
+    while (ours().some(pid => getPriority(pid) < 10)) await new Promise(resolve => setTimeout(resolve, 5))
+    const lowest = ours().filter(pid => getPriority(pid) === 19)
+    t.ok(lowest.length > 0)
+    for (const pid of lowest) process.kill(pid, 'SIGSTOP')
+    const compared = await Promise.all(Array.from({ length: 6 }, () => helpers.compare('correct horse', hash)))
+    t.same(new Set(compared), new Set([true]))
+    t.ok(
+      ours().some(pid => getPriority(pid) === 10),
+      'which has a share of the processor',
+    )
+    for (const pid of lowest) process.kill(pid, 'SIGCONT')
+    t.equal(await helpers.compare('wrong', hash), false)
+  },
+)
+
+t.test('other work starts only after the patience with the first, and the first to end decides', async t => {
+  const never = new Promise<string>(() => undefined)
+  t.equal(await firstOf(Promise.resolve('first'), 1000, async () => 'substitute'), 'first')
+  t.equal(await firstOf(never, 0, async () => 'substitute'), 'substitute')
+  await t.rejects(
+    firstOf(Promise.reject(new Error('first')), 1000, async () => 'substitute'),
+    { message: 'first' },
+  )
+  let end = (_: string): void => undefined
+  const slow = new Promise<string>(resolve => {
+    end = resolve
+  })
+  const substitute = async (): Promise<string> => {
+    end('first')
+    return never
+  }
+  t.equal(await firstOf(slow, 0, substitute), 'first')
+})
