@@ -20,10 +20,11 @@ const MAX_HELPERS = Math.min(2, availableParallelism())
 const IDLE_TIMEOUT = 60_000
 
 /**
- * Milliseconds. Each of a login's two tasks waits no longer than this; it is then still answered within the time that
- * browsers and users wait. Pictures have the same limit.
+ * Milliseconds. Users wait some seconds for a login, because one that is refused needs a new captcha. A page shows
+ * nothing in place of a picture that waits.
  */
-const MAX_WAIT = 2000
+const MAX_LOGIN_WAIT = 5000
+const MAX_PICTURE_WAIT = 1000
 /**
  * Pictures are drawn one at a time and wait in a line of their own. Requests for pictures cost a client nothing. A
  * flood of them takes one place in the line of the logins, each of which has answered a captcha.
@@ -50,8 +51,8 @@ const SUBSTITUTE = { niceness: 10, idle: false }
 /** The first task starts the first process, so that the gateway starts faster. */
 export function createHelpers(log: Pick<Logger, 'error'>): Helpers {
   const now = (): number => performance.now()
-  const line = createLine({ atOnce: MAX_HELPERS, maxWait: MAX_WAIT, durations: DURATIONS, now })
-  const pictures = createLine({ atOnce: DRAWN_AT_ONCE, maxWait: MAX_WAIT, durations: DURATIONS, now })
+  const line = createLine({ atOnce: MAX_HELPERS, maxWait: MAX_LOGIN_WAIT, durations: DURATIONS, now })
+  const pictures = createLine({ atOnce: DRAWN_AT_ONCE, maxWait: MAX_PICTURE_WAIT, durations: DURATIONS, now })
   const helpers = Array.from({ length: MAX_HELPERS }, () => new Helper(LOWEST, IDLE_TIMEOUT))
   const substitute = new Helper(SUBSTITUTE, IDLE_TIMEOUT)
   let closed = false
