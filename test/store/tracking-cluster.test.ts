@@ -9,7 +9,7 @@ import { slotOf } from '../../src/store/redis/tracking/slots.ts'
 import { moveSlot, type RedisCluster, startCluster } from '../support/redis-cluster.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
 import { storeContract } from './contract.ts'
-import { freshToken } from './contract-fixture.ts'
+import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 import { openDeleter } from './tracking-actors.ts'
 import {
@@ -137,6 +137,19 @@ t.test('sessions that the masters of a Cluster announce', { skip: withoutRedisSe
     for (const token of tokens) await untilRemembered(store, token)
   })
 
+  await t.test('are not remembered where Redis does not tell which slots a master owns', async t => {
+    for (const { port } of nodes)
+      await redisCommand(port, ...'ACL SETUSER plain on >x ~* &* +@all -cluster|nodes'.split(' '))
+    const { store, log } = await openTracked(t, { cluster: nodes, username: 'plain', password: 'x' })
+    await until(() =>
+      log.some(({ msg }) => msg === 'sessions are not cached: Redis refuses CLUSTER NODES or CLUSTER INFO (NOPERM)'),
+    )
+    const token = freshToken()
+    await store.sessions.add('CONSUMER', token, record('CONSUMER', '1'), Date.now() + MINUTE)
+    for (let i = 0; i < 3; i++) t.match(await store.sessions.find('CONSUMER', token), { user_id: '1' })
+    t.equal(isRemembered(store, token), false)
+  })
+
   await t.test('are never served late', async t => {
     const { store } = await open(t)
     await untilAnnounced(store)
@@ -166,6 +179,18 @@ t.test('sessions that the masters of a Cluster announce', { skip: withoutRedisSe
     await until(() => !isRemembered(store, token))
     t.equal(await store.sessions.find('CONSUMER', token), null)
     await untilRemembered(store, other)
+  })
+
+  await t.test('are dropped when their master gives up their slot, which it does not announce', async t => {
+    const { store } = await open(t)
+    const [, , token] = (await rememberEach(store, setup)) as [string, string, string]
+    const { port } = nodes[2]!
+    const slot = String(slotOf(keyOf(token)))
+    await redisCommand(port, 'CLUSTER', 'DELSLOTS', slot)
+    await until(() => !isRemembered(store, token))
+    t.equal(await found(store, token), 'unavailable')
+    await redisCommand(port, 'CLUSTER', 'ADDSLOTS', slot)
+    await untilRemembered(store, token)
   })
 
   await t.test('stay true when their slot moves to a new master', async t => {

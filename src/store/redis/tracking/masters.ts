@@ -1,5 +1,6 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { KeyReads } from '../commands/commands.ts'
+import { summaryOf } from '../connection/fault.ts'
 import { type AnnouncementListener, type Announcements, Announcer } from './announcer.ts'
 import { type OwnView, ownViewOf, SLOTS, slotOf } from './slots.ts'
 
@@ -91,12 +92,7 @@ export class Masters implements Announcements, KeyReads {
     const views = new Map<Redis, OwnView>()
     await Promise.all(
       asked.map(async ([main, announcer]) => {
-        const [nodes, info, isKnown] = await Promise.all([
-          main.cluster('NODES'),
-          main.cluster('INFO'),
-          announcer.prove(),
-        ])
-        const view = ownViewOf(String(nodes), String(info))
+        const [view, isKnown] = await Promise.all([this.#viewOf(main), announcer.prove()])
         if (isKnown && view !== null) views.set(main, view)
       }),
     )
@@ -104,6 +100,17 @@ export class Masters implements Announcements, KeyReads {
     if (this.#views !== before || !this.isTracked) return false
     if (before !== null) return this.#isSame(before, views)
     return this.#begin(asked.length, views)
+  }
+
+  async #viewOf(main: Redis): Promise<OwnView | null> {
+    try {
+      const [nodes, info] = await Promise.all([main.cluster('NODES'), main.cluster('INFO')])
+      return ownViewOf(String(nodes), String(info))
+    } catch (error) {
+      if ((error as Error).name === 'ReplyError')
+        this.#listener.obstructed(`Redis refuses CLUSTER NODES or CLUSTER INFO (${summaryOf(error)})`)
+      throw error
+    }
   }
 
   #isSame(before: ReadonlyMap<Redis, OwnView>, views: ReadonlyMap<Redis, OwnView>): boolean {
