@@ -30,6 +30,21 @@ function loadModule({ path }) {
   return { contents: readFileSync(path, 'utf8').replaceAll(ADDRESS, address) }
 }
 
+/** @fastify/reply-from loads its HTTP client, a megabyte, which forwarding does not use. */
+const UNUSED_CLIENT = /@fastify[\\/]reply-from/
+const lazyClient = {
+  name: 'lazy client',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^undici$/ }, ({ importer, resolveDir }) =>
+      UNUSED_CLIENT.test(importer) ? { path: 'undici', namespace: 'lazy', pluginData: resolveDir } : undefined,
+    )
+    onLoad({ filter: /.*/, namespace: 'lazy' }, ({ path, pluginData }) => ({
+      contents: `module.exports = new Proxy({}, { get: (_, name) => require('${path}')[name] })`,
+      resolveDir: pluginData,
+    }))
+  },
+}
+
 const { outputFiles, metafile } = await build({
   stdin: { contents: entry.join('\n'), resolveDir: dist },
   bundle: true,
@@ -39,7 +54,10 @@ const { outputFiles, metafile } = await build({
   // Node loses the way to import of a script that comes from compiled code.
   supported: { 'dynamic-import': false },
   external: EXTERNAL,
-  plugins: [{ name: 'modules', setup: ({ onLoad }) => onLoad({ filter: /\.js$/ }, loadModule) }],
+  plugins: [
+    { name: 'modules', setup: ({ onLoad }) => onLoad({ filter: /\.js$/, namespace: 'file' }, loadModule) },
+    lazyClient,
+  ],
   sourcemap: true,
   sourcesContent: false,
   legalComments: 'none',

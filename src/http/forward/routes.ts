@@ -1,3 +1,4 @@
+import { Agent } from 'node:https'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { METHODS } from '../server/ambiguous.ts'
@@ -19,7 +20,7 @@ export async function routeToUpstreams<U extends Routed>(
   handlerOf: (upstream: U) => UpstreamHandler,
 ): Promise<void> {
   if (upstreams.length === 0) return
-  // Loading it takes a tenth of a second, so it is loaded only with upstreams.
+  // Loading it takes a while, so it is loaded only with upstreams.
   const { default: httpProxy } = await import('@fastify/http-proxy')
   for (const upstream of upstreams) {
     const { match, rewrite } = upstream
@@ -42,16 +43,14 @@ export async function routeToUpstreams<U extends Routed>(
   }
 }
 
-/** The plugin's own HTTP client is never used: no pool, no agent and no cache of addresses is made for it. */
-const NO_TRANSPORT = {
-  undici: {
-    request: (): never => {
-      throw new Error('requests are sent by the handler')
-    },
+const UNUSED = Object.assign(new Agent(), {
+  addRequest: (): never => {
+    throw new Error('requests are sent by the handler')
   },
-  globalAgent: true,
-  disableCache: true,
-}
+})
+
+/** The plugin's own HTTP client is never used: no pool, no agent and no cache of addresses is made for it. */
+const NO_TRANSPORT = { http: { agents: { 'http:': UNUSED, 'https:': UNUSED } }, disableCache: true }
 
 /**
  * What the plugin resolves paths against to check them; which target of an upstream gets a request is decided later. The
