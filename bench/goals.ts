@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { measureLogins, p99Ratios } from './login.ts'
+import { type WorkerMemory, workerMemory } from './memory.ts'
 import { onScene } from './process.ts'
 import { type Comparison, compare, costsOf, printComparison, ratioOf, SMALL } from './proxy.ts'
 import { reloadTimes, type StartTimes, startTimes } from './start-times.ts'
@@ -35,6 +36,7 @@ export async function goals(words: string[]): Promise<void> {
   await onScene(async scene => {
     rows.push(...startRows(await startTimes(scene, extent.starts)))
     rows.push(reloadRow(await reloadTimes(scene, extent.starts)))
+    rows.push(memoryRow(await workerMemory(scene, extent.starts)))
   })
   printTable(['what', 'goal', 'measured'], rows)
 }
@@ -94,3 +96,9 @@ const reloadRow = (elapsed: readonly number[]): Row => [
   '≤ 1200 ms',
   `${whole(medianOf(elapsed))} ms`,
 ]
+
+function memoryRow({ ours, nodeDefault }: WorkerMemory): Row {
+  const [own, plain] = [medianOf(ours) / 2 ** 20, medianOf(nodeDefault) / 2 ** 20]
+  const measured = `${own > plain ? '+' : ''}${fixed(own - plain, 0)} MiB (${fixed(own, 0)} / ${fixed(plain, 0)})`
+  return ["memory of a worker under load, to one with Node's default heap", '≤ +60 MiB', measured]
+}
