@@ -1,49 +1,108 @@
-import { type DestinationStream, type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
+import { systemClock } from './clock.ts'
+import { Output } from './log/output.ts'
 
 export type { Logger } from 'pino'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-/** The log: one JSON object per line. Lines carry ids (`jti`, login ids, trace ids), never tokens, passwords or answers. */
+/**
+ * The log: one JSON object per line. Lines carry ids (`jti`, login ids, trace ids), never tokens, passwords or answers.
+ * Without another destination they go to standard output, in batches.
+ */
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
-  const options = {
-    level,
-    base: { pid: process.pid },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    // A request or response object in a line would carry its headers, and with them the token.
-    serializers: { req: () => undefined, res: () => undefined, err: describeFault },
-  }
-  return destination === undefined ? pino(options) : pino(options, destination)
-}
-
-/** A pipe accepts this many bytes as a whole, whatever other processes write to it: the lines of several workers stay whole. */
-const PIPE_BYTES = 4096
-/** Bytes of lines that wait for a slow reader; further lines are dropped and counted. */
-const MAX_WAITING_BYTES = 16 * 1024 * 1024
-/** How long a line may wait to be written together with others, in milliseconds. */
-const MAX_DELAY = 100
-
-/** A log whose lines are written in batches by another thread: for one line per request; a crash may lose a few. */
-export function createBatchedLog(level: LogLevel): Logger {
-  const output = pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: PIPE_BYTES / 2,
-    maxWrite: PIPE_BYTES,
-    maxLength: MAX_WAITING_BYTES,
-    periodicFlush: MAX_DELAY,
-  })
-  const log = createLog(level, output)
-  let dropped = 0
-  output.on('drop', () => dropped++)
-  output.on('drain', () => {
-    if (dropped === 0) return
-    const lines = dropped
-    dropped = 0
-    log.warn({ lines }, 'lines were dropped: the reader of the log was too slow')
-  })
+  const output = destination ?? standardOutput()
+  const log = pino({ ...optionsOf(timeField), level }, output)
+  if (output === standard)
+    standard.onDropped = lines => log.warn({ lines }, 'lines were dropped: the reader of the log was too slow')
+  destinations.set(log, output)
   return log
 }
+
+const optionsOf = (timestamp: () => string): LoggerOptions => ({
+  base: { pid: process.pid },
+  timestamp,
+  // A request or response object in a line would carry its headers, and with them the token.
+  serializers: { req: () => undefined, res: () => undefined, err: describeFault },
+})
+
+const STANDARD_OUTPUT = 1
+let standard: Output | null = null
+
+/** All logs of this process share it, so that their lines stay in order. */
+function standardOutput(): Output {
+  if (standard === null) {
+    const output = new Output(STANDARD_OUTPUT, nonBlockingStandardOutput())
+    process.on('exit', () => output.end())
+    standard = output
+  }
+  return standard
+}
+
+/**
+ * How standard output is made non-blocking, if it is a pipe or a socket. All processes that share it share this mode, and
+ * each worker that starts or ends sets it to blocking.
+ */
+function nonBlockingStandardOutput(): () => void {
+  const { _handle: handle, isTTY } = process.stdout as typeof process.stdout & { _handle?: StreamHandle }
+  return handle === undefined || isTTY ? () => undefined : () => handle.setBlocking(false)
+}
+
+/** What Node's streams of pipes and sockets have below them. */
+interface StreamHandle {
+  setBlocking(isBlocking: boolean): void
+}
+
+/** A second, and what pino's field of the time has up to its milliseconds. */
+let second = 0
+let untilMilliseconds = ''
+
+/** The field that pino's own `isoTime` makes, without a date for every line. */
+function timeField(): string {
+  const now = systemClock.now()
+  if (now < second || now >= second + 1000) {
+    second = now - (now % 1000)
+    untilMilliseconds = `,"time":"${new Date(second).toISOString().slice(0, -4)}`
+  }
+  return `${untilMilliseconds}${String(now - second).padStart(3, '0')}Z"`
+}
+
+/** Where the logs of `createLog` write; others may have settings that change a line on its way, such as `redact`. */
+const destinations = new WeakMap<Logger, DestinationStream>()
+
+/**
+ * Writes lines of level info with this message. Their fields are JSON text, each behind a comma. A line is what `info`
+ * would write, at a third of its cost. For a log that was made elsewhere, `info` writes it.
+ */
+export function createLineWriter(log: Logger, message: string): (fields: string) => void {
+  const destination = destinations.get(log)
+  if (destination === undefined) return fields => log.info(JSON.parse(`{${fields.slice(1)}}`), message)
+  const [head, bindings, end] = frameOf(message)
+  const info = pino.levels.values.info!
+  return fields => {
+    if (log.levelVal <= info) destination.write(head + timeField() + bindings + fields + end)
+  }
+}
+
+/** What pino writes before the time of a line, between the time and the fields, and behind them. */
+function frameOf(message: string): string[] {
+  let line = ''
+  const write = (text: string): void => {
+    line = text
+  }
+  // JSON has no control characters.
+  pino(
+    optionsOf(() => '\0'),
+    { write },
+  ).info({ fields: 0 }, message)
+  return line.split(/\0|,"fields":0/)
+}
+
+/** Text that JSON has as it is. */
+const PLAIN = /^[ !#-[\]-~]*$/
+
+/** Text as a JSON string. */
+export const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
 
 /**
  * The logged parts of a fault: class, message, stack, and the same of its causes, without fields that libraries attach.

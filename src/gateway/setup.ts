@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import { createBatchedLog, createLog, type Logger } from '../log.ts'
+import { createLog, type Logger } from '../log.ts'
 import { createMetrics, type Metrics } from '../metrics/metrics.ts'
 import { PROFILES, type Profile } from '../profile.ts'
 import type { GatewayOptions } from './contract.ts'
@@ -17,12 +17,15 @@ export interface Setup {
   readonly metrics: Metrics
 }
 
-export const prepare = (settings: Settings, options: GatewayOptions): Setup => ({
-  settings,
-  profile: PROFILES[settings.profile],
-  options,
-  clock: options.clock ?? systemClock,
-  log: options.log ?? createLog(settings.log.level),
-  accessLog: settings.log.access ? (options.log ?? createBatchedLog(settings.log.level)) : null,
-  metrics: createMetrics(),
-})
+export function prepare(settings: Settings, options: GatewayOptions): Setup {
+  const log = options.log ?? createLog(settings.log.level)
+  return {
+    settings,
+    profile: PROFILES[settings.profile],
+    options,
+    clock: options.clock ?? systemClock,
+    log,
+    accessLog: settings.log.access ? log : null,
+    metrics: createMetrics(),
+  }
+}

@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs'
+import { Output } from '../log/output.ts'
 import { createLog } from '../log.ts'
 
 const STANDARD_ERROR = 2
@@ -8,9 +8,11 @@ const STANDARD_ERROR = 2
  * the fault. For a failed Redis command these include the arguments, and with them a token.
  */
 export function reportCrashes(): void {
-  const log = createLog('fatal', { write: line => void writeSync(STANDARD_ERROR, line) })
+  const output = new Output(STANDARD_ERROR)
+  const log = createLog('fatal', output)
   process.on('uncaughtException', fault => {
     log.fatal({ err: fault }, 'crashed')
+    output.end()
     process.exit(1)
   })
 }

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { closeSync, cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { call } from './client.ts'
+import type { NamedPipe } from './named-pipe.ts'
 import { ROOT } from './root.ts'
 import { expectSecrecy } from './secrecy.ts'
 
@@ -34,25 +35,28 @@ export function newcomerFolder(): { folder: string; remove(): void } {
 
 export const NPM_START = [join(ROOT, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml']
 
-/** Starts the built gateway on free ports and resolves when it printed its URLs. */
+/** Starts the built gateway on free ports and resolves when it printed its URLs. With `pipe` that is its standard output. */
 export async function startGateway(
   folder: string,
   environment: Record<string, string> = {},
   words: string[] = NPM_START,
+  pipe?: NamedPipe,
 ): Promise<GatewayProcess> {
   const child = spawn(process.execPath, words, {
     cwd: folder,
     env: { PATH: process.env.PATH, LISTEN__PORT: '0', LISTEN__HOST: '127.0.0.1', INTERNAL__PORT: '0', ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', pipe?.writer ?? 'pipe', 'pipe'],
   })
+  // The reader meets the end of the pipe when the gateway has ended.
+  if (pipe !== undefined) closeSync(pipe.writer)
   let printed = ''
   const urls = new Promise<string[]>((found, failed) => {
-    const read = (chunk: Buffer): void => {
+    const read = (chunk: Buffer | string): void => {
       printed += chunk
       const line = /.*https?:\/\/\S+.*(http:\/\/|unix:)\S+.*\n/.exec(printed)?.[0]
       if (line !== undefined) found(line.match(/https?:\/\/[\w.[\]:]+\d|unix:\S+/g) ?? [])
     }
-    child.stdout!.on('data', read)
+    ;(pipe?.reader ?? child.stdout!).on('data', read)
     child.stderr!.on('data', read)
     child.once('exit', code => failed(new Error(`the gateway ended with ${code}: ${printed}`)))
   })

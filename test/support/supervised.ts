@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { run } from './command-line.ts'
 import { until } from './forward-fixture.ts'
 import type { StoreKind } from './gateway-fixture.ts'
+import type { NamedPipe } from './named-pipe.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from './process.ts'
 import { type RedisServer, startRedis } from './redis-server.ts'
 import { type Recorder, startUpstream } from './upstream.ts'
@@ -29,6 +30,8 @@ export interface SupervisedOptions {
   environment?: Record<string, string>
   /** Further lines of gateway.yaml. */
   files?: Record<string, string>
+  /** Its standard output. */
+  pipe?: NamedPipe
 }
 
 export async function startSupervised(t: Test, options: SupervisedOptions = {}): Promise<Supervised> {
@@ -60,7 +63,7 @@ export async function startSupervised(t: Test, options: SupervisedOptions = {}):
     ...(redis !== null && { STORE__KIND: 'redis', STORE__REDIS__URL: redis.url }),
     ...options.environment,
   }
-  const gateway = await startGateway(folder, environment)
+  const gateway = await startGateway(folder, environment, undefined, options.pipe)
   t.teardown(() => gateway.end('SIGKILL'))
 
   const token = (await gateway.operate('consumer', 'login', { user_id: 'u1' })).data.token as string

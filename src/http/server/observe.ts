@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Verdict } from '../../gate/rules.ts'
-import type { Logger } from '../../log.ts'
+import { createLineWriter, type Logger, quoted } from '../../log.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import type { AnsweredRequest } from '../../metrics/requests.ts'
+import type { Session } from '../../side/side.ts'
 import { traceparentOf } from './trace.ts'
 
 /** What is counted and logged of the requests of a listener. */
@@ -31,6 +32,8 @@ export function observe(app: FastifyInstance, observer: Observer): void {
 }
 
 export function createObservation({ requests, metrics, accessLog }: Observer) {
+  const writeLine = accessLog === null ? null : createLineWriter(accessLog, 'request')
+
   function count(request: FastifyRequest, reply: FastifyReply): void {
     if (requests === 'every') metrics.answered(countedOf(request, reply))
     if (request.refused !== null) metrics.refused(request.refused)
@@ -40,7 +43,7 @@ export function createObservation({ requests, metrics, accessLog }: Observer) {
     /** The request was answered, or its client left. */
     answered(request: FastifyRequest, reply: FastifyReply): void {
       if (request.refused !== 'CLIENT_LEFT') count(request, reply)
-      if (requests === 'every' || request.refused !== null) accessLog?.info(lineOf(request, reply), 'request')
+      if (requests === 'every' || request.refused !== null) writeLine?.(fieldsOf(request, reply))
     },
     /** Counts a request whose client left before it was complete: its answer is made and never sent. */
     left(request: FastifyRequest, reply: FastifyReply): void {
@@ -61,26 +64,33 @@ const countedOf = (request: FastifyRequest, reply: FastifyReply): AnsweredReques
   seconds: reply.elapsedTime / 1000,
 })
 
-/** The request, the decision of the gate and the answer. The query may hold secrets and is left out. */
-function lineOf(request: FastifyRequest, reply: FastifyReply): Record<string, unknown> {
-  const { verdict, session } = request
-  return {
-    trace_id: request.id,
-    // The request id may come from the client; a tracing system finds the request by this one.
-    traceparent: traceparentOf(request.raw),
-    method: request.method,
-    path: request.target?.path,
+/** The request, the decision of the gate and the answer, as JSON. The query may hold secrets and is left out. */
+function fieldsOf(request: FastifyRequest, reply: FastifyReply): string {
+  const { id, target, verdict, session, upstream, refused, ip } = request
+  // The request id may come from the client; a tracing system finds the request by this one.
+  const traceparent = traceparentOf(request.raw)
+  return (
+    `,"trace_id":${quoted(id)}` +
+    (traceparent === undefined ? '' : `,"traceparent":${quoted(traceparent)}`) +
+    `,"method":${quoted(request.method)}` +
     // The path of a request that the gate has not read may be anything; the route that it reached is one of ours.
-    route: request.target === undefined ? request.routeOptions.url : undefined,
-    rule: verdict?.rule.number,
-    exception: verdict?.exception?.path,
-    side: session?.record.type,
-    login_id: session?.record.user_id,
-    jti: session?.claims.jti,
-    upstream: request.upstream ?? undefined,
-    status: reply.raw.statusCode,
-    refused: request.refused ?? undefined,
-    ms: Math.round(reply.elapsedTime * 10) / 10,
-    ip: request.ip,
-  }
+    (target === undefined ? routeField(request) : `,"path":${quoted(target.path)}`) +
+    (verdict === null ? '' : verdictFields(verdict)) +
+    (session === null ? '' : sessionFields(session)) +
+    (upstream === null ? '' : `,"upstream":${quoted(upstream)}`) +
+    `,"status":${reply.raw.statusCode}` +
+    (refused === null ? '' : `,"refused":${quoted(refused)}`) +
+    `,"ms":${Math.round(reply.elapsedTime * 10) / 10}` +
+    // The address of a client that has left is gone.
+    (ip === undefined ? '' : `,"ip":${quoted(ip)}`)
+  )
 }
+
+const routeField = ({ routeOptions: { url } }: FastifyRequest): string =>
+  url === undefined ? '' : `,"route":${quoted(url)}`
+
+const verdictFields = ({ rule, exception }: Verdict): string =>
+  `,"rule":${rule.number}${exception === undefined ? '' : `,"exception":${quoted(exception.path)}`}`
+
+const sessionFields = ({ record, claims }: Session): string =>
+  `,"side":${quoted(record.type)},"login_id":${quoted(record.user_id)},"jti":${quoted(claims.jti)}`
