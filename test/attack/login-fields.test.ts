@@ -1,7 +1,7 @@
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import sm from 'sm-crypto'
+import { sm2 } from 'sm-crypto-v2'
 import t from 'tap'
-import { addAccount } from '../../src/account/file/source.ts'
 import { ADMIN, type Fixture, openFixture } from '../support/gateway-fixture.ts'
 
 /* Everything that can stand in a login request. None of it is a fault of the gateway, and no answer reveals anything. */
@@ -14,17 +14,18 @@ const fixture = await openFixture({
   config: { login: { lockout: LOCKOUT, consumer: { kind: 'file', path: 'consumers.yaml' } } },
 })
 t.teardown(() => fixture.close())
-await addAccount(join(fixture.folder, 'consumers.yaml'), { ...ADMIN, id: '1' })
+// With its hash of the lowest cost, with which each wrong password is compared.
+copyFileSync(join(fixture.folder, 'accounts.yaml'), join(fixture.folder, 'consumers.yaml'))
 
 const keys = { b: await publicKeyOf(fixture, 'b'), c: await publicKeyOf(fixture, 'c') }
 
-async function publicKeyOf(fixture: Fixture, section: Section): Promise<string> {
-  return (await fixture.get(`/api/v1/public/${section}/sm2/public-key`)).json().data
+async function publicKeyOf(fixture: Fixture, section: Section): Promise<ReturnType<typeof sm2.precomputePublicKey>> {
+  return sm2.precomputePublicKey((await fixture.get(`/api/v1/public/${section}/sm2/public-key`)).json().data)
 }
 
 /** SM2 of any bytes, C1C3C2 unless said otherwise. */
-const encrypt = (text: string | number[], section: Section, mode: 0 | 1 = 1): string =>
-  sm.sm2.doEncrypt(text as string, keys[section], mode)
+const encrypt = (text: string | Uint8Array, section: Section, mode: 0 | 1 = 1): string =>
+  sm2.doEncrypt(text, keys[section], mode)
 
 async function credentials(section: Section): Promise<Record<string, unknown>> {
   const { id, answer } = await fixture.captcha(section)
@@ -65,15 +66,15 @@ const PASSWORDS: Readonly<Record<string, (section: Section) => string>> = {
   'a point in compressed form': section => `02${encrypt(ADMIN.password, section).slice(0, 64)}${'0'.repeat(80)}`,
   'a line end behind it': section => `${encrypt(ADMIN.password, section)}\n`,
   'a space before it': section => ` ${encrypt(ADMIN.password, section)}`,
-  'nothing, encrypted': section => encrypt([], section),
-  'bytes that are no UTF-8': section => encrypt([0xff, 0xfe, 0xc0, 0x80], section),
-  'half a surrogate': section => encrypt([0xed, 0xa0, 0x80], section),
+  'nothing, encrypted': section => encrypt(new Uint8Array(), section),
+  'bytes that are no UTF-8': section => encrypt(Uint8Array.of(0xff, 0xfe, 0xc0, 0x80), section),
+  'half a surrogate': section => encrypt(Uint8Array.of(0xed, 0xa0, 0x80), section),
   'a NUL behind the right password': section => encrypt(`${ADMIN.password}\0`, section),
   'a NUL and more behind the right password': section => encrypt(`${ADMIN.password}\0x`, section),
   '73 bytes': section => encrypt('x'.repeat(73), section),
   'three kilobytes': section => encrypt('x'.repeat(3000), section),
   'the hash itself': section => encrypt('$2b$12$abcdefghijklmnopqrstuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu', section),
-  'an encryption for another key': () => sm.sm2.doEncrypt(ADMIN.password, sm.sm2.generateKeyPairHex().publicKey, 1),
+  'an encryption for another key': () => sm2.doEncrypt(ADMIN.password, sm2.generateKeyPairHex().publicKey, 1),
   'an empty text': () => '',
 }
 
