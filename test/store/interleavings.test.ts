@@ -31,9 +31,9 @@ const AGES = createAges()
 const right: Build = (redis, keys, clock) => new RedisSessions(redis, keys, clock, undefined, AGES)
 
 const wrong =
-  (Orders: new (...args: Parameters<Build>) => RedisSessions): Build =>
-  (...args) =>
-    new Orders(...args)
+  (Orders: typeof RedisSessions): Build =>
+  (redis, keys, clock) =>
+    new Orders(redis, keys, clock, undefined, AGES)
 
 /** What has happened before, and what happens at once. */
 const PAIRS: [string, Act[], Act, Act][] = [
