@@ -10,6 +10,8 @@ export const GROWTH_HELP = `growth    processor time of a request as the work gr
             --sessions 1000000          the most sessions; 10000000 takes an hour
             --only ${Object.keys(SCALES).join(',')}`
 
+/** Seconds of each kind of request before the rounds: a gateway was warmed up with small requests only. */
+const WARM_UP = 3
 /** Descriptors that a process needs besides those of idle connections. */
 const DESCRIPTORS = 1000
 
@@ -80,7 +82,7 @@ async function collect(
   extent: { rounds: number; title: string },
 ): Promise<void> {
   const lanes = new Set<Lane>(pairs.flatMap(({ ours, bare }) => [bare, ours]))
-  for (const lane of lanes) await lane.send(1)
+  for (const lane of lanes) for (let i = 0; i < WARM_UP; i++) await lane.send(1)
   const measured = await runRounds([...lanes], { ...extent, seconds: 1 })
   for (const { size, ours, bare, started, resident } of pairs) {
     const outcome = outcomes.get(size)!
