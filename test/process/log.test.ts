@@ -90,13 +90,17 @@ t.test('neither a reload under load nor a stop of all workers loses a line', asy
   const { gateway, pipe } = await startLogged(t, '2')
   const clients = startClients(t, gateway)
   t.ok(await eventually(() => clients.answered.length > 100))
-  const before = gateway.workers()
-  t.equal((await gateway.reload()).code, 0)
-  t.ok(await eventually(() => gateway.workers().every(worker => !before.includes(worker))))
+  await replaceWorkers(t, gateway)
   t.equal(await gateway.end('SIGTERM'), 0)
   await clients.stop()
   await expectLines(t, gateway, pipe, clients.answered)
 })
+
+async function replaceWorkers(t: Test, gateway: Supervised): Promise<void> {
+  const before = gateway.workers()
+  t.equal((await gateway.reload()).code, 0)
+  t.ok(await eventually(() => gateway.workers().every(worker => !before.includes(worker))))
+}
 
 /** A module that makes a process throw when it gets SIGUSR2. */
 const CRASHES = "process.on('SIGUSR2', () => { throw new Error('a fault of the gateway') })"
@@ -141,6 +145,8 @@ t.test('while nothing reads the log, requests are answered, their lines wait, an
     const enough = clients.answered.length + 700
     return eventually(() => clients.answered.length > enough)
   }
+  // Workers that end set the pipe to blocking, for all processes that share it.
+  await replaceWorkers(t, gateway)
   pipe.reader.pause()
   t.ok(await answeredFurther())
   for (const user_id of USERS) await gateway.operate('consumer', 'login', { user_id })
