@@ -11,6 +11,7 @@ import { loadSettings } from '../../src/config/load.ts'
 import type { Settings } from '../../src/config/schema/settings.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
+import { Unavailable } from '../../src/refusal.ts'
 import type { LoginType } from '../../src/session.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -117,6 +118,11 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     timestamps: createTimestampFormat(settings.timezone),
     captchaKey: settings.login.captcha.key,
   })
+  // A gateway starts, and its store opens, before Redis is connected.
+  if (redis !== null && options.redisDown !== true) {
+    await until(async () => (await call(internal, { path: '/readyz' })).status === 200)
+    await until(() => store.attempts.read('none').then(() => true, notConnected))
+  }
 
   const fixture: Fixture = {
     profile,
@@ -187,6 +193,15 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     },
   }
   return fixture
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+function notConnected(fault: unknown): false {
+  if (fault instanceof Unavailable) return false
+  throw fault
 }
 
 /** To prepare a key costs as much as twenty encryptions; with a prepared key they cost a fifth. */
