@@ -42,7 +42,9 @@ export async function signIn(
   username: string,
   password: string,
 ): Promise<{ token: string | null; elapsed: number }> {
-  const { captcha_id } = (await ask(client, 'GET', '/captcha')) as { captcha_id: string }
+  const captcha = (await ask(client, 'GET', '/captcha')) as { captcha_id: string } | null
+  if (captcha === null) return { token: null, elapsed: 0 }
+  const { captcha_id } = captcha
   await captchas.put('BUSINESS', captcha_id, 'abcd', Date.now() + 60_000)
   const began = performance.now()
   const answer = await ask(client, 'POST', '/login', { captcha_id, captcha_value: 'abcd', username, password })
