@@ -2,8 +2,10 @@ import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import fc from 'fast-check'
+import { fastify } from 'fastify'
 import t from 'tap'
 import { readTarget } from '../../src/gate/path.ts'
+import { routeToUpstreams } from '../../src/http/forward/routes.ts'
 import { type ForwardFixture, openForwardFixture, type WrittenUpstream } from '../support/forward-fixture.ts'
 
 /*
@@ -171,4 +173,15 @@ t.test('a path without an upstream is not found, with any body', async t => {
     t.equal(posted.status, 404, `${path} with a body`)
     await posted.text()
   }
+})
+
+t.test('a listener with thousands of upstreams starts and closes', async t => {
+  const app = fastify()
+  const upstreams = Array.from({ length: 3000 }, (_, i) => ({ match: `/api/v1/u${i}`, rewrite: `/u${i}` }))
+  await routeToUpstreams(app, upstreams, ({ rewrite }) => (_request, reply, path) => {
+    reply.send({ rewrite, path })
+  })
+  const answer = await app.inject({ method: 'GET', url: '/api/v1/u2999/x' })
+  t.same(answer.json(), { rewrite: '/u2999', path: '/u2999/x' })
+  await app.close()
 })

@@ -22,11 +22,17 @@ export async function routeToUpstreams<U extends Routed>(
   if (upstreams.length === 0) return
   // Loading it takes a while, so it is loaded only with upstreams.
   const { default: httpProxy } = await import('@fastify/http-proxy')
-  for (const upstream of upstreams) {
+  for (let i = 0; i < upstreams.length; i += GROUP) {
+    await app.register(async scope => {
+      for (const upstream of upstreams.slice(i, i + GROUP)) await register(scope, upstream)
+    })
+  }
+
+  async function register(scope: FastifyInstance, upstream: U): Promise<void> {
     const { match, rewrite } = upstream
     // A colon begins a parameter to the router, unless it is doubled.
     const prefix = match.replaceAll(':', '::')
-    await app.register(httpProxy, {
+    await scope.register(httpProxy, {
       ...NO_TRANSPORT,
       prefix,
       rewritePrefix: rewrite,
@@ -42,6 +48,9 @@ export async function routeToUpstreams<U extends Routed>(
     })
   }
 }
+
+/** Fastify closes the contexts below one in a recursion, whose stack ends at some thousands of them. */
+const GROUP = 250
 
 const UNUSED = Object.assign(new Agent(), {
   addRequest: (): never => {
