@@ -21,10 +21,10 @@ const IDLE_TIMEOUT = 60_000
 
 /**
  * Milliseconds. Users wait some seconds for a login, because one that is refused needs a new captcha. A page shows
- * nothing in place of a picture that waits.
+ * nothing in place of a picture that waits; ten users who open it at once on a busy machine still get theirs.
  */
 const MAX_LOGIN_WAIT = 5000
-const MAX_PICTURE_WAIT = 1000
+const MAX_PICTURE_WAIT = 3000
 /**
  * Pictures are drawn one at a time and wait in a line of their own. Requests for pictures cost a client nothing. A
  * flood of them takes one place in the line of the logins, each of which has answered a captcha.
@@ -41,12 +41,19 @@ const PLACES: { readonly [K in WorkName]: Place<WorkName> } = {
 
 /**
  * A helper gives way to everything else, so a busy core may leave it no time at all. Its task is given to the substitute
- * as well when it has taken so many times its processor time, and at least so many milliseconds.
+ * as well when it has taken so many times its processor time, and at least so many milliseconds; `first`, while its
+ * processor time is not known, because it may still be starting.
  */
-const PATIENCE = { factor: 8, least: 250 }
+const PATIENCE = { factor: 8, least: 50, first: 250 }
 const LOWEST = { niceness: 19, idle: true }
-/** Beside one busy event loop it has about a tenth of the core, so that administrators can sign in to a loaded gateway. */
-const SUBSTITUTE = { niceness: 10, idle: false }
+/** Beside one busy event loop it has about a quarter of the core, so that users can sign in to a loaded gateway. */
+const SUBSTITUTE = { niceness: 5, idle: false }
+
+const patienceWith = (cpu: number): number =>
+  cpu === 0 ? PATIENCE.first : Math.max(PATIENCE.least, PATIENCE.factor * cpu)
+
+/** For so many milliseconds after a task was late the next ones go to the substitute at once. */
+const STARVING = 1000
 
 /** The first task starts the first process, so that the gateway starts faster. */
 export function createHelpers(log: Pick<Logger, 'error'>): Helpers {
@@ -56,14 +63,17 @@ export function createHelpers(log: Pick<Logger, 'error'>): Helpers {
   const helpers = Array.from({ length: MAX_HELPERS }, () => new Helper(LOWEST, IDLE_TIMEOUT))
   const substitute = new Helper(SUBSTITUTE, IDLE_TIMEOUT)
   let closed = false
+  let starvingUntil = 0
 
   async function perform<K extends WorkName>(name: K, task: WorkTask<K>): Promise<WorkResult<K>> {
     if (closed) throw new Error('the login helpers are closed')
     // A helper may still be busy with a task that the substitute has done meanwhile.
-    const helper = helpers.find(({ isBusy }) => !isBusy)
+    const helper = now() < starvingUntil ? undefined : helpers.find(({ isBusy }) => !isBusy)
     if (helper === undefined) return await substitute.run(name, task)
-    const patience = Math.max(PATIENCE.least, PATIENCE.factor * helper.cpuOf(name))
-    return await firstOf<WorkResult<K>>(helper.run(name, task), patience, () => substitute.run(name, task))
+    return await firstOf<WorkResult<K>>(helper.run(name, task), patienceWith(helper.cpuOf(name)), () => {
+      starvingUntil = now() + STARVING
+      return substitute.run(name, task)
+    })
   }
 
   const run = <K extends WorkName>(name: K, task: WorkTask<K>): Promise<WorkResult<K>> =>
