@@ -15,6 +15,9 @@ export interface Proxy {
   open(): Promise<void>
 }
 
+/** Node does not close a socket that is reset while it ends: the process could not exit. */
+const reset = (socket: Socket): unknown => (socket.writableEnded ? socket.destroy() : socket.resetAndDestroy())
+
 export async function startProxy(targetPort: number, targetHost = '127.0.0.1'): Promise<Proxy> {
   const sockets = new Set<Socket>()
   const tears = new Map<Socket, (bytes: number) => void>()
@@ -38,7 +41,7 @@ export async function startProxy(targetPort: number, targetHost = '127.0.0.1'): 
         if (from === socket || left === null) return to.write(chunk)
         to.write(chunk.subarray(0, left))
         left -= chunk.length
-        if (left <= 0) socket.resetAndDestroy()
+        if (left <= 0) reset(socket)
       })
       from.on('error', () => undefined)
       from.on('close', () => {
@@ -68,7 +71,7 @@ export async function startProxy(targetPort: number, targetHost = '127.0.0.1'): 
     async cut() {
       const closing = server
       server = null
-      for (const socket of sockets) socket.resetAndDestroy()
+      for (const socket of sockets) reset(socket)
       if (closing === null) return
       closing.close()
       await once(closing, 'close')

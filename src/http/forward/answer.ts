@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { ResponseHead } from '../../upstream/headers/response.ts'
 import { type PendingWrite, writeAtEndOfTurn } from '../../upstream/wire/end-of-turn.ts'
@@ -119,7 +120,7 @@ export class Answer implements PendingWrite {
   breakOff(): void {
     const { socket } = this.#response
     // If the end of the connection ends the body, only a reset shows that something is missing.
-    if (this.#delimitedByClose && socket !== null && !(socket instanceof TLSSocket)) socket.resetAndDestroy()
+    if (this.#delimitedByClose && socket !== null && canBeReset(socket)) socket.resetAndDestroy()
     else this.#response.destroy()
   }
 
@@ -128,3 +129,6 @@ export class Answer implements PendingWrite {
     this.#backlog?.close()
   }
 }
+
+/** Node does not close a socket that is reset while it ends. */
+const canBeReset = (socket: Socket): boolean => !(socket instanceof TLSSocket) && !socket.writableEnded
