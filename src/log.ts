@@ -33,10 +33,15 @@ let standard: Output | null = null
 function standardOutput(): Output {
   if (standard === null) {
     const output = new Output(STANDARD_OUTPUT, nonBlockingStandardOutput())
-    process.on('exit', () => output.end())
+    process.on('exit', endLog)
     standard = output
   }
   return standard
+}
+
+/** Writes the lines that are left, for a process that ends. */
+export function endLog(): void {
+  standard?.end()
 }
 
 /**

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster'
 import { once } from 'node:events'
 import { createGateway, type Gateway } from '../gateway.ts'
+import { endLog } from '../log.ts'
 import { Unavailable } from '../refusal.ts'
 import { announceServing } from './bundle.ts'
 import { reportCrashes } from './crash.ts'
@@ -14,11 +15,28 @@ const sharing = new WorkerSharing(report)
 /** The process of one worker. It starts and stops on orders of the primary. If the primary is gone, node:cluster ends it. */
 export function serveOnOrders(): void {
   reportCrashes()
+  process.prependListener('uncaughtException', dieAtExit)
+  // Ahead of the listener of node:cluster, which exits.
+  process.prependListener('disconnect', () => {
+    if (!isClosing) dieAtExit()
+  })
   // Terminals and service managers signal the whole process group. Workers ignore this, because the primary stops them.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('message', obey)
   // An earlier order would find no listener.
   void report({ waits: true })
+}
+
+/**
+ * Makes the exit that follows wait for no thread. A write of the embedded store may be waiting for the event loop, which has
+ * stopped, and the exit for that write: the process would stay for ever, and with it the lock of the store.
+ */
+function dieAtExit(): void {
+  // Ahead of the listener of the store's library, which waits for that write, too.
+  process.prependListener('exit', () => {
+    endLog()
+    process.kill(process.pid, 'SIGKILL')
+  })
 }
 
 function obey(order: Order): void {

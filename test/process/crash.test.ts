@@ -98,3 +98,34 @@ t.test('if the workers of a reload cannot start, the old ones continue', async t
   t.same(gateway.workers(), before)
   t.equal((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).status, 200)
 })
+
+t.test('workers end with a primary that is killed, also while they write to the embedded store', async t => {
+  const isRunning = (pid: number): boolean => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  }
+  for (let round = 0; round < 4; round++) {
+    const gateway = await startSupervised(t)
+    const workers = gateway.workers()
+    t.equal(workers.length, 2)
+    t.teardown(() => {
+      for (const pid of workers.filter(isRunning)) process.kill(pid, 'SIGKILL')
+    })
+    let logins = 0
+    const logIn = async (user: number): Promise<void> => {
+      for (;;) {
+        const user_id = `${user}`
+        if ((await gateway.operate('consumer', 'login', { user_id }).catch(() => null)) === null) return
+        logins++
+      }
+    }
+    const clients = Array.from({ length: 40 }, (_, user) => logIn(user))
+    t.ok(await eventually(() => logins > 200))
+    gateway.child.kill('SIGKILL')
+    t.ok(await eventually(() => !workers.some(isRunning)), 'no worker is left')
+    await Promise.all(clients)
+  }
+})
