@@ -53,12 +53,19 @@ t.test('hostile clients and upstreams leave no resources in use', async t => {
     await aTimestamp()
     leave(socket)
   }
+  /** On a busy machine the others may all have left before the gateway reads what they sent. */
+  const callPatiently = async (): Promise<void> => {
+    const before = upstream.handshakes.length
+    const { socket } = await rawCall(t, fixture, RAW_HANDSHAKE(token))
+    await until(() => upstream.handshakes.length > before, 10_000)
+    leave(socket)
+  }
   for (let round = 0; round < ROUNDS; round++) {
-    await Promise.all(Array.from({ length: CLIENTS }, callOnce))
+    await Promise.all([callPatiently(), ...Array.from({ length: CLIENTS }, callOnce)])
     await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
     token = await login('u1')
   }
-  t.ok(upstream.handshakes.length > ROUNDS, `${upstream.handshakes.length} handshakes reached the upstream`)
+  t.ok(upstream.handshakes.length >= ROUNDS, `${upstream.handshakes.length} handshakes reached the upstream`)
   const open = async (): Promise<string | undefined> =>
     /^dualgate_websockets (\d+)$/m.exec((await call(fixture.internal, { path: '/metrics' })).text)?.[1]
   t.ok(await until(async () => (await open()) === '0', 30_000))
