@@ -1,16 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
 import type { Cluster } from 'ioredis'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
-import { createLog } from '../../src/log.ts'
-import type { RedisStore } from '../../src/store/redis/redis.ts'
-import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
 import { slotOf } from '../../src/store/redis/tracking/slots.ts'
 import { moveSlot, type RedisCluster, startCluster } from '../support/redis-cluster.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
-import { storeContract } from './contract.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
-import { openRedisUnderTest } from './redis-under-test.ts'
 import { openDeleter } from './tracking-actors.ts'
 import {
   type ConnectedStore,
@@ -19,6 +13,7 @@ import {
   openTracked,
   remember,
   TRACKING,
+  trackedContract,
   until,
   untilAnnounced,
   untilRemembered,
@@ -68,23 +63,8 @@ async function inAnyCase(child: ChildProcess, signal: 'SIGSTOP', body: () => Pro
 
 t.test('the law of the stores, remembered in a Cluster', { skip: withoutRedisServer }, async t => {
   const { nodes } = await cluster(t)
-  await storeContract(t, 'tracked cluster', async () => {
-    const fixture = await openRedisUnderTest({ cluster: nodes })
-    const store = trackRedisStore(fixture.store as RedisStore, keys, TRACKING, systemClock, createLog('silent'), true)
-    await untilAnnounced(store)
-    return {
-      store,
-      clock: fixture.clock,
-      announces: true,
-      async loseChanges() {
-        for (const { port } of nodes) await redisCommand(port, 'CLIENT', 'KILL', 'TYPE', 'pubsub')
-      },
-      async fastForward(ms) {
-        await fixture.fastForward(ms)
-        await untilAnnounced(store)
-      },
-      close: () => store.close(),
-    }
+  await trackedContract(t, 'tracked cluster', { cluster: nodes }, async () => {
+    for (const { port } of nodes) await redisCommand(port, 'CLIENT', 'KILL', 'TYPE', 'pubsub')
   })
 })
 

@@ -10,7 +10,9 @@ import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
 import { slotOf } from '../../src/store/redis/tracking/slots.ts'
 import type { Store } from '../../src/store/store.ts'
+import { storeContract } from './contract.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
+import { openRedisUnderTest } from './redis-under-test.ts'
 
 export const PREFIX = 'svc:auth'
 export const keys = createKeys(PREFIX)
@@ -43,6 +45,31 @@ export async function openTracked(
   const store = trackRedisStore(opened, keys, { ...TRACKING, ...cache }, systemClock, logger)
   t.teardown(() => store.close())
   return { store, log }
+}
+
+/** The contract suite on a store that remembers both sides. `loseChanges` cuts the connections that announce. */
+export async function trackedContract(
+  t: Test,
+  name: string,
+  redis: Parameters<typeof openRedisUnderTest>[0],
+  loseChanges: () => Promise<void>,
+): Promise<void> {
+  await storeContract(t, name, async () => {
+    const fixture = await openRedisUnderTest(redis)
+    const store = trackRedisStore(fixture.store as RedisStore, keys, TRACKING, systemClock, createLog('silent'), true)
+    await untilAnnounced(store)
+    return {
+      store,
+      clock: fixture.clock,
+      announces: true,
+      loseChanges,
+      async fastForward(ms) {
+        await fixture.fastForward(ms)
+        await untilAnnounced(store)
+      },
+      close: () => store.close(),
+    }
+  })
 }
 
 /** Whether a token is answered without a question to Redis. */

@@ -1,34 +1,21 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
-import { createLog } from '../../src/log.ts'
-import type { RedisStore } from '../../src/store/redis/redis.ts'
-import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
-import { storeContract } from './contract.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
-import { openRedisUnderTest } from './redis-under-test.ts'
-import { isRemembered, keys, openTracked, remember, TRACKING, until, untilAnnounced } from './tracking-fixture.ts'
+import {
+  isRemembered,
+  keys,
+  openTracked,
+  remember,
+  trackedContract,
+  until,
+  untilAnnounced,
+} from './tracking-fixture.ts'
 
 await t.test('the law of the stores, remembered', { skip: withoutRedis }, async t => {
   const server = await startRedis()
   t.teardown(() => server.stop())
-  await storeContract(t, 'tracked', async () => {
-    const fixture = await openRedisUnderTest({ url: server.url })
-    const store = trackRedisStore(fixture.store as RedisStore, keys, TRACKING, systemClock, createLog('silent'), true)
-    await untilAnnounced(store)
-    return {
-      store,
-      clock: fixture.clock,
-      announces: true,
-      async loseChanges() {
-        await server.cli('CLIENT', 'KILL', 'TYPE', 'pubsub')
-      },
-      async fastForward(ms) {
-        await fixture.fastForward(ms)
-        await untilAnnounced(store)
-      },
-      close: () => store.close(),
-    }
+  await trackedContract(t, 'tracked', { url: server.url }, async () => {
+    await server.cli('CLIENT', 'KILL', 'TYPE', 'pubsub')
   })
 })
 
