@@ -6,8 +6,8 @@ import type { Store } from './store.ts'
 
 /**
  * Opens the configured store; `data` is the folder of the embedded one. A store in Redis remembers sessions as `cache`
- * says; without it, it reads them every time. The embedded one remembers as many as `cache` says. `isWatched` says whether changes will be listened to. Only the library of
- * the configured store is loaded: each takes a tenth of a second.
+ * says; without it, it reads them every time. The embedded one remembers as many as `cache` says. `isWatched` says whether
+ * changes will be listened to. Only the library of the configured store is loaded: each takes a tenth of a second.
  */
 export async function openStore(
   settings: Settings['store'],
