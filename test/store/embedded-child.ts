@@ -11,8 +11,8 @@ export interface Child {
   ended: Promise<number | string | null>
   /** The whole lines said since the last call. Does not wait, and works without a turn of the event loop. */
   said(): string[]
-  /** The first lines that are said, when there are any; none of a child that was killed before. */
-  firstSaid(): Promise<string[]>
+  /** Waits for the next lines. None of a child that was killed before. */
+  nextSaid(): Promise<string[]>
 }
 
 /** Starts `embedded-worker.ts`; its words go through a file, so that none is lost when it is killed. */
@@ -31,7 +31,7 @@ export function startWorker(task: string, folder: string, argument = '', shellPr
     process: child,
     ended: new Promise(resolve => child.once('exit', (code, signal) => resolve(code ?? signal))),
     said,
-    async firstSaid() {
+    async nextSaid() {
       for (;;) {
         const lines = said()
         if (lines.length > 0) return lines

@@ -5,6 +5,8 @@ import { startWorker } from './embedded-child.ts'
 
 const ROUNDS = 25
 const WORKERS = 4
+/** A worker is killed after at most so many lines: the time that they take depends on the disk. */
+const LINES = 120
 /**
  * Milliseconds. A worker that dies when the dead owner of the file's lock has just woken it takes this wake-up with it, and
  * another one that waits sleeps on.
@@ -30,11 +32,13 @@ await t.test('a hundred workers killed at any time lose no login and revive no l
     }, STUCK)
     const said = await Promise.all(
       workers.map(async worker => {
-        const first = await worker.firstSaid()
-        await new Promise(resolve => setTimeout(resolve, Math.random() * 60))
+        const lines: string[] = []
+        for (const last = 1 + Math.random() * LINES; lines.length < last && !worker.process.killed; ) {
+          lines.push(...(await worker.nextSaid()))
+        }
         worker.process.kill('SIGKILL')
         if ((await worker.ended) === 'SIGKILL') seen.killed++
-        return [...first, ...worker.said()]
+        return [...lines, ...worker.said()]
       }),
     )
     clearTimeout(stuck)

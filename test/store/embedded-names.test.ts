@@ -14,7 +14,7 @@ const user = (i: number): NamedUser => ({
 
 /** An index with so many users, and where each of them stands. */
 async function indexOf(folder: string, count: number) {
-  const file = new EmbeddedFile(folder, 60_000)
+  const file = await EmbeddedFile.open(folder, 60_000)
   const index = new NameIndex(file)
   const blocks = new Map<string, number>()
   for (let i = 0; i < count; ) {

@@ -92,7 +92,7 @@ await t.test('while a stopped worker holds the lock, queries are answered and ch
   await store.sessions.add('BUSINESS', 'before', record('BUSINESS', '1'), inTenMinutes())
   await store.sessions.add('BUSINESS', 'expired', record('BUSINESS', '1'), systemClock.now())
   const worker = startWorker('hold', folder)
-  t.strictSame(await worker.firstSaid(), ['holding'])
+  t.strictSame(await worker.nextSaid(), ['holding'])
 
   const login = store.sessions.add('BUSINESS', 'given-up', record('BUSINESS', '1'), inTenMinutes())
   t.equal(store.sessions.find('BUSINESS', 'before')?.user_id, '1')

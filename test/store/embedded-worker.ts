@@ -5,7 +5,7 @@ import { EmbeddedFile } from '../../src/store/embedded/file/file.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 
 /*
- * Another process on the same file, started by embedded-processes.test.ts and embedded-crash.test.ts:
+ * Another process on the same file, started by the tests of the embedded store:
  *   embedded-worker.ts TASK FOLDER [ARGUMENT]
  * What it reports goes to standard output in whole lines, written before it goes on.
  */
@@ -65,9 +65,14 @@ async function live(store: EmbeddedStore, name: string): Promise<never> {
   return Promise.race(['a', 'b', 'c'].map(id => user(`${name}:${id}`)))
 }
 
+/** Opens the store so many times, and closes it again. */
+async function reopen(folder: string, times: number): Promise<void> {
+  for (let i = 0; i < times; i++) await (await openEmbeddedStore(folder, systemClock, 10_000)).close()
+}
+
 /** Keeps the file's lock, with its event loop stopped, until a file called `release` appears. */
 async function hold(folder: string): Promise<void> {
-  const file = new EmbeddedFile(folder, 60_000)
+  const file = await EmbeddedFile.open(folder, 60_000)
   await file.write(() => {
     say('holding')
     while (!existsSync(`${folder}/release`)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
@@ -98,6 +103,8 @@ async function fill(store: EmbeddedStore): Promise<void> {
 const [task, folder = '', argument = ''] = process.argv.slice(2)
 if (task === 'hold') {
   await hold(folder)
+} else if (task === 'reopen') {
+  await reopen(folder, Number(argument))
 } else {
   const store = await openEmbeddedStore(folder, systemClock, 10_000)
   if (task === 'revoke') await revoke(store, Number(argument))

@@ -41,10 +41,10 @@ export async function openEmbeddedStore(
   forms: StoreForms = {},
   maxEntries = REMEMBERED_AT_MOST,
 ): Promise<EmbeddedStore> {
-  const file = new EmbeddedFile(folder, timeout)
+  const file = await EmbeddedFile.open(folder, timeout)
   try {
     await checkFormat(file)
-    return file.creating(() => new EmbeddedStore(file, clock, forms, maxEntries))
+    return await file.creating(() => new EmbeddedStore(file, clock, forms, maxEntries))
   } catch (error) {
     await file.close()
     throw error
@@ -68,9 +68,8 @@ async function checkFormat(file: EmbeddedFile): Promise<void> {
 }
 
 /**
- * Sessions in one file, shared by the worker processes of one machine, with no server to start. A login is acknowledged
- * when it is committed, so that it survives the death of the gateway; what takes a right away (remove, removeAll,
- * disable) when it is on the disk, so that a power loss does not give it back.
+ * Sessions in one file, shared by the worker processes of one machine, with no server to start. A change is acknowledged
+ * when it is on the disk: a power loss neither loses a login nor gives back what an administrator took away.
  */
 export class EmbeddedStore implements Store {
   readonly sessions: EmbeddedSessions

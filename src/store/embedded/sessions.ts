@@ -100,7 +100,7 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   async remove(type: LoginType, userId: string, token: string): Promise<boolean> {
-    return this.#file.writeThrough(() => {
+    return this.#file.write(() => {
       const record = this.#live(type, token)?.record
       if (record?.user_id !== userId) return false
       this.#tokens.remove(sideKey(type, token))
@@ -117,7 +117,7 @@ export class EmbeddedSessions implements SessionStore {
   async removeAll(type: LoginType, userId: string): Promise<number> {
     let ended = 0
     for (let more = true; more; ) {
-      const batch = await this.#file.writeThrough(() => {
+      const batch = await this.#file.write(() => {
         const members = this.#online.members.after(type, userId, null, BATCH)
         return { found: members.length, ended: this.#end(type, userId, members).length }
       })
@@ -131,7 +131,7 @@ export class EmbeddedSessions implements SessionStore {
     const ended: string[] = []
     for (let i = 0; i < tokens.length; i += BATCH) {
       const batch = tokens.slice(i, i + BATCH)
-      const own = await this.#file.writeThrough(() => this.#end(type, userId, this.#ownMembers(type, userId, batch)))
+      const own = await this.#file.write(() => this.#end(type, userId, this.#ownMembers(type, userId, batch)))
       ended.push(...own)
     }
     return ended
@@ -228,7 +228,7 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   async disable(type: LoginType, userId: string, until: number): Promise<void> {
-    return this.#file.writeThrough(() => {
+    return this.#file.write(() => {
       this.#disables.put(sideKey(type, userId), '', until)
       this.#changes.noteDisabled(type, userId)
     })

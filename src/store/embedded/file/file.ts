@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { Unavailable } from '../../../refusal.ts'
+import { Turns } from './turns.ts'
 
 /*
  * The only file that knows LMDB: one memory-mapped file, shared by all processes that open it. What LMDB does, and this
@@ -9,8 +10,8 @@ import { Unavailable } from '../../../refusal.ts'
  * - One process writes at a time, behind a lock that the kernel releases when its holder dies. Changes are queued to a
  *   thread; those of the same turn of the event loop share a transaction, in which the verbs run here, one by one.
  * - Readers never wait. Each sees the snapshot of its read transaction, so every question begins a new one.
- * - A commit is visible to every process and survives the death of ours; it survives a power loss when it is flushed,
- *   some milliseconds later. After a power loss the file stands at its last flush.
+ * - A commit is on the disk before it is visible to any process: it survives the death of ours and a power loss.
+ * - What one process commits while another one opens the file can be lost: `turns.ts` keeps the two apart.
  * - When the file outgrows the map, the process that meets it maps twice as much and goes on; what limits the file is the
  *   disk. Space that was freed is used again; the file does not shrink.
  */
@@ -36,25 +37,45 @@ const FILE_OPTIONS = {
   maxReaders: MAX_READERS,
   // Otherwise each turn's batch has a promise of its own without a handler: a failing commit would end the process.
   eventTurnBatching: false,
+  // Flushing while the next process already changes is faster with many workers. But LMDB then repairs the numbers of the
+  // file outside of the lock after a process died flushing, and can take back a change of another that was acknowledged.
+  overlappingSync: false,
   // Missing from the library's types.
   permissionsMode: 0o600,
 }
 
-/** Files that are open in this process: opened twice, LMDB's two handles would wait for each other's lock for ever. */
-const opened = new Map<string, { root: RootDatabase; users: number }>()
+interface Opened {
+  root: RootDatabase
+  turns: Turns
+}
 
-function acquire(path: string): RootDatabase {
-  const shared = opened.get(path) ?? { root: open({ ...FILE_OPTIONS, path }), users: 0 }
+/** Files that are open in this process: opened twice, LMDB's two handles would wait for each other's lock for ever. */
+const opened = new Map<string, { file: Promise<Opened>; users: number }>()
+
+async function acquire(path: string): Promise<Opened> {
+  const shared = opened.get(path) ?? { file: openFile(path), users: 0 }
   shared.users++
   opened.set(path, shared)
-  return shared.root
+  try {
+    return await shared.file
+  } catch (error) {
+    opened.delete(path)
+    throw error
+  }
+}
+
+async function openFile(path: string): Promise<Opened> {
+  const { opened: root, turns } = await Turns.opening(path, () => open({ ...FILE_OPTIONS, path }))
+  return { root, turns }
 }
 
 async function release(path: string): Promise<void> {
   const shared = opened.get(path)
   if (shared === undefined || --shared.users > 0) return
   opened.delete(path)
-  await shared.root.close()
+  const { root, turns } = await shared.file
+  await root.close()
+  turns.close()
 }
 
 export type Rows = Database<string, Buffer>
@@ -63,21 +84,23 @@ export type BinaryRows = Database<Buffer, Buffer>
 export class EmbeddedFile {
   readonly path: string
   readonly #root: RootDatabase
+  readonly #turns: Turns
   readonly #timeout: number
   readonly #underWay = new Set<Promise<unknown>>()
   #closed: Promise<void> | null = null
 
-  /** Opens the file, created when it is absent. `timeout` is how long a change may take, in milliseconds. */
-  constructor(folder: string, timeout: number) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    this.path = resolve(folder, FILE_NAME)
+  private constructor(path: string, { root, turns }: Opened, timeout: number) {
+    this.path = path
+    this.#root = root
+    this.#turns = turns
     this.#timeout = timeout
-    this.#root = acquire(this.path)
   }
 
-  /** Has the tables that `open` opens, and that are not there yet, made in one transaction: each costs a flush otherwise. */
-  creating<T>(open: () => T): T {
-    return this.#root.transactionSync(open)
+  /** Opens the file, created when it is absent. `timeout` is how long a change may take, in milliseconds. */
+  static async open(folder: string, timeout: number): Promise<EmbeddedFile> {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const path = resolve(folder, FILE_NAME)
+    return new EmbeddedFile(path, await acquire(path), timeout)
   }
 
   /** A table of texts under binary keys. */
@@ -102,24 +125,19 @@ export class EmbeddedFile {
   }
 
   /**
-   * Runs a verb alone among all processes and resolves when its changes are committed, all or none. A verb that was
-   * given up before its turn came does not happen later. `verb` must not wait.
+   * Runs a verb alone among all processes and resolves when its changes are committed and on the disk, all or none. A verb
+   * that was given up before its turn came does not happen later. `verb` must not wait.
    */
   write<T>(verb: () => T): Promise<T> {
-    return this.#within(verb, committed => committed)
+    return this.#change(isGivenUp => this.#root.transaction(() => (isGivenUp() ? (undefined as T) : verb())))
   }
 
-  /** The same, but resolves when the changes are on the disk. */
-  writeThrough<T>(verb: () => T): Promise<T> {
-    return this.#within(verb, async committed => {
-      // Requested before anything else is queued, so that the flush covers this change.
-      const flushed = this.#root.flushed.then(() => undefined)
-      const [result] = await Promise.all([committed, flushed])
-      return result
-    })
+  /** The same, for what makes the tables that are not there yet: in one transaction, since each costs a flush otherwise. */
+  creating<T>(verb: () => T): Promise<T> {
+    return this.#change(async () => this.#root.transactionSync(verb))
   }
 
-  async #within<T>(verb: () => T, acknowledge: (committed: Promise<T>) => Promise<T>): Promise<T> {
+  async #change<T>(transact: (isGivenUp: () => boolean) => Promise<T>): Promise<T> {
     if (this.#closed !== null) throw new Unavailable('the session file is closed')
     if (this.#underWay.size >= MAX_WAITING) throw new Unavailable('too many changes wait for the session file')
     let givenUp = false
@@ -131,9 +149,11 @@ export class EmbeddedFile {
       }, this.#timeout)
     })
     try {
-      const change = acknowledge(this.#root.transaction(() => (givenUp ? (undefined as T) : verb())))
+      const isGivenUp = () => givenUp
+      const change = this.#turns.change(() => transact(isGivenUp), isGivenUp)
       this.#track(change)
-      return await Promise.race([change, late])
+      // Without a result only when it was given up, and then this waits no longer.
+      return (await Promise.race([change, late])) as T
     } catch (error) {
       throw asUnavailable(error)
     } finally {

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isRunning, ownProcessName } from './running.ts'
+
+/*
+ * While one process opens an LMDB file, no other may change it. Opening reads the number of the last transaction and then
+ * writes it into the memory that all processes share; a transaction that is committed in between is lost, although its
+ * change was acknowledged. LMDB does not keep the two apart, so this file does:
+ * - A process that opens says so with a file in one folder, and waits until no process is changing the session file.
+ * - A process that has the session file open keeps a file in another folder. Its one byte says whether it changes something.
+ *   It says so first, then looks whether somebody opens: if so, it takes its word back and waits.
+ * Each of the two says its own before it reads the other's, so at least one of them sees the other. What an ended process
+ * left behind counts for nothing, and whoever meets it removes it.
+ */
+
+const CHANGING = Buffer.from('1')
+const RESTING = Buffer.from('0')
+
+/** Milliseconds between two looks at what another process says. */
+const POLL = 1
+/** Milliseconds that an opening waits for the changes of other processes. */
+const OPENING_WAIT = 10_000
+
+/** Keeps the changes of this process and the openings of others apart. One for each open session file. */
+export class Turns {
+  readonly #openings: string
+  readonly #path: string
+  readonly #descriptor: number
+  #changes = 0
+
+  private constructor(openings: string, path: string) {
+    this.#openings = openings
+    this.#path = path
+    this.#descriptor = openSync(path, 'wx', 0o600)
+    this.#say(RESTING)
+  }
+
+  /** Opens the session file `path` by `open`, while no other process changes it. Waits for the others `wait` milliseconds. */
+  static async opening<T>(path: string, open: () => T, wait = OPENING_WAIT): Promise<{ opened: T; turns: Turns }> {
+    const [openings, processes] = [`${path}-opening`, `${path}-processes`]
+    for (const folder of [openings, processes]) mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const name = `${ownProcessName()}-${randomBytes(4).toString('hex')}`
+    const announcement = `${openings}/${name}`
+    closeSync(openSync(announcement, 'wx', 0o600))
+    try {
+      await othersRest(path, processes, wait)
+      return { opened: open(), turns: new Turns(openings, `${processes}/${name}`) }
+    } finally {
+      rmSync(announcement, { force: true })
+    }
+  }
+
+  /**
+   * Runs a change when no process opens the session file, and holds openings off until it is settled. `isGivenUp` ends the
+   * waiting without the change: the answer is then `undefined`.
+   */
+  async change<T>(work: () => Promise<T>, isGivenUp: () => boolean): Promise<T | undefined> {
+    while (!isGivenUp()) {
+      this.#begin()
+      try {
+        if (!someRun(this.#openings)) return await work()
+      } finally {
+        this.#end()
+      }
+      await sleep(POLL)
+    }
+    return undefined
+  }
+
+  /** After the last change, and after the session file is closed. */
+  close(): void {
+    closeSync(this.#descriptor)
+    rmSync(this.#path, { force: true })
+  }
+
+  #begin(): void {
+    this.#changes++
+    if (this.#changes === 1) this.#say(CHANGING)
+  }
+
+  #end(): void {
+    this.#changes--
+    if (this.#changes === 0) this.#say(RESTING)
+  }
+
+  #say(word: Buffer): void {
+    writeSync(this.#descriptor, word, 0, 1, 0)
+  }
+}
+
+async function othersRest(path: string, processes: string, wait: number): Promise<void> {
+  const deadline = performance.now() + wait
+  for (const name of readdirSync(processes)) {
+    while (!forgotten(processes, name) && isChanging(`${processes}/${name}`)) {
+      if (performance.now() > deadline) {
+        const pid = name.split('-', 1)[0]
+        throw new Error(`process ${pid} keeps changing ${path}: it hangs, or is stopped; end it, and start again`)
+      }
+      await sleep(POLL)
+    }
+  }
+}
+
+function isChanging(path: string): boolean {
+  try {
+    return readFileSync(path).equals(CHANGING)
+  } catch (fault) {
+    // Its process has closed the session file meanwhile.
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw fault
+  }
+}
+
+const someRun = (folder: string): boolean => readdirSync(folder).some(name => !forgotten(folder, name))
+
+/** Removes what a process left that has ended; `false` when it runs. */
+function forgotten(folder: string, name: string): boolean {
+  if (isRunning(name)) return false
+  rmSync(`${folder}/${name}`, { force: true })
+  return true
+}

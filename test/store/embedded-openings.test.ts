@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { isRunning, ownProcessName } from '../../src/store/embedded/file/running.ts'
+import { Turns } from '../../src/store/embedded/file/turns.ts'
+import { MINUTE, record } from './contract-fixture.ts'
+import { startWorker } from './embedded-child.ts'
+
+const SESSION_FILE = 'sessions.mdb'
+
+const nextTurn = () => new Promise(resolve => setImmediate(resolve))
+
+/** The folders of a session file in which processes say what they do. */
+function foldersOf(folder: string) {
+  const path = `${folder}/${SESSION_FILE}`
+  const folders = { opening: `${path}-opening`, processes: `${path}-processes` }
+  for (const made of Object.values(folders)) mkdirSync(made, { recursive: true })
+  return { path, ...folders }
+}
+
+/** A change that is under way until it is told to end. */
+function startChange(turns: Turns, isGivenUp = () => false) {
+  const seen = { begun: false }
+  const told = new EventEmitter()
+  const begin = async () => {
+    seen.begun = true
+    const [answer] = await once(told, 'end')
+    return answer
+  }
+  return { seen, ended: turns.change(begin, isGivenUp), end: () => told.emit('end', 'changed') }
+}
+
+async function endedProcess(): Promise<string> {
+  const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' })
+  await once(child, 'exit')
+  return `${child.pid}-1-ended`
+}
+
+await t.test('no acknowledged login is lost while other processes open the file', async t => {
+  const folder = t.testdir()
+  const store = await openEmbeddedStore(folder, systemClock, 30_000)
+  t.teardown(() => store.close())
+  const workers = [startWorker('reopen', folder, '300'), startWorker('reopen', folder, '300')]
+  const opening = { ended: false }
+  const codes = Promise.all(workers.map(worker => worker.ended)).finally(() => {
+    opening.ended = true
+  })
+  const tokens: string[] = []
+  const expiresAt = systemClock.now() + 10 * MINUTE
+  while (!opening.ended) {
+    const token = `token-${tokens.length}`
+    await store.sessions.add('BUSINESS', token, record('BUSINESS', String(tokens.length % 7)), expiresAt)
+    tokens.push(token)
+  }
+  t.same(await codes, [0, 0])
+  t.ok(tokens.length > 100, `${tokens.length} logins`)
+  t.same(
+    tokens.filter(token => store.sessions.find('BUSINESS', token) === null),
+    [],
+    'none is lost',
+  )
+  t.same(readdirSync(`${folder}/${SESSION_FILE}-processes`).length, 1, 'who closed the file left nothing behind')
+  t.same(readdirSync(`${folder}/${SESSION_FILE}-opening`), [])
+})
+
+await t.test('a process opens the file between the changes of another', async t => {
+  const { path, opening } = foldersOf(t.testdir())
+  const { turns } = await Turns.opening(path, () => undefined)
+  t.teardown(() => turns.close())
+  const before = startChange(turns)
+  t.ok(before.seen.begun, 'a change begins at once when nobody opens')
+
+  const opened: string[] = []
+  const other = Turns.opening(path, () => {
+    opened.push('opened')
+    // What others may do now is seen in the files alone.
+    t.equal(readdirSync(opening).length, 1)
+  })
+  while (readdirSync(opening).length === 0) await nextTurn()
+  const meanwhile = startChange(turns)
+  for (let i = 0; i < 20; i++) await nextTurn()
+  t.same(opened, [], 'it waits for the change that is under way')
+  t.notOk(meanwhile.seen.begun, 'and the next change waits for it')
+
+  before.end()
+  t.equal(await before.ended, 'changed')
+  const { turns: theirs } = await other
+  t.teardown(() => theirs.close())
+  t.same(opened, ['opened'])
+  while (!meanwhile.seen.begun) await nextTurn()
+  meanwhile.end()
+  t.equal(await meanwhile.ended, 'changed', 'the change that waited happens afterwards')
+})
+
+await t.test('a change that is given up while another process opens the file does not happen', async t => {
+  const { path, opening } = foldersOf(t.testdir())
+  const { turns } = await Turns.opening(path, () => undefined)
+  t.teardown(() => turns.close())
+  writeFileSync(`${opening}/${ownProcessName()}-other`, '')
+  const state = { givenUp: false }
+  const change = startChange(turns, () => state.givenUp)
+  await nextTurn()
+  state.givenUp = true
+  t.equal(await change.ended, undefined)
+  t.notOk(change.seen.begun)
+})
+
+await t.test('an opening names the process that keeps changing the file', async t => {
+  const { path, opening, processes } = foldersOf(t.testdir())
+  writeFileSync(`${processes}/${ownProcessName()}-other`, '1')
+  await t.rejects(
+    Turns.opening(path, () => t.fail('not opened'), 20),
+    { message: `process ${process.pid} keeps changing ${path}: it hangs, or is stopped; end it, and start again` },
+  )
+  t.same(readdirSync(opening), [], 'and no longer holds off the changes of others')
+})
+
+await t.test('what ended processes left behind holds nobody off, and is removed', async t => {
+  const { path, opening, processes } = foldersOf(t.testdir())
+  const ended = await endedProcess()
+  writeFileSync(`${processes}/${ended}`, '1')
+  const { turns } = await Turns.opening(path, () => undefined)
+  t.teardown(() => turns.close())
+  t.notOk(existsSync(`${processes}/${ended}`))
+
+  writeFileSync(`${opening}/${ended}`, '')
+  t.equal(
+    await turns.change(
+      async () => 'changed',
+      () => false,
+    ),
+    'changed',
+  )
+  t.notOk(existsSync(`${opening}/${ended}`))
+})
+
+await t.test('a process is known by its number and its start', async t => {
+  t.ok(isRunning(ownProcessName()))
+  t.ok(isRunning(`${ownProcessName()}-more`))
+  t.notOk(isRunning(await endedProcess()))
+  t.notOk(isRunning(`${process.pid}-1`), 'an earlier process had this number')
+})
+
+await t.test('a process that has ended is ended, although its parent never asked for it', async t => {
+  // The shell starts a child and becomes a program that waits for none.
+  const parent = spawn('/bin/sh', ['-c', 'sleep 0.01 & echo $!; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(() => parent.kill('SIGKILL'))
+  const [line] = await once(parent.stdout, 'data')
+  const pid = Number(String(line))
+  const stat = () => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
+  const name = `${pid}-${stat()[19]}`
+  while (stat()[0] !== 'Z') await nextTurn()
+  t.notOk(isRunning(name))
+})
