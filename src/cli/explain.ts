@@ -16,7 +16,7 @@ import type { Upstream } from '../upstream/upstream.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
 import { say, UsageError } from './terminal.ts'
 
-type ReadSettings = Omit<Settings, 'jwt' | 'login' | 'internal'> & {
+type ReadSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings'> & {
   jwt: Pick<Settings['jwt'], 'token_name'>
   login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
 }

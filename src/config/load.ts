@@ -2,9 +2,10 @@ import { dirname, join, resolve } from 'node:path'
 import { PROFILES } from '../profile.ts'
 import { ConfigurationError, type Fault } from '../yaml/fault.ts'
 import { read } from '../yaml/read.ts'
-import { emptySection, isSection, Written } from '../yaml/written.ts'
+import { emptySection, isSection, textOf, type Warning, Written } from '../yaml/written.ts'
 import { labelOf, readYamlFile } from '../yaml/yaml.ts'
 import { checkSettings } from './check/settings.ts'
+import { warnOfUnwise } from './check/unwise.ts'
 import { type DecodedSettings, type Settings, SettingsSchema } from './schema/settings.ts'
 import { keepSecret, SECRETS, type SecretKind } from './secrets.ts'
 import { overlay, readVariables } from './source/environment.ts'
@@ -19,7 +20,7 @@ export interface Configuration {
   /** Where each secret comes from: the place where it is written, or the file in the data folder. */
   secrets: { key: string; from: string; isSet: boolean }[]
   /** What is not wrong enough to refuse a start. */
-  warnings: readonly Fault[]
+  warnings: readonly Warning[]
 }
 
 /**
@@ -41,7 +42,18 @@ export function loadSettings(
     jwt: { ...jwt, secret_key: jwt.secret_key ?? keep(SECRETS.jwt, data) },
     login: { ...login, sm2: { private_key: login.sm2.private_key ?? keep(SECRETS.sm2, data) } },
     internal: { ...internal, secret: internal.secret ?? keep(SECRETS.internal, data) },
+    warnings: shownWithoutSecret(warnings),
   }
+}
+
+/** Warnings for `/readyz`, which needs no secret: by setting, without places, and without those about a secret. */
+function shownWithoutSecret(warnings: readonly Warning[]): string[] {
+  const isOfSecret = ({ path }: Warning): boolean => Object.values(SECRETS).some(({ key }) => key === textOf(path))
+  const shown = warnings.flatMap(warning =>
+    warning.path.length === 0 || isOfSecret(warning) ? [] : [`${textOf(warning.path)} ${warning.message}`],
+  )
+  if (warnings.some(isOfSecret)) shown.push('a secret is weak; `dualgate check` names it')
+  return shown
 }
 
 /**
@@ -62,23 +74,25 @@ export function readConfiguration(
   const decoded = (written.legible ? read(SettingsSchema, written, cwd) : {}) as DecodedSettings
   if (!written.legible) throw new ConfigurationError(written.faults)
 
+  const isProduction = variables.get('NODE_ENV')?.text === 'production'
   checkSettings(decoded, written)
+  warnOfUnwise(decoded, written, isProduction)
   const faults: Fault[] = []
   if (jwtInFile !== null && decoded.profile !== undefined && !PROFILES[decoded.profile].jwtSettingsInFile) {
     faults.push({ place: jwtInFile, message: NO_JWT_IN_FILE })
   }
-  const { upstreams, faults: upstreamFaults } = readUpstreams(decoded, written, file, cwd)
+  const { upstreams, ...inFile } = readUpstreams(decoded, written, file, cwd, isProduction)
   const { permissions, faults: permissionFaults } = readPermissions(decoded, written, cwd)
   const secrets = Object.values(SECRETS).map(kind => originOf(kind, written, decoded.data, cwd))
-  if (secretsNeeded && variables.get('NODE_ENV')?.text === 'production') {
+  if (secretsNeeded && isProduction) {
     faults.push(...secrets.flatMap(({ missing }) => missing))
   }
-  const all = [...written.faults, ...faults, ...upstreamFaults, ...permissionFaults]
+  const all = [...written.faults, ...faults, ...inFile.faults, ...permissionFaults]
   if (all.length > 0) throw new ConfigurationError(all)
   return {
     settings: { ...decoded, permissions, upstreams },
     secrets: secrets.map(({ key, from, missing }) => ({ key, from, isSet: missing.length === 0 })),
-    warnings: written.warnings,
+    warnings: [...written.warnings, ...inFile.warnings],
   }
 }
 

@@ -98,6 +98,7 @@ async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwar
     envelopes,
     locale,
     store,
+    warnings: settings.warnings,
     upstreams,
     verify: { rules: forwardedRulesOf(settings, profile), tokenHeader, permissions },
     gatherMetrics: options.gatherMetrics ?? (async () => textOf([await metrics.snapshot()])),

@@ -23,6 +23,8 @@ export interface InternalOptions {
   envelopes: Envelopes
   locale: Locale
   store: Store
+  /** Unwise settings, as `/readyz` may show them. */
+  warnings: readonly string[]
   upstreams: UpstreamTable
   /** By what `/verify` decides. */
   verify: Pick<VerifyOptions, 'rules' | 'tokenHeader' | 'permissions'>
@@ -34,7 +36,7 @@ export interface InternalOptions {
 
 /** The internal listener: probes for operators, and operations for services that know the secret. */
 export async function serveInternal(app: FastifyInstance, options: InternalOptions): Promise<void> {
-  const { secret, sides, profile, envelopes, locale, store, upstreams, gatherMetrics, isStopping } = options
+  const { secret, sides, profile, envelopes, locale, store, warnings, upstreams, gatherMetrics, isStopping } = options
   const ownPaths = new OwnPaths()
   app.addHook('onRequest', (request, _reply, done) => {
     ownPaths.refuseUnknownMethod(request.method, request.url.split('?', 1)[0]!)
@@ -45,7 +47,7 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
   })
   ownPaths.collect(app)
   await documentInternalRoutes(app, { locale, style: 'native', tokenName: 'Authorization' })
-  serveProbes(app, store, upstreams, isStopping)
+  serveProbes(app, { store, warnings, upstreams, isStopping })
   serveMetrics(app, gatherMetrics)
   serveVerify(app, { ...options.verify, sides, upstreams, envelopes })
   await app.register(async pages => {

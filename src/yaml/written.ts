@@ -22,6 +22,11 @@ export interface Place {
 /** Reports a fault at a path. */
 export type Report = (path: KeyPath, message: string) => void
 
+/** A remark on a setting, or on what is no setting: then its path is empty. */
+export interface Warning extends Fault {
+  path: KeyPath
+}
+
 export type Section = Record<string, unknown>
 
 export const isSection = (value: unknown): value is Section =>
@@ -34,7 +39,7 @@ export class Written {
   legible = true
   readonly faults: (Fault & { path: KeyPath })[] = []
   /** What does not prevent a start. */
-  readonly warnings: Fault[] = []
+  readonly warnings: Warning[] = []
   readonly #places = new Map<string, { place: Place; path: KeyPath }>()
 
   constructor(value: unknown, place: Place) {
@@ -56,7 +61,7 @@ export class Written {
   }
 
   warn(path: KeyPath, message: string): void {
-    this.warnings.push({ place: this.#labelOf(path), message })
+    this.warnings.push({ place: this.#labelOf(path), message, path })
   }
 
   #labelOf(path: KeyPath): string {

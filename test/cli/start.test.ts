@@ -90,7 +90,7 @@ t.test('a port in use is reported, with the setting to change', async t => {
   t.teardown(() => holder.close())
   const { port } = holder.address() as { port: number }
   for (const variable of ['LISTEN__PORT', 'INTERNAL__PORT']) {
-    const environment = { ...FREE_PORTS, [variable]: String(port), LOG__LEVEL: 'silent' }
+    const environment = { ...FREE_PORTS, [variable]: String(port) }
     const { code, errors } = await run(shippedFolder(t), ['start'], { environment })
     t.equal(code, 1)
     t.equal(

@@ -244,4 +244,6 @@ export interface Settings extends Omit<DecodedSettings, 'jwt' | 'login' | 'inter
   internal: DecodedSettings['internal'] & { secret: string }
   permissions: PermissionSettings
   upstreams: UpstreamSettings[]
+  /** What `/readyz` says of these settings. */
+  warnings: readonly string[]
 }

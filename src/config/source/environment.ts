@@ -56,7 +56,7 @@ export function overlay(schema: Schema, written: Written, variables: Variables):
     const found = findKey(schema, name)
     if (found === null) continue
     if ('fault' in found) {
-      if (isShared) written.warnings.push({ place: place.label, message: `${found.fault}${NOT_OURS}` })
+      if (isShared) written.warnings.push({ place: place.label, message: `${found.fault}${NOT_OURS}`, path: [] })
       else written.faults.push({ place: place.label, message: found.fault, path: [] })
       continue
     }

@@ -1,8 +1,9 @@
 import type { Fault } from '../../yaml/fault.ts'
 import type { Decoded } from '../../yaml/notation.ts'
 import { read } from '../../yaml/read.ts'
-import type { Written } from '../../yaml/written.ts'
+import type { Warning, Written } from '../../yaml/written.ts'
 import { labelOf, readYamlFile } from '../../yaml/yaml.ts'
+import { warnOfUnwiseUpstreams } from '../check/unwise.ts'
 import { checkUpstreams } from '../check/upstreams.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import { type UpstreamSettings, UpstreamsFileSchema } from '../schema/upstreams.ts'
@@ -11,7 +12,10 @@ interface ReadUpstreams {
   upstreams: UpstreamSettings[]
   /** What is wrong in the file of the upstreams. */
   faults: Fault[]
+  warnings: readonly Warning[]
 }
+
+const NO_UPSTREAMS: ReadUpstreams = { upstreams: [], faults: [], warnings: [] }
 
 /** The upstreams, from the list in the configuration or from the file that it names. */
 export function readUpstreams(
@@ -19,22 +23,27 @@ export function readUpstreams(
   written: Written,
   file: string | undefined,
   cwd: string,
+  isProduction: boolean,
 ): ReadUpstreams {
-  if (written.isFaulty(['upstreams'])) return { upstreams: [], faults: [] }
+  if (written.isFaulty(['upstreams'])) return NO_UPSTREAMS
   const { upstreams } = decoded
   if (typeof upstreams !== 'string') {
     checkUpstreams(upstreams, written, ['upstreams'])
-    return { upstreams, faults: [] }
+    warnOfUnwiseUpstreams(upstreams, written, isProduction)
+    return { upstreams, faults: [], warnings: [] }
   }
   // Without a file there is nothing that the default could stand beside.
-  if (file === undefined && written.get(['upstreams']) === undefined) return { upstreams: [], faults: [] }
+  if (file === undefined && written.get(['upstreams']) === undefined) return NO_UPSTREAMS
   const inner = readYamlFile(upstreams, cwd)
   if (inner === null) {
     written.report(['upstreams'], `no such file: ${labelOf(upstreams, cwd)}; create it, or write the list itself here`)
-    return { upstreams: [], faults: [] }
+    return NO_UPSTREAMS
   }
-  if (!inner.legible) return { upstreams: [], faults: inner.faults }
+  if (!inner.legible) return { upstreams: [], faults: inner.faults, warnings: [] }
   const { upstreams: listed } = read(UpstreamsFileSchema, inner, cwd) as Decoded<typeof UpstreamsFileSchema>
-  if (Array.isArray(listed)) checkUpstreams(listed, inner, ['upstreams'])
-  return { upstreams: listed, faults: inner.faults }
+  if (Array.isArray(listed)) {
+    checkUpstreams(listed, inner, ['upstreams'])
+    warnOfUnwiseUpstreams(listed, inner, isProduction)
+  }
+  return { upstreams: listed, faults: inner.faults, warnings: inner.warnings }
 }

@@ -36,7 +36,11 @@ const STATE = {
   properties: {
     status: { type: 'string', enum: ['ok', 'unavailable', 'stopping'], description: 'How it is.' },
     store: { type: 'string', enum: ['ok', 'unavailable'], description: 'How it is.' },
-    warnings: { type: 'array', items: { type: 'string' }, description: 'Risks in the way the store is set up.' },
+    warnings: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Unwise settings, and risks in the way the store is set up.',
+    },
     upstreams: {
       type: 'array',
       items: {
@@ -73,34 +77,38 @@ const READY = {
   ],
 } as const satisfies PlainContract
 
+interface ProbeOptions {
+  store: Store
+  /** Unwise settings. Nothing in them is secret, because these routes need no secret. */
+  warnings: readonly string[]
+  upstreams: UpstreamTable
+  isStopping(): boolean
+}
+
 /**
  * `/livez`: the process answers. `/readyz`: it accepts requests and the store answers too; what an operator should know
  * of it comes along. Upstreams are shown as this process sees them and decide nothing: a backend that is away must not
  * take the gateway away from all the others.
  */
-export function serveProbes(
-  app: FastifyInstance,
-  store: Store,
-  upstreams: UpstreamTable,
-  isStopping: () => boolean,
-): void {
+export function serveProbes(app: FastifyInstance, options: ProbeOptions): void {
   app.get('/livez', { config: { documented: { ...PROBE, ...LIVE } } }, async () => ({ status: 'ok' }))
   app.get('/readyz', { config: { documented: { ...PROBE, ...READY } } }, async (_request, reply) => {
-    const state = isStopping() ? ({ status: 'stopping' } as const) : await stateOf(store, upstreams, reply.log)
+    const isStopping = options.isStopping()
+    const state = isStopping ? ({ status: 'stopping' } as const) : await stateOf(options, reply.log)
     return reply.code(state.status === 'ok' ? 200 : 503).send(state)
   })
 }
 
 async function stateOf(
-  store: Store,
-  upstreams: UpstreamTable,
+  { store, warnings, upstreams }: ProbeOptions,
   log: FastifyInstance['log'],
 ): Promise<ValueOf<typeof STATE>> {
   try {
     await store.ping()
-    return { status: 'ok', store: 'ok', warnings: await store.warnings(), upstreams: upstreams.status() }
+    const all = [...warnings, ...(await store.warnings())]
+    return { status: 'ok', store: 'ok', warnings: all, upstreams: upstreams.status() }
   } catch (err) {
     log.warn({ err }, 'not ready')
-    return { status: 'unavailable', store: 'unavailable', warnings: [], upstreams: upstreams.status() }
+    return { status: 'unavailable', store: 'unavailable', warnings: [...warnings], upstreams: upstreams.status() }
   }
 }

@@ -1,0 +1,55 @@
+import { BlockList, isIP } from 'node:net'
+
+/* What the address of a server tells about the way to it. */
+
+export const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || /^127\./.test(host)
+
+/** RFC 1918, 4193, 6598, 3927 and the loopback: what is sent there stays in the operator's own networks. */
+const PRIVATE = new BlockList()
+for (const [net, bits] of [
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['127.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['169.254.0.0', 16],
+] as const)
+  PRIVATE.addSubnet(net, bits)
+for (const [net, bits] of [
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['::1', 128],
+] as const)
+  PRIVATE.addSubnet(net, bits, 'ipv6')
+
+/** A name without a dot, or with one of these endings, is one of a private network. */
+const PRIVATE_NAME = /^[^.]+$|\.(local|localhost|internal|lan|home\.arpa|svc|test)$/i
+
+function isPublicHost(host: string): boolean {
+  const version = isIP(host)
+  if (version === 0) return !PRIVATE_NAME.test(host)
+  return !PRIVATE.check(host, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
+
+export function isUnencrypted(text: string | undefined, scheme: string): boolean {
+  if (text === undefined || !URL.canParse(text)) return false
+  const url = new URL(text)
+  return url.protocol === scheme && isPublicHost(hostOf(url))
+}
+
+/** Whether a database on a public host is read without TLS that proves who it is. */
+export function isUnverifiedDatabase(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  return isPublicHost(hostOf(url)) && !/[?&](sslmode=(require|verify-full)|sslrootcert=)/.test(url.search)
+}
+
+/** A name without a dot is one of a container network, which only its own containers reach. */
+export function isOpenRedis(text: string | undefined): boolean {
+  if (text === undefined || !URL.canParse(text)) return false
+  const url = new URL(text)
+  const host = hostOf(url)
+  return url.password === '' && !isLoopback(host) && (host.includes('.') || host.includes(':'))
+}
