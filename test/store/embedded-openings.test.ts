@@ -71,7 +71,7 @@ await t.test('a process opens the file between the changes of another', async t 
   const { turns } = await Turns.opening(path, () => undefined)
   t.teardown(() => turns.close())
   const before = startChange(turns)
-  t.ok(before.seen.begun, 'a change begins at once when nobody opens')
+  t.ok(before.seen.begun, 'a change begins at once when no process opens')
 
   const opened: string[] = []
   const other = Turns.opening(path, () => {
@@ -118,7 +118,7 @@ await t.test('an opening names the process that keeps changing the file', async 
   t.same(readdirSync(opening), [], 'and no longer holds off the changes of others')
 })
 
-await t.test('what ended processes left behind holds nobody off, and is removed', async t => {
+await t.test('what ended processes left behind delays no process, and is removed', async t => {
   const { path, opening, processes } = foldersOf(t.testdir())
   const ended = await endedProcess()
   writeFileSync(`${processes}/${ended}`, '1')
@@ -144,7 +144,7 @@ await t.test('a process is known by its number and its start', async t => {
   t.notOk(isRunning(`${process.pid}-1`), 'an earlier process had this number')
 })
 
-await t.test('a process that has ended is ended, although its parent never asked for it', async t => {
+await t.test('a process that has ended is ended, although its parent never waited for it', async t => {
   // The shell starts a child and becomes a program that waits for none.
   const parent = spawn('/bin/sh', ['-c', 'sleep 0.01 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'inherit'],

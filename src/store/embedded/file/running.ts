@@ -30,7 +30,7 @@ function statusOf(pid: number): { started: string; hasEnded: boolean } | null {
     return null
   }
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  // An ended process stays listed until its parent asks for it. Its threads may still finish what they do in the kernel.
+  // An ended process stays listed until its parent waits for it. Its threads may still finish what they do in the kernel.
   const hasEnded = fields[STATE] === 'Z' && Number(fields[THREADS]) <= 1
   return { started: fields[STARTED] ?? '', hasEnded }
 }
