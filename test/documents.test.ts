@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import t from 'tap'
 import { SettingsSchema } from '../src/config/schema/settings.ts'
 import { branchesOf } from '../src/yaml/read.ts'
 import { run, shippedFolder } from './support/command-line.ts'
+import { anchorOf, blocksOf, DOCUMENTS, documentText, GUIDE, proseOf, README } from './support/documents.ts'
 import { ROOT } from './support/root.ts'
 
 /* What documents, configuration and containers say of commands, options, settings and variables, exists. */
@@ -13,11 +14,11 @@ const filesIn = (folder: string, ending: RegExp): string[] =>
     .filter(file => ending.test(file) && !/^(accounts|consumers)\.yaml$/.test(file))
     .map(file => `${folder}/${file}`)
 const FILES = [
-  ...['README.md', 'Dockerfile', 'docker-compose.yml', '.github/workflows/ci.yml', 'bench/README.md'],
-  ...filesIn('.github', /\.md$/),
+  ...DOCUMENTS.filter(file => file !== 'src/README.md'),
+  ...['Dockerfile', 'docker-compose.yml', '.github/workflows/ci.yml'],
   ...filesIn('config', /\.(yaml|service)$/),
 ]
-const textOf = (file: string): string => readFileSync(resolve(ROOT, file), 'utf8')
+const textOf = documentText
 
 /** What is between backticks, once or three times. */
 const codeIn = (text: string): string[] =>
@@ -59,11 +60,11 @@ t.test('every command that is mentioned exists, with its words and options', asy
   }
 })
 
-t.test('the README has every command that there is', async t => {
+t.test('the guide has every command that there is', async t => {
   const { output } = await run(shippedFolder(t), ['--help'])
   const commands = [...output.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!).filter(name => name !== 'dualgate')
   t.ok(commands.length >= 7)
-  for (const readme of ['README.md', '.github/README.zh-CN.md']) {
+  for (const readme of [GUIDE, '.github/README.zh-CN.md']) {
     const named = MENTIONS.filter(({ file }) => file === readme).map(({ command }) => command)
     for (const command of commands) t.ok(named.includes(command), `${readme}: dualgate ${command}`)
   }
@@ -98,13 +99,82 @@ t.test('every setting that is mentioned by its path exists', async t => {
   t.ok(looked > 15)
 })
 
+/** Settings of the services that the gateway can replace. */
+const isForeign = (name: string): boolean => /^(?:APP|DB|REDIS|SM2)__/.test(name)
+
 t.test('every variable that is mentioned sets something', async t => {
   let looked = 0
   for (const file of FILES) {
     for (const [name] of textOf(file).matchAll(/\b[A-Z][A-Z0-9_]*?__[A-Z0-9_]+\b/g)) {
+      if (isForeign(name)) continue
       looked++
       t.ok(exists(name.toLowerCase().split('__')), `${file}: ${name}`)
     }
   }
   t.ok(looked > 20)
+})
+
+/** The sentences that a person reads one after another: paragraphs and lists, neither tables nor headings. */
+function sentencesOf(file: string): string[] {
+  const lines = proseOf(file)
+    .split('\n')
+    .filter(line => !/^(?:#|\||\[\^|!\[)/.test(line))
+    .map(line => line.replace(/^\s*(?:[-*]|\d+\.) /, '\n'))
+  return lines
+    .join('\n')
+    .split(/\n\s*\n|(?<=[.!?](?:\*\*)?)\s/)
+    .map(sentence => sentence.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').trim())
+    .filter(sentence => /\p{L}/u.test(sentence))
+}
+
+const wordsIn = (sentence: string): number => sentence.split(/\s+/).length
+
+t.test('the README fits in 200 lines, and its sentences have 15 words on average at most', async t => {
+  t.ok(documentText(README).split('\n').length <= 201)
+  for (const file of [README, GUIDE]) {
+    const sentences = sentencesOf(file)
+    t.ok(sentences.length > 20)
+    const mean = sentences.reduce((sum, sentence) => sum + wordsIn(sentence), 0) / sentences.length
+    t.ok(mean <= 15, `${file}: ${mean.toFixed(1)} words`)
+  }
+})
+
+t.test('every link of a document leads to a file and a heading that exist', async t => {
+  let looked = 0
+  for (const file of DOCUMENTS) {
+    for (const [, target] of proseOf(file).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(target!)) continue
+      looked++
+      const [path, anchor] = target!.split('#')
+      const place = path === '' ? file : join(dirname(file), path!)
+      if (!t.ok(existsSync(resolve(ROOT, place)), `${file}: ${target}`) || anchor === undefined) continue
+      const headings = [...proseOf(place).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading!))
+      t.ok(headings.includes(anchor), `${file}: ${target}`)
+    }
+  }
+  t.ok(looked > 40)
+})
+
+t.test('the Chinese README has the sections, commands, rows and footnotes of the English one', async t => {
+  const chinese = '.github/README.zh-CN.md'
+  const commandsIn = (file: string): string[] =>
+    blocksOf(file).flatMap(({ language, text }) => (/sh$/.test(language) ? [text.replace(/^# .*[.。]$/gm, '')] : []))
+  const countIn = (file: string, line: RegExp): number => proseOf(file).match(line)!.length
+  const notesIn = (file: string): string[] => documentText(file).match(/\[\^\w+\]/g)!
+  t.same(commandsIn(chinese), commandsIn(README))
+  t.same(notesIn(chinese), notesIn(README))
+  t.equal(countIn(chinese, /^\|/gm), countIn(README, /^\|/gm))
+  // And a last one, a summary of the guide.
+  t.equal(countIn(chinese, /^## /gm), countIn(README, /^## /gm) + 1)
+})
+
+t.test('every footnote is named in the text, and every mark has its footnote', async t => {
+  const text = documentText(README)
+  const noted = [...text.matchAll(/^\[\^(\w+)\]: <https:\/\/\S+>$/gm)].map(([, name]) => name!)
+  const marks = new Set([...text.matchAll(/\[\^(\w+)\](?!:)/g)].map(([, name]) => name!))
+  t.same(noted.sort(), [...marks].sort())
+})
+
+t.test('the picture in the README is small', async t => {
+  t.ok(statSync(resolve(ROOT, '.github/console.png')).size <= 150 * 1024)
 })

@@ -1,17 +1,17 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../src/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
-import { newcomerFolder, startGateway } from './support/process.ts'
 import { ROOT } from './support/root.ts'
+import { ANSWERS, blocksAt, expectPromises, newcomer, openShell, runScript } from './support/shell.ts'
 
-/* The README's commands are run as they stand, and print what it says. */
+/* What a newcomer does first: the transcript of the README, and the login of an administrator. */
 
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
-const SCRIPT = [...README.matchAll(/^```bash\n(.*?)^```$/gms)].map(([, block]) => block).join('\n')
+t.test('the README shows a login, a forwarded request, a forged identity and the end of a session', async t => {
+  await runScript(t, await newcomer(t), blocksAt('See it work').join('\n'))
+})
 
 async function answerOf(data: string, captchaId: string): Promise<string> {
   const store = await openEmbeddedStore(data, systemClock)
@@ -33,43 +33,21 @@ async function until<T>(look: () => T | undefined | null | false): Promise<T> {
   throw new Error('it did not happen')
 }
 
-t.test('a newcomer who follows the README signs in, is served, and is refused after the logout', async t => {
-  const { folder, remove } = newcomerFolder()
-  t.teardown(remove)
-  const gateway = await startGateway(folder)
-  t.teardown(() => gateway.end('SIGKILL'))
+t.test('an administrator who follows the guide signs in, is served, and is refused after the logout', async t => {
+  const gateway = await newcomer(t)
   const password = /password\W+(\S+)/i.exec(gateway.output())?.[1]
   t.ok(password, 'the first account is printed')
-  mkdirSync(join(folder, 'data'), { recursive: true })
-
-  const transcript = join(folder, 'transcript')
-  const prelude = `curl() { command curl "$@" | tee -a ${transcript}; echo >> ${transcript}; }\n`
-  const commands = SCRIPT.replaceAll('http://localhost:8080', gateway.url).replaceAll(
-    'http://localhost:8081',
-    gateway.internal,
-  )
-  const bash = spawn('bash', ['-euo', 'pipefail', '-c', prelude + commands], {
-    cwd: folder,
-    stdio: ['pipe', 'ignore', 'inherit'],
-  })
+  const script = blocksAt('Sign administrators in').join('\n')
+  const { child, printed } = openShell(gateway, script)
+  const answers = join(gateway.folder, ANSWERS)
   const captchaId = await until(
-    () => existsSync(transcript) && /"captcha_id":"([^"]+)"/.exec(readFileSync(transcript, 'utf8'))?.[1],
+    () => existsSync(answers) && /"captcha_id":"([^"]+)"/.exec(readFileSync(answers, 'utf8'))?.[1],
   )
-  bash.stdin.end(`${await answerOf(join(folder, 'data'), captchaId)}\n${password}\n`)
-  const [code] = await once(bash, 'exit')
+  child.stdin!.end(`${await answerOf(join(gateway.folder, 'data'), captchaId)}\n${password}\n`)
+  const [code] = await once(child, 'close')
   t.equal(code, 0, 'every command succeeds')
-  t.ok(existsSync(join(folder, 'data/captcha.png')))
-
-  let printed = readFileSync(transcript, 'utf8')
-  const promised = [...SCRIPT.matchAll(/^# (\{.*)$/gm)].map(([, line]) => line!)
-  t.ok(promised.length >= 7)
-  for (const line of promised) {
-    for (const part of line.split('…').map(part => part.trim())) {
-      const at = printed.indexOf(part)
-      t.ok(at >= 0, `the README says ${line}`)
-      printed = printed.slice(at + part.length)
-    }
-  }
+  t.ok(existsSync(join(gateway.folder, 'data/captcha.png')))
+  expectPromises(t, script, printed())
 })
 
 t.test('CONTRIBUTING explains exactly the packages in use', async t => {

@@ -24,7 +24,7 @@ export interface Metrics {
 /** How often the delay of the event loop is measured, in milliseconds. */
 const LOOP_PRECISION = 20
 
-/** The metrics of this process for Prometheus; the README lists the names. */
+/** The metrics of this process for Prometheus; config/README.md lists the names. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION })

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { FAILURES } from '../../src/http/server/messages.ts'
+import { GUIDE, sectionOf } from '../support/documents.ts'
 
-t.test('the README explains exactly the existing refusals', async t => {
-  const readme = readFileSync('README.md', 'utf8')
-  const [section] = /## When a request is refused[\s\S]*?\n## /.exec(readme)!
-  const rows = section.split('\n').filter(line => line.startsWith('| `'))
+t.test('the guide explains exactly the existing refusals', async t => {
+  const rows = sectionOf(GUIDE, 'Find out why a request was refused')
+    .split('\n')
+    .filter(line => line.startsWith('| `'))
   const named = rows.flatMap(row => [...row.split('|')[1]!.matchAll(/`([A-Z_]+)`/g)].map(([, reason]) => reason!))
   t.same(named.sort(), Object.keys(FAILURES).sort())
 })

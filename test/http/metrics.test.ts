@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { call } from '../support/client.ts'
+import { documentText, GUIDE } from '../support/documents.ts'
 import { ADMIN, withEveryStore } from '../support/gateway-fixture.ts'
 import { startSupervised } from '../support/supervised.ts'
 
@@ -104,14 +105,14 @@ t.test('the metrics of all workers are one answer, and stay when a worker is rep
   t.equal(await count(), 25)
 })
 
-t.test('README and dashboard name exactly the existing metrics', async t => {
+t.test('guide and dashboard name exactly the existing metrics', async t => {
   const gateway = await startSupervised(t)
   const { text } = await call(gateway.internal, { path: '/metrics' })
   const all = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)
   const ours = all.filter(name => name.startsWith('dualgate_')).sort()
   const namedIn = (written: string): string[] => [...new Set([...written.matchAll(/\bdualgate_[a-z_]+/g)].map(String))]
 
-  t.same(namedIn(readFileSync('README.md', 'utf8')).sort(), ours)
+  t.same(namedIn(documentText(GUIDE)).sort(), ours)
   const dashboard = readFileSync('config/grafana-dashboard.json', 'utf8')
   t.type(JSON.parse(dashboard).panels, Array)
   t.same([...new Set(namedIn(dashboard).map(name => name.replace(/_bucket$/, '')))].sort(), ours)

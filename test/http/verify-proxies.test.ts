@@ -1,20 +1,19 @@
-import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { IDENTITY_SPELLINGS } from '../../src/upstream/headers/names.ts'
 import { runCaddy, withoutCaddy } from '../support/caddy.ts'
 import { call, callRaw } from '../support/client.ts'
+import { blocksOf, GUIDE } from '../support/documents.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 import { runNginx, withoutNginx } from '../support/nginx.ts'
 import { freePort } from '../support/ports.ts'
 import { type Arrived, startUpstream } from '../support/upstream.ts'
 
 /*
- * Real proxies that ask /verify, configured as the README says, before a backend that reads header names as CGI and WSGI
+ * Real proxies that ask /verify, configured as the guide says, before a backend that reads header names as CGI and WSGI
  * do: in capitals, and with `_` for every other character, so that several spellings are one name.
  */
 
-const recipe = (language: string): string =>
-  new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(readFileSync('README.md', 'utf8'))![1]!
+const recipe = (language: string): string => blocksOf(GUIDE).find(block => block.language === language)!.text
 
 interface Addresses {
   port: number

@@ -1,0 +1,93 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { call } from './support/client.ts'
+import type { GatewayProcess } from './support/process.ts'
+import { startRedis, withoutRedisServer } from './support/redis-server.ts'
+import { ROOT } from './support/root.ts'
+import { blocksAt, COMMANDS, newcomer, runScript, startedIn } from './support/shell.ts'
+
+/* The commands of the guide (config/README.md), each run as it stands; and none of the documents is left out unnamed. */
+
+const HEADINGS = [...new Set(COMMANDS.map(({ heading }) => heading))]
+
+/** The blocks that are not run, by what is in them. */
+const NOT_RUN: readonly { text: RegExp; reason: string }[] = [
+  { text: /^npm ci$/m, reason: 'installs packages; the tests start as it does, in a folder with those packages' },
+  { text: /^docker compose up$/m, reason: 'needs Docker; container.test.ts runs what the file starts' },
+]
+/** The tasks with a test of their own: in readme.test.ts, and below. */
+const APART = ['See it work', 'Sign administrators in', 'Move to Redis', 'Rotate a secret', 'Back up and restore']
+
+const runnable = (heading: string): string[] =>
+  blocksAt(heading).filter(block => !NOT_RUN.some(({ text }) => text.test(block)))
+
+t.test('every command of the documents is run, or has a reason why it is not', async t => {
+  for (const heading of APART) t.ok(blocksAt(heading).length > 0, `${heading} has commands`)
+  for (const { text, reason } of NOT_RUN) {
+    t.equal(COMMANDS.filter(block => text.test(block.text)).length, 1, `one block: ${reason}`)
+  }
+  t.ok(HEADINGS.length >= 14)
+})
+
+t.test('every npm command of the documents is a script of the package', async t => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const own = new Set([...Object.keys(scripts), 'ci', 'install'])
+  const named = COMMANDS.flatMap(({ text }) => [...text.matchAll(/\bnpm (?:run )?([\w-]+)/g)].map(([, name]) => name!))
+  t.same(
+    named.filter(name => !own.has(name)),
+    [],
+  )
+  t.ok(named.length > 0)
+})
+
+/** A session of the C side, and whether it is accepted. */
+async function session(gateway: GatewayProcess) {
+  const { token } = (await gateway.operate('consumer', 'login', { user_id: '42' })).data
+  return async (by = gateway) => (await call(by.url, { path: '/api/v1/c/x', token })).json().code !== 401
+}
+
+t.test('the commands of the guide', async t => {
+  const gateway = await newcomer(t)
+  for (const heading of HEADINGS.filter(heading => !APART.includes(heading))) {
+    const script = runnable(heading).join('\n')
+    if (script !== '') await t.test(heading, t => runScript(t, gateway, script))
+  }
+})
+
+t.test('a gateway that moves to Redis keeps new sessions there', { skip: withoutRedisServer }, async t => {
+  const redis = await startRedis()
+  t.teardown(() => redis.stop())
+  const gateway = await newcomer(t)
+  await runScript(t, gateway, blocksAt('Move to Redis').join('\n'), {
+    'redis-cli ': `redis-cli -p ${redis.port} `,
+    'redis://127.0.0.1:6379': redis.url,
+  })
+  const isAccepted = await session(gateway)
+  t.ok(await isAccepted())
+  t.match(await redis.cli('KEYS', 'svc:auth:CONSUMER:token:*'), /^svc:auth:/)
+  await redis.cli('FLUSHALL')
+  t.notOk(await isAccepted(), 'the sessions are there and nowhere else')
+})
+
+t.test('a new secret of the tokens ends every session, without a restart', async t => {
+  const gateway = await newcomer(t)
+  const isAccepted = await session(gateway)
+  t.ok(await isAccepted())
+  await runScript(t, gateway, blocksAt('Rotate a secret').join('\n'))
+  t.notOk(await isAccepted())
+  t.ok(await (await session(gateway))())
+})
+
+t.test('a copy of a stopped gateway continues its sessions elsewhere', async t => {
+  const gateway = await newcomer(t)
+  const isAccepted = await session(gateway)
+  await gateway.end('SIGTERM')
+  const [backup, restore] = blocksAt('Back up and restore')
+  await runScript(t, gateway, backup!)
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-restored-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  await runScript(t, { ...gateway, folder }, restore!, { 'backup.tar.gz': join(gateway.folder, 'backup.tar.gz') })
+  t.ok(await isAccepted(await startedIn(t, folder)))
+})
