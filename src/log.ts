@@ -1,6 +1,7 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
 import { systemClock } from './clock.ts'
 import { Output } from './log/output.ts'
+import { textOfLine } from './log/text.ts'
 
 export type { Logger } from 'pino'
 
@@ -8,13 +9,13 @@ export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' |
 
 /**
  * The log: one JSON object per line. Lines carry ids (`jti`, login ids, trace ids), never tokens, passwords or answers.
- * Without another destination they go to standard output, in batches.
+ * Without another destination they go to standard output, in batches; to a terminal as text.
  */
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
-  const output = destination ?? standardOutput()
+  const output = destination ?? readable(standardOutput(), process.stdout)
   const log = pino({ ...optionsOf(timeField), level }, output)
-  if (output === standard)
-    standard.onDropped = lines => log.warn({ lines }, 'lines were dropped: the reader of the log was too slow')
+  if (destination === undefined)
+    standardOutput().onDropped = lines => log.warn({ lines }, 'lines were dropped: the reader of the log was too slow')
   destinations.set(log, output)
   return log
 }
@@ -25,6 +26,10 @@ const optionsOf = (timestamp: () => string): LoggerOptions => ({
   // A request or response object in a line would carry its headers, and with them the token.
   serializers: { req: () => undefined, res: () => undefined, err: describeFault },
 })
+
+/** What writes to a stream: as text if a person reads it at a terminal. */
+export const readable = (output: Output, { isTTY }: { isTTY?: boolean }): DestinationStream =>
+  isTTY === true ? { write: line => output.write(textOfLine(line)) } : output
 
 const STANDARD_OUTPUT = 1
 let standard: Output | null = null

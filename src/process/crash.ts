@@ -1,15 +1,15 @@
 import { Output } from '../log/output.ts'
-import { createLog } from '../log.ts'
+import { createLog, readable } from '../log.ts'
 
 const STANDARD_ERROR = 2
 
 /**
- * Ends the process after an uncaught fault and logs one line. Node would print every field that a library attached to
+ * Ends the process after an uncaught fault and logs it. Node would print every field that a library attached to
  * the fault. For a failed Redis command these include the arguments, and with them a token.
  */
 export function reportCrashes(): void {
   const output = new Output(STANDARD_ERROR)
-  const log = createLog('fatal', output)
+  const log = createLog('fatal', readable(output, process.stderr))
   process.on('uncaughtException', fault => {
     log.fatal({ err: fault }, 'crashed')
     output.end()

@@ -162,7 +162,7 @@ const Log = Section(
     },
     access: Switch(true, 'One line per request.'),
   },
-  'The log, one JSON object per line on standard output.',
+  'The log on standard output: one JSON object per line, or text at a terminal.',
 )
 
 export const SettingsSchema = {
