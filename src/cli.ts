@@ -1,13 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Command } from './cli/command.ts'
 import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
+import { version } from './cli/version.ts'
 import { reportCrashes } from './process/crash.ts'
 import { Refusal } from './refusal.ts'
 import { ConfigurationError, suggest } from './yaml/fault.ts'
 
 /** Each command is loaded when it is used, so that a start does not load the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  init: async () => (await import('./cli/init.ts')).init,
   start: async () => (await import('./cli/start.ts')).start,
   reload: async () => (await import('./cli/reload.ts')).reload,
   check: async () => (await import('./cli/check.ts')).check,
@@ -40,7 +41,7 @@ export async function runCommand(words: readonly string[], terminal: Terminal): 
 }
 
 async function dispatch([name, ...rest]: readonly string[], terminal: Terminal): Promise<number> {
-  if (name === undefined) throw new UsageError('a command is missing')
+  if (name === undefined) return (await import('./cli/start.ts')).startHere(terminal)
   if (name === '--help' || name === '-h' || name === 'help') return printed(terminal, await overview())
   if (name === '--version' || name === '-v') return printed(terminal, version())
   const command = Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]!() : null
@@ -90,18 +91,14 @@ async function overview(): Promise<string> {
   const commands = Object.entries(COMMANDS).map(async ([name, load]) => `  ${name.padEnd(10)}${(await load()).summary}`)
   return `dualgate: a gateway that signs users in, keeps their sessions and lets only live ones through to your backends
 
-Usage: dualgate COMMAND [options]
+Usage: dualgate [COMMAND [options]]
 
 ${(await Promise.all(commands)).join('\n')}
 
+  dualgate                  starts the gateway; without a configuration, with built-in defaults and the folder data
   dualgate COMMAND --help   the help of a command
   dualgate --version        the version`
 }
 
 const helpOf = (name: string, { words, summary, help }: Command): string =>
   `dualgate ${name}: ${summary}\n\nUsage: dualgate ${[name, words, '[options]'].filter(part => part !== '').join(' ')}\n\n${help}`
-
-function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
-  return manifest.version
-}

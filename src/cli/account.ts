@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { addAccount, listAccounts, removeAccount, setPassword } from '../account/file/source.ts'
 import { readConfiguration } from '../config/load.ts'
-import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, type Written } from './command.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
 type Verb = (path: string, written: Written, terminal: Terminal) => Promise<void>
@@ -56,7 +56,7 @@ function refuseOptions({ values }: Written, verb: string, names: string[]): void
 }
 
 function accountsFile(written: Written, { environment, cwd }: Terminal): string {
-  const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
+  const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
   const isConsumer = written.values.consumer === true
   const source = isConsumer ? settings.login.consumer : settings.accounts
   if (source === 'off') throw new CommandError('login.consumer is off: the C side has no accounts here')

@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { ParseArgsConfig } from 'node:util'
+import { BUILT_IN, type ConfigurationFile } from '../config/load.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The arguments of a command: its options by name, and its words. */
@@ -26,4 +29,10 @@ export const CONFIG_HELP = `  --config FILE       the configuration file; ${DEFA
 /** The configuration file to use. */
 export function configOf({ values }: Written): string {
   return typeof values.config === 'string' ? values.config : DEFAULT_CONFIG
+}
+
+/** The configuration of the gateway that `dualgate` alone starts here: built in, if no file is named or stands in its place. */
+export function configOrBuiltIn(written: Written, cwd: string): ConfigurationFile {
+  const file = configOf(written)
+  return written.values.config === undefined && !existsSync(resolve(cwd, file)) ? BUILT_IN : file
 }

@@ -13,7 +13,7 @@ import type { Token } from '../token/bearer.ts'
 import { createRequestHeaders } from '../upstream/headers/request.ts'
 import { createUpstreamTable } from '../upstream/table.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn } from './command.ts'
 import { say, UsageError } from './terminal.ts'
 
 type ReadSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings'> & {
@@ -37,7 +37,7 @@ Example:
     if (method === undefined || target === undefined || more.length > 0) {
       throw new UsageError("explain takes a method and a path: explain GET '/api/v1/c/orders/7?x=1'")
     }
-    const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
+    const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
     say(
       output,
       ...(await explainRequest(method.toUpperCase(), target, settings)).map(([name, value]) => name.padEnd(16) + value),

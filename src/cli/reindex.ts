@@ -6,7 +6,7 @@ import { LOGIN_TYPES, type LoginType } from '../session.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { createTimestampFormat } from '../timestamp.ts'
-import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn } from './command.ts'
 import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
 
 const BAR_WIDTH = 30
@@ -25,7 +25,7 @@ ${CONFIG_HELP}`,
   async run(written, terminal) {
     if (written.words.length > 0) throw new UsageError(`reindex takes no arguments, but got ${written.words.join(' ')}`)
     const { environment, cwd } = terminal
-    const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
+    const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
     const timestamps = createTimestampFormat(settings.timezone)
     const log = createLog('silent')
     const store = await openStore(settings.store, settings.data, systemClock, log, undefined, false, { timestamps })

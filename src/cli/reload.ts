@@ -1,6 +1,6 @@
 import { readConfiguration } from '../config/load.ts'
 import { askReload } from '../process/control.ts'
-import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn } from './command.ts'
 import { CommandError, say, UsageError } from './terminal.ts'
 
 export const reload: Command = {
@@ -17,7 +17,7 @@ ${CONFIG_HELP}`,
   options: CONFIG_OPTION,
   async run(written, { output, environment, cwd }) {
     if (written.words.length > 0) throw new UsageError(`reload takes no arguments, but got ${written.words.join(' ')}`)
-    const { settings } = readConfiguration(configOf(written), environment, cwd, { secretsNeeded: false })
+    const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
     const outcome = await askReload(settings.data)
     if (outcome === null) throw new CommandError(`no gateway runs with the data folder ${settings.data}`)
     if (outcome.fault !== null) throw new CommandError(`not reloaded: ${outcome.fault}`)

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { firstAccount } from '../account/file/source.ts'
 import { systemClock } from '../clock.ts'
-import { ConfigurationError, type Fault, loadSettings } from '../config/load.ts'
+import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadSettings } from '../config/load.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { servesConsole } from '../config/served.ts'
 import { createLog, type Logger } from '../log.ts'
@@ -12,8 +12,9 @@ import { type Outcome, openControl } from '../process/control.ts'
 import { messageOf } from '../process/message.ts'
 import { ReloadError, type Running } from '../process/running.ts'
 import { PROFILES } from '../profile.ts'
-import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
-import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
+import { labelOf } from '../yaml/yaml.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, configOrBuiltIn } from './command.ts'
+import { CommandError, programOf, say, type Terminal, UsageError } from './terminal.ts'
 
 /** Milliseconds for requests in progress after SIGTERM; orchestrators kill after thirty seconds. */
 const CLOSE_LIMIT = 25_000
@@ -23,7 +24,10 @@ export const start: Command = {
   summary: 'start the gateway',
   help: `Starts the gateway and prints one line with its URLs when all its workers answer, and one with the address of the page
 for administrators. The first start creates the accounts file with an administrator and prints the password, once. Log
-lines go to standard output, one JSON object each.
+lines go to standard output: one JSON object each, or text if that is a terminal.
+
+\`dualgate\` without a command starts it too, and needs no configuration: in a folder without one it uses built-in defaults
+and keeps everything in the folder data.
 
 SIGHUP reloads the configuration, as \`dualgate reload\` does. SIGTERM and SIGINT stop the gateway: requests under way are
 finished, for up to ${CLOSE_LIMIT / 1000} seconds; a second signal stops it at once.
@@ -32,21 +36,30 @@ ${CONFIG_HELP}`,
   options: CONFIG_OPTION,
   async run(written, terminal) {
     if (written.words.length > 0) throw new UsageError(`start takes no arguments, but got ${written.words.join(' ')}`)
-    const warn = ({ place, message }: Fault): void => say(terminal.errors, `dualgate: warning: ${place} ${message}`)
-    const load = (): Settings => loadSettings(configOf(written), terminal.environment, terminal.cwd, warn)
-    const settings = load()
-    const log = createLog(settings.log.level)
-    const opening = announceFirstAccount(settings, terminal).then(() => open(settings, load))
-    reloadOnSignal(opening, log)
-    const running = await opening
-    const stopped = nextSignal()
-    const control = await openControl(settings.data, () => reloaded(running, log), log)
-    say(terminal.output, ...whereToFindIt(settings, running))
-    announceServing()
-    await stopped
-    control.close()
-    return close(running, terminal)
+    return serve(configOf(written), terminal)
   },
+}
+
+/** Starts the gateway of this folder: by its configuration, or by what is built in. */
+export function startHere(terminal: Terminal): Promise<number> {
+  return serve(configOrBuiltIn({ values: {}, words: [] }, terminal.cwd), terminal)
+}
+
+async function serve(file: ConfigurationFile, terminal: Terminal): Promise<number> {
+  const warn = ({ place, message }: Fault): void => say(terminal.errors, `dualgate: warning: ${place} ${message}`)
+  const load = (): Settings => loadSettings(file, terminal.environment, terminal.cwd, warn)
+  const settings = load()
+  const log = createLog(settings.log.level)
+  const opening = announceFirstAccount(settings, terminal).then(() => open(settings, load))
+  reloadOnSignal(opening, log)
+  const running = await opening
+  const stopped = nextSignal()
+  const control = await openControl(settings.data, () => reloaded(running, log), log)
+  say(terminal.output, ...whereToFindIt(settings, running), ...(file === BUILT_IN ? [nextStep(terminal)] : []))
+  announceServing()
+  await stopped
+  control.close()
+  return close(running, terminal)
 }
 
 function whereToFindIt(settings: Settings, { urls }: Running): string[] {
@@ -56,13 +69,17 @@ function whereToFindIt(settings: Settings, { urls }: Running): string[] {
   return lines
 }
 
-async function announceFirstAccount({ accounts }: Settings, { output }: Terminal): Promise<void> {
+const nextStep = (terminal: Terminal): string =>
+  `next: ${programOf(terminal)} init writes a configuration, in which you name your backends`
+
+async function announceFirstAccount({ accounts, data }: Settings, { output, cwd }: Terminal): Promise<void> {
   if (accounts.kind !== 'file') return
+  // The accounts may be the first file in there.
+  mkdirSync(data, { recursive: true, mode: 0o700 })
   const first = await firstAccount(accounts.path)
   if (first === null) return
-  say(output, `The first account was created in ${accounts.path}:`)
+  say(output, `first account, in ${labelOf(accounts.path, cwd)}, shown only this once:`)
   say(output, `  username: ${first.username}`, `  password: ${first.password}`)
-  say(output, '  It is shown only this once.')
 }
 
 /** Only one of the two is loaded: a primary does not need the code that serves requests. */

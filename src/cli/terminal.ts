@@ -8,8 +8,12 @@ export interface Terminal {
 }
 
 export const say = (stream: NodeJS.WritableStream, ...lines: string[]): void => {
-  for (const line of lines) stream.write(`${line}\n`)
+  stream.write(lines.map(line => `${line}\n`).join(''))
 }
+
+/** How a person starts this program: npx runs it although it is in no PATH. */
+export const programOf = ({ environment }: Terminal): string =>
+  environment.npm_command === 'exec' ? 'npx dualgate' : 'dualgate'
 
 /** A usage error. Its message describes the fault of the command line. */
 export class UsageError extends Error {}

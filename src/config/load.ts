@@ -8,11 +8,16 @@ import { checkSettings } from './check/settings.ts'
 import { warnOfUnwise } from './check/unwise.ts'
 import { type DecodedSettings, type Settings, SettingsSchema } from './schema/settings.ts'
 import { keepSecret, SECRETS, type SecretKind } from './secrets.ts'
-import { overlay, readVariables } from './source/environment.ts'
+import { BUILT_IN, readBuiltIn } from './source/built-in.ts'
+import { overlay, readVariables, type Variables } from './source/environment.ts'
 import { expandPermissions, readPermissions } from './source/permissions-file.ts'
 import { readUpstreams } from './source/upstreams-file.ts'
 
 export { ConfigurationError, type Fault } from '../yaml/fault.ts'
+export { BUILT_IN } from './source/built-in.ts'
+
+/** A configuration file, or none: then the environment alone, or what is built in. */
+export type ConfigurationFile = string | typeof BUILT_IN | undefined
 
 /** A configuration without faults, before secrets are generated. */
 export interface Configuration {
@@ -29,7 +34,7 @@ export interface Configuration {
  * fault there is; `warn` receives warnings.
  */
 export function loadSettings(
-  file: string | undefined,
+  file: ConfigurationFile,
   environment: NodeJS.ProcessEnv,
   cwd: string,
   warn: (warning: Fault) => void = () => undefined,
@@ -61,13 +66,13 @@ function shownWithoutSecret(warnings: readonly Warning[]): string[] {
  * looks at the configuration can do without secrets that a start would need.
  */
 export function readConfiguration(
-  file: string | undefined,
+  file: ConfigurationFile,
   environment: NodeJS.ProcessEnv,
   cwd: string,
   { secretsNeeded = true } = {},
 ): Configuration {
   const variables = readVariables(environment, cwd)
-  const written = readFile(file, cwd)
+  const written = readFile(file, variables, cwd)
   const jwtInFile = placeOfJwt(written)
   expandPermissions(written)
   overlay(SettingsSchema, written, variables)
@@ -81,7 +86,7 @@ export function readConfiguration(
   if (jwtInFile !== null && decoded.profile !== undefined && !PROFILES[decoded.profile].jwtSettingsInFile) {
     faults.push({ place: jwtInFile, message: NO_JWT_IN_FILE })
   }
-  const { upstreams, ...inFile } = readUpstreams(decoded, written, file, cwd, isProduction)
+  const { upstreams, ...inFile } = readUpstreams(decoded, written, typeof file === 'string', cwd, isProduction)
   const { permissions, faults: permissionFaults } = readPermissions(decoded, written, cwd)
   const secrets = Object.values(SECRETS).map(kind => originOf(kind, written, decoded.data, cwd))
   if (secretsNeeded && isProduction) {
@@ -96,18 +101,21 @@ export function readConfiguration(
   }
 }
 
+const NO_SUCH_FILE = 'no such file; name the configuration file with --config, or write one with `dualgate init`'
+
 const NO_JWT_IN_FILE =
   'Profile 1 takes the JWT settings from the environment: set JWT__SECRET_KEY, JWT__EXPIRE_SECONDS, JWT__TOKEN_NAME and ' +
   'JWT__ALGORITHM there or in .env, and remove this section (or choose profile: 2)'
 
-function readFile(file: string | undefined, cwd: string): Written {
+function readFile(file: ConfigurationFile, variables: Variables, cwd: string): Written {
+  if (file === BUILT_IN) return readBuiltIn(variables, cwd)
   if (file === undefined) return new Written(emptySection(), { label: 'configuration', folder: cwd })
   const path = resolve(cwd, file)
   const written = readYamlFile(path, cwd)
   if (written !== null) return written
   const missing = new Written(emptySection(), { label: labelOf(path, cwd), folder: dirname(path) })
   missing.legible = false
-  missing.report([], 'no such file; name the configuration file with --config')
+  missing.report([], NO_SUCH_FILE)
   return missing
 }
 

@@ -7,7 +7,7 @@ import { publicKeyOf } from '../../src/login/sm2/sm2.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
 import { ROOT } from '../support/root.ts'
 
-const COMMANDS = ['start', 'check', 'explain', 'account', 'keys']
+const COMMANDS = ['init', 'start', 'check', 'explain', 'account', 'keys']
 
 t.test('--help names every command, and each command has its own help', async t => {
   const folder = shippedFolder(t)
@@ -27,9 +27,9 @@ t.test('--version is the version of the package', async t => {
 })
 
 const MISTAKES: [words: string[], message: RegExp][] = [
-  [[], /a command is missing/],
-  [['strat'], /unknown command strat; did you mean start\? Commands: start, reload, /],
-  [['toString'], /unknown command toString; commands: start, reload, /],
+  [['strat'], /unknown command strat; did you mean start\? Commands: init, start, reload, /],
+  [['toString'], /unknown command toString; commands: init, start, reload, /],
+  [['init', 'a', 'b'], /init takes one folder, but also got b/],
   [['check', '--confg', 'x'], /dualgate check: Unknown option '--confg'/],
   [['check', 'now'], /check takes no arguments, but got now/],
   [['start', 'now'], /start takes no arguments/],

@@ -1,11 +1,13 @@
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
+import { temporaryFolder } from '../support/image.ts'
+import { ROOT } from '../support/root.ts'
 
 const FREE_PORTS = { LISTEN__HOST: '127.0.0.1', LISTEN__PORT: '0', INTERNAL__PORT: '0' }
 
@@ -17,8 +19,13 @@ interface Started {
 }
 
 /** Resolves when the line with the URLs is there. */
-async function started(t: Test, folder: string, environment: Record<string, string> = {}): Promise<Started> {
-  const child = launch(folder, ['start'], { ...FREE_PORTS, ...environment })
+async function started(
+  t: Test,
+  folder: string,
+  environment: Record<string, string> = {},
+  words = ['start'],
+): Promise<Started> {
+  const child = launch(folder, words, { ...FREE_PORTS, ...environment })
   t.teardown(() => child.kill('SIGKILL'))
   let output = ''
   child.stderr!.on('data', chunk => {
@@ -63,6 +70,97 @@ t.test('every line of output after the first ones is JSON', async t => {
   t.equal(await exitOf(gateway, 'SIGTERM'), 0)
   const after = gateway.output().split(/^administrators sign in .*\n/m)[1] ?? ''
   for (const line of after.split('\n').filter(line => line !== '')) t.type(JSON.parse(line).level, 'number')
+})
+
+t.test('without a command and a configuration, the gateway starts with what is built in', async t => {
+  const folder = temporaryFolder(t, 'empty')
+  const gateway = await started(t, folder, {}, [])
+  t.match(
+    gateway.output().replaceAll(gateway.public, 'PUBLIC').replaceAll(gateway.internal, 'INTERNAL'),
+    new RegExp(
+      [
+        '^first account, in data/accounts\\.yaml, shown only this once:',
+        '  username: admin',
+        '  password: \\S{24}',
+        'dualgate answers at PUBLIC, internally at INTERNAL',
+        'administrators sign in at PUBLIC/console/',
+        'next: dualgate init writes a configuration, in which you name your backends\n$',
+      ].join('\n'),
+    ),
+    'six lines say all that a person needs',
+  )
+  t.equal((await fetch(`${gateway.public}/console/`)).status, 200)
+  t.match((await call(gateway.public, { path: '/api/v1/public/c/x' })).json(), { url: '/api/v1/public/c/x' })
+  t.same(readdirSync(folder), ['data'], 'everything is in the data folder')
+  const list = await run(folder, ['account', 'list'])
+  t.match(list.output, /^admin .* SUPER_ADMIN /m, 'commands without a configuration find its data')
+  t.match(await run(folder, ['reload']), { code: 0 })
+  t.equal(await exitOf(gateway, 'SIGTERM'), 0)
+})
+
+t.test('what is built in follows the environment', async t => {
+  const folder = temporaryFolder(t, 'empty')
+  const upstreams = '[{ name: a, match: /api/v1/public/c, target: "http://127.0.0.1:9" }]'
+  const gateway = await started(t, folder, { DATA: 'state', UPSTREAMS: upstreams, WORKERS: '1' }, [])
+  t.same(readdirSync(folder), ['state'])
+  t.ok(existsSync(join(folder, 'state/accounts.yaml')))
+  t.equal((await call(gateway.public, { path: '/api/v1/public/c/x' })).status, 502)
+  t.equal(await exitOf(gateway, 'SIGTERM'), 0)
+})
+
+t.test('in production, what is built in does not start without secrets', async t => {
+  const folder = temporaryFolder(t, 'empty')
+  const { code, errors } = await run(folder, [], { environment: { NODE_ENV: 'production' } })
+  t.equal(code, 1)
+  for (const name of ['JWT__SECRET_KEY', 'LOGIN__SM2__PRIVATE_KEY', 'INTERNAL__SECRET']) t.match(errors, name)
+  t.same(readdirSync(folder), [])
+})
+
+t.test('`start` and `check` need a configuration, and say how to get one', async t => {
+  const folder = temporaryFolder(t, 'empty')
+  for (const command of ['start', 'check']) {
+    const { code, errors } = await run(folder, [command])
+    t.equal(code, 1)
+    t.match(errors, /^config\/gateway\.yaml: no such file; .* write one with `dualgate init`$/m)
+  }
+})
+
+t.test('without a command, an existing configuration is used', async t => {
+  const gateway = await started(t, shippedFolder(t), { WORKERS: '1' }, [])
+  t.match(gateway.output(), /^first account, in config\/accounts\.yaml,/m)
+  t.notMatch(gateway.output(), /^next:/m)
+  t.equal(await exitOf(gateway, 'SIGTERM'), 0)
+})
+
+t.test('at a terminal, the log is text', async t => {
+  const main = join(ROOT, 'dist/main.js')
+  const child = spawn('script', ['--quiet', '--flush', '--command', `exec ${process.execPath} ${main}`, '/dev/null'], {
+    cwd: temporaryFolder(t, 'terminal'),
+    env: { PATH: process.env.PATH, ...FREE_PORTS, WORKERS: '2' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  let output = ''
+  const printed = (text: RegExp): Promise<string> =>
+    new Promise(resolve => {
+      const look = (): void => {
+        const found = text.exec(output)
+        if (found !== null) resolve(found[1] ?? found[0])
+      }
+      look()
+      child.stdout.on('data', look)
+    })
+  child.stdout.on('data', chunk => {
+    output += chunk
+  })
+  const url = await printed(/answers at (\S+),[\s\S]*next: /)
+  await call(url, { path: '/api/v1/x' })
+  const line = await printed(/^\d\d:\d\d:\d\d info .* ip=127\.0\.0\.1\r$/m)
+  t.match(line, / request .*method=GET path=\/api\/v1\/x .*refused=NOT_LOGGED_IN/)
+  t.notMatch(output, /^\{/m)
+  const ended = once(child, 'exit')
+  child.stdin.write('\x03')
+  await ended
 })
 
 t.test('a configuration with faults prevents the start, and all faults are printed', async t => {

@@ -21,7 +21,7 @@ const NO_UPSTREAMS: ReadUpstreams = { upstreams: [], faults: [], warnings: [] }
 export function readUpstreams(
   decoded: DecodedSettings,
   written: Written,
-  file: string | undefined,
+  hasFile: boolean,
   cwd: string,
   isProduction: boolean,
 ): ReadUpstreams {
@@ -33,7 +33,7 @@ export function readUpstreams(
     return { upstreams, faults: [], warnings: [] }
   }
   // Without a file there is nothing that the default could stand beside.
-  if (file === undefined && written.get(['upstreams']) === undefined) return NO_UPSTREAMS
+  if (!hasFile && written.get(['upstreams']) === undefined) return NO_UPSTREAMS
   const inner = readYamlFile(upstreams, cwd)
   if (inner === null) {
     written.report(['upstreams'], `no such file: ${labelOf(upstreams, cwd)}; create it, or write the list itself here`)
