@@ -8,6 +8,7 @@ import { editorSchema } from '../../src/config/schema/editor.ts'
 import { SettingsSchema } from '../../src/config/schema/settings.ts'
 import { UpstreamSchema } from '../../src/config/schema/upstreams.ts'
 import { branchesOf, type Schema } from '../../src/yaml/read.ts'
+import { blocksOf, GUIDE } from '../support/documents.ts'
 import { ROOT } from '../support/root.ts'
 import { folderWith, settingsOf } from './folder.ts'
 
@@ -117,6 +118,16 @@ t.test('the schema for editors is that of this version, and the shipped file is 
   for (const wrong of ['listen: { port: x }', 'lisen: {}', 'listen: { timeouts: { body: 30 } }']) {
     t.notOk(isValid(parse(wrong)), wrong)
   }
+})
+
+t.test('the examples of the guide are valid settings', async t => {
+  const isValid = new Ajv2020({ strict: false }).compile(editorSchema())
+  const examples = blocksOf(GUIDE).filter(({ language }) => language === 'yaml')
+  for (const { heading, text } of examples) {
+    const settings = text.startsWith('# config/upstreams.yaml\n') ? `upstreams:\n${text}` : text
+    t.ok(isValid(parse(settings)), heading)
+  }
+  t.ok(examples.length >= 3)
 })
 
 t.test('the accounts example of the guide to a move is valid', async t => {
