@@ -1,56 +1,14 @@
 import t, { type Test } from 'tap'
 import { IDENTITY_SPELLINGS } from '../../src/upstream/headers/names.ts'
-import { runCaddy, withoutCaddy } from '../support/caddy.ts'
 import { call, callRaw } from '../support/client.ts'
-import { blocksOf, GUIDE } from '../support/documents.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
-import { runNginx, withoutNginx } from '../support/nginx.ts'
-import { freePort } from '../support/ports.ts'
 import { type Arrived, startUpstream } from '../support/upstream.ts'
+import { FORWARD_AUTH } from './proxies.ts'
 
 /*
- * Real proxies that ask /verify, configured as the guide says, before a backend that reads header names as CGI and WSGI
- * do: in capitals, and with `_` for every other character, so that several spellings are one name.
+ * Real proxies that ask /verify, with the examples of config/examples, before a backend that reads header names as CGI and
+ * WSGI do: in capitals, and with `_` for every other character, so that several spellings are one name.
  */
-
-const recipe = (language: string): string => blocksOf(GUIDE).find(block => block.language === language)!.text
-
-interface Addresses {
-  port: number
-  gateway: string
-  backend: string
-}
-
-const nginxSite = ({ port, gateway, backend }: Addresses): string =>
-  recipe('nginx')
-    .replace('listen 80;', `listen 127.0.0.1:${port};`)
-    .replace('http://127.0.0.1:3000', backend)
-    .replace('http://127.0.0.1:8081', gateway)
-
-const caddySite = ({ port, gateway, backend }: Addresses): string =>
-  recipe('caddy')
-    .replace('api.example.com', `http://127.0.0.1:${port}`)
-    .replace('127.0.0.1:8081', new URL(gateway).host)
-    .replace('127.0.0.1:3000', new URL(backend).host)
-
-const PROXIES = [
-  {
-    name: 'nginx',
-    skip: withoutNginx,
-    start: (addresses: Addresses) => runNginx(addresses.port, nginxSite(addresses)),
-  },
-  {
-    name: 'nginx that passes on every header name',
-    skip: withoutNginx,
-    start: (addresses: Addresses) =>
-      runNginx(addresses.port, `underscores_in_headers on; ignore_invalid_headers off;\n${nginxSite(addresses)}`),
-  },
-  {
-    name: 'Caddy',
-    skip: withoutCaddy,
-    start: (addresses: Addresses) => runCaddy(addresses.port, caddySite(addresses)),
-  },
-]
 
 /** The variables of a CGI program; what arrived several times under one name is joined, as by WSGI servers. */
 function environmentOf({ rawHeaders }: Arrived): Record<string, string> {
@@ -65,7 +23,7 @@ function environmentOf({ rawHeaders }: Arrived): Record<string, string> {
 
 const inCapitals = (name: string): string => name.replace(/(^|[-_.])[a-z]/g, letter => letter.toUpperCase())
 
-for (const { name, skip, start } of PROXIES) {
+for (const { name, skip, start } of FORWARD_AUTH) {
   t.test(`a backend behind ${name} that asks /verify`, { skip }, async t => {
     const fixture = await openFixture({
       config: {
@@ -79,10 +37,7 @@ for (const { name, skip, start } of PROXIES) {
     })
     const backend = await startUpstream()
     t.teardown(() => Promise.all([fixture.close(), backend.close()]))
-    const port = await freePort()
-    const proxy = await start({ port, gateway: fixture.internal, backend: backend.url })
-    t.teardown(() => proxy.stop())
-    const url = `http://127.0.0.1:${port}`
+    const url = await start(t, { gateway: fixture.internal, backend: backend.url })
     const { token } = (await fixture.operate('consumer', 'login', { user_id: '42' })).data
 
     /** What a request leads to: its status, and what the backend reads of it. */
@@ -177,7 +132,7 @@ for (const { name, skip, start } of PROXIES) {
 
     t.test('still reads the identity if the client names its headers in Connection', async t => {
       const before = backend.requests.length
-      const lines = ['GET /api/v1/c/x HTTP/1.1', `Host: 127.0.0.1:${port}`, `Authorization: Bearer ${token}`]
+      const lines = ['GET /api/v1/c/x HTTP/1.1', `Host: ${new URL(url).host}`, `Authorization: Bearer ${token}`]
       await callRaw(url, `${[...lines, 'Connection: close, X-Login-Id, X-Login-Type'].join('\r\n')}\r\n\r\n`)
       const [arrived] = backend.requests.slice(before)
       expectIdentity(t, arrived === undefined ? null : environmentOf(arrived), '42', 'CONSUMER', 'it arrives')

@@ -1,0 +1,175 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { runCaddy, withoutCaddy } from '../support/caddy.ts'
+import { runEnvoy, withoutEnvoy } from '../support/envoy.ts'
+import { temporaryFolder } from '../support/image.ts'
+import type { InstalledServer } from '../support/installed.ts'
+import { runNginx, withoutNginx } from '../support/nginx.ts'
+import { freePort } from '../support/ports.ts'
+import { ROOT } from '../support/root.ts'
+import { runTraefik, withoutTraefik } from '../support/traefik.ts'
+
+/* The proxies of config/examples, started from the files there: only addresses, ports and certificates are others. */
+
+/** URLs of the listener that the proxy asks or sends requests to, and of the backend behind it. */
+export interface Addresses {
+  gateway: string
+  backend?: string
+}
+
+export interface Proxy {
+  name: string
+  skip: string | false
+  /** The base URL for clients, until the end of the test. */
+  start(t: Test, addresses: Addresses): Promise<string>
+}
+
+/** An example with its places replaced; each has to be in it. */
+export function exampleWith(file: string, places: Record<string, string>): string {
+  let text = readFileSync(join(ROOT, 'config/examples', file), 'utf8')
+  for (const [from, to] of Object.entries(places)) {
+    if (!text.includes(from)) throw new Error(`${file} does not contain ${from}`)
+    text = text.replaceAll(from, to)
+  }
+  return text
+}
+
+const hostOf = (url = ''): string => new URL(url).host
+const portOf = (url = ''): string => new URL(url).port
+
+async function onFreePort(
+  t: Test,
+  run: (port: number) => Promise<InstalledServer>,
+  protocol = 'http',
+): Promise<string> {
+  const port = await freePort()
+  const server = await run(port)
+  t.teardown(() => server.stop())
+  return `${protocol}://127.0.0.1:${port}`
+}
+
+/** Places of files with a certificate of the test. */
+function certified(t: Test): Record<string, string> {
+  const folder = temporaryFolder(t, 'certificate')
+  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  const words = ['req', '-x509', ...curve, '-keyout', key, '-out', cert, '-subj', '/CN=api.example.com']
+  execFileSync('openssl', words, { stdio: 'ignore' })
+  return { '/etc/ssl/api.example.com.crt': cert, '/etc/ssl/api.example.com.key': key }
+}
+
+const envoyPlaces = (port: number): Record<string, string> => ({
+  'address: 0.0.0.0, port_value: 80 }': `address: 127.0.0.1, port_value: ${port} }`,
+})
+
+const traefikStatic = (port: number, routes: string): string =>
+  exampleWith('traefik/traefik.yaml', { '":80"': `"127.0.0.1:${port}"`, 'in-front.yaml': routes })
+
+/** The gateway decides, and the proxy forwards. `http` is what stands beside the example in the block of that name. */
+const nginxForwardAuth =
+  (http = '') =>
+  (t: Test, { gateway, backend = '' }: Addresses): Promise<string> =>
+    onFreePort(t, port => {
+      const places = { 'listen 80;': `listen 127.0.0.1:${port};` }
+      const servers = { 'http://127.0.0.1:3000': backend, 'http://127.0.0.1:8081': gateway }
+      return runNginx(port, `${http}\n${exampleWith('nginx/forward-auth.conf', { ...places, ...servers })}`)
+    })
+
+export const FORWARD_AUTH: readonly Proxy[] = [
+  { name: 'nginx', skip: withoutNginx, start: nginxForwardAuth() },
+  {
+    name: 'nginx that passes on every header name',
+    skip: withoutNginx,
+    start: nginxForwardAuth('underscores_in_headers on; ignore_invalid_headers off;'),
+  },
+  {
+    name: 'Caddy',
+    skip: withoutCaddy,
+    start: (t, { gateway, backend }) =>
+      onFreePort(t, port => {
+        const places = { 'api.example.com': `http://127.0.0.1:${port}` }
+        const servers = { '127.0.0.1:8081': hostOf(gateway), '127.0.0.1:3000': hostOf(backend) }
+        return runCaddy(port, exampleWith('caddy/forward-auth.Caddyfile', { ...places, ...servers }))
+      }),
+  },
+  {
+    name: 'Envoy',
+    skip: withoutEnvoy,
+    start: (t, { gateway, backend }) =>
+      onFreePort(t, port => {
+        const servers = {
+          'port_value: 8081': `port_value: ${portOf(gateway)}`,
+          'port_value: 3000': `port_value: ${portOf(backend)}`,
+        }
+        return runEnvoy(port, exampleWith('envoy/forward-auth.yaml', { ...servers, ...envoyPlaces(port) }))
+      }),
+  },
+  {
+    name: 'Traefik',
+    skip: withoutTraefik,
+    start: (t, { gateway, backend = '' }) =>
+      onFreePort(t, port => {
+        const servers = { 'http://127.0.0.1:8081': gateway, 'http://127.0.0.1:3000': backend }
+        const routes = exampleWith('traefik/forward-auth.yaml', servers)
+        return runTraefik(port, traefikStatic(port, 'routes.yaml'), routes)
+      }),
+  },
+]
+
+/** The proxy sends every request to the gateway. */
+export const IN_FRONT: readonly Proxy[] = [
+  {
+    name: 'nginx',
+    skip: withoutNginx,
+    start: (t, { gateway }) =>
+      onFreePort(
+        t,
+        port => {
+          const places = { 'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`, '127.0.0.1:8080': hostOf(gateway) }
+          return runNginx(port, exampleWith('nginx/in-front.conf', { ...places, ...certified(t) }))
+        },
+        'https',
+      ),
+  },
+  {
+    name: 'Caddy',
+    skip: withoutCaddy,
+    start: (t, { gateway }) =>
+      onFreePort(t, port => {
+        const places = { 'api.example.com': `http://127.0.0.1:${port}`, '127.0.0.1:8080': hostOf(gateway) }
+        return runCaddy(port, exampleWith('caddy/in-front.Caddyfile', places))
+      }),
+  },
+  {
+    name: 'Caddy, as Compose starts it,',
+    skip: withoutCaddy,
+    start: (t, { gateway }) =>
+      onFreePort(t, port => {
+        const places = {
+          '{$SITE_ADDRESS}': `http://127.0.0.1:${port}`,
+          'gateway-1:8080 gateway-2:8080': hostOf(gateway),
+        }
+        return runCaddy(port, exampleWith('docker-compose/Caddyfile', places))
+      }),
+  },
+  {
+    name: 'Envoy',
+    skip: withoutEnvoy,
+    start: (t, { gateway }) =>
+      onFreePort(t, port => {
+        const places = { 'port_value: 8080': `port_value: ${portOf(gateway)}`, ...envoyPlaces(port) }
+        return runEnvoy(port, exampleWith('envoy/in-front.yaml', places))
+      }),
+  },
+  {
+    name: 'Traefik',
+    skip: withoutTraefik,
+    start: (t, { gateway }) =>
+      onFreePort(t, port => {
+        const routes = exampleWith('traefik/in-front.yaml', { 'http://127.0.0.1:8080': gateway })
+        return runTraefik(port, traefikStatic(port, 'routes.yaml'), routes)
+      }),
+  },
+]
