@@ -3,18 +3,20 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
+import { IDENTITY_SPELLINGS } from '../src/upstream/headers/names.ts'
 import { call } from './support/client.ts'
 import { run, shippedFolder } from './support/command-line.ts'
 import { runIn, temporaryFolder, textOf } from './support/image.ts'
 import { startGateway } from './support/process.ts'
 import { ROOT } from './support/root.ts'
 
-/* The unit for systemd and the manifest for Kubernetes, as far as they go without either. */
+/* The examples for systemd, Kubernetes, Compose and Traefik, as far as they go without these programs. */
 
-const UNIT = textOf('config/dualgate.service')
+const UNIT = textOf('config/examples/systemd/dualgate.service')
+const STEPS = textOf('config/examples/systemd/README.md')
 const unit = (key: string): string => new RegExp(`^${key}=(.*)$`, 'm').exec(UNIT)![1]!
 
-/** Texts with the unit's folders elsewhere, and what its comment says to do first, done. */
+/** Texts with the unit's folders elsewhere, after the steps of its README that come first. */
 function installed(t: Test): (text: string) => string {
   const place = temporaryFolder(t, 'unit')
   const here = (text: string): string =>
@@ -24,7 +26,7 @@ function installed(t: Test): (text: string) => string {
       .replaceAll('/var/lib/dualgate', join(place, 'state'))
       .replaceAll('/usr/bin/node', process.execPath)
   mkdirSync(join(place, 'state'), { mode: 0o700 })
-  const commands = UNIT.match(/^# {3}(?:install|echo) .*$/gm)!.map(line => here(line.slice(4)))
+  const commands = STEPS.match(/^(?:install|echo) .*$/gm)!.map(here)
   const script = commands.join('\n')
   const { status, stderr } = spawnSync('bash', ['-euc', script], { encoding: 'utf8' })
   t.equal(status, 0, stderr)
@@ -35,7 +37,7 @@ function installed(t: Test): (text: string) => string {
 const variablesOf = (text: string): Record<string, string> =>
   Object.fromEntries(text.split(/\s+/).flatMap(pair => (pair === '' ? [] : [/^([^=]+)=(.*)$/.exec(pair)!.slice(1)])))
 
-t.test('the unit starts the gateway with the secrets from its comment, and reloads it', async t => {
+t.test('the unit starts the gateway with the secrets from its README, and reloads it', async t => {
   const here = installed(t)
   const secrets = here(unit('EnvironmentFile'))
   t.equal(statSync(secrets).mode & 0o777, 0o600)
@@ -51,7 +53,7 @@ t.test('the unit starts the gateway with the secrets from its comment, and reloa
   t.match(gateway.output(), /password: \S+/)
   t.equal((await call(gateway.internal, { path: '/readyz' })).status, 200)
   t.match(await runIn(folder, ['node', ...wordsOf('ExecReload')], environment), { code: 0, printed: /^reloaded/ })
-  const account = /env --chdir=\S+ (ACCOUNTS__PATH=\S+) \\\n#\s+node (.*)$/m.exec(UNIT)!
+  const account = /env --chdir=\S+ (ACCOUNTS__PATH=\S+) \\\n\s+node (.*)$/m.exec(STEPS)!
   const added = await runIn(folder, ['node', ...here(account[2]!).split(' ')], variablesOf(account[1]!))
   t.match(added, { code: 0, printed: /^added jane/ })
   t.equal(await gateway.end('SIGTERM'), 0)
@@ -74,25 +76,61 @@ t.test('the unit allows the files that the shipped limit of connections needs', 
   t.ok(Number(unit('LimitNOFILE')) > 2 * max_connections)
 })
 
-const DOCUMENTS: any[] = parseAllDocuments(textOf('config/kubernetes.yaml')).map(document => document.toJS())
+const DOCUMENTS: any[] = parseAllDocuments(textOf('config/examples/kubernetes/dualgate.yaml')).map(document =>
+  document.toJS(),
+)
 const kubernetes = (kind: string, name = 'dualgate') =>
   DOCUMENTS.find(document => document.kind === kind && document.metadata.name === name)
 
-t.test('the configuration of the pods is valid, and their probes use existing endpoints', async t => {
+/** What the steps of the README create, in a folder of its own: `dualgate` is the built program, `kubectl` does nothing. */
+function prepared(t: Test): { folder: string; commands: string[] } {
+  const folder = shippedFolder(t)
+  const [, steps] = /```sh\n(.*?)```/s.exec(textOf('config/examples/kubernetes/README.md'))!
+  const programs = `dualgate() { '${process.execPath}' '${join(ROOT, 'dist/main.js')}' "$@"; }\nkubectl() { :; }\n`
+  const { status, stderr } = spawnSync('bash', ['-euc', programs + steps], { cwd: folder, encoding: 'utf8' })
+  t.equal(status, 0, stderr)
+  return { folder, commands: steps!.match(/^kubectl .*$/gm)! }
+}
+
+t.test('the steps of the Kubernetes README create the secrets that the pods use', async t => {
+  const { folder, commands } = prepared(t)
+  const created = commands.map(line => /create secret generic (\S+) --from(?:-env)?-file=(\S+)$/.exec(line)!)
+  t.equal(created.length, 2)
+  for (const [, name, file] of created) t.ok(statSync(join(folder, file!)).isFile(), name!)
+  const { containers, volumes } = kubernetes('Deployment').spec.template.spec
+  const used = [containers[0].envFrom[0].secretRef.name, volumes.find((one: any) => one.secret).secret.secretName]
+  t.same(
+    used,
+    created.map(([, name]) => name),
+  )
+  t.same(Object.keys(variablesOf(readFileSync(join(folder, 'secrets.env'), 'utf8'))), Object.keys(SECRETS))
+  const [mount] = containers[0].volumeMounts.filter((one: any) => one.name === 'accounts')
+  t.equal(`${mount.mountPath}/${created[1]![2]}`, environmentOf('/app').ACCOUNTS__PATH)
+})
+
+const SECRETS = { JWT__SECRET_KEY: 'jwt', INTERNAL__SECRET: 'jwt', LOGIN__SM2__PRIVATE_KEY: 'sm2' }
+
+/** The environment of the pods, with /app elsewhere. */
+const environmentOf = (app: string): Record<string, string> =>
+  Object.fromEntries(
+    kubernetes('Deployment').spec.template.spec.containers[0].env.map(({ name, value }: Record<string, string>) => [
+      name!,
+      value!.replace(/^\/app/, app),
+    ]),
+  )
+
+t.test('the configuration of the pods is valid, and their ports and probes exist', async t => {
   const folder = shippedFolder(t)
   const [pod] = kubernetes('Deployment').spec.template.spec.containers
-  const here = (text: string): string => text.replace(/^\/app/, folder)
-  const written = pod.env.map(({ name, value }: Record<string, string>) => [name!, here(value!)])
   mkdirSync(join(folder, 'upstreams'))
   writeFileSync(join(folder, 'upstreams/upstreams.yaml'), kubernetes('ConfigMap').data['upstreams.yaml'])
-  const secrets = { JWT__SECRET_KEY: 'jwt', INTERNAL__SECRET: 'jwt', LOGIN__SM2__PRIVATE_KEY: 'sm2' }
-  const made = Object.entries(secrets).map(async ([name, kind]) => [
+  const made = Object.entries(SECRETS).map(async ([name, kind]) => [
     name,
     (await run(folder, ['keys', kind])).output.trim(),
   ])
   const environment = {
     NODE_ENV: 'production',
-    ...Object.fromEntries(written),
+    ...environmentOf(folder),
     ...Object.fromEntries(await Promise.all(made)),
   }
   const { code, output, errors } = await run(folder, ['check'], { environment })
@@ -101,7 +139,82 @@ t.test('the configuration of the pods is valid, and their probes use existing en
   const ports = Object.fromEntries(pod.ports.map((port: any) => [port.name, port.containerPort]))
   t.match(output, new RegExp(`public +\\S+:${ports.public}\\n`))
   t.match(output, new RegExp(`internal +0\\.0\\.0\\.0:${ports.internal}\\n`))
-  for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) t.equal(pod[probe].httpGet.port, 'internal')
-  const comment = textOf('config/kubernetes.yaml')
-  for (const name of Object.keys(secrets)) t.match(comment, `echo "${name}=`)
+  for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
+    const { path, port } = pod[probe].httpGet
+    t.same([path, port], [probe === 'readinessProbe' ? '/readyz' : '/livez', 'internal'], probe)
+  }
 })
+
+t.test('the objects for Kubernetes select the pods, and use the names that others define', async t => {
+  const { metadata, spec } = kubernetes('Deployment').spec.template
+  const selectors = [
+    kubernetes('Deployment').spec.selector,
+    kubernetes('PodDisruptionBudget').spec.selector,
+    kubernetes('NetworkPolicy').spec.podSelector,
+    spec.topologySpreadConstraints[0].labelSelector,
+    { matchLabels: kubernetes('Service').spec.selector },
+    { matchLabels: kubernetes('Service', 'dualgate-internal').spec.selector },
+    kubernetes('NetworkPolicy', 'orders').spec.ingress[0].from[0].podSelector,
+  ]
+  for (const { matchLabels } of selectors) t.same(matchLabels, metadata.labels)
+  const [pod] = spec.containers
+  const names = pod.ports.map((port: any) => port.name)
+  for (const service of ['dualgate', 'dualgate-internal'])
+    t.ok(names.includes(kubernetes('Service', service).spec.ports[0].targetPort), service)
+  for (const { ports } of kubernetes('NetworkPolicy').spec.ingress) t.ok(names.includes(ports[0].port))
+  t.same(pod.volumeMounts.map((one: any) => one.name).sort(), spec.volumes.map((one: any) => one.name).sort())
+  t.equal(spec.volumes.find((one: any) => one.configMap).configMap.name, kubernetes('ConfigMap').metadata.name)
+  t.ok(kubernetes('Deployment').spec.replicas > kubernetes('PodDisruptionBudget').spec.minAvailable)
+  t.equal(pod.image, `dualgate:${JSON.parse(textOf('package.json')).version}`, 'the image of this version')
+})
+
+t.test('the HTTPS example for Compose changes services of docker-compose.yml, and knows their names', async t => {
+  // What Compose removes instead of adding to it.
+  const text = textOf('config/examples/docker-compose/tls.yaml').replace('!reset []', 'removed')
+  const tls = parse(text)
+  const base = parse(textOf('docker-compose.yml'), { merge: true })
+  const { caddy, ...changed } = tls.services
+  t.same(
+    Object.keys(changed),
+    Object.keys(base.services).filter(name => base.services[name].ports !== undefined),
+  )
+  for (const { ports } of Object.values<any>(changed)) t.equal(ports, 'removed', 'its port is closed')
+  const { ipv4_address } = caddy.networks.front
+  t.same(JSON.parse(changed['gateway-1'].environment.TRUSTED_PROXIES), [ipv4_address])
+  t.ok(ipv4_address.startsWith(tls.networks.front.ipam.config[0].subnet.replace('0/24', '')))
+  t.ok(base.services['gateway-1'].networks.includes('front'))
+  t.same(caddy.depends_on, Object.keys(changed))
+  const [source] = caddy.volumes[0].split(':')
+  const targets = /reverse_proxy (.*) \{/.exec(textOf(source))![1]!.split(' ')
+  t.same(
+    targets,
+    caddy.depends_on.map((name: string) => `${name}:8080`),
+  )
+  for (const service of [caddy, ...Object.keys(changed).map(name => base.services[name])])
+    t.match(service, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
+  t.ok(Object.hasOwn(tls.volumes, caddy.volumes[1].split(':')[0]))
+})
+
+t.test(
+  'the routes for Traefik name existing services and middlewares, and drop every identity header first',
+  async t => {
+    const { entryPoints, providers } = parse(textOf('config/examples/traefik/traefik.yaml'))
+    t.equal(providers.file.filename, 'in-front.yaml')
+    for (const file of ['in-front.yaml', 'forward-auth.yaml']) {
+      const { routers, services, middlewares = {} } = parse(textOf(`config/examples/traefik/${file}`)).http
+      for (const router of Object.values<any>(routers)) {
+        t.ok(Object.hasOwn(services, router.service), file)
+        for (const name of router.entryPoints) t.ok(Object.hasOwn(entryPoints, name), name)
+        t.same(router.middlewares ?? [], Object.keys(middlewares))
+      }
+      if (file === 'in-front.yaml') continue
+      const { customRequestHeaders } = middlewares['drop-identity'].headers
+      const plain = IDENTITY_SPELLINGS.filter(name => !/[_.]/.test(name))
+      t.same(
+        Object.keys(customRequestHeaders).map(name => name.toLowerCase()),
+        plain,
+      )
+      t.same([...new Set(Object.values(customRequestHeaders))], [''], 'an empty value removes a header')
+    }
+  },
+)

@@ -10,13 +10,14 @@ import { ROOT } from './support/root.ts'
 /* What documents, configuration and containers say of commands, options, settings and variables, exists. */
 
 const filesIn = (folder: string, ending: RegExp): string[] =>
-  readdirSync(resolve(ROOT, folder))
+  readdirSync(resolve(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter(file => ending.test(file) && !/^(accounts|consumers)\.yaml$/.test(file))
     .map(file => `${folder}/${file}`)
 const FILES = [
   ...DOCUMENTS.filter(file => file !== 'src/README.md'),
-  ...['Dockerfile', 'docker-compose.yml', '.github/workflows/ci.yml'],
-  ...filesIn('config', /\.(yaml|service)$/),
+  ...['Dockerfile', 'docker-compose.yml'],
+  ...filesIn('.github', /\.yml$/),
+  ...filesIn('config', /\.(yaml|service|conf|Caddyfile)$/),
 ]
 const textOf = documentText
 
@@ -84,7 +85,7 @@ function exists(path: string[], schema: Schema = SettingsSchema as unknown as Sc
 
 /** Fields of bodies, records, spans and of the object in a program; settings have no such first part. */
 const isField = (name: string): boolean => /^(data|extra|url|gateway)\./.test(name)
-const isFile = (name: string): boolean => /\.(md|json|yaml|yml|ts|js|sh|key|ca)$/.test(name)
+const isFile = (name: string): boolean => /\.(md|json|yaml|yml|ts|js|sh|key|ca|service|env)$/.test(name)
 
 t.test('every setting that is mentioned by its path exists', async t => {
   let looked = 0

@@ -113,7 +113,7 @@ t.test('guide and dashboard name exactly the existing metrics', async t => {
   const namedIn = (written: string): string[] => [...new Set([...written.matchAll(/\bdualgate_[a-z_]+/g)].map(String))]
 
   t.same(namedIn(documentText(GUIDE)).sort(), ours)
-  const dashboard = readFileSync('config/grafana-dashboard.json', 'utf8')
+  const dashboard = readFileSync('config/examples/grafana/dashboard.json', 'utf8')
   t.type(JSON.parse(dashboard).panels, Array)
   t.same([...new Set(namedIn(dashboard).map(name => name.replace(/_bucket$/, '')))].sort(), ours)
   for (const [name] of dashboard.matchAll(/\b(?:nodejs|process)_[a-z0-9_]+/g)) t.ok(all.includes(name), name)
