@@ -22,7 +22,7 @@ const WORDS: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\b(?:is|are) none\b/i, 'is invalid, is missing'],
 ]
 
-const TEXTS = /\.(?:ts|js|css|html|md|yaml|yml|json|service)$/
+const TEXTS = /\.(?:ts|js|css|html|md|yaml|yml|json|service|conf|Caddyfile|mjs|py|go|java)$/
 
 /** Every text below a folder. */
 const textsIn = (folder: string): string[] =>
