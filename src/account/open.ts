@@ -19,7 +19,11 @@ export async function openAccounts(settings: AccountsSettings, options: Accounts
  * No source connects to anything before the first look-up. Only the libraries of the configured source are loaded,
  * because loading all of them takes a fifth of a start.
  */
-async function openSource(settings: AccountsSettings, clock: Clock, log: Logger): Promise<HashSource> {
+export async function openSource(
+  settings: AccountsSettings,
+  clock: Clock,
+  log: Pick<Logger, 'error'>,
+): Promise<HashSource> {
   switch (settings.kind) {
     case 'file':
       return (await import('./file/source.ts')).createFileAccounts(settings, log)

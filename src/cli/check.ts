@@ -1,6 +1,7 @@
 import { type Configuration, readConfiguration } from '../config/load.ts'
 import { editorSchema } from '../config/schema/editor.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
+import { connectAll, type Reached } from './connect.ts'
 import { say, UsageError } from './terminal.ts'
 
 export const check: Command = {
@@ -10,18 +11,29 @@ export const check: Command = {
 Prints "ok" and a summary, or every fault with its place and what to do about it; then the exit code is 1.
 
 ${CONFIG_HELP}
+  --connect           also ask the store, the accounts and each upstream, for a few seconds at most, and report what each
+                      answers; the exit code is 1 if one of them cannot be used. Nothing in them is changed
   --print-schema      print the JSON Schema of the configuration file instead`,
-  options: { ...CONFIG_OPTION, 'print-schema': { type: 'boolean' } },
+  options: { ...CONFIG_OPTION, connect: { type: 'boolean' }, 'print-schema': { type: 'boolean' } },
   async run(written, { output, environment, cwd }) {
     if (written.words.length > 0) throw new UsageError(`check takes no arguments, but got ${written.words.join(' ')}`)
     if (written.values['print-schema'] === true) {
       say(output, JSON.stringify(editorSchema(), null, 2))
       return 0
     }
-    say(output, 'ok', ...summaryOf(readConfiguration(configOf(written), environment, cwd)))
-    return 0
+    const configuration = readConfiguration(configOf(written), environment, cwd)
+    say(output, 'ok', ...summaryOf(configuration))
+    if (written.values.connect !== true) return 0
+    const reached = await connectAll(configuration.settings)
+    say(output, ...reached.map(lineOf))
+    return reached.every(({ isReached }) => isReached) ? 0 : 1
   },
 }
+
+const row = (name: string, value: string): string => `  ${name.padEnd(24)}${value}`
+
+const lineOf = ({ what, isReached, text }: Reached): string =>
+  row(isReached ? 'reached' : 'NOT REACHED', `${what}: ${text}`)
 
 function summaryOf({ settings, secrets, warnings }: Configuration): string[] {
   const { profile, listen, internal, store, accounts, upstreams } = settings
@@ -39,5 +51,5 @@ function summaryOf({ settings, secrets, warnings }: Configuration): string[] {
   ]
   if (upstreams.length === 0) rows.push(['upstream', 'none: requests reach the gateway’s own routes only'])
   for (const { place, message } of warnings) rows.push(['warning', `${place} ${message}`])
-  return rows.map(([name, value]) => `  ${name.padEnd(24)}${value}`)
+  return rows.map(([name, value]) => row(name, value))
 }

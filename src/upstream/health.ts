@@ -36,27 +36,16 @@ export class HealthChecks {
   }
 
   #check(): void {
-    const { path, timeout } = this.#settings
-    const connection = new Connection({
-      connect: this.#connect,
-      responseLimit: timeout,
-      idleLimit: timeout,
-      onFree: () => {},
-      onGone: () => {},
-      onUnsent: () => {},
-    })
-    this.#current = connection
-    const limit = setTimeout(() => settle(new Error(`not answered in ${timeout} ms`)), timeout).unref()
+    const { path, timeout, interval } = this.#settings
     const settle = (fault: Error | null): void => {
-      if (this.#current !== connection) return
+      if (this.#current !== current) return
       this.#current = null
-      clearTimeout(limit)
-      connection.close()
+      current.close()
       this.#note(fault)
-      this.#next = setTimeout(() => this.#check(), this.#settings.interval).unref()
+      this.#next = setTimeout(() => this.#check(), interval).unref()
     }
-    const headers = ['host', this.#target.authority, 'user-agent', 'dualgate']
-    connection.send({ method: 'GET', path, headers, body: null, client: '' }, receiverOf(settle))
+    const current = checkOnce({ connect: this.#connect, authority: this.#target.authority, path, timeout }, settle)
+    this.#current = current
   }
 
   #note(fault: Error | null): void {
@@ -66,6 +55,37 @@ export class HealthChecks {
     const needed = isGood ? this.#settings.successes : this.#settings.failures
     if (this.#inARow >= needed) this.#target.checked(isGood, fault)
   }
+}
+
+export interface Check {
+  connect: Connect
+  authority: string
+  path: string
+  /** For connection and answer together, in milliseconds. */
+  timeout: number
+}
+
+/** One check on a connection of its own, which is to be closed; settles once, with `null` for a success. */
+export function checkOnce({ connect, authority, path, timeout }: Check, settled: (fault: Error | null) => void) {
+  const connection = new Connection({
+    connect,
+    responseLimit: timeout,
+    idleLimit: timeout,
+    onFree: () => {},
+    onGone: () => {},
+    onUnsent: () => {},
+  })
+  let isSettled = false
+  const settle = (fault: Error | null): void => {
+    if (isSettled) return
+    isSettled = true
+    clearTimeout(limit)
+    settled(fault)
+  }
+  const limit = setTimeout(() => settle(new Error(`not answered in ${timeout} ms`)), timeout).unref()
+  const headers = ['host', authority, 'user-agent', 'dualgate']
+  connection.send({ method: 'GET', path, headers, body: null, client: '' }, receiverOf(settle))
+  return connection
 }
 
 /** The head of the answer is sufficient. */

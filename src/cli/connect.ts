@@ -1,0 +1,107 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { readAccounts } from '../account/file/source.ts'
+import { type AccountsSettings, openSource } from '../account/open.ts'
+import { systemClock } from '../clock.ts'
+import type { Configuration } from '../config/load.ts'
+import type { UpstreamSettings } from '../config/schema/upstreams.ts'
+import { createLog } from '../log.ts'
+import { messageOf } from '../process/message.ts'
+import { Refusal } from '../refusal.ts'
+import { ECHO_URL } from '../upstream/upstream.ts'
+
+/** What another program answered to a gateway that would use it, without secrets. */
+export interface Reached {
+  what: string
+  isReached: boolean
+  /** What was found, or what to do. */
+  text: string
+}
+
+type ReadSettings = Configuration['settings']
+
+/** No step takes longer, whatever the configured limits, in milliseconds. */
+const LIMIT = 5000
+/** A valid name and login id that no account has. */
+const NO_ACCOUNT = 'dualgate.check.connect'
+
+/** Asks the store, the sources of accounts and the targets of upstreams, all at once. Changes nothing in them. */
+export async function connectAll(settings: ReadSettings): Promise<Reached[]> {
+  const { accounts, login, permissions, upstreams } = settings
+  const needsRights = permissions.source === 'accounts'
+  const found = await Promise.all([
+    reachStore(settings),
+    reachAccounts('accounts', accounts, needsRights),
+    login.consumer === 'off' ? [] : reachAccounts('login.consumer', login.consumer, needsRights),
+    ...upstreams.flatMap(reachUpstream),
+  ])
+  return found.flat()
+}
+
+async function reachStore({ store, data }: ReadSettings): Promise<Reached[]> {
+  if (store.kind === 'embedded' || store.redis === undefined) return [reachFolder(data)]
+  const { placeOf, reachRedis } = await import('../store/redis/reach.ts')
+  const what = `store (${placeOf(store.redis)})`
+  const reach = await reachRedis(store.redis, store.prefix, Math.min(store.timeout, LIMIT))
+  if (reach.fault !== null) return [{ what, isReached: false, text: reach.fault }]
+  return [
+    { what, isReached: true, text: `Redis ${reach.version}` },
+    ...reach.warnings.map(text => ({ what: 'store', isReached: true, text: `warning: ${text}` })),
+  ]
+}
+
+/** The folder of the embedded store, or the nearest one around it that exists. */
+function reachFolder(data: string): Reached {
+  let folder = data
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    const text = folder === data ? 'the folder can be written' : 'the first start creates the folder'
+    return { what: `store (embedded, in ${data})`, isReached: true, text }
+  } catch {
+    const text = `this user may not write to ${folder}; give it the right, or set another folder (data)`
+    return { what: `store (embedded, in ${data})`, isReached: false, text }
+  }
+}
+
+/** Asks for an account that does not exist, as a login does. */
+export async function reachAccounts(name: string, settings: AccountsSettings, needsRights: boolean): Promise<Reached> {
+  const what = `${name} (${settings.kind})`
+  try {
+    if (settings.kind === 'file') return { what, isReached: true, text: await accountsIn(settings.path) }
+    const timeout = Math.min(settings.timeout, LIMIT)
+    const source = await openSource({ ...settings, timeout }, systemClock, createLog('silent'))
+    try {
+      await source.find(NO_ACCOUNT)
+      if (needsRights) await source.findRights(NO_ACCOUNT)
+    } finally {
+      await source.close()
+    }
+    return {
+      what,
+      isReached: true,
+      text: `answers the question for an account${needsRights ? ', and for rights' : ''}`,
+    }
+  } catch (fault) {
+    const reason = messageOf(fault instanceof Refusal ? (fault.cause ?? fault) : fault)
+    return { what, isReached: false, text: `${reason}; correct ${name} or what it names` }
+  }
+}
+
+async function accountsIn(path: string): Promise<string> {
+  const { size } = (await readAccounts(path)).byId
+  return size === 0 ? `no accounts in ${path}; the first start creates a missing file` : `${size} in ${path}`
+}
+
+function reachUpstream(upstream: UpstreamSettings): Promise<Reached>[] {
+  const { name, target, targets = [] } = upstream
+  return (target === undefined ? targets : [target]).map(async url => {
+    const what = `upstream ${name} (${url})`
+    if (url === ECHO_URL) return { what, isReached: true, text: 'built in' }
+    const { reachTarget } = await import('../upstream/reach.ts')
+    const fault = await reachTarget(url, upstream, LIMIT)
+    if (fault === null)
+      return { what, isReached: true, text: upstream.health === undefined ? 'accepts connections' : 'healthy' }
+    return { what, isReached: false, text: `${fault.message}; start it, or correct its target` }
+  })
+}

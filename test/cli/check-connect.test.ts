@@ -1,0 +1,148 @@
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { stringify } from 'yaml'
+import { BESIDE, folderWith, GOOD_KEY } from '../config/folder.ts'
+import { run } from '../support/command-line.ts'
+import { freePort } from '../support/ports.ts'
+import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
+
+/** The lines about connections of `dualgate check --connect`, and its exit code. */
+async function connect(t: Test, config: Record<string, unknown>) {
+  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': stringify(config) })
+  const { code, output, errors } = await run(folder, ['check', '--connect', '--config', 'gateway.yaml'])
+  t.notOk(existsSync(join(folder, 'data')), 'nothing is created')
+  const lines = output.split('\n').filter(line => /^ {2}(reached|NOT REACHED) /.test(line))
+  return { code, output: output + errors, lines: lines.map(line => line.trim().replace(/ {2,}/, ' ')) }
+}
+
+async function serve(t: Test, listener: RequestListener): Promise<string> {
+  const server = createHttpServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const redisAt = (url: string) => ({ store: { kind: 'redis', timeout: '500ms', redis: { url } } })
+
+t.test('check --connect finds everything of a new folder in order', async t => {
+  const { code, lines } = await connect(t, {})
+  t.equal(code, 0)
+  t.match(lines, [
+    /^reached store \(embedded, in .*\): the first start creates/,
+    /^reached accounts \(file\): no accounts/,
+  ])
+})
+
+t.test('without --connect nothing is asked', async t => {
+  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': stringify(redisAt('redis://127.0.0.1:1')) })
+  const { code, output } = await run(folder, ['check', '--config', 'gateway.yaml'])
+  t.equal(code, 0)
+  t.notMatch(output, /reached/i)
+})
+
+t.test('check --connect reports the version of Redis and its warnings', { skip: withoutRedisServer }, async t => {
+  const redis = await startRedis()
+  t.teardown(() => redis.stop())
+  const { code, lines } = await connect(t, redisAt(`${redis.url}/3`))
+  t.equal(code, 0)
+  t.match(lines, [
+    new RegExp(`^reached store \\(127.0.0.1:${redis.port}, database 3\\): Redis \\d`),
+    /warning: Redis writes no append-only/,
+  ])
+  t.equal(await redis.cli('DBSIZE'), '0', 'nothing was written')
+})
+
+t.test('check --connect says what to do about a Redis that cannot be used', { skip: withoutRedisServer }, async t => {
+  const redis = await startRedis()
+  t.teardown(() => redis.stop())
+  await redis.cli('CONFIG', 'SET', 'requirepass', 'right-password')
+  const wrong = await connect(t, redisAt(`redis://:wrong-password@127.0.0.1:${redis.port}`))
+  t.equal(wrong.code, 1)
+  t.match(wrong.lines[0], /^NOT REACHED store .*WRONGPASS: it refuses this user or password/)
+  t.match((await connect(t, redisAt(redis.url))).lines[0], /^NOT REACHED store .*NOAUTH: it refuses this user/)
+  const right = await connect(t, redisAt(`redis://:right-password@127.0.0.1:${redis.port}`))
+  t.equal(right.code, 0)
+  for (const { output } of [wrong, right]) t.notMatch(output, /right-password|wrong-password/)
+
+  redis.pause()
+  const silent = await connect(t, redisAt(`redis://:right-password@127.0.0.1:${redis.port}`))
+  t.match(
+    [silent.code, silent.lines[0]],
+    [1, /^NOT REACHED store /],
+    'a Redis that does not answer ends the check, too',
+  )
+  redis.resume()
+})
+
+t.test(
+  'check --connect reports a Redis where no program listens, and one that is a replica',
+  { skip: withoutRedisServer },
+  async t => {
+    const { lines, code } = await connect(t, redisAt(`redis://127.0.0.1:${await freePort()}`))
+    t.match([code, lines[0]], [1, /ECONNREFUSED: no program listens there/])
+    const redis = await startRedis()
+    t.teardown(() => redis.stop())
+    await redis.cli('REPLICAOF', '127.0.0.1', '1')
+    await redis.cli('CONFIG', 'SET', 'replica-serve-stale-data', 'yes')
+    t.match((await connect(t, redisAt(redis.url))).lines[0], /^NOT REACHED store .*it is a replica/)
+  },
+)
+
+t.test('check --connect asks the backend of the accounts as a login does', async t => {
+  const asked: string[] = []
+  let status = 404
+  const url = await serve(t, (request, response) => {
+    request.on('data', chunk => asked.push(String(chunk))).on('end', () => response.writeHead(status).end('{}'))
+  })
+  const config = { accounts: { kind: 'http', url, secret: GOOD_KEY }, permissions: { source: 'accounts' } }
+  const found = await connect(t, config)
+  t.equal(found.code, 0)
+  t.match(found.lines[1], /^reached accounts \(http\): answers the question for an account, and for rights$/)
+  t.same(
+    asked.map(text => Object.keys(JSON.parse(text))),
+    [['username'], ['id']],
+  )
+  status = 401
+  const refused = await connect(t, config)
+  t.equal(refused.code, 1)
+  t.match(refused.lines[1], /^NOT REACHED accounts \(http\): .*status 401; correct accounts/)
+  t.notMatch(refused.output, GOOD_KEY)
+})
+
+t.test('check --connect reports each target of an upstream', async t => {
+  let isHealthy = true
+  const url = await serve(t, (request, response) => {
+    response.writeHead(isHealthy && request.url === '/healthz' ? 204 : 500).end()
+  })
+  const dead = `http://127.0.0.1:${await freePort()}`
+  const upstreams = [
+    { name: 'orders', match: '/api/v1/a', targets: [url, dead] },
+    { name: 'checked', match: '/api/v1/b', target: url, health: { path: '/healthz' } },
+    { name: 'echo', match: '/api/v1/c', target: 'builtin:echo' },
+  ]
+  const { code, lines } = await connect(t, { upstreams })
+  t.equal(code, 1)
+  t.match(lines.slice(2), [
+    `reached upstream orders (${url}): accepts connections`,
+    new RegExp(`^NOT REACHED upstream orders \\(${dead}\\): .*ECONNREFUSED.*; start it, or correct its target$`),
+    `reached upstream checked (${url}): healthy`,
+    'reached upstream echo (builtin:echo): built in',
+  ])
+  isHealthy = false
+  t.match((await connect(t, { upstreams })).lines[4], /^NOT REACHED upstream checked .*: answered with 500/)
+})
+
+t.test('check --connect ends with a target that never answers its check', async t => {
+  const server = createServer(() => undefined).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const health = { path: '/', timeout: '100ms' }
+  const { code, lines } = await connect(t, { upstreams: [{ name: 'a', match: '/api', target, health }] })
+  t.match([code, lines[2]], [1, /^NOT REACHED upstream a .*not answered in 100 ms/])
+})
