@@ -1,12 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import t from 'tap'
 import { call } from './support/client.ts'
 import type { GatewayProcess } from './support/process.ts'
 import { startRedis, withoutRedisServer } from './support/redis-server.ts'
 import { ROOT } from './support/root.ts'
-import { blocksAt, COMMANDS, newcomer, runScript, startedIn } from './support/shell.ts'
+import { blocksAt, COMMANDS, initiated, runScript, startedIn } from './support/shell.ts'
 
 /* The commands of the guide (config/README.md), each run as it stands; and none of the documents is left out unnamed. */
 
@@ -14,7 +15,10 @@ const HEADINGS = [...new Set(COMMANDS.map(({ heading }) => heading))]
 
 /** The blocks that are not run, by what is in them. */
 const NOT_RUN: readonly { text: RegExp; reason: string }[] = [
-  { text: /^npm ci$/m, reason: 'installs packages; the tests start as it does, in a folder with those packages' },
+  {
+    text: /^npm install dualgate$/m,
+    reason: 'installs a release; the tests start as it does, in a folder with its packages',
+  },
   { text: /^docker compose up$/m, reason: 'needs Docker; container.test.ts runs what the file starts' },
 ]
 /** The tasks with a test of their own: in readme.test.ts, and below. */
@@ -44,12 +48,14 @@ t.test('every npm command of the documents is a script of the package', async t 
 
 /** A session of the C side, and whether it is accepted. */
 async function session(gateway: GatewayProcess) {
-  const { token } = (await gateway.operate('consumer', 'login', { user_id: '42' })).data
+  const secret = parseEnv(readFileSync(join(gateway.folder, '.env'), 'utf8')).INTERNAL__SECRET!
+  const login = { method: 'POST', path: '/operations/v1/consumer/login', token: secret, body: { user_id: '42' } }
+  const { token } = (await call(gateway.internal, login)).json().data
   return async (by = gateway) => (await call(by.url, { path: '/api/v1/c/x', token })).json().code !== 401
 }
 
 t.test('the commands of the guide', async t => {
-  const gateway = await newcomer(t)
+  const gateway = await initiated(t)
   for (const heading of HEADINGS.filter(heading => !APART.includes(heading))) {
     const script = runnable(heading).join('\n')
     if (script !== '') await t.test(heading, t => runScript(t, gateway, script))
@@ -59,7 +65,7 @@ t.test('the commands of the guide', async t => {
 t.test('a gateway that moves to Redis keeps new sessions there', { skip: withoutRedisServer }, async t => {
   const redis = await startRedis()
   t.teardown(() => redis.stop())
-  const gateway = await newcomer(t)
+  const gateway = await initiated(t)
   await runScript(t, gateway, blocksAt('Move to Redis').join('\n'), {
     'redis-cli ': `redis-cli -p ${redis.port} `,
     'redis://127.0.0.1:6379': redis.url,
@@ -72,7 +78,7 @@ t.test('a gateway that moves to Redis keeps new sessions there', { skip: without
 })
 
 t.test('a new secret of the tokens ends every session, without a restart', async t => {
-  const gateway = await newcomer(t)
+  const gateway = await initiated(t)
   const isAccepted = await session(gateway)
   t.ok(await isAccepted())
   await runScript(t, gateway, blocksAt('Rotate a secret').join('\n'))
@@ -81,7 +87,7 @@ t.test('a new secret of the tokens ends every session, without a restart', async
 })
 
 t.test('a copy of a stopped gateway continues its sessions elsewhere', async t => {
-  const gateway = await newcomer(t)
+  const gateway = await initiated(t)
   const isAccepted = await session(gateway)
   await gateway.end('SIGTERM')
   const [backup, restore] = blocksAt('Back up and restore')

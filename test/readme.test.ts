@@ -5,12 +5,21 @@ import t from 'tap'
 import { systemClock } from '../src/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
 import { ROOT } from './support/root.ts'
-import { ANSWERS, blocksAt, expectPromises, newcomer, openShell, runScript } from './support/shell.ts'
+import {
+  ANSWERS,
+  blocksAt,
+  expectPromises,
+  initiated,
+  installedFolder,
+  openShell,
+  runScript,
+  startedIn,
+} from './support/shell.ts'
 
 /* What a newcomer does first: the transcript of the README, and the login of an administrator. */
 
 t.test('the README shows a login, a forwarded request, a forged identity and the end of a session', async t => {
-  await runScript(t, await newcomer(t), blocksAt('See it work').join('\n'))
+  await runScript(t, await startedIn(t, installedFolder(t)), blocksAt('See it work').join('\n'))
 })
 
 async function answerOf(data: string, captchaId: string): Promise<string> {
@@ -34,7 +43,7 @@ async function until<T>(look: () => T | undefined | null | false): Promise<T> {
 }
 
 t.test('an administrator who follows the guide signs in, is served, and is refused after the logout', async t => {
-  const gateway = await newcomer(t)
+  const gateway = await initiated(t)
   const password = /password\W+(\S+)/i.exec(gateway.output())?.[1]
   t.ok(password, 'the first account is printed')
   const script = blocksAt('Sign administrators in').join('\n')

@@ -1,9 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { run } from './command-line.ts'
 import { type Block, blocksOf, GUIDE, README } from './documents.ts'
-import { type GatewayProcess, newcomerFolder, startGateway } from './process.ts'
+import { temporaryFolder } from './image.ts'
+import { type GatewayProcess, startGateway } from './process.ts'
 import { ROOT } from './root.ts'
 
 /*
@@ -27,6 +30,8 @@ interface Shell {
 /** Where the answers of the gateway are kept: those, too, that a command keeps in a variable. */
 export const ANSWERS = '.answers'
 
+const MAIN = join(ROOT, 'dist/main.js')
+
 /** What a user has typed before: the command on the path, and the addresses of this gateway in place of the shipped ones. */
 export function openShell(gateway: GatewayProcess, script: string, replace: Record<string, string> = {}): Shell {
   const places: Record<string, string> = {
@@ -36,7 +41,7 @@ export function openShell(gateway: GatewayProcess, script: string, replace: Reco
   }
   const commands = Object.entries(places).reduce((text, [from, to]) => text.replaceAll(from, to), script)
   const prelude = [
-    `dualgate() { ${process.execPath} ${join(ROOT, 'dist/main.js')} "$@"; }`,
+    `dualgate() { ${process.execPath} ${MAIN} "$@"; }`,
     `curl() { command curl "$@" | tee -a "$HOME/${ANSWERS}"; }`,
   ].join('\n')
   const child = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', `${prelude}\n${commands}`], {
@@ -83,15 +88,23 @@ export async function runScript(
   expectPromises(t, script, printed())
 }
 
-/** A gateway in a folder of its own, as the first start makes it. */
-export async function newcomer(t: Test): Promise<GatewayProcess> {
-  const { folder, remove } = newcomerFolder()
-  t.teardown(remove)
+/** A folder as after `npm install dualgate`. */
+export function installedFolder(t: Test): string {
+  const folder = temporaryFolder(t, 'installed')
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+/** A gateway in a folder of its own, with the files that `dualgate init` writes. */
+export async function initiated(t: Test): Promise<GatewayProcess> {
+  const folder = installedFolder(t)
+  await run(folder, ['init'])
   return startedIn(t, folder)
 }
 
+/** Starts with the configuration in the folder, or without one. */
 export async function startedIn(t: Test, folder: string): Promise<GatewayProcess> {
-  const gateway = await startGateway(folder, ENVIRONMENT)
+  const gateway = await startGateway(folder, ENVIRONMENT, [MAIN])
   t.teardown(() => gateway.end('SIGKILL'))
   return gateway
 }
