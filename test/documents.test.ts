@@ -174,6 +174,15 @@ t.test('the Chinese README has the sections, commands, rows and footnotes of the
   t.equal(countIn(chinese, /^## /gm), countIn(README, /^## /gm) + 1)
 })
 
+t.test('the guide lists each of its tasks at the top, in their order', async t => {
+  const [index, tasks] = proseOf(GUIDE).split(/^## Set it up$/m)
+  const listed = [...index!.matchAll(/\[([^\]]+)\]\(#/g)].map(([, task]) => task)
+  t.same(
+    listed,
+    [...tasks!.matchAll(/^### (.+)$/gm)].map(([, task]) => task),
+  )
+})
+
 t.test('every footnote is named in the text, and every mark has its footnote', async t => {
   const text = documentText(README)
   const noted = [...text.matchAll(/^\[\^(\w+)\]: <https:\/\/\S+>$/gm)].map(([, name]) => name!)
