@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import t from 'tap'
 import { call } from './support/client.ts'
+import { blocksOf, GUIDE, README } from './support/documents.ts'
 import type { GatewayProcess } from './support/process.ts'
 import { startRedis, withoutRedisServer } from './support/redis-server.ts'
 import { ROOT } from './support/root.ts'
@@ -33,6 +34,14 @@ t.test('every command of the documents is run, or has a reason why it is not', a
     t.equal(COMMANDS.filter(block => text.test(block.text)).length, 1, `one block: ${reason}`)
   }
   t.ok(HEADINGS.length >= 14)
+})
+
+t.test('every block of the documents but the picture names its language', async t => {
+  const nameless = [README, GUIDE].flatMap(blocksOf).filter(({ language }) => language === '')
+  t.same(
+    nameless.map(({ heading }) => heading),
+    ['The way of a request'],
+  )
 })
 
 t.test('every npm command of the documents is a script of the package', async t => {
