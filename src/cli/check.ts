@@ -1,5 +1,6 @@
 import { type Configuration, readConfiguration } from '../config/load.ts'
 import { editorSchema } from '../config/schema/editor.ts'
+import { describeTarget, targetsOf } from '../config/targets.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
 import { connectAll, type Reached } from './connect.ts'
 import { say, UsageError } from './terminal.ts'
@@ -44,9 +45,9 @@ function summaryOf({ settings, secrets, warnings }: Configuration): string[] {
     ['store', store.kind === 'embedded' ? `embedded, in ${settings.data}` : `redis, prefix ${store.prefix}`],
     ['accounts', accounts.kind === 'file' ? `file ${accounts.path}` : accounts.kind],
     ...secrets.map(({ key, from, isSet }): [string, string] => [key, isSet ? `from ${from}` : `kept in ${from}`]),
-    ...upstreams.map(({ name, match, target, targets = [] }): [string, string] => [
+    ...upstreams.map((upstream): [string, string] => [
       'upstream',
-      `${name}: ${match} to ${target ?? targets.join(', ')}`,
+      `${upstream.name}: ${upstream.match} to ${targetsOf(upstream).map(describeTarget).join(', ')}`,
     ]),
   ]
   if (upstreams.length === 0) rows.push(['upstream', 'none: requests reach the gateway’s own routes only'])

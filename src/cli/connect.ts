@@ -5,6 +5,7 @@ import { type AccountsSettings, openSource } from '../account/open.ts'
 import { systemClock } from '../clock.ts'
 import type { Configuration } from '../config/load.ts'
 import type { UpstreamSettings } from '../config/schema/upstreams.ts'
+import { targetsOf } from '../config/targets.ts'
 import { createLog } from '../log.ts'
 import { messageOf } from '../process/message.ts'
 import { Refusal } from '../refusal.ts'
@@ -94,9 +95,8 @@ async function accountsIn(path: string): Promise<string> {
 }
 
 function reachUpstream(upstream: UpstreamSettings): Promise<Reached>[] {
-  const { name, target, targets = [] } = upstream
-  return (target === undefined ? targets : [target]).map(async url => {
-    const what = `upstream ${name} (${url})`
+  return targetsOf(upstream).map(async ({ url }) => {
+    const what = `upstream ${upstream.name} (${url})`
     if (url === ECHO_URL) return { what, isReached: true, text: 'built in' }
     const { reachTarget } = await import('../upstream/reach.ts')
     const fault = await reachTarget(url, upstream, LIMIT)

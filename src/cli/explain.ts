@@ -2,6 +2,7 @@ import { readConfiguration } from '../config/load.ts'
 import { ownMethods, ownRoutes } from '../config/own-routes.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { pathRulesOf } from '../config/served.ts'
+import { describeTarget } from '../config/targets.ts'
 import { type Judged, judge } from '../gate/decide.ts'
 import type { Need } from '../gate/need.ts'
 import { isVersioned, type PathRules, type Verdict } from '../gate/rules.ts'
@@ -105,11 +106,14 @@ function explainUpstream(
 ): Row[] {
   return [
     ['answered by', `upstream ${upstream.name} (${upstream.match})`],
-    ['sent to', upstream.urls.join(' or ')],
+    ['sent to', sentTo(upstream).join(' or ')],
     ['as', `${method} ${path}${query}`],
     ...headersOf(upstream, method, verdict, settings).map((line, index): Row => [index === 0 ? 'headers' : '', line]),
   ]
 }
+
+const sentTo = ({ targets, urls }: Upstream): readonly string[] =>
+  targets.length === 0 ? urls : targets.map(describeTarget)
 
 /** A record with placeholders for values that are unknown without a session. */
 function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
@@ -138,7 +142,8 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }
       httpVersion: '1.1',
     },
     {
-      host: upstream.host === 'preserve' ? host : (upstream.targets[0]?.authority ?? 'echo'),
+      host:
+        upstream.host === 'preserve' ? host : (upstream.targets.find(({ weight }) => weight > 0)?.authority ?? 'echo'),
       passAuthorization: upstream.passAuthorization,
       via: upstream.via,
     },

@@ -14,7 +14,7 @@ export function readUpstreams(registers: Registry[], { upstreams, webSockets }: 
   const read = (
     name: string,
     help: string,
-    aggregator: 'min' | 'sum',
+    aggregator: 'min' | 'max' | 'sum',
     numberOf: (status: TargetStatus) => number,
   ): void => {
     new Gauge({
@@ -34,6 +34,7 @@ export function readUpstreams(registers: Registry[], { upstreams, webSockets }: 
   read('dualgate_upstream_target_up', '1 when every worker sends requests to the target', 'min', ({ state }) =>
     state === 'up' ? 1 : 0,
   )
+  read('dualgate_upstream_target_weight', 'Share of the requests among the targets', 'max', ({ weight }) => weight)
   read('dualgate_upstream_requests', 'Requests at a target, waiting ones included', 'sum', ({ open }) => open)
   read('dualgate_upstream_waiting', 'Requests that wait for a connection to a target', 'sum', ({ waiting }) => waiting)
   new Gauge({

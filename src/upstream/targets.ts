@@ -23,6 +23,8 @@ export interface TargetOptions {
 export interface TargetStatus {
   target: string
   state: TargetState
+  /** Its share of the requests; 0 for no new requests. */
+  weight: number
   /** Requests in progress, and those of them that wait for a connection. */
   open: number
   waiting: number
@@ -31,6 +33,8 @@ export interface TargetStatus {
 /** One server behind the gateway: its connections, and its health from the results of requests. */
 export class HttpTarget {
   readonly url: string
+  /** Its share of the requests among the targets; 0 for no new requests. */
+  readonly weight: number
   /** Host and port, as in a `Host` header. */
   readonly authority: string
   readonly health: TargetHealth
@@ -41,10 +45,11 @@ export class HttpTarget {
   readonly #options: TargetOptions
   readonly #connections: Connections
 
-  constructor(url: string, options: TargetOptions) {
+  constructor(url: string, options: TargetOptions, weight = 1) {
     const address = readAddress(url)
     const { timeouts, connections, ejection, tls } = options
     this.url = address.url
+    this.weight = weight
     this.authority = address.authority
     this.health = new TargetHealth(ejection)
     this.connect = createConnect(address, timeouts.connect, tls)
@@ -111,7 +116,7 @@ export class HttpTarget {
 
   status(): TargetStatus {
     const { open, waiting } = this.#connections
-    return { target: this.url, state: this.health.state(this.#options.clock.now()), open, waiting }
+    return { target: this.url, state: this.health.state(this.#options.clock.now()), weight: this.weight, open, waiting }
   }
 
   /** Ends what is under way and gives up the connections. */

@@ -1,9 +1,10 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { PassAuthorization, UpstreamSettings, WebSocketSettings } from '../config/schema/upstreams.ts'
+import { targetsOf } from '../config/targets.ts'
 import { readUpstreamTls } from '../config/tls.ts'
 import type { RequiredPermission } from '../gate/decide.ts'
 import type { Logger } from '../log.ts'
-import { createBalance } from './balance.ts'
+import { createBalance } from './balance/create.ts'
 import { HealthChecks } from './health.ts'
 import { createIdentity, type Identity } from './identity.ts'
 import { reportTo } from './report.ts'
@@ -67,12 +68,13 @@ export interface UpstreamCircumstances {
 export function createUpstream(settings: UpstreamSettings, circumstances: UpstreamCircumstances): Upstream {
   const { clock = systemClock, log, ownsCors = false } = circumstances
   const { name, match, rewrite = match, host, timeouts, connections, ejection } = settings
-  const urls = settings.targets ?? (settings.target === undefined ? [] : [settings.target])
-  if (urls.length === 0) throw new Error(`upstream ${name} has no target`)
+  const configured = targetsOf(settings)
+  if (!configured.some(({ weight }) => weight > 0)) throw new Error(`upstream ${name} has no target`)
   const tls = settings.tls === undefined ? {} : readUpstreamTls(settings.tls)
   const report = reportTo(name, log)
   const options = { timeouts, connections, ejection: ejection === 'off' ? null : ejection, tls, clock, report }
-  const targets = urls.filter(url => url !== ECHO_URL).map(url => new HttpTarget(url, options))
+  const servers = configured.filter(({ url }) => url !== ECHO_URL)
+  const targets = servers.map(({ url, weight }) => new HttpTarget(url, options, weight))
   const balance = createBalance(targets, settings.balance, clock)
   const { health } = settings
   const checks = health === undefined ? [] : targets.map(target => new HealthChecks(target, health, tls))
@@ -81,7 +83,7 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     name,
     match,
     rewrite,
-    urls,
+    urls: configured.map(({ url }) => url),
     targets,
     response: timeouts.response,
     idle: timeouts.idle,

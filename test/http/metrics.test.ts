@@ -79,6 +79,7 @@ withEveryStore(t, async (t, fixture) => {
     const { name, target = '' } = fixture.settings.upstreams[0]!
     const shown = await metrics()
     t.equal(readMetric(shown, 'dualgate_upstream_target_up', { upstream: name, target }), 1)
+    t.equal(readMetric(shown, 'dualgate_upstream_target_weight', { upstream: name, target }), 1)
     t.equal(readMetric(shown, 'dualgate_upstream_requests', { upstream: name, target }), 0)
     t.equal(readMetric(shown, 'dualgate_websockets'), 0)
   })

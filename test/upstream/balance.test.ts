@@ -57,6 +57,68 @@ t.test('a failed request goes to healthy targets first, and to each target once'
   t.equal(upstream.another([a, b, c]), null)
 })
 
+const WEIGHTED = ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://127.0.0.1:3'].map((url, index) => ({
+  url,
+  weight: [5, 1, 1][index]!,
+}))
+
+/** How often each letter occurs. */
+const sharesOf = (turns: string): number[] => [...'abc'].map(letter => turns.split(letter).length - 1)
+
+t.test('requests are shared by weight, without bursts to the heavy target', async t => {
+  const { turns } = threeTargets(t, { targets: WEIGHTED })
+  t.equal(turns(14), 'aabacaaaabacaa')
+  t.same(sharesOf(turns(700)), [500, 100, 100])
+})
+
+t.test('weights that are all equal are no weights', async t => {
+  const { turns } = threeTargets(t, { targets: WEIGHTED.map(({ url }) => ({ url, weight: 7 })) })
+  t.equal(turns(6), 'abcabc')
+})
+
+t.test('a target without a weight has weight 1', async t => {
+  const { turns } = threeTargets(t, { targets: ['http://127.0.0.1:1', { url: 'http://127.0.0.1:2', weight: 3 }] })
+  t.same(sharesOf(turns(400)), [100, 300, 0])
+})
+
+for (const balance of ['round-robin', 'least-pending'] as const) {
+  t.test(`${balance}: without the heavy target, the others share by their own weights`, async t => {
+    const { upstream, clock, turns } = threeTargets(t, { targets: WEIGHTED, balance })
+    const [heavy] = upstream.targets as [HttpTarget]
+    eject(heavy)
+    t.same(sharesOf(turns(100)), [0, 50, 50])
+    clock.time = 10_000
+    t.equal(turns(12).replaceAll(/[bc]/g, ''), 'a', 'it is tried by one request')
+    heavy.succeeded(heavy.health.era)
+    t.same(sharesOf(turns(700)), [500, 100, 100], 'and has its share again when one is answered')
+  })
+
+  t.test(`${balance}: weight 0 takes no new requests, whatever happens to the others`, async t => {
+    const { upstream, nameOf, turns } = threeTargets(t, {
+      targets: WEIGHTED.map(({ url }, index) => ({ url, weight: [2, 0, 1][index]! })),
+      balance,
+    })
+    t.same(sharesOf(turns(300)), [200, 0, 100])
+    const [a, , c] = upstream.targets as [HttpTarget, HttpTarget, HttpTarget]
+    t.equal(nameOf(upstream.another([a])), 'c')
+    t.equal(upstream.another([a, c]), null)
+    eject(a)
+    eject(c)
+    t.same(sharesOf(turns(300)), [200, 0, 100])
+    t.match(upstream.targets[1]!.status(), { state: 'up', weight: 0 })
+  })
+}
+
+t.test('where all are down, they are used by weight', async t => {
+  const { upstream, turns } = threeTargets(t, { targets: WEIGHTED })
+  for (const target of upstream.targets) eject(target)
+  t.same(sharesOf(turns(700)), [500, 100, 100])
+})
+
+t.test('an upstream whose targets all have weight 0 is an error', async t => {
+  t.throws(() => threeTargets(t, { targets: WEIGHTED.map(({ url }) => ({ url, weight: 0 })) }), /backend has no target/)
+})
+
 /** Servers that take requests and never answer. */
 async function silent(t: Test, written: WrittenUpstream) {
   const servers = await Promise.all([1, 2, 3].map(() => startRawUpstream(() => {})))
@@ -86,6 +148,18 @@ t.test('least-pending: the target with the fewest requests in progress is next',
   t.same(
     [a, b, c].map(target => target.open),
     [6, 6, 6],
+  )
+})
+
+t.test('least-pending: a target of weight 3 holds three times as many requests', async t => {
+  const servers = await Promise.all([1, 2].map(() => startRawUpstream(() => {})))
+  t.teardown(() => Promise.all(servers.map(server => server.close())))
+  const targets = servers.map(({ url }, index) => ({ url, weight: [1, 3][index]! }))
+  const { upstream, ask } = await silent(t, { balance: 'least-pending', targets })
+  for (let i = 0; i < 40; i++) ask(upstream.next()!)
+  t.same(
+    upstream.targets.map(target => target.open),
+    [10, 30],
   )
 })
 

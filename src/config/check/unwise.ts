@@ -7,6 +7,7 @@ import type { DecodedSettings } from '../schema/settings.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
 import { SECRETS } from '../secrets.ts'
 import { policyOf } from '../session-policy.ts'
+import { targetsOf } from '../targets.ts'
 import { isLoopback, isOpenRedis, isUnencrypted, isUnverifiedDatabase } from './networks.ts'
 
 /*
@@ -171,7 +172,7 @@ const UNWISE_UPSTREAMS: readonly Unwise<UpstreamSettings>[] = [
   },
   {
     setting: [],
-    finds: ({ target, targets = [] }) => [target, ...targets].some(url => isUnencrypted(url, 'http:')),
+    finds: upstream => targetsOf(upstream).some(({ url }) => isUnencrypted(url, 'http:')),
     message: 'sends the identity of users unencrypted over a public network; use https:// targets',
   },
 ]

@@ -1,6 +1,7 @@
 import { readTarget } from '../../gate/path.ts'
 import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
+import { targetsOf } from '../targets.ts'
 import { readUpstreamTls } from '../tls.ts'
 import { reportFaults } from './files.ts'
 
@@ -36,17 +37,25 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
   }
 }
 
-function checkTargets({ target, targets = [] }: UpstreamSettings, path: KeyPath, report: Report): void {
-  const written: [url: string, path: KeyPath][] = targets.map((url, index) => [url, [...path, 'targets', index]])
-  if (target !== undefined) written.push([target, [...path, 'target']])
-  for (const [url, place] of written) {
+function checkTargets(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
+  const { target, targets = [] } = upstream
+  const urls: [url: string, path: KeyPath][] = targets.map((one, index) => {
+    const place = [...path, 'targets', index]
+    return typeof one === 'string' ? [one, place] : [one.url, [...place, 'url']]
+  })
+  if (target !== undefined) urls.push([target, [...path, 'target']])
+  for (const [url, place] of urls) {
     if (!URL.canParse(url)) report(place, 'is not an address; write scheme, host and port: http://10.0.0.5:3000')
+  }
+  if (targets.length > 0 && targetsOf({ targets }).every(({ weight }) => weight === 0)) {
+    report([...path, 'targets'], 'all have weight 0, so that none gets requests; give one of them another weight')
   }
 }
 
-function checkUpstreamTls({ target, targets = [], tls }: UpstreamSettings, path: KeyPath, report: Report): void {
+function checkUpstreamTls(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
+  const { tls } = upstream
   if (tls === undefined) return
-  if (![target, ...targets].some(url => url?.startsWith('https://'))) {
+  if (!targetsOf(upstream).some(({ url }) => url.startsWith('https://'))) {
     report(path, 'has no effect, because no target begins with https://; remove it, or use https:// targets')
   }
   if ((tls.cert === undefined) !== (tls.key === undefined)) {

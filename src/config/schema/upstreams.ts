@@ -22,6 +22,14 @@ const CODES = { type: 'array', items: CODE, minItems: 1 } as const
 
 const SERVER = 'https?://[^/?#@]+/?|unix:/[^?#]+'
 
+const Server = {
+  type: 'string',
+  pattern: `^(${SERVER})$`,
+  'x-form': 'http://host:port, https://host:port or unix:/path/of.sock',
+} as const
+
+const Weight = Count(1, 'Share of the requests among the targets; 0: no new requests.', 0, 1000)
+
 const Ejection = Variant(
   {
     failures: Count(
@@ -152,12 +160,11 @@ export const UpstreamSchema = Variant(
     targets: {
       type: 'array',
       items: {
-        type: 'string',
-        pattern: `^(${SERVER})$`,
-        'x-form': 'http://host:port, https://host:port or unix:/path/of.sock',
+        anyOf: [Server, Variant({ url: Server, weight: Weight }, 'A target with a weight.', ['url'])],
+        'x-form': 'http://host:port, https://host:port or unix:/path/of.sock, or { url: http://host:port, weight: 3 }',
       },
       minItems: 1,
-      description: 'Several targets, balanced.',
+      description: 'Several targets, balanced; each a server, or a server with its weight.',
     },
     balance: {
       enum: ['round-robin', 'least-pending'],

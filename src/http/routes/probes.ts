@@ -25,10 +25,11 @@ const TARGET = {
   properties: {
     target: { type: 'string', description: 'Its address.' },
     state: { type: 'string', description: 'Whether requests go there.' },
+    weight: { type: 'integer', description: 'Its share of the requests among the targets; 0: no new requests.' },
     open: { type: 'integer', description: 'Requests under way.' },
     waiting: { type: 'integer', description: 'Those of them that wait for a connection.' },
   },
-  required: ['target', 'state', 'open', 'waiting'],
+  required: ['target', 'state', 'weight', 'open', 'waiting'],
 } as const
 
 const STATE = {

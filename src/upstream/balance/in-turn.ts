@@ -1,17 +1,11 @@
-import type { Clock } from '../clock.ts'
-import type { HttpTarget } from './targets.ts'
+import type { Clock } from '../../clock.ts'
+import type { HttpTarget } from '../targets.ts'
+import type { Balance } from './balance.ts'
 
 export type BalanceKind = 'round-robin' | 'least-pending'
 
-/** Chooses among the targets of an upstream. There is at least one. */
-export interface Balance {
-  /** The target of the next request. If none is healthy, all are used in turn. */
-  next(): HttpTarget
-  /** A target that is not among these; `null` if none is left. */
-  another(tried: readonly HttpTarget[]): HttpTarget | null
-}
-
-export function createBalance(targets: readonly HttpTarget[], kind: BalanceKind, clock: Clock): Balance {
+/** Uses targets of equal weight in turn, or the one with the fewest requests. */
+export function createInTurn(targets: readonly HttpTarget[], kind: BalanceKind, clock: Clock): Balance {
   let turn = -1
 
   const inTurn = (): HttpTarget => {

@@ -1,0 +1,39 @@
+import t from 'tap'
+import { call } from '../support/client.ts'
+import { startSupervised } from '../support/supervised.ts'
+import { startUpstream } from '../support/upstream.ts'
+
+/* What a reload changes in the traffic to the upstreams, with two workers. */
+
+t.test('weights are shares of both workers together, and a reload changes them', async t => {
+  const backends = await Promise.all(
+    ['a', 'b'].map(name => startUpstream({ answer: (_request, response) => void response.end(name) })),
+  )
+  t.teardown(() => Promise.all(backends.map(backend => backend.close())))
+  const gateway = await startSupervised(t)
+
+  /** Of 80 requests on as many connections. */
+  const sharesOf = async (weights: readonly number[]): Promise<number[]> => {
+    const targets = backends.map(({ url }, index) => `{ url: "${url}", weight: ${weights[index]} }`)
+    gateway.write('config/upstreams.yaml', `upstreams: [{ name: shared, match: /api, targets: [${targets}] }]\n`)
+    t.equal((await gateway.reload()).code, 0)
+    const names: string[] = []
+    for (let i = 0; i < 80; i++) {
+      names.push((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text)
+    }
+    return ['a', 'b'].map(name => names.filter(one => one === name).length)
+  }
+
+  // Each worker begins a round of its own.
+  for (const [weights, [a = 0]] of [
+    [[1, 3], [20]],
+    [[3, 1], [60]],
+  ] as const) {
+    const [first = 0, second = 0] = await sharesOf(weights)
+    t.equal(first + second, 80)
+    t.ok(Math.abs(first - a) <= 4, `${first} of 80 for ${weights}`)
+  }
+  t.same(await sharesOf([1, 0]), [80, 0])
+  const ready = (await call(gateway.internal, { path: '/readyz' })).json()
+  t.match(ready.upstreams, [{ name: 'shared', targets: [{ weight: 1 }, { weight: 0 }] }])
+})
