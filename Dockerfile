@@ -1,24 +1,25 @@
-# Only the build stage has compilers and development packages.
-FROM node:24-slim AS build
+# Only the build stage has development packages.
+FROM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci
+RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY .build .build
 COPY src src
-RUN npm run build && npm prune --omit=dev
+RUN npm run build && npm prune --omit=dev --ignore-scripts
 
-FROM node:24-slim
-ENV NODE_ENV=production
+FROM node:26-slim
+# The first start writes the accounts: onto the volume, so that the root file system can be read-only.
+ENV NODE_ENV=production ACCOUNTS__PATH=data/accounts.yaml
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY config config
-# The first start writes config/accounts.yaml. ACCOUNTS__PATH=data/accounts.yaml puts the file on the volume. `shared` is the
-# mount point of a volume that several gateways share, as in docker-compose.yml.
-RUN install -d -o node -g node -m 0700 data shared && chown node:node config
-USER node
+# `shared` is the mount point of a volume that several gateways share, as in docker-compose.yml.
+RUN install -d -o node -g node -m 0700 data shared
+# The user `node`, as a number: Kubernetes can see that it is not root.
+USER 1000:1000
 VOLUME /app/data
 EXPOSE 8080
 # The internal listener listens on 127.0.0.1 of the container unless INTERNAL__HOST is set.

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t, { type Test } from 'tap'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { call } from './support/client.ts'
 import { until } from './support/forward-fixture.ts'
 import {
@@ -58,6 +58,35 @@ t.test('the image can generate keys, and does not start without secrets', async 
   const start = await runIn(folder, [...entry, ...JSON.parse(instructionOf('CMD'))])
   t.equal(start.code, 1)
   for (const name of ['JWT__SECRET_KEY', 'LOGIN__SM2__PRIVATE_KEY', 'INTERNAL__SECRET']) t.match(start.printed, name)
+})
+
+t.test('the image starts with the embedded store, and writes nothing but its volume', async t => {
+  const folder = container(t, image, temporaryFolder(t, 'shared'))
+  const entry = JSON.parse(instructionOf('ENTRYPOINT')) as string[]
+  const key = async (kind: string): Promise<string> =>
+    /^\S{64}$/m.exec((await runIn(folder, [...entry, 'keys', kind])).printed)![0]
+  const secrets = {
+    JWT__SECRET_KEY: await key('jwt'),
+    INTERNAL__SECRET: await key('jwt'),
+    LOGIN__SM2__PRIVATE_KEY: await key('sm2'),
+  }
+  const before = stateOf(image)
+  const words = [...entry.slice(1), ...JSON.parse(instructionOf('CMD'))]
+  const gateway = await startGateway(folder, { ...IMAGE_ENVIRONMENT, ...secrets, WORKERS: '2' }, words)
+  t.teardown(() => gateway.end('SIGKILL'))
+  t.match(gateway.output(), /password\W+\S+/i)
+  t.ok(existsSync(join(folder, 'data/accounts.yaml')))
+  t.equal(await gateway.end('SIGTERM'), 0)
+  t.same(stateOf(image), before)
+})
+
+t.test('the image does not run as root', async t => {
+  const [user, group] = instructionOf('USER').split(':').map(Number)
+  t.ok(user! > 0 && group! > 0)
+  const { runAsUser, runAsGroup } = parseAllDocuments(textOf('config/examples/kubernetes/dualgate.yaml'))
+    .map(document => document.toJS())
+    .find(({ kind }) => kind === 'Deployment').spec.template.spec.securityContext
+  t.same([runAsUser, runAsGroup], [user, group], 'nor the pods')
 })
 
 t.test('the secrets of the compose file are generated once, readable only by their owner', async t => {

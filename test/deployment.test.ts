@@ -190,8 +190,8 @@ t.test('the HTTPS example for Compose changes services of docker-compose.yml, an
     targets,
     caddy.depends_on.map((name: string) => `${name}:8080`),
   )
-  for (const service of [caddy, ...Object.keys(changed).map(name => base.services[name])])
-    t.match(service, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
+  for (const [name, service] of Object.entries<any>({ ...base.services, caddy }))
+    t.match(service, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] }, name)
   t.ok(Object.hasOwn(tls.volumes, caddy.volumes[1].split(':')[0]))
 })
 

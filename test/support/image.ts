@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,22 +6,49 @@ import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
 import { ROOT } from './root.ts'
 
-/* The image of the Dockerfile, made without an engine: what it copies is copied, from the built tree. */
+/*
+ * The image of the Dockerfile, made without an engine: its steps run in empty folders. Only the packages are those of this
+ * tree, which `npm ci` has installed before.
+ */
 
 export const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+interface Instruction {
+  name: string
+  rest: string
+}
 
 /** The instructions of the Dockerfile's stages, one list for each. */
 export const STAGES = textOf('Dockerfile')
   .split(/^(?=FROM )/m)
   .slice(1)
-  .map(stage => [...stage.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name, rest]) => ({ name: name!, rest: rest! })))
-const IMAGE = STAGES.at(-1)!
+  .map(stage =>
+    [...stage.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name, rest]): Instruction => ({ name: name!, rest: rest! })),
+  )
+const [BUILD, IMAGE] = STAGES as [Instruction[], Instruction[]]
 export const instructionOf = (name: string): string => IMAGE.find(instruction => instruction.name === name)!.rest
+
+/** `npm` of the build stage: packages come from this tree, and are left out of the image by `copyDependencies`. */
+const NPM = `npm() {
+  case "$1" in
+    ci) ln -s '${join(ROOT, 'node_modules')}' node_modules ;;
+    prune) ;;
+    *) command npm "$@" ;;
+  esac
+}`
 
 /** A folder with what the image holds below /app, but the folders that are written to. */
 export function buildImage(t: Test): string {
+  const built = temporaryFolder(t, 'build')
+  for (const { name, rest } of BUILD) {
+    if (name === 'COPY') copyInto(built, rest.split(' '), ROOT)
+    if (name === 'RUN')
+      execFileSync('sh', ['-euc', `${NPM}\n${rest}`], { cwd: built, stdio: ['ignore', 'ignore', 'inherit'] })
+  }
   const folder = temporaryFolder(t, 'image')
-  for (const { name, rest } of IMAGE) if (name === 'COPY') copyInto(folder, rest.split(' '))
+  for (const { name, rest } of IMAGE) {
+    if (name === 'COPY') copyInto(folder, rest.split(' '), rest.startsWith('--from=build ') ? built : ROOT)
+  }
   return folder
 }
 
@@ -31,12 +58,12 @@ export function temporaryFolder(t: Test, name: string): string {
   return folder
 }
 
-function copyInto(folder: string, words: string[]): void {
+function copyInto(folder: string, words: string[], from: string): void {
   const [to, ...sources] = words.filter(word => !word.startsWith('--')).reverse()
   for (const source of sources) {
     const file = source.replace('/app/', '')
     if (file === 'node_modules') copyDependencies(folder)
-    else cpSync(join(ROOT, file), join(folder, to === './' ? file : to!), { recursive: true, filter: isShipped })
+    else cpSync(join(from, file), join(folder, to === './' ? file : to!), { recursive: true, filter: isShipped })
   }
 }
 
@@ -52,7 +79,7 @@ function copyDependencies(folder: string): void {
   }
 }
 
-const INSTALLED = /^install -d .* -m 0700 (.*) && /.exec(instructionOf('RUN'))![1]!.split(' ')
+const INSTALLED = /^install -d .* -m 0700 (.*)$/.exec(instructionOf('RUN'))![1]!.split(' ')
 
 /** A container of the image: what it writes is its own, but what is in the volume `shared`. */
 export function container(t: Test, image: string, shared: string): string {
@@ -63,8 +90,10 @@ export function container(t: Test, image: string, shared: string): string {
   return folder
 }
 
-const [NODE_ENV] = /(?<=^NODE_ENV=)\S+$/.exec(instructionOf('ENV'))!
-export const IMAGE_ENVIRONMENT = { NODE_ENV, HOME: '/nonexistent' }
+const SET = instructionOf('ENV')
+  .split(' ')
+  .map(pair => pair.split('='))
+export const IMAGE_ENVIRONMENT: Record<string, string> = { ...Object.fromEntries(SET), HOME: '/nonexistent' }
 
 export interface Ended {
   code: number
