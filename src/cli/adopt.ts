@@ -1,34 +1,52 @@
-import { writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { systemClock } from '../clock.ts'
+import { createFile } from '../durable-file.ts'
 import { createLog } from '../log.ts'
 import { Unavailable } from '../refusal.ts'
 import { type Survey, surveyRedis } from '../store/redis/survey.ts'
-import { startingConfiguration } from './adopt-configuration.ts'
-import { findingsOf, type Other, readOther } from './adopt-findings.ts'
+import { labelOf } from '../yaml/yaml.ts'
+import { configurationOf, secretsOf } from './adopt/configuration.ts'
+import { queriesFor } from './adopt/database.ts'
+import { findingsOf } from './adopt/findings.ts'
+import { type Plan, planOf } from './adopt/plan.ts'
+import { readService } from './adopt/service.ts'
 import type { Command } from './command.ts'
-import { CommandError, say, UsageError } from './terminal.ts'
+import { reachAccounts } from './connect.ts'
+import { CommandError, programOf, say, type Terminal, UsageError } from './terminal.ts'
 
 export const adopt: Command = {
-  words: '[FILE]',
-  summary: 'report what a move from a compatible service needs, and print an initial configuration',
-  help: `FILE is the .env or the YAML file of the other service. Its Redis is read, and nothing in it is changed. Prints what
-matters for a move: prefix, sessions of each side, how records write their time, whether the secret fits the tokens, where
-captchas are kept; then a configuration to begin with. No secret is printed or written. config/examples/README.md says how
-a move goes.
+  words: '[FOLDER]',
+  summary: 'report what a move from a compatible service needs, and write a configuration for it',
+  help: `Reads the settings of the other service (REDIS__*, JWT__*, SM2__*, DB__*, in a .env or a YAML file), its Redis and its
+table of accounts, and changes nothing there. Prints what it found and what will not work. Then it writes into the folder,
+or into the working directory:
 
+  config/gateway.yaml   a configuration that shares the Redis with the service, with the query for the accounts
+  .env                  the secrets, readable only by you
+
+If one of them exists, nothing is written. No secret is printed. config/examples/README.md describes the steps of a move.
+
+  --env FILE          the .env or the YAML file of the other service
   --redis URL         its Redis, where FILE does not name it; or ADOPT_REDIS_URL in the environment, which does not show the
-                      password to other users of the machine
-  --write FILE        write the configuration into a new file; an existing one is never replaced`,
-  options: { redis: { type: 'string' }, write: { type: 'string' } },
-  async run({ values, words }, { output, environment, cwd }) {
-    if (words.length > 1) throw new UsageError(`adopt takes one file, but got ${words.join(' ')}`)
-    const other = words[0] === undefined ? null : readOther(words[0], cwd)
-    const url = typeof values.redis === 'string' ? values.redis : (environment.ADOPT_REDIS_URL ?? other?.redisUrl)
+                      password to other users of the machine`,
+  options: { env: { type: 'string' }, redis: { type: 'string' } },
+  async run({ values, words: [folder = '.', ...more] }, terminal) {
+    if (more.length > 0) throw new UsageError(`adopt takes one folder, but also got ${more.join(' ')}`)
+    const { output, environment, cwd } = terminal
+    const service = typeof values.env === 'string' ? readService(values.env, cwd) : null
+    const url = typeof values.redis === 'string' ? values.redis : (environment.ADOPT_REDIS_URL ?? service?.redisUrl)
     if (url === undefined)
-      throw new UsageError('the address of Redis is missing: name the file of the other service, or use --redis URL')
+      throw new UsageError(
+        'the address of Redis is missing: name the file of the other service with --env FILE, or use --redis URL',
+      )
     const survey = await surveyed(url)
-    say(output, ...findingsOf(survey, other, url))
-    writeOrPrint(survey, other, values.write, output, cwd)
+    const plan = planOf(survey, service, url, systemClock.now())
+    await askAccounts(plan)
+    say(output, ...findingsOf(survey, service, url), '')
+    if (plan.problems.length === 0) say(output, 'found nothing that will not work', '')
+    else say(output, 'what will not work:', ...plan.problems.map(problem => `  - ${problem}`), '')
+    write(plan, resolve(cwd, folder), terminal)
     return 0
   },
 }
@@ -46,23 +64,33 @@ async function surveyed(url: string): Promise<Survey> {
   }
 }
 
-function writeOrPrint(
-  survey: Survey,
-  other: Other | null,
-  file: unknown,
-  output: NodeJS.WritableStream,
-  cwd: string,
-): void {
-  const text = startingConfiguration(survey, other)
-  if (typeof file !== 'string') {
-    say(output, '', text)
-    return
-  }
-  try {
-    writeFileSync(resolve(cwd, file), `${text}\n`, { flag: 'wx' })
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code !== 'EEXIST') throw fault
-    throw new CommandError(`${file} is there already and stays as it is; name a new file`)
-  }
-  say(output, '', `written: ${file}; dualgate check --config ${file} says what is still missing`)
+/** Milliseconds for a question to the database of the service. */
+const ACCOUNTS_TIMEOUT = 3000
+
+/** Tries the queries of the configuration at the database. */
+async function askAccounts({ database, problems }: Plan): Promise<void> {
+  if (database === null || 'fault' in database) return
+  const { url, kind } = database
+  const settings = { kind: 'sql', url, ...queriesFor(kind), timeout: ACCOUNTS_TIMEOUT, pool: 1 } as const
+  const { isReached, text } = await reachAccounts('accounts in config/gateway.yaml', settings, true)
+  if (!isReached) problems.push(`the query for the accounts fails: ${text}`)
+}
+
+/** Both files, or none: they fit each other. */
+function write(plan: Plan, root: string, terminal: Terminal): void {
+  const { output, cwd } = terminal
+  const [configuration, secrets] = [join(root, 'config/gateway.yaml'), join(root, '.env')]
+  const existing = [configuration, secrets].find(file => existsSync(file))
+  if (existing !== undefined)
+    throw new CommandError(
+      `${labelOf(existing, cwd)} exists, so nothing was written; name another folder: adopt … FOLDER`,
+    )
+  const [yaml, env] = [configurationOf(plan), secretsOf(plan)]
+  mkdirSync(dirname(configuration), { recursive: true })
+  if (!createFile(secrets, env)) throw new CommandError(`${labelOf(secrets, cwd)} exists, so nothing was written`)
+  writeFileSync(configuration, yaml, { flag: 'wx' })
+  const program = programOf(terminal)
+  const there = root === cwd ? '' : `cd ${labelOf(root, cwd)} && `
+  say(output, `wrote ${labelOf(configuration, cwd)}`, `wrote ${labelOf(secrets, cwd)}, with the secrets`)
+  say(output, `next: ${there}${program} check --connect`, `then: ${program} start`)
 }
