@@ -17,18 +17,12 @@ const OWN_FORM = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
 const FORM = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?$/
 
 export function createTimestampFormat(timeZone: string): TimestampFormat {
-  // The Swedish locale writes `YYYY-MM-DD HH:MM:SS`.
-  const format = new Intl.DateTimeFormat('sv-SE', {
-    timeZone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-    hourCycle: 'h23',
-  })
-  const write = (timestamp: number): string => format.format(timestamp)
+  let format: Intl.DateTimeFormat | undefined
+  const write = (timestamp: number): string => {
+    // Made at the first use: it takes milliseconds, which a start can save.
+    format ??= swedish(timeZone)
+    return format.format(timestamp)
+  }
 
   /** The zone's offset from UTC at a timestamp, in milliseconds. */
   const offsetAt = (timestamp: number): number => {
@@ -60,3 +54,16 @@ export function createTimestampFormat(timeZone: string): TimestampFormat {
     },
   }
 }
+
+/** The Swedish locale writes `YYYY-MM-DD HH:MM:SS`. */
+const swedish = (timeZone: string): Intl.DateTimeFormat =>
+  new Intl.DateTimeFormat('sv-SE', {
+    timeZone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  })

@@ -55,6 +55,15 @@ interface Definition {
 
 type Compile = (definition: Definition) => ((value: unknown) => unknown) & { errors?: ErrorObject[] | null }
 
+/** Ajv is made at the first request that needs it, because it compiles its own schemas before others. */
+function compilerOf(schemas: Record<string, object>): Compile {
+  let compile: Compile | undefined
+  return definition => {
+    compile ??= AjvCompiler()(schemas, { customOptions: AJV_OPTIONS }) as Compile
+    return compile(definition)
+  }
+}
+
 /** Ajv compiles a schema at the first request of its route, so that a start does not wait for it. */
 const createValidator = (compile: Compile) => (definition: Definition) => {
   const { schema, httpPart } = definition
@@ -75,9 +84,7 @@ export const schemaController = {
   compilersFactory: {
     // Its types want Ajv's own function; Fastify also accepts one that answers the value or the error.
     buildValidator: ((schemas: Record<string, object>) =>
-      createValidator(
-        AjvCompiler()(schemas, { customOptions: AJV_OPTIONS }) as Compile,
-      )) as unknown as BuildCompilerFromPool,
+      createValidator(compilerOf(schemas))) as unknown as BuildCompilerFromPool,
     buildSerializer: () => () => JSON.stringify,
   },
 }
