@@ -1,5 +1,6 @@
 // The part of `npm run build` that joins the compiled modules and most packages into `dist/bundle/gateway.cjs`, which
-// starts faster; src/process/bundle.ts loads it. Only this step needs esbuild.
+// starts faster; src/process/bundle.ts loads it. That module itself is in the two small files that Node runs: `program.cjs`
+// and, for a worker, `worker.cjs`. Only this step needs esbuild.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
@@ -12,10 +13,13 @@ const folder = join(dist, 'bundle')
 const file = join(folder, 'gateway.cjs')
 
 /** The modules whose exports a process starts with, by the names that src/process/bundle.ts knows. */
-const ENTRIES = { cli: './cli.js', serve: './process/serve.js' }
+const ENTRIES = { cli: './cli.js', primary: './cli.js', serve: './process/serve.js' }
+
+/** The files that Node runs. */
+const PROGRAMS = { program: './program.js', worker: './process/worker.js' }
 
 /** Packages with native code or files of their own, and those that only few gateways load. */
-const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'lmdb', 'mysql2', 'pg', 'svg-captcha']
+const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'mysql2', 'pg', 'svg-captcha', 'undici']
 
 const entry = [
   `require('./process/stack-traces.js').nameSources(require('node:url').fileURLToPath(urlOf('bundle/gateway.cjs')))`,
@@ -25,9 +29,27 @@ const entry = [
 /** A module asks for its own address to find a file beside it. In the bundle `urlOf` knows where the module stands. */
 const ADDRESS = 'import.meta.url'
 function loadModule({ path }) {
-  if (!path.startsWith(dist + sep)) return undefined
-  const address = `urlOf('${relative(dist, path).replaceAll(sep, '/')}')`
-  return { contents: readFileSync(path, 'utf8').replaceAll(ADDRESS, address) }
+  const contents = () => readFileSync(path, 'utf8')
+  if (path.startsWith(dist + sep)) {
+    const address = `urlOf('${relative(dist, path).replaceAll(sep, '/')}')`
+    return { contents: contents().replaceAll(ADDRESS, address) }
+  }
+  if (!LMDB.test(path)) return undefined
+  return { contents: `import { lmdbAddress } from 'lmdb address'\n${contents().replaceAll(ADDRESS, 'lmdbAddress')}` }
+}
+
+/** lmdb finds its native code from its own folder. That of msgpackr is for an encoding that the store does not use. */
+const LMDB = /[\\/]node_modules[\\/]lmdb[\\/]/
+const NATIVE = {
+  'lmdb address': `exports.lmdbAddress = require('node:url').pathToFileURL((0, require).resolve('lmdb')).href`,
+  'msgpackr-extract': 'module.exports = null',
+}
+const native = {
+  name: 'native code',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(?:lmdb address|msgpackr-extract)$/ }, ({ path }) => ({ path, namespace: 'native' }))
+    onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({ contents: NATIVE[path] }))
+  },
 }
 
 /** @fastify/reply-from loads its HTTP client, a megabyte, which forwarding does not use. */
@@ -45,6 +67,8 @@ const lazyClient = {
   },
 }
 
+const modules = { name: 'modules', setup: ({ onLoad }) => onLoad({ filter: /\.js$/, namespace: 'file' }, loadModule) }
+
 const { outputFiles, metafile } = await build({
   stdin: { contents: entry.join('\n'), resolveDir: dist },
   bundle: true,
@@ -54,10 +78,7 @@ const { outputFiles, metafile } = await build({
   // Node loses the way to import of a script that comes from compiled code.
   supported: { 'dynamic-import': false },
   external: EXTERNAL,
-  plugins: [
-    { name: 'modules', setup: ({ onLoad }) => onLoad({ filter: /\.js$/, namespace: 'file' }, loadModule) },
-    lazyClient,
-  ],
+  plugins: [modules, lazyClient, native],
   sourcemap: true,
   sourcesContent: false,
   legalComments: 'none',
@@ -78,6 +99,32 @@ writeFileSync(
 )
 writeFileSync(file, whole)
 writeFileSync(join(folder, 'LICENSES'), licences())
+for (const [name, module] of Object.entries(PROGRAMS)) await buildProgram(name, module)
+
+/** What such a file imports while it runs is a module: it does so only without a bundle. */
+async function buildProgram(name, module) {
+  const outside = {
+    name: 'outside',
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) =>
+        kind === 'dynamic-import'
+          ? { path: `./${relative(folder, join(resolveDir, path))}`, external: true }
+          : undefined,
+      ),
+  }
+  await build({
+    entryPoints: [join(dist, module)],
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    plugins: [outside, modules],
+    banner: {
+      js: `const urlOf = file => require('node:url').pathToFileURL(require('node:path').join(__dirname, '..', file)).href`,
+    },
+    outfile: join(folder, `${name}.cjs`),
+  })
+}
 
 /** The licences of the packages in the bundle. */
 function licences() {

@@ -49,4 +49,5 @@ async function keepCodeOf(entry, workers) {
 }
 
 await keepCodeOf('cli', '1')
+await keepCodeOf('primary', '2')
 await keepCodeOf('serve', '2')

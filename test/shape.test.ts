@@ -58,6 +58,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['gateway', 'client'],
   ['process', 'index'],
   ['cli'],
+  ['program'],
   ['main'],
 ]
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ParseArgsConfig } from 'node:util'
 import { BUILT_IN, type ConfigurationFile } from '../config/load.ts'
+import { DEFAULT_CONFIG } from './default-file.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The arguments of a command: its options by name, and its words. */
@@ -20,8 +21,6 @@ export interface Command {
   /** Returns the exit code. */
   run(written: Written, terminal: Terminal): Promise<number>
 }
-
-export const DEFAULT_CONFIG = 'config/gateway.yaml'
 
 export const CONFIG_OPTION = { config: { type: 'string' } } as const
 export const CONFIG_HELP = `  --config FILE       the configuration file; ${DEFAULT_CONFIG} when not given`

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { firstAccount } from '../account/file/source.ts'
 import { systemClock } from '../clock.ts'
 import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadSettings } from '../config/load.ts'
@@ -9,6 +9,7 @@ import { createLog, type Logger } from '../log.ts'
 import { AddressError } from '../process/address.ts'
 import { announceServing } from '../process/bundle.ts'
 import { type Outcome, openControl } from '../process/control.ts'
+import { endsWithTerminal } from '../process/hangup.ts'
 import { messageOf } from '../process/message.ts'
 import { ReloadError, type Running } from '../process/running.ts'
 import { PROFILES } from '../profile.ts'
@@ -105,24 +106,7 @@ const nextSignal = async (): Promise<void> => {
 function reloadOnSignal(opening: Promise<Running>, log: Logger): void {
   const isFailed = (): void => undefined
   const reload = (): void => void opening.then(running => reloaded(running, log), isFailed)
-  process.on('SIGHUP', () => (isTerminalGone() ? endBySignal('SIGHUP') : reload()))
-}
-
-/** A process also gets SIGHUP when its terminal is closed; then /dev/tty cannot be opened. */
-function isTerminalGone(): boolean {
-  if (!process.stdout.isTTY) return false
-  try {
-    closeSync(openSync('/dev/tty', 'r'))
-    return false
-  } catch {
-    return true
-  }
-}
-
-/** Ends as without a signal listener: without a terminal Node cannot end in another way. */
-function endBySignal(signal: NodeJS.Signals): void {
-  process.removeAllListeners(signal)
-  process.kill(process.pid, signal)
+  process.on('SIGHUP', () => endsWithTerminal() || reload())
 }
 
 /** Reloads; logs the reason of a failure. */

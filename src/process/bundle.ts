@@ -28,6 +28,7 @@ type Entries = Readonly<Record<string, () => Promise<unknown>>>
 /** Published when the process serves, or sees its workers serve. */
 const SERVING = 'dualgate:serving'
 export const announceServing = (): void => channel(SERVING).publish({})
+export const onServing = (listener: () => void): void => subscribe(SERVING, listener)
 
 /** Loads an entry from the bundle; `otherwise` loads the same from its module. */
 export async function load<T>(entry: string, otherwise: () => Promise<T>): Promise<T> {
@@ -41,7 +42,7 @@ export async function load<T>(entry: string, otherwise: () => Promise<T>): Promi
     ...(cachedData !== undefined && { cachedData }),
   })
   if (cachedData === undefined || script.cachedDataRejected === true) {
-    subscribe(SERVING, () => {
+    onServing(() => {
       setTimeout(() => void writeCodeCache(cache, identity, script.createCachedData()), SETTLED).unref()
     })
   }

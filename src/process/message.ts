@@ -11,6 +11,8 @@ export interface Urls {
 
 /** An order to a worker. The configuration comes from the primary, so a worker never uses one that was not checked. */
 export type Order =
+  /** Report again that the worker waits for orders. */
+  | { wait: true }
   | { serve: Settings; certificate: Certificate | null; changes: readonly Acknowledged[] }
   | { renew: Certificate }
   | { close: { handover: boolean } }

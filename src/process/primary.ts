@@ -5,6 +5,7 @@ import { readCertificate } from '../config/tls.ts'
 import { createLog, type Logger } from '../log.ts'
 import { fixedKeysChanged, tryAddresses } from './address.ts'
 import { type CertificateWatch, watchCertificate } from './certificate-watch.ts'
+import { WORKER_UMASK } from './first-worker.ts'
 import { Generation, type GenerationOptions } from './generation.ts'
 import { messageOf, type Urls } from './message.ts'
 import { Ports } from './ports.ts'
@@ -58,7 +59,7 @@ export class Primary implements Running {
   static async start(options: PrimaryOptions): Promise<Primary> {
     const { settings, clock } = options
     // This process creates the sockets that its workers listen on. They are accessible only to its own user.
-    process.umask(0o077)
+    process.umask(WORKER_UMASK)
     await tryAddresses(settings)
     const ports = new Ports(settings)
     const log = createLog(settings.log.level)

@@ -40,7 +40,8 @@ function dieAtExit(): void {
 }
 
 function obey(order: Order): void {
-  if ('serve' in order) void serve(order)
+  if ('wait' in order) void report({ waits: true })
+  else if ('serve' in order) void serve(order)
   else if ('renew' in order) gateway?.renewCertificate(order.renew)
   else if ('count' in order) void count()
   else if ('metrics' in order) answerMetrics(order)

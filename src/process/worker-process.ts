@@ -1,10 +1,7 @@
-import cluster, { type Worker } from 'node:cluster'
-import { fileURLToPath } from 'node:url'
+import type { Worker } from 'node:cluster'
 import type { Snapshot } from '../metrics/exposition.ts'
+import { workerInWaiting } from './first-worker.ts'
 import type { Order, Report, Urls } from './message.ts'
-
-/** The sources run as .ts in tests and as .js in dist. */
-const SCRIPT = fileURLToPath(new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url))
 
 export interface End {
   code: number | null
@@ -29,15 +26,19 @@ export class WorkerProcess {
 
   /** `order` is sent as soon as the worker waits for orders. */
   constructor(order: () => Extract<Order, { serve: unknown }>) {
-    cluster.setupPrimary({ exec: SCRIPT, args: [] })
-    this.#worker = cluster.fork()
+    this.#worker = workerInWaiting()
     this.#followHanded()
     this.ended = new Promise(resolve => {
       this.#worker.process.once('exit', (code, signal) => resolve({ code, signal }))
     })
+    let isOrdered = false
+    const orderOnce = (): void => {
+      if (!isOrdered) this.tell(order())
+      isOrdered = true
+    }
     this.answers = new Promise((answers, failed) => {
       this.#worker.on('message', (report: Report) => {
-        if ('waits' in report) this.tell(order())
+        if ('waits' in report) orderOnce()
         else if ('answers' in report) answers(report.answers)
         else if ('failed' in report) failed(new Error(report.failed))
       })
@@ -46,6 +47,8 @@ export class WorkerProcess {
     // A failure is reported to code that awaits this promise; without one it is not an unhandled rejection.
     this.answers.catch(() => undefined)
     this.#worker.on('error', () => undefined)
+    // The first worker may have reported before this process listened.
+    this.tell({ wait: true })
   }
 
   get pid(): number | undefined {

@@ -3,5 +3,4 @@ import { allocateYoung } from './young-objects.ts'
 
 /* The program of a worker process. */
 allocateYoung()
-const { serveOnOrders } = await load('serve', () => import('./serve.ts'))
-serveOnOrders()
+void load('serve', () => import('./serve.ts')).then(({ serveOnOrders }) => serveOnOrders())

@@ -1,0 +1,31 @@
+import { DEFAULT_CONFIG } from './cli/default-file.ts'
+import { load, onServing } from './process/bundle.ts'
+import { expectsWorkers, startFirstWorker } from './process/first-worker.ts'
+import { endsWithTerminal } from './process/hangup.ts'
+import { allocateYoung } from './process/young-objects.ts'
+
+/* The program `dualgate`, up to where its commands are loaded. */
+
+const [command, ...words] = process.argv.slice(2)
+const isStart = command === undefined || (command === 'start' && !words.includes('--help') && !words.includes('-h'))
+
+// Without a listener SIGHUP ends a process. Nothing is read yet that it could reload.
+if (isStart) process.on('SIGHUP', endsWithTerminal)
+allocateYoung()
+void run()
+
+async function run(): Promise<void> {
+  const hasWorkers = isStart && expectsWorkers(fileOf(words), process.env)
+  const endFirstWorker = hasWorkers ? startFirstWorker() : () => undefined
+  onServing(endFirstWorker)
+  const { runProcess } = await load(hasWorkers ? 'primary' : 'cli', () => import('./cli.ts'))
+  await runProcess()
+  endFirstWorker()
+}
+
+/** The configuration file, as the command will read it from its words. */
+function fileOf(words: readonly string[]): string {
+  const at = words.findLastIndex(word => word === '--config' || word.startsWith('--config='))
+  if (at < 0) return DEFAULT_CONFIG
+  return words[at] === '--config' ? (words[at + 1] ?? '') : words[at]!.slice('--config='.length)
+}
