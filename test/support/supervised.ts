@@ -90,7 +90,7 @@ export async function startSupervised(t: Test, options: SupervisedOptions = {}):
 export const eventually = (condition: () => boolean | Promise<boolean>): Promise<boolean> => until(condition, 60_000)
 
 /** The processes that a process started and that live, oldest first. */
-function childrenOf(parent: number): number[] {
+export function childrenOf(parent: number): number[] {
   const found: number[] = []
   for (const name of readdirSync('/proc').filter(name => /^\d+$/.test(name))) {
     try {
