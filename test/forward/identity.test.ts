@@ -1,25 +1,16 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { blocksOf, GUIDE } from '../support/documents.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { ROOT } from '../support/root.ts'
 import { type Arrived, startUpstream } from '../support/upstream.ts'
 
 const [OLD, NEW] = ['the key of yesterday', 'the key of tomorrow']
 
-/** The guide's example, as a service would have it. */
-async function guideExample(): Promise<(request: object, keys: string[], now?: number) => Record<string, any> | null> {
-  const folder = mkdtempSync(join(tmpdir(), 'dualgate-identity-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const file = join(folder, 'identity.mjs')
-  writeFileSync(file, blocksOf(GUIDE).find(({ text }) => text.startsWith('// identity.mjs'))!.text)
-  return (await import(file)).clientOf
-}
+/** The example for Node, which services copy. */
+const { clientOf } = await import(join(ROOT, 'config/examples/backends/identity.mjs'))
 
 t.test('a service can verify that a request came through the gateway', async t => {
-  const clientOf = await guideExample()
   const backend = await startUpstream()
   const upstream = (name: string, identity: object) => ({
     name,

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { cpSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { call } from '../support/client.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
+import { temporaryFolder } from '../support/image.ts'
+import { pathOf } from '../support/installed.ts'
+import { freePort, isListening } from '../support/ports.ts'
+import { endProcess } from '../support/redis-server.ts'
+import { ROOT } from '../support/root.ts'
+
+/* The backends of config/examples, behind a gateway that signs the identity, and reached directly. */
+
+const [KEY, NEXT] = ['the key of these days', 'the key of tomorrow']
+const FOLDER = join(ROOT, 'config/examples/backends')
+/** A folder `node_modules` with Express. */
+const { EXPRESS } = process.env
+
+interface Backend {
+  name: string
+  skip: string | false
+  words(t: Test, port: number): string[]
+}
+
+const missing = (program: string, advice = ''): string | false =>
+  pathOf(program) === undefined && `LEFT OUT: no ${program} on PATH${advice}`
+
+const BACKENDS: Backend[] = [
+  {
+    name: 'Express',
+    skip: EXPRESS === undefined && 'LEFT OUT: $EXPRESS does not name a folder node_modules with express',
+    words: t => {
+      const folder = join(temporaryFolder(t, 'express'), 'backends')
+      cpSync(FOLDER, folder, { recursive: true })
+      symlinkSync(EXPRESS!, join(folder, 'node_modules'))
+      return [process.execPath, join(folder, 'express.mjs')]
+    },
+  },
+  {
+    name: 'FastAPI',
+    skip: missing('uvicorn', ' (pip install fastapi uvicorn)'),
+    words: (_t, port) => ['uvicorn', 'fastapi_backend:app', '--app-dir', FOLDER, '--port', String(port)],
+  },
+  { name: 'Go', skip: missing('go'), words: () => ['go', 'run', join(FOLDER, 'backend.go')] },
+]
+
+/** Compilers and interpreters write beside nothing of this tree. */
+const CLEAN = { PYTHONDONTWRITEBYTECODE: '1' }
+
+async function start(t: Test, { words }: Backend): Promise<string> {
+  const port = await freePort()
+  const [program, ...rest] = words(t, port)
+  const env = { ...process.env, ...CLEAN, PORT: String(port), IDENTITY_KEYS: `${KEY},${NEXT}` }
+  // In a group of its own, because `go run` starts what it has compiled.
+  const child: ChildProcess = spawn(program!, rest, { env, stdio: 'ignore', detached: true })
+  t.teardown(async () => {
+    if (child.exitCode === null) process.kill(-child.pid!, 'SIGKILL')
+    await endProcess(child)
+  })
+  while (!(await isListening(port))) {
+    if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`)
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  return `http://127.0.0.1:${port}`
+}
+
+const PATH = '/api/v1/c/a%20b'
+const USER = { id: '42', type: 'CONSUMER' }
+
+/** Headers as the gateway sends them, signed with a key at a time. */
+function signed(key: string, time: number, { id, type } = USER, path = PATH): Record<string, string> {
+  const text = [time, type, id, '', 'GET', path].join('.')
+  const signature = `t=${time},v1=${createHmac('sha256', key).update(text).digest('hex')}`
+  return { 'X-Login-Id': id, 'X-Login-Type': type, 'X-Login-Signature': signature }
+}
+
+for (const backend of BACKENDS) {
+  t.test(`a backend with ${backend.name}`, { skip: backend.skip }, async t => {
+    const url = await start(t, backend)
+    const target = { target: url, identity: { signature: [KEY, NEXT], extra: true } }
+    const fixture = await openFixture({
+      upstreams: [
+        { name: 'backend', match: '/api/v1/c', ...target },
+        { name: 'public', match: '/api/v1/public/c', rewrite: '/api/v1/c', ...structuredClone(target) },
+      ],
+    })
+    t.teardown(() => fixture.close())
+
+    t.test('reads the identity of a request that comes through the gateway', async t => {
+      const { token } = (await fixture.operate('consumer', 'login', { user_id: '42', extra: { name: '安' } })).data
+      t.same((await fixture.get(`${PATH}?q=1&r=%2f`, token)).json(), USER)
+      t.same((await fixture.get('/api/v1/public/c/x')).json(), { id: '', type: '' }, 'without a session')
+    })
+
+    t.test('refuses every request that the gateway has not signed within the last minute', async t => {
+      const now = Math.floor(Date.now() / 1000)
+      const ask = async (headers: Record<string, string>): Promise<number> =>
+        (await call(url, { path: PATH, headers })).status
+      for (const key of [KEY, NEXT]) t.equal(await ask(signed(key, now)), 200, 'with either key')
+      const refused: [what: string, headers: Record<string, string>][] = [
+        ['without a signature', { 'X-Login-Id': '42', 'X-Login-Type': 'CONSUMER' }],
+        ['with another key', signed('another key altogether', now)],
+        ['too old', signed(KEY, now - 120)],
+        ['from the future', signed(KEY, now + 120)],
+        ['of another path', signed(KEY, now, USER, '/api/v1/c/a')],
+        ['of a decoded path', signed(KEY, now, USER, '/api/v1/c/a b')],
+        ['of another user', { ...signed(KEY, now), 'X-Login-Id': '43' }],
+        ['of the other side', { ...signed(KEY, now), 'X-Login-Type': 'BUSINESS' }],
+        ['with an extra', { ...signed(KEY, now), 'X-Login-Extra': 'e30' }],
+        ['with an empty signature', { ...signed(KEY, now), 'X-Login-Signature': 't=,v1=' }],
+        ['with a signature of other letters', { ...signed(KEY, now), 'X-Login-Signature': `t=${now},v1=é` }],
+      ]
+      for (const [what, headers] of refused) t.equal(await ask(headers), 401, what)
+    })
+  })
+}
