@@ -1,14 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import t from 'tap'
+import { otherProgram } from './beside/other-program.ts'
+import { GOOD_KEY } from './config/folder.ts'
 import { call } from './support/client.ts'
 import { blocksOf, GUIDE, README } from './support/documents.ts'
 import type { GatewayProcess } from './support/process.ts'
 import { startRedis, withoutRedisServer } from './support/redis-server.ts'
 import { ROOT } from './support/root.ts'
 import { blocksAt, COMMANDS, initiated, runScript, startedIn } from './support/shell.ts'
+import { startUpstream } from './support/upstream.ts'
 
 /* The commands of the guide (config/README.md), each run as it stands; and none of the documents is left out unnamed. */
 
@@ -23,7 +26,14 @@ const NOT_RUN: readonly { text: RegExp; reason: string }[] = [
   { text: /^docker compose up$/m, reason: 'needs Docker; container.test.ts runs what the file starts' },
 ]
 /** The tasks with a test of their own: in readme.test.ts, and below. */
-const APART = ['See it work', 'Sign administrators in', 'Move to Redis', 'Rotate a secret', 'Back up and restore']
+const APART = [
+  'See it work',
+  'Sign administrators in',
+  'Move to Redis',
+  'Move in from a compatible service',
+  'Rotate a secret',
+  'Back up and restore',
+]
 
 const runnable = (heading: string): string[] =>
   blocksAt(heading).filter(block => !NOT_RUN.some(({ text }) => text.test(block)))
@@ -84,6 +94,29 @@ t.test('a gateway that moves to Redis keeps new sessions there', { skip: without
   t.match(await redis.cli('KEYS', 'svc:auth:CONSUMER:token:*'), /^svc:auth:/)
   await redis.cli('FLUSHALL')
   t.notOk(await isAccepted(), 'the sessions are there and nowhere else')
+})
+
+t.test('a gateway finds the sessions of the service that it adopts', { skip: withoutRedisServer }, async t => {
+  const redis = await startRedis()
+  const service = await startUpstream()
+  t.teardown(() => Promise.all([redis.stop(), service.close()]))
+  const other = otherProgram(redis, GOOD_KEY)
+  const tokens = [await other.signIn('1'), await other.signIn('42', { type: 'CONSUMER' })]
+  const gateway = await initiated(t)
+  const settings = { REDIS__URL: redis.url, JWT__SECRET_KEY: GOOD_KEY, APP__HOST: '127.0.0.1', APP__PORT: service.port }
+  const lines = Object.entries(settings).map(line => line.join('='))
+  writeFileSync(join(gateway.folder, 'service.env'), lines.join('\n'))
+  await runScript(t, gateway, blocksAt('Move in from a compatible service').join('\n'), {
+    '../shop/.env': 'service.env',
+  })
+  const adopted = await startedIn(t, join(gateway.folder, 'gateway'))
+  for (const [path, token] of [
+    ['/api/v1/orders', tokens[0]!],
+    ['/api/v1/c/cart', tokens[1]!],
+  ] as const) {
+    t.equal((await call(adopted.url, { path, token })).status, 200)
+    t.equal(service.requests.at(-1)?.url, path)
+  }
 })
 
 t.test('a new secret of the tokens ends every session, without a restart', async t => {
