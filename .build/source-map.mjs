@@ -1,50 +1,21 @@
 // Makes the source map of the bundle small: reading a map takes a while, and packages are readable in the bundle itself.
-const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+import { decode, encode } from '@jridgewell/sourcemap-codec'
 
 /**
- * The map of the same text below one more line, which leads only to the sources that `isKept` accepts. A segment is what
- * https://tc39.es/ecma426/ says: column, source, line and column there. One with a column alone has no source.
+ * The map of the same text below one more line, which leads only to the sources that `isKept` accepts. A segment is column,
+ * source, line and column there (https://tc39.es/ecma426/); one with a column alone ends the place of the one before.
  */
 export function mapOf({ mappings, sources, ...rest }, isKept) {
-  const isOwn = sources.map(isKept)
-  const own = sources.filter((_, index) => isOwn[index])
-  let read = [0, 0, 0, 0]
-  let written = [0, 0, 0, 0]
-  let isMapped = false
-  const segmentOf = segment => {
-    const [column, ...place] = decode(segment).map((delta, field) => delta + read[field])
-    read = [column, ...place, ...read.slice(place.length + 1)]
-    const wasMapped = isMapped
-    isMapped = place.length > 0 && isOwn[place[0]]
-    if (!isMapped && !wasMapped) return []
-    const [source, line, at] = place
-    const fields = isMapped ? [column, own.indexOf(sources[source]), line, at] : [column]
-    const text = encode(fields.map((value, field) => value - written[field]))
-    written = [...fields, ...written.slice(fields.length)]
-    return [text]
+  const own = sources.filter(isKept)
+  const placeOf = sources.map(source => own.indexOf(source))
+  let wasMapped = false
+  const segmentOf = ([column, source, line, at]) => {
+    const place = source === undefined ? -1 : placeOf[source]
+    const [isMapped, isEnd] = [place >= 0, wasMapped && place < 0]
+    wasMapped = isMapped
+    if (isMapped) return [[column, place, line, at]]
+    return isEnd ? [[column]] : []
   }
-  const lines = mappings.split(';').map(line => {
-    read[0] = 0
-    written[0] = 0
-    return line.split(',').filter(Boolean).flatMap(segmentOf).join(',')
-  })
-  return `${JSON.stringify({ ...rest, sources: own, names: [], mappings: `;${lines.join(';')}` })}\n`
+  const lines = decode(mappings).map(line => line.flatMap(segmentOf))
+  return `${JSON.stringify({ ...rest, sources: own, names: [], mappings: encode([[], ...lines]) })}\n`
 }
-
-/** The numbers of a segment: digits of five bits, the lowest first, and the sign in the lowest bit. */
-function decode(segment) {
-  const numbers = []
-  let [number, shift] = [0, 0]
-  for (const letter of segment) {
-    const digit = DIGITS.indexOf(letter)
-    number |= (digit & 31) << shift
-    shift += 5
-    if (digit >= 32) continue
-    numbers.push(number & 1 ? -(number >> 1) : number >> 1)
-    ;[number, shift] = [0, 0]
-  }
-  return numbers
-}
-
-const encode = numbers => numbers.map(number => digitsOf(number < 0 ? (-number << 1) | 1 : number << 1)).join('')
-const digitsOf = rest => (rest < 32 ? DIGITS[rest] : DIGITS[(rest & 31) | 32] + digitsOf(rest >> 5))
