@@ -107,6 +107,7 @@ function explainUpstream(
   return [
     ['answered by', `upstream ${upstream.name} (${upstream.match})`],
     ['sent to', sentTo(upstream).join(' or ')],
+    ...(upstream.targets.length > 1 ? [['balance', balanceOf(upstream, settings)] as Row] : []),
     ['as', `${method} ${path}${query}`],
     ...headersOf(upstream, method, verdict, settings).map((line, index): Row => [index === 0 ? 'headers' : '', line]),
   ]
@@ -114,6 +115,11 @@ function explainUpstream(
 
 const sentTo = ({ targets, urls }: Upstream): readonly string[] =>
   targets.length === 0 ? urls : targets.map(describeTarget)
+
+function balanceOf({ name }: Upstream, { upstreams }: ReadSettings): string {
+  const balance = upstreams.find(upstream => upstream.name === name)!.balance
+  return typeof balance === 'string' ? balance : `by ${balance.hash}; requests without one in turn`
+}
 
 /** A record with placeholders for values that are unknown without a session. */
 function recordFor(need: Exclude<Need, 'none'>): SessionRecord {

@@ -29,14 +29,17 @@ export class Attempts {
   target: HttpTarget
   readonly #upstream: Upstream
   readonly #outgoing: UpstreamRequest
+  /** By which the upstream chooses its targets. */
+  readonly #key: string | null
   #era = 0
   #retriesLeft: number
   #tried: HttpTarget[] | null = null
 
-  constructor(upstream: Upstream, target: HttpTarget, outgoing: UpstreamRequest) {
+  constructor(upstream: Upstream, target: HttpTarget, outgoing: UpstreamRequest, key: string | null) {
     this.#upstream = upstream
     this.target = target
     this.#outgoing = outgoing
+    this.#key = key
     this.#retriesLeft = upstream.retries
   }
 
@@ -70,7 +73,7 @@ export class Attempts {
     if (wasSent && !this.#mayRepeat()) return false
     this.#tried ??= []
     this.#tried.push(this.target)
-    const next = this.#upstream.another(this.#tried) ?? (wasSent ? this.#upstream.next() : null)
+    const next = this.#upstream.another(this.#tried, this.#key) ?? (wasSent ? this.#upstream.next(this.#key) : null)
     if (next === null) return false
     this.target = next
     // `host` stands first; where it is the client's, it is the same for all targets.

@@ -5,6 +5,7 @@ import { readUpstreamTls } from '../config/tls.ts'
 import type { RequiredPermission } from '../gate/decide.ts'
 import type { Logger } from '../log.ts'
 import { createBalance } from './balance/create.ts'
+import { createKey, type KeyOf } from './balance/key.ts'
 import { HealthChecks } from './health.ts'
 import { createIdentity, type Identity } from './identity.ts'
 import { reportTo } from './report.ts'
@@ -45,10 +46,12 @@ export interface Upstream {
   readonly identity: Identity | null
   /** What a session must be permitted; `null` for nothing. */
   readonly permission: RequiredPermission | null
+  /** The key of a request that `next` and `another` choose by; `null` where they need none. */
+  readonly keyOf: KeyOf | null
   /** The target of the next request; `null` for `builtin:echo`. */
-  next(): HttpTarget | null
+  next(key: string | null): HttpTarget | null
   /** The one to try when these came to nothing; `null` when all did. */
-  another(tried: readonly HttpTarget[]): HttpTarget | null
+  another(tried: readonly HttpTarget[], key: string | null): HttpTarget | null
   /** Whether a request that may take long leaves enough connections to others, whichever target it goes to. */
   admitsSlow(client: string): boolean
   /** Begins to check the targets, where that is configured. */
@@ -97,8 +100,9 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     endWithSession: settings.end_with_session,
     identity: createIdentity(settings.identity, clock),
     permission: requiredPermission(settings.permission),
-    next: () => (targets.length === 0 ? null : balance.next()),
-    another: tried => balance.another(tried),
+    keyOf: typeof settings.balance === 'string' ? null : createKey(settings.balance.hash),
+    next: key => (targets.length === 0 ? null : balance.next(key)),
+    another: (tried, key) => balance.another(tried, key),
     admitsSlow: client => targets.every(target => target.admitsSlow(client)),
     start() {
       for (const check of checks) check.start()

@@ -3,6 +3,7 @@ import { faultsOf, settingsOf } from './folder.ts'
 
 /* How the traffic to the targets of an upstream is configured, and what is refused at the start. */
 
+const TWO = 'targets: ["http://a:1", "http://b:1"]'
 const entryOf = (rest: string): string => `upstreams: [{ name: a, match: /api, ${rest} }]\n`
 
 const ACCEPTED: [rest: string, settings: object][] = [
@@ -10,6 +11,9 @@ const ACCEPTED: [rest: string, settings: object][] = [
     'targets: ["http://a:1", { url: "http://b:1", weight: 3 }, { url: "unix:/c.sock" }]',
     { targets: ['http://a:1', { url: 'http://b:1', weight: 3 }, { url: 'unix:/c.sock', weight: 1 }] },
   ],
+  [`${TWO}, balance: { hash: login-id }`, { balance: { hash: 'login-id' } }],
+  [`${TWO}, balance: { hash: "header:X-Tenant" }`, { balance: { hash: 'header:X-Tenant' } }],
+  [`${TWO}, balance: least-pending`, { balance: 'least-pending' }],
 ]
 
 const FAULTY: [rest: string, fault: RegExp][] = [
@@ -22,6 +26,17 @@ const FAULTY: [rest: string, fault: RegExp][] = [
   [
     'targets: [{ url: "http://a:1", weight: 0 }]',
     /upstreams\[0\]\.targets: all have weight 0, so that none gets requests; give one of them another weight$/,
+  ],
+  [`${TWO}, balance: random`, /balance: must be round-robin, least-pending or \{ hash: login-id \}, not "random"/],
+  [`${TWO}, balance: { hash: cookie }`, /balance\.hash: must be login-id, address or header:<name>, not "cookie"/],
+  [`${TWO}, balance: {}`, /balance\.hash: is missing; it must be login-id, address or header:<name>/],
+  [
+    `${TWO}, balance: { hash: "header:x_login_id" }`,
+    /balance\.hash: names a header of the gateway, which clients must not send; write login-id/,
+  ],
+  [
+    'targets: ["http://a:1", "http://a:1"], balance: { hash: address }',
+    /targets\[1\]: is listed before, which has no effect with a hash; give that one a weight/,
   ],
 ]
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { IDENTITY_SPELLINGS } from '../../src/upstream/headers/names.ts'
+import { IDENTITY_SPELLINGS } from '../../src/header-names.ts'
 import { call, callRaw } from '../support/client.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 import { type Arrived, startUpstream } from '../support/upstream.ts'

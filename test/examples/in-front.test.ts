@@ -1,7 +1,7 @@
 import { get } from 'node:http'
 import { get as getSecurely } from 'node:https'
 import t from 'tap'
-import { IDENTITY_SPELLINGS } from '../../src/upstream/headers/names.ts'
+import { IDENTITY_SPELLINGS } from '../../src/header-names.ts'
 import { call } from '../support/client.ts'
 import { until } from '../support/forward-fixture.ts'
 import { openFixture } from '../support/gateway-fixture.ts'

@@ -39,6 +39,50 @@ t.test('requests go to the targets in turn', async t => {
   for (const backend of started) t.equal(backend.requests[0]!.headers.host, `127.0.0.1:${backend.port}`)
 })
 
+t.test('with a hash of the login id, each user keeps a target and requests without a session go in turn', async t => {
+  const started = await backends(t, ['a', 'b', 'c'])
+  const fixture = await openForwardFixture({
+    upstreams: [{ targets: started.map(({ url }) => url), balance: { hash: 'login-id' } }],
+  })
+  t.teardown(() => fixture.close())
+  const answersTo = async (path: string, token = ''): Promise<string> => {
+    const answers: string[] = []
+    for (let i = 0; i < 6; i++) answers.push((await call(fixture.url, { path, token })).text)
+    return answers.join('')
+  }
+  const users = await Promise.all(Array.from({ length: 12 }, (_, i) => answersTo(C, `CONSUMER.user-${i}`)))
+  for (const answers of users) t.match(answers, /^(a+|b+|c+)$/)
+  t.ok(new Set(users).size > 1, 'not all users have the same')
+  t.equal(await answersTo('/api/v1/public/c/x'), 'abcabc')
+
+  await started['abc'.indexOf(users[0]![0]!)]!.close()
+  const elsewhere = await answersTo(C, 'CONSUMER.user-0')
+  t.match(elsewhere, /^(a+|b+|c+)$/, 'without its target it keeps another one')
+  t.not(elsewhere, users[0])
+})
+
+t.test('with a hash of the address, clients of one address keep one target', async t => {
+  const started = await backends(t, ['a', 'b', 'c'])
+  const fixture = await openForwardFixture({
+    upstreams: [{ targets: started.map(({ url }) => url), balance: { hash: 'address' } }],
+    trustedProxies: ['127.0.0.1'],
+  })
+  t.teardown(() => fixture.close())
+  const answersTo = async (address: string): Promise<string> => {
+    const headers = { 'x-forwarded-for': address }
+    const { text } = await call(fixture.url, { path: '/api/v1/public/c/x', headers })
+    return text
+  }
+  const seen = new Set<string>()
+  for (let i = 0; i < 20; i++) {
+    const own = await answersTo(`10.0.0.${i}`)
+    t.equal(await answersTo(`10.0.0.${i}`), own)
+    seen.add(own)
+  }
+  t.ok(seen.size > 1)
+  t.equal(await answersTo('2001:db8::1'), await answersTo('2001:db8::ffff:2'), 'a client has a whole /64')
+})
+
 t.test('a request that could not be sent at all goes to the next target, with its host', async t => {
   const [gone, alive] = (await backends(t, ['gone', 'alive'])) as [Recorder, Recorder]
   await gone.close()

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { reservedForm } from '../../src/upstream/headers/names.ts'
+import { reservedForm } from '../../src/header-names.ts'
 import { converse } from '../attack/conversation.ts'
 import { fieldOf, headerOf, isInformational, type Message } from '../attack/http-reader.ts'
 import { misreader, type Proven, type Rules } from './readers.ts'

@@ -5,6 +5,25 @@ import { startUpstream } from '../support/upstream.ts'
 
 /* What a reload changes in the traffic to the upstreams, with two workers. */
 
+t.test('with a hash, both workers send a user to the same target, before and after a reload', async t => {
+  const backends = await Promise.all(
+    ['a', 'b', 'c'].map(name => startUpstream({ answer: (_request, response) => void response.end(name) })),
+  )
+  t.teardown(() => Promise.all(backends.map(backend => backend.close())))
+  const gateway = await startSupervised(t)
+  const names = new Set<string>()
+  for (let reload = 0; reload < 2; reload++) {
+    const targets = JSON.stringify(backends.map(({ url }) => url))
+    const entry = `{ name: hashed, match: /api, targets: ${targets}, balance: { hash: login-id } }`
+    gateway.write('config/upstreams.yaml', `upstreams: [${entry}]\n`)
+    t.equal((await gateway.reload()).code, 0)
+    for (let i = 0; i < 20; i++) {
+      names.add((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text)
+    }
+  }
+  t.equal(names.size, 1)
+})
+
 t.test('weights are shares of both workers together, and a reload changes them', async t => {
   const backends = await Promise.all(
     ['a', 'b'].map(name => startUpstream({ answer: (_request, response) => void response.end(name) })),

@@ -18,7 +18,7 @@ function threeTargets(t: Test, written: WrittenUpstream = {}) {
 function namesOf(upstream: Upstream) {
   const nameOf = (target: HttpTarget | null): string =>
     target === null ? '-' : 'abc'[upstream.targets.indexOf(target)]!
-  return { nameOf, turns: (count: number) => Array.from({ length: count }, () => nameOf(upstream.next())).join('') }
+  return { nameOf, turns: (count: number) => Array.from({ length: count }, () => nameOf(upstream.next(null))).join('') }
 }
 
 function eject(target: HttpTarget): void {
@@ -50,11 +50,11 @@ for (const balance of ['round-robin', 'least-pending'] as const) {
 t.test('a failed request goes to healthy targets first, and to each target once', async t => {
   const { upstream, nameOf } = threeTargets(t)
   const [a, b, c] = upstream.targets as [HttpTarget, HttpTarget, HttpTarget]
-  t.equal(upstream.next(), a)
+  t.equal(upstream.next(null), a)
   eject(b)
-  t.equal(nameOf(upstream.another([a])), 'c')
-  t.equal(nameOf(upstream.another([a, c])), 'b', 'better a chance than none')
-  t.equal(upstream.another([a, b, c]), null)
+  t.equal(nameOf(upstream.another([a], null)), 'c')
+  t.equal(nameOf(upstream.another([a, c], null)), 'b', 'better a chance than none')
+  t.equal(upstream.another([a, b, c], null), null)
 })
 
 const WEIGHTED = ['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://127.0.0.1:3'].map((url, index) => ({
@@ -100,8 +100,8 @@ for (const balance of ['round-robin', 'least-pending'] as const) {
     })
     t.same(sharesOf(turns(300)), [200, 0, 100])
     const [a, , c] = upstream.targets as [HttpTarget, HttpTarget, HttpTarget]
-    t.equal(nameOf(upstream.another([a])), 'c')
-    t.equal(upstream.another([a, c]), null)
+    t.equal(nameOf(upstream.another([a], null)), 'c')
+    t.equal(upstream.another([a, c], null), null)
     eject(a)
     eject(c)
     t.same(sharesOf(turns(300)), [200, 0, 100])
@@ -143,7 +143,7 @@ t.test('least-pending: the target with the fewest requests in progress is next',
   t.equal(turns(4), 'cccc')
   for (const target of [c, c, c]) ask(target)
   t.equal(turns(2), 'aa')
-  for (let i = 0; i < 9; i++) ask(upstream.next()!)
+  for (let i = 0; i < 9; i++) ask(upstream.next(null)!)
   t.same([a, b, c].map(nameOf), ['a', 'b', 'c'])
   t.same(
     [a, b, c].map(target => target.open),
@@ -156,7 +156,7 @@ t.test('least-pending: a target of weight 3 holds three times as many requests',
   t.teardown(() => Promise.all(servers.map(server => server.close())))
   const targets = servers.map(({ url }, index) => ({ url, weight: [1, 3][index]! }))
   const { upstream, ask } = await silent(t, { balance: 'least-pending', targets })
-  for (let i = 0; i < 40; i++) ask(upstream.next()!)
+  for (let i = 0; i < 40; i++) ask(upstream.next(null)!)
   t.same(
     upstream.targets.map(target => target.open),
     [10, 30],

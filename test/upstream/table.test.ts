@@ -61,17 +61,17 @@ t.test('targets are used in turn, beginning with the first', async t => {
   const [upstream] = table.upstreams
   t.same(upstream!.urls, targets)
   t.same(
-    [1, 2, 3, 4].map(() => upstream!.next()!.url),
+    [1, 2, 3, 4].map(() => upstream!.next(null)!.url),
     [...targets, targets[0]],
   )
   const [first, second, third] = upstream!.targets
-  t.equal(upstream!.another([first!]), second)
-  t.equal(upstream!.another([first!, second!]), third)
-  t.equal(upstream!.another([first!, second!, third!]), null)
+  t.equal(upstream!.another([first!], null), second)
+  t.equal(upstream!.another([first!, second!], null), third)
+  t.equal(upstream!.another([first!, second!, third!], null), null)
 })
 
 t.test('the built-in echo has a name and no server', async t => {
   const table = createUpstreamTable([upstreamSettings({ match: '/api', target: 'builtin:echo' })])
   t.same(table.upstreams[0]!.urls, ['builtin:echo'])
-  t.equal(table.upstreams[0]!.next(), null)
+  t.equal(table.upstreams[0]!.next(null), null)
 })

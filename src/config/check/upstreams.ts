@@ -1,4 +1,5 @@
 import { readTarget } from '../../gate/path.ts'
+import { isIdentity } from '../../header-names.ts'
 import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
 import { targetsOf } from '../targets.ts'
@@ -33,6 +34,7 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
       )
     }
     checkTargets(upstream, [index], report)
+    checkHash(upstream, [index], report)
     checkUpstreamTls(upstream, [index, 'tls'], report)
   }
 }
@@ -49,6 +51,20 @@ function checkTargets(upstream: UpstreamSettings, path: KeyPath, report: Report)
   }
   if (targets.length > 0 && targetsOf({ targets }).every(({ weight }) => weight === 0)) {
     report([...path, 'targets'], 'all have weight 0, so that none gets requests; give one of them another weight')
+  }
+}
+
+function checkHash(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
+  const { balance } = upstream
+  if (typeof balance === 'string') return
+  const name = /^header:(.*)$/.exec(balance.hash)?.[1]
+  if (name !== undefined && isIdentity(name)) {
+    report([...path, 'balance', 'hash'], 'names a header of the gateway, which clients must not send; write login-id')
+  }
+  const urls = targetsOf(upstream).map(({ url }) => url)
+  const twice = urls.findIndex((url, index) => urls.indexOf(url) !== index)
+  if (twice !== -1) {
+    report([...path, 'targets', twice], 'is listed before, which has no effect with a hash; give that one a weight')
   }
 }
 

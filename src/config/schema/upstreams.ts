@@ -30,6 +30,13 @@ const Server = {
 
 const Weight = Count(1, 'Share of the requests among the targets; 0: no new requests.', 0, 1000)
 
+const Hash = {
+  type: 'string',
+  pattern: "^(login-id|address|header:[A-Za-z0-9!#$%&'*+.^_`|~-]+)$",
+  'x-form': 'login-id, address or header:<name>',
+  description: 'What is the same in all requests of a client.',
+} as const
+
 const Ejection = Variant(
   {
     failures: Count(
@@ -167,9 +174,14 @@ export const UpstreamSchema = Variant(
       description: 'Several targets, balanced; each a server, or a server with its weight.',
     },
     balance: {
-      enum: ['round-robin', 'least-pending'],
+      anyOf: [
+        { enum: ['round-robin', 'least-pending'] },
+        Variant({ hash: Hash }, 'The same target for a client.', ['hash']),
+      ],
       default: 'round-robin',
-      description: 'Targets in turn, or the one with the fewest requests in progress.',
+      'x-form': 'round-robin, least-pending or { hash: login-id }',
+      description:
+        'Targets in turn, the one with the fewest requests in progress, or the same one for the requests of a client.',
     },
     ejection: { anyOf: [Off, Ejection], default: {}, description: 'Ejects targets that fail, or off.' },
     health: Health,

@@ -18,6 +18,8 @@ export interface ExchangeOptions {
   upstream: Upstream
   target: HttpTarget
   outgoing: UpstreamRequest
+  /** By which the upstream chooses its targets. */
+  key: string | null
   log: FastifyBaseLogger
   watch: Pick<SessionWatch, 'watch'>
   /** The memory of answers that their clients have not accepted. */
@@ -49,7 +51,7 @@ export class Exchange implements Receiver {
   #awaitsBody = false
   #over = false
 
-  constructor({ request, reply, upstream, target, outgoing, log, watch, memory }: ExchangeOptions) {
+  constructor({ request, reply, upstream, target, outgoing, key, log, watch, memory }: ExchangeOptions) {
     this.#request = request
     this.#reply = reply
     this.#response = reply.raw
@@ -58,7 +60,7 @@ export class Exchange implements Receiver {
     this.#log = log
     this.#watch = watch
     this.#answer = new Answer(reply.raw, memory)
-    this.#attempts = new Attempts(upstream, target, outgoing)
+    this.#attempts = new Attempts(upstream, target, outgoing, key)
   }
 
   start(): void {

@@ -69,7 +69,13 @@ function forwardedBy(upstream: Upstream, request: FastifyRequest, reply: Fastify
   if (!isVersioned(target.path)) throw new Refusal('NOT_FOUND')
   request.upstream = upstream.name
   const path = dest === target.path ? target.path : checkRewritten(dest)
-  return { request, reply, verdict, upstream, path }
+  return { request, reply, verdict, upstream, path, key: keyOf(upstream, request) }
+}
+
+/** By which the upstream chooses a target, where it does. */
+function keyOf({ keyOf }: Upstream, request: FastifyRequest): string | null {
+  if (keyOf === null) return null
+  return keyOf({ session: request.session, headers: request.raw.headers, client: clientOf(request.ip ?? '') })
 }
 
 /** The body of a request. Refuses one that announces more than the upstream's limit. */
@@ -97,11 +103,11 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
   }
 
   function start(forwarded: Forwarded): void {
-    const { request, reply, upstream } = forwarded
+    const { request, reply, upstream, key } = forwarded
     const { raw } = request
     if (webSockets !== null && isUpgrade(raw)) {
-      const target = upstream.next()
-      webSockets.accept({ request, reply, upstream, target, outgoing: outgoingOf(forwarded, target) })
+      const target = upstream.next(key)
+      webSockets.accept({ request, reply, upstream, target, outgoing: outgoingOf(forwarded, target), key })
       return
     }
     if (!hasBody(raw)) {
@@ -125,12 +131,12 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
 
   /** The target is chosen when data is ready to send, because until then another one may have become better. */
   function send(forwarded: Forwarded, body: ClientBody | null): void {
-    const { request, reply, upstream } = forwarded
-    const target = upstream.next()
+    const { request, reply, upstream, key } = forwarded
+    const target = upstream.next(key)
     const outgoing = outgoingOf(forwarded, target)
     outgoing.body = body
     if (target === null) answerEcho(reply, outgoing)
-    else new Exchange({ request, reply, upstream, target, outgoing, log, watch, memory: answers }).start()
+    else new Exchange({ request, reply, upstream, target, outgoing, key, log, watch, memory: answers }).start()
   }
 
   function sendOrRefuse(forwarded: Forwarded, body: ClientBody): void {

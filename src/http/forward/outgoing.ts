@@ -17,6 +17,8 @@ export interface Forwarded {
   upstream: Upstream
   /** The path for the upstream. */
   path: CanonicalPath
+  /** By which the upstream chooses its targets; `null` for none. */
+  key: string | null
 }
 
 /** The network of a client's address. Addresses repeat from request to request; a closed connection has none. */

@@ -17,6 +17,8 @@ export interface OpeningOptions {
   upstream: Upstream
   target: HttpTarget
   outgoing: UpstreamRequest
+  /** By which the upstream chooses its targets. */
+  key: string | null
   log: FastifyBaseLogger
   /** Both sides have agreed, and the client got 101. `head` is the data after the upstream's answer. */
   onOpen(upstream: Socket, head: Buffer): void
@@ -42,11 +44,11 @@ export class Opening {
   #isOver = false
 
   constructor(options: OpeningOptions) {
-    const { reply, upstream, target, outgoing } = options
+    const { reply, upstream, target, outgoing, key } = options
     outgoing.headers = handshakeHeaders(outgoing.headers)
     this.#options = options
     this.#response = reply.raw
-    this.#attempts = new Attempts(upstream, target, outgoing)
+    this.#attempts = new Attempts(upstream, target, outgoing, key)
   }
 
   start(): void {

@@ -36,6 +36,8 @@ export interface Handshake {
   upstream: Upstream
   target: HttpTarget | null
   outgoing: UpstreamRequest
+  /** By which the upstream chooses its targets. */
+  key: string | null
 }
 
 /** The WebSockets of a gateway, from their handshake to their end. */
@@ -60,7 +62,7 @@ export class WebSockets {
 
   /** Forwards a handshake to its upstream. Refusals are thrown or sent. */
   accept(handshake: Handshake): void {
-    const { request, reply, upstream, target, outgoing } = handshake
+    const { request, reply, upstream, target, outgoing, key } = handshake
     const { raw, session } = request
     const upgrade = upgradeOf(raw)
     if (upstream.webSocket === null || target === null || upgrade === null) throw new Refusal('NOT_FOUND')
@@ -77,6 +79,7 @@ export class WebSockets {
       upstream,
       target,
       outgoing,
+      key,
       log: this.#options.log,
       onOpen: (socket, head) => {
         this.#answered(request, reply)

@@ -1,9 +1,9 @@
 import type { PassAuthorization } from '../../config/schema/upstreams.ts'
 import type { Verdict } from '../../gate/rules.ts'
+import { isDroppedFromRequests, namedByConnection, reservedForm } from '../../header-names.ts'
 import { remembering } from '../../remembering.ts'
 import type { Session } from '../../side/side.ts'
 import type { OwnTokens } from '../../token/own.ts'
-import { isDroppedFromRequests, namedByConnection, reservedForm } from './names.ts'
 
 /** The parts of a client's request that determine the forwarded headers. */
 export interface IncomingRequest {

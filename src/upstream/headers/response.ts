@@ -1,5 +1,5 @@
+import { isCors, isDroppedFromResponses, namedByConnection } from '../../header-names.ts'
 import { remembering } from '../../remembering.ts'
-import { isCors, isDroppedFromResponses, namedByConnection } from './names.ts'
 
 export interface ResponseHead {
   /** Names and values in turn; several `Set-Cookie` stay several. */
