@@ -25,9 +25,10 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
     metrics: setup.metrics.snapshot,
     async close(closing = {}) {
       releaseBusiness(sessions.operations.business)
-      await listeners.close(closing)
+      const inTime = await listeners.close(closing)
       await forwarding.close()
       await sessions.close()
+      return inTime
     },
   }
 }

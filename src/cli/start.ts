@@ -17,9 +17,6 @@ import { labelOf } from '../yaml/yaml.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, configOrBuiltIn } from './command.ts'
 import { CommandError, programOf, say, type Terminal, UsageError } from './terminal.ts'
 
-/** Milliseconds for requests in progress after SIGTERM; orchestrators kill after thirty seconds. */
-const CLOSE_LIMIT = 25_000
-
 export const start: Command = {
   words: '',
   summary: 'start the gateway',
@@ -31,7 +28,7 @@ lines go to standard output: one JSON object each, or text if that is a terminal
 and keeps everything in the folder data.
 
 SIGHUP reloads the configuration, as \`dualgate reload\` does. SIGTERM and SIGINT stop the gateway: requests under way are
-finished, for up to ${CLOSE_LIMIT / 1000} seconds; a second signal stops it at once.
+finished, as long as \`drain\` in the configuration allows; a second signal stops it at once.
 
 ${CONFIG_HELP}`,
   options: CONFIG_OPTION,
@@ -125,7 +122,7 @@ async function reloaded(running: Running, log: Logger): Promise<Outcome> {
 }
 
 /**
- * Closes within the limit. A second signal or the end of the limit ends the process, with requests still in progress.
+ * Closes within the limits of `drain`. A second signal or their end ends the process, with requests still in progress.
  */
 async function close(running: Running, { errors }: Terminal): Promise<number> {
   const stopAtOnce = (why: string): void => {
@@ -134,7 +131,6 @@ async function close(running: Running, { errors }: Terminal): Promise<number> {
     process.exit(1)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopAtOnce('a second signal'))
-  if (!(await running.close(CLOSE_LIMIT)))
-    stopAtOnce(`requests were still in progress after ${CLOSE_LIMIT / 1000} seconds`)
+  if (!(await running.close())) stopAtOnce('requests were still in progress when the time of `drain` was over')
   return 0
 }

@@ -28,6 +28,6 @@ export interface Gateway {
   renewCertificate(certificate: Certificate): void
   /** The metrics of this process. */
   metrics(): Promise<Snapshot>
-  /** Stops accepting connections, lets running requests finish, then closes the store. */
-  close(closing?: Closing): Promise<void>
+  /** Stops accepting connections, lets running requests finish, then closes the store; returns whether they did finish. */
+  close(closing?: Closing): Promise<boolean>
 }

@@ -25,12 +25,13 @@ export async function openListeners(setup: Setup, sessions: Sessions, forwarding
   return {
     open: () => listeners.open(),
     renewCertificate: (certificate: Certificate): void => listeners.renewCertificate(certificate),
-    async close(how: Closing): Promise<void> {
+    async close(how: Closing): Promise<boolean> {
       closing.started = true
       closing.stopping = !how.handover
-      const goodbye = setTimeout(() => forwarding.webSockets?.close(), how.grace ?? 0)
-      await listeners.close(how)
+      const goodbye = setTimeout(() => forwarding.webSockets?.close(how.drain?.websockets ?? 0), how.grace ?? 0)
+      const inTime = await listeners.close(how)
       clearTimeout(goodbye)
+      return inTime
     },
   }
 }

@@ -4,7 +4,7 @@ import { createGateway } from '../gateway.ts'
 import { createLog } from '../log.ts'
 import { explainListening } from './address.ts'
 import { watchCertificate } from './certificate-watch.ts'
-import { IDLE_GRACE } from './message.ts'
+import { endLimit, IDLE_GRACE } from './message.ts'
 import { ReloadError, type Running } from './running.ts'
 
 /** A gateway in this process alone: `workers: 1`. */
@@ -27,14 +27,13 @@ export async function startAlone(settings: Settings): Promise<Running> {
     async reload() {
       throw new ReloadError('with workers: 1 there is no other process that could take over; restart the gateway')
     },
-    async close(limit) {
+    async close() {
       watch?.close()
       let timer: NodeJS.Timeout | undefined
       const late = new Promise<false>(resolve => {
-        timer = setTimeout(() => resolve(false), limit)
+        timer = setTimeout(() => resolve(false), endLimit(settings.drain))
       })
-      const closed = gateway.close({ grace: IDLE_GRACE }).then(() => true)
-      const inTime = await Promise.race([closed, late])
+      const inTime = await Promise.race([gateway.close({ grace: IDLE_GRACE, drain: settings.drain }), late])
       clearTimeout(timer)
       return inTime
     },

@@ -2,11 +2,11 @@ import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import type { Certificate } from '../config/tls.ts'
 import type { Logger } from '../log.ts'
-import type { Urls } from './message.ts'
+import { CUT_OFF, endLimit, type Urls } from './message.ts'
 import type { Ports } from './ports.ts'
 import type { SharedChanges } from './shared-changes.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
-import { nameOf, WorkerProcess } from './worker-process.ts'
+import { type End, nameOf, WorkerProcess } from './worker-process.ts'
 
 /** Pauses before a worker that keeps crashing is started again, in milliseconds; the last is repeated. */
 const BACK_OFF = [100, 500, 1000, 2000, 5000, 10_000, 30_000]
@@ -74,18 +74,19 @@ export class Generation {
     for (const worker of this.#workers) worker.tell({ renew: certificate })
   }
 
-  /** Lets requests in progress finish for up to `limit` milliseconds; returns whether they did. */
-  async close({ handover }: { handover: boolean }, limit: number): Promise<boolean> {
+  /** Lets requests in progress finish, as long as `drain` allows; returns whether they did. */
+  async close({ handover }: { handover: boolean }): Promise<boolean> {
+    const { drain } = this.#options.settings
     this.#giveUpRestarts()
     let inTime = true
     const timer = setTimeout(() => {
       inTime = false
       void this.kill()
-    }, limit)
-    for (const worker of this.#workers) worker.tell({ close: { handover } })
-    await this.#ended()
+    }, endLimit(drain))
+    for (const worker of this.#workers) worker.tell({ close: { handover, drain } })
+    const ends = await this.#ended()
     clearTimeout(timer)
-    return inTime
+    return inTime && ends.every(({ code }) => code !== CUT_OFF)
   }
 
   /** Ends every worker at once. */
@@ -100,8 +101,8 @@ export class Generation {
     for (const timer of this.#restarts) clearTimeout(timer)
   }
 
-  async #ended(): Promise<void> {
-    await Promise.all([...this.#workers].map(({ ended }) => ended))
+  #ended(): Promise<End[]> {
+    return Promise.all([...this.#workers].map(({ ended }) => ended))
   }
 
   #fork(): WorkerProcess {

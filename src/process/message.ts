@@ -15,7 +15,7 @@ export type Order =
   | { wait: true }
   | { serve: Settings; certificate: Certificate | null; changes: readonly Acknowledged[] }
   | { renew: Certificate }
-  | { close: { handover: boolean } }
+  | { close: { handover: boolean; drain: Settings['drain'] } }
   /** Report the worker's metrics. */
   | { count: true }
   /** The metrics of all workers, as requested; `null` if one of them did not answer. */
@@ -41,6 +41,16 @@ export type Report =
  * sooner learn from the answer that the connection ends, and lose nothing.
  */
 export const IDLE_GRACE = 2000
+
+/** The exit code of a worker that cut off requests in progress. */
+export const CUT_OFF = 3
+
+/** What is left to do when the last request and the last WebSocket are over, in milliseconds. */
+const LAST_WORK = 1500
+
+/** How long a worker may take to end, in milliseconds; one that takes longer hangs. */
+export const endLimit = ({ requests, websockets }: Settings['drain']): number =>
+  Math.max(requests, IDLE_GRACE + websockets) + LAST_WORK
 
 /** The messages of a fault and of its causes. */
 export function messageOf(fault: unknown): string {

@@ -15,8 +15,6 @@ import { WorkerMetrics } from './worker-metrics.ts'
 
 /** How long new workers may take until they answer, in milliseconds. */
 const START_LIMIT = 60_000
-/** How long old workers may take for their last requests after a reload, in milliseconds. */
-const HANDOVER_LIMIT = 25_000
 
 export interface PrimaryOptions {
   settings: Settings
@@ -105,7 +103,7 @@ export class Primary implements Running {
     const before = this.#generation
     this.#generation = generation
     this.#others.add(before)
-    void before.close({ handover: true }, HANDOVER_LIMIT).then(inTime => {
+    void before.close({ handover: true }).then(inTime => {
       this.#others.delete(before)
       if (!inTime) this.#log.warn('workers of the previous configuration were stopped with requests in progress')
     })
@@ -118,11 +116,11 @@ export class Primary implements Running {
     else this.#watch = watchCertificate(listen.tls, certificate, this.#log, renewed => this.#generation.renew(renewed))
   }
 
-  async close(limit: number): Promise<boolean> {
+  async close(): Promise<boolean> {
     this.#closing = true
     this.#watch?.close()
     const generations = [this.#generation, ...this.#others]
-    const inTime = await Promise.all(generations.map(generation => generation.close({ handover: false }, limit)))
+    const inTime = await Promise.all(generations.map(generation => generation.close({ handover: false })))
     return inTime.every(Boolean)
   }
 

@@ -8,8 +8,8 @@ export interface Running {
    * faults and `ReloadError` if it cannot be applied; then nothing changes.
    */
   reload(): Promise<void>
-  /** Stops accepting and lets requests in progress finish, for up to `limit` milliseconds; returns whether they did. */
-  close(limit: number): Promise<boolean>
+  /** Stops accepting and lets requests in progress finish, as long as `drain` allows; returns whether they did. */
+  close(): Promise<boolean>
   /** Ends every process but this one. */
   kill(): void
 }

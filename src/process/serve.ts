@@ -5,7 +5,7 @@ import { endLog } from '../log.ts'
 import { Unavailable } from '../refusal.ts'
 import { announceServing } from './bundle.ts'
 import { reportCrashes } from './crash.ts'
-import { IDLE_GRACE, messageOf, type Order, type Report } from './message.ts'
+import { CUT_OFF, IDLE_GRACE, messageOf, type Order, type Report } from './message.ts'
 import { WorkerSharing } from './worker-sharing.ts'
 
 let gateway: Gateway | null = null
@@ -46,7 +46,7 @@ function obey(order: Order): void {
   else if ('count' in order) void count()
   else if ('metrics' in order) answerMetrics(order)
   else if ('changes' in order || 'shared' in order) sharing.obey(order)
-  else if (!isClosing) void close(order.close.handover)
+  else if (!isClosing) void close(order.close)
 }
 
 async function serve({ serve: settings, certificate, changes }: Extract<Order, { serve: unknown }>): Promise<void> {
@@ -60,13 +60,13 @@ async function serve({ serve: settings, certificate, changes }: Extract<Order, {
   }
 }
 
-async function close(handover: boolean): Promise<void> {
+async function close(how: Extract<Order, { close: unknown }>['close']): Promise<void> {
   isClosing = true
-  await gateway?.close({ grace: IDLE_GRACE, handover })
+  const inTime = (await gateway?.close({ grace: IDLE_GRACE, ...how })) ?? true
   // The primary keeps counting this worker's metrics.
   await count().catch(() => undefined)
   await leave()
-  process.exit(0)
+  process.exit(inTime ? 0 : CUT_OFF)
 }
 
 /**

@@ -37,7 +37,7 @@ async function openServer(t: Test, answer: RequestListener = (_request, response
     })
     return client
   }
-  return { drain, connected, port }
+  return { server, drain, connected, port }
 }
 
 t.test('during a drain a kept connection gets its answer with Connection: close', async t => {
@@ -47,7 +47,7 @@ t.test('during a drain a kept connection gets its answer with Connection: close'
   t.ok(await until(() => client.heard.endsWith('answer')))
   t.match(client.heard, /connection: keep-alive/i)
 
-  const drained = drain(10 * GRACE)
+  const drained = drain(10 * GRACE, null)
   client.heard = ''
   client.socket.write(ASK)
   t.ok(await until(() => client.isEnded))
@@ -57,7 +57,7 @@ t.test('during a drain a kept connection gets its answer with Connection: close'
 
 t.test('during a drain new connections are refused', async t => {
   const { drain, port } = await openServer(t)
-  await drain(GRACE)
+  await drain(GRACE, null)
   const late = connect(port, '127.0.0.1')
   const [fault] = await once(late, 'error')
   t.equal(fault.code, 'ECONNREFUSED')
@@ -70,7 +70,7 @@ t.test('idle connections are closed after the grace period, and so are unused on
   t.ok(await until(() => idle.heard.endsWith('answer')))
   let isDrained = false
   const started = performance.now()
-  const drained = drain(GRACE).then(() => {
+  const drained = drain(GRACE, null).then(() => {
     isDrained = true
   })
   t.ok(await until(() => idle.isEnded && silent.isEnded))
@@ -88,9 +88,39 @@ t.test('a drain waits for requests in progress', async t => {
   const client = await connected()
   client.socket.write(ASK)
   t.ok(await until(() => client.heard.includes('the beginning')))
-  const drained = drain(0)
+  const drained = drain(0, null)
   t.equal(await Promise.race([drained, new Promise(resolve => setTimeout(resolve, 3 * GRACE, 'waiting'))]), 'waiting')
   finish()
   await drained
   t.match(client.heard, 'the end')
+})
+
+t.test('requests in progress are cut off when the time is over, and WebSockets are not', async t => {
+  const { server, drain, connected } = await openServer(t, () => undefined)
+  server.on('upgrade', (_request, socket) => {
+    socket.on('end', () => socket.end()).resume()
+    socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n')
+  })
+  const [waiting, upgraded] = [await connected(), await connected()]
+  waiting.socket.write(ASK)
+  upgraded.socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
+  t.ok(await until(() => upgraded.heard.includes(' 101 ')))
+  const drained = drain(0, GRACE)
+  t.ok(await until(() => waiting.isEnded))
+  t.equal(waiting.heard, '')
+  t.notOk(upgraded.isEnded)
+  upgraded.socket.destroy()
+  t.equal(await drained, false, 'it says that a request had not finished')
+})
+
+t.test('a drain in which every request finishes says so', async t => {
+  const { drain, connected } = await openServer(
+    t,
+    (_request, response) => void setTimeout(() => response.end('answer'), 50),
+  )
+  const client = await connected()
+  client.socket.write(ASK)
+  const drained = drain(GRACE, 20 * GRACE)
+  t.ok(await until(() => client.heard.endsWith('answer')))
+  t.equal(await drained, true)
 })

@@ -152,3 +152,24 @@ t.test('a closing gateway closes its WebSockets with 1001', async t => {
   t.same(await closingOf(ends[0]!), { code: 1001, reason: 'going away' })
   for (const end of upstream.ends) t.match(await closingOf(end), { code: 1001 })
 })
+
+t.test('a gateway that drains closes its WebSockets one after the other, and lets none wait that is alone', async t => {
+  const TIME = 800
+  const { fixture, login } = await openWebSocketFixture(t)
+  const token = await login()
+  const ends = [await openEnd(t, fixture.url, { token })]
+  for (let i = 0; i < 3; i++) ends.push(await openEnd(t, fixture.url, { token }))
+  const since = performance.now()
+  const closed = fixture.gateway.close({ drain: { requests: TIME, websockets: TIME } })
+  const times = await Promise.all(
+    ends.map(end => closingOf(end).then(closing => ({ code: closing?.code, at: performance.now() - since }))),
+  )
+  t.same(
+    times.map(({ code }) => code),
+    [1001, 1001, 1001, 1001],
+  )
+  // Timers never fire early, so these are the earliest times at which each may be closed.
+  for (const [i, { at }] of times.entries())
+    t.ok(at >= (i * TIME) / ends.length - 10, `the ${i + 1}th is not closed early`)
+  t.equal(await closed, true)
+})

@@ -12,9 +12,13 @@ interface Check {
   run(settings: DecodedSettings, report: Report, warn: Report): void
 }
 
+/** A worker of an old configuration keeps its memory for so long, in milliseconds. */
+const LONGEST_DRAIN = 3_600_000
+
 const CHECKS: readonly Check[] = [
   { looksAt: [['listen'], ['internal']], run: checkPorts },
   { looksAt: [['listen', 'tls']], run: checkCertificate },
+  { looksAt: [['drain']], run: checkDrain },
   { looksAt: [['timezone']], run: checkTimezone },
   { looksAt: [['trusted_proxies']], run: checkTrustedProxies },
   { looksAt: [['store']], run: checkStore },
@@ -53,6 +57,12 @@ function checkCertificate({ listen }: DecodedSettings, report: Report): void {
   if (listen.tls === undefined) return
   const files = listen.tls
   reportFaults(() => readCertificate(files), ['listen', 'tls'], report)
+}
+
+function checkDrain({ drain }: DecodedSettings, report: Report): void {
+  for (const key of ['requests', 'websockets'] as const) {
+    if (drain[key] > LONGEST_DRAIN) report(['drain', key], 'is too long; use 1h or less')
+  }
 }
 
 function checkTimezone({ timezone }: DecodedSettings, report: Report): void {

@@ -66,6 +66,14 @@ export const Internal = Section(
   'The internal listener: probes and the operations API. It cannot be reached through the public listener.',
 )
 
+export const Drain = Section(
+  {
+    requests: Duration('25s', 'For requests in progress; then they are cut off.'),
+    websockets: Duration('20s', 'Over which the WebSockets of a worker are closed, one after the other.'),
+  },
+  'How long a worker takes to end, on a stop and after a reload.',
+)
+
 export const Workers = {
   anyOf: [{ const: 'auto' }, { type: 'integer', minimum: 1, maximum: 64 }],
   default: 'auto',

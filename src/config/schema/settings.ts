@@ -11,7 +11,7 @@ import {
   Switch,
   Variant,
 } from '../../yaml/notation.ts'
-import { Cors, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
+import { Cors, Drain, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
 import { Accounts, Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
 import { UpstreamSchema, type UpstreamSettings } from './upstreams.ts'
 
@@ -174,6 +174,7 @@ export const SettingsSchema = {
     listen: Listen,
     internal: Internal,
     workers: Workers,
+    drain: Drain,
     data: Path({ default: 'data', description: 'Folder of the embedded store and of generated secrets.' }, 'cwd'),
     timezone: {
       type: 'string',

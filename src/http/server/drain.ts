@@ -8,9 +8,10 @@ const SWEEP_INTERVAL = 100
 /**
  * Lets a server end without failing a request. It stops accepting at once; every answer from then on says `Connection:
  * close`; connections that stayed idle for `grace` milliseconds are closed, and with them those that never requested
- * anything. Resolves when no connection is left.
+ * anything. After `limit` milliseconds requests in progress are cut off; WebSockets are not. Resolves when no connection is
+ * left, and returns whether every request had finished. With `null` none is cut off.
  */
-export type Drain = (grace: number) => Promise<void>
+export type Drain = (grace: number, limit: number | null) => Promise<boolean>
 
 /** Prepares a server for its end, before it listens. */
 export function createDrain(server: Server): Drain {
@@ -21,8 +22,8 @@ export function createDrain(server: Server): Drain {
     socket.once('close', () => sockets.delete(socket))
   })
 
-  return async grace => {
-    if (!server.listening) return
+  return async (grace, limit) => {
+    if (!server.listening) return true
     for (const event of ['request', 'checkContinue'] as const) {
       server.prependListener(event, (_request, response) => {
         response.shouldKeepAlive = false
@@ -33,10 +34,20 @@ export function createDrain(server: Server): Drain {
       endIdle(server, sockets)
       sweeper = setInterval(() => endIdle(server, sockets), SWEEP_INTERVAL)
     }, grace)
+    let inTime = true
+    const cut =
+      limit === null
+        ? undefined
+        : setTimeout(() => {
+            server.closeAllConnections()
+            inTime = ![...sockets].some(socket => socket.destroyed)
+          }, limit)
     // The `close` of an HTTP server would cut idle connections off at once, and with them the requests on their way.
     await new Promise(closed => NetServer.prototype.close.call(server, closed))
     clearTimeout(patience)
     clearInterval(sweeper)
+    clearTimeout(cut)
+    return inTime
   }
 }
 

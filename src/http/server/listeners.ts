@@ -12,6 +12,8 @@ export interface Closing {
   grace?: number
   /** Whether others accept at the same addresses meanwhile: then the internal listener stops accepting at once too. */
   handover?: boolean
+  /** Not given: requests take as long as they take, and WebSockets are closed at once. */
+  drain?: Settings['drain']
 }
 
 /** The two servers of a gateway, from their opening to their end. */
@@ -43,13 +45,18 @@ export class Listeners {
     renewCertificate(this.#edge, certificate)
   }
 
-  /** Lets requests in progress finish; until then the internal listener still serves operations. */
-  async close({ grace = 0, handover = false }: Closing): Promise<void> {
-    const handedOver = handover ? this.#drainInternal(grace) : null
-    await this.#drainEdge(grace)
+  /**
+   * Lets requests in progress finish; until then the internal listener still serves operations. Returns whether the public
+   * ones did.
+   */
+  async close({ grace = 0, handover = false, drain }: Closing): Promise<boolean> {
+    const limit = drain?.requests ?? null
+    const handedOver = handover ? this.#drainInternal(grace, limit) : null
+    const inTime = await this.#drainEdge(grace, limit)
     await this.#edge.close()
-    await (handedOver ?? this.#drainInternal(0))
+    await (handedOver ?? this.#drainInternal(0, limit))
     await this.#internal.close()
+    return inTime
   }
 }
 

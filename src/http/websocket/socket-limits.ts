@@ -1,7 +1,7 @@
 import type { WebSocketSettings } from '../../config/schema/upstreams.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Session } from '../../side/side.ts'
-import { CLOSE, type CloseCode } from './frames.ts'
+import { CLOSE } from './frames.ts'
 import type { Tunnel } from './tunnel.ts'
 
 /** Checks within the idle time: an idle WebSocket is closed at most this part of it later. */
@@ -60,7 +60,7 @@ export class SocketLimits {
     this.#checking = null
   }
 
-  closeAll(code: CloseCode): void {
-    for (const tunnel of this.#tunnels) tunnel.close(code)
+  tunnels(): Tunnel[] {
+    return [...this.#tunnels]
   }
 }

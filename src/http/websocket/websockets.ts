@@ -18,6 +18,9 @@ import { Opening } from './opening.ts'
 import { SocketLimits } from './socket-limits.ts'
 import { Tunnel } from './tunnel.ts'
 
+/** Between two shares of the WebSockets that a closing gateway closes, in milliseconds. */
+const CLOSING_INTERVAL = 50
+
 export interface WebSocketsOptions {
   watch: SessionWatch
   /** Lower-case name of the header that carries the token. */
@@ -128,10 +131,25 @@ export class WebSockets {
     )
   }
 
-  /** Refuses new ones, and closes the open ones so that their clients connect again elsewhere. */
-  close(): void {
+  /**
+   * Refuses new ones, and closes the open ones so that their clients connect again elsewhere: evenly over `time`
+   * milliseconds, because thousands that connect again in the same second are an attack.
+   */
+  close(time: number): void {
     this.#isClosing = true
-    for (const limits of this.#limits.values()) limits.closeAll(CLOSE.goingAway)
+    const open = [...this.#limits.values()].flatMap(limits => limits.tunnels())
+    const since = performance.now()
+    let closed = 0
+    const closeDue = (): void => {
+      const share = time === 0 ? 1 : (performance.now() - since) / time
+      // The first at once: a single WebSocket has nothing to wait for.
+      for (const due = 1 + Math.floor(share * open.length); closed < Math.min(due, open.length); closed++) {
+        open[closed]?.close(CLOSE.goingAway)
+      }
+      if (closed === open.length) clearInterval(timer)
+    }
+    const timer = setInterval(closeDue, CLOSING_INTERVAL)
+    closeDue()
   }
 }
 

@@ -128,6 +128,6 @@ t.test('a body whose request is answered does not keep a server from its end', a
   const { socket, drain, isClosed } = await open(t, (_request, response) => void response.end('answer'))
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nx')
   t.match(String((await once(socket, 'data'))[0]), /answer/)
-  await drain(0)
+  await drain(0, null)
   t.ok(await until(isClosed))
 })
