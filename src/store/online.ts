@@ -34,6 +34,12 @@ export interface OnlineUsers {
 
   tally(type: LoginType): Promise<Tally>
 
+  /**
+   * Every user with a live token, some at a time and unordered. A user who has one from the first batch to the last is
+   * included, perhaps twice; some may have none any more.
+   */
+  users(type: LoginType): AsyncIterable<string[]>
+
   /** Logins on each of the given days (`YYYY-MM-DD` as in `created_at`), including ended sessions. */
   loginsOn(type: LoginType, days: readonly string[]): Promise<number[]>
 

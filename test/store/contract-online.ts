@@ -80,6 +80,26 @@ async function pageLaw(test: StoreTest): Promise<void> {
     t.strictSame(await usersOnline(fixture), ['d', 'a', 'b', 'x:1', 'c', 'e'])
   })
 
+  await test('every user with a live token is listed, and no one of the other side', async (t, fixture) => {
+    const everybody = Array.from({ length: 700 }, (_, i) => `u${i}:x`)
+    await Promise.all(everybody.flatMap(userId => [enter(fixture, userId), enter(fixture, userId, { ago: 5000 })]))
+    await enter(fixture, 'consumer', { type: 'CONSUMER' })
+    await enter(fixture, 'gone')
+    await fixture.store.sessions.removeAll('BUSINESS', 'gone')
+    const listed = new Set<string>()
+    let ended = 0
+    for await (const userIds of fixture.store.online.users('BUSINESS')) {
+      for (const userId of userIds) listed.add(userId)
+      // Sessions that end meanwhile must not hide those of others.
+      ended += await fixture.store.sessions.removeAll('BUSINESS', userIds[0]!)
+    }
+    t.ok(ended > 0)
+    t.strictSame([...listed].toSorted(), everybody.toSorted())
+    const consumers: string[] = []
+    for await (const userIds of fixture.store.online.users('CONSUMER')) consumers.push(...userIds)
+    t.strictSame(consumers, ['consumer'])
+  })
+
   await test('pages follow each other without gap or repetition and end where the users end', async (t, fixture) => {
     const everybody = Array.from({ length: 300 }, (_, i) => `u${i}`)
     const logins = everybody.map((userId, i) =>

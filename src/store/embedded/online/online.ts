@@ -22,6 +22,8 @@ const DRAFT_BLOCKS = 16
 /** Expired sessions that a question removes at most before it is answered, and how many in one transaction. */
 const MAX_SETTLED = 1000
 const SETTLE_BATCH = 100
+/** Users that are listed from one snapshot: below a millisecond. */
+const USERS_AT_ONCE = 100
 
 /**
  * The sets of the users, and who is online as it follows from them: kept in the transactions of the verbs, so that it is
@@ -187,6 +189,17 @@ export class EmbeddedOnline implements OnlineUsers {
         maxTokensPerUser: Math.max(0, ...sizes.map(([size]) => size)),
       }
     })
+  }
+
+  async *users(type: LoginType): AsyncGenerator<string[]> {
+    for (let last = ''; ; ) {
+      const from = last
+      const userIds = this.#file.read(() => this.members.usersAfter(type, from, USERS_AT_ONCE))
+      if (userIds.length > 0) yield userIds
+      if (userIds.length < USERS_AT_ONCE) return
+      last = userIds.at(-1)!
+      await nextTurn()
+    }
   }
 
   async loginsOn(type: LoginType, days: readonly string[]): Promise<number[]> {

@@ -12,6 +12,8 @@ export type OnlineCommands = ReturnType<typeof onlineCommandsOn>
 
 /** Digests that a script takes at once: Lua unpacks a few thousand values at most. */
 const MAX_DIGESTS = 500
+/** Users that one command lists. */
+const USERS_AT_ONCE = 500
 
 type Arguments = (string | number)[]
 type Script = (...args: Arguments) => Promise<never>
@@ -116,6 +118,10 @@ function questionsOf({ client, ask, run, on, clock }: View) {
       limit: number,
       after: string,
     ): Promise<[last: string, ...leaves: (string | null)[]]> => run('onlineSearch', type, beginning, limit, after),
+    someOnline: async (type: LoginType, cursor: string): Promise<{ next: string; userIds: string[] }> => {
+      const [next, found] = await ask(() => client.zscan(on(type, 'online'), cursor, 'COUNT', USERS_AT_ONCE))
+      return { next, userIds: found.filter((_, i) => i % 2 === 0) }
+    },
     tokensKnown: (type: LoginType): Promise<number> => ask(() => client.zcard(on(type, 'tokens'))),
     logins: async (type: LoginType, fields: readonly string[]): Promise<number[]> =>
       fields.length === 0 ? [] : (await ask(() => client.hmget(on(type, 'logins'), ...fields))).map(Number),

@@ -101,6 +101,15 @@ export class RedisOnline implements OnlineUsers {
     return { users, tokens, maxTokensPerUser }
   }
 
+  async *users(type: LoginType): AsyncGenerator<string[]> {
+    let cursor = '0'
+    do {
+      const { next, userIds } = await this.#commands.someOnline(type, cursor)
+      if (userIds.length > 0) yield userIds
+      cursor = next
+    } while (cursor !== '0')
+  }
+
   loginsOn(type: LoginType, days: readonly string[]): Promise<number[]> {
     return this.#commands.logins(
       type,
