@@ -18,12 +18,17 @@ import { dirname } from 'node:path'
  * are on the disk: a reader finds the old text or the new one, whole, and a crash loses neither.
  */
 
-/** Replaces a file, or creates it. Its owner stays, so that a command run as root does not take it from the gateway. */
-export function replaceFile(path: string, text: string | Buffer): void {
+/**
+ * Replaces a file, or creates it. Its owner stays, so that a command run as root does not take it from the gateway. If
+ * `isCurrent`, called right before, returns `false`, nothing changes; then this returns `false`, too.
+ */
+export function replaceFile(path: string, text: string | Buffer, isCurrent = (): boolean => true): boolean {
   const before = statSync(path, { throwIfNoEntry: false })
-  viaTemporary(path, text, (temporary, descriptor) => {
+  return viaTemporary(path, text, (temporary, descriptor) => {
     if (before !== undefined && before.uid !== fstatSync(descriptor).uid) fchownSync(descriptor, before.uid, before.gid)
+    if (!isCurrent()) return false
     renameSync(temporary, path)
+    return true
   })
 }
 
@@ -31,36 +36,41 @@ export function replaceFile(path: string, text: string | Buffer): void {
 export function createFile(path: string, text: string): boolean {
   try {
     // Unlike a rename, a link never replaces a file.
-    viaTemporary(path, text, temporary => linkSync(temporary, path))
-    return true
+    return viaTemporary(path, text, temporary => {
+      linkSync(temporary, path)
+      return true
+    })
   } catch (fault) {
     if ((fault as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw fault
   }
 }
 
+/** `putInPlace` answers whether it did. */
 function viaTemporary(
   path: string,
   text: string | Buffer,
-  putInPlace: (temporary: string, descriptor: number) => void,
-): void {
+  putInPlace: (temporary: string, descriptor: number) => boolean,
+): boolean {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  let isDone = false
   try {
-    withDescriptor(openSync(temporary, 'wx', 0o600), descriptor => {
+    isDone = withDescriptor(openSync(temporary, 'wx', 0o600), descriptor => {
       writeFileSync(descriptor, text)
       fsyncSync(descriptor)
-      putInPlace(temporary, descriptor)
+      return putInPlace(temporary, descriptor)
     })
   } finally {
     rmSync(temporary, { force: true })
   }
   // The new name is on the disk only after the folder is.
-  withDescriptor(openSync(dirname(path), 'r'), fsyncSync)
+  if (isDone) withDescriptor(openSync(dirname(path), 'r'), fsyncSync)
+  return isDone
 }
 
-function withDescriptor(descriptor: number, use: (descriptor: number) => void): void {
+function withDescriptor<T>(descriptor: number, use: (descriptor: number) => T): T {
   try {
-    use(descriptor)
+    return use(descriptor)
   } finally {
     closeSync(descriptor)
   }

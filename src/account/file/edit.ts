@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { mkdir, readFile, realpath, stat } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Document, isMap, isSeq } from 'yaml'
 import { createFile, replaceFile } from '../../durable-file.ts'
@@ -64,7 +65,7 @@ export async function setPassword(path: string, username: string, password: stri
   })
 }
 
-/** Removes an account; its sessions continue until they are ended. `false` when there is no such account. */
+/** Removes an account. `false` when there is no such account. */
 export async function removeAccount(path: string, username: string): Promise<boolean> {
   return edit(path, (document, entries) => {
     const index = indexOf(entries, username)
@@ -75,7 +76,7 @@ export async function removeAccount(path: string, username: string): Promise<boo
 
 /** The accounts in the file, without their hashes. Empty without a file. */
 export async function listAccounts(path: string): Promise<ListedAccount[]> {
-  const { entries } = parseAccounts(await readOrEmpty(path), path)
+  const { entries } = parseAccounts(readIfAny(path) ?? EMPTY, path)
   return entries.map(({ id, username, nickname = username, status = 'ACTIVE', roles = [], permissions = [] }) => ({
     id,
     username,
@@ -124,27 +125,50 @@ function append(document: Document, entry: AccountEntry): void {
   }
 }
 
+type Change = (document: Document, entries: AccountEntry[]) => boolean
+
+/** How often a change is made again because an editor saved the file meanwhile. */
+const MAX_TRIES = 10
+
 /**
- * Reads the file, changes it and writes it, without another writer in between. `change` returns whether it changed
- * anything.
+ * Reads the file, changes it and writes it. `change` returns whether it changed anything. Writers that come here lose no
+ * update of each other: they hold the lock. An editor knows nothing of a lock: the change is made again if the file is
+ * another one when it is about to be replaced. Two things remain to the editor: what it saves within some microseconds
+ * from then on is lost, and an editor that saves what it read before the change undoes the change.
  */
-async function edit(path: string, change: (document: Document, entries: AccountEntry[]) => boolean): Promise<boolean> {
+async function edit(path: string, change: Change): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true })
   // A link is followed, so that the file it names is replaced and not the link.
   const file = (await exists(path)) ? await realpath(path) : path
   return withLock(file, async () => {
-    const { document, entries } = parseAccounts(await readOrEmpty(file), path)
-    if (!change(document, entries)) return false
-    const text = document.toString({ lineWidth: 0 })
-    // An unreadable text must not replace the file.
-    parseAccounts(text, path)
-    replaceFile(file, text)
-    return true
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const before = readIfAny(file)
+      const after = changed(before ?? EMPTY, path, change)
+      if (after === null) return false
+      if (replaceFile(file, after, () => readIfAny(file) === before)) return true
+    }
+    throw new Error(`${path} is saved by another program all the time; try again`)
   })
 }
 
-async function readOrEmpty(path: string): Promise<string> {
-  return (await exists(path)) ? readFile(path, 'utf8') : EMPTY
+/** The text of the file after a change; `null` if nothing changed. */
+function changed(text: string, path: string, change: Change): string | null {
+  const { document, entries } = parseAccounts(text, path)
+  if (!change(document, entries)) return null
+  const after = document.toString({ lineWidth: 0 })
+  // An unreadable text must not replace the file.
+  parseAccounts(after, path)
+  return after
+}
+
+/** Synchronous, so that nothing of this process comes between a last look and the replacement. */
+function readIfAny(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw fault
+  }
 }
 
 async function exists(path: string): Promise<boolean> {
