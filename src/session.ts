@@ -81,6 +81,12 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === Object.prototype || prototype === null
 }
 
+/** The texts of an own list in `extra`; empty for any other value. */
+export function textsOf(extra: Extra, name: string): string[] {
+  const value = Object.hasOwn(extra, name) ? extra[name] : undefined
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
+}
+
 export const MAX_EXTRA_BYTES = 8192
 export const MAX_EXTRA_DEPTH = 16
 

@@ -1,4 +1,5 @@
 import type { Extra } from '../session.ts'
+import type { AccountChange } from './version.ts'
 
 export type AccountStatus = 'ACTIVE' | 'INACTIVE' | 'LOCKED'
 
@@ -12,6 +13,8 @@ export interface Account {
   extra: Extra
   /** Columns too large for a session, which are not in `extra`, and the kind of the source. */
   leftOut?: { columns: readonly string[]; source: 'sql' | 'http' }
+  /** Changes with the password and the rights (`version.ts`); absent in a source that cannot tell. */
+  version?: string
 }
 
 /** The rights that an account grants to each of its sessions. */
@@ -20,12 +23,30 @@ export interface Rights {
   permissions: readonly string[]
 }
 
+/** The changes of all accounts of a source, by this gateway or by others. */
+export interface AccountChanges {
+  /** The version of the account with this login id; `null` when there is no such account, or it is not `ACTIVE`. */
+  versionOf(id: string): string | null
+  /** Calls `changed` from now on, as soon as the source notices something; `null` ends it. */
+  follow(changed: ChangedAccounts | null): void
+  /** What operators should know of the source: a fault that lasts. */
+  warnings(): readonly string[]
+}
+
+/**
+ * Is notified of the active accounts that were removed, are no longer active, or have another version: their login ids, and
+ * what changed. `null`: the accounts are known for the first time, and nothing is known of what they were before.
+ */
+export type ChangedAccounts = (changed: ReadonlyMap<string, AccountChange> | null) => void
+
 /**
  * A source of accounts. It verifies passwords itself: a directory binds with the password; a source that holds bcrypt
  * hashes does it through `createHashAccounts`. Absence is `null`; a source that fails throws `Unavailable`, which is never
  * "wrong password".
  */
 export interface AccountSource {
+  /** Present in a source that knows all of its accounts at any time. */
+  readonly changes?: AccountChanges
   find(username: string): Promise<Account | null>
   /**
    * Whether a password is that of an account from `find`. `null` stands for an unknown name, and for a password that could

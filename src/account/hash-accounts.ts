@@ -1,9 +1,10 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import type { LoginType } from '../session.ts'
-import type { Account, Accounts, RightsSource } from './accounts.ts'
+import type { Account, AccountChanges, Accounts, RightsSource } from './accounts.ts'
 import { type CostMemory, createFailureCost } from './failure-cost.ts'
 import { isBcryptHash, MAX_COST, type Passwords } from './password.ts'
+import { versionOf } from './version.ts'
 
 /** An account with the bcrypt hash of its password: `$2a$`, `$2b$` or `$2y$`. */
 export interface HashAccount extends Account {
@@ -15,6 +16,7 @@ export interface HashSource extends RightsSource {
   find(username: string): Promise<HashAccount | null>
   /** The highest cost among the hashes of the last look-up; absent in a source that reads one account at a time. */
   highestCost?(): number
+  readonly changes?: AccountChanges
   close(): Promise<void>
 }
 
@@ -34,10 +36,12 @@ export function createHashAccounts(source: HashSource, options: HashAccountsOpti
   const hashes = new WeakMap<Account, string>()
 
   return {
+    ...(source.changes !== undefined && { changes: source.changes }),
     async find(username) {
       const found = await source.find(username)
       if (found === null) return null
-      const { passwordHash, ...account } = found
+      const { passwordHash, ...rest } = found
+      const account = { ...rest, version: versionOf(found) }
       hashes.set(account, passwordHash)
       return account
     },

@@ -14,6 +14,8 @@ export interface HttpAccountsSettings {
   secret: string
   /** Milliseconds for one look-up. */
   timeout: number
+  /** Milliseconds. */
+  recheck: number | 'off'
 }
 
 /** Large enough for a picture, which is left out of the session. */
@@ -28,7 +30,10 @@ const WAITING = 64
  * unknown name. For the rights of a user the gateway posts `{"id":"…"}`. Any other answer is a failure of the source,
  * including redirects. The body is signed (`signature.ts`).
  */
-export function createHttpAccounts({ url, secret, timeout }: HttpAccountsSettings, clock: Clock): HashSource {
+export function createHttpAccounts(
+  { url, secret, timeout }: Omit<HttpAccountsSettings, 'recheck'>,
+  clock: Clock,
+): HashSource {
   const agent = new Agent({
     connections: CONNECTIONS,
     connect: { timeout },

@@ -22,7 +22,7 @@ export async function openAccounts(settings: AccountsSettings, options: Accounts
 export async function openSource(
   settings: AccountsSettings,
   clock: Clock,
-  log: Pick<Logger, 'error'>,
+  log: Pick<Logger, 'error' | 'info'>,
 ): Promise<HashSource> {
   switch (settings.kind) {
     case 'file':

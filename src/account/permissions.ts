@@ -1,5 +1,5 @@
 import { Refusal } from '../refusal.ts'
-import type { SessionRecord } from '../session.ts'
+import { type SessionRecord, textsOf } from '../session.ts'
 
 /** All of the required permissions, or at least one of them. */
 export type PermissionMode = 'all' | 'any'
@@ -75,12 +75,6 @@ export function createPermissions(
 const listed = (codes: readonly string[]): string => `[${codes.map(code => `'${code}'`).join(', ')}]`
 
 const segmentsOf = (text: string): readonly string[] => text.split(':')
-
-/** The texts of an own list in `extra`; empty for any other value. */
-function textsOf(extra: SessionRecord['extra'], name: string): string[] {
-  const value = Object.hasOwn(extra, name) ? extra[name] : undefined
-  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
-}
 
 /**
  * Whether a pattern covers a code, in steps bounded by the product of their lengths: after a mismatch only the last

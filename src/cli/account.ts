@@ -8,16 +8,20 @@ type Verb = (path: string, written: Written, terminal: Terminal) => Promise<void
 
 const VERBS: Record<string, Verb> = { add, passwd, remove, list }
 
+const SESSIONS_END = 'the running gateway ends the sessions, or the next start does'
+
 export const account: Command = {
   words: 'add|passwd|remove NAME, or list',
   summary: 'manage the accounts in the accounts file',
   help: `  add NAME            add an account
   passwd NAME         set the password of an account
-  remove NAME         remove an account; its sessions live on until they are ended
+  remove NAME         remove an account
   list                list the accounts
 
-A running gateway follows the file. On a terminal, the command prompts for a password; elsewhere, and for an
-empty input, it generates one and prints it.
+A running gateway follows the file: the sessions of a removed account end within a second, and so do those that
+began with an old password. If no gateway runs, they end at the next start.
+
+On a terminal, the command prompts for a password; elsewhere, and for an empty input, it generates one and prints it.
 
   --password-stdin    read the password from standard input
   --role ROLE         add: a role, such as SUPER_ADMIN; may be repeated
@@ -84,14 +88,14 @@ async function passwd(path: string, { words, values }: Written, terminal: Termin
     throw absent(username)
   const { password, isMade } = await passwordFor(username, values['password-stdin'] === true, terminal)
   if (!(await setPassword(path, username, password))) throw absent(username)
-  say(terminal.output, `changed the password of ${username}; sessions that exist live on until they are ended`)
+  say(terminal.output, `changed the password of ${username}; ${SESSIONS_END}`)
   if (isMade) say(terminal.output, `password: ${password}`)
 }
 
 async function remove(path: string, { words }: Written, { output }: Terminal): Promise<void> {
   const username = words[0]!
   if (!(await removeAccount(path, username))) throw absent(username)
-  say(output, `removed ${username}; sessions that exist live on until they are ended`)
+  say(output, `removed ${username}; ${SESSIONS_END}`)
 }
 
 async function list(path: string, _written: Written, { output }: Terminal): Promise<void> {

@@ -71,7 +71,14 @@ const ACCOUNTS_TIMEOUT = 3000
 async function askAccounts({ database, problems }: Plan): Promise<void> {
   if (database === null || 'fault' in database) return
   const { url, kind } = database
-  const settings = { kind: 'sql', url, ...queriesFor(kind), timeout: ACCOUNTS_TIMEOUT, pool: 1 } as const
+  const settings = {
+    kind: 'sql',
+    url,
+    ...queriesFor(kind),
+    timeout: ACCOUNTS_TIMEOUT,
+    pool: 1,
+    recheck: 'off',
+  } as const
   const { isReached, text } = await reachAccounts('accounts in config/gateway.yaml', settings, true)
   if (!isReached) problems.push(`the query for the accounts fails: ${text}`)
 }

@@ -24,7 +24,10 @@ export interface SessionEvent {
   ended?: number
   /** Renewal and disable: the duration in seconds. */
   seconds?: number
-  /** Failed login: the reason of the refusal. */
+  /**
+   * Failed login: the reason of the refusal. Kickout: `password-changed` or `account-changed` if the gateway ended sessions
+   * because their account changed; sessions that began after the change are not among them.
+   */
   reason?: string
   /** Login, failed or not: the client's address, as reported by trusted proxies. */
   address?: string

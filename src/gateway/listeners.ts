@@ -81,7 +81,7 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
 async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwarding, isStopping: () => boolean) {
   const { settings, profile, options, log, accessLog, metrics } = setup
   const { locale } = settings
-  const { store, sides, permissions } = sessions
+  const { store, sides, permissions, accountWarnings } = sessions
   const { upstreams, tokenHeader } = forwarding
   // Services behind the gateway read real statuses.
   const envelopes = createEnvelopes(locale, 'native')
@@ -99,7 +99,7 @@ async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwar
     envelopes,
     locale,
     store,
-    warnings: settings.warnings,
+    warnings: () => [...settings.warnings, ...accountWarnings()],
     upstreams,
     verify: { rules: forwardedRulesOf(settings, profile), tokenHeader, permissions },
     gatherMetrics: options.gatherMetrics ?? (async () => textOf([await metrics.snapshot()])),

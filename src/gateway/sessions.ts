@@ -1,6 +1,7 @@
 import { openAccounts } from '../account/open.ts'
 import { createPermissions } from '../account/permissions.ts'
 import { createAccountRights } from '../account/rights.ts'
+import type { Settings } from '../config/schema/settings.ts'
 import { watchesSessions } from '../config/served.ts'
 import { policyOf } from '../config/session-policy.ts'
 import { type Publish, publishTo } from '../event/event.ts'
@@ -10,7 +11,7 @@ import type { Logger } from '../log.ts'
 import { type Logins, openLogin } from '../login/open.ts'
 import { bySide, bySideName, type LoginType } from '../session.ts'
 import { offerOperations } from '../side/operations.ts'
-import { createSide, type Side, type SideOptions } from '../side/side.ts'
+import { createSide, type Session, type Side, type SideOptions } from '../side/side.ts'
 import { measureSessions } from '../store/measured.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
@@ -44,15 +45,23 @@ export async function openSessions(setup: Setup) {
   metrics.readStore({ tally: type => store.online.tally(type), counts: () => store.counts() })
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
   const publish = publishTo(logTo(log), metrics.happened, webhooks.publish)
-  const sides = createSides(setup, {
-    jwt,
-    store: measureSessions(store.sessions, metrics.stored),
-    clock,
-    timestamps,
-    publish,
-    isReplicated: store.isReplicated,
-  })
+  // A session may be used only when the logins are open.
+  const opened: { rechecks: Logins['rechecks'] | null } = { rechecks: null }
+  const sides = createSides(
+    setup,
+    {
+      jwt,
+      store: measureSessions(store.sessions, metrics.stored),
+      clock,
+      timestamps,
+      publish,
+      isReplicated: store.isReplicated,
+    },
+    (type, session) => opened.rechecks?.[type]?.used(session),
+  )
   const login = await openLogins(setup, store, sides, publish)
+  metrics.readAccounts({ isFaulty: type => (login.sources[type]?.changes?.warnings() ?? []).length > 0 })
+  opened.rechecks = login.rechecks
   return {
     store,
     jwt,
@@ -60,6 +69,7 @@ export async function openSessions(setup: Setup) {
     sides,
     logins: login.logins,
     permissions: createSessionPermissions(setup, login),
+    accountWarnings: (): string[] => accountWarnings(login),
     /** The operations of each side, for a program that embeds the gateway. */
     operations: bySideName(type => offerOperations(sides[type], profile)),
     async close(): Promise<void> {
@@ -80,6 +90,7 @@ const logTo =
 function createSides(
   { settings }: Setup,
   parts: Pick<SideOptions, 'jwt' | 'store' | 'clock' | 'timestamps' | 'publish' | 'isReplicated'>,
+  used: (type: LoginType, session: Session) => void,
 ): Readonly<Record<LoginType, Side>> {
   const { jwt, disable, sessions } = settings
   const shared = {
@@ -88,16 +99,32 @@ function createSides(
     tokenName: jwt.token_name,
     enforceDisable: disable.enforce === 'request',
   }
-  return bySide(type => createSide({ ...shared, type, policy: policyOf(sessions, type) }))
+  return bySide(type =>
+    createSide({
+      ...shared,
+      type,
+      policy: policyOf(sessions, type),
+      // Requests of a side whose source is not asked again do nothing for it.
+      used: recheckOf(settings, type) === 'off' ? undefined : session => used(type, session),
+    }),
+  )
+}
+
+/** Where the accounts of each side are; `off` for a side whose login is served elsewhere. */
+const accountsOf = ({ accounts, login }: Settings, type: LoginType) =>
+  ({ BUSINESS: accounts, CONSUMER: login.consumer })[type]
+
+function recheckOf(settings: Settings, type: LoginType): number | 'off' {
+  const source = accountsOf(settings, type)
+  return source === 'off' || source.kind === 'file' ? 'off' : source.recheck
 }
 
 function openLogins(
-  { settings, clock, log }: Setup,
+  { settings, clock, log, metrics }: Setup,
   store: Store,
   sides: Readonly<Record<LoginType, Side>>,
   publish: Publish,
 ): Promise<Logins> {
-  const accounts = { BUSINESS: settings.accounts, CONSUMER: settings.login.consumer }
   return openLogin({
     settings: settings.login,
     store,
@@ -106,9 +133,11 @@ function openLogins(
     log,
     publish,
     openAccounts: options => {
-      const source = accounts[options.type]
+      const source = accountsOf(settings, options.type)
       return source === 'off' ? null : openAccounts(source, options)
     },
+    recheckOf: type => recheckOf(settings, type),
+    rechecked: metrics.rechecked,
   })
 }
 
@@ -116,3 +145,7 @@ function createSessionPermissions({ settings, clock }: Setup, { sources }: Login
   const { roles, source, remember } = settings.permissions
   return createPermissions(roles, source === 'accounts' ? createAccountRights({ sources, clock, remember }) : undefined)
 }
+
+/** What operators should know of the account sources. */
+const accountWarnings = ({ sources }: Logins): string[] =>
+  Object.values(sources).flatMap(source => source?.changes?.warnings() ?? [])

@@ -23,8 +23,8 @@ export interface InternalOptions {
   envelopes: Envelopes
   locale: Locale
   store: Store
-  /** Unwise settings, as `/readyz` may show them. */
-  warnings: readonly string[]
+  /** Unwise settings and faults that last, as `/readyz` may show them. */
+  warnings(): readonly string[]
   upstreams: UpstreamTable
   /** By what `/verify` decides. */
   verify: Pick<VerifyOptions, 'rules' | 'tokenHeader' | 'permissions'>

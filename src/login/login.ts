@@ -1,9 +1,11 @@
 import type { Account, AccountSource } from '../account/accounts.ts'
+import { ACCOUNT_VERSION } from '../account/version.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { type Extra, faultOfExtra, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
+import { endIfChanged } from './account-changes.ts'
 import type { Captcha, IssuedCaptcha } from './captcha/captcha.ts'
 import { deviceTypeOf } from './device.ts'
 import type { Lockout } from './lockout.ts'
@@ -35,7 +37,7 @@ export interface Login {
 }
 
 export interface LoginOptions {
-  side: Pick<Side, 'type' | 'login'>
+  side: Pick<Side, 'type' | 'login' | 'kickoutWhere'>
   accounts: AccountSource
   captcha: Captcha
   sm2: Sm2
@@ -50,7 +52,7 @@ const MAX_NAME_LENGTH = 128
 const MAX_DEVICE_ID_LENGTH = 128
 
 export function createLogin(options: LoginOptions): Login {
-  const { side, captcha, sm2, lockout, rateLimit, log } = options
+  const { side, accounts, captcha, sm2, lockout, rateLimit, log } = options
 
   /** The order is the specification's ("Login processing order"): captcha, SM2, bcrypt, then token and record. */
   async function attempt(credentials: Credentials, outcome: Outcome): Promise<{ token: string }> {
@@ -59,13 +61,13 @@ export function createLogin(options: LoginOptions): Login {
     await lockout.checkAddress(address)
     await captcha.verify(credentials.captcha_id ?? '', credentials.captcha_value ?? credentials.captcha_code ?? '')
 
-    const found = canBeName(username) ? await options.accounts.find(username) : null
+    const found = canBeName(username) ? await accounts.find(username) : null
     outcome.login_id = found?.id
     const subject = lockout.subject(found?.username ?? username, found?.id ?? null)
     const account = await lockout.inTurn(subject, async () => {
       await lockout.check(subject)
       const plain = await sm2.decrypt(password)
-      if (!(await options.accounts.verify(found, plain)) || found === null) {
+      if (!(await accounts.verify(found, plain)) || found === null) {
         outcome.because = found === null ? 'unknown user' : plain === null ? 'undecryptable' : 'wrong password'
         await lockout.failed(subject, address)
         throw new Refusal('WRONG_CREDENTIALS')
@@ -73,10 +75,14 @@ export function createLogin(options: LoginOptions): Login {
       await lockout.passed(subject)
       return found
     })
-    if (account.status === 'LOCKED') throw new Refusal('ACCOUNT_LOCKED')
-    if (account.status === 'INACTIVE') throw new Refusal('ACCOUNT_INACTIVE')
+    refuseInactive(account)
     warnOfLeftOut(log, side.type, account)
-    return { token: await side.login(undefined, account.id, extraOf(account, credentials)) }
+    const token = await side.login(undefined, account.id, extraOf(account, credentials))
+    if (await endIfChanged(side, accounts.changes, account)) {
+      outcome.because = 'changed meanwhile'
+      throw new Refusal('WRONG_CREDENTIALS')
+    }
+    return { token }
   }
 
   return {
@@ -106,6 +112,12 @@ export function createLogin(options: LoginOptions): Login {
   }
 }
 
+/** Only after the right password. */
+function refuseInactive({ status }: Account): void {
+  if (status === 'LOCKED') throw new Refusal('ACCOUNT_LOCKED')
+  if (status === 'INACTIVE') throw new Refusal('ACCOUNT_INACTIVE')
+}
+
 /** Logs which columns of an account are not in its sessions. */
 function warnOfLeftOut(log: Logger, type: LoginType, { id, leftOut }: Account): void {
   if (leftOut === undefined) return
@@ -125,7 +137,7 @@ interface Outcome {
   address: string
   login_id?: string | undefined
   /** The details that the client does not receive. */
-  because?: 'unknown user' | 'undecryptable' | 'wrong password'
+  because?: 'unknown user' | 'undecryptable' | 'wrong password' | 'changed meanwhile'
   username?: string | undefined
 }
 
@@ -142,6 +154,7 @@ function extraOf(account: Account, credentials: Credentials): Extra {
     status: account.status,
     ...deviceOf(credentials),
     login_ip: credentials.address,
+    ...(account.version !== undefined && { [ACCOUNT_VERSION]: account.version }),
   }
   const fault = faultOfExtra(extra)
   // The client cannot correct this: the account source returns more than a record may hold.

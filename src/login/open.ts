@@ -7,11 +7,13 @@ import type { Logger } from '../log.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
+import { AccountWatch } from './account-changes.ts'
 import { createCaptcha } from './captcha/captcha.ts'
 import { createHelpers } from './helpers/helpers.ts'
 import { createLockout, type LockoutSettings } from './lockout.ts'
 import { createLogin, type Login } from './login.ts'
 import { createRateLimit, type RateLimits } from './rate-limit.ts'
+import { createRecheck, type Recheck, type RecheckResult } from './recheck.ts'
 import { createSm2 } from './sm2/sm2.ts'
 
 /** Times in milliseconds. */
@@ -24,13 +26,16 @@ export interface LoginSettings {
 
 export interface OpenLoginOptions {
   settings: LoginSettings
-  store: Pick<Store, 'captchas' | 'attempts'>
+  store: Pick<Store, 'captchas' | 'attempts' | 'online'>
   sides: Readonly<Record<LoginType, Side>>
   clock: Clock
   log: Logger
   publish: Publish
   /** Opens the accounts of a side; `null` for a side whose login is served elsewhere. */
   openAccounts(options: AccountsOptions): Promise<Accounts> | null
+  /** How often the source of a side is asked about a session in use, in milliseconds; `off` if never. */
+  recheckOf(type: LoginType): number | 'off'
+  rechecked(type: LoginType, result: RecheckResult): void
 }
 
 /**
@@ -40,6 +45,8 @@ export interface OpenLoginOptions {
 export interface Logins {
   readonly logins: Readonly<Record<LoginType, Login | null>>
   readonly sources: Readonly<Record<LoginType, Accounts | null>>
+  /** Called with each session of a side that is used; `null` where no source is asked again. */
+  readonly rechecks: Readonly<Record<LoginType, Recheck | null>>
   close(): Promise<void>
 }
 
@@ -53,12 +60,14 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const passwords = createPasswords(helpers.compare)
   const sources = bySide((): Accounts | null => null)
   const logins = bySide((): Login | null => null)
+  const changes = createChanges(options)
 
   for (const type of LOGIN_TYPES) {
     const accounts = await openAccounts({ type, passwords, memory: attempts, clock, log })
     if (accounts === null) continue
     const side = sides[type]
     sources[type] = accounts
+    changes.begin(type, accounts)
     logins[type] = createLogin({
       side,
       accounts,
@@ -81,9 +90,40 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   return {
     logins,
     sources,
+    rechecks: changes.rechecks,
     async close() {
       await helpers.close()
+      await changes.close()
       await Promise.all(Object.values(sources).map(source => source?.close()))
+    },
+  }
+}
+
+/** What ends the sessions of accounts that change: the source reports it, or is asked again. */
+function createChanges({ sides, store, clock, log, recheckOf, rechecked }: OpenLoginOptions) {
+  const rechecks = bySide((): Recheck | null => null)
+  const watches: AccountWatch[] = []
+  return {
+    rechecks,
+    begin(type: LoginType, accounts: Accounts): void {
+      const { changes } = accounts
+      const side = sides[type]
+      const interval = recheckOf(type)
+      if (changes !== undefined) {
+        watches.push(new AccountWatch({ side, changes, online: store.online, log }))
+      } else if (interval !== 'off') {
+        rechecks[type] = createRecheck({
+          side,
+          accounts,
+          interval,
+          clock,
+          log,
+          rechecked: result => rechecked(type, result),
+        })
+      }
+    },
+    async close(): Promise<void> {
+      await Promise.all([...watches, ...Object.values(rechecks)].map(part => part?.close()))
     },
   }
 }

@@ -1,5 +1,7 @@
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
 import type { SessionEvent } from '../event/event.ts'
+import type { LoginType } from '../session.ts'
+import { type AccountsSource, countRechecks, readAccounts } from './accounts.ts'
 import type { Snapshot } from './exposition.ts'
 import { type AnsweredRequest, countRequests } from './requests.ts'
 import { countStore, readStore, type StoreCounter, type StoreSource } from './store.ts'
@@ -11,6 +13,10 @@ export interface Metrics {
   refused(reason: string): void
   happened(event: SessionEvent): void
   stored: StoreCounter
+  /** Counts a question about the account of a session in use, by its result. */
+  rechecked(side: LoginType, result: string): void
+  /** Reads the state of the account sources whenever metrics are requested. */
+  readAccounts(source: AccountsSource): void
   /** Counts a connection of the public listener that was closed for this reason. */
   closed(reason: string): void
   /** Reads the store's numbers whenever metrics are requested. */
@@ -48,6 +54,7 @@ export function createMetrics(): Metrics {
     help: 'Sessions ended, login ids disabled or untied, of which it is not proven that replicas have it',
     registers,
   })
+  const rechecked = countRechecks(registers)
   const closed = new Counter({
     name: 'dualgate_connections_closed_total',
     help: 'Connections of clients that were ended because there were too many, or because they were too slow',
@@ -59,6 +66,8 @@ export function createMetrics(): Metrics {
     answered: requests.answered,
     refused: requests.refused,
     stored,
+    rechecked,
+    readAccounts: source => readAccounts(registers, source),
     closed: reason => closed.inc({ reason }),
     happened({ event, type, reason, replicated }) {
       events.inc({ event, side: type })

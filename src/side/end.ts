@@ -1,4 +1,5 @@
-import type { LoginType } from '../session.ts'
+import type { AccountChange } from '../account/version.ts'
+import type { LoginType, SessionRecord } from '../session.ts'
 import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
@@ -42,5 +43,31 @@ export function createEnd({ type, jwt, store, live, confirmed }: EndOptions) {
     return true
   }
 
-  return { logout, kickout, kickoutToken }
+  return { logout, kickout, kickoutToken, kickoutWhere: createKickoutWhere({ type, store, confirmed }) }
+}
+
+/**
+ * Ends the sessions of a user for which `reasonOf` has a reason; answers how many. Publishes one event for each reason, also
+ * of what ended before the store failed.
+ */
+function createKickoutWhere({ type, store, confirmed }: Pick<EndOptions, 'type' | 'store' | 'confirmed'>) {
+  type ReasonOf = (record: SessionRecord) => AccountChange | null
+  return async (userId: string, reasonOf: ReasonOf): Promise<number> => {
+    const ended = new Map<AccountChange, number>()
+    try {
+      for await (const batch of store.batches(type, userId)) {
+        const reasons = new Map(batch.map(({ token, record }) => [token, reasonOf(record)]))
+        const tokens = batch.map(({ token }) => token).filter(token => reasons.get(token) !== null)
+        if (tokens.length === 0) continue
+        for (const token of await store.removeSome(type, userId, tokens)) {
+          const reason = reasons.get(token)!
+          ended.set(reason, (ended.get(reason) ?? 0) + 1)
+        }
+      }
+    } finally {
+      const event = { event: 'kickout', login_id: userId } as const
+      await confirmed(...Array.from(ended, ([reason, count]) => ({ ...event, ended: count, reason })))
+    }
+    return [...ended.values()].reduce((sum, count) => sum + count, 0)
+  }
 }

@@ -9,7 +9,7 @@ import { createBegin } from './begin.ts'
 import { createConfirmed, type IsReplicated } from './confirmed.ts'
 import { createDisable } from './disable.ts'
 import { createEnd } from './end.ts'
-import { createLiveSessions } from './live.ts'
+import { createLiveSessions, type Session } from './live.ts'
 import { createPolicy, type SessionPolicy } from './policy.ts'
 import { createRequestQueries, createUserQueries } from './queries.ts'
 
@@ -29,6 +29,8 @@ export interface SideOptions {
   enforceDisable: boolean
   policy: SessionPolicy
   publish: Publish
+  /** Called with each session that is found, in addition to the policies. */
+  used?: ((session: Session) => void) | undefined
   isReplicated?: IsReplicated | undefined
 }
 
@@ -43,7 +45,7 @@ export function createSide(options: SideOptions) {
   const live = createLiveSessions({
     ...options,
     headerName: options.tokenName.toLowerCase(),
-    used: policy.used,
+    used: bothOf(policy.used, options.used),
     enforceDisable: options.enforceDisable ? enforce : null,
   })
   const { headerName, getTokenValue, authenticate, sessionOf } = live
@@ -59,5 +61,14 @@ export function createSide(options: SideOptions) {
     ...createRequestQueries({ ...options, live }),
     ...createUserQueries({ ...options, live }),
     ...disable,
+  }
+}
+
+/** Calls both; a side without the second has nothing more to do for a request. */
+function bothOf(first: (session: Session) => void, second: ((session: Session) => void) | undefined) {
+  if (second === undefined) return first
+  return (session: Session): void => {
+    first(session)
+    second(session)
   }
 }

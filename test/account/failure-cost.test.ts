@@ -23,9 +23,9 @@ t.test('failed logins with an accounts file cost as much as its most expensive h
   const path = join(t.testdir(), 'accounts.yaml')
   const write = (...costs: number[]): void => {
     const entries = costs.map((cost, i) => `  - { id: "${i}", username: u${i}, password: "${of(cost)}" }\n`)
-    writeFileSync(path, `accounts:\n${entries.join('')}`)
+    writeFileSync(path, entries.length === 0 ? 'accounts: []' : `accounts:\n${entries.join('')}`)
   }
-  const source = createFileAccounts({ kind: 'file', path }, { error: () => undefined })
+  const source = createFileAccounts({ kind: 'file', path }, { error: () => undefined, info: () => undefined })
   const store = await openEmbeddedStore(t.testdir(), { now: () => 0 })
   t.teardown(() => store.close())
   const failureCost = createFailureCost(source, { type: 'BUSINESS', memory: store.attempts, clock: { now: () => 0 } })

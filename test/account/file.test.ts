@@ -1,4 +1,5 @@
 import {
+  appendFileSync,
   existsSync,
   readdirSync,
   readFileSync,
@@ -9,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { stringify } from 'yaml'
@@ -23,10 +25,12 @@ import {
   setPassword,
 } from '../../src/account/file/source.ts'
 import { ConfigurationError } from '../../src/yaml/fault.ts'
+import { until } from '../support/forward-fixture.ts'
 import { refusalOf } from '../support/login-fixture.ts'
 import { hashContract } from './source-contract.ts'
 
 const HASH = bcrypt.hashSync('correct horse', 4)
+const OTHER_HASH = bcrypt.hashSync('battery staple', 4)
 const entry = (id: string, username: string, rest = ''): string =>
   `  - { id: "${id}", username: ${username}, password: "${HASH}"${rest} }\n`
 
@@ -35,14 +39,15 @@ function open(folder: string, text?: string) {
   const path = join(folder, 'accounts.yaml')
   if (text !== undefined) writeFileSync(path, text)
   const logged: unknown[] = []
-  const source = createFileAccounts({ kind: 'file', path }, { error: (...line: unknown[]) => void logged.push(line) })
-  return { path, logged, find: (name: string) => source.find(name) }
+  const log = { error: (...line: unknown[]) => void logged.push(line), info: () => undefined }
+  const source = createFileAccounts({ kind: 'file', path }, log)
+  return { path, logged, source, find: (name: string) => source.find(name) }
 }
 
 hashContract(t, 'file', async (t, accounts) => {
   const path = join(t.testdir(), 'accounts.yaml')
   writeFileSync(path, stringify({ accounts }, { defaultStringType: 'QUOTE_DOUBLE' }))
-  return createFileAccounts({ kind: 'file', path }, { error: () => undefined })
+  return createFileAccounts({ kind: 'file', path }, { error: () => undefined, info: () => undefined })
 })
 
 t.test('an account is found by its name in any case, with all fields except its hash', async t => {
@@ -98,6 +103,88 @@ t.test('a removed file is unavailable, not empty, until it is there again', asyn
   }
 })
 
+t.test('a file that is being written is not read before it is whole', async t => {
+  const { path, find, source } = open(t.testdir(), `accounts:\n${entry('1', 'a')}${entry('2', 'b')}`)
+  t.ok(await find('b'))
+  const changed: unknown[] = []
+  source.changes!.follow(found => void changed.push(found && [...found]))
+  t.teardown(() => source.close())
+  // Each part is a valid file in which accounts are missing.
+  writeFileSync(path, '')
+  const found = find('b')
+  for (const name of ['a', 'b', 'c']) {
+    await setTimeout(30)
+    appendFileSync(path, `${name === 'a' ? 'accounts:\n' : ''}${entry(name, name)}`)
+  }
+  t.match(await found, { id: 'b' })
+  t.same(changed, [
+    null,
+    [
+      ['1', 'account-changed'],
+      ['2', 'account-changed'],
+    ],
+  ])
+})
+
+t.test('a file that has lost its list keeps the accounts, and an empty list removes them', async t => {
+  const { path, find, logged, source } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  t.ok(await find('a'))
+  for (const text of ['', '# nothing\n', 'accounts:\n']) {
+    logged.length = 0
+    writeFileSync(path, text)
+    t.ok(await find('a'), text)
+    t.match(JSON.stringify(logged), /the list of accounts is missing; write `accounts: \[\]`/)
+    t.match(source.changes!.warnings(), [/last valid version stay/])
+  }
+  writeFileSync(path, 'accounts: []\n')
+  t.equal(await find('a'), null)
+  t.same(source.changes!.warnings(), [])
+})
+
+t.test(
+  'changes are reported by login id: what was removed, locked, or has another password or other rights',
+  async t => {
+    const { path, find, source } = open(
+      t.testdir(),
+      `accounts:\n${entry('1', 'a', ', roles: [x, y]')}${entry('2', 'b')}`,
+    )
+    const changed: unknown[] = []
+    source.changes!.follow(found => void changed.push(found === null ? null : Object.fromEntries(found)))
+    t.teardown(() => source.close())
+    const rows: [text: string, changes: object | undefined][] = [
+      [entry('1', 'a', ', roles: [y, x], nickname: Boss') + entry('2', 'b'), undefined],
+      [entry('2', 'renamed') + entry('1', 'a', ', roles: [x, y]') + entry('3', 'c'), undefined],
+      [entry('1', 'a', ', roles: [x]') + entry('2', 'b') + entry('3', 'c'), { 1: 'account-changed' }],
+      [
+        entry('1', 'a', ', roles: [x], permissions: [p]') + entry('2', 'b', ', status: LOCKED'),
+        { 1: 'account-changed', 2: 'account-changed', 3: 'account-changed' },
+      ],
+      [entry('1', 'a', ', roles: [x], permissions: [p]') + entry('2', 'b'), undefined],
+      [entry('1', 'a', ', permissions: [p]').replace(HASH, OTHER_HASH) + entry('2', 'b'), { 1: 'password-changed' }],
+    ]
+    await find('a')
+    t.same(changed.splice(0), [null], 'first, nothing is known of what they were before')
+    for (const [text, changes] of rows) {
+      writeFileSync(path, `accounts:\n${text}`)
+      await find('a')
+      t.same(changed.splice(0), changes === undefined ? [] : [changes])
+    }
+    t.equal(source.changes!.versionOf('3'), null)
+    t.match(source.changes!.versionOf('1'), /^[\w-]{12}\.[\w-]{12}$/)
+  },
+)
+
+t.test('a change is noticed without a login', async t => {
+  const { path, source } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  const changed: unknown[] = []
+  source.changes!.follow(found => void changed.push(found && [...found]))
+  t.teardown(() => source.close())
+  t.ok(await until(() => changed.length === 1))
+  writeFileSync(path, 'accounts: []\n')
+  t.ok(await until(() => changed.length === 2))
+  t.same(changed, [null, [['1', 'account-changed']]])
+})
+
 t.test('a faulty version is logged once, and the previous version stays in use', async t => {
   const { path, find, logged } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
   await find('a')
@@ -118,7 +205,7 @@ t.test('a file without a valid version is unavailable, not empty', async t => {
 })
 
 t.test('a path that is not a file is unavailable', async t => {
-  const source = createFileAccounts({ kind: 'file', path: t.testdir() }, { error() {} })
+  const source = createFileAccounts({ kind: 'file', path: t.testdir() }, { error() {}, info() {} })
   t.match(await refusalOf(source.find('a')), { reason: 'UNAVAILABLE' })
 })
 
@@ -274,6 +361,30 @@ t.test('simultaneous writers lose no change', async t => {
   const names = Array.from({ length: 12 }, (_, i) => `user${i}`)
   await Promise.all(names.map(username => addAccount(path, { username, password: 'correct horse' })))
   t.same((await listAccounts(path)).map(({ username }) => username).sort(), names.sort())
+})
+
+t.test('what an editor saves while the command line changes the file is not lost', async t => {
+  const { path } = open(t.testdir(), `accounts:\n${entry('1', 'a')}${entry('2', 'b')}`)
+  const saves = [
+    () => writeFileSync(path, `accounts:\n${entry('1', 'a')}${entry('2', 'b')}${entry('3', 'c')}`),
+    () => {
+      writeFileSync(`${path}~`, `# by hand\n${readFileSync(path, 'utf8')}${entry('4', 'd')}`)
+      renameSync(`${path}~`, path)
+    },
+  ]
+  // Looked up between the reading and the writing of the command: there the editor saves.
+  const name = {
+    toLowerCase() {
+      saves.shift()?.()
+      return 'a'
+    },
+  }
+  t.equal(await removeAccount(path, name as string), true)
+  t.same(
+    (await listAccounts(path)).map(({ username }) => username),
+    ['b', 'c', 'd'],
+  )
+  t.match(readFileSync(path, 'utf8'), /^# by hand/)
 })
 
 t.test('a first start creates an administrator once, with a password without look-alike characters', async t => {

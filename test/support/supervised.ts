@@ -12,6 +12,8 @@ import { type Recorder, startUpstream } from './upstream.ts'
 /** A gateway of two workers with a backend, in processes of their own, and what an operator does with it. */
 export interface Supervised extends GatewayProcess {
   backend: Recorder
+  /** What it was started with. */
+  environment: Record<string, string>
   /** A token of the C side. */
   token: string
   /** Lines of the log with this message. */
@@ -70,6 +72,7 @@ export async function startSupervised(t: Test, options: SupervisedOptions = {}):
 
   return {
     ...gateway,
+    environment,
     backend,
     token,
     write,

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import type { Document } from 'yaml'
+import { type Document, isSeq } from 'yaml'
 import { faultOfExtra, isLoginId } from '../../session.ts'
 import { ConfigurationError } from '../../yaml/fault.ts'
 import { read } from '../../yaml/read.ts'
@@ -26,6 +26,8 @@ export interface AccountsDocument {
   /** With its comments, for writing the file again. */
   document: Document
   entries: AccountEntry[]
+  /** `false` for a file without a list of accounts, such as an empty one. */
+  hasList: boolean
 }
 
 /** Reads the text of the accounts file at `path`. Throws one `ConfigurationError` with all of its faults. */
@@ -34,7 +36,7 @@ export function parseAccounts(text: string, path: string): AccountsDocument {
   const { document, written } = parseYaml(text, path, folder)
   const entries = written.legible ? readEntries(written, folder) : []
   if (written.faults.length > 0) throw new ConfigurationError(written.faults)
-  return { document, entries }
+  return { document, entries, hasList: isSeq(document.get('accounts', true)) }
 }
 
 function readEntries(written: Written, folder: string): AccountEntry[] {

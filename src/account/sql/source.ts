@@ -15,13 +15,15 @@ export interface SqlAccountsSettings {
   timeout: number
   /** Connections of this process at most. */
   pool: number
+  /** Milliseconds. */
+  recheck: number | 'off'
 }
 
 /** Queries that wait for a connection; further ones are refused with `BUSY`. */
 const WAITING = 64
 
 /** Accounts in a table of the operator's (design: B-side login). */
-export async function createSqlAccounts(settings: SqlAccountsSettings): Promise<HashSource> {
+export async function createSqlAccounts(settings: Omit<SqlAccountsSettings, 'recheck'>): Promise<HashSource> {
   const { url, query, rights_query, timeout, pool } = settings
   const address = readDatabaseAddress(url)
   const open = await driverOf(address.kind)

@@ -24,6 +24,17 @@ const FileAccounts = (path: string) =>
     ['kind'],
   )
 
+const RECHECK_EVERY =
+  'The source is asked again for the account of a session in use, at most once in this time for each user.'
+
+/** For sources that do not report changes by themselves. */
+const Recheck = {
+  anyOf: [Off, Duration('60s', RECHECK_EVERY)],
+  default: '60s',
+  description: `${RECHECK_EVERY} Sessions end if the account is gone, not ACTIVE, or has another password. Or off.`,
+  'x-form': 'off, or a duration such as 60s',
+} as const
+
 const SqlAccounts = Variant(
   {
     kind: { const: 'sql' },
@@ -51,6 +62,7 @@ const SqlAccounts = Variant(
     },
     timeout: Duration('2s', 'No login waits longer for the database; then it fails with 503.'),
     pool: Count(4, 'Connections of each worker process at most.', 1, 100),
+    recheck: Recheck,
   },
   'Accounts in a table of yours, in PostgreSQL, MySQL or MariaDB, read only.',
   ['kind', 'url', 'query'],
@@ -71,6 +83,7 @@ const HttpAccounts = Variant(
       description: 'Signs every request: X-Dualgate-Signature is t=<unix seconds>,v1=<hex HMAC-SHA256 of t.body>.',
     }),
     timeout: Duration('2s', 'No login waits longer for the response; then it fails with 503.'),
+    recheck: Recheck,
   },
   'Accounts in a backend of yours.',
   ['kind', 'url', 'secret'],

@@ -40,7 +40,7 @@ const STATE = {
     warnings: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Unwise settings, and risks in the way the store is set up.',
+      description: 'Unwise settings, faults of the accounts file, and risks in the way the store is set up.',
     },
     upstreams: {
       type: 'array',
@@ -80,8 +80,8 @@ const READY = {
 
 interface ProbeOptions {
   store: Store
-  /** Unwise settings. Nothing in them is secret, because these routes need no secret. */
-  warnings: readonly string[]
+  /** Unwise settings and faults that last. Nothing in them is secret, because these routes need no secret. */
+  warnings(): readonly string[]
   upstreams: UpstreamTable
   isStopping(): boolean
 }
@@ -106,10 +106,10 @@ async function stateOf(
 ): Promise<ValueOf<typeof STATE>> {
   try {
     await store.ping()
-    const all = [...warnings, ...(await store.warnings())]
+    const all = [...warnings(), ...(await store.warnings())]
     return { status: 'ok', store: 'ok', warnings: all, upstreams: upstreams.status() }
   } catch (err) {
     log.warn({ err }, 'not ready')
-    return { status: 'unavailable', store: 'unavailable', warnings: [...warnings], upstreams: upstreams.status() }
+    return { status: 'unavailable', store: 'unavailable', warnings: [...warnings()], upstreams: upstreams.status() }
   }
 }

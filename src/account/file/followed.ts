@@ -1,0 +1,182 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Logger } from '../../log.ts'
+import { Refusal, Unavailable } from '../../refusal.ts'
+import { ConfigurationError, type Fault } from '../../yaml/fault.ts'
+import type { AccountChanges, ChangedAccounts } from '../accounts.ts'
+import { type AccountChange, changeBetween } from '../version.ts'
+import { ABSENT, NO_ACCOUNTS, type ReadAccounts, readAccounts, stateOf } from './read.ts'
+
+/** How often the file is checked while its changes are followed, in milliseconds. Mounted files announce nothing. */
+const POLL = 250
+/** How long a file must be unchanged before it is read, in milliseconds. */
+const SETTLED = 100
+/** Looks at a file that changes all the time; then the accounts stay as they are until the next check. */
+const MAX_LOOKS = 10
+
+const FILE_FAULT = 'the accounts file has faults'
+const UNREADABLE = 'the accounts file cannot be read'
+const FILE_REMOVED = 'the accounts file was removed'
+
+/**
+ * The accounts of a file that others write. It is read when two looks have found it unchanged for `SETTLED`, so that a file
+ * that an editor writes in place is not read half-way; a program that pauses for longer within a file can defeat this. A
+ * state with faults is logged once, and the accounts stay as they were. So they do when the list has disappeared from the
+ * file: that is how a file looks which is being written, or whose disk was full; `accounts: []` empties it. A file that is
+ * missing from the start has no accounts; one that was removed is unavailable. Neither ends a session.
+ */
+export class FollowedFile implements AccountChanges {
+  readonly #path: string
+  readonly #log: Pick<Logger, 'error' | 'info'>
+  /** The accounts of the last state without faults. */
+  #accounts: ReadAccounts | null = null
+  /** The last state that was read. */
+  #seen: string | null = null
+  #updating: Promise<void> | null = null
+  #changed: ChangedAccounts | null = null
+  /** What is wrong with the last state. */
+  #warning: string | null = null
+  #isUnreadable = false
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(path: string, log: Pick<Logger, 'error' | 'info'>) {
+    this.#path = path
+    this.#log = log
+  }
+
+  /** The accounts, read again if the file has changed. `Unavailable` without a valid state, and while the file is removed. */
+  async current(): Promise<ReadAccounts> {
+    if ((await this.#state()) !== this.#seen) {
+      this.#updating ??= this.#update().finally(() => {
+        this.#updating = null
+      })
+      await this.#updating
+    }
+    if (this.#seen !== ABSENT && this.#accounts !== null) return this.#accounts
+    if (this.#seen === ABSENT && this.#accounts === null && this.#warning === null) return NO_ACCOUNTS
+    throw new Unavailable(this.#seen === ABSENT ? `${this.#path} was removed` : `${this.#path} has faults`)
+  }
+
+  get highestCost(): number {
+    return (this.#accounts ?? NO_ACCOUNTS).highestCost
+  }
+
+  versionOf(id: string): string | null {
+    return this.#accounts?.versions.get(id) ?? null
+  }
+
+  warnings(): readonly string[] {
+    const unreadable = this.#isUnreadable ? [UNREADABLE] : []
+    return this.#warning === null ? unreadable : [...unreadable, this.#warning]
+  }
+
+  follow(changed: ChangedAccounts | null): void {
+    this.#changed = changed
+    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#timer = changed === null ? null : setInterval(() => void this.#poll(), POLL).unref()
+    if (changed !== null && this.#accounts !== null) changed(null)
+  }
+
+  async #poll(): Promise<void> {
+    try {
+      await this.current()
+    } catch (fault) {
+      // Whoever signs in is refused; what is wrong with the file is logged where it is found.
+      if (!(fault instanceof Refusal)) throw fault
+    }
+  }
+
+  async #state(): Promise<string> {
+    try {
+      const state = await stateOf(this.#path)
+      this.#isUnreadable = false
+      return state
+    } catch (fault) {
+      throw this.#unreadable(fault)
+    }
+  }
+
+  /** Logged once. */
+  #unreadable(fault: unknown): Unavailable {
+    if (!this.#isUnreadable) this.#log.error({ err: fault, path: this.#path }, UNREADABLE)
+    this.#isUnreadable = true
+    return new Unavailable(UNREADABLE, fault)
+  }
+
+  async #update(): Promise<void> {
+    for (let look = 0; look < MAX_LOOKS; look++) {
+      const state = await this.#settled()
+      if (state === null || state === this.#seen) return
+      if (state === ABSENT) return this.#setAbsent()
+      const read = await this.#read()
+      if ((await this.#state()) === state) return this.#accept(state, read)
+    }
+  }
+
+  /** The state of the file once it is not being written; `null` if it always is. */
+  async #settled(): Promise<string | null> {
+    let before = await this.#state()
+    for (let look = 0; look < MAX_LOOKS; look++) {
+      await pause(SETTLED)
+      const state = await this.#state()
+      if (state === before) return state
+      before = state
+    }
+    return null
+  }
+
+  async #read(): Promise<ReadAccounts | readonly Fault[]> {
+    try {
+      const read = await readAccounts(this.#path)
+      if (read.hasList || (this.#accounts ?? NO_ACCOUNTS).byId.size === 0) return read
+      return [{ place: this.#path, message: 'the list of accounts is missing; write `accounts: []` to have none' }]
+    } catch (fault) {
+      if (fault instanceof ConfigurationError) return fault.faults
+      throw this.#unreadable(fault)
+    }
+  }
+
+  #setAbsent(): void {
+    if (this.#seen !== null) this.#warn(`${FILE_REMOVED}; no login is possible until it is there again`)
+    this.#seen = ABSENT
+  }
+
+  #accept(state: string, read: ReadAccounts | readonly Fault[]): void {
+    this.#seen = state
+    if (!('byId' in read)) {
+      const consequence =
+        this.#accounts === null
+          ? 'no login is possible until it is corrected'
+          : 'the accounts of its last valid version stay'
+      this.#warn(`${FILE_FAULT}; ${consequence}`, read)
+      return
+    }
+    this.#warning = null
+    const before = this.#accounts
+    this.#accounts = read
+    if (before === null) {
+      this.#changed?.(null)
+      return
+    }
+    const changed = changesBetween(before, read)
+    this.#log.info(
+      { path: this.#path, accounts: read.byId.size, changed: changed.size },
+      'the accounts were read again',
+    )
+    if (changed.size > 0) this.#changed?.(changed)
+  }
+
+  /** Logs what is wrong with a new state, and keeps it for `warnings`. */
+  #warn(warning: string, faults?: readonly Fault[]): void {
+    this.#log.error({ path: this.#path, ...(faults !== undefined && { faults }) }, warning)
+    this.#warning = warning
+  }
+}
+
+function changesBetween(before: ReadAccounts, now: ReadAccounts): Map<string, AccountChange> {
+  const changed = new Map<string, AccountChange>()
+  for (const [id, version] of before.versions) {
+    const change = changeBetween(version, now.versions.get(id) ?? null)
+    if (change !== null) changed.set(id, change)
+  }
+  return changed
+}

@@ -1,0 +1,136 @@
+import type { Account, AccountChanges } from '../account/accounts.ts'
+import { type AccountChange, changeBetween, versionIn } from '../account/version.ts'
+import type { Logger } from '../log.ts'
+import { Refusal } from '../refusal.ts'
+import type { SessionRecord } from '../session.ts'
+import type { Side } from '../side/side.ts'
+import type { OnlineUsers } from '../store/online.ts'
+
+/** Users whose sessions are compared at the same time. */
+const AT_ONCE = 16
+/** How long to wait before what the store refused is tried again, in milliseconds. */
+const RETRY = 500
+
+export interface AccountWatchOptions {
+  side: Pick<Side, 'type' | 'kickoutWhere'>
+  changes: AccountChanges
+  online: Pick<OnlineUsers, 'users'>
+  log: Logger
+}
+
+/**
+ * Ends the sessions of accounts that have changed: removed, no longer ACTIVE, another password, other roles or permissions.
+ *
+ * - An account changes while the gateway runs: all of its sessions end, but those that carry its present version, because
+ *   they began after the change. Also those end that carry no version.
+ * - The gateway starts, or can read its accounts for the first time: every session that carries a version is compared with
+ *   its account. So a change takes effect that was made while no gateway ran. Sessions without a version stay.
+ *
+ * Every worker of every gateway does this for itself, and the result is the same. Gateways with different accounts, as in
+ * the middle of a roll-out, do not end the same sessions again and again: a gateway acts when its own file changes or when
+ * it starts, and never because of another one. A session lives until a gateway finds that its account differs from the one
+ * that signed in, so the strictest file decides: a gateway with an old file that starts in the middle ends the sessions of
+ * accounts that it does not know, and their users sign in again. What the store refuses is tried again until it is done.
+ */
+export class AccountWatch {
+  readonly #side: AccountWatchOptions['side']
+  readonly #changes: AccountChanges
+  readonly #online: AccountWatchOptions['online']
+  readonly #log: Logger
+  /** Accounts that have changed, whose sessions have not ended. */
+  readonly #pending = new Map<string, AccountChange>()
+  #isCompared = true
+  #isClosed = false
+  #isWorking = false
+  #working = Promise.resolve()
+  #retry: NodeJS.Timeout | null = null
+
+  constructor({ side, changes, online, log }: AccountWatchOptions) {
+    this.#side = side
+    this.#changes = changes
+    this.#online = online
+    this.#log = log
+    changes.follow(changed => {
+      if (changed === null) this.#isCompared = false
+      else for (const [id, change] of changed) this.#pending.set(id, change)
+      if (this.#retry === null) this.#begin()
+    })
+  }
+
+  /** Follows no changes any more. Resolves when nothing more is done with the store. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#changes.follow(null)
+    if (this.#retry !== null) clearTimeout(this.#retry)
+    await this.#working
+  }
+
+  #begin(): void {
+    this.#retry = null
+    if (this.#isWorking) return
+    this.#isWorking = true
+    this.#working = this.#work()
+  }
+
+  async #work(): Promise<void> {
+    try {
+      while (!this.#isClosed && (this.#pending.size > 0 || !this.#isCompared)) {
+        await this.#endPending()
+        if (!this.#isCompared) await this.#compareAll()
+      }
+    } catch (err) {
+      const message = 'sessions of changed accounts could not be ended; this is tried again'
+      this.#log[err instanceof Refusal ? 'warn' : 'error']({ err, type: this.#side.type }, message)
+      if (!this.#isClosed) this.#retry = setTimeout(() => this.#begin(), RETRY).unref()
+    }
+    this.#isWorking = false
+  }
+
+  async #endPending(): Promise<void> {
+    for (const [id, change] of this.#pending) {
+      if (this.#isClosed) return
+      this.#pending.delete(id)
+      await this.#end(id, change).catch(fault => {
+        if (!this.#pending.has(id)) this.#pending.set(id, change)
+        throw fault
+      })
+    }
+  }
+
+  async #compareAll(): Promise<void> {
+    for await (const userIds of this.#online.users(this.#side.type)) {
+      for (let i = 0; i < userIds.length; i += AT_ONCE) {
+        // The comparison may take long; a change does not wait for it.
+        await this.#endPending()
+        if (this.#isClosed) return
+        await Promise.all(userIds.slice(i, i + AT_ONCE).map(id => this.#end(id, null)))
+      }
+    }
+    this.#isCompared = true
+  }
+
+  /** `change` is the reason for sessions that carry no version; `null` spares them. */
+  async #end(id: string, change: AccountChange | null): Promise<void> {
+    await this.#side.kickoutWhere(id, changeOf(this.#changes.versionOf(id), change))
+  }
+}
+
+/**
+ * Ends the sessions of an account that changed after its password was verified; `false` if it did not. Whoever ends its
+ * sessions may have looked before the new one was stored. A later change finds it.
+ */
+export async function endIfChanged(
+  side: AccountWatchOptions['side'],
+  changes: AccountChanges | undefined,
+  { id, version }: Account,
+): Promise<boolean> {
+  if (changes === undefined || version === undefined || changes.versionOf(id) === version) return false
+  await side.kickoutWhere(id, changeOf(changes.versionOf(id), null))
+  return true
+}
+
+/** What has changed since a session began; `unknown` for one that carries no version. */
+const changeOf = (present: string | null, unknown: AccountChange | null) => (record: SessionRecord) => {
+  const carried = versionIn(record.extra)
+  return carried === null ? unknown : changeBetween(carried, present)
+}

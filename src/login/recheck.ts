@@ -1,0 +1,92 @@
+import type { AccountSource } from '../account/accounts.ts'
+import { type AccountChange, samePassword, versionIn } from '../account/version.ts'
+import type { Clock } from '../clock.ts'
+import type { Logger } from '../log.ts'
+import { Refusal } from '../refusal.ts'
+import type { SessionRecord } from '../session.ts'
+import type { Session, Side } from '../side/side.ts'
+
+/** Users whose last question is remembered; beyond it the one that was asked about first is asked about again. */
+const MAX_REMEMBERED = 100_000
+/** Questions of this process at the same time: logins need the source, too. What comes meanwhile is asked at a later use. */
+const AT_ONCE = 2
+
+export type RecheckResult = 'unchanged' | 'ended' | 'failed'
+
+export interface RecheckOptions {
+  side: Pick<Side, 'type' | 'kickoutWhere'>
+  accounts: Pick<AccountSource, 'find'>
+  /** How often a source is asked about a user at most, in milliseconds. */
+  interval: number
+  clock: Clock
+  log: Logger
+  rechecked(result: RecheckResult): void
+}
+
+export type Recheck = ReturnType<typeof createRecheck>
+
+/**
+ * Asks the source again for the account of a session in use, at most once in `interval` for each user and worker. If the
+ * account is gone or not ACTIVE, all sessions of the user end; if it has another password, those that carry an older one. A
+ * request never waits for the answer: it is answered by the session's record, and the sessions end when the answer arrives.
+ * A source that fails ends nothing, and is asked again after the interval. Sessions that carry no version, from earlier
+ * versions or through the operations, ask nothing.
+ */
+export function createRecheck({ side, accounts, interval, clock, log, rechecked }: RecheckOptions) {
+  const asked = new Map<string, number>()
+  const underWay = new Set<Promise<void>>()
+  let isClosed = false
+  let isFailing = false
+
+  function remember(userId: string, now: number): void {
+    asked.delete(userId)
+    const [first] = asked.size >= MAX_REMEMBERED ? asked.keys() : []
+    if (first !== undefined) asked.delete(first)
+    asked.set(userId, now)
+  }
+
+  async function compare(record: SessionRecord, username: string): Promise<RecheckResult> {
+    const account = await accounts.find(username)
+    const present = account?.id === record.user_id && account.status === 'ACTIVE' ? (account.version ?? null) : null
+    const ended = await side.kickoutWhere(record.user_id, ({ extra }) => changeOf(versionIn(extra), present))
+    return ended > 0 ? 'ended' : 'unchanged'
+  }
+
+  async function ask(record: SessionRecord, username: string): Promise<void> {
+    try {
+      rechecked(await compare(record, username))
+      isFailing = false
+    } catch (err) {
+      rechecked('failed')
+      const message = 'accounts cannot be checked again; their sessions stay'
+      if (!(err instanceof Refusal)) log.error({ err, type: side.type }, message)
+      else if (!isFailing) log.warn({ err, type: side.type }, message)
+      isFailing = true
+    }
+  }
+
+  return {
+    /** A session was used. */
+    used({ claims, record }: Session): void {
+      const now = clock.now()
+      if (now - (asked.get(record.user_id) ?? claims.iat * 1000) < interval) return
+      const { username } = record.extra
+      if (underWay.size >= AT_ONCE || isClosed || versionIn(record.extra) === null || typeof username !== 'string')
+        return
+      remember(record.user_id, now)
+      const question = ask(record, username).finally(() => underWay.delete(question))
+      underWay.add(question)
+    },
+    /** Resolves when no question is under way. */
+    async close(): Promise<void> {
+      isClosed = true
+      await Promise.all(underWay)
+    },
+  }
+}
+
+/** Rights are not compared: `permissions.source: accounts` has them at once, and ends no session for it. */
+function changeOf(carried: string | null, present: string | null): AccountChange | null {
+  if (present === null) return 'account-changed'
+  return carried === null || samePassword(carried, present) ? null : 'password-changed'
+}

@@ -1,0 +1,111 @@
+import t from 'tap'
+import type { AccountChanges, ChangedAccounts } from '../../src/account/accounts.ts'
+import { versionOf } from '../../src/account/version.ts'
+import { AccountWatch } from '../../src/login/account-changes.ts'
+import { Unavailable } from '../../src/refusal.ts'
+import { until } from '../support/forward-fixture.ts'
+import { account, openLoginFixture, PASSWORD } from '../support/login-fixture.ts'
+
+const version = (password: string): string => versionOf({ passwordHash: password, extra: {} })
+
+/** Accounts that a test changes, and sessions by login id, each with the version that it carries. */
+function open(sessions: Record<string, (string | null)[]>) {
+  const present = new Map<string, string>()
+  const logged: string[] = []
+  const failures = { left: 0 }
+  let changed: ChangedAccounts | null = null
+  const changes: AccountChanges = {
+    versionOf: id => present.get(id) ?? null,
+    follow: listener => {
+      changed = listener
+    },
+    warnings: () => [],
+  }
+  const watch = new AccountWatch({
+    changes,
+    side: {
+      type: 'BUSINESS',
+      async kickoutWhere(id, reasonOf) {
+        if (failures.left-- > 0) throw new Unavailable('the store')
+        const extraOf = (carried: string | null) => (carried === null ? {} : { account_version: carried })
+        const before = sessions[id] ?? []
+        const record = { user_id: id, type: 'BUSINESS' as const, created_at: '' }
+        sessions[id] = before.filter(carried => reasonOf({ ...record, extra: extraOf(carried) }) === null)
+        return before.length - sessions[id].length
+      },
+    },
+    online: {
+      async *users() {
+        if (failures.left-- > 0) throw new Unavailable('the store')
+        for (const id of Object.keys(sessions)) yield [id]
+      },
+    },
+    log: { warn: (_: object, line: string) => void logged.push(line) } as never,
+  })
+  return {
+    sessions,
+    present,
+    failures,
+    logged,
+    watch,
+    notify: (...input: Parameters<ChangedAccounts>) => changed!(...input),
+  }
+}
+
+t.test('what a failing store refuses is tried again until the sessions have ended', async t => {
+  const { sessions, present, failures, logged, watch, notify } = open({ a: [version('1')], b: [version('1')] })
+  t.teardown(() => watch.close())
+  present.set('a', version('1')).set('b', version('2'))
+  failures.left = 2
+  notify(null)
+  t.ok(await until(() => sessions.b!.length === 0))
+  t.same(sessions, { a: [version('1')], b: [] })
+  failures.left = 1
+  notify(new Map([['a', 'account-changed']]))
+  present.delete('a')
+  t.ok(await until(() => sessions.a!.length === 0))
+  t.same([...new Set(logged)], ['sessions of changed accounts could not be ended; this is tried again'])
+})
+
+t.test('a change ends sessions without a version, and spares those of the present version', async t => {
+  const { sessions, present, watch, notify } = open({ a: [version('1'), null, version('2')], b: [null, version('1')] })
+  t.teardown(() => watch.close())
+  present.set('a', version('2'))
+  notify(new Map([['a', 'password-changed']]))
+  t.ok(await until(() => sessions.a!.length === 1))
+  t.same(sessions, { a: [version('2')], b: [null, version('1')] })
+})
+
+t.test('a comparison after the start spares sessions without a version', async t => {
+  const { sessions, present, watch, notify } = open({ a: [version('1'), null, version('2')], b: [null, version('1')] })
+  t.teardown(() => watch.close())
+  present.set('a', version('2'))
+  notify(null)
+  t.ok(await until(() => sessions.b!.length === 1))
+  t.same(sessions, { a: [null, version('2')], b: [null] })
+})
+
+t.test('a closed watch follows nothing', async t => {
+  const { sessions, failures, watch, notify } = open({ a: [version('1')] })
+  failures.left = 1
+  notify(null)
+  await watch.close()
+  t.throws(() => notify(null))
+  t.same(sessions, { a: [version('1')] })
+})
+
+t.test('a login whose account changes while it runs leaves no session', async t => {
+  for (const present of [null, version('another password')]) {
+    const fixture = await openLoginFixture({
+      source: {
+        find: async () => account('Admin'),
+        changes: { versionOf: () => present, follow: () => undefined, warnings: () => [] },
+        close: async () => {},
+      },
+    })
+    t.teardown(fixture.close)
+    t.equal(await fixture.attempt('admin', PASSWORD), 'WRONG_CREDENTIALS')
+    t.same(await fixture.store.sessions.tokens('BUSINESS', 'id-admin'), [])
+    t.match(fixture.lines.at(-1), { granted: false, because: 'changed meanwhile' })
+  }
+})

@@ -1,0 +1,259 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import bcrypt from 'bcrypt'
+import t from 'tap'
+import type { Account } from '../../src/account/accounts.ts'
+import { versionOf } from '../../src/account/version.ts'
+import { createRecheck } from '../../src/login/recheck.ts'
+import { Unavailable } from '../../src/refusal.ts'
+import type { SessionRecord } from '../../src/session.ts'
+import type { Session } from '../../src/side/side.ts'
+import { call } from '../support/client.ts'
+import { until } from '../support/forward-fixture.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
+
+const MINUTE = 60_000
+const PASSWORD = 'correct horse 3'
+const HASH = bcrypt.hashSync(PASSWORD, 4)
+const OTHER_HASH = bcrypt.hashSync('battery staple', 4)
+const version = (passwordHash: string, roles: string[] = []): string => versionOf({ passwordHash, extra: { roles } })
+
+/** A recheck of one user's sessions, with a clock that the test moves and a source that answers when it is told to. */
+function open() {
+  const time = { now: 1_000_000_000 }
+  const asked: { username: string; answer(account: Partial<Account> | null): void; fail(fault: Error): void }[] = []
+  const results: string[] = []
+  const logged: unknown[] = []
+  const ended: [id: string, extra: object, reason: string][] = []
+  const sessions: SessionRecord[] = []
+  const recheck = createRecheck({
+    side: {
+      type: 'BUSINESS',
+      async kickoutWhere(id, reasonOf) {
+        const over = sessions.filter(({ user_id }) => user_id === id).map(record => [record, reasonOf(record)] as const)
+        for (const [{ extra }, reason] of over) if (reason !== null) ended.push([id, extra, reason])
+        return over.filter(([, reason]) => reason !== null).length
+      },
+    },
+    accounts: {
+      find: username =>
+        new Promise((resolve, reject) =>
+          asked.push({ username, answer: account => resolve(account as Account | null), fail: reject }),
+        ),
+    },
+    interval: MINUTE,
+    clock: { now: () => time.now },
+    log: {
+      warn: (...line: unknown[]) => void logged.push(line),
+      error: (...line: unknown[]) => void logged.push(line),
+    } as never,
+    rechecked: result => void results.push(result),
+  })
+  const session = (id: string, extra: object = { username: `name-${id}`, account_version: version(HASH) }): Session => {
+    const record = { user_id: id, type: 'BUSINESS' as const, created_at: '', extra: { ...extra } }
+    sessions.push(record)
+    return { token: 'a.b.c' as never, claims: { jti: 'j', iat: time.now / 1000 }, record }
+  }
+  const account = (id: string, rest: Partial<Account> = {}): Partial<Account> => ({
+    id,
+    status: 'ACTIVE',
+    version: version(HASH),
+    ...rest,
+  })
+  const answered = async (count: number): Promise<void> => {
+    await until(() => results.length >= count)
+  }
+  return { recheck, time, asked, results, logged, ended, session, account, answered }
+}
+
+t.test('a source is asked about a user at most once in the interval, and not before', async t => {
+  const { recheck, time, asked, session, account, answered } = open()
+  const [one, two] = [session('1'), session('1')]
+  const use = (): void => [one, two, one].forEach(recheck.used)
+  use()
+  t.equal(asked.length, 0, 'the login has just asked')
+  time.now += MINUTE
+  use()
+  t.same(
+    asked.map(({ username }) => username),
+    ['name-1'],
+  )
+  asked[0]!.answer(account('1'))
+  await answered(1)
+  time.now += MINUTE - 1
+  use()
+  t.equal(asked.length, 1)
+  time.now += 1
+  use()
+  t.equal(asked.length, 2)
+})
+
+t.test('no more than two questions are under way; the others are asked at a later use', async t => {
+  const { recheck, time, asked, session, account, answered } = open()
+  const sessions = Array.from({ length: 5 }, (_, i) => session(`${i}`))
+  time.now += MINUTE
+  for (let round = 0; round < 3; round++) for (const one of sessions) recheck.used(one)
+  t.equal(asked.length, 2)
+  for (const { answer } of asked) answer(account('0'))
+  await answered(2)
+  for (const one of sessions) recheck.used(one)
+  t.same(
+    asked.map(({ username }) => username),
+    ['name-0', 'name-1', 'name-2', 'name-3'],
+  )
+})
+
+const ANSWERS: [what: string, answer: (id: string) => Partial<Account> | null, ended: string[]][] = [
+  ['the same account', id => ({ id, status: 'ACTIVE', version: version(HASH) }), []],
+  ['other roles', id => ({ id, status: 'ACTIVE', version: version(HASH, ['a']) }), []],
+  ['another password', id => ({ id, status: 'ACTIVE', version: version(OTHER_HASH) }), ['password-changed']],
+  ['no account', () => null, ['account-changed', 'account-changed']],
+  [
+    'another account of this name',
+    () => ({ id: '2', status: 'ACTIVE', version: version(HASH) }),
+    ['account-changed', 'account-changed'],
+  ],
+  [
+    'a locked account',
+    id => ({ id, status: 'LOCKED', version: version(HASH) }),
+    ['account-changed', 'account-changed'],
+  ],
+]
+for (const [what, answer, reasons] of ANSWERS) {
+  t.test(`the answer "${what}" ends ${reasons.length} of two sessions, of which one carries no version`, async t => {
+    const { recheck, time, asked, ended, results, session, answered } = open()
+    const one = session('1')
+    session('1', {})
+    session('9')
+    time.now += MINUTE
+    recheck.used(one)
+    asked[0]!.answer(answer('1'))
+    await answered(1)
+    t.same(
+      ended.map(([id, , reason]) => [id, reason]),
+      reasons.map(reason => ['1', reason]),
+    )
+    t.same(results, [reasons.length > 0 ? 'ended' : 'unchanged'])
+  })
+}
+
+t.test('a source that fails ends nothing, is logged once, and is asked again after the interval', async t => {
+  const { recheck, time, asked, ended, results, logged, session, account, answered } = open()
+  const one = session('1')
+  for (let i = 0; i < 3; i++) {
+    time.now += MINUTE
+    recheck.used(one)
+    recheck.used(one)
+    t.equal(asked.length, i + 1)
+    asked[i]!.fail(new Unavailable('the database of the accounts'))
+    await answered(i + 1)
+  }
+  t.same(results, ['failed', 'failed', 'failed'])
+  t.same(ended, [])
+  t.equal(logged.length, 1)
+  time.now += MINUTE
+  recheck.used(one)
+  asked[3]!.answer(account('1', { status: 'LOCKED' }))
+  await answered(4)
+  t.equal(ended.length, 1)
+})
+
+t.test('sessions that carry no version or no username ask nothing', async t => {
+  const { recheck, time, asked, session } = open()
+  const carried = version(HASH)
+  const sessions = [{}, { username: 'a' }, { account_version: carried }, { username: 'a', account_version: 'bob' }]
+  const all = sessions.map((extra, i) => session(`${i}`, extra))
+  time.now += MINUTE
+  for (const one of all) recheck.used(one)
+  t.equal(asked.length, 0)
+})
+
+t.test('a closed recheck asks nothing more, and waits for the question under way', async t => {
+  const { recheck, time, asked, results, session, account } = open()
+  const one = session('1')
+  time.now += MINUTE
+  recheck.used(one)
+  const closed = recheck.close()
+  recheck.used(session('2'))
+  asked[0]!.answer(account('1'))
+  await closed
+  t.same(results, ['unchanged'])
+  t.equal(asked.length, 1)
+})
+
+/** A backend with accounts by name; `null` has it fail. */
+async function startBackend(t: { teardown(work: () => void): void }) {
+  const accounts = new Map<string, object>()
+  const state = { fails: false, questions: 0 }
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    state.questions++
+    const account = accounts.get(JSON.parse(text).username)
+    response.statusCode = state.fails ? 500 : account === undefined ? 404 : 200
+    response.end(JSON.stringify(account ?? {}))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => void server.close())
+  return { accounts, state, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` }
+}
+
+for (const profile of [1, 2] as const) {
+  t.test(`profile ${profile}: sessions of users of a backend end when it no longer has them`, async t => {
+    const backend = await startBackend(t)
+    const fixture = await openFixture({
+      profile,
+      config: { accounts: { kind: 'http', url: backend.url, secret: 'k'.repeat(32), recheck: '60s' } },
+    })
+    t.teardown(() => fixture.close())
+    const put = (username: string, rest: object = {}) =>
+      backend.accounts.set(username, { id: `id-${username}`, username, password: HASH, status: 'ACTIVE', ...rest })
+    const names = ['kept', 'removed', 'locked', 'changed']
+    for (const name of names) put(name)
+    const tokens = await Promise.all(names.map(name => fixture.signIn(name, PASSWORD)))
+    const isLive = async (token: string) => !(await fixture.get('/api/v1/b/x', token)).text.includes('"code":401')
+    backend.accounts.delete('removed')
+    put('locked', { status: 'LOCKED' })
+    put('changed', { password: OTHER_HASH })
+
+    backend.state.fails = true
+    await fixture.elapse(MINUTE)
+    for (const token of tokens) t.ok(await isLive(token))
+    const failed = /^dualgate_account_rechecks_total\{side="BUSINESS",result="failed"\} [1-9]/m
+    t.ok(await until(async () => failed.test((await call(fixture.internal, { path: '/metrics' })).text)))
+    for (const token of tokens) t.ok(await isLive(token), 'a source that fails ends nothing')
+
+    backend.state.fails = false
+    await fixture.elapse(MINUTE)
+    for (const [i, name] of names.entries()) {
+      if (name === 'kept') continue
+      t.ok(await until(async () => !(await isLive(tokens[i]!))), name)
+    }
+    const before = backend.state.questions
+    for (let i = 0; i < 5; i++) t.ok(await isLive(tokens[0]!))
+    t.ok(backend.state.questions <= before + 1)
+    const events = fixture.log
+      .map(line => JSON.parse(line))
+      .filter(({ msg, event }) => msg === 'event' && event === 'kickout')
+    t.same(Object.fromEntries(events.map(({ login_id, reason }) => [login_id, reason])), {
+      'id-removed': 'account-changed',
+      'id-locked': 'account-changed',
+      'id-changed': 'password-changed',
+    })
+  })
+}
+
+t.test('with recheck off, no source is asked about a session', async t => {
+  const backend = await startBackend(t)
+  backend.accounts.set('a', { id: '1', username: 'a', password: HASH, status: 'ACTIVE' })
+  const fixture = await openFixture({
+    config: { accounts: { kind: 'http', url: backend.url, secret: 'k'.repeat(32), recheck: 'off' } },
+  })
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn('a', PASSWORD)
+  const { questions } = backend.state
+  await fixture.elapse(60 * MINUTE)
+  for (let i = 0; i < 3; i++) t.equal((await fixture.get('/api/v1/b/x', token)).status, 200)
+  t.equal(backend.state.questions, questions)
+})

@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { readAccounts } from '../../src/account/file/source.ts'
+import { versionOf } from '../../src/account/version.ts'
+import { call } from '../support/client.ts'
+import { run } from '../support/command-line.ts'
+import { type GatewayProcess, startGateway } from '../support/process.ts'
+import { withoutRedis } from '../support/redis-server.ts'
+import { eventually, startSupervised } from '../support/supervised.ts'
+
+/** So many connections meet both workers. */
+const CONNECTIONS = 12
+
+for (const store of ['embedded', 'redis'] as const) {
+  const skip = store === 'redis' && withoutRedis
+  t.test(`\`dualgate account\` ends sessions on both workers, running or not: ${store} store`, { skip }, async t => {
+    const gateway = await startSupervised(t, { store })
+    const { folder, environment } = gateway
+    const account = (...words: string[]) =>
+      run(folder, ['account', ...words], { environment, input: 'correct horse 4' })
+    const operate = async (at: GatewayProcess, name: string): Promise<string> => {
+      const stored = (await readAccounts(join(folder, 'config/accounts.yaml'))).byName.get(name)!
+      // As the login of an account writes it.
+      const extra = { username: name, account_version: versionOf(stored) }
+      return (await at.operate('business', 'login', { user_id: stored.id, extra })).data.token
+    }
+    const liveOn = async ({ url }: GatewayProcess, token: string): Promise<number> => {
+      const answers = await Promise.all(
+        Array.from({ length: CONNECTIONS }, () => call(url, { path: '/api/v1/b/x', token })),
+      )
+      return answers.filter(({ text }) => !text.includes('"code":401')).length
+    }
+    for (const name of ['jane', 'john', 'joan']) await account('add', name, '--password-stdin')
+    const [jane, john, joan] = [
+      await operate(gateway, 'jane'),
+      await operate(gateway, 'john'),
+      await operate(gateway, 'joan'),
+    ]
+    t.equal(await liveOn(gateway, jane), CONNECTIONS)
+
+    t.match(await account('remove', 'jane'), { code: 0, output: /removed jane; the running gateway ends the sessions/ })
+    t.ok(await eventually(async () => (await liveOn(gateway, jane)) === 0))
+    await account('passwd', 'john', '--password-stdin')
+    t.ok(await eventually(async () => (await liveOn(gateway, john)) === 0))
+    t.equal(await liveOn(gateway, joan), CONNECTIONS)
+    t.match(
+      gateway.logged('event').filter(({ event }) => event === 'kickout'),
+      [
+        { reason: 'account-changed', ended: 1 },
+        { reason: 'password-changed', ended: 1 },
+      ],
+    )
+
+    const again = await operate(gateway, 'john')
+    await gateway.end('SIGTERM')
+    await account('remove', 'joan')
+    const later = await startGateway(folder, environment)
+    t.teardown(() => later.end('SIGKILL'))
+    t.ok(await eventually(async () => (await liveOn(later, joan)) === 0))
+    t.equal(await liveOn(later, again), CONNECTIONS)
+  })
+}
