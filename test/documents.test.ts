@@ -85,7 +85,7 @@ function exists(path: string[], schema: Schema = SettingsSchema as unknown as Sc
 
 /** Fields of bodies, records, spans and of the object in a program; settings have no such first part. */
 const isField = (name: string): boolean => /^(data|extra|url|gateway)\./.test(name)
-const isFile = (name: string): boolean => /\.(md|json|yaml|yml|ts|js|sh|key|ca|service|env)$/.test(name)
+const isFile = (name: string): boolean => /\.(md|json|yaml|yml|ts|js|mjs|py|go|sh|key|ca|service|env)$/.test(name)
 
 t.test('every setting that is mentioned by its path exists', async t => {
   let looked = 0
