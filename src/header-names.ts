@@ -65,6 +65,20 @@ export function isDroppedFromResponses(name: string): boolean {
   return isHopByHop(reserved) || IDENTITY.has(reserved) || isOtherSpellingOfLength(name, reserved)
 }
 
+/** What both directions keep as the gateway makes it: framing, the handshake of WebSockets, and the id of the trace. */
+const isFixed = (reserved: string): boolean =>
+  FIXED.has(reserved) || reserved.startsWith('sec-websocket-') || isHopByHop(reserved)
+
+const FIXED = new Set(['host', 'content-length', 'expect', 'trailer', 'x-request-id', 'trace-id'])
+
+/** Whether the settings of an upstream cannot edit a header of its requests. */
+export const isFixedInRequests = (name: string): boolean =>
+  isDroppedFromRequests(name) || isFixed(reservedForm(name)) || reservedForm(name) === 'via'
+
+/** Whether the settings of an upstream cannot edit a header of its responses. */
+export const isFixedInResponses = (name: string): boolean =>
+  isDroppedFromResponses(name) || isFixed(reservedForm(name)) || isCors(name)
+
 /** Whether a header of a response says which pages may read it, or send what they like (the CORS protocol of Fetch). */
 export const isCors = (name: string): boolean => reservedForm(name).startsWith('access-control-')
 

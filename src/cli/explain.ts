@@ -1,6 +1,7 @@
 import { readConfiguration } from '../config/load.ts'
 import { ownMethods, ownRoutes } from '../config/own-routes.ts'
 import type { Settings } from '../config/schema/settings.ts'
+import type { HeaderEditSettings, UpstreamSettings } from '../config/schema/upstreams.ts'
 import { pathRulesOf } from '../config/served.ts'
 import { describeTarget } from '../config/targets.ts'
 import { type Judged, judge } from '../gate/decide.ts'
@@ -11,6 +12,7 @@ import { PROFILES } from '../profile.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType, SessionRecord } from '../session.ts'
 import type { Token } from '../token/bearer.ts'
+import { createEdits } from '../upstream/headers/edits.ts'
 import { createRequestHeaders } from '../upstream/headers/request.ts'
 import { createUpstreamTable } from '../upstream/table.ts'
 import type { Upstream } from '../upstream/upstream.ts'
@@ -109,6 +111,7 @@ function explainUpstream(
     ['sent to', sentTo(upstream).join(' or ')],
     ...(upstream.targets.length > 1 ? [['balance', balanceOf(upstream, settings)] as Row] : []),
     ['as', `${method} ${path}${query}`],
+    ...responseEditsOf(upstream, settings),
     ...headersOf(upstream, method, verdict, settings).map((line, index): Row => [index === 0 ? 'headers' : '', line]),
   ]
 }
@@ -116,8 +119,24 @@ function explainUpstream(
 const sentTo = ({ targets, urls }: Upstream): readonly string[] =>
   targets.length === 0 ? urls : targets.map(describeTarget)
 
-function balanceOf({ name }: Upstream, { upstreams }: ReadSettings): string {
-  const balance = upstreams.find(upstream => upstream.name === name)!.balance
+const settingsOf = ({ name }: Upstream, { upstreams }: ReadSettings): UpstreamSettings =>
+  upstreams.find(upstream => upstream.name === name)!
+
+/** Values may be passwords, so only their names are shown. */
+const masked = (edits: HeaderEditSettings | undefined): HeaderEditSettings | undefined =>
+  edits && {
+    ...edits,
+    set: Object.fromEntries(Object.keys(edits.set).map(name => [name, '<as set in upstreams.yaml>'])),
+  }
+
+function responseEditsOf(upstream: Upstream, settings: ReadSettings): Row[] {
+  const { set = {}, remove = [] } = settingsOf(upstream, settings).response_headers ?? {}
+  const edits = [...Object.keys(set).map(name => `set ${name}`), ...remove.map(name => `remove ${name}`)]
+  return edits.length === 0 ? [] : [['response', edits.join(', ')]]
+}
+
+function balanceOf(upstream: Upstream, settings: ReadSettings): string {
+  const { balance } = settingsOf(upstream, settings)
   return typeof balance === 'string' ? balance : `by ${balance.hash}; requests without one in turn`
 }
 
@@ -130,7 +149,8 @@ function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
 const TOKEN = '<token>' as Token
 
 /** The headers of the request to the upstream, for a client that sends only a token. */
-function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }: ReadSettings): string[] {
+function headersOf(upstream: Upstream, method: string, verdict: Verdict, settings: ReadSettings): string[] {
+  const { jwt } = settings
   const session =
     verdict.need === 'none' ? null : { token: TOKEN, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
   const host = '<host of the gateway>'
@@ -158,5 +178,6 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, { jwt }
   for (const name of upstream.identity?.headersFor(asked).filter((_, index) => index % 2 === 0) ?? []) {
     headers.push(name, name === 'x-login-extra' ? '<base64url of JSON>' : 't=<seconds>,v1=<HMAC-SHA256 in hex>')
   }
-  return Array.from({ length: headers.length / 2 }, (_, index) => `${headers[2 * index]}: ${headers[2 * index + 1]}`)
+  const edited = createEdits(masked(settingsOf(upstream, settings).request_headers))?.apply(headers) ?? headers
+  return Array.from({ length: edited.length / 2 }, (_, index) => `${edited[2 * index]}: ${edited[2 * index + 1]}`)
 }

@@ -6,6 +6,7 @@ import type { RequiredPermission } from '../gate/decide.ts'
 import type { Logger } from '../log.ts'
 import { createBalance } from './balance/create.ts'
 import { createKey, type KeyOf } from './balance/key.ts'
+import { createEdits, type HeaderEdits } from './headers/edits.ts'
 import { HealthChecks } from './health.ts'
 import { createIdentity, type Identity } from './identity.ts'
 import { reportTo } from './report.ts'
@@ -44,6 +45,9 @@ export interface Upstream {
   readonly endWithSession: boolean
   /** Additional headers about the client beside id and type; `null` for none. */
   readonly identity: Identity | null
+  /** What the settings change in the headers of requests and responses; `null` for nothing. */
+  readonly requestEdits: HeaderEdits | null
+  readonly responseEdits: HeaderEdits | null
   /** What a session must be permitted; `null` for nothing. */
   readonly permission: RequiredPermission | null
   /** The key of a request that `next` and `another` choose by; `null` where they need none. */
@@ -99,6 +103,8 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     webSocket: settings.websocket === 'off' ? null : settings.websocket,
     endWithSession: settings.end_with_session,
     identity: createIdentity(settings.identity, clock),
+    requestEdits: createEdits(settings.request_headers),
+    responseEdits: createEdits(settings.response_headers),
     permission: requiredPermission(settings.permission),
     keyOf: typeof settings.balance === 'string' ? null : createKey(settings.balance.hash),
     next: key => (targets.length === 0 ? null : balance.next(key)),

@@ -9,7 +9,8 @@ import { openFixture } from '../support/gateway-fixture.ts'
 const UPSTREAMS = `upstreams:
   - { name: orders, match: /api/v1/c/orders, targets: ["http://10.0.0.5:3000", "http://10.0.0.6:3000"], rewrite: /o }
   - { name: public, match: /api/v1/public, target: "http://10.0.0.7:80", host: preserve, pass_authorization: on }
-  - { name: shared, match: /api/v1/c/shared, targets: [{ url: "http://a:1", weight: 0 }, { url: "http://b:1", weight: 3 }], balance: { hash: login-id } }
+  - { name: shared, match: /api/v1/c/shared, targets: [{ url: "http://a:1", weight: 0 }, { url: "http://b:1", weight: 3 }], balance: { hash: login-id },
+      request_headers: { set: { X-Env: prod }, remove: [X-Debug] }, response_headers: { set: { X-New: n }, remove: [Server] } }
   - { name: whole, match: /api/v1/c/whole, target: "http://10.0.0.8:80", pass_authorization: bare }
 `
 
@@ -56,6 +57,8 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
     [
       /^sent to +http:\/\/a:1 \(weight 0\) or http:\/\/b:1 \(weight 3\)$/m,
       /^balance +by login-id; requests without one in turn$/m,
+      /^response +set X-New, remove Server$/m,
+      /^ +X-Env: <as set in upstreams\.yaml>$/m,
       /^headers +host: b:1$/m,
     ],
   ],

@@ -14,6 +14,13 @@ const ACCEPTED: [rest: string, settings: object][] = [
   [`${TWO}, balance: { hash: login-id }`, { balance: { hash: 'login-id' } }],
   [`${TWO}, balance: { hash: "header:X-Tenant" }`, { balance: { hash: 'header:X-Tenant' } }],
   [`${TWO}, balance: least-pending`, { balance: 'least-pending' }],
+  [
+    `${TWO}, request_headers: { set: { X-Env: prod }, remove: [X-Debug] }, response_headers: { remove: [Server] }`,
+    {
+      request_headers: { set: { 'X-Env': 'prod' }, remove: ['X-Debug'] },
+      response_headers: { set: {}, remove: ['Server'] },
+    },
+  ],
 ]
 
 const FAULTY: [rest: string, fault: RegExp][] = [
@@ -38,6 +45,21 @@ const FAULTY: [rest: string, fault: RegExp][] = [
     'targets: ["http://a:1", "http://a:1"], balance: { hash: address }',
     /targets\[1\]: is listed before, which has no effect with a hash; give that one a weight/,
   ],
+  [
+    `${TWO}, request_headers: { set: { "X Env": a } }`,
+    /set\.X Env: is not the name of a header; write one such as X-Env/,
+  ],
+  [`${TWO}, request_headers: { set: { X-Env: "a\\r\\nb" } }`, /set\.X-Env: must be a text of ASCII characters, [^b]*$/],
+  [`${TWO}, request_headers: { set: { X-Env: "" } }`, /set\.X-Env: must be a text of ASCII characters/],
+  [
+    `${TWO}, request_headers: { set: { X-Env: a }, remove: [x_env] }`,
+    /remove\[0\]: is there twice, perhaps in another/,
+  ],
+  [`${TWO}, request_headers: { sets: {} }`, /request_headers\.sets: unknown setting; did you mean set\?/],
+  [
+    'target: "builtin:echo", response_headers: { remove: [Server] }',
+    /response_headers: has no effect, because the gateway itself answers for builtin:echo/,
+  ],
 ]
 
 for (const [rest, settings] of ACCEPTED) {
@@ -50,4 +72,25 @@ for (const [rest, fault] of FAULTY) {
   t.test(`refused, with its place and its remedy: ${rest}`, async t => {
     t.match(faultsOf(t, entryOf(rest)), [fault])
   })
+}
+
+const FIXED = {
+  both: [
+    ...['Host', 'Content-Length', 'content_length', 'Transfer-Encoding', 'Trailer', 'Connection', 'Keep-Alive', 'TE'],
+    ...['Upgrade', 'Proxy-Authorization', 'Expect', 'Sec-WebSocket-Key', 'X-Request-Id', 'trace_id'],
+    ...['X-Login-Id', 'x_login_type', 'X.Login.Extra', 'X-Login-Signature'],
+  ],
+  request_headers: ['X-Forwarded-For', 'X-Forwarded-Host', 'Forwarded', 'X-Real-IP', 'Via', 'X-HTTP-Method-Override'],
+  response_headers: ['Access-Control-Allow-Origin', 'access_control_allow_credentials'],
+}
+
+for (const key of ['request_headers', 'response_headers'] as const) {
+  for (const name of [...FIXED.both, ...FIXED[key]]) {
+    t.test(`${key} cannot edit ${name}`, async t => {
+      const place = (edit: string) =>
+        new RegExp(`upstreams\\[0\\]\\.${key}\\.${edit}: cannot be edited: .*; remove it$`)
+      t.match(faultsOf(t, entryOf(`${TWO}, ${key}: { set: { ${name}: a } }`)), [place(`set\\.${name}`)])
+      t.match(faultsOf(t, entryOf(`${TWO}, ${key}: { remove: [${name}] }`)), [place('remove\\[0\\]')])
+    })
+  }
 }

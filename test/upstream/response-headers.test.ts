@@ -11,6 +11,7 @@ function received(headers: Headers, circumstances: Partial<ResponseCircumstances
     ours: {},
     passCors: true,
     mayTrail: true,
+    edits: null,
     ...circumstances,
   }).headers
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!])
@@ -128,7 +129,7 @@ t.test('204 has no length, 304 keeps it', async t => {
 })
 
 t.test('the head reports whether the length is known', async t => {
-  const circumstances = { status: 200, ours: {}, passCors: true, mayTrail: true }
+  const circumstances = { status: 200, ours: {}, passCors: true, mayTrail: true, edits: null }
   t.equal(responseHead(raw([['content-length', '5']]), circumstances).hasLength, true)
   t.equal(responseHead(raw([['transfer-encoding', 'chunked']]), circumstances).hasLength, false)
 })
@@ -160,7 +161,7 @@ t.test('a trailer section brings nothing that was decided with the head', async 
     ['Connection', 'close'],
     ['Server-Timing', 'db;dur=1'],
   ]
-  t.same(responseTrailers(raw(trailers)), [
+  t.same(responseTrailers(raw(trailers), null), [
     ['X-Sum', 'abc'],
     ['Server-Timing', 'db;dur=1'],
   ])

@@ -5,6 +5,7 @@ import type { UpstreamSettings } from '../schema/upstreams.ts'
 import { targetsOf } from '../targets.ts'
 import { readUpstreamTls } from '../tls.ts'
 import { reportFaults } from './files.ts'
+import { checkHeaderEdits } from './header-edits.ts'
 
 /** The checks of a list of upstreams, which is written at `base`. */
 export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: Written, base: KeyPath): void {
@@ -34,6 +35,7 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
       )
     }
     checkTargets(upstream, [index], report)
+    checkHeaderEdits(upstream, [index], report)
     checkHash(upstream, [index], report)
     checkUpstreamTls(upstream, [index, 'tls'], report)
   }

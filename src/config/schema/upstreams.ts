@@ -37,6 +37,31 @@ const Hash = {
   description: 'What is the same in all requests of a client.',
 } as const
 
+/** A backend may need a password in a header; so no message shows values. */
+const HeaderValue = Secret({
+  pattern: '^[\\x21-\\x7e]([\\t\\x20-\\x7e]*[\\x21-\\x7e])?$',
+  'x-form': 'a text of ASCII characters, without spaces at its ends',
+})
+
+const HeaderEdits = (message: string) =>
+  Variant(
+    {
+      set: {
+        type: 'object',
+        additionalProperties: HeaderValue,
+        default: {},
+        description: 'Headers by name; each replaces those of its name.',
+      },
+      remove: {
+        type: 'array',
+        items: { type: 'string' },
+        default: [],
+        description: 'Names of headers.',
+      },
+    },
+    `What is changed in the headers of ${message}.`,
+  )
+
 const Ejection = Variant(
   {
     failures: Count(
@@ -206,6 +231,8 @@ export const UpstreamSchema = Variant(
       default: 'target',
       description: 'Host header of the upstream request: the client’s, or the target’s.',
     },
+    request_headers: HeaderEdits('requests'),
+    response_headers: HeaderEdits('responses'),
     timeouts: Timeouts,
     permission: {
       anyOf: [CODE, CODES, Variant({ any: CODES }, 'One of several.', ['any'])],
@@ -241,5 +268,6 @@ export type PassAuthorization = UpstreamSettings['pass_authorization']
 export type IdentitySettings = UpstreamSettings['identity']
 export type ConnectionSettings = Decoded<typeof Connections>
 export type WebSocketSettings = Decoded<typeof WebSocket>
+export type HeaderEditSettings = Decoded<ReturnType<typeof HeaderEdits>>
 export type HealthSettings = Decoded<typeof Health>
 export type UpstreamTlsFiles = Decoded<typeof Tls>

@@ -86,6 +86,7 @@ export class Exchange implements Receiver {
       ours: this.#reply.getHeaders(),
       passCors: this.#upstream.passCors,
       mayTrail: httpVersionMinor > 0 && method !== 'HEAD',
+      edits: this.#upstream.responseEdits,
     })
     this.#answer.writeHead(status, head, httpVersionMinor)
     this.#reply.hijack()
@@ -131,7 +132,7 @@ export class Exchange implements Receiver {
   onComplete(trailers: string[]): void {
     if (this.#over) return
     this.#attempts.succeeded()
-    if (trailers.length > 0) this.#response.addTrailers(responseTrailers(trailers))
+    if (trailers.length > 0) this.#response.addTrailers(responseTrailers(trailers, this.#upstream.responseEdits))
     if (this.#answer.isAccepted) this.#finish()
     else this.#leaveToClient()
   }

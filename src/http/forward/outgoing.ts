@@ -34,7 +34,7 @@ export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string
   return ({ request, verdict, upstream, path }: Forwarded, target: HttpTarget | null): UpstreamRequest => {
     const { session, raw, host, method } = request
     const { query: sent } = request.target
-    const { passAuthorization, via } = upstream
+    const { passAuthorization, via, requestEdits } = upstream
     const incoming = {
       rawHeaders: raw.rawHeaders,
       connection: raw.headers.connection,
@@ -50,6 +50,7 @@ export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string
     const headers = requestHeaders(incoming, { host: own, passAuthorization, via })
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
     const query = passAuthorization === 'off' ? ownTokens.removedFrom(sent) : sent
-    return { method, path: path + query, headers, body: null, client: clientOf(incoming.ip ?? '') }
+    const edited = requestEdits === null ? headers : requestEdits.apply(headers)
+    return { method, path: path + query, headers: edited, body: null, client: clientOf(incoming.ip ?? '') }
   }
 }

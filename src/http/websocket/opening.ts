@@ -106,8 +106,13 @@ export class Opening {
   #headersOf({ statusCode = 0, rawHeaders }: IncomingMessage): string[] | null {
     const { reply, upstream } = this.#options
     try {
-      const said = { status: statusCode, ours: reply.getHeaders(), passCors: upstream.passCors, mayTrail: false }
-      return responseHead(rawHeaders, said).headers
+      return responseHead(rawHeaders, {
+        status: statusCode,
+        ours: reply.getHeaders(),
+        passCors: upstream.passCors,
+        mayTrail: false,
+        edits: upstream.responseEdits,
+      }).headers
     } catch (error) {
       return this.#fail(error as Error)
     }

@@ -1,5 +1,6 @@
 import { isCors, isDroppedFromResponses, namedByConnection } from '../../header-names.ts'
 import { remembering } from '../../remembering.ts'
+import type { HeaderEdits } from './edits.ts'
 
 export interface ResponseHead {
   /** Names and values in turn; several `Set-Cookie` stay several. */
@@ -16,6 +17,8 @@ export interface ResponseCircumstances {
   passCors: boolean
   /** Whether a trailer section can follow the body: the client speaks HTTP/1.1, and the answer has a body. */
   mayTrail: boolean
+  /** What the settings change in the upstream's headers; `null` for nothing. */
+  edits: HeaderEdits | null
 }
 
 /** Fields that add to each other instead of replacing: a cache has to see the upstream's `Vary` and ours. */
@@ -38,7 +41,7 @@ const judge = remembering(name => {
  * `chunked`: the body would arrive in an unannounced coding.
  */
 export function responseHead(raw: readonly string[], circumstances: ResponseCircumstances): ResponseHead {
-  const { status, ours, passCors, mayTrail } = circumstances
+  const { status, ours, passCors, mayTrail, edits } = circumstances
   const headers: string[] = []
   const special: Record<string, string> = {}
   for (let i = 0; i < raw.length; i += 2) {
@@ -56,8 +59,9 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   if (special.trailer !== undefined && isChunked && mayTrail) headers.push('Trailer', special.trailer)
   const named = namedByConnection(special.connection)
   const kept = named === null ? headers : withoutNamed(headers, named)
-  addOurs(kept, ours)
-  return { headers: kept, hasLength: length !== undefined }
+  const edited = edits === null ? kept : edits.apply(kept)
+  addOurs(edited, ours)
+  return { headers: edited, hasLength: length !== undefined }
 }
 
 function withoutNamed(headers: readonly string[], named: ReadonlySet<string>): string[] {
@@ -83,11 +87,11 @@ function requireChunked(coding: string | undefined): boolean {
 }
 
 /** The trailer fields that may follow, as name and value pairs. */
-export function responseTrailers(raw: readonly string[]): [string, string][] {
+export function responseTrailers(raw: readonly string[], edits: HeaderEdits | null): [string, string][] {
   const trailers: [string, string][] = []
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!
-    if (isDroppedFromResponses(name) || HEAD_ONLY.test(name.toLowerCase())) continue
+    if (isDroppedFromResponses(name) || HEAD_ONLY.test(name.toLowerCase()) || edits?.removes(name)) continue
     trailers.push([name, raw[i + 1]!])
   }
   return trailers

@@ -1,0 +1,30 @@
+import type { HeaderEditSettings } from '../../config/schema/upstreams.ts'
+import { reservedForm } from '../../header-names.ts'
+import { remembering } from '../../remembering.ts'
+
+/** What an operator sets and removes in the headers of a message. Framing and identity are not editable (`isFixedIn…`). */
+export interface HeaderEdits {
+  /** Whether a header that arrived goes no further, in every spelling that servers fold into one. */
+  removes(name: string): boolean
+  /** Names and values in turn, in their order; what is set comes last. */
+  apply(headers: readonly string[]): string[]
+}
+
+/** `null` where nothing is edited. */
+export function createEdits(settings: HeaderEditSettings | undefined): HeaderEdits | null {
+  if (settings === undefined) return null
+  const added = Object.entries(settings.set).flat()
+  const replaced = new Set([...Object.keys(settings.set), ...settings.remove].map(reservedForm))
+  const removes = remembering(name => replaced.has(reservedForm(name)))
+  return {
+    removes,
+    apply(headers) {
+      const edited: string[] = []
+      for (let i = 0; i < headers.length; i += 2) {
+        if (!removes(headers[i]!)) edited.push(headers[i]!, headers[i + 1]!)
+      }
+      edited.push(...added)
+      return edited
+    },
+  }
+}
