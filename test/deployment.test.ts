@@ -170,7 +170,7 @@ t.test('the objects for Kubernetes select the pods, and use the names that other
 
 t.test('the HTTPS example for Compose changes services of docker-compose.yml, and knows their names', async t => {
   // What Compose removes instead of adding to it.
-  const text = textOf('config/examples/docker-compose/tls.yaml').replace('!reset []', 'removed')
+  const text = textOf('config/examples/docker-compose/tls.yaml').replaceAll('!reset []', 'removed')
   const tls = parse(text)
   const base = parse(textOf('docker-compose.yml'), { merge: true })
   const { caddy, ...changed } = tls.services
@@ -178,9 +178,11 @@ t.test('the HTTPS example for Compose changes services of docker-compose.yml, an
     Object.keys(changed),
     Object.keys(base.services).filter(name => base.services[name].ports !== undefined),
   )
-  for (const { ports } of Object.values<any>(changed)) t.equal(ports, 'removed', 'its port is closed')
   const { ipv4_address } = caddy.networks.front
-  t.same(JSON.parse(changed['gateway-1'].environment.TRUSTED_PROXIES), [ipv4_address])
+  for (const { ports, environment } of Object.values<any>(changed)) {
+    t.equal(ports, 'removed', 'its port is closed')
+    t.same(JSON.parse(environment.TRUSTED_PROXIES), [ipv4_address])
+  }
   t.ok(ipv4_address.startsWith(tls.networks.front.ipam.config[0].subnet.replace('0/24', '')))
   t.ok(base.services['gateway-1'].networks.includes('front'))
   t.same(caddy.depends_on, Object.keys(changed))
