@@ -19,11 +19,13 @@ const adopted = new WeakSet<Worker>()
 
 /** A worker that waits for orders: the one that was started first, or a new one. */
 export function workerInWaiting(): Worker {
-  const first = Object.values(cluster.workers ?? {}).find(worker => worker?.isConnected() && !adopted.has(worker))
-  const worker = first ?? fork()
+  const worker = Object.values(cluster.workers ?? {}).find(isWaiting) ?? fork()
   adopted.add(worker)
   return worker
 }
+
+const isWaiting = (worker: Worker | undefined): worker is Worker =>
+  worker !== undefined && !adopted.has(worker) && worker.isConnected() && !worker.isDead()
 
 /** Starts a worker; returns a function that ends it if nothing uses it. */
 export function startFirstWorker(): () => void {
