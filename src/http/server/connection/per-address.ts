@@ -13,12 +13,13 @@ export interface PerAddress {
 
 /** Closes connections of a client address beyond its limit, so that one client cannot take them from the others. */
 export function limitPerAddress(server: Server, { limit, trustedProxies, onClosed }: PerAddress): void {
+  // An IPv4 address may be written as IPv6 (`::ffff:10.0.0.1`); the list compares it as IPv4.
   const exempt = listOf(trustedProxies)
   const counts = new Map<string, number>()
   // The connection below TLS: one that never shakes hands counts as well.
   server.on('connection', (socket: Socket) => {
-    const { remoteAddress } = socket
-    if (remoteAddress === undefined || isListed(exempt, remoteAddress)) return
+    const { remoteAddress, remoteFamily } = socket
+    if (remoteAddress === undefined || exempt.check(remoteAddress, remoteFamily === 'IPv6' ? 'ipv6' : 'ipv4')) return
     const network = networkOf(remoteAddress)
     const count = counts.get(network) ?? 0
     if (count >= limit) {
@@ -45,6 +46,3 @@ function listOf(ranges: readonly string[]): BlockList {
   }
   return list
 }
-
-/** An IPv4 address may be written as IPv6 (`::ffff:10.0.0.1`); the list compares it as IPv4. */
-const isListed = (list: BlockList, address: string): boolean => list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
