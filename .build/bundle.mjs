@@ -13,18 +13,24 @@ const folder = join(dist, 'bundle')
 const file = join(folder, 'gateway.cjs')
 
 /** The modules whose exports a process starts with, by the names that src/process/bundle.ts knows. */
-const ENTRIES = { cli: './cli.js', primary: './cli.js', serve: './process/serve.js' }
+const ENTRIES = { cli: './cli.js', primary: './cli.js', serve: './process/serve.js', library: './library.js' }
 
 /** The files that Node runs. */
 const PROGRAMS = { program: './program.js', worker: './process/worker.js' }
 
 /** Packages with native code or files of their own, and those that only few gateways load. */
-const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'mysql2', 'pg', 'svg-captcha', 'undici']
+const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'svg-captcha', 'undici']
 
-const entry = [
-  `require('./process/stack-traces.js').nameSources(require('node:url').fileURLToPath(urlOf('bundle/gateway.cjs')))`,
-  ...Object.entries(ENTRIES).map(([name, module]) => `exports.${name} = () => import('${module}')`),
-]
+/** Packages that only few gateways load: each in a file of its own, by the name that the modules import. */
+const SEPARATE = { pg: 'pg.cjs', 'mysql2/promise': 'mysql2.cjs' }
+
+const NAME_SOURCES = `require('./process/stack-traces.js').nameSources(require('node:url').fileURLToPath(urlOf('bundle/gateway.cjs')))`
+
+const entry = Object.entries(ENTRIES).map(([name, module]) => {
+  // The traces of a program that embeds the gateway are its own.
+  const before = name === 'library' ? '' : `${NAME_SOURCES}; `
+  return `exports.${name} = () => { ${before}return import('${module}') }`
+})
 
 /** A module asks for its own address to find a file beside it. In the bundle `urlOf` knows where the module stands. */
 const ADDRESS = 'import.meta.url'
@@ -38,10 +44,13 @@ function loadModule({ path }) {
   return { contents: `import { lmdbAddress } from 'lmdb address'\n${contents().replaceAll(ADDRESS, 'lmdbAddress')}` }
 }
 
-/** lmdb finds its native code from its own folder. That of msgpackr is for an encoding that the store does not use. */
+/**
+ * lmdb finds the package with its native code from a folder with its name. That of msgpackr is for an encoding that the store
+ * does not use.
+ */
 const LMDB = /[\\/]node_modules[\\/]lmdb[\\/]/
 const NATIVE = {
-  'lmdb address': `exports.lmdbAddress = require('node:url').pathToFileURL((0, require).resolve('lmdb')).href`,
+  'lmdb address': `exports.lmdbAddress = urlOf('bundle/lmdb/index.js')`,
   'msgpackr-extract': 'module.exports = null',
 }
 const native = {
@@ -69,6 +78,12 @@ const lazyClient = {
 
 const modules = { name: 'modules', setup: ({ onLoad }) => onLoad({ filter: /\.js$/, namespace: 'file' }, loadModule) }
 
+const separate = {
+  name: 'separate',
+  setup: ({ onResolve }) =>
+    onResolve({ filter: /^(?:pg|mysql2\/promise)$/ }, ({ path }) => ({ path: `./${SEPARATE[path]}`, external: true })),
+}
+
 const { outputFiles, metafile } = await build({
   stdin: { contents: entry.join('\n'), resolveDir: dist },
   bundle: true,
@@ -78,9 +93,8 @@ const { outputFiles, metafile } = await build({
   // Node loses the way to import of a script that comes from compiled code.
   supported: { 'dynamic-import': false },
   external: EXTERNAL,
-  plugins: [modules, lazyClient, native],
-  sourcemap: true,
-  sourcesContent: false,
+  plugins: [modules, lazyClient, native, separate],
+  sourcemap: 'external',
   legalComments: 'none',
   metafile: true,
   write: false,
@@ -88,16 +102,19 @@ const { outputFiles, metafile } = await build({
   absWorkingDir: root,
 })
 
+const inputs = Object.keys(metafile.inputs)
 const [map, bundle] = outputFiles.map(({ text }) => text)
 const whole = `// ${createHash('sha256').update(bundle).digest('hex')}\n${bundle}`
 // What V8 compiled of the same bundle stays.
 if (!existsSync(file) || readFileSync(file, 'utf8') !== whole) rmSync(folder, { recursive: true, force: true })
-mkdirSync(folder, { recursive: true })
+mkdirSync(join(folder, 'lmdb'), { recursive: true })
+writeFileSync(join(folder, 'lmdb/package.json'), '{ "name": "lmdb" }\n')
 writeFileSync(
   `${file}.map`,
   mapOf(JSON.parse(map), source => source.includes('/src/')),
 )
 writeFileSync(file, whole)
+for (const [name, to] of Object.entries(SEPARATE)) await buildSeparately(name, join(folder, to))
 writeFileSync(join(folder, 'LICENSES'), licences())
 for (const [name, module] of Object.entries(PROGRAMS)) await buildProgram(name, module)
 
@@ -126,9 +143,25 @@ async function buildProgram(name, module) {
   })
 }
 
-/** The licences of the packages in the bundle. */
+async function buildSeparately(name, outfile) {
+  const { metafile } = await build({
+    stdin: { contents: `module.exports = require('${name}')`, resolveDir: root },
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    // Optional parts of pg, which nothing here needs.
+    external: ['pg-native', 'cloudflare:sockets'],
+    legalComments: 'none',
+    metafile: true,
+    outfile,
+    absWorkingDir: root,
+  })
+  inputs.push(...Object.keys(metafile.inputs))
+}
+
+/** The licences of the packages in these files. */
 function licences() {
-  const folders = Object.keys(metafile.inputs).map(input => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])
+  const folders = inputs.map(input => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])
   const texts = [...new Set(folders.filter(Boolean))].sort().map(folder => {
     const { name, version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))
     const written = readdirSync(join(root, folder)).filter(name => /^licen[cs]e/i.test(name))

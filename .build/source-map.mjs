@@ -5,8 +5,9 @@ import { decode, encode } from '@jridgewell/sourcemap-codec'
  * The map of the same text below one more line, which leads only to the sources that `isKept` accepts. A segment is column,
  * source, line and column there (https://tc39.es/ecma426/); one with a column alone ends the place of the one before.
  */
-export function mapOf({ mappings, sources, ...rest }, isKept) {
+export function mapOf({ mappings, sources, sourcesContent, ...rest }, isKept) {
   const own = sources.filter(isKept)
+  const contents = sourcesContent.filter((_, index) => isKept(sources[index]))
   const placeOf = sources.map(source => own.indexOf(source))
   let wasMapped = false
   const segmentOf = ([column, source, line, at]) => {
@@ -17,5 +18,5 @@ export function mapOf({ mappings, sources, ...rest }, isKept) {
     return isEnd ? [[column]] : []
   }
   const lines = decode(mappings).map(line => line.flatMap(segmentOf))
-  return `${JSON.stringify({ ...rest, sources: own, names: [], mappings: encode([[], ...lines]) })}\n`
+  return `${JSON.stringify({ ...rest, sources: own, sourcesContent: contents, names: [], mappings: encode([[], ...lines]) })}\n`
 }

@@ -1,11 +1,8 @@
-/** The interface for a program that embeds the gateway. */
-export { createPermissions, type PermissionMode, type Permissions } from './account/permissions.ts'
-export * as business from './business.ts'
-export { loadSettings } from './config/load.ts'
-export type { Settings } from './config/schema/settings.ts'
-export { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
-export { createGuards, type Guards } from './http/server/guards.ts'
-export { Refusal, type RefusalReason } from './refusal.ts'
-export type { Extra, LoginType, SessionRecord } from './session.ts'
-export type { Operations } from './side/operations.ts'
-export type { WithHeaders } from './side/side.ts'
+import { load } from './process/bundle.ts'
+
+/* The package, for a program that embeds the gateway: from the bundle, which needs few other packages. */
+export type * from './library.ts'
+export const { business, createGateway, createGuards, createPermissions, loadSettings, Refusal } = await load(
+  'library',
+  () => import('./library.ts'),
+)

@@ -61,13 +61,20 @@ t.test('an administrator who follows the guide signs in, is served, and is refus
 
 t.test('CONTRIBUTING explains exactly the packages in use', async t => {
   const text = readFileSync(join(ROOT, '.github/CONTRIBUTING.md'), 'utf8')
-  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const rows = [...text.matchAll(/^\| (`.*`) \| .+ \|$/gm)].map(([, names]) => names).join()
+  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
+    readFileSync(join(ROOT, 'package.json'), 'utf8'),
+  )
+  const [installed, bundled] = [/^These packages are installed/m, /^These are in the bundle/m].map(head => {
+    const [table] = text.slice(head.exec(text)!.index).split(/\n\n(?=[^|])/)
+    return [...table!.matchAll(/^\| (`.*`) \| .+ \|$/gm)].map(([, names]) => names).join()
+  })
   const forDevelopment = /^For development: (.*?)`overrides`/ms.exec(text)![1]!
   const namesIn = (words: string): string[] => [...words.matchAll(/`([^`]+)`/g)].map(([, name]) => name!).sort()
-  t.same(namesIn(rows), Object.keys(dependencies).sort())
+  t.same(namesIn(installed!), [...Object.keys(dependencies), '@lmdb/lmdb-…'].sort())
+  const lmdb = JSON.parse(readFileSync(join(ROOT, 'node_modules/lmdb/package.json'), 'utf8'))
+  t.same(optionalDependencies, lmdb.optionalDependencies, 'the native code of lmdb, in its version')
   t.same(
-    namesIn(forDevelopment),
+    namesIn(bundled! + forDevelopment).sort(),
     Object.keys(devDependencies)
       .filter(name => !name.startsWith('@types/'))
       .sort(),

@@ -56,8 +56,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['metrics'],
   ['http'],
   ['gateway', 'client'],
-  ['process', 'index'],
-  ['cli'],
+  ['process', 'library'],
+  ['cli', 'index'],
   ['program'],
   ['main'],
 ]

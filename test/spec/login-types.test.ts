@@ -1,5 +1,5 @@
 import t from 'tap'
-import { business } from '../../src/index.ts'
+import { business } from '../../src/library.ts'
 import { someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 withEveryStore(t, async (t, fixture) => {

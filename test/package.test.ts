@@ -1,0 +1,223 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { publint } from 'publint'
+import sm from 'sm-crypto'
+import t from 'tap'
+import { systemClock } from '../src/clock.ts'
+import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
+import { call } from './support/client.ts'
+import { temporaryFolder } from './support/image.ts'
+import { ROOT } from './support/root.ts'
+
+/* The package as it is published: packed from a copy of the sources, and installed in an empty folder as users do. */
+
+const SOURCES = ['src', '.build', 'config', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE']
+const MINUTES = 60_000
+t.setTimeout(9 * MINUTES)
+
+interface Ended {
+  code: number
+  printed: string
+}
+
+async function run(folder: string, [program, ...words]: string[], environment = {}): Promise<Ended> {
+  const env = { ...process.env, NODE_OPTIONS: '', ...environment }
+  const child = spawn(program!, words, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code, printed: output + errors }
+}
+
+/** A folder with nothing but the programs that these names stand for: no compiler, no make, no Python. */
+function programs(names: string[]): string {
+  const folder = temporaryFolder(t, 'programs')
+  for (const name of names) {
+    const found = process.env.PATH!.split(':').find(path => existsSync(join(path, name)))!
+    symlinkSync(join(found, name), join(folder, name))
+  }
+  return folder
+}
+
+const source = temporaryFolder(t, 'source')
+for (const name of SOURCES) cpSync(join(ROOT, name), join(source, name), { recursive: true })
+symlinkSync(join(ROOT, 'node_modules'), join(source, 'node_modules'))
+// Accounts of a developer, which must not be published.
+for (const name of ['accounts.yaml', 'consumers.yaml']) writeFileSync(join(source, 'config', name), 'accounts: []\n')
+const packed = await run(source, ['npm', 'pack', '--silent'])
+if (packed.code !== 0) throw new Error(packed.printed)
+const tarball = join(source, readdirSync(source).find(name => name.endsWith('.tgz'))!)
+
+const place = temporaryFolder(t, 'installed')
+const PATH = programs(['node', 'npm', 'npx', 'sh'])
+const installed = await run(place, ['npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', tarball], { PATH })
+const root = join(place, 'node_modules/dualgate')
+
+t.test('the package installs in an empty folder, without compilers and without a warning of an engine', async t => {
+  t.equal(installed.code, 0, installed.printed)
+  t.match(installed.printed, /^added \d+ packages/m)
+  t.comment(/^added .*$/m.exec(installed.printed)![0])
+  t.notMatch(installed.printed, /EBADENGINE|deprecated|ERESOLVE/)
+  const { scripts, ...manifest } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  for (const name of ['preinstall', 'install', 'postinstall', 'prepare']) t.notOk(name in scripts, name)
+  for (const version of Object.values({ ...manifest.dependencies, ...manifest.optionalDependencies }))
+    t.match(version, /^\d+\.\d+\.\d+$/, 'an exact version')
+})
+
+t.test('the package has the program, configuration, types and licences, and nothing private or unused', async t => {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  const config = files.filter(name => name.startsWith('config/')).map(name => basename(name))
+  for (const name of ['gateway.yaml', 'upstreams.yaml', 'permissions.yaml', 'gateway.schema.json', 'examples'])
+    t.ok(config.includes(name), name)
+  for (const name of [
+    'LICENSE',
+    'README.md',
+    'dist/bundle/LICENSES',
+    'dist/types/index.d.ts',
+    'dist/types/client.d.ts',
+  ])
+    t.ok(files.includes(name), name)
+  const unwanted = /^(?:src|test|\.build|node_modules)(?:\/|$)|(?:accounts|consumers)\.yaml$|\.(?:cache|secret|key|env|tgz)$/
+  t.same(
+    files.filter(name => unwanted.test(name)),
+    [],
+  )
+})
+
+t.test('every source map of the package is there, with its sources', async t => {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  const maps = files.filter(name => name.endsWith('.map'))
+  t.same(maps, ['dist/bundle/gateway.cjs.map'])
+  for (const name of maps) {
+    const { sources, sourcesContent } = JSON.parse(readFileSync(join(root, name), 'utf8'))
+    t.ok(sources.length > 100)
+    t.equal(sourcesContent.filter((content: unknown) => typeof content === 'string').length, sources.length)
+  }
+  const named = files.filter(
+    name => /\.c?js$/.test(name) && /^\/\/# sourceMappingURL=/m.test(readFileSync(join(root, name), 'utf8')),
+  )
+  t.same(named, [])
+})
+
+t.test('publint and attw find nothing', async t => {
+  const { messages } = await publint({ pack: { tarball: readFileSync(tarball).buffer }, strict: true })
+  t.same(messages, [])
+  // The package has modules only; a program in CommonJS imports it.
+  const words = ['--profile', 'esm-only', '--no-emoji', '--no-color', tarball]
+  const attw = await run(place, [join(ROOT, 'node_modules/.bin/attw'), ...words])
+  t.equal(attw.code, 0, attw.printed)
+  t.match(attw.printed, /node16 \(from ESM\) │ OK \(ESM\) +│ OK \(ESM\) /)
+  t.match(attw.printed, /bundler +│ OK +│ OK /)
+})
+
+const PROGRAM = `
+import { business, createGateway, createPermissions, loadSettings, Refusal, type Extra, type Gateway, type Settings } from 'dualgate'
+import { createClient, OperationError, type Client } from 'dualgate/client'
+
+const settings: Settings = loadSettings(undefined, process.env, '.')
+const port: number = settings.listen.port
+const kind: 'embedded' | 'redis' = settings.store.kind
+// @ts-expect-error: there is no such kind.
+settings.store.kind = 'memory'
+const gateway: Gateway = await createGateway(settings)
+const extra: Extra = { nickname: 'Ann' }
+const token: string = await business.login(undefined, '7', extra)
+const id: string = await gateway.sides.consumer.getLoginId({ headers: {} })
+// @ts-expect-error: a token is a text.
+await business.kickoutToken('7', 7)
+const client: Client = createClient({ url: 'http://127.0.0.1:8081', secret: settings.internal.secret })
+const names: string[] = await client.consumer.getTokenValuesByLoginId('42')
+const seconds: number = await client.business.getTokenTimeout(token)
+try {
+  createPermissions({ operator: ['sys:session:page'] })
+} catch (fault) {
+  if (fault instanceof Refusal) console.log(fault.reason)
+  if (fault instanceof OperationError) console.log(fault.code)
+}
+console.log(port, kind, id, names, seconds)
+`
+
+t.test('a strict TypeScript project compiles against the package', async t => {
+  const project = join(place, 'project')
+  mkdirSync(join(project, 'node_modules/@types'), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'))
+  writeFileSync(join(project, 'program.mts'), PROGRAM)
+  const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript-5/package.json')), 'bin/tsc')
+  for (const [module, moduleResolution] of [
+    ['nodenext', 'nodenext'],
+    ['esnext', 'bundler'],
+  ]) {
+    const options = ['--strict', '--noEmit', '--target', 'es2023', '--exactOptionalPropertyTypes', '--types', 'node']
+    const modules = ['--module', module!, '--moduleResolution', moduleResolution!]
+    const { code, printed } = await run(project, [process.execPath, compiler, ...options, ...modules, 'program.mts'])
+    t.equal(code, 0, `${moduleResolution}: ${printed}`)
+  }
+})
+
+/** The answer of a captcha, which only the store knows; it stays there. */
+async function answerOf(captchaId: string): Promise<string> {
+  const store = await openEmbeddedStore(join(place, 'data'), systemClock)
+  try {
+    const answer = (await store.captchas.take('BUSINESS', captchaId))!
+    await store.captchas.put('BUSINESS', captchaId, answer, systemClock.now() + MINUTES)
+    return answer
+  } finally {
+    await store.close()
+  }
+}
+
+async function signIn(url: string, password: string): Promise<string> {
+  const post = async (path: string, body?: object): Promise<any> =>
+    (await call(url, { method: body === undefined ? 'GET' : 'POST', path: `/api/v1/public/b/${path}`, body })).json()
+      .data
+  const { captcha_id } = await post('captcha')
+  const cipher = sm.sm2.doEncrypt(password, await post('sm2/public-key'), 1)
+  const captcha_value = await answerOf(captcha_id)
+  return (await post('login', { captcha_id, captcha_value, username: 'admin', password: cipher })).token
+}
+
+t.test('`npx dualgate` in that folder starts; an administrator signs in, and a request is forwarded', async t => {
+  const began = systemClock.now()
+  const env = { PATH, HOME: process.env.HOME, LISTEN__HOST: '127.0.0.1', LISTEN__PORT: '0', INTERNAL__PORT: '0' }
+  const child = spawn(join(PATH, 'npx'), ['dualgate'], {
+    cwd: place,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  t.teardown(() => process.kill(-child.pid!, 'SIGKILL'))
+  let printed = ''
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+    printed += chunk
+    if (/^next: npx dualgate init /m.test(printed)) break
+  }
+  t.comment(`up after ${systemClock.now() - began} ms`)
+  const [, url] = /answers at (\S+),/.exec(printed)!
+  const token = await signIn(url!, /password: (\S+)/.exec(printed)![1]!)
+  const { method, headers } = (await call(url!, { path: '/api/v1/orders/7', token })).json()
+  t.equal(method, 'GET')
+  t.match(headers, { 'x-login-type': 'BUSINESS', 'x-login-id': /^\d+$/ })
+  t.equal((await call(url!, { path: '/api/v1/orders/7' })).json().code, 401)
+  t.equal((await call(url!, { path: '/docs' })).status, 200)
+})
+
+const EMBEDDED = `
+import { business, createGateway, loadSettings, Refusal } from 'dualgate'
+const before = Error.prepareStackTrace
+const settings = loadSettings(undefined, { LISTEN__PORT: '0', INTERNAL__PORT: '0', DATA: 'embedded', LOG__LEVEL: 'silent' }, '.')
+const gateway = await createGateway(settings)
+const { public: url } = await gateway.listen()
+const token = await business.login(undefined, '7', {})
+const { code } = await (await fetch(url + '/api/v1/b/x', { headers: { authorization: token } })).json()
+const refused = await business.disable('7', -1).catch(fault => fault instanceof Refusal)
+await gateway.close()
+console.log(JSON.stringify({ code, refused, same: before === Error.prepareStackTrace }))
+`
+
+t.test('a program that embeds the gateway needs only the installed packages', async t => {
+  const { code, printed } = await run(place, ['node', '--input-type=module', '--eval', EMBEDDED], { PATH })
+  t.equal(code, 0, printed)
+  t.same(JSON.parse(printed), { code: 404, refused: true, same: true })
+})
