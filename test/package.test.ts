@@ -79,7 +79,8 @@ t.test('the package has the program, configuration, types and licences, and noth
     'dist/types/client.d.ts',
   ])
     t.ok(files.includes(name), name)
-  const unwanted = /^(?:src|test|\.build|node_modules)(?:\/|$)|(?:accounts|consumers)\.yaml$|\.(?:cache|secret|key|env|tgz)$/
+  const unwanted =
+    /^(?:src|test|\.build|node_modules)(?:\/|$)|(?:accounts|consumers)\.yaml$|\.(?:cache|secret|key|env|tgz)$/
   t.same(
     files.filter(name => unwanted.test(name)),
     [],

@@ -125,3 +125,10 @@ t.test('the scripts of the workflows are valid', async t => {
     )
   }
 })
+
+t.test('the package is published as npm packs it, which includes its build', async t => {
+  const [, { steps }] = jobsOf(`${FOLDER}/release.yml`).find(([name]) => name === 'package')!
+  const publish = steps.flatMap(({ run }) => (run?.startsWith('npm publish ') ? run : []))
+  t.equal(publish.length, 1)
+  t.notMatch(publish[0], '--ignore-scripts')
+})

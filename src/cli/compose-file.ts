@@ -14,7 +14,7 @@ services:
   gateway:
     build:
       dockerfile_inline: |
-        FROM node:24-slim
+        FROM node:26-slim
         RUN npm install --global dualgate@${version}
         WORKDIR /app
         RUN install -d -o node -g node -m 0700 data
