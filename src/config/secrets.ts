@@ -168,6 +168,9 @@ export function keepSecret(kind: SecretKind, folder: string): string {
   return secret
 }
 
+/** The secret in the data folder; `null` without one. */
+export const keptSecret = (kind: SecretKind, folder: string): string | null => readSecret(join(folder, kind.file))
+
 function readSecret(file: string): string | null {
   try {
     return readFileSync(file, 'utf8').trim()

@@ -79,9 +79,9 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
 }
 
 async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwarding, isStopping: () => boolean) {
-  const { settings, profile, options, log, accessLog, metrics } = setup
+  const { settings, profile, options, clock, log, accessLog, metrics } = setup
   const { locale } = settings
-  const { store, sides, permissions, accountWarnings } = sessions
+  const { store, sides, permissions, jwt, timestamps, accountWarnings } = sessions
   const { upstreams, tokenHeader } = forwarding
   // Services behind the gateway read real statuses.
   const envelopes = createEnvelopes(locale, 'native')
@@ -102,6 +102,7 @@ async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwar
     warnings: () => [...settings.warnings, ...accountWarnings()],
     upstreams,
     verify: { rules: forwardedRulesOf(settings, profile), tokenHeader, permissions },
+    explain: { settings, jwt, sessions: store.sessions, timestamps, clock },
     gatherMetrics: options.gatherMetrics ?? (async () => textOf([await metrics.snapshot()])),
     isStopping,
   })

@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { documentInternalRoutes, serveDocument } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
+import { type ExplainOptions, serveExplain } from './routes/explain.ts'
 import { serveMetrics } from './routes/metrics.ts'
 import { serveOperations } from './routes/operations/operations.ts'
 import { serveProbes } from './routes/probes.ts'
@@ -28,6 +29,8 @@ export interface InternalOptions {
   upstreams: UpstreamTable
   /** By what `/verify` decides. */
   verify: Pick<VerifyOptions, 'rules' | 'tokenHeader' | 'permissions'>
+  /** What an explanation needs beside the parts above. */
+  explain: Omit<ExplainOptions, 'sides' | 'upstreams' | 'permissions' | 'envelopes'>
   /** What `/metrics` answers. */
   gatherMetrics: () => Promise<string>
   /** Whether the public listener accepts no more connections. */
@@ -60,6 +63,13 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
       if (!isSecret(secret, request.headers.authorization)) throw new Refusal('NOT_LOGGED_IN')
     })
     serveOperations(operations, sides, profile, envelopes)
+    serveExplain(operations, {
+      ...options.explain,
+      sides,
+      upstreams,
+      permissions: options.verify.permissions,
+      envelopes,
+    })
     ownPaths.refuseOtherMethods(operations)
   })
 }

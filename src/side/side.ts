@@ -42,12 +42,13 @@ export function createSide(options: SideOptions) {
   const confirmed = createConfirmed(type, options.publish, options.isReplicated)
   const policy = createPolicy({ ...options, confirmed, ages: createAges(timestamps) })
   const { enforce, ...disable } = createDisable({ ...options, confirmed })
-  const live = createLiveSessions({
+  const reading = {
     ...options,
     headerName: options.tokenName.toLowerCase(),
-    used: bothOf(policy.used, options.used),
     enforceDisable: options.enforceDisable ? enforce : null,
-  })
+  }
+  const live = createLiveSessions({ ...reading, used: bothOf(policy.used, options.used) })
+  const unused = createLiveSessions({ ...reading, used: () => undefined })
   const { headerName, getTokenValue, authenticate, sessionOf } = live
   return {
     type,
@@ -56,6 +57,9 @@ export function createSide(options: SideOptions) {
     getTokenValue,
     authenticate,
     sessionOf,
+    /** As `find` and `authenticate`, for an explanation: the session does not count as used, so it is not renewed. */
+    inspect: unused.find,
+    inspectForGate: unused.authenticate,
     ...createBegin({ ...options, live, policy, publish: event => options.publish({ ...event, type }) }),
     ...createEnd({ ...options, live, confirmed }),
     ...createRequestQueries({ ...options, live }),

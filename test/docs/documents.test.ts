@@ -58,9 +58,10 @@ for (const [what, options] of CONFIGURATIONS) {
     const routes = routesOf(json())
     const operations = routes.filter(route => /^POST \/operations\/v1\/(business|consumer)\/[a-z-]+$/.test(route))
     t.equal(operations.length, 2 * operationNames(PROFILES[fixture.profile]).length)
-    const probes = routes.filter(route => !operations.includes(route))
+    const others = routes.filter(route => !operations.includes(route))
     const verify = ['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT'].map(method => `${method} /verify`)
-    t.same(probes.sort(), ['GET /livez', 'GET /metrics', 'GET /readyz', ...verify].sort())
+    const explain = 'POST /operations/v1/explain'
+    t.same(others.sort(), ['GET /livez', 'GET /metrics', 'GET /readyz', explain, ...verify].sort())
   })
 }
 

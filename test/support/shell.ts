@@ -37,6 +37,8 @@ export function openShell(gateway: GatewayProcess, script: string, replace: Reco
   const places: Record<string, string> = {
     'http://localhost:8080': gateway.url,
     'http://localhost:8081': gateway.internal,
+    // The command reads the port of the internal listener from the settings.
+    'dualgate explain --live': `INTERNAL__PORT=${new URL(gateway.internal).port} dualgate explain --live`,
     ...replace,
   }
   const commands = Object.entries(places).reduce((text, [from, to]) => text.replaceAll(from, to), script)

@@ -1,0 +1,63 @@
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { Configuration } from '../config/load.ts'
+import { keptSecret, SECRETS } from '../config/secrets.ts'
+import type { Row } from '../http/explain.ts'
+import { EXPLAIN_PATH } from '../http/routes/explain.ts'
+import { CommandError } from './terminal.ts'
+
+interface Question {
+  method: string
+  target: string
+  token?: string
+}
+
+/** Milliseconds until a gateway that does not answer is given up. */
+const LIMIT = 10_000
+
+/** Asks the gateway that runs with a configuration, through its internal listener. */
+export async function askRunning({ internal, data }: Configuration['settings'], question: Question): Promise<Row[]> {
+  const secret = internal.secret ?? keptSecret(SECRETS.internal, data)
+  if (secret === null)
+    throw new CommandError(
+      `the internal secret is not known: set INTERNAL__SECRET, or use the data folder of the gateway`,
+    )
+  if (internal.socket === undefined && internal.port === 0)
+    throw new CommandError(
+      'internal.port is 0, so the port of the running gateway is not known; set INTERNAL__PORT to it',
+    )
+  const { status, body } = await post(internal, secret, JSON.stringify(question))
+  if (status === 401) throw new CommandError('the running gateway has another internal secret (INTERNAL__SECRET)')
+  const answer = JSON.parse(body) as { message: string; data: { rows: { name: string; value: string }[] } | null }
+  if (status !== 200 || answer.data === null)
+    throw new CommandError(`the running gateway answers ${status}: ${answer.message}`)
+  return answer.data.rows.map(({ name, value }) => [name, value])
+}
+
+async function post(
+  { host, port, socket }: Configuration['settings']['internal'],
+  secret: string,
+  body: string,
+): Promise<{ status: number; body: string }> {
+  const place = socket === undefined ? { host: reachable(host), port } : { socketPath: socket }
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json', host: 'localhost' }
+  try {
+    return await new Promise((resolve, reject) => {
+      const options = { ...place, method: 'POST', path: EXPLAIN_PATH, headers, signal: AbortSignal.timeout(LIMIT) }
+      request(options, response => {
+        text(response).then(body => resolve({ status: response.statusCode ?? 0, body }), reject)
+      })
+        .on('error', reject)
+        .end(body)
+    })
+  } catch (cause) {
+    const where = socket ?? `${host}:${port}`
+    throw new CommandError(
+      `no gateway answers at ${where} (internal listener); is it running, with this configuration?`,
+      { cause },
+    )
+  }
+}
+
+/** An address to connect to, for one to listen on. */
+const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)

@@ -1,0 +1,180 @@
+import { ownMethods, ownRoutes } from '../config/own-routes.ts'
+import type { Settings } from '../config/schema/settings.ts'
+import type { HeaderEditSettings, UpstreamSettings } from '../config/schema/upstreams.ts'
+import { pathRulesOf } from '../config/served.ts'
+import { describeTarget } from '../config/targets.ts'
+import { type Judged, judge } from '../gate/decide.ts'
+import type { Need } from '../gate/need.ts'
+import { isVersioned, type PathRules, type Verdict } from '../gate/rules.ts'
+import { PROFILES } from '../profile.ts'
+import { Refusal } from '../refusal.ts'
+import type { LoginType, SessionRecord } from '../session.ts'
+import type { Token } from '../token/bearer.ts'
+import { createEdits } from '../upstream/headers/edits.ts'
+import { createRequestHeaders } from '../upstream/headers/request.ts'
+import type { Upstream } from '../upstream/upstream.ts'
+import { type Found, findUpstream } from './forward/lookup.ts'
+
+/** The settings that decide about requests. */
+export type DecidingSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings'> & {
+  jwt: Pick<Settings['jwt'], 'token_name'>
+  login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
+}
+
+export type Row = [name: string, value: string]
+
+/** The rows of an explanation, and what it found on the way. */
+export interface Explanation {
+  rows: Row[]
+  /** `null` where the request is refused before a session counts. */
+  verdict: Verdict | null
+  upstream: Upstream | null
+}
+
+const NEEDS: Record<Need, string> = {
+  none: 'no session',
+  BUSINESS: 'a live B-side session (BUSINESS)',
+  CONSUMER: 'a live C-side session (CONSUMER)',
+  either: 'a live session of either side (BUSINESS or CONSUMER)',
+}
+
+/** What becomes of a request by its method and target alone. Nothing is sent. */
+export async function explainRequest(
+  method: string,
+  text: string,
+  settings: DecidingSettings,
+  upstreams: readonly Upstream[],
+): Promise<Explanation> {
+  const profile = PROFILES[settings.profile]
+  const rules = pathRulesOf(settings, profile)
+  const judged = judgeOrRefuse(text, method, rules)
+  const refusedWith = (rows: Row[], why: string): Explanation => ({
+    rows: [...rows, ['refused', why]],
+    verdict: null,
+    upstream: null,
+  })
+  if (judged instanceof Refusal) return refusedWith([], `${judged.reason}: ${judged.params.fault ?? 'it is too long'}`)
+  const { target, verdict } = judged
+  const query = withoutToken(target.query)
+  const rows: Row[] = [['path', target.path]]
+  if (query !== '') rows.push(['query', query])
+  if (verdict === null) return refusedWith([...rows, ['rule', 'none speaks']], 'NOT_FOUND')
+  rows.push(...ruleRows(verdict, rules, profile.number))
+
+  const own = ownMethods(ownRoutes(settings, profile), target.path)
+  if (own.includes(method)) return { rows: [...rows, ['answered by', 'the gateway itself']], verdict, upstream: null }
+  if (own.length > 0)
+    return refusedWith(rows, `METHOD_NOT_ALLOWED: the gateway serves this path itself, with ${own.join(', ')}`)
+  const found = isVersioned(target.path) ? await findUpstream(upstreams, target.path) : null
+  if (found === null) return refusedWith(rows, 'NOT_FOUND: no upstream matches')
+  return {
+    rows: [...rows, ...explainUpstream(found, method, query, verdict, settings)],
+    verdict,
+    upstream: found.upstream,
+  }
+}
+
+/** A token in a query is never shown, whoever wrote it there. */
+const withoutToken = (query: string): string => query.replace(/([?&]token=)[^&]+/g, '$1<token>')
+
+function ruleRows(verdict: Verdict, rules: PathRules, profile: number): Row[] {
+  const rows: Row[] = [['rule', `${verdict.rule.number} of profile ${profile}`]]
+  if (verdict.exception !== undefined) {
+    const { path, methods } = verdict.exception
+    const index = rules.exceptions.indexOf(verdict.exception)
+    rows.push(['exception', `gate.exceptions[${index}] ${path} (${[...methods].join(', ')})`])
+  }
+  return [...rows, ['needs', NEEDS[verdict.need]]]
+}
+
+function judgeOrRefuse(text: string, method: string, rules: PathRules): Judged | Refusal {
+  try {
+    return judge(text, method, rules)
+  } catch (refusal) {
+    if (refusal instanceof Refusal) return refusal
+    throw refusal
+  }
+}
+
+function explainUpstream(
+  { upstream, path }: Found,
+  method: string,
+  query: string,
+  verdict: Verdict,
+  settings: DecidingSettings,
+): Row[] {
+  return [
+    ['answered by', `upstream ${upstream.name} (${upstream.match})`],
+    ['sent to', sentTo(upstream).join(' or ')],
+    ...(upstream.targets.length > 1 ? [['balance', balanceOf(upstream, settings)] as Row] : []),
+    ['as', `${method} ${path}${query}`],
+    ...responseEditsOf(upstream, settings),
+    ...headersOf(upstream, method, verdict, settings).map((line, index): Row => [index === 0 ? 'headers' : '', line]),
+  ]
+}
+
+const sentTo = ({ targets, urls }: Upstream): readonly string[] =>
+  targets.length === 0 ? urls : targets.map(describeTarget)
+
+const settingsOf = ({ name }: Upstream, { upstreams }: DecidingSettings): UpstreamSettings =>
+  upstreams.find(upstream => upstream.name === name)!
+
+/** Values may be passwords, so only their names are shown. */
+const masked = (edits: HeaderEditSettings | undefined): HeaderEditSettings | undefined =>
+  edits && {
+    ...edits,
+    set: Object.fromEntries(Object.keys(edits.set).map(name => [name, '<as set in upstreams.yaml>'])),
+  }
+
+function responseEditsOf(upstream: Upstream, settings: DecidingSettings): Row[] {
+  const { set = {}, remove = [] } = settingsOf(upstream, settings).response_headers ?? {}
+  const edits = [...Object.keys(set).map(name => `set ${name}`), ...remove.map(name => `remove ${name}`)]
+  return edits.length === 0 ? [] : [['response', edits.join(', ')]]
+}
+
+function balanceOf(upstream: Upstream, settings: DecidingSettings): string {
+  const { balance } = settingsOf(upstream, settings)
+  return typeof balance === 'string' ? balance : `by ${balance.hash}; requests without one in turn`
+}
+
+/** A record with placeholders for values that are unknown without a session. */
+function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
+  const type = need === 'either' ? ('<BUSINESS or CONSUMER>' as LoginType) : need
+  return { user_id: '<user id>', type, created_at: '', extra: {} }
+}
+
+const TOKEN = '<token>' as Token
+
+/** The headers of the request to the upstream, for a client that sends only a token. */
+function headersOf(upstream: Upstream, method: string, verdict: Verdict, settings: DecidingSettings): string[] {
+  const { jwt } = settings
+  const session =
+    verdict.need === 'none' ? null : { token: TOKEN, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
+  const host = '<host of the gateway>'
+  // The token counts as one of ours.
+  const headers = createRequestHeaders(jwt.token_name.toLowerCase(), { isIn: () => true, bareOf: () => TOKEN })(
+    {
+      rawHeaders: ['Host', host, jwt.token_name, `Bearer ${TOKEN}`],
+      connection: undefined,
+      verdict,
+      session,
+      id: '<trace id>',
+      ip: '<address of the client>',
+      protocol: 'http',
+      host,
+      httpVersion: '1.1',
+    },
+    {
+      host:
+        upstream.host === 'preserve' ? host : (upstream.targets.find(({ weight }) => weight > 0)?.authority ?? 'echo'),
+      passAuthorization: upstream.passAuthorization,
+      via: upstream.via,
+    },
+  )
+  const asked = { method, path: '', session }
+  for (const name of upstream.identity?.headersFor(asked).filter((_, index) => index % 2 === 0) ?? []) {
+    headers.push(name, name === 'x-login-extra' ? '<base64url of JSON>' : 't=<seconds>,v1=<HMAC-SHA256 in hex>')
+  }
+  const edited = createEdits(masked(settingsOf(upstream, settings).request_headers))?.apply(headers) ?? headers
+  return Array.from({ length: edited.length / 2 }, (_, index) => `${edited[2 * index]}: ${edited[2 * index + 1]}`)
+}

@@ -1,0 +1,165 @@
+import type { FastifyInstance } from 'fastify'
+import type { Permissions } from '../../account/permissions.ts'
+import type { Clock } from '../../clock.ts'
+import { admit, permit } from '../../gate/decide.ts'
+import type { Verdict } from '../../gate/rules.ts'
+import { Refusal } from '../../refusal.ts'
+import { bySide, LOGIN_TYPES } from '../../session.ts'
+import type { Session } from '../../side/side.ts'
+import type { SessionStore } from '../../store/store.ts'
+import type { TimestampFormat } from '../../timestamp.ts'
+import { readBearer, type Token } from '../../token/bearer.ts'
+import type { Jwt } from '../../token/jwt.ts'
+import type { UpstreamTable } from '../../upstream/table.ts'
+import type { Upstream } from '../../upstream/upstream.ts'
+import { type DecidingSettings, explainRequest, type Row } from '../explain.ts'
+import type { Sides } from '../server/authenticate.ts'
+import type { Envelopes } from '../server/envelope.ts'
+import { type Contract, serve } from './contract.ts'
+
+export interface ExplainOptions {
+  settings: DecidingSettings
+  sides: Sides
+  upstreams: UpstreamTable
+  permissions: Permissions
+  envelopes: Envelopes
+  jwt: Jwt
+  sessions: SessionStore
+  timestamps: TimestampFormat
+  clock: Clock
+}
+
+export const EXPLAIN_PATH = '/operations/v1/explain'
+
+const EXPLAIN = {
+  summary: 'Why a request is allowed or refused, as this gateway decides now',
+  details: 'Nothing is sent to the upstream, and the session is not renewed. The answer never contains the token.',
+  body: {
+    schema: {
+      type: 'object',
+      properties: {
+        method: { type: 'string', maxLength: 20, description: 'The method of the request.' },
+        target: { type: 'string', maxLength: 8192, description: 'Its path, with the query.' },
+        token: { type: 'string', maxLength: 8192, description: 'Its token, with or without `Bearer `.' },
+      },
+      required: ['method', 'target'],
+    },
+    example: { method: 'GET', target: '/api/v1/c/orders/7' },
+  },
+  data: {
+    schema: {
+      type: 'object',
+      properties: {
+        rows: {
+          type: 'array',
+          items: {
+            type: 'object',
+            properties: {
+              name: { type: 'string', description: 'What the row is about.' },
+              value: { type: 'string', description: 'For people to read.' },
+            },
+            required: ['name', 'value'],
+          },
+          description: 'The explanation, row by row.',
+        },
+      },
+      required: ['rows'],
+    },
+    example: { rows: [{ name: 'decision', value: 'allowed' }] },
+  },
+} as const satisfies Contract
+
+/** `dualgate explain --live`: the explanation of the command, with the session, the decision and the targets as they are. */
+export function serveExplain(app: FastifyInstance, options: ExplainOptions): void {
+  serve(app, options.envelopes, {
+    method: 'POST',
+    path: EXPLAIN_PATH,
+    place: { group: 'operations', side: null, needs: 'secret' },
+    contract: EXPLAIN,
+    answer: async ({ body: { method, target, token } }) => {
+      const { rows, verdict, upstream } = await explainRequest(
+        method,
+        target,
+        options.settings,
+        options.upstreams.upstreams,
+      )
+      const read = token === undefined ? null : readBearer(token)
+      const live: Row[] = [
+        ...(await sessionRows(token !== undefined, read, options)),
+        ...(verdict === null ? [] : await decisionRows(verdict, upstream, read, options)),
+        ...targetRows(upstream, options.upstreams),
+      ]
+      return { rows: [...rows, ...live].map(([name, value]) => ({ name, value })) }
+    },
+  })
+}
+
+/** The state of the session of a token, on both sides. */
+async function sessionRows(isSent: boolean, token: Token | null, options: ExplainOptions): Promise<Row[]> {
+  if (!isSent) return [['session', 'no token was given']]
+  if (token === null) return [['session', 'what was given is not a token']]
+  const { jwt, sides } = options
+  if (jwt.read(token) === null) {
+    const why = jwt.isSigned(token)
+      ? 'the token has our signature, but claims that are refused'
+      : 'the token is not signed with the secret and the algorithm of this gateway'
+    return [['session', why]]
+  }
+  try {
+    const rows: Row[] = []
+    for (const type of LOGIN_TYPES) {
+      const session = await sides[type].inspect(token)
+      if (session !== null) rows.push(...(await liveRows(session, token, options)))
+    }
+    return rows.length > 0
+      ? rows
+      : [['session', 'the token is signed here, but its record is gone: it ended or expired']]
+  } catch (fault) {
+    return [['session', `cannot be read: ${refusalOf(fault).reason}`]]
+  }
+}
+
+async function liveRows({ record }: Session, token: Token, options: ExplainOptions): Promise<Row[]> {
+  const { sessions, timestamps, clock } = options
+  const { type, user_id, created_at } = record
+  const end = await sessions.tokenExpiresAt(type, token)
+  const until = end === null || end === Number.POSITIVE_INFINITY ? 'without an end' : `until ${timestamps.write(end)}`
+  const rows: Row[] = [['session', `live: user ${user_id} of ${type}, since ${created_at}, ${until}`]]
+  const disabled = await sessions.disabledUntil(type, user_id)
+  if (disabled !== null && disabled > clock.now())
+    rows.push(['disabled', `the login id, until ${timestamps.write(disabled)}`])
+  return rows
+}
+
+/** The decision by the steps of the public listener, with sessions that are not marked as used. */
+async function decisionRows(
+  verdict: Verdict,
+  upstream: Upstream | null,
+  token: Token | null,
+  { sides, permissions, envelopes }: ExplainOptions,
+): Promise<Row[]> {
+  const inspected = bySide(type => ({ authenticate: (sent: Token) => sides[type].inspectForGate(sent) }))
+  try {
+    const session = await admit(verdict, token, inspected)
+    await permit(upstream?.permission ?? null, session, permissions)
+    return [['decision', 'allowed']]
+  } catch (fault) {
+    const refusal = refusalOf(fault)
+    const { code, message } = envelopes.failure('', refusal).body
+    return [['decision', `refused: ${refusal.reason} (${code}), ${message}`]]
+  }
+}
+
+function refusalOf(fault: unknown): Refusal {
+  if (fault instanceof Refusal) return fault
+  throw fault
+}
+
+/** The targets as this process sees them: each worker decides for itself. */
+function targetRows(upstream: Upstream | null, table: UpstreamTable): Row[] {
+  const found = table.status().find(({ name }) => name === upstream?.name)
+  return (found?.targets ?? []).map(({ target, state, open, waiting }) => [
+    'target',
+    `${target}: ${state}, ${open} requests under way, ${waiting} of them waiting for a connection`,
+  ])
+}

@@ -1,0 +1,172 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { call } from '../support/client.ts'
+import { run } from '../support/command-line.ts'
+import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { freePort } from '../support/ports.ts'
+import { startUpstream } from '../support/upstream.ts'
+
+/** What `dualgate explain --live` prints of a running gateway, row by row. */
+async function explain(fixture: Fixture, words: string[], token?: string) {
+  const environment = {
+    INTERNAL__PORT: new URL(fixture.internal).port,
+    INTERNAL__SECRET: fixture.settings.internal.secret,
+  }
+  const options = token === undefined ? { environment } : { environment, input: `${token}\n` }
+  const more = token === undefined ? [] : ['--token-stdin']
+  const outcome = await run(
+    fixture.folder,
+    ['explain', '--live', '--config', 'gateway.yaml', ...words, ...more],
+    options,
+  )
+  if (token !== undefined && token !== '')
+    t.notOk(`${outcome.output}${outcome.errors}${fixture.log.join()}`.includes(token), 'the token is never shown')
+  const rows: Record<string, string> = {}
+  for (const [, name, value] of outcome.output.matchAll(/^(\S.{14}) (.*)$/gm)) rows[name!.trim()] ??= value!
+  return { ...outcome, rows }
+}
+
+withEveryStore(t, async (t, fixture) => {
+  const user = someone()
+  const login = async (side: 'business' | 'consumer' = 'consumer', seconds?: number): Promise<string> =>
+    (await fixture.operate(side, 'login', { user_id: user, ...(seconds !== undefined && { seconds }) })).data.token
+
+  await t.test('a live session is allowed, with its user, its end and the target', async t => {
+    const { rows, code } = await explain(fixture, ['GET', '/api/v1/c/cart?x=1'], await login())
+    t.equal(code, 0)
+    t.match(rows, {
+      path: '/api/v1/c/cart',
+      rule: /^4 of profile/,
+      session: new RegExp(`^live: user ${user} of CONSUMER, since 20.*, until 20`),
+      decision: 'allowed',
+      target: `${fixture.upstream.url}: up, 0 requests under way`,
+    })
+    t.same(fixture.upstream.requests, [], 'nothing is sent')
+  })
+
+  await t.test('the answer names why a session is missing', async t => {
+    const path = ['GET', '/api/v1/c/cart']
+    const refused = /^refused: NOT_LOGGED_IN \(401\), Not logged in$/
+    const token = await login()
+    t.match((await explain(fixture, path)).rows, { session: 'no token was given', decision: refused })
+    t.match((await explain(fixture, path, 'nonsense')).rows, { session: /not a token/, decision: refused })
+    const forged = `${token.slice(0, -6)}AAAAAA`
+    t.match((await explain(fixture, path, forged)).rows, { session: /not signed with the secret/, decision: refused })
+    t.match((await explain(fixture, ['GET', '/api/v1/sys/x'], token)).rows, {
+      session: new RegExp(`^live: user ${user} of CONSUMER`),
+      decision: refused,
+    })
+    await fixture.operate('consumer', 'logout', { token })
+    t.match((await explain(fixture, path, token)).rows, { session: /record is gone/, decision: refused })
+  })
+
+  await t.test('a disabled login id is named', async t => {
+    const token = await login('business')
+    await fixture.operate('business', 'disable', { user_id: user, seconds: 60 })
+    const { rows } = await explain(fixture, ['GET', '/api/v1/sys/x'], `Bearer ${token}`)
+    t.match(rows, { disabled: /^the login id, until 20/, decision: 'allowed' })
+    await fixture.operate('business', 'untie-disable', { user_id: user })
+  })
+
+  await t.test('ambiguous paths and unknown ones are explained as without --live', async t => {
+    t.match((await explain(fixture, ['GET', '/api/v1/c/../x'])).rows, { refused: 'BAD_PATH: a dot segment' })
+    const { rows } = await explain(fixture, ['GET', '/nowhere'])
+    t.match(rows, { refused: 'NOT_FOUND' })
+    t.notOk('decision' in rows)
+  })
+})
+
+async function opened(t: Test, options: Parameters<typeof openFixture>[0]): Promise<Fixture> {
+  const fixture = await openFixture(options)
+  t.teardown(() => fixture.close())
+  return fixture
+}
+
+t.test(
+  'the decision includes the permission of the upstream, and disabled ids that requests are refused for',
+  async t => {
+    const other = await startUpstream()
+    t.teardown(() => other.close())
+    const upstreams = [{ name: 'stock', match: '/api/v1/stock', target: other.url, permission: 'sys:stock:view' }]
+    const fixture = await opened(t, { upstreams, config: { disable: { enforce: 'request' } } })
+    const { data } = await fixture.operate('business', 'login', { user_id: 'u1' })
+    const path = ['GET', '/api/v1/stock']
+    t.match((await explain(fixture, path, data.token)).rows, { decision: /NOT_PERMITTED \(403\).*sys:stock:view/ })
+    await fixture.operate('business', 'disable', { user_id: 'u1', seconds: 60 })
+    t.match((await explain(fixture, path, data.token)).rows, { decision: /SESSION_DISABLED \(403\)/ })
+  },
+)
+
+t.test('a target that fails is shown as such', async t => {
+  const target = `http://127.0.0.1:${await freePort()}`
+  const upstreams = [
+    { name: 'dead', match: '/api/v1/c/dead', target, ejection: { failures: 1, duration: '1h', limit: '1h' } },
+  ]
+  const fixture = await opened(t, { upstreams })
+  const { data } = await fixture.operate('consumer', 'login', { user_id: 'u1' })
+  t.equal((await fixture.get('/api/v1/c/dead', data.token)).status, 502)
+  const { rows } = await explain(fixture, ['GET', '/api/v1/c/dead'], data.token)
+  t.match(rows, { decision: 'allowed', target: new RegExp(`^${target}: ejected`) })
+})
+
+t.test('an explanation does not count as use of a session', async t => {
+  const fixture = await opened(t, { config: { sessions: { idle_timeout: '1h' } } })
+  const { data } = await fixture.operate('consumer', 'login', { user_id: 'u1' })
+  await fixture.elapse(59 * 60_000)
+  t.match((await explain(fixture, ['GET', '/api/v1/c/x'], data.token)).rows, { decision: 'allowed' })
+  await fixture.elapse(2 * 60_000)
+  t.match((await explain(fixture, ['GET', '/api/v1/c/x'], data.token)).rows, { decision: /NOT_LOGGED_IN/ })
+})
+
+t.test('a token in the path is not shown', async t => {
+  const fixture = await opened(t, {})
+  const { output } = await explain(fixture, ['GET', '/api/v1/c/live?a=1&token=hidden-token&b=2'])
+  t.match(output, /query +\?a=1&token=<token>&b=2/)
+  t.notMatch(output, /hidden-token/)
+})
+
+t.test('only the internal listener explains, and only with its secret', async t => {
+  const fixture = await opened(t, {})
+  const body = { method: 'GET', target: '/api/v1/c/x' }
+  const path = '/operations/v1/explain'
+  t.equal((await call(fixture.internal, { method: 'POST', path, body })).status, 401)
+  t.equal((await call(fixture.internal, { method: 'POST', path, body, token: 'another secret' })).status, 401)
+  t.equal(
+    (await call(fixture.url, { method: 'POST', path, body, token: fixture.settings.internal.secret })).status,
+    404,
+  )
+  t.equal(
+    (await call(fixture.internal, { method: 'POST', path, body, token: fixture.settings.internal.secret })).status,
+    200,
+  )
+  const environment = { INTERNAL__PORT: new URL(fixture.internal).port, INTERNAL__SECRET: 'kJ3vQ8zR2xW7bN5mT9cL4pD6' }
+  const words = ['explain', '--live', 'GET', '/api/v1/x', '--config', 'gateway.yaml']
+  const { code, errors } = await run(fixture.folder, words, { environment })
+  t.match([code, errors], [1, /the running gateway has another internal secret/])
+})
+
+t.test('the command finds the running gateway by its socket, and its secret in the data folder', async t => {
+  const fixture = await opened(t, { config: { internal: { socket: 'internal.sock' } } })
+  const secret = readFileSync(join(fixture.folder, 'data/internal.secret'), 'utf8').trim()
+  const words = ['explain', '--live', 'GET', '/api/v1/c/x', '--config', 'gateway.yaml']
+  const { code, output } = await run(fixture.folder, words)
+  t.match([code, output], [0, /^decision +refused: NOT_LOGGED_IN/m])
+  t.notMatch(output, secret)
+})
+
+t.test('without a running gateway, a port or a secret the command says what to do', async t => {
+  const folder = t.testdir({ 'gateway.yaml': 'upstreams: []\n', 'permissions.yaml': '' })
+  const live = async (environment: Record<string, string>, words: string[] = []) => {
+    const all = ['explain', '--live', 'GET', '/api/v1/x', '--config', 'gateway.yaml', ...words]
+    const { code, errors } = await run(folder, all, { environment })
+    t.equal(code, 1)
+    return errors
+  }
+  const secret = { INTERNAL__SECRET: 'kJ3vQ8zR2xW7bN5mT9cL4pD6' }
+  t.match(await live({}), /the internal secret is not known: set INTERNAL__SECRET/)
+  t.match(await live({ ...secret, INTERNAL__PORT: '0' }), /internal\.port is 0/)
+  t.match(await live({ ...secret, INTERNAL__PORT: String(await freePort()) }), /no gateway answers at 127\.0\.0\.1:/)
+  const { code, errors } = await run(folder, ['explain', 'GET', '/x', '--token-stdin', '--config', 'gateway.yaml'])
+  t.match([code, errors], [2, /--token-stdin needs --live/])
+})
