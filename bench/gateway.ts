@@ -40,8 +40,8 @@ export interface GatewayOptions {
   accessLog?: boolean
   /** Folder of an existing embedded store; without it a new one is created. */
   data?: string
-  /** Time limits of the public listener; without them the defaults apply. */
-  timeouts?: Record<string, string>
+  /** Further keys of `listen`. */
+  listen?: Record<string, unknown>
   /** Any further keys of the configuration. */
   settings?: Record<string, unknown>
   /** The core of the process; `null`: all of them. */
@@ -95,11 +95,11 @@ export async function prepareGateway(
 export const portOf = (url: string): number => Number(new URL(url).port)
 
 function settingsOf(
-  { upstream, redis, accessLog = false, timeouts = {}, settings = {} }: GatewayOptions,
+  { upstream, redis, accessLog = false, listen = {}, settings = {} }: GatewayOptions,
   { port, internalPort, data }: { port: number; internalPort: number; data: string },
 ): Record<string, unknown> {
   return {
-    listen: { host: '127.0.0.1', port, timeouts },
+    listen: { host: '127.0.0.1', port, ...listen },
     internal: { host: '127.0.0.1', port: internalPort },
     ...(knows('workers') && { workers: 1 }),
     data,

@@ -67,7 +67,7 @@ export async function limits(words: string[]): Promise<void> {
 async function open(scene: Scene): Promise<Besieged> {
   const gateway = await startGateway(scene, 'gateway', {
     upstream: await startUpstream(scene, true),
-    timeouts: { headers: TIME_LIMIT, body: TIME_LIMIT, keep_alive: TIME_LIMIT },
+    listen: { timeouts: { headers: TIME_LIMIT, body: TIME_LIMIT, keep_alive: TIME_LIMIT } },
     // Every request may name another address, so that limits per address do not end a siege.
     settings: { trusted_proxies: ['127.0.0.1'] },
   })

@@ -5,11 +5,11 @@ import { reloadTimes, startTimes } from './start-times.ts'
 import { fixed, printTable, spreadOf, whole } from './statistics.ts'
 import { download, holdConnections, upload } from './transfers.ts'
 import { startUpstream } from './upstream.ts'
-import { idleWebSockets, kickoutToClose } from './websockets.ts'
+import { closedByReload, idleWebSockets, kickoutToClose } from './websockets.ts'
 
 export const RESOURCES_HELP = `resources memory of idle connections, WebSockets and large bodies, the time from a kickout to closed WebSockets,
-            from a start to the first answer, and from a reload to that of a new route
-            --connections 10000 --websockets 2000 --mib 1024 --starts 5`
+            from a start to the first answer, from a reload to that of a new route, and how a reload closes WebSockets
+            --connections 10000 --websockets 2000 --drained 10000 --mib 1024 --starts 5`
 
 const MIB = 2 ** 20
 /** MiB through the gateway before memory is measured, because buffers that are kept are not growth. */
@@ -22,6 +22,7 @@ export async function resources(words: string[]): Promise<void> {
     options: {
       connections: { type: 'string', default: '10000' },
       websockets: { type: 'string', default: '2000' },
+      drained: { type: 'string', default: '10000' },
       mib: { type: 'string', default: '1024' },
       starts: { type: 'string', default: '5' },
     },
@@ -42,6 +43,9 @@ export async function resources(words: string[]): Promise<void> {
   await onScene(async scene => {
     rows.push(...(await starts(scene, Number(values.starts))))
     rows.push(await reloads(scene, Number(values.starts)))
+  })
+  await onScene(async scene => {
+    rows.push(await closedByReload(scene, Number(values.drained)))
   })
   printTable(['what', 'measured'], rows)
 }

@@ -73,7 +73,7 @@ export const SCALES: Readonly<Record<string, Scale>> = {
     sizes: [1, 10, 100, 1000, 10_000, 20_000],
     open: eachItsGateway(async (_scene, size) => ({
       // An address may have as many connections as it likes, and none of them ends during the run.
-      options: { timeouts: { keep_alive: '1h' }, settings: { trusted_proxies: ['127.0.0.1'] } },
+      options: { listen: { timeouts: { keep_alive: '1h' } }, settings: { trusted_proxies: ['127.0.0.1'] } },
       async prepare(part, { url }, token) {
         const sockets = await holdConnections(url, token, size)
         part.keep({ end: () => sockets.forEach(socket => void socket.destroy()) })

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { type BenchGateway, type GatewayOptions, logIn, operate, startGateway } from './gateway.ts'
+import { type BenchGateway, type GatewayOptions, logIn, operate, reload, startGateway } from './gateway.ts'
 import { residentBytes, type Scene } from './process.ts'
 import { startRedis } from './redis.ts'
 import { fixed, note, quantile, whole } from './statistics.ts'
@@ -56,9 +56,41 @@ export async function kickoutToClose(
   ]
 }
 
+/** Seconds over which a reload closes the WebSockets. */
+const DRAIN = 30
+
+/** How a reload of two workers closes WebSockets: the largest part of them in one second, and how many before the reload. */
+export async function closedByReload(scene: Scene, count: number): Promise<string[]> {
+  const settings = { workers: 2, drain: { websockets: `${DRAIN}s` } }
+  const gateway = await startWithWebSockets(scene, 'gateway-drain', {
+    settings,
+    listen: { max_connections: 2 * count, max_connections_per_address: 2 * count },
+  })
+  const sockets = await openAll(gateway, await logIn(gateway, Math.ceil(count / PER_USER)), count)
+  const early = sockets.filter(({ socket }) => socket.destroyed).length
+  note(`closing them over ${DRAIN} s`)
+  await reload(gateway)
+  const ends = (await Promise.all(sockets.map(({ ended }) => ended))).toSorted((a, b) => a - b)
+  let most = 0
+  for (let first = 0, last = 0; last < ends.length; last++) {
+    while (ends[last]! - ends[first]! >= 1000) first++
+    most = Math.max(most, last - first + 1)
+  }
+  const seconds = (ends.at(-1)! - ends[0]!) / 1000
+  return [
+    `a reload closes ${whole(count)} WebSockets over ${DRAIN} s, 2 workers`,
+    `at most ${fixed((100 * most) / count, 1)} % in a second, the last after ${fixed(seconds, 1)} s, ${early} before it`,
+  ]
+}
+
 async function startWithWebSockets(scene: Scene, name: string, options: GatewayOptions): Promise<BenchGateway> {
   const target = await startUpstream(scene, true)
-  const live = { name: 'live', match: '/api/v1', target, websocket: { max_per_user: 10 * PER_USER } }
+  const live = {
+    name: 'live',
+    match: '/api/v1',
+    target,
+    websocket: { max_connections: 100_000, max_per_user: 10 * PER_USER },
+  }
   return startGateway(scene, name, { ...options, settings: { ...options.settings, upstreams: [live] } })
 }
 
