@@ -30,7 +30,8 @@ export interface AccountWatchOptions {
  * the middle of a roll-out, do not end the same sessions again and again: a gateway acts when its own file changes or when
  * it starts, and never because of another one. A session lives until a gateway finds that its account differs from the one
  * that signed in, so the strictest file decides: a gateway with an old file that starts in the middle ends the sessions of
- * accounts that it does not know, and their users sign in again. What the store refuses is tried again until it is done.
+ * accounts that it does not know, and their users sign in again. What the store refuses is tried again until it is done. A start finds
+ * the sessions through the online users: with Redis, a session that these have lost is compared at a later start only.
  */
 export class AccountWatch {
   readonly #side: AccountWatchOptions['side']
