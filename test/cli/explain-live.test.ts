@@ -115,6 +115,8 @@ t.test('an explanation does not count as use of a session', async t => {
   const { data } = await fixture.operate('consumer', 'login', { user_id: 'u1' })
   await fixture.elapse(59 * 60_000)
   t.match((await explain(fixture, ['GET', '/api/v1/c/x'], data.token)).rows, { decision: 'allowed' })
+  // A renewal would be written before this login.
+  await fixture.operate('consumer', 'login', { user_id: 'u2' })
   await fixture.elapse(2 * 60_000)
   t.match((await explain(fixture, ['GET', '/api/v1/c/x'], data.token)).rows, { decision: /NOT_LOGGED_IN/ })
 })
