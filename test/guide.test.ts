@@ -21,7 +21,7 @@ const HEADINGS = [...new Set(COMMANDS.map(({ heading }) => heading))]
 const NOT_RUN: readonly { text: RegExp; reason: string }[] = [
   {
     text: /^npm install dualgate$/m,
-    reason: 'installs a release; the tests start as it does, in a folder with its packages',
+    reason: 'installs a release; package.test.ts installs the packed one and starts it like this',
   },
   { text: /^docker compose up$/m, reason: 'needs Docker; container.test.ts runs what the file starts' },
 ]
