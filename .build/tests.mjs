@@ -1,7 +1,7 @@
 // Compiles what tests run: the sources to `dist/` as `npm run build` does, and the tests to `.compiled/test/`. Types are
-// not checked here (`npm run types` does), so this takes about a second.
+// not checked here (`npm run types` does), so this takes some seconds.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
@@ -15,8 +15,6 @@ const node = (...words) => execFileSync(process.execPath, words, { cwd: root, st
 mkdirSync(compiled, { recursive: true })
 // What changes from here on is newer than this run; see test/loader.cjs.
 const began = new Date().toISOString()
-// `../src/x.ts` in a test becomes `../src/x.js`, which is the file that ships.
-if (!existsSync(join(compiled, 'src'))) symlinkSync('../dist', join(compiled, 'src'))
 rmSync(join(compiled, 'test'), { recursive: true, force: true })
 node(compiler, '--noCheck')
 // What was not written now belongs to a source that was removed; a test must not find it.
@@ -28,4 +26,5 @@ node(join(root, '.build/pages.mjs'))
 node(join(root, '.build/bundle.mjs'))
 const emit = ['--noEmit', 'false', '--outDir', compiled, '--declaration', 'false']
 node(compiler, '--project', join(root, 'test/compiled.json'), '--noCheck', '--noResolve', ...emit)
+node(join(root, '.build/joined.mjs'))
 writeFileSync(join(compiled, 'began'), began)

@@ -12,6 +12,8 @@ const { isMainThread } = require('node:worker_threads')
 const ROOT = dirname(__dirname)
 const COMPILED = join(ROOT, '.compiled')
 const LOCK = join(COMPILED, 'lock')
+/** What is compiled. npm writes the last of them when it has changed a package. */
+const INPUTS = ['src', 'test', '.build', 'tsconfig.json', 'node_modules/.package-lock.json']
 /** Milliseconds: a compilation that takes longer was killed. */
 const LOCK_EXPIRES = 120_000
 
@@ -25,14 +27,15 @@ function compilationBegan() {
 
 /** A folder's own time changes with the names in it. */
 function isNewer(time, path) {
-  const stats = statSync(path)
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return false
   if (stats.mtimeMs >= time) return true
   return stats.isDirectory() && readdirSync(path).some(name => isNewer(time, join(path, name)))
 }
 
 const isStale = () => {
   const began = compilationBegan()
-  return ['src', 'test', '.build', 'tsconfig.json'].some(name => isNewer(began, join(ROOT, name)))
+  return INPUTS.some(name => isNewer(began, join(ROOT, name)))
 }
 
 /** Two test files that start at once compile once. */
