@@ -75,8 +75,4 @@ export class Front {
       })),
     )
   }
-
-  close(): Promise<void> {
-    return this.visitor.page.context().close()
-  }
 }

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
+import { openBrowser, type Visit, withoutBrowser } from '../support/browser.ts'
 import { until } from '../support/forward-fixture.ts'
 import { ADMIN, someone } from '../support/gateway-fixture.ts'
 import { type Answer, Front } from './front.ts'
@@ -135,10 +135,9 @@ function readsRefusals(t: Test, front: Front, how: string): void {
   })
 }
 
-function readsNothingElsewhere(t: Test, site: Site, visit: () => Promise<Visitor>, client: Client, how: string): void {
+function readsNothingElsewhere(t: Test, site: Site, visit: Visit, client: Client, how: string): void {
   t.test(`a page of an origin that is not configured reads nothing ${how}`, async t => {
-    const front = new Front(site, await visit(), client)
-    t.teardown(() => front.close())
+    const front = new Front(site, await visit(t), client)
     await t.rejects(front.open(site.foreignPage(client)), /Failed to fetch|Network Error/)
     const token = await site.fixture.gateway.sides.business.login(undefined, someone())
     await front.keep(token)
@@ -210,8 +209,7 @@ t.test('pages in a browser', { skip: withoutBrowser }, async t => {
     for (const client of CLIENTS) {
       const how = `with ${client} on ${origins}`
       await t.test(`pages ${how}`, async t => {
-        const fronts = [await visit(), await visit()].map(visitor => new Front(site, visitor, client))
-        t.teardown(() => Promise.all(fronts.map(front => front.close())))
+        const fronts = [await visit(t), await visit(t)].map(visitor => new Front(site, visitor, client))
         const [front, shop] = fronts as [Front, Front]
         signsIn(t, front, how)
         administers(t, front, how)

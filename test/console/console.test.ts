@@ -61,7 +61,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   const { business, consumer } = fixture.gateway.sides
 
   t.test('a wrong captcha and a wrong password are reported, and a new picture is shown', async t => {
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
     await fillIn(page, ADMIN.username, 'wrong')
@@ -84,7 +84,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('the list shows the online users of both sides, with search and pages', async t => {
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     const mark = someone()
     for (let i = 0; i < 12; i++) await business.login(undefined, `${mark}-${i}`, { username: `${mark}-name-${i}` })
@@ -112,7 +112,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('a session, and all sessions of a user, end after a confirmation', async t => {
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     const user = someone()
     const first = await business.login(undefined, user, { username: user, device_type: 'Firefox' })
@@ -140,7 +140,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('a login id is disabled for a time, and can be enabled again while it is offline', async t => {
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     const user = someone()
     await consumer.login(undefined, user, { username: user })
@@ -163,7 +163,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('the numbers and charts show the values of the endpoints', async t => {
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     await signIn(fixture, visitor)
     await page.waitForSelector('.plot svg')
@@ -183,7 +183,8 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('the page refreshes every few seconds, except while it is hidden or paused', async t => {
-    const visitor = await visit()
+    // The clock belongs to the context.
+    const visitor = await visit(t, {})
     const { page } = visitor
     await page.clock.install()
     await arrive(fixture, visitor, ['sys:session:page'])
@@ -220,7 +221,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('an ended session leads back to the sign-in, with the reason', async t => {
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     const user = someone()
     await arrive(fixture, visitor, ['sys:session:page'], user)
@@ -231,7 +232,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('a sign-out ends the session at the gateway, and a reload stays signed out', async t => {
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     await signIn(fixture, visitor)
     const token = await page.evaluate(() => sessionStorage.getItem('dualgate.token'))
@@ -254,7 +255,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
       [['sys:session:page', 'sys:session:exit'], 1, 0],
       [['sys:session:page', 'sys:session:disable'], 0, 1],
     ] as const) {
-      const visitor = await visit()
+      const visitor = await visit(t)
       const { page } = visitor
       await arrive(fixture, visitor, [...permissions])
       await search(page, user)
@@ -267,13 +268,13 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
       t.equal(await page.locator('.token-list .danger').count(), danger)
       t.same(visitor.complaints, [])
     }
-    const stranger = await visit()
+    const stranger = await visit(t)
     await arrive(fixture, stranger, [])
     await stranger.page.locator('main', { hasText: 'sys:session:page' }).waitFor()
   })
 
   t.test('language and theme are those of the browser until the user chooses others', async t => {
-    const { page } = await visit({ locale: 'zh-CN', colorScheme: 'dark' })
+    const { page } = await visit(t, { locale: 'zh-CN', colorScheme: 'dark' })
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     await page.goto(`${fixture.url}/console/`)
     await page.locator('button[type=submit]', { hasText: '登录' }).waitFor()
@@ -291,7 +292,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('messages of the gateway are shown in the language of the page', async t => {
-    const { page } = await visit({ locale: 'zh-CN' })
+    const { page } = await visit(t, { locale: 'zh-CN' })
     await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
     await fillIn(page, ADMIN.username, 'wrong')
     await page.click('button[type=submit]')
@@ -300,7 +301,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('the page can be used with the keyboard alone, and a refresh keeps the focus', async t => {
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     const user = someone()
     const token = await business.login(undefined, user, { username: user })
@@ -342,7 +343,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('on a phone nothing is wider than the screen', async t => {
-    const { page } = await visit({ viewport: { width: 390, height: 844 } })
+    const { page } = await visit(t, { viewport: { width: 390, height: 844 } })
     const width = () => page.evaluate(() => document.documentElement.scrollWidth)
     await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
     t.equal(await width(), 390)
@@ -364,7 +365,7 @@ t.test('the page works with every configuration of the gateway', { skip: without
   ] as [string, FixtureOptions][]) {
     t.test(what, async t => {
       const fixture = await open(t, options)
-      const visitor = await visit()
+      const visitor = await visit(t)
       const { page } = visitor
       await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
       await fillIn(page, ADMIN.username, 'wrong')
@@ -383,7 +384,7 @@ t.test('the page works with every configuration of the gateway', { skip: without
 
   t.test('without a logout route, a sign-out ends its own session through the session administration', async t => {
     const fixture = await open(t, { config: { login: { logout_routes: false } } })
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     await signIn(fixture, visitor)
     const token = await page.evaluate(() => sessionStorage.getItem('dualgate.token'))
@@ -394,7 +395,7 @@ t.test('the page works with every configuration of the gateway', { skip: without
 
   t.test('a failing store is reported, the shown data stays, and the user stays signed in', async t => {
     const fixture = await open(t)
-    const visitor = await visit()
+    const visitor = await visit(t)
     const { page } = visitor
     await signIn(fixture, visitor)
     await row(page, 'Admin').waitFor()

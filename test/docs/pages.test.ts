@@ -12,7 +12,7 @@ t.test('the documents show in a browser', { skip: withoutBrowser }, async t => {
     ['/redoc', '[data-section-id] h2'],
   ] as const) {
     t.test(`${path} shows every route, runs nothing inline and asks no other server`, async t => {
-      const { page, complaints, strayed } = await visit()
+      const { page, complaints, strayed } = await visit(t)
       await page.goto(fixture.url + path)
       await page.waitForSelector(ready)
       const { paths } = (await fixture.get('/openapi.json')).json()
@@ -26,7 +26,7 @@ t.test('the documents show in a browser', { skip: withoutBrowser }, async t => {
   }
 
   t.test('/docs can send a request', async t => {
-    const { page } = await visit()
+    const { page } = await visit(t)
     await page.goto(`${fixture.url}/docs`)
     const captcha = page.locator('.opblock', { hasText: '/api/v1/public/b/captcha' })
     await captcha.locator('.opblock-summary-control').click()
