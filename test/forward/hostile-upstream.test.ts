@@ -141,26 +141,55 @@ t.test('bytes beyond the Content-Length are not forwarded', async t => {
   t.match(await ask(), { status: 200, text: 'good' })
 })
 
+/** Node ends a socket before it resets it, and the other side may see that end first. This resets only. */
+function reset(socket: Socket): void {
+  socket.destroySoon = socket.destroy
+  socket.resetAndDestroy()
+}
+
+/** A request of which `arrived` knows when its half has come: a reset takes with it what the gateway has not read yet. */
+const askForHalf = (url: string, arrived: () => void): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const headers = { authorization: TOKEN.consumer }
+    const request = httpRequest(url + C, { agent: false, headers }, response => {
+      let text = ''
+      response.on('data', chunk => {
+        text += chunk
+        if (text === 'half') arrived()
+      })
+      response.on('error', reject)
+      response.on('end', () => resolve(text))
+    })
+    request.on('error', reject)
+    request.end()
+  })
+
 /** Sent after a head, then the upstream falls silent or leaves: the client must see that something is missing. */
 const BROKEN: Record<string, [head: string, part: string, leave: (socket: Socket) => void]> = {
   'half of the length, then the end': [`${OK}Content-Length: 100\r\n`, 'half', socket => socket.end()],
-  'half of the length, then a reset': [`${OK}Content-Length: 100\r\n`, 'half', socket => socket.resetAndDestroy()],
+  'half of the length, then a reset': [`${OK}Content-Length: 100\r\n`, 'half', reset],
   'half of the length, then silence': [`${OK}Content-Length: 100\r\n`, 'half', () => {}],
   'a chunk, then the end': [`${OK}Transfer-Encoding: chunked\r\n`, '4\r\nhalf\r\n', socket => socket.end()],
-  'a chunk, then a reset': [`${OK}Transfer-Encoding: chunked\r\n`, '4\r\nhalf\r\n', socket => socket.resetAndDestroy()],
+  'a chunk, then a reset': [`${OK}Transfer-Encoding: chunked\r\n`, '4\r\nhalf\r\n', reset],
   'a chunk, then silence': [`${OK}Transfer-Encoding: chunked\r\n`, '4\r\nhalf\r\n', () => {}],
   'a chunk, then no chunk': [`${OK}Transfer-Encoding: chunked\r\n`, '4\r\nhalf\r\nzz\r\n', () => {}],
-  'no length, then a reset': [`${OK}Connection: close\r\n`, 'half', socket => socket.resetAndDestroy()],
+  'no length, then a reset': [`${OK}Connection: close\r\n`, 'half', reset],
   'no length, then silence': [`${OK}Connection: close\r\n`, 'half', () => {}],
 }
 
 for (const [name, [head, part, leave]] of Object.entries(BROKEN)) {
   t.test(`an upstream that sends ${name} never looks whole`, async t => {
+    let leaveNow = (): void => {
+      t.fail('the client received what the upstream has not sent')
+    }
     const { ask, url, upstream, log, table } = await misbehaving(t, socket => {
+      leaveNow = () => leave(socket)
       socket.write(`${head}\r\n${part}`)
-      setTimeout(() => leave(socket), 50)
     })
-    await t.rejects(ask(), 'an HTTP/1.1 client')
+    await t.rejects(
+      askForHalf(url, () => leaveNow()),
+      'an HTTP/1.1 client',
+    )
     t.ok(
       log.some(line => line.msg === 'response broken off'),
       'the log says so',
@@ -168,7 +197,6 @@ for (const [name, [head, part, leave]] of Object.entries(BROKEN)) {
     t.match(await ask(), { status: 200, text: 'good' })
     t.ok(await until(() => table.upstreams[0]!.targets[0]!.open === 0))
     t.ok(await until(() => upstream.sockets.size <= 1), 'the broken connection is not kept')
-    t.ok(url)
   })
 }
 
