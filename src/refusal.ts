@@ -42,6 +42,8 @@ export type RefusalReason =
   | 'BAD_GATEWAY'
   | 'UPSTREAM_TIMEOUT'
   | 'UPSTREAM_BUSY'
+  /** `maintenance` of the upstream. */
+  | 'MAINTENANCE'
 
 export interface RefusalDetails {
   /** Fills the placeholders of the reason's text: `field`, `fault`, `permissions`, `seconds`. */

@@ -1,12 +1,13 @@
 import { Refusal } from '../refusal.ts'
 import type { LoginType, SessionRecord } from '../session.ts'
 import type { Token } from '../token/bearer.ts'
+import type { Maintenance } from './maintenance.ts'
 import { type CanonicalPath, readTarget, type Target } from './path.ts'
 import { type PathRules, type Verdict, verdictOf } from './rules.ts'
 
 /*
- * The decision about a request, in three steps: `judge` by its target and method alone, `admit` by its session,
- * `permit` by the permissions that its upstream requires. The public listener runs them as the request proceeds,
+ * The decision about a request, in four steps: `judge` by its target and method alone, `serveOrRefuse` by whether its
+ * upstream is in service, `admit` by its session, `permit` by the permissions that its upstream requires. The public listener runs them as the request proceeds,
  * `/verify` runs all of them with `decide`, and `dualgate explain` shows the first.
  */
 
@@ -43,6 +44,23 @@ export interface Judged {
 export function judge(target: string, method: string, rules: PathRules): Judged {
   const read = readTarget(target)
   return { target: read, verdict: verdictOf(read.path, method, rules) }
+}
+
+/** What the gate reads of an upstream. */
+interface GatedUpstream {
+  readonly permission: RequiredPermission | null
+  /** `null` while it is in service. */
+  readonly maintenance: Maintenance | null
+}
+
+/**
+ * Refuses requests to an upstream under maintenance, ahead of tokens: nothing is read from the store. A client whose
+ * address is not known is `null`.
+ */
+export function serveOrRefuse(upstream: Pick<GatedUpstream, 'maintenance'> | null, address: string | null): void {
+  const maintenance = upstream?.maintenance ?? null
+  if (maintenance === null || (address !== null && maintenance.admits(address))) return
+  throw new Refusal('MAINTENANCE', { retryAfter: maintenance.retryAfter })
 }
 
 /**
@@ -105,7 +123,7 @@ export interface Gate<S extends Session> {
   sides: GateSides<S>
   permissions: PermissionCheck
   /** The upstream of a path; `null` for none. */
-  upstreamOf(path: CanonicalPath): { readonly permission: RequiredPermission | null } | null
+  upstreamOf(path: CanonicalPath): GatedUpstream | null
 }
 
 /** The whole decision: the session with which a request passes, `null` where it needs none. Rejects with a refusal. */
@@ -114,7 +132,10 @@ export async function decide<S extends Session>(
   { rules, sides, permissions, upstreamOf }: Gate<S>,
 ): Promise<S | null> {
   const { target, verdict } = judge(request.target, request.method, rules)
+  const upstream = upstreamOf(target.path)
+  // The proxy that asks does not say where its client is.
+  serveOrRefuse(upstream, null)
   const session = await admit(verdict, request.token, sides)
-  await permit(upstreamOf(target.path)?.permission ?? null, session, permissions)
+  await permit(upstream?.permission ?? null, session, permissions)
   return session
 }

@@ -106,6 +106,7 @@ function explainUpstream(
   return [
     ['answered by', `upstream ${upstream.name} (${upstream.match})`],
     ['sent to', sentTo(upstream).join(' or ')],
+    ...maintenanceOf(upstream, settings),
     ...(upstream.targets.length > 1 ? [['balance', balanceOf(upstream, settings)] as Row] : []),
     ['as', `${method} ${path}${query}`],
     ...responseEditsOf(upstream, settings),
@@ -130,6 +131,13 @@ function responseEditsOf(upstream: Upstream, settings: DecidingSettings): Row[] 
   const { set = {}, remove = [] } = settingsOf(upstream, settings).response_headers ?? {}
   const edits = [...Object.keys(set).map(name => `set ${name}`), ...remove.map(name => `remove ${name}`)]
   return edits.length === 0 ? [] : [['response', edits.join(', ')]]
+}
+
+function maintenanceOf(upstream: Upstream, settings: DecidingSettings): Row[] {
+  const { maintenance } = settingsOf(upstream, settings)
+  if (maintenance === 'off') return []
+  const except = maintenance.allow.length === 0 ? '' : `, except from ${maintenance.allow.join(', ')}`
+  return [['refused', `MAINTENANCE: 503, Retry-After ${upstream.maintenance!.retryAfter}${except}`]]
 }
 
 function balanceOf(upstream: Upstream, settings: DecidingSettings): string {

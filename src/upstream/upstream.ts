@@ -3,6 +3,7 @@ import type { PassAuthorization, UpstreamSettings, WebSocketSettings } from '../
 import { targetsOf } from '../config/targets.ts'
 import { readUpstreamTls } from '../config/tls.ts'
 import type { RequiredPermission } from '../gate/decide.ts'
+import { createMaintenance, type Maintenance } from '../gate/maintenance.ts'
 import type { Logger } from '../log.ts'
 import { createBalance } from './balance/create.ts'
 import { createKey, type KeyOf } from './balance/key.ts'
@@ -48,6 +49,8 @@ export interface Upstream {
   /** What the settings change in the headers of requests and responses; `null` for nothing. */
   readonly requestEdits: HeaderEdits | null
   readonly responseEdits: HeaderEdits | null
+  /** While it is out of service; `null` while it is in service. */
+  readonly maintenance: Maintenance | null
   /** What a session must be permitted; `null` for nothing. */
   readonly permission: RequiredPermission | null
   /** The key of a request that `next` and `another` choose by; `null` where they need none. */
@@ -105,6 +108,7 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     identity: createIdentity(settings.identity, clock),
     requestEdits: createEdits(settings.request_headers),
     responseEdits: createEdits(settings.response_headers),
+    maintenance: settings.maintenance === 'off' ? null : createMaintenance(settings.maintenance),
     permission: requiredPermission(settings.permission),
     keyOf: typeof settings.balance === 'string' ? null : createKey(settings.balance.hash),
     next: key => (targets.length === 0 ? null : balance.next(key)),

@@ -11,6 +11,7 @@ const UPSTREAMS = `upstreams:
   - { name: public, match: /api/v1/public, target: "http://10.0.0.7:80", host: preserve, pass_authorization: on }
   - { name: shared, match: /api/v1/c/shared, targets: [{ url: "http://a:1", weight: 0 }, { url: "http://b:1", weight: 3 }], balance: { hash: login-id },
       request_headers: { set: { X-Env: prod }, remove: [X-Debug] }, response_headers: { set: { X-New: n }, remove: [Server] } }
+  - { name: out, match: /api/v1/c/out, target: "http://a:1", maintenance: { retry_after: 90s, allow: ["10.0.0.0/8"] } }
   - { name: whole, match: /api/v1/c/whole, target: "http://10.0.0.8:80", pass_authorization: bare }
 `
 
@@ -62,6 +63,7 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
       /^headers +host: b:1$/m,
     ],
   ],
+  [['GET', '/api/v1/c/out'], [/^refused +MAINTENANCE: 503, Retry-After 90, except from 10\.0\.0\.0\/8$/m]],
   [['POST', '/api/v1/public/b/login'], [/^answered by +the gateway itself$/m]],
   [['HEAD', '/api/v1/public/b/captcha'], [/^answered by +the gateway itself$/m]],
   [

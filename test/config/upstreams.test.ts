@@ -21,6 +21,8 @@ const ACCEPTED: [rest: string, settings: object][] = [
       response_headers: { set: {}, remove: ['Server'] },
     },
   ],
+  [`${TWO}, maintenance: {}`, { maintenance: { retry_after: 600_000, allow: [] } }],
+  [`${TWO}, maintenance: off`, { maintenance: 'off' }],
 ]
 
 const FAULTY: [rest: string, fault: RegExp][] = [
@@ -60,6 +62,9 @@ const FAULTY: [rest: string, fault: RegExp][] = [
     'target: "builtin:echo", response_headers: { remove: [Server] }',
     /response_headers: has no effect, because the gateway itself answers for builtin:echo/,
   ],
+  [`${TWO}, maintenance: on`, /maintenance: must be off, or \{ retry_after: 10m, allow: \[10\.0\.0\.0\/8\] \}/],
+  [`${TWO}, maintenance: { retry_after: 600 }`, /maintenance\.retry_after: must be a duration/],
+  [`${TWO}, maintenance: { allow: ["::1", 10.0.0.0/33] }`, /allow\[1\]: must be an address or a CIDR range such as/],
 ]
 
 for (const [rest, settings] of ACCEPTED) {

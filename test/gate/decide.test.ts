@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
 import { decide, type Gate } from '../../src/gate/decide.ts'
+import { createMaintenance } from '../../src/gate/maintenance.ts'
 import { PROFILES } from '../../src/profile.ts'
 import { Refusal } from '../../src/refusal.ts'
 import type { LoginType, SessionRecord } from '../../src/session.ts'
@@ -23,7 +24,10 @@ const GATE: Gate<{ record: SessionRecord }> = {
   upstreamOf(path) {
     if (path.startsWith('/api/v1/none')) return null
     const codes = path.includes('/guarded') ? ['orders:view', 'orders:edit'] : null
-    return { permission: codes === null ? null : { codes, mode: 'all' } }
+    const maintenance = path.startsWith('/api/v1/c/maintained')
+      ? createMaintenance({ retry_after: 1000, allow: ['::/0'] })
+      : null
+    return { permission: codes === null ? null : { codes, mode: 'all' }, maintenance }
   },
 }
 
@@ -31,6 +35,8 @@ const DECISIONS: [what: string, target: string, token: string | null, decision: 
   ['a path that needs no session', '/api/v1/public/c/x', null, null],
   ['a session of the side of the path', '/api/v1/c/x', 'CONSUMER', 'CONSUMER'],
   ['a path without an upstream, whose session alone decides', '/api/v1/none/x', 'BUSINESS', 'BUSINESS'],
+  ['an upstream under maintenance, whatever it allows', '/api/v1/c/maintained', 'CONSUMER', 'MAINTENANCE'],
+  ['an upstream under maintenance and no token', '/api/v1/c/maintained', null, 'MAINTENANCE'],
   ['no token', '/api/v1/c/x', null, 'NOT_LOGGED_IN'],
   ['a session of the other side', '/api/v1/c/x', 'BUSINESS', 'NOT_LOGGED_IN'],
   ['a path without a rule', '/other', 'BUSINESS', 'NOT_FOUND'],

@@ -24,6 +24,22 @@ t.test('with a hash, both workers send a user to the same target, before and aft
   t.equal(names.size, 1)
 })
 
+t.test('a reload takes an upstream out of service and back, for both workers', async t => {
+  const gateway = await startSupervised(t)
+  const statuses = async (): Promise<number[]> => {
+    const asked = Array.from({ length: 12 }, () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }))
+    return [...new Set((await Promise.all(asked)).map(({ status }) => status))]
+  }
+  t.same(await statuses(), [200])
+  const entry = `{ name: backend, match: /api, target: "${gateway.backend.url}", maintenance: { retry_after: 90s } }`
+  gateway.write('config/upstreams.yaml', `upstreams: [${entry}]\n`)
+  t.equal((await gateway.reload()).code, 0)
+  t.same(await statuses(), [503])
+  gateway.writeUpstream('second')
+  t.equal((await gateway.reload()).code, 0)
+  t.same(await statuses(), [200])
+})
+
 t.test('weights are shares of both workers together, and a reload changes them', async t => {
   const backends = await Promise.all(
     ['a', 'b'].map(name => startUpstream({ answer: (_request, response) => void response.end(name) })),

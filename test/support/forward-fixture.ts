@@ -65,6 +65,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     end_with_session: false,
     balance: 'round-robin',
     ejection: { failures: 5, duration: 10_000, limit: 300_000 },
+    maintenance: 'off',
     retries: 0,
     identity: { extra: false, signature: [] },
     ...written,

@@ -4,6 +4,7 @@ import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
 import { targetsOf } from '../targets.ts'
 import { readUpstreamTls } from '../tls.ts'
+import { isAddressRange } from './address-range.ts'
 import { reportFaults } from './files.ts'
 import { checkHeaderEdits } from './header-edits.ts'
 
@@ -36,6 +37,7 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
     }
     checkTargets(upstream, [index], report)
     checkHeaderEdits(upstream, [index], report)
+    checkMaintenance(upstream, [index], report)
     checkHash(upstream, [index], report)
     checkUpstreamTls(upstream, [index, 'tls'], report)
   }
@@ -53,6 +55,14 @@ function checkTargets(upstream: UpstreamSettings, path: KeyPath, report: Report)
   }
   if (targets.length > 0 && targetsOf({ targets }).every(({ weight }) => weight === 0)) {
     report([...path, 'targets'], 'all have weight 0, so that none gets requests; give one of them another weight')
+  }
+}
+
+function checkMaintenance({ maintenance }: UpstreamSettings, path: KeyPath, report: Report): void {
+  if (maintenance === 'off') return
+  for (const [index, range] of maintenance.allow.entries()) {
+    if (isAddressRange(range)) continue
+    report([...path, 'maintenance', 'allow', index], 'must be an address or a CIDR range such as 10.0.0.0/8')
   }
 }
 

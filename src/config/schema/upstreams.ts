@@ -37,6 +37,19 @@ const Hash = {
   description: 'What is the same in all requests of a client.',
 } as const
 
+const Maintenance = Variant(
+  {
+    retry_after: Duration('10m', 'When clients may try again, in the Retry-After header.'),
+    allow: {
+      type: 'array',
+      items: { type: 'string' },
+      default: [],
+      description: 'Addresses and CIDR ranges of clients that get through.',
+    },
+  },
+  'The upstream is out of service.',
+)
+
 /** A backend may need a password in a header; so no message shows values. */
 const HeaderValue = Secret({
   pattern: '^[\\x21-\\x7e]([\\t\\x20-\\x7e]*[\\x21-\\x7e])?$',
@@ -234,6 +247,12 @@ export const UpstreamSchema = Variant(
     request_headers: HeaderEdits('requests'),
     response_headers: HeaderEdits('responses'),
     timeouts: Timeouts,
+    maintenance: {
+      anyOf: [Off, Maintenance],
+      default: 'off',
+      'x-form': 'off, or { retry_after: 10m, allow: [10.0.0.0/8] }; {} is on with the defaults',
+      description: 'Whether requests are refused with 503, before their tokens are read.',
+    },
     permission: {
       anyOf: [CODE, CODES, Variant({ any: CODES }, 'One of several.', ['any'])],
       'x-form': 'a permission, a list of them (all are needed), or { any: [ … ] } (one is enough)',

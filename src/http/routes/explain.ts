@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
 import type { Clock } from '../../clock.ts'
-import { admit, permit } from '../../gate/decide.ts'
+import { admit, permit, serveOrRefuse } from '../../gate/decide.ts'
 import type { Verdict } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
 import { bySide, LOGIN_TYPES } from '../../session.ts'
@@ -140,6 +140,8 @@ async function decisionRows(
 ): Promise<Row[]> {
   const inspected = bySide(type => ({ authenticate: (sent: Token) => sides[type].inspectForGate(sent) }))
   try {
+    // The command knows no address of a client.
+    serveOrRefuse(upstream, null)
     const session = await admit(verdict, token, inspected)
     await permit(upstream?.permission ?? null, session, permissions)
     return [['decision', 'allowed']]

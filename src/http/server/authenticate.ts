@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { admit, type GateSides, judge } from '../../gate/decide.ts'
+import { admit, type GateSides, judge, serveOrRefuse } from '../../gate/decide.ts'
 import type { PathRules } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
 import type { LoginType } from '../../session.ts'
 import type { Session, Side } from '../../side/side.ts'
+import type { UpstreamTable } from '../../upstream/table.ts'
 import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
 import type { OwnPaths } from './own-paths.ts'
 import { tokenOfUpgrade } from './upgrade.ts'
@@ -24,6 +25,14 @@ export function createJudge(rules: PathRules, tokenHeader: string, ownPaths: Own
     refuseAmbiguous(request.raw, tokenHeader, verdict)
     if (verdict === null) throw new Refusal('NOT_FOUND')
     request.verdict = verdict
+    done()
+  }
+}
+
+/** Refuses requests to upstreams under maintenance, ahead of the gate. The gateway's own routes stay in service. */
+export function createMaintenanceHook({ find }: Pick<UpstreamTable, 'find'>) {
+  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    if (request.routeOptions.config.isForwarded === true) serveOrRefuse(find(request.target.path), request.ip ?? null)
     done()
   }
 }

@@ -94,6 +94,8 @@ export function createErrorHandler(envelopes: Envelopes, shown = (status: number
     request.refused = reason
     if (reason === 'INTERNAL') request.log.error({ err: fault }, 'internal fault')
     else if (reason === 'CLIENT_LEFT') request.log.debug({ reason }, 'the client left before its body was complete')
+    // Not a fault, and very many requests for a while; they are counted, and in the access log.
+    else if (reason === 'MAINTENANCE') request.log.debug({ reason }, 'not served')
     else if (status >= 500) request.log.warn({ reason, err: (fault as Error).cause }, 'not served')
     reply.code(shown(status)).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
   }

@@ -54,6 +54,7 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   BAD_GATEWAY: { code: 502, text: ['Bad gateway', '上游服务不可用'] },
   UPSTREAM_TIMEOUT: { code: 504, text: ['The upstream did not answer in time', '上游服务响应超时'] },
   UPSTREAM_BUSY: { code: 503, text: ['The upstream is too busy, try again', '上游服务繁忙，请稍后再试'] },
+  MAINTENANCE: { code: 503, text: ['Under maintenance, try again later', '系统维护中，请稍后再试'] },
   INTERNAL: { code: 500, text: ['Internal server error', '服务器内部错误'] },
 }
 
