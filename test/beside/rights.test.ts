@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { parse, stringify } from 'yaml'
 import { createAccountRights } from '../../src/account/rights.ts'
@@ -15,6 +16,8 @@ import { eventually, otherProgram } from './other-program.ts'
 /* `permissions.source: accounts`: the permissions of users stand in their accounts, whichever program made their sessions. */
 
 const PAGE = '/api/v1/sys/session/page'
+const SECRET = 'a secret of the accounts'
+const HASH = bcrypt.hashSync('correct horse 3', 4)
 const ACCOUNTS = { permissions: { source: 'accounts', remember: '1s' } }
 
 /** Changes the account `admin`, whose login id is 1, as an operator edits the file. */
@@ -51,18 +54,21 @@ t.test('a record with rights of its own has only those of its account', { skip: 
   t.equal(await statusOf(fixture, await other.signIn('2', { extra })), 403)
 })
 
-t.test('granted and withdrawn rights count without a new login', async t => {
+t.test('rights that a backend grants and withdraws count without a new login', async t => {
+  const account = { id: '1', username: 'admin', password: HASH, status: 'ACTIVE', roles: ['operator'] }
+  const { url, close } = await startBackend(response => response.end(JSON.stringify(account)))
+  t.teardown(close)
   const fixture = await openFixture({
-    config: ACCOUNTS,
+    config: { ...ACCOUNTS, accounts: { kind: 'http', url, secret: SECRET } },
     upstreams: [
       { name: 'guarded', match: '/api/v1/b/guarded', target: 'builtin:echo', permission: 'sys:session:page' },
     ],
   })
   t.teardown(() => fixture.close())
-  const token = await fixture.signIn()
+  const token = await fixture.gateway.sides.business.login(undefined, '1')
   t.equal(await statusOf(fixture, token), 200)
   t.equal((await fixture.get('/api/v1/b/guarded', token)).status, 200, 'an upstream with a permission')
-  setRoles(fixture, [])
+  account.roles = []
   t.equal(await eventually(() => statusOf(fixture, token), 403), 403)
   t.equal((await fixture.get('/api/v1/b/guarded', token)).status, 403)
   const verify = await call(fixture.internal, {
@@ -71,24 +77,35 @@ t.test('granted and withdrawn rights count without a new login', async t => {
     headers: { 'x-original-uri': '/api/v1/b/guarded', 'x-original-method': 'GET' },
   })
   t.equal(verify.status, 403, 'a proxy that asks is answered alike')
-  setRoles(fixture, ['operator'])
+  account.roles = ['operator']
   t.equal(await eventually(() => statusOf(fixture, token), 200), 200)
+})
+
+t.test('a session of any program ends when the rights of its account in the file change', async t => {
+  const fixture = await openFixture({ config: ACCOUNTS })
+  t.teardown(() => fixture.close())
+  const tokens = [await fixture.signIn(), await fixture.gateway.sides.business.login(undefined, '1')]
+  for (const token of tokens) t.equal(await statusOf(fixture, token), 200)
+  setRoles(fixture, [])
+  for (const token of tokens) t.equal(await eventually(() => statusOf(fixture, token), 401), 401)
+  const next = await fixture.signIn()
+  t.equal(await eventually(() => statusOf(fixture, next), 403), 403, 'the next session has the rights of now')
 })
 
 t.test('with `permissions: FILE` alone, the rights are those of the record, as before', async t => {
   const fixture = await openFixture({ config: { permissions: 'permissions.yaml' } })
   t.teardown(() => fixture.close())
-  const token = await fixture.signIn()
   setRoles(fixture, [])
+  const token = await fixture.gateway.sides.business.login(undefined, '1', { roles: ['operator'] })
   t.equal(await statusOf(fixture, token), 200)
 })
 
 t.test('an account source that fails is 503, never 403 and never a pass', async t => {
-  const { url, close } = await startBackend()
+  const { url, close } = await startBackend(response => response.writeHead(500).end())
   const fixture = await openFixture({
     config: {
       permissions: { source: 'accounts' },
-      accounts: { kind: 'http', url, secret: 'a secret of the accounts' },
+      accounts: { kind: 'http', url, secret: SECRET },
     },
   })
   t.teardown(() => fixture.close())
@@ -101,8 +118,8 @@ t.test('an account source that fails is 503, never 403 and never a pass', async 
   }
 })
 
-async function startBackend() {
-  const server = createServer((_, response) => response.writeHead(500).end())
+async function startBackend(answer: (response: ServerResponse) => void) {
+  const server = createServer((_, response) => answer(response))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   return { url, close: () => new Promise(resolve => server.close(resolve)) }

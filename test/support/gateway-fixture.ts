@@ -92,7 +92,8 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     listen: { host: '127.0.0.1', port: 0 },
     internal: { port: 0 },
     data: join(folder, 'data'),
-    store: redis === null ? {} : { kind: 'redis', redis: { url: redis.url } },
+    // A busy machine may take longer than the shipped second.
+    store: redis === null ? { timeout: '20s' } : { kind: 'redis', redis: { url: redis.url } },
     upstreams: [...(options.upstreams ?? []), { name: 'recorder', match: '/api', target: upstream.url }],
     ...config,
     login: { rate_limit: 'off', ...config.login },
