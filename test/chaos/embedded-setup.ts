@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { until } from '../support/forward-fixture.ts'
 import type { Mishap, Setup } from './setup.ts'
 
 /** Room for the store's file and no more than a little else. */
@@ -19,6 +20,15 @@ function smallDisk(): string | null {
   }
 }
 
+function isUnmounted(disk: string): boolean {
+  try {
+    execFileSync('umount', [disk], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The store of one machine: its disk fills up, and is given room again. */
 export function embedded(): Setup {
   const disk = smallDisk()
@@ -33,7 +43,8 @@ export function embedded(): Setup {
     inspect: async () => [],
     async stop() {
       if (disk === null) return
-      execFileSync('umount', [disk])
+      // The workers of a killed gateway end a moment after it.
+      if (!(await until(() => isUnmounted(disk)))) throw new Error(`${disk} is still in use`)
       rmSync(disk, { recursive: true })
     },
   }

@@ -93,7 +93,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     internal: { port: 0 },
     data: join(folder, 'data'),
     // A busy machine may take longer than the shipped second.
-    store: redis === null ? { timeout: '20s' } : { kind: 'redis', redis: { url: redis.url } },
+    store: redis === null ? { timeout: '10s' } : { kind: 'redis', redis: { url: redis.url } },
     upstreams: [...(options.upstreams ?? []), { name: 'recorder', match: '/api', target: upstream.url }],
     ...config,
     login: { rate_limit: 'off', ...config.login },
