@@ -25,6 +25,8 @@ const gateway: GatewayProcess = await startGateway(folder, {
   LISTEN__TIMEOUTS__BODY: '2s',
   LISTEN__TIMEOUTS__KEEP_ALIVE: '2s',
   LOGIN__RATE_LIMIT: 'off',
+  // Memory is measured here, and other tests may use the disk at the same time.
+  STORE__TIMEOUT: '10s',
 })
 t.teardown(() => gateway.end('SIGKILL'))
 const secret = readFileSync(join(folder, 'data/internal.secret'), 'utf8').trim()
