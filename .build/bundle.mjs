@@ -18,7 +18,7 @@ const ENTRIES = { cli: './cli.js', primary: './cli.js', serve: './process/serve.
 /** The files that Node runs. */
 const PROGRAMS = { program: './program.js', worker: './process/worker.js' }
 
-/** Packages with native code or files of their own, and those that only few gateways load. */
+/** Packages with native code or files of their own, and `undici`, which only few gateways load. */
 const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'svg-captcha', 'undici']
 
 /** Packages that only few gateways load: each in a file of its own, by the name that the modules import. */

@@ -19,7 +19,7 @@ const HASH = bcrypt.hashSync(PASSWORD, 4)
 const OTHER_HASH = bcrypt.hashSync('battery staple', 4)
 const version = (passwordHash: string, roles: string[] = []): string => versionOf({ passwordHash, extra: { roles } })
 
-/** A recheck of one user's sessions, with a clock that the test moves and a source that answers when it is told to. */
+/** A recheck of one user's sessions, with a clock that the test moves and a source that answers when the test says so. */
 function open() {
   const time = { now: 1_000_000_000 }
   const asked: { username: string; answer(account: Partial<Account> | null): void; fail(fault: Error): void }[] = []

@@ -21,7 +21,7 @@ function foldersOf(folder: string) {
   return { path, ...folders }
 }
 
-/** A change that is under way until it is told to end. */
+/** A change that is under way until the test ends it. */
 function startChange(turns: Turns, isGivenUp = () => false) {
   const seen = { begun: false }
   const told = new EventEmitter()
