@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { build } from 'esbuild'
+import { SCRIPT_FORM } from './script-form.mjs'
 import { mapOf } from './source-map.mjs'
 
 const root = dirname(import.meta.dirname)
@@ -86,18 +87,11 @@ const separate = {
 
 const { outputFiles, metafile } = await build({
   stdin: { contents: entry.join('\n'), resolveDir: dist },
-  bundle: true,
-  platform: 'node',
-  format: 'cjs',
-  target: 'node20',
-  // Node loses the way to import of a script that comes from compiled code.
-  supported: { 'dynamic-import': false },
+  ...SCRIPT_FORM,
   external: EXTERNAL,
   plugins: [modules, lazyClient, native, separate],
   sourcemap: 'external',
-  legalComments: 'none',
   metafile: true,
-  write: false,
   outfile: file,
   absWorkingDir: root,
 })

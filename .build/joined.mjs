@@ -5,6 +5,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { build } from 'esbuild'
+import { SCRIPT_FORM } from './script-form.mjs'
 import { mapOf } from './source-map.mjs'
 
 const root = dirname(import.meta.dirname)
@@ -74,19 +75,12 @@ const modules = {
 async function joinInto(file, entry) {
   const { outputFiles } = await build({
     stdin: { contents: entry.join('\n'), resolveDir: root },
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    target: 'node20',
-    // Node loses the way to import of a script that comes from compiled code.
-    supported: { 'dynamic-import': false },
+    ...SCRIPT_FORM,
     external: EXTERNAL,
     plugins: [modules],
     banner: { js: '(function (exports, require, pathOf, urlOf) {' },
     footer: { js: '})' },
     sourcemap: true,
-    legalComments: 'none',
-    write: false,
     outfile: file,
     absWorkingDir: root,
   })
