@@ -13,8 +13,44 @@ export interface Account {
   extra: Extra
   /** Columns too large for a session, which are not in `extra`, and the kind of the source. */
   leftOut?: { columns: readonly string[]; source: 'sql' | 'http' }
-  /** Changes with the password and the rights (`version.ts`); absent in a source that cannot tell. */
+  /** Changes with the password, the rights and the second factor (`version.ts`); absent in a source that cannot tell. */
   version?: string
+  /** The second factor, sealed (`version.ts` says what stands before it). Absent without one. Never part of `extra`. */
+  secondFactor?: string
+  /** When the password was set, in milliseconds; absent if the source does not know it. */
+  passwordChangedAt?: number
+  /** The next login demands another password. */
+  mustChangePassword?: true
+}
+
+/** What a source can store about an account. */
+export type Updatable = 'password' | 'second-factor'
+
+/** A change of an account, ready to be stored. */
+export interface PreparedUpdate {
+  /** The version of the account once the change is stored; absent in a source that has no versions. */
+  readonly version?: string
+  /**
+   * `false` if the account is gone. For a second factor also `false` if the account has another one meanwhile, in a source
+   * that can compare. Throws `Unavailable` if the source fails.
+   */
+  store(): Promise<boolean>
+}
+
+export interface PasswordUpdate {
+  password: string
+  /** In milliseconds. */
+  changedAt: number
+  mustChange: boolean
+}
+
+/** Present in a source that stores changes of its accounts. */
+export interface AccountUpdates {
+  readonly can: ReadonlySet<Updatable>
+  /** Refuses a password that the source cannot store with `INVALID`. */
+  password(account: Account, update: PasswordUpdate): Promise<PreparedUpdate>
+  /** `null` removes the second factor. */
+  secondFactor(account: Account, sealed: string | null): PreparedUpdate
 }
 
 /** The rights that an account grants to each of its sessions. */
@@ -47,6 +83,7 @@ export type ChangedAccounts = (changed: ReadonlyMap<string, AccountChange> | nul
 export interface AccountSource {
   /** Present in a source that knows all of its accounts at any time. */
   readonly changes?: AccountChanges
+  readonly updates?: AccountUpdates
   find(username: string): Promise<Account | null>
   /**
    * Whether a password is that of an account from `find`. `null` stands for an unknown name, and for a password that could

@@ -1,9 +1,17 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import type { LoginType } from '../session.ts'
-import type { Account, AccountChanges, Accounts, RightsSource } from './accounts.ts'
+import type {
+  Account,
+  AccountChanges,
+  Accounts,
+  AccountUpdates,
+  PasswordUpdate,
+  RightsSource,
+  Updatable,
+} from './accounts.ts'
 import { type CostMemory, createFailureCost } from './failure-cost.ts'
-import { isBcryptHash, MAX_COST, type Passwords } from './password.ts'
+import { hashPassword, isBcryptHash, MAX_COST, type Passwords } from './password.ts'
 import { versionOf } from './version.ts'
 
 /** An account with the bcrypt hash of its password: `$2a$`, `$2b$` or `$2y$`. */
@@ -17,7 +25,16 @@ export interface HashSource extends RightsSource {
   /** The highest cost among the hashes of the last look-up; absent in a source that reads one account at a time. */
   highestCost?(): number
   readonly changes?: AccountChanges
+  readonly updates?: HashUpdates
   close(): Promise<void>
+}
+
+export interface HashUpdates {
+  readonly can: ReadonlySet<Updatable>
+  /** `false` if there is no such account. */
+  setPassword(id: string, update: Omit<PasswordUpdate, 'password'> & { hash: string }): Promise<boolean>
+  /** `false` if there is no such account, or if its second factor is not `expected` and the source can compare. */
+  setSecondFactor(id: string, sealed: string | null, expected: string | null): Promise<boolean>
 }
 
 export interface HashAccountsOptions {
@@ -37,6 +54,7 @@ export function createHashAccounts(source: HashSource, options: HashAccountsOpti
 
   return {
     ...(source.changes !== undefined && { changes: source.changes }),
+    ...(source.updates !== undefined && { updates: updatesOf(source.updates, hashes) }),
     async find(username) {
       const found = await source.find(username)
       if (found === null) return null
@@ -57,5 +75,26 @@ export function createHashAccounts(source: HashSource, options: HashAccountsOpti
     },
     findRights: id => source.findRights(id),
     close: () => source.close(),
+  }
+}
+
+/** The hash of a new password is made here; with it the version that the account will have. */
+function updatesOf(updates: HashUpdates, hashes: WeakMap<Account, string>): AccountUpdates {
+  const versionWith = (account: Account, changed: { passwordHash?: string; secondFactor?: string | null }): string => {
+    const { passwordHash = hashes.get(account) ?? '', secondFactor = account.secondFactor ?? null } = changed
+    return versionOf({ passwordHash, extra: account.extra, ...(secondFactor !== null && { secondFactor }) })
+  }
+  return {
+    can: updates.can,
+    async password(account, { password, ...update }) {
+      const hash = await hashPassword(password)
+      const version = versionWith(account, { passwordHash: hash })
+      return { version, store: () => updates.setPassword(account.id, { ...update, hash }) }
+    },
+    secondFactor(account, sealed) {
+      const version = versionWith(account, { secondFactor: sealed })
+      const expected = account.secondFactor ?? null
+      return { version, store: () => updates.setSecondFactor(account.id, sealed, expected) }
+    },
   }
 }

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { type Extra, textsOf } from '../session.ts'
 
 /*
- * The version of an account: two digests, of the stored password and of the rights. A session that the gateway's own login
+ * The version of an account: two digests, of the stored password and of the rights, and the name of its second factor if it
+ * has one. A session that the gateway's own login
  * creates carries the version of its account in `extra.account_version`, so that any gateway finds out later, also after a
  * restart, that the account has changed since. Sessions without one, from earlier versions or through the operations,
  * cannot be compared. Nothing can be computed back from a version: a bcrypt hash contains 128 random bits.
@@ -10,7 +11,7 @@ import { type Extra, textsOf } from '../session.ts'
 
 /** Why sessions of an account end. */
 export type AccountChange =
-  /** It was removed, is no longer ACTIVE, or has other roles or permissions. */
+  /** It was removed, is no longer ACTIVE, has other roles or permissions, or lost its second factor. */
   | 'account-changed'
   /** Another password, which is another hash. */
   | 'password-changed'
@@ -18,15 +19,23 @@ export type AccountChange =
 /** The key in a session's `extra`. */
 export const ACCOUNT_VERSION = 'account_version'
 
-const VERSION = /^[\w-]{12}\.[\w-]{12}$/
+const VERSION = /^[\w-]{12}\.[\w-]{12}(\.[\w-]{12})?$/
 
 /** 72 bits. A user who chooses a password cannot choose its hash. */
 const digest = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 12)
 
-export function versionOf({ passwordHash, extra }: { passwordHash: string; extra: Extra }): string {
+interface Versioned {
+  passwordHash: string
+  extra: Extra
+  /** `NAME.SEALED`: the name has 12 characters, is random, and stays when a recovery code is used up. */
+  secondFactor?: string
+}
+
+export function versionOf({ passwordHash, extra, secondFactor }: Versioned): string {
   // The order in which a database lists roles is not theirs.
   const rights = ['roles', 'permissions'].map(name => [...new Set(textsOf(extra, name))].sort())
-  return `${digest(passwordHash)}.${digest(JSON.stringify(rights))}`
+  const parts = [digest(passwordHash), digest(JSON.stringify(rights))]
+  return (secondFactor === undefined ? parts : [...parts, secondFactor.split('.', 1)[0]!]).join('.')
 }
 
 /** The version of its account that a session carries; `null` if it has none. */
@@ -35,11 +44,16 @@ export function versionIn(extra: Extra): string | null {
   return typeof version === 'string' && VERSION.test(version) ? version : null
 }
 
-/** What has changed between two versions of an account; `null` if nothing has. `present` is `null` without an active account. */
+/**
+ * What has changed between two versions of an account and ends its sessions; `null` if nothing has. A second factor where
+ * there was none ends no session. `present` is `null` without an active account.
+ */
 export function changeBetween(earlier: string, present: string | null): AccountChange | null {
   if (present === null) return 'account-changed'
-  if (present === earlier) return null
-  return samePassword(earlier, present) ? 'account-changed' : 'password-changed'
+  const [password, rights, factor] = earlier.split('.')
+  const [nowPassword, nowRights, nowFactor] = present.split('.')
+  if (password !== nowPassword) return 'password-changed'
+  return rights !== nowRights || (factor !== undefined && factor !== nowFactor) ? 'account-changed' : null
 }
 
 export const samePassword = (one: string, other: string): boolean => one.split('.')[0] === other.split('.')[0]

@@ -31,6 +31,7 @@ import { hashContract } from './source-contract.ts'
 
 const HASH = bcrypt.hashSync('correct horse', 4)
 const OTHER_HASH = bcrypt.hashSync('battery staple', 4)
+const FACTOR = 'abcdefghijkl.sealed'
 const entry = (id: string, username: string, rest = ''): string =>
   `  - { id: "${id}", username: ${username}, password: "${HASH}"${rest} }\n`
 
@@ -161,6 +162,12 @@ t.test(
       ],
       [entry('1', 'a', ', roles: [x], permissions: [p]') + entry('2', 'b'), undefined],
       [entry('1', 'a', ', permissions: [p]').replace(HASH, OTHER_HASH) + entry('2', 'b'), { 1: 'password-changed' }],
+      [
+        entry('1', 'a', `, permissions: [p], second_factor: ${FACTOR}`).replace(HASH, OTHER_HASH),
+        { 2: 'account-changed' },
+      ],
+      [entry('1', 'a', `, permissions: [p], second_factor: ${FACTOR}changed`).replace(HASH, OTHER_HASH), undefined],
+      [entry('1', 'a', ', permissions: [p]').replace(HASH, OTHER_HASH), { 1: 'account-changed' }],
     ]
     await find('a')
     t.same(changed.splice(0), [null], 'first, nothing is known of what they were before')
@@ -413,4 +420,26 @@ t.test('ids are snowflakes: 19 digits that grow with time and do not repeat', as
   for (const id of ids) t.match(id, /^[1-9]\d{18}$/)
   t.same(ids, [...ids].sort())
   t.equal(new Set(ids).size, 1000)
+})
+
+t.test('a password and a second factor are stored beside the comments, and stay out of the session', async t => {
+  const { path, source } = open(t.testdir(), `# staff\naccounts:\n${entry('1', 'a', ', must_change_password: true')}`)
+  t.match(await source.find('a'), { mustChangePassword: true, passwordChangedAt: undefined, secondFactor: undefined })
+  t.equal(
+    await source.updates!.setPassword('1', { hash: OTHER_HASH, changedAt: 1_700_000_000_000, mustChange: false }),
+    true,
+  )
+  t.equal(await source.updates!.setSecondFactor('1', FACTOR, 'other'), false, 'it has none')
+  t.equal(await source.updates!.setSecondFactor('1', FACTOR, null), true)
+  const found = (await source.find('a'))!
+  t.match(found, { passwordHash: OTHER_HASH, passwordChangedAt: 1_700_000_000_000, secondFactor: FACTOR })
+  t.equal(found.mustChangePassword, undefined)
+  t.same(Object.keys(found.extra).sort(), ['avatar', 'nickname', 'permissions', 'roles', 'status'])
+  t.match(readFileSync(path, 'utf8'), /^# staff\n/)
+  t.equal(await source.updates!.setSecondFactor('1', null, FACTOR), true)
+  t.equal((await source.find('a'))!.secondFactor, undefined)
+  t.equal(await source.updates!.setSecondFactor('2', FACTOR, null), false)
+  t.equal(await source.updates!.setPassword('2', { hash: HASH, changedAt: 0, mustChange: true }), false)
+  t.equal(await source.updates!.setPassword('1', { hash: HASH, changedAt: 0, mustChange: true }), true)
+  t.match(await source.find('a'), { mustChangePassword: true, passwordChangedAt: 0 })
 })

@@ -58,6 +58,10 @@ function checkEntry(entry: AccountEntry, index: number, written: Written): void 
     written.report([...path, field], `must be ${FIELDS[field]['x-form']}`)
     isSound = false
   }
+  const { password_changed_at: changedAt } = entry
+  if (changedAt !== undefined && Number.isNaN(Date.parse(changedAt))) {
+    written.report([...path, 'password_changed_at'], `must be ${FIELDS.password_changed_at['x-form']}`)
+  }
   const fault = isSound ? faultOfSize(entry) : null
   if (fault !== null) written.report(path, fault)
 }

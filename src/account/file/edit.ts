@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs'
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Document, isMap, isSeq } from 'yaml'
+import { systemClock } from '../../clock.ts'
 import { createFile, replaceFile } from '../../durable-file.ts'
 import { invalid } from '../../refusal.ts'
 import { isLoginId } from '../../session.ts'
 import type { AccountStatus } from '../accounts.ts'
+import type { HashUpdates } from '../hash-accounts.ts'
 import { generateAccountId } from '../id.ts'
 import { hashPassword } from '../password.ts'
 import { isUsername, nameKey, parseAccounts } from './document.ts'
@@ -60,9 +62,41 @@ export async function setPassword(path: string, username: string, password: stri
   const hash = await hashPassword(password)
   return edit(path, (document, entries) => {
     const index = indexOf(entries, username)
-    if (index !== -1) document.setIn(['accounts', index, 'password'], hash)
+    if (index !== -1) writePassword(document, index, { hash, changedAt: systemClock.now(), mustChange: false })
     return index !== -1
   })
+}
+
+/** What the gateway itself changes of the accounts in a file. */
+export const fileUpdates = (path: string): HashUpdates => ({
+  can: new Set(['password', 'second-factor'] as const),
+  setPassword: (id, update) =>
+    edit(path, (document, entries) => {
+      const index = entries.findIndex(entry => entry.id === id)
+      if (index !== -1) writePassword(document, index, update)
+      return index !== -1
+    }),
+  setSecondFactor: (id, sealed, expected) =>
+    edit(path, (document, entries) => {
+      const index = entries.findIndex(entry => entry.id === id)
+      if (index === -1 || (entries[index]!.second_factor ?? null) !== expected) return false
+      if (sealed === null) document.deleteIn(['accounts', index, 'second_factor'])
+      else document.setIn(['accounts', index, 'second_factor'], sealed)
+      return true
+    }),
+})
+
+/** Milliseconds as the file shows them. */
+const timeText = (time: number): string => new Date(time).toISOString()
+
+type NewPassword = Parameters<HashUpdates['setPassword']>[1]
+
+function writePassword(document: Document, index: number, { hash, changedAt, mustChange }: NewPassword): void {
+  const place = ['accounts', index]
+  document.setIn([...place, 'password'], hash)
+  document.setIn([...place, 'password_changed_at'], timeText(changedAt))
+  if (mustChange) document.setIn([...place, 'must_change_password'], true)
+  else document.deleteIn([...place, 'must_change_password'])
 }
 
 /** Removes an account. `false` when there is no such account. */
@@ -107,7 +141,9 @@ const randomPassword = (): string =>
 
 async function entryOf(account: NewAccount, id: string): Promise<AccountEntry> {
   const { username, nickname = username, status = 'ACTIVE', roles = [], permissions = [] } = account
-  return { id, username, password: await hashPassword(account.password), nickname, status, roles, permissions }
+  const password = await hashPassword(account.password)
+  const password_changed_at = timeText(systemClock.now())
+  return { id, username, password, password_changed_at, nickname, status, roles, permissions }
 }
 
 const indexOf = (entries: AccountEntry[], username: string): number =>

@@ -50,10 +50,20 @@ export const NO_ACCOUNTS: ReadAccounts = {
   hasList: false,
 }
 
-function accountOf({ id, username, password, ...others }: AccountEntry): HashAccount {
+function accountOf(entry: AccountEntry): HashAccount {
+  const { id, username, password, must_change_password, password_changed_at, second_factor, ...others } = entry
   const status = others.status ?? 'ACTIVE'
   const extra = { nickname: username, avatar: null, roles: [], permissions: [], ...others, status }
-  return { id, username, passwordHash: password, status, extra }
+  return {
+    id,
+    username,
+    passwordHash: password,
+    status,
+    extra,
+    ...(must_change_password === true && { mustChangePassword: true }),
+    ...(password_changed_at !== undefined && { passwordChangedAt: Date.parse(password_changed_at) }),
+    ...(second_factor !== undefined && { secondFactor: second_factor }),
+  }
 }
 
 /** The state of a missing file. */

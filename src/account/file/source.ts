@@ -1,6 +1,7 @@
 import type { Logger } from '../../log.ts'
 import type { HashSource } from '../hash-accounts.ts'
 import { nameKey } from './document.ts'
+import { fileUpdates } from './edit.ts'
 import { FollowedFile } from './followed.ts'
 
 export { generateAccountId } from '../id.ts'
@@ -20,6 +21,7 @@ export function createFileAccounts(
   const file = new FollowedFile(path, log)
   return {
     changes: file,
+    updates: fileUpdates(path),
     async find(username) {
       return (await file.current()).byName.get(nameKey(username)) ?? null
     },
