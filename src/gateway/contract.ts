@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Certificate } from '../config/tls.ts'
 import type { Closing } from '../http/server/listeners.ts'
 import type { Logger } from '../log.ts'
+import type { Helpers } from '../login/helpers/helpers.ts'
 import type { Snapshot } from '../metrics/exposition.ts'
 import type { SideName } from '../session.ts'
 import type { Operations } from '../side/operations.ts'
@@ -15,6 +16,8 @@ export interface GatewayOptions {
   certificate?: Certificate | null
   /** What `/metrics` answers, where there are several processes; the metrics of this process when it is not given. */
   gatherMetrics?: () => Promise<string>
+  /** The processes that compute for logins, for a program with several gateways; the gateway has its own when they are not given. */
+  helpers?: Helpers
   /** Reaches the other processes of this gateway, where there are several. */
   sharing?: Sharing
 }

@@ -120,7 +120,7 @@ function recheckOf(settings: Settings, type: LoginType): number | 'off' {
 }
 
 function openLogins(
-  { settings, clock, log, metrics }: Setup,
+  { settings, options: { helpers }, clock, log, metrics }: Setup,
   store: Store,
   sides: Readonly<Record<LoginType, Side>>,
   publish: Publish,
@@ -132,6 +132,7 @@ function openLogins(
     clock,
     log,
     publish,
+    helpers,
     openAccounts: options => {
       const source = accountsOf(settings, options.type)
       return source === 'off' ? null : openAccounts(source, options)

@@ -9,7 +9,7 @@ import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { AccountWatch } from './account-changes.ts'
 import { createCaptcha } from './captcha/captcha.ts'
-import { createHelpers } from './helpers/helpers.ts'
+import { createHelpers, type Helpers } from './helpers/helpers.ts'
 import { createLockout, type LockoutSettings } from './lockout.ts'
 import { createLogin, type Login } from './login.ts'
 import { createRateLimit, type RateLimits } from './rate-limit.ts'
@@ -31,6 +31,8 @@ export interface OpenLoginOptions {
   clock: Clock
   log: Logger
   publish: Publish
+  /** Of the whole program; absent for processes of these logins alone. */
+  helpers?: Helpers | undefined
   /** Opens the accounts of a side; `null` for a side whose login is served elsewhere. */
   openAccounts(options: AccountsOptions): Promise<Accounts> | null
   /** How often the source of a side is asked about a session in use, in milliseconds; `off` if never. */
@@ -50,12 +52,12 @@ export interface Logins {
   close(): Promise<void>
 }
 
-/** The logins of both sides share their helper processes. */
+/** The logins of both sides share their helper processes. They are closed with the logins, unless they were given. */
 export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const { settings, store, sides, clock, log, publish, openAccounts } = options
   const { captcha, lockout, rate_limit } = settings
   const { attempts } = store
-  const helpers = createHelpers(log)
+  const helpers = options.helpers ?? createHelpers(log)
   const sm2 = await createSm2(settings.sm2.private_key, helpers.decrypt)
   const passwords = createPasswords(helpers.compare)
   const sources = bySide((): Accounts | null => null)
@@ -92,7 +94,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
     sources,
     rechecks: changes.rechecks,
     async close() {
-      await helpers.close()
+      if (options.helpers === undefined) await helpers.close()
       await changes.close()
       await Promise.all(Object.values(sources).map(source => source?.close()))
     },

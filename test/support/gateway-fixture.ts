@@ -11,6 +11,7 @@ import { loadSettings } from '../../src/config/load.ts'
 import type { Settings } from '../../src/config/schema/settings.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
+import { createHelpers } from '../../src/login/helpers/helpers.ts'
 import { Unavailable } from '../../src/refusal.ts'
 import type { LoginType } from '../../src/session.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -79,6 +80,13 @@ export const ADMIN = { username: 'admin', password: 'correct horse 1' }
 /** At the lowest cost, so that tests are quick. */
 const ADMIN_HASH = bcrypt.hashSync(ADMIN.password, 4)
 
+/** For all gateways of this process: each would start its own at its first login. They end with this process. */
+const helpers = createHelpers({
+  error: (...line: unknown[]) => {
+    throw new Error(`a login helper failed: ${JSON.stringify(line)}`)
+  },
+})
+
 export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const { profile = 1, store: kind = 'embedded', config = {}, environment = {} } = options
   const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
@@ -113,7 +121,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   const settings = loadSettings(file, environment, folder)
   const log: string[] = []
   const logger = createLog('trace', { write: line => void log.push(line) })
-  const gateway = await createGateway(settings, { log: logger, clock })
+  const gateway = await createGateway(settings, { log: logger, clock, helpers })
   const { public: url, internal } = await gateway.listen()
   const store = await openStore(settings.store, settings.data, clock, logger, undefined, false, {
     timestamps: createTimestampFormat(settings.timezone),
