@@ -109,6 +109,20 @@ export interface CaptchaStore {
   outstanding(type: LoginType): Promise<number>
 }
 
+/**
+ * Short-lived texts that an operation in several requests keeps from one request to the next, under an id of the caller: up
+ * to 128 characters without control characters and unpaired surrogates. The texts may be secret. A Redis server that takes
+ * over after a failover may return a text that was taken before.
+ */
+export interface TicketStore {
+  /** Stores a text until then. Replaces the text of the same id, and its end. */
+  put(type: LoginType, id: string, text: string, expiresAt: number): Promise<void>
+  /** The text of an id, which stays; `null` without one. */
+  read(type: LoginType, id: string): Promise<string | null>
+  /** Removes and returns the text. Of several simultaneous calls, in any process, one gets it; the others get `null`. */
+  take(type: LoginType, id: string): Promise<string | null>
+}
+
 export interface Attempts {
   count: number
   /** When the window that counts them ends. */
@@ -145,6 +159,7 @@ export interface Store {
   readonly sessions: SessionStore
   readonly online: OnlineUsers
   readonly captchas: CaptchaStore
+  readonly tickets: TicketStore
   readonly attempts: AttemptStore
   readonly changes: Changes
   /** Whether replicas have all earlier changes; absent if replicas are not checked. */

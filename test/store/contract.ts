@@ -11,6 +11,7 @@ import { modelLaw } from './contract-model.ts'
 import { onlineLaw } from './contract-online.ts'
 import { onlineModelLaw } from './contract-online-model.ts'
 import { sessionLaw } from './contract-sessions.ts'
+import { ticketLaw } from './contract-tickets.ts'
 
 /** A store under test, and how its time is moved. */
 export interface StoreUnderTest {
@@ -43,6 +44,7 @@ export async function storeContract(t: Test, name: string, open: () => Promise<S
   await sessionLaw(test)
   await disableLaw(test)
   await captchaLaw(test)
+  await ticketLaw(test)
   await attemptLaw(test)
   await modelLaw(test)
   await onlineLaw(test)
@@ -77,7 +79,7 @@ async function storeLaw(test: StoreTest): Promise<void> {
 
   await test('a closed store is unavailable, which is not the same as "not logged in"', async (t, { store }) => {
     await store.close()
-    const { sessions, online, captchas, attempts } = store
+    const { sessions, online, captchas, tickets, attempts } = store
     const verbs: Record<string, () => unknown> = {
       find: () => sessions.find('BUSINESS', 'a.b.c'),
       tokens: () => sessions.tokens('BUSINESS', '1'),
@@ -88,6 +90,8 @@ async function storeLaw(test: StoreTest): Promise<void> {
       tally: () => online.tally('BUSINESS'),
       loginsSince: () => online.loginsSince('BUSINESS', 0),
       take: () => captchas.take('BUSINESS', '1'),
+      readTicket: () => tickets.read('BUSINESS', '1'),
+      takeTicket: () => tickets.take('BUSINESS', '1'),
       count: () => attempts.count('1', 1000),
       ping: () => store.ping(),
     }

@@ -31,6 +31,7 @@ const TABLES = [
   'names',
   'online',
   'people',
+  'tickets',
   'tokens',
 ] as const
 const EMPTY = Object.fromEntries(TABLES.map(name => [name, 0]))
@@ -70,11 +71,12 @@ await t.test('expired entries are removed completely', async t => {
   await store.sessions.disable('BUSINESS', '1', clock.now() + 2 * MINUTE)
   await store.sessions.disable('BUSINESS', '1', clock.now() + MINUTE)
   for (let i = 0; i < 2; i++) await store.captchas.put('BUSINESS', 'c', 'answer', clock.now() + (i + 1) * MINUTE)
+  for (let i = 0; i < 2; i++) await store.tickets.put('BUSINESS', 'k', 'text', clock.now() + (i + 1) * MINUTE)
   for (let i = 0; i < 3; i++) await store.attempts.count('a', MINUTE)
   await store.attempts.set('a', 9, clock.now() + 3 * MINUTE)
 
   clock.timestamp += 10 * MINUTE
-  t.equal(await store.sweep(), 706)
+  t.equal(await store.sweep(), 707)
   t.equal(await store.sweep(), 0)
   clock.timestamp += LONG
   // A day and a minute of logins on each side, and the names of those who were online.
@@ -95,6 +97,8 @@ await t.test('ended sessions are removed completely', async t => {
   await store.sessions.untieDisable('BUSINESS', '1')
   await store.captchas.put('BUSINESS', 'c', 'answer', clock.now() + MINUTE)
   await store.captchas.take('BUSINESS', 'c')
+  await store.tickets.put('BUSINESS', 'k', 'text', clock.now() + MINUTE)
+  await store.tickets.take('BUSINESS', 'k')
   await store.attempts.count('a', MINUTE)
   await store.attempts.clear('a')
   clock.timestamp += LONG
@@ -223,12 +227,13 @@ await t.test('a file of a newer format is refused with a message, and not change
   await raw.close()
 })
 
-await t.test('a token, or a captcha id, too long for a key is refused before anything is stored', async t => {
+await t.test('a token, captcha id or ticket id too long for a key is refused before anything is stored', async t => {
   const fixture = await openAt(t.testdir())
   const { store, clock } = fixture
   const long = 'x'.repeat(1971)
   await t.rejects(store.sessions.add('BUSINESS', long, record('BUSINESS', '1'), clock.now() + MINUTE), /too long/)
   await t.rejects(store.captchas.put('BUSINESS', long, 'answer', clock.now() + MINUTE), /too long/)
+  await t.rejects(store.tickets.put('BUSINESS', long, 'text', clock.now() + MINUTE), /too long/)
   const longest = 'x'.repeat(1970)
   await store.sessions.add('BUSINESS', longest, record('BUSINESS', '1'), clock.now() + MINUTE)
   t.equal(store.sessions.find('BUSINESS', longest)?.user_id, '1')

@@ -61,7 +61,7 @@ export async function outcomeOf<T>(ask: () => T | Promise<T>): Promise<T | typeo
 
 /** Every verb of the store, with a user and a token of its own. */
 export function verbsOf(store: RedisStore, token: string): Record<string, () => unknown> {
-  const { sessions, captchas, attempts } = store
+  const { sessions, captchas, tickets, attempts } = store
   const until = systemClock.now() + MINUTE
   return {
     find: () => sessions.find('BUSINESS', token),
@@ -77,6 +77,9 @@ export function verbsOf(store: RedisStore, token: string): Record<string, () => 
     untieDisable: () => sessions.untieDisable('BUSINESS', '2'),
     put: () => captchas.put('BUSINESS', 'c', 'abcd', until),
     take: () => captchas.take('BUSINESS', 'c'),
+    putTicket: () => tickets.put('BUSINESS', 'k', 'text', until),
+    readTicket: () => tickets.read('BUSINESS', 'k'),
+    takeTicket: () => tickets.take('BUSINESS', 'k'),
     count: () => attempts.count('a', MINUTE),
     read: () => attempts.read('a'),
     ping: () => store.ping(),

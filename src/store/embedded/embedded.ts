@@ -5,7 +5,7 @@ import { bySide, type LoginType } from '../../session.ts'
 import { createAges } from '../age.ts'
 import type { StoreForms } from '../forms.ts'
 import { REMEMBERED_AT_MOST, RememberedSessions } from '../remembered.ts'
-import type { AttemptStore, CaptchaStore, Store, StoreCounts } from '../store.ts'
+import type { AttemptStore, CaptchaStore, Store, StoreCounts, TicketStore } from '../store.ts'
 import { EmbeddedAttempts } from './attempts.ts'
 import { EmbeddedCaptchas } from './captchas.ts'
 import { EmbeddedChanges } from './changes.ts'
@@ -13,6 +13,7 @@ import { EmbeddedFile } from './file/file.ts'
 import { Expiries } from './file/table.ts'
 import { EmbeddedOnline } from './online/online.ts'
 import { EmbeddedSessions } from './sessions.ts'
+import { EmbeddedTickets } from './tickets.ts'
 
 /** The layout of the file, raised when an older gateway could no longer read it. */
 const FORMAT = 1
@@ -76,6 +77,7 @@ export class EmbeddedStore implements Store {
   readonly online: EmbeddedOnline
   readonly changes: EmbeddedChanges
   readonly captchas: CaptchaStore
+  readonly tickets: TicketStore
   readonly attempts: AttemptStore
   readonly #file: EmbeddedFile
   readonly #expiries: Expiries
@@ -101,6 +103,7 @@ export class EmbeddedStore implements Store {
       this.#remembered,
     )
     this.captchas = new EmbeddedCaptchas(file, this.#expiries)
+    this.tickets = new EmbeddedTickets(file, this.#expiries)
     this.attempts = new EmbeddedAttempts(file, this.#expiries, clock)
     // A sweep that fails is repeated by the next; meanwhile the failure is everybody's answer.
     this.#timer = setInterval(() => this.sweep().catch(() => undefined), SWEEP_INTERVAL).unref()

@@ -7,7 +7,7 @@ import { createAges } from '../age.ts'
 import { type Changes, NO_CHANGES } from '../changes.ts'
 import type { StoreForms } from '../forms.ts'
 import type { OnlineUsers } from '../online.ts'
-import type { AttemptStore, CaptchaStore, Store, StoreCounts } from '../store.ts'
+import type { AttemptStore, CaptchaStore, Store, StoreCounts, TicketStore } from '../store.ts'
 import { commandsOn, type KeyReads, type RedisCommands, readCommands } from './commands/commands.ts'
 import { createKeys } from './commands/keys.ts'
 import { SCRIPTS, TWO_KEY_SCRIPTS } from './commands/scripts.ts'
@@ -19,7 +19,7 @@ import { onlineCommandsOn } from './online/commands.ts'
 import { RedisOnline } from './online/online.ts'
 import { RedisUpkeep } from './online/upkeep.ts'
 import { RedisIndex } from './online/writes.ts'
-import { RedisAttempts, RedisCaptchas } from './sessions/records.ts'
+import { RedisAttempts, RedisCaptchas, RedisTickets } from './sessions/records.ts'
 import { type ReadableSessions, RedisSessions } from './sessions/sessions.ts'
 
 /** Opens the store in Redis (design, section 5). Without Redis it opens, too, and is unavailable until Redis is there. */
@@ -38,6 +38,7 @@ export class RedisStore implements Store {
   readonly sessions: ReadableSessions
   readonly online: OnlineUsers
   readonly captchas: CaptchaStore
+  readonly tickets: TicketStore
   readonly attempts: AttemptStore
   readonly changes: Changes = NO_CHANGES
   readonly connections: Connections
@@ -92,6 +93,7 @@ export class RedisStore implements Store {
     }
     this.online = new RedisOnline(view, clock, this.#upkeep.reindex)
     this.captchas = new RedisCaptchas(commands, keys)
+    this.tickets = new RedisTickets(commands, keys)
     this.attempts = new RedisAttempts(commands, keys, clock)
   }
 

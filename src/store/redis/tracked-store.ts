@@ -57,6 +57,7 @@ export function trackRedisStore(
     sessions: new TrackedSessions(store.sessions, byType, read),
     online: store.online,
     captchas: store.captchas,
+    tickets: store.tickets,
     attempts: store.attempts,
     ping: () => store.ping(),
     warnings: () => store.warnings(),

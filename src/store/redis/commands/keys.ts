@@ -11,6 +11,7 @@ export interface Keys {
   captcha(type: LoginType, id: string): string
   /** The ids of the captchas that are outstanding, by their end. */
   captchas(type: LoginType): string
+  ticket(type: LoginType, id: string): string
   /** Counts the kickouts of a user, so that a login can detect that it overlaps one. */
   kicked(type: LoginType, userId: string): string
   attempts(name: string): string
@@ -33,6 +34,7 @@ export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha
     disable: (type, loginId) => `${prefix}:${type}:disable:${loginId}`,
     captcha: (type, id) => filled.replace('{type}', type).replace('{id}', () => id),
     captchas: type => `${prefix}:${type}:idx:captchas`,
+    ticket: (type, id) => `${prefix}:${type}:ticket:${id}`,
     kicked: (type, userId) => `${prefix}:${type}:kicked:${userId}`,
     attempts: name => `${prefix}:attempts:${name}`,
     journal: `${prefix}:journal`,

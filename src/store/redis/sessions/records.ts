@@ -1,6 +1,6 @@
 import type { Clock } from '../../../clock.ts'
 import type { LoginType } from '../../../session.ts'
-import type { AttemptStore, Attempts, CaptchaStore } from '../../store.ts'
+import type { AttemptStore, Attempts, CaptchaStore, TicketStore } from '../../store.ts'
 import type { RedisCommands } from '../commands/commands.ts'
 import type { Keys } from '../commands/keys.ts'
 
@@ -28,6 +28,28 @@ export class RedisCaptchas implements CaptchaStore {
 
   outstanding(type: LoginType): Promise<number> {
     return this.#redis.countEnding(this.#keys.captchas(type))
+  }
+}
+
+export class RedisTickets implements TicketStore {
+  readonly #redis: RedisCommands
+  readonly #keys: Keys
+
+  constructor(redis: RedisCommands, keys: Keys) {
+    this.#redis = redis
+    this.#keys = keys
+  }
+
+  put(type: LoginType, id: string, text: string, expiresAt: number): Promise<void> {
+    return this.#redis.set(this.#keys.ticket(type, id), text, expiresAt)
+  }
+
+  read(type: LoginType, id: string): Promise<string | null> {
+    return this.#redis.get(this.#keys.ticket(type, id))
+  }
+
+  take(type: LoginType, id: string): Promise<string | null> {
+    return this.#redis.take(this.#keys.ticket(type, id))
   }
 }
 
