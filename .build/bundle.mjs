@@ -22,8 +22,12 @@ const PROGRAMS = { program: './program.js', worker: './process/worker.js' }
 /** Packages with native code or files of their own, and `undici`, which only few gateways load. */
 const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'svg-captcha', 'undici']
 
-/** Packages that only few gateways load: each in a file of its own, by the name that the modules import. */
-const SEPARATE = { pg: 'pg.cjs', 'mysql2/promise': 'mysql2.cjs' }
+/** Packages that only few gateways load, or only some time after the start: each in a file of its own, by the name that the modules import. */
+const SEPARATE = {
+  pg: 'pg.cjs',
+  'mysql2/promise': 'mysql2.cjs',
+  '@zxcvbn-ts/language-common': 'common-passwords.cjs',
+}
 
 const NAME_SOURCES = `require('./process/stack-traces.js').nameSources(require('node:url').fileURLToPath(urlOf('bundle/gateway.cjs')))`
 
@@ -82,7 +86,10 @@ const modules = { name: 'modules', setup: ({ onLoad }) => onLoad({ filter: /\.js
 const separate = {
   name: 'separate',
   setup: ({ onResolve }) =>
-    onResolve({ filter: /^(?:pg|mysql2\/promise)$/ }, ({ path }) => ({ path: `./${SEPARATE[path]}`, external: true })),
+    onResolve({ filter: new RegExp(`^(?:${Object.keys(SEPARATE).join('|')})$`) }, ({ path }) => ({
+      path: `./${SEPARATE[path]}`,
+      external: true,
+    })),
 }
 
 const { outputFiles, metafile } = await build({

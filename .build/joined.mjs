@@ -16,7 +16,17 @@ const sources = join(compiled, 'src')
 const tests = join(compiled, 'test')
 
 /** Packages with native code or files of their own, those that only few tests load, and one whose classes tests compare. */
-const EXTERNAL = ['ioredis', '@resvg/resvg-js', 'bcrypt', 'lmdb', 'mysql2', 'pg', 'playwright-core', 'svg-captcha']
+const EXTERNAL = [
+  'ioredis',
+  '@resvg/resvg-js',
+  'bcrypt',
+  'lmdb',
+  'mysql2',
+  'pg',
+  'playwright-core',
+  'svg-captcha',
+  '@zxcvbn-ts/language-common',
+]
 
 /** Entries wait for what they load, and scripts of pages run in browsers. */
 const APART =

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { Command } from './cli/command.ts'
 import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
 import { version } from './cli/version.ts'
+import { failureMessage } from './http/server/messages.ts'
 import { reportCrashes } from './process/crash.ts'
 import { Refusal } from './refusal.ts'
 import { ConfigurationError, suggest } from './yaml/fault.ts'
@@ -73,11 +74,14 @@ function explainFault(fault: unknown, name: string | undefined, { errors }: Term
     return 1
   }
   if (fault instanceof CommandError) say(errors, `dualgate: ${fault.message}`)
-  else if (fault instanceof Refusal) say(errors, `dualgate: ${fault.params.field} ${fault.params.fault}`)
+  else if (fault instanceof Refusal) say(errors, `dualgate: ${refusalText(fault)}`)
   else if (isSystemFault(fault)) say(errors, `dualgate: ${fault.message}`)
   else throw fault
   return 1
 }
+
+const refusalText = ({ reason, params }: Refusal): string =>
+  reason === 'INVALID' ? `${params.field} ${params.fault}` : failureMessage(reason, params, 'en')
 
 /** An error of the operating system about a file, a folder or a disk. Its message names the path. */
 const isSystemFault = (fault: unknown): fault is Error => fault instanceof Error && 'syscall' in fault

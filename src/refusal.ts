@@ -32,6 +32,7 @@ export type RefusalReason =
   | 'CAPTCHA_GONE'
   | 'CAPTCHA_WRONG'
   | 'WRONG_CREDENTIALS'
+  | 'PASSWORD_NOT_ALLOWED'
   | 'ACCOUNT_LOCKED'
   | 'ACCOUNT_INACTIVE'
   | 'TOO_MANY_ATTEMPTS'
@@ -89,11 +90,21 @@ export type FieldFault =
   | 'must be at most {maximum} characters'
   | 'must be at most 8192 bytes as JSON'
   | 'must not nest deeper than 16 levels'
-  | 'must have at least 8 characters'
   | 'must be at most 72 bytes as UTF-8'
   | 'must be well-formed Unicode'
   | 'must not be empty'
   | 'must not contain NUL'
+
+/** The faults of a new password, as clients get them in `data.faults`; `http/server/messages.ts` has the texts. */
+export type PasswordFault =
+  | 'min_length'
+  | 'classes'
+  | 'common'
+  | 'max_bytes'
+  /** It contains NUL, or is not well-formed Unicode. */
+  | 'characters'
+  | 'username'
+  | 'same'
 
 /** A field of the client's input is invalid. */
 export const invalid = (field: string, fault: FieldFault, limits: Record<string, number> = {}): Refusal =>

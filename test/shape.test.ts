@@ -164,6 +164,7 @@ const KNOWERS: Record<string, RegExp> = {
   'sm-crypto': /^login\/sm2\/[^/]+\.ts$/,
   'svg-captcha': /^login\/captcha\/outlines\.ts$/,
   '@resvg/resvg-js': /^login\/captcha\/image\.ts$/,
+  '@zxcvbn-ts/language-common': /^account\/common-passwords\.ts$/,
   'ipaddr.js': /^login\/address\.ts$/,
   bcrypt: /^account\/hash\.ts$/,
   'prom-client': /^metrics\/[^/]+\.ts$/,

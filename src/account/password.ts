@@ -11,8 +11,7 @@ export interface Passwords {
 }
 
 /** bcrypt reads no more bytes than this and stops at a NUL: further bytes would not be part of the password. */
-const MAX_BYTES = 72
-const MIN_CHARACTERS = 8
+export const MAX_PASSWORD_BYTES = 72
 /** Of new hashes. */
 export const COST = 10
 /** One comparison at this cost takes two seconds; a higher one is a mistake that would block every login. */
@@ -34,11 +33,14 @@ const dummyHash = (cost: number): string => `$2b$${String(cost).padStart(2, '0')
 /** The reason why bcrypt would read another password than this one; `null` if it would not. */
 function faultOfPassword(plain: string): FieldFault | null {
   if (plain === '') return 'must not be empty'
-  if (Buffer.byteLength(plain) > MAX_BYTES) return `must be at most ${MAX_BYTES} bytes as UTF-8`
+  if (Buffer.byteLength(plain) > MAX_PASSWORD_BYTES) return `must be at most ${MAX_PASSWORD_BYTES} bytes as UTF-8`
   if (plain.includes('\0')) return 'must not contain NUL'
   if (!isWellFormed(plain)) return 'must be well-formed Unicode'
   return null
 }
+
+/** Whether bcrypt reads every character of a password. */
+export const isStorable = (plain: string): boolean => !plain.includes('\0') && isWellFormed(plain)
 
 /** UTF-8 cannot carry lone surrogates: writing it replaces them. */
 const isWellFormed = (text: string): boolean => Buffer.from(text).toString() === text
@@ -70,14 +72,10 @@ export function createPasswords(
   }
 }
 
-/**
- * The bcrypt hash of a new password. Refuses a password that bcrypt would truncate, or with fewer than 8 characters,
- * with `INVALID`.
- */
+/** The bcrypt hash of a password. Refuses one that bcrypt would truncate with `INVALID`; `password-policy.ts` is the law for new ones. */
 export async function hashPassword(plain: string): Promise<string> {
   const fault = faultOfPassword(plain)
   if (fault !== null) throw invalid('password', fault)
-  if ([...plain].length < MIN_CHARACTERS) throw invalid('password', `must have at least ${MIN_CHARACTERS} characters`)
   // A gateway compares in its helper processes and creates no hash after its first start.
   const { makeHash } = await import('./hash.ts')
   return makeHash(plain, COST)

@@ -1,10 +1,17 @@
-import { randomBytes } from 'node:crypto'
 import { addAccount, listAccounts, removeAccount, setPassword } from '../account/file/source.ts'
+import { generatePassword } from '../account/generate-password.ts'
+import { createPasswordPolicy, type PasswordPolicy } from '../account/password-policy.ts'
 import { readConfiguration } from '../config/load.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
-type Verb = (path: string, written: Written, terminal: Terminal) => Promise<void>
+/** The accounts file, and the law for new passwords in it. */
+interface Place {
+  path: string
+  policy: PasswordPolicy
+}
+
+type Verb = (place: Place, written: Written, terminal: Terminal) => Promise<void>
 
 const VERBS: Record<string, Verb> = { add, passwd, remove, list }
 
@@ -49,7 +56,7 @@ Example:
       throw new UsageError(`account ${name} takes ${expected === 0 ? 'no name' : 'one name'}`)
     if (verb !== add) refuseOptions(written, name, ['role', 'nickname', 'id'])
     if (verb !== add && verb !== passwd) refuseOptions(written, name, ['password-stdin'])
-    await verb(accountsFile(written, terminal), { ...written, words }, terminal)
+    await verb(placeOf(written, terminal), { ...written, words }, terminal)
     return 0
   },
 }
@@ -59,18 +66,18 @@ function refuseOptions({ values }: Written, verb: string, names: string[]): void
   if (found !== undefined) throw new UsageError(`account ${verb} takes no --${found}`)
 }
 
-function accountsFile(written: Written, { environment, cwd }: Terminal): string {
+function placeOf(written: Written, { environment, cwd }: Terminal): Place {
   const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
   const isConsumer = written.values.consumer === true
   const source = isConsumer ? settings.login.consumer : settings.accounts
   if (source === 'off') throw new CommandError('login.consumer is off: the C side has no accounts here')
   if (source.kind !== 'file') throw new CommandError(`these accounts come from ${source.kind} and are managed there`)
-  return source.path
+  return { path: source.path, policy: createPasswordPolicy(settings.passwords) }
 }
 
-async function add(path: string, { words, values }: Written, terminal: Terminal): Promise<void> {
+async function add({ path, policy }: Place, { words, values }: Written, terminal: Terminal): Promise<void> {
   const username = words[0]!
-  const { password, isMade } = await passwordFor(username, values['password-stdin'] === true, terminal)
+  const { password, isMade } = await passwordFor(username, policy, values['password-stdin'] === true, terminal)
   const { id } = await addAccount(path, {
     username,
     password,
@@ -82,23 +89,23 @@ async function add(path: string, { words, values }: Written, terminal: Terminal)
   if (isMade) say(terminal.output, `password: ${password}`)
 }
 
-async function passwd(path: string, { words, values }: Written, terminal: Terminal): Promise<void> {
+async function passwd({ path, policy }: Place, { words, values }: Written, terminal: Terminal): Promise<void> {
   const username = words[0]!
   if (!(await listAccounts(path)).some(entry => entry.username.toLowerCase() === username.toLowerCase()))
     throw absent(username)
-  const { password, isMade } = await passwordFor(username, values['password-stdin'] === true, terminal)
+  const { password, isMade } = await passwordFor(username, policy, values['password-stdin'] === true, terminal)
   if (!(await setPassword(path, username, password))) throw absent(username)
   say(terminal.output, `changed the password of ${username}; ${SESSIONS_END}`)
   if (isMade) say(terminal.output, `password: ${password}`)
 }
 
-async function remove(path: string, { words }: Written, { output }: Terminal): Promise<void> {
+async function remove({ path }: Place, { words }: Written, { output }: Terminal): Promise<void> {
   const username = words[0]!
   if (!(await removeAccount(path, username))) throw absent(username)
   say(output, `removed ${username}; ${SESSIONS_END}`)
 }
 
-async function list(path: string, _written: Written, { output }: Terminal): Promise<void> {
+async function list({ path }: Place, _written: Written, { output }: Terminal): Promise<void> {
   const accounts = await listAccounts(path)
   const rows = accounts.map(({ username, id, status, roles, nickname }) => [
     username,
@@ -121,14 +128,19 @@ async function list(path: string, _written: Written, { output }: Terminal): Prom
 
 const absent = (username: string): CommandError => new CommandError(`there is no account ${username}`)
 
-async function passwordFor(username: string, fromInput: boolean, terminal: Terminal) {
-  if (fromInput) return { password: await readAll(terminal.input), isMade: false }
-  if (terminal.input.isTTY) {
-    const password = await askHidden(terminal, `password of ${username} (empty: generate one): `)
-    if (password !== '') {
-      if ((await askHidden(terminal, 'the same again: ')) !== password) throw new CommandError('the two differ')
-      return { password, isMade: false }
-    }
-  }
-  return { password: randomBytes(18).toString('base64url'), isMade: true }
+/** The new password of an account, or a refusal that names its faults. */
+async function passwordFor(username: string, policy: PasswordPolicy, fromInput: boolean, terminal: Terminal) {
+  const typed = fromInput ? await readAll(terminal.input) : await typedPassword(username, terminal)
+  if (typed === null) return { password: generatePassword(policy.settings), isMade: true }
+  await policy.check({ username, password: typed })
+  return { password: typed, isMade: false }
+}
+
+/** `null` where the user types none. */
+async function typedPassword(username: string, terminal: Terminal): Promise<string | null> {
+  if (!terminal.input.isTTY) return null
+  const password = await askHidden(terminal, `password of ${username} (empty: generate one): `)
+  if (password === '') return null
+  if ((await askHidden(terminal, 'the same again: ')) !== password) throw new CommandError('the two differ')
+  return password
 }

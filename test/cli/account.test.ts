@@ -45,8 +45,16 @@ t.test('a failed command exits with 1 and reports the reason', async t => {
   const cases: [string[], RegExp, string?][] = [
     [['add', 'JANE'], /username is taken/],
     [['add', 'x', '--id', 'a b'], /id must be 1 to 128 characters/],
-    [['add', 'x', '--password-stdin'], /password must have at least 8 characters/, 'short\n'],
-    [['add', 'x', '--password-stdin'], /password must not be empty/],
+    [
+      ['add', 'x', '--password-stdin'],
+      /The new password must have at least 10 characters, must not be a common password$/m,
+      'short\n',
+    ],
+    [
+      ['add', 'Password123', '--password-stdin'],
+      /The new password must not be a common password, must not be the user name$/m,
+      'password123\n',
+    ],
     [['passwd', 'nobody'], /there is no account nobody/],
     [['remove', 'nobody'], /there is no account nobody/],
     [['list', '--consumer'], /login\.consumer is off/],

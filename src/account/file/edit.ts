@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -8,6 +7,7 @@ import { createFile, replaceFile } from '../../durable-file.ts'
 import { invalid } from '../../refusal.ts'
 import { isLoginId } from '../../session.ts'
 import type { AccountStatus } from '../accounts.ts'
+import { generatePassword } from '../generate-password.ts'
 import type { HashUpdates } from '../hash-accounts.ts'
 import { generateAccountId } from '../id.ts'
 import { hashPassword } from '../password.ts'
@@ -127,17 +127,12 @@ export async function listAccounts(path: string): Promise<ListedAccount[]> {
  */
 export async function firstAccount(path: string): Promise<{ username: string; password: string } | null> {
   if (await exists(path)) return null
-  const first = { username: 'admin', password: randomPassword() }
+  const first = { username: 'admin', password: generatePassword() }
   const { document } = parseAccounts(EMPTY, path)
   append(document, await entryOf({ ...first, nickname: 'Administrator', roles: ['SUPER_ADMIN'] }, generateAccountId()))
   await mkdir(dirname(path), { recursive: true })
   return createFile(path, String(document)) ? first : null
 }
-
-/** Letters and digits without look-alikes: 24 out of 57 are 139 bits. */
-const UNAMBIGUOUS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789'
-const randomPassword = (): string =>
-  Array.from({ length: 24 }, () => UNAMBIGUOUS[randomInt(UNAMBIGUOUS.length)]).join('')
 
 async function entryOf(account: NewAccount, id: string): Promise<AccountEntry> {
   const { username, nickname = username, status = 'ACTIVE', roles = [], permissions = [] } = account

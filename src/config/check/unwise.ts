@@ -24,6 +24,7 @@ interface Unwise<T> {
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
+const DAY = 24 * 60 * MINUTE
 const YEAR_SECONDS = 365 * 24 * 3600
 
 const UNWISE: readonly Unwise<DecodedSettings>[] = [
@@ -95,6 +96,21 @@ const UNWISE: readonly Unwise<DecodedSettings>[] = [
     setting: ['login', 'lockout', 'address_failures'],
     finds: ({ login: { lockout } }) => lockout.address_failures > 1000,
     message: 'allows more than 1000 failed logins from one address within a window',
+  },
+  {
+    setting: ['passwords', 'min_length'],
+    finds: ({ passwords }) => passwords.min_length < 8,
+    message: 'is below 8: a program finds such passwords from stolen hashes',
+  },
+  {
+    setting: ['passwords', 'common'],
+    finds: ({ passwords }) => passwords.common === 'allow',
+    message: 'allows passwords from published leaks, which programs try first',
+  },
+  {
+    setting: ['passwords', 'max_age'],
+    finds: ({ passwords }) => passwords.max_age !== 'off' && passwords.max_age < 30 * DAY,
+    message: 'is less than 30 days: users who must change passwords so often choose worse ones',
   },
   {
     setting: ['login', 'captcha', 'ttl'],

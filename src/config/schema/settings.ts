@@ -13,6 +13,7 @@ import {
 } from '../../yaml/notation.ts'
 import { Cors, Drain, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
 import { Accounts, Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
+import { Passwords } from './passwords.ts'
 import { UpstreamSchema, type UpstreamSettings } from './upstreams.ts'
 
 /*
@@ -213,6 +214,7 @@ export const SettingsSchema = {
     gate: Gate,
     events: Events,
     accounts: Accounts,
+    passwords: Passwords,
     permissions: Permissions,
     upstreams: {
       anyOf: [Path({}), { type: 'array', items: UpstreamSchema }],

@@ -33,7 +33,14 @@ const GROUPS: Readonly<Record<Group, { name: string; description: string }>> = {
 /** The reasons for which every route may refuse a request. */
 const ALWAYS: readonly Failure[] = ['BAD_REQUEST', 'UNAVAILABLE', 'INTERNAL']
 /** For the placeholders of the texts. */
-const SAMPLE = { field: 'user_id', fault: 'is missing', seconds: 42, permissions: "['sys:session:page']" }
+const SAMPLE = {
+  field: 'user_id',
+  fault: 'is missing',
+  faults: 'min_length',
+  min_length: 10,
+  seconds: 42,
+  permissions: "['sys:session:page']",
+}
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 
 /**

@@ -1,4 +1,4 @@
-import type { FieldFault, RefusalReason } from '../../refusal.ts'
+import type { FieldFault, PasswordFault, RefusalReason } from '../../refusal.ts'
 
 export type Locale = 'en' | 'zh-CN'
 type Text = readonly [en: string, zh: string]
@@ -41,6 +41,7 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   CAPTCHA_GONE: { code: 400, status: 200, text: ['Captcha expired or invalid', '验证码已过期或无效'] },
   CAPTCHA_WRONG: { code: 400, status: 200, text: ['Wrong captcha', '验证码错误'] },
   WRONG_CREDENTIALS: { code: 400, status: 200, text: ['Wrong username or password', '用户名或密码错误'] },
+  PASSWORD_NOT_ALLOWED: { code: 400, status: 200, text: ['The new password {faults}', '新密码不符合要求：{faults}'] },
   ACCOUNT_LOCKED: { code: 400, status: 200, text: ['Account locked', '账号已被锁定'] },
   ACCOUNT_INACTIVE: { code: 400, status: 200, text: ['Account inactive', '账号已停用'] },
   TOO_MANY_ATTEMPTS: {
@@ -72,11 +73,24 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'must be at most {maximum} characters': '最多 {maximum} 个字符',
   'must be at most 8192 bytes as JSON': '转为 JSON 后最多 8192 字节',
   'must not nest deeper than 16 levels': '嵌套不能超过 16 层',
-  'must have at least 8 characters': '至少 8 个字符',
   'must be at most 72 bytes as UTF-8': '以 UTF-8 计最多 72 字节',
   'must be well-formed Unicode': '必须是合法的 Unicode 文本',
   'must not be empty': '不能为空',
   'must not contain NUL': '不能包含 NUL 字符',
+}
+
+/** Each continues the sentence of `PASSWORD_NOT_ALLOWED`. */
+const PASSWORD_FAULTS: Readonly<Record<PasswordFault, Text>> = {
+  min_length: ['must have at least {min_length} characters', '至少需要 {min_length} 个字符'],
+  classes: [
+    'must contain at least {classes} of these: lower case, upper case, digits, other characters',
+    '小写字母、大写字母、数字、其他字符中至少要包含 {classes} 种',
+  ],
+  common: ['must not be a common password', '过于常见，容易被猜到'],
+  max_bytes: ['must have at most {max_bytes} bytes as UTF-8', '以 UTF-8 计最多 {max_bytes} 字节'],
+  characters: ['must not contain NUL or invalid Unicode', '不能包含 NUL 或无效的 Unicode 字符'],
+  username: ['must not be the user name', '不能与用户名相同'],
+  same: ['must not be the present password', '不能与当前密码相同'],
 }
 
 export const SUCCESS: Text = ['Success', '请求成功']
@@ -93,7 +107,19 @@ const fill = (text: string, params: Params): string =>
 const faultOfField = (params: Params, locale: Locale): string =>
   fill(locale === 'en' ? String(params.fault) : FIELD_FAULTS[params.fault as FieldFault], params)
 
+/** Every fault of a new password, in one sentence. */
+const faultsOfPassword = (params: Params, locale: Locale): string =>
+  String(params.faults)
+    .split(' ')
+    .map(fault => fill(inLocale(PASSWORD_FAULTS[fault as PasswordFault], locale), params))
+    .join(locale === 'en' ? ', ' : '；')
+
+function shownParams(reason: Failure, params: Params, locale: Locale): Params {
+  if (reason === 'INVALID') return { ...params, fault: faultOfField(params, locale) }
+  if (reason === 'PASSWORD_NOT_ALLOWED') return { ...params, faults: faultsOfPassword(params, locale) }
+  return params
+}
+
 export function failureMessage(reason: Failure, params: Params, locale: Locale): string {
-  const shown = reason === 'INVALID' ? { ...params, fault: faultOfField(params, locale) } : params
-  return fill(inLocale(FAILURES[reason].text, locale), shown)
+  return fill(inLocale(FAILURES[reason].text, locale), shownParams(reason, params, locale))
 }
