@@ -2,7 +2,7 @@
 // The packages themselves are not needed to run the gateway.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 const root = dirname(import.meta.dirname)
 const { resolve } = createRequire(import.meta.url)
@@ -21,12 +21,13 @@ const VENDORED = {
   'LICENSE-redoc': ['redoc', 'LICENSE'],
 }
 
-const PAGE = /\.(?:html|css|js|ico)$|(?:^|\/)(?:console|documents)$/
+// Not the settings of the compiler, which checks the scripts of the console.
+const isServed = file => basename(file) !== 'tsconfig.json'
 
 for (const folder of ['console', 'http/pages/documents']) {
   const to = join(root, 'dist', folder)
   rmSync(to, { recursive: true, force: true })
-  cpSync(join(root, 'src', folder), to, { recursive: true, filter: file => PAGE.test(file) })
+  cpSync(join(root, 'src', folder), to, { recursive: true, filter: isServed })
 }
 
 const vendor = join(root, 'dist/vendor')

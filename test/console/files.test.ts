@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import t from 'tap'
 import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/pages.ts'
 import { call } from '../support/client.ts'
@@ -8,17 +8,21 @@ import { newcomerFolder, startGateway } from '../support/process.ts'
 import { ROOT } from '../support/root.ts'
 
 const FOLDER = join(ROOT, 'src/console')
+/** Of all folders of the page. */
+const FILES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
+  .filter(file => /\.\w+$/.test(file))
+  .map(file => file.replaceAll(sep, '/'))
 
 type Texts = Record<string, string>
-const { TEXTS }: { TEXTS: { en: Texts; zh: Texts } } = await import(`${FOLDER}/texts.js`)
+const { TEXTS }: { TEXTS: { en: Texts; zh: Texts } } = await import(`${FOLDER}/language/texts.js`)
 
 t.test('every file of the page is on the list of open paths, and nothing else is', async t => {
-  const files = readdirSync(FOLDER).filter(file => !['index.html', 'tsconfig.json'].includes(file))
+  const files = FILES.filter(file => !['index.html', 'tsconfig.json'].includes(file))
   t.same([...CONSOLE_FILES].sort(), [...files, 'sm2.js'].sort())
 })
 
 t.test('the page never makes markup of data, and runs nothing but its files', async t => {
-  for (const file of readdirSync(FOLDER)) {
+  for (const file of FILES) {
     const text = readFileSync(join(FOLDER, file), 'utf8')
     t.notMatch(
       text,
@@ -40,13 +44,28 @@ t.test('both languages have every text, with the same placeholders', async t => 
   }
 })
 
+/** The files of texts: each part of the page has one, and `texts.js` joins them. */
+const TEXT_FILES = FILES.filter(file => /^export const zh/m.test(readFileSync(join(FOLDER, file), 'utf8')))
+
+t.test('no text stands in two files', async t => {
+  const files = await Promise.all(TEXT_FILES.map(file => import(`${FOLDER}/${file}`) as Promise<{ en: Texts }>))
+  const names = files.flatMap(({ en }) => Object.keys(en))
+  t.same([...new Set(names)], names)
+  t.same(names.sort(), Object.keys(TEXTS.en).sort())
+})
+
 t.test('every text is used', async t => {
-  const sources = readdirSync(FOLDER)
-    .filter(file => file.endsWith('.js') && file !== 'texts.js')
+  const sources = FILES.filter(file => file.endsWith('.js') && !TEXT_FILES.includes(file))
     .map(file => readFileSync(join(FOLDER, file), 'utf8'))
     .join('\n')
-  const made = ['theme_auto', 'theme_light', 'theme_dark', 'BUSINESS_long', 'CONSUMER_long']
-  for (const name of Object.keys(TEXTS.en)) t.ok(made.includes(name) || sources.includes(`'${name}'`), name)
+  // Such as `theme_${name}`, and the names of the pages.
+  const made = [...sources.matchAll(/`(\w+)_\$\{\w+\}`/g)].map(([, start]) => `${start}_`)
+  const pages = [...sources.matchAll(/^ {2}(\w+): \{\s*addresses: /gm)].map(([, name]) => name)
+  t.ok(made.length > 0 && pages.length > 0)
+  for (const name of Object.keys(TEXTS.en)) {
+    const isUsed = sources.includes(`'${name}'`) || pages.includes(name) || made.some(start => name.startsWith(start))
+    t.ok(isUsed, name)
+  }
 })
 
 t.test('the pages are public under their exact paths, are never forwarded, and carry security headers', async t => {

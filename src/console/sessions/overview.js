@@ -1,8 +1,8 @@
-import { get } from './api.js'
+import { get } from '../api.js'
+import { h, show } from '../elements/dom.js'
+import { count } from '../language/format.js'
+import { t } from '../language/language.js'
 import { barChart, ringChart } from './charts.js'
-import { h, show } from './dom.js'
-import { count } from './format.js'
-import { t } from './language.js'
 
 /**
  * @typedef {{ total_count: number, max_token_count: number, one_hour_newly_added: number, online_user_count: number,

@@ -1,16 +1,13 @@
-import { get, settings } from './api.js'
+import { get } from '../api.js'
+import { h, show } from '../elements/dom.js'
+import { createSearch, turning } from '../elements/paging.js'
+import { count } from '../language/format.js'
+import { t } from '../language/language.js'
+import { can } from '../session.js'
 import { openLoginIdCheck } from './disable.js'
-import { h, show } from './dom.js'
-import { count } from './format.js'
-import { t } from './language.js'
-import { can } from './session.js'
 import { userTable } from './user-table.js'
 
 /** @typedef {{ records: import('./user-table.js').User[], total: number, page: number, size: number, pages: number }} Page */
-
-const SIZES = [10, 20, 50, 100]
-/** Milliseconds after the last key press before the search starts. */
-const TYPING = 250
 
 /** @typedef {{ base: string, keyword: string, current: number, size: number }} Query */
 
@@ -26,7 +23,7 @@ export function createUsers(place, { changed }) {
   const query = { base: '', keyword: '', current: 1, size: 10 }
   /** @type {Page | null} */
   let page = null
-  const search = createSearch(keyword => request({ keyword, current: 1 }))
+  const search = createSearch({ hint: 'search_hint', find: keyword => request({ keyword, current: 1 }) })
   const found = h('span', { class: 'quiet' })
   const list = h('div', { class: 'user-list' })
   const pages = h('div', { class: 'pages' })
@@ -81,52 +78,10 @@ export function createUsers(place, { changed }) {
 }
 
 /**
- * The search field. It searches shortly after the last key press, or when it is submitted.
- *
- * @param {(keyword: string) => void} find
- */
-function createSearch(find) {
-  let keyword = ''
-  let typing = 0
-  const input = h('input', {
-    type: 'search',
-    id: 'keyword',
-    maxlength: 128,
-    autocomplete: 'off',
-    spellcheck: 'false',
-    oninput: () => {
-      clearTimeout(typing)
-      typing = window.setTimeout(submit, TYPING)
-    },
-  })
-
-  function submit() {
-    clearTimeout(typing)
-    if (input.value.trim() === keyword) return
-    keyword = input.value.trim()
-    find(keyword)
-  }
-
-  /** @param {Event} event */
-  function submitted(event) {
-    event.preventDefault()
-    submit()
-  }
-
-  return {
-    draw() {
-      input.placeholder = t('search_hint')
-      input.setAttribute('aria-label', `${t('search')}: ${t('search_hint')}`)
-      return h('form', { role: 'search', onsubmit: submitted }, input)
-    },
-  }
-}
-
-/**
  * Opens the check of a login id.
  *
  * @param {Parameters<typeof openLoginIdCheck>[0]} options
- * @param {import('./dom.js').Attributes} attributes
+ * @param {import('../elements/dom.js').Attributes} attributes
  */
 const checkButton = (options, attributes) =>
   h('button', { type: 'button', ...attributes, onclick: () => openLoginIdCheck(options) }, `${t('check_id')}…`)
@@ -147,41 +102,4 @@ function nothing({ base, keyword }, done) {
     h('p', { class: 'quiet' }, t('no_match_detail')),
     can('disable') && checkButton({ base, userId: keyword, done }, { 'data-key': 'check' }),
   )
-}
-
-/**
- * The controls below the list.
- *
- * @param {Page} shown
- * @param {number} size
- * @param {(change: Partial<Query>) => void} request
- */
-function turning({ page: number, pages: last }, size, request) {
-  /** @type {HTMLSelectElement} */
-  const rows = h(
-    'select',
-    { id: 'rows', 'data-key': 'rows', onchange: () => request({ size: Number(rows.value), current: 1 }) },
-    SIZES.map(n => h('option', { value: n }, n)),
-  )
-  rows.value = String(size)
-  const turn = (/** @type {'previous' | 'next'} */ way, /** @type {number} */ to, /** @type {string} */ sign) =>
-    h(
-      'button',
-      {
-        type: 'button',
-        'data-key': way,
-        'aria-label': t(way),
-        disabled: to < 1 || to > last,
-        onclick: () => request({ current: to }),
-      },
-      sign,
-    )
-  return [
-    h('span', { class: 'quiet zone' }, t('times_in', { zone: settings.timezone })),
-    h('label', { for: 'rows', class: 'quiet' }, t('rows')),
-    rows,
-    h('span', { class: 'number' }, t('page_of', { page: count(number), pages: count(Math.max(last, 1)) })),
-    turn('previous', number - 1, '‹'),
-    turn('next', number + 1, '›'),
-  ]
 }

@@ -1,5 +1,6 @@
+import { t } from '../language/language.js'
 import { h } from './dom.js'
-import { faultText, t } from './language.js'
+import { actionForm, cancelButton } from './forms.js'
 
 /**
  * Opens a dialog. The browser keeps the focus in it and closes it with Escape.
@@ -46,30 +47,17 @@ export function closeDialogs() {
  * @param {() => Promise<void>} options.run If it throws, the dialog stays open and shows the error.
  */
 export function confirm({ title, details, action, body = [], run }) {
-  const fault = h('p', { class: 'fault', role: 'alert', hidden: true })
-  const go = h('button', { type: 'submit', class: 'danger' }, action)
-  const form = h(
-    'form',
-    { onsubmit: attempt },
-    details.map(line => h('p', {}, line)),
-    body,
-    fault,
-    h('footer', {}, h('button', { type: 'button', onclick: () => dialog.close(), autofocus: true }, t('cancel')), go),
-  )
-  const dialog = openDialog({ title, body: [form] })
-
-  /** @param {SubmitEvent} event */
-  async function attempt(event) {
-    event.preventDefault()
-    if (go.disabled) return
-    go.disabled = true
-    try {
+  const cancel = cancelButton(() => dialog.close())
+  cancel.autofocus = true
+  const form = actionForm({
+    body: [...details.map(line => h('p', {}, line)), ...body],
+    action,
+    look: 'danger',
+    beside: [cancel],
+    async run() {
       await run()
       dialog.close()
-    } catch (problem) {
-      fault.textContent = faultText(problem)
-      fault.hidden = false
-      go.disabled = false
-    }
-  }
+    },
+  })
+  const dialog = openDialog({ title, body: [form] })
 }

@@ -1,9 +1,9 @@
-import { get, post } from './api.js'
-import { confirm, openDialog } from './dialogs.js'
-import { h, notify, show } from './dom.js'
-import { duration } from './format.js'
-import { faultText, t } from './language.js'
-import { can, isOwner } from './session.js'
+import { get, post } from '../api.js'
+import { confirm, openDialog } from '../elements/dialogs.js'
+import { h, notify, show } from '../elements/dom.js'
+import { duration } from '../language/format.js'
+import { faultText, t } from '../language/language.js'
+import { can, isOwner } from '../session.js'
 
 /** The selectable durations in seconds: ten minutes, an hour, a day, a week, thirty days. */
 const TIMES = [600, 3600, 86_400, 604_800, 2_592_000]

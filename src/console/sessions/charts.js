@@ -1,6 +1,6 @@
-import { h, show, svg } from './dom.js'
-import { compact, count, dayLabel } from './format.js'
-import { t } from './language.js'
+import { h, show, svg } from '../elements/dom.js'
+import { compact, count, dayLabel } from '../language/format.js'
+import { t } from '../language/language.js'
 
 /** @typedef {'BUSINESS' | 'CONSUMER'} SideName */
 /** @typedef {{ days: string[], series: { name: SideName, data: number[] }[] }} Bars */

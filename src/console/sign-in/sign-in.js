@@ -1,7 +1,7 @@
-import { get, post, settings } from './api.js'
-import { h, mark, show } from './dom.js'
-import { faultText, t } from './language.js'
-import { begin } from './session.js'
+import { get, post, settings } from '../api.js'
+import { h, mark, show } from '../elements/dom.js'
+import { faultText, t } from '../language/language.js'
+import { begin } from '../session.js'
 
 /**
  * Shows the sign-in form.
@@ -118,7 +118,7 @@ async function encrypted(plain) {
 
 /**
  * @param {string} name
- * @param {import('./dom.js').Attributes} attributes
+ * @param {import('../elements/dom.js').Attributes} attributes
  */
 const field = (name, attributes) => h('input', { id: name, name, required: true, ...attributes })
 

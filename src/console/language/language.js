@@ -1,5 +1,5 @@
-import { CallError, settings } from './api.js'
-import { preferences } from './preferences.js'
+import { CallError, settings } from '../api.js'
+import { preferences } from '../preferences.js'
 import { TEXTS } from './texts.js'
 
 /** @typedef {keyof typeof TEXTS.en} TextName */

@@ -1,10 +1,11 @@
-import { get, post } from './api.js'
-import { confirm, openDialog } from './dialogs.js'
+import { get, post } from '../api.js'
+import { confirm, openDialog } from '../elements/dialogs.js'
+import { h, notify, show } from '../elements/dom.js'
+import { rowButton, table } from '../elements/tables.js'
+import { deviceText, duration, shortened } from '../language/format.js'
+import { faultText, t } from '../language/language.js'
+import { can, isOwner, isOwnToken } from '../session.js'
 import { confirmDisable, disableState } from './disable.js'
-import { h, notify, show } from './dom.js'
-import { duration, shortened } from './format.js'
-import { faultText, t } from './language.js'
-import { can, isOwner, isOwnToken } from './session.js'
 
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
@@ -63,7 +64,7 @@ export function openTokens({ base, userId, name, done }) {
     try {
       /** @type {Token[]} */
       const tokens = await get(`${base}/tokens`, { user_id: userId })
-      show(list, tokens.length === 0 ? h('p', { class: 'quiet' }, t('none_left')) : table(tokens, user))
+      show(list, tokens.length === 0 ? h('p', { class: 'quiet' }, t('none_left')) : tokenTable(tokens, user))
       if (can('disable')) show(state, await disableState({ base, userId, name }))
     } catch (problem) {
       show(list, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
@@ -75,56 +76,37 @@ export function openTokens({ base, userId, name, done }) {
  * @param {Token[]} tokens
  * @param {User} user
  */
-const table = (tokens, user) =>
-  h(
-    'table',
-    {},
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        h('th', { scope: 'col' }, t(tokens.some(({ token }) => token.includes('.')) ? 'token' : 'handle')),
-        h('th', { scope: 'col' }, t('signed_in')),
-        h('th', { scope: 'col' }, t('ends_in')),
-        h('th', { scope: 'col' }, t('device')),
-        can('end') && h('th', { scope: 'col', class: 'actions' }, h('span', { class: 'unseen' }, t('actions'))),
-      ),
-    ),
-    h(
-      'tbody',
-      {},
-      tokens.map(token => row(token, user)),
-    ),
-  )
+const tokenTable = (tokens, user) =>
+  table({
+    caption: t('sessions_of', { user: user.name }),
+    columns: [
+      { label: t(tokens.some(({ token }) => token.includes('.')) ? 'token' : 'handle'), isUnlabelled: true },
+      { label: t('signed_in'), look: 'number' },
+      { label: t('ends_in'), look: 'number' },
+      { label: t('device') },
+      ...(can('end') ? [{ label: t('actions'), look: 'actions' }] : []),
+    ],
+    rows: tokens.map(token => row(token, user)),
+  })
 
 /**
  * @param {Token} token
  * @param {User} user
  */
 function row({ token, created_at, timeout_seconds, device_type, device_id }, user) {
-  const device = [device_type, device_id].filter(part => part !== null && part !== '').join(' · ')
   const end = () => confirmEnd(token, user)
-  return h(
-    'tr',
-    {},
-    h(
-      'td',
-      {},
+  return [
+    [
       h('code', { title: token }, shortened(token)),
       isOwnToken(token) && h('span', { class: 'tag own' }, t('this_session')),
-    ),
-    h('td', { 'data-label': t('signed_in'), class: 'number' }, created_at),
-    h('td', { 'data-label': t('ends_in'), class: 'number' }, duration(timeout_seconds)),
-    h('td', { 'data-label': t('device') }, device === '' ? '–' : device),
-    can('end') &&
-      h(
-        'td',
-        { class: 'actions' },
-        h('button', { type: 'button', class: 'small danger', 'data-key': token, onclick: end }, t('end')),
-      ),
-  )
+    ],
+    created_at,
+    duration(timeout_seconds),
+    deviceText(device_type, device_id),
+    ...(can('end')
+      ? [rowButton({ key: token, text: t('end'), about: shortened(token), look: 'small danger', onclick: end })]
+      : []),
+  ]
 }
 
 /**

@@ -1,8 +1,9 @@
+import { h } from '../elements/dom.js'
+import { rowButton, table } from '../elements/tables.js'
+import { count, duration } from '../language/format.js'
+import { t } from '../language/language.js'
+import { can, isOwner } from '../session.js'
 import { confirmDisable } from './disable.js'
-import { h } from './dom.js'
-import { count, duration } from './format.js'
-import { t } from './language.js'
-import { can, isOwner } from './session.js'
 import { confirmEndAll, openTokens } from './tokens.js'
 
 /**
@@ -19,30 +20,18 @@ import { confirmEndAll, openTokens } from './tokens.js'
  * @param {Side} side
  */
 export const userTable = (users, side) =>
-  h(
-    'table',
-    {},
-    h('caption', { class: 'unseen' }, t('users')),
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        h('th', { scope: 'col' }, t('user')),
-        h('th', { scope: 'col' }, t('last_login')),
-        h('th', { scope: 'col' }, t('since')),
-        h('th', { scope: 'col' }, t('ends_in')),
-        h('th', { scope: 'col', class: 'amount' }, t('tokens')),
-        h('th', { scope: 'col', class: 'actions' }, h('span', { class: 'unseen' }, t('actions'))),
-      ),
-    ),
-    h(
-      'tbody',
-      {},
-      users.map(user => row(user, side)),
-    ),
-  )
+  table({
+    caption: t('users'),
+    columns: [
+      { label: t('user'), look: 'who', isUnlabelled: true },
+      { label: t('last_login'), look: 'number' },
+      { label: t('since'), look: 'number' },
+      { label: t('ends_in'), look: 'number' },
+      { label: t('tokens'), look: 'number amount' },
+      { label: t('actions'), look: 'actions' },
+    ],
+    rows: users.map(user => row(user, side)),
+  })
 
 /** @param {User} user */
 const nameOf = ({ nickname, username, user_id }) => nickname ?? username ?? user_id
@@ -54,27 +43,21 @@ const nameOf = ({ nickname, username, user_id }) => nickname ?? username ?? user
 function row(user, { base, changed }) {
   const subject = { base, userId: user.user_id, name: nameOf(user), done: changed }
   const open = () => openTokens(subject)
-  return h(
-    'tr',
-    {},
+  return [
     who(user, base, open),
-    h(
-      'td',
-      { class: 'number', 'data-label': t('last_login') },
+    [
       h('span', {}, user.last_login_time),
       user.last_login_ip !== null && h('span', { class: 'quiet' }, user.last_login_ip),
-    ),
-    h('td', { class: 'number', 'data-label': t('since') }, user.session_create_time),
-    h('td', { class: 'number', 'data-label': t('ends_in') }, duration(user.session_timeout_seconds)),
-    h('td', { class: 'number amount', 'data-label': t('tokens') }, count(user.token_count)),
-    h(
-      'td',
-      { class: 'actions' },
+    ],
+    user.session_create_time,
+    duration(user.session_timeout_seconds),
+    count(user.token_count),
+    [
       action(user, 'sessions', t('show_sessions'), open),
       can('disable') && action(user, 'disable', `${t('disable')}…`, () => confirmDisable(subject)),
       can('end') && action(user, 'end', `${t('end_all')}…`, () => confirmEndAll(subject), 'small danger'),
-    ),
-  )
+    ],
+  ]
 }
 
 /**
@@ -85,14 +68,12 @@ function row(user, { base, changed }) {
 function who(user, base, open) {
   const { user_id: userId, username, status } = user
   const name = nameOf(user)
-  return h(
-    'td',
-    { class: 'who' },
+  return [
     h('button', { type: 'button', class: 'link', 'data-key': `user ${userId}`, onclick: open }, name),
     isOwner(base, userId) && h('span', { class: 'tag own' }, t('you')),
     status !== null && status !== 'ACTIVE' && h('span', { class: 'tag disabled' }, status),
     h('span', { class: 'quiet' }, username !== null && username !== name && `${username} · `, h('code', {}, userId)),
-  )
+  ]
 }
 
 /**
@@ -102,7 +83,5 @@ function who(user, base, open) {
  * @param {() => void} onclick
  * @param {string} [look]
  */
-function action(user, key, text, onclick, look = 'small') {
-  const attributes = { 'data-key': `${key} ${user.user_id}`, 'aria-label': `${text} (${nameOf(user)})`, onclick }
-  return h('button', { type: 'button', class: look, ...attributes }, text)
-}
+const action = (user, key, text, onclick, look) =>
+  rowButton({ key: `${key} ${user.user_id}`, text, about: nameOf(user), onclick, ...(look && { look }) })

@@ -1,5 +1,5 @@
+import { preferences } from '../preferences.js'
 import { t } from './language.js'
-import { preferences } from './preferences.js'
 
 /** @param {number} number */
 export const count = number => new Intl.NumberFormat(preferences.language).format(number)
@@ -63,3 +63,9 @@ export function dayLabel(day) {
  * @param {string} token
  */
 export const shortened = token => (token.length <= 26 ? token : `${token.slice(0, 10)}…${token.slice(-10)}`)
+
+/**
+ * @param {string | null} type The program.
+ * @param {string | null} id The name that it gave itself.
+ */
+export const deviceText = (type, id) => [type, id].filter(part => part !== null && part !== '').join(' · ') || '–'

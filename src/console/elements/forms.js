@@ -1,0 +1,102 @@
+import { faultText, t } from '../language/language.js'
+import { h } from './dom.js'
+
+/**
+ * A labelled input, with an optional hint below it.
+ *
+ * @param {object} options
+ * @param {string} options.id
+ * @param {string} options.label
+ * @param {string} [options.hint]
+ * @param {HTMLElement} options.input
+ * @param {import('./dom.js').Child} [options.beside] Something to the right of the input, such as a button.
+ */
+export function field({ id, label, hint, input, beside }) {
+  if (hint !== undefined) input.setAttribute('aria-describedby', `${id}-hint`)
+  return h(
+    'div',
+    { class: 'field' },
+    h('label', { for: id }, label),
+    beside === undefined ? input : h('div', { class: 'beside' }, input, beside),
+    hint !== undefined && h('p', { class: 'hint', id: `${id}-hint` }, hint),
+  )
+}
+
+/**
+ * @param {string} id
+ * @param {import('./dom.js').Attributes} [attributes]
+ */
+export const textInput = (id, attributes = {}) =>
+  h('input', { id, name: id, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'none', ...attributes })
+
+/**
+ * @param {string} id
+ * @param {'current-password' | 'new-password'} autocomplete
+ * @param {import('./dom.js').Attributes} [attributes]
+ */
+export const passwordInput = (id, autocomplete, attributes = {}) =>
+  h('input', { id, name: id, type: 'password', required: true, autocomplete, ...attributes })
+
+/**
+ * A box to tick, with its label.
+ *
+ * @param {HTMLInputElement} input
+ * @param {string} label
+ */
+export const choice = (input, label) => h('label', { class: 'choice' }, input, label)
+
+/**
+ * @typedef {object} ActionForm
+ * @property {import('./dom.js').Child[]} body
+ * @property {string} action The label of the button.
+ * @property {string} [busy] The label while the action runs.
+ * @property {'primary' | 'danger'} [look]
+ * @property {string} [class]
+ * @property {import('./dom.js').Child[]} [beside] Other buttons, before the one of the action.
+ * @property {string | null} [fault] A fault to show from the beginning.
+ * @property {() => Promise<void>} run If it throws, the form shows the error.
+ * @property {(problem: unknown) => void} [failed] Called before the error is shown.
+ */
+
+/**
+ * A form that runs an action. Its button is disabled while the action runs, so that it runs once.
+ *
+ * @param {ActionForm} options
+ */
+export function actionForm({ body, action, busy, look = 'primary', beside = [], run, failed = () => {}, ...rest }) {
+  const fault = h('p', { class: 'fault', role: 'alert', hidden: (rest.fault ?? null) === null }, rest.fault)
+  const submit = h('button', { type: 'submit', class: look }, action)
+  return h('form', { class: rest.class, onsubmit: attempt }, body, fault, h('footer', {}, beside, submit))
+
+  /** @param {SubmitEvent} event */
+  async function attempt(event) {
+    event.preventDefault()
+    if (submit.disabled) return
+    submit.disabled = true
+    submit.textContent = busy ?? action
+    try {
+      await run()
+      fault.hidden = true
+    } catch (problem) {
+      failed(problem)
+      fault.textContent = faultText(problem)
+      fault.hidden = false
+    } finally {
+      submit.disabled = false
+      submit.textContent = action
+    }
+  }
+}
+
+/**
+ * Sends the focus to the first input of a form or dialog.
+ *
+ * @param {Element} place
+ */
+export function focusFirst(place) {
+  const first = place.querySelector('input, select, textarea')
+  if (first instanceof HTMLElement) first.focus()
+}
+
+/** @param {() => void} close */
+export const cancelButton = close => h('button', { type: 'button', onclick: close }, t('cancel'))

@@ -1,0 +1,9 @@
+import * as common from './common.js'
+import * as sessions from './sessions.js'
+import * as signIn from './sign-in.js'
+
+/** All texts, in both languages. Each part of the page has a file. */
+export const TEXTS = {
+  en: { ...common.en, ...signIn.en, ...sessions.en },
+  zh: { ...common.zh, ...signIn.zh, ...sessions.zh },
+}

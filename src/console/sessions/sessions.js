@@ -1,0 +1,112 @@
+import { go } from '../address.js'
+import { h, show } from '../elements/dom.js'
+import { now } from '../language/format.js'
+import { faultText, t } from '../language/language.js'
+import { session } from '../session.js'
+import { createOverview } from './overview.js'
+import { refreshRegularly } from './refresh.js'
+import { createUsers } from './users.js'
+
+/** The endpoints of each side, below `/api/v<n>/`. */
+const SIDES = { BUSINESS: 'sys/session', CONSUMER: 'client/session' }
+
+/** @typedef {keyof typeof SIDES} SideName */
+
+/** @param {import('../address.js').Address} address */
+const sideOf = ({ name }) => (name === 'consumer' ? 'CONSUMER' : 'BUSINESS')
+
+/**
+ * The page of sessions: who is online on each side.
+ *
+ * @param {HTMLElement} place
+ * @param {import('../address.js').Address} address
+ * @returns {import('../pages.js').Page}
+ */
+export function createSessions(place, address) {
+  /** @type {SideName} */
+  let side = sideOf(address)
+  let updated = ''
+  const bar = h('div', { class: 'bar' })
+  const trouble = h('div', { class: 'trouble', role: 'alert' })
+  const numbers = h('div', {})
+  const people = h('div', {})
+  const overview = createOverview(numbers)
+  const users = createUsers(people, { changed: () => void load() })
+  const refresh = refreshRegularly(load)
+
+  async function load() {
+    try {
+      await Promise.all([overview.load(SIDES[side]), users.load()])
+      updated = now()
+      show(trouble)
+    } catch (problem) {
+      if (session.token !== null) show(trouble, faultText(problem), ' ', retryButton(load))
+    }
+    drawBar()
+  }
+
+  function drawBar() {
+    const isPaused = refresh.isPaused
+    const pause = () => {
+      refresh.pause(!isPaused)
+      drawBar()
+    }
+    show(
+      bar,
+      sideButtons(side),
+      h('span', { class: 'refresh quiet' }, isPaused ? t('paused') : updatedText(updated)),
+      h(
+        'button',
+        { type: 'button', class: 'small', 'data-key': 'pause', onclick: pause },
+        t(isPaused ? 'resume' : 'pause'),
+      ),
+    )
+  }
+
+  users.showSide(SIDES[side])
+  void load()
+  return {
+    draw() {
+      drawBar()
+      overview.draw()
+      users.draw()
+      show(place, bar, trouble, numbers, people)
+    },
+    turn(next) {
+      side = sideOf(next)
+      users.showSide(SIDES[side])
+      void load()
+    },
+    leave: refresh.stop,
+  }
+}
+
+/** @param {() => void} again */
+const retryButton = again =>
+  h('button', { type: 'button', class: 'small', 'data-key': 'retry', onclick: again }, t('retry'))
+
+/** @param {string} time */
+const updatedText = time => (time === '' ? t('loading') : t('updated', { time }))
+
+/** @param {SideName} shown */
+function sideButtons(shown) {
+  const button = (/** @type {SideName} */ name, /** @type {string} */ address) =>
+    h(
+      'button',
+      {
+        type: 'button',
+        class: name,
+        'aria-pressed': String(name === shown),
+        'data-key': name,
+        onclick: () => go(address),
+        title: t(`side_${name}`),
+      },
+      t(name),
+    )
+  return h(
+    'div',
+    { class: 'sides', role: 'group', 'aria-label': t('side') },
+    button('BUSINESS', 'sessions'),
+    button('CONSUMER', 'consumer'),
+  )
+}
