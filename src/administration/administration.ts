@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Origin } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
 import { NONE } from '../side/input.ts'
@@ -43,17 +44,19 @@ export function createAdministration(options: AdministrationOptions) {
 
 function createActions(sides: AdministrationOptions['sides'], handles: Handles) {
   return {
-    exit: (type: LoginType, userId: string): Promise<number> => sides[type].kickout(userId),
+    exit: (type: LoginType, userId: string, origin: Origin): Promise<number> => sides[type].kickout(userId, origin),
 
     /** Ends one token of a user, given as the token itself or by its handle. */
-    async exitToken(type: LoginType, userId: string, given: string): Promise<void> {
+    async exitToken(type: LoginType, userId: string, given: string, origin: Origin): Promise<void> {
       const token = asToken(given) ?? (await handles.find(type, userId, given))
-      if (token === null || !(await sides[type].kickoutToken(userId, token))) throw new Refusal('NO_SUCH_TOKEN')
+      if (token === null || !(await sides[type].kickoutToken(userId, token, origin))) throw new Refusal('NO_SUCH_TOKEN')
     },
 
-    disable: (type: LoginType, userId: string, seconds: number): Promise<void> => sides[type].disable(userId, seconds),
+    disable: (type: LoginType, userId: string, seconds: number, origin: Origin): Promise<void> =>
+      sides[type].disable(userId, seconds, origin),
 
-    untieDisable: (type: LoginType, userId: string): Promise<boolean> => sides[type].untieDisable(userId),
+    untieDisable: (type: LoginType, userId: string, origin: Origin): Promise<boolean> =>
+      sides[type].untieDisable(userId, origin),
 
     async disabled(type: LoginType, userId: string): Promise<DisableState> {
       const seconds = await sides[type].getDisableTime(userId)

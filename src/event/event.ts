@@ -10,14 +10,49 @@ export const EVENT_NAMES = [
   'renew',
   'disable',
   'untie-disable',
+  'password-changed',
+  'password-reset',
+  'second-factor-on',
+  'second-factor-off',
+  'second-factor-reset',
+  'account-added',
+  'account-edited',
+  'account-removed',
 ] as const
 
-/** A change of a session or of a login id, published after it is done. Never a token: its `jti` names it. */
-export interface SessionEvent {
-  event: (typeof EVENT_NAMES)[number]
+export type EventName = (typeof EVENT_NAMES)[number]
+
+/** `by` of a change that a backend, or a program that embeds the gateway, made through the operations. */
+export const BY_OPERATIONS = 'operations'
+/** `by` of a change that `dualgate account` made. */
+export const BY_COMMAND_LINE = 'command line'
+
+/** Where a change comes from. Every operation that publishes an event is given one, and the event carries it. */
+export interface Origin {
+  /**
+   * Who requested the change: a login id, `BY_OPERATIONS` or `BY_COMMAND_LINE`. Absent if the gateway acts by itself, and if
+   * it does not know the client. Administrators of both sides are users of the B side.
+   */
+  by?: string
+  /** The id of the request. */
+  trace_id?: string
+  /** The client's address, as reported by trusted proxies. */
+  address?: string
+  /** The browser, otherwise the first product of the user agent. */
+  device_type?: string
+  /** The client's name of its device, at most 128 characters. */
+  device_id?: string
+}
+
+/** A change of a session, a login id or an account, published after it is done. Never a token: its `jti` names it. */
+export interface SessionEvent extends Origin {
+  event: EventName
   type: LoginType
-  /** `null` if the name of a failed login is unknown. */
+  /** Whom it happened to; `null` if the name of a failed login is unknown. */
   login_id: string | null
+  /** The account's own name, where it is known; never a name that a client typed and no account has. */
+  username?: string
+  nickname?: string
   /** The token that changed, if the event concerns one token. */
   jti?: string
   /** Kickout: the number of sessions that ended. */
@@ -26,15 +61,10 @@ export interface SessionEvent {
   seconds?: number
   /**
    * Failed login: the reason of the refusal. Kickout: `password-changed` or `account-changed` if the gateway ended sessions
-   * because their account changed; sessions that began after the change are not among them.
+   * because their account changed; sessions that began after the change are not among them. Disable: `too-many-failures` if
+   * the gateway locked the name after failed logins.
    */
   reason?: string
-  /** Login, failed or not: the client's address, as reported by trusted proxies. */
-  address?: string
-  /** Login, failed or not: the browser, otherwise the first product of the user agent. */
-  device_type?: string
-  /** Login, failed or not: the client's name of its device, at most 128 characters. */
-  device_id?: string
   /** Set if no replica was proven to have the change (`store.redis.wait`). */
   replicated?: false
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Clock, secondsUntil } from '../clock.ts'
+import type { Origin } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import type { Side } from '../side/side.ts'
 import type { AttemptStore } from '../store/store.ts'
@@ -36,7 +37,7 @@ export interface Lockout {
   /** Refuses a locked name with `DISABLED`. A lock ends early when its login id is untied. */
   check(subject: Subject): Promise<void>
   /** Counts a failure, and locks the name when the limit is reached. */
-  failed(subject: Subject, address: string): Promise<void>
+  failed(subject: Subject, address: string, origin?: Origin): Promise<void>
   /** Deletes the failures of a name. Refuses like `check` if another process has locked the name meanwhile. */
   passed(subject: Subject): Promise<void>
 }
@@ -65,10 +66,12 @@ export function createLockout({ side, attempts, settings, clock }: LockoutOption
   }
 
   /** The id first, then the name: `check` treats a lock without a disabled id as untied. */
-  async function lock(subject: Subject): Promise<void> {
+  async function lock(subject: Subject, origin: Origin): Promise<void> {
     const seconds = Math.ceil(settings.disable / 1000)
     // A longer disable by an administrator stays.
-    if ((await side.getDisableTime(subject.loginId)) < seconds) await side.disable(subject.loginId, seconds)
+    if ((await side.getDisableTime(subject.loginId)) < seconds) {
+      await side.disable(subject.loginId, seconds, { ...origin, reason: 'too-many-failures' })
+    }
     await attempts.set(lockOf(subject), 1, clock.now() + seconds * 1000)
     await attempts.clear(failuresOf(subject))
   }
@@ -96,10 +99,10 @@ export function createLockout({ side, attempts, settings, clock }: LockoutOption
       const found = await attempts.read(failuresFrom(address))
       if (found !== null && found.count >= settings.address_failures) throw tooManyAttempts(found.resetsAt, clock)
     },
-    async failed(subject, address) {
+    async failed(subject, address, origin = {}) {
       await attempts.count(failuresFrom(address), settings.address_window)
       const { count } = await attempts.count(failuresOf(subject), settings.window)
-      if (count >= settings.failures) await lock(subject)
+      if (count >= settings.failures) await lock(subject, origin)
     },
     async passed(subject) {
       await check(subject)

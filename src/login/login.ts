@@ -1,9 +1,10 @@
 import type { Account, AccountSource } from '../account/accounts.ts'
 import { ACCOUNT_VERSION } from '../account/version.ts'
-import type { Publish } from '../event/event.ts'
+import type { Origin, Publish, SessionEvent } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { type Extra, faultOfExtra, type LoginType } from '../session.ts'
+import { eventNames } from '../side/names.ts'
 import type { Side } from '../side/side.ts'
 import { endIfChanged } from './account-changes.ts'
 import type { Captcha, IssuedCaptcha } from './captcha/captcha.ts'
@@ -25,6 +26,8 @@ export interface Credentials {
   /** The client's address, as reported by trusted proxies. */
   address: string
   userAgent: string
+  /** The id of the request. */
+  trace_id: string
 }
 
 /** The public login of one side: captcha, public key, login. */
@@ -63,13 +66,14 @@ export function createLogin(options: LoginOptions): Login {
 
     const found = canBeName(username) ? await accounts.find(username) : null
     outcome.login_id = found?.id
+    outcome.names = found === null ? {} : eventNames({ ...found.extra, username: found.username })
     const subject = lockout.subject(found?.username ?? username, found?.id ?? null)
     const account = await lockout.inTurn(subject, async () => {
       await lockout.check(subject)
       const plain = await sm2.decrypt(password)
       if (!(await accounts.verify(found, plain)) || found === null) {
         outcome.because = found === null ? 'unknown user' : plain === null ? 'undecryptable' : 'wrong password'
-        await lockout.failed(subject, address)
+        await lockout.failed(subject, address, originOf(credentials))
         throw new Refusal('WRONG_CREDENTIALS')
       }
       await lockout.passed(subject)
@@ -77,7 +81,8 @@ export function createLogin(options: LoginOptions): Login {
     })
     refuseInactive(account)
     warnOfLeftOut(log, side.type, account)
-    const token = await side.login(undefined, account.id, extraOf(account, credentials))
+    const origin = { by: account.id, ...originOf(credentials) }
+    const token = await side.login(undefined, account.id, extraOf(account, credentials), origin)
     if (await endIfChanged(side, accounts.changes, account)) {
       outcome.because = 'changed meanwhile'
       throw new Refusal('WRONG_CREDENTIALS')
@@ -97,19 +102,31 @@ export function createLogin(options: LoginOptions): Login {
       if (log.isLevelEnabled('debug')) outcome.username = credentials.username.slice(0, MAX_NAME_LENGTH).toLowerCase()
       try {
         const answer = await attempt(credentials, outcome)
-        log.info({ granted: true, ...outcome }, 'login')
+        report(options, credentials, outcome)
         return answer
       } catch (fault) {
-        if (fault instanceof Refusal) {
-          const { reason } = fault
-          log.info({ granted: false, reason, ...outcome }, 'login')
-          const { type, address, login_id = null } = outcome
-          options.publish({ event: 'login-failed', type, login_id, reason, address, ...deviceOf(credentials) })
-        }
+        if (fault instanceof Refusal) report(options, credentials, outcome, fault)
         throw fault
       }
     },
   }
+}
+
+/** Logs the result of an attempt, and publishes its failure; a success is published with its session. */
+function report(
+  { log, publish }: Pick<LoginOptions, 'log' | 'publish'>,
+  credentials: Credentials,
+  { names, ...logged }: Outcome,
+  refusal?: Refusal,
+): void {
+  if (refusal === undefined) {
+    log.info({ granted: true, ...logged }, 'login')
+    return
+  }
+  const { reason } = refusal
+  log.info({ granted: false, reason, ...logged }, 'login')
+  const { type, login_id = null } = logged
+  publish({ event: 'login-failed', type, login_id, ...names, reason, ...originOf(credentials) })
 }
 
 /** Only after the right password. */
@@ -131,7 +148,7 @@ function warnOfLeftOut(log: Logger, type: LoginType, { id, leftOut }: Account): 
 const canBeName = (text: string): boolean =>
   text !== '' && text.length <= MAX_NAME_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(text)
 
-/** What the log says of a login. */
+/** What the log says of a login, but for `names`. */
 interface Outcome {
   type: LoginType
   address: string
@@ -139,7 +156,16 @@ interface Outcome {
   /** The details that the client does not receive. */
   because?: 'unknown user' | 'undecryptable' | 'wrong password' | 'changed meanwhile'
   username?: string | undefined
+  /** The names of the account, for events. */
+  names?: Pick<SessionEvent, 'username' | 'nickname'>
 }
+
+/** Where an attempt comes from. Before the password was right the client is unknown, so there is no `by`. */
+const originOf = (credentials: Credentials): Origin => ({
+  trace_id: credentials.trace_id,
+  address: credentials.address,
+  ...deviceOf(credentials),
+})
 
 const deviceOf = ({ userAgent, device_id }: Credentials) => ({
   device_type: deviceTypeOf(userAgent),

@@ -39,7 +39,7 @@ export function createMetrics(): Metrics {
   const stored = countStore(registers)
   const events = new Counter({
     name: 'dualgate_session_events_total',
-    help: 'What happened to sessions and login ids',
+    help: 'What happened to sessions, login ids and accounts',
     labelNames: ['event', 'side'],
     registers,
   })

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { SessionEvent } from '../event/event.ts'
+import type { Origin, SessionEvent } from '../event/event.ts'
 import { invalid, Refusal } from '../refusal.ts'
 import { type Extra, faultOfExtra, type LoginType } from '../session.ts'
 import type { SessionStore } from '../store/store.ts'
@@ -9,6 +9,7 @@ import type { Jwt } from '../token/jwt.ts'
 import { disabledFor } from './disable.ts'
 import { checkLoginId, checkSeconds, remaining } from './input.ts'
 import type { LiveSessions, WithHeaders } from './live.ts'
+import { eventNames } from './names.ts'
 import type { Policy } from './policy.ts'
 
 export interface BeginOptions {
@@ -27,7 +28,12 @@ export interface BeginOptions {
 /** The operations that give a session its lifetime: login and renew timeout. */
 export function createBegin({ type, jwt, store, clock, timestamps, live, policy, publish, ...options }: BeginOptions) {
   /** login: a new token for a user, and its record. Refuses a disabled id with `DISABLED`. The request may be absent. */
-  async function login(_request: WithHeaders | undefined, userId: string, extra: Extra = {}): Promise<Token> {
+  async function login(
+    _request: WithHeaders | undefined,
+    userId: string,
+    extra: Extra | undefined = {},
+    origin: Origin,
+  ): Promise<Token> {
     checkLoginId(userId)
     const fault = faultOfExtra(extra)
     if (fault !== null) throw invalid('extra', fault)
@@ -35,8 +41,9 @@ export function createBegin({ type, jwt, store, clock, timestamps, live, policy,
     const record = { user_id: userId, type, created_at: timestamps.write(clock.now()), extra }
     const admission = await store.add(type, token, record, policy.firstExpiry())
     if (admission.admitted) {
-      publish({ event: 'login', login_id: userId, jti: jwt.read(token)?.jti ?? '', ...originOf(extra) })
-      await policy.entered(userId)
+      const jti = jwt.read(token)?.jti ?? ''
+      publish({ event: 'login', login_id: userId, jti, ...origin, ...clientOf(extra), ...eventNames(extra) })
+      await policy.entered(userId, origin)
       return token
     }
     if (admission.disabledUntil === null) throw new Refusal('NOT_LOGGED_IN')
@@ -44,21 +51,25 @@ export function createBegin({ type, jwt, store, clock, timestamps, live, policy,
   }
 
   /** renew timeout: a new lifetime for the request's token and its session, in seconds. `false` when it is not live. */
-  async function renewTimeout(request: WithHeaders, seconds: number = options.expireSeconds): Promise<boolean> {
+  async function renewTimeout(
+    request: WithHeaders,
+    seconds: number | undefined = options.expireSeconds,
+    origin: Origin,
+  ): Promise<boolean> {
     checkSeconds(seconds)
     const session = await live.sessionOf(request)
     if (session === null) return false
     const userId = session.record.user_id
     if (!(await store.renew(type, userId, session.token, clock.now() + seconds * 1000))) return false
-    publish({ event: 'renew', login_id: userId, jti: session.claims.jti, seconds })
+    publish({ event: 'renew', login_id: userId, jti: session.claims.jti, seconds, ...origin })
     return true
   }
 
   return { login, renewTimeout }
 }
 
-/** Where a login came from, as its record says: address and device. */
-function originOf(extra: Extra): Pick<SessionEvent, 'address' | 'device_type' | 'device_id'> {
+/** The client of a login, as its record says: address and device. */
+function clientOf(extra: Extra): Pick<Origin, 'address' | 'device_type' | 'device_id'> {
   const { login_ip: address, device_type, device_id } = extra
   return {
     ...(typeof address === 'string' && { address }),

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Origin, SessionEvent } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
 import type { SessionStore } from '../store/store.ts'
@@ -18,20 +19,24 @@ export const disabledFor = (seconds: number): Refusal =>
 
 /** The operations that disable login ids for a time ("Login-id disable"). */
 export function createDisable({ type, store, clock, confirmed }: DisableOptions) {
-  async function disable(loginId: string, seconds: number): Promise<void> {
+  async function disable(
+    loginId: string,
+    seconds: number,
+    origin: Origin & Pick<SessionEvent, 'reason'>,
+  ): Promise<void> {
     checkLoginId(loginId)
     checkSeconds(seconds)
     await store.disable(type, loginId, clock.now() + seconds * 1000)
-    await confirmed({ event: 'disable', login_id: loginId, seconds })
+    await confirmed({ event: 'disable', login_id: loginId, seconds, ...origin })
   }
 
   const isDisable = async (loginId: string): Promise<boolean> => (await getDisableTime(loginId)) !== NONE
 
   /** untie disable: `false` when the id was not disabled. */
-  async function untieDisable(loginId: string): Promise<boolean> {
+  async function untieDisable(loginId: string, origin: Origin): Promise<boolean> {
     checkLoginId(loginId)
     if (!(await store.untieDisable(type, loginId))) return false
-    await confirmed({ event: 'untie-disable', login_id: loginId })
+    await confirmed({ event: 'untie-disable', login_id: loginId, ...origin })
     return true
   }
 

@@ -1,4 +1,5 @@
 import type { AccountChange } from '../account/version.ts'
+import type { Origin } from '../event/event.ts'
 import type { LoginType, SessionRecord } from '../session.ts'
 import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
@@ -18,28 +19,28 @@ export interface EndOptions {
 /** The operations that end sessions: logout, kickout and kickout token. */
 export function createEnd({ type, jwt, store, live, confirmed }: EndOptions) {
   /** logout: ends the request's own session, or, given a login id, every session of that user. `false` when there was none. */
-  async function logout(request: WithHeaders, loginId?: string): Promise<boolean> {
-    if (loginId !== undefined) return (await kickout(loginId)) > 0
+  async function logout(request: WithHeaders, loginId: string | undefined, origin: Origin): Promise<boolean> {
+    if (loginId !== undefined) return (await kickout(loginId, origin)) > 0
     const session = await live.sessionOf(request)
     if (session === null || !(await store.remove(type, session.record.user_id, session.token))) return false
-    await confirmed({ event: 'logout', login_id: session.record.user_id, jti: session.claims.jti })
+    await confirmed({ event: 'logout', login_id: session.record.user_id, jti: session.claims.jti, ...origin })
     return true
   }
 
   /** kickout: ends every session of a user; answers how many. */
-  async function kickout(userId: string): Promise<number> {
+  async function kickout(userId: string, origin: Origin): Promise<number> {
     checkLoginId(userId)
     const ended = await store.removeAll(type, userId)
-    await confirmed({ event: 'kickout', login_id: userId, ended })
+    await confirmed({ event: 'kickout', login_id: userId, ended, ...origin })
     return ended
   }
 
   /** kickout token: ends one token of a user. `false` when it is not a live token of that user; then nothing changes. */
-  async function kickoutToken(userId: string, text: string): Promise<boolean> {
+  async function kickoutToken(userId: string, text: string, origin: Origin): Promise<boolean> {
     checkLoginId(userId)
     const token = asToken(text)
     if (token === null || !(await store.remove(type, userId, token))) return false
-    await confirmed({ event: 'kickout-token', login_id: userId, jti: jwt.read(token)?.jti ?? '' })
+    await confirmed({ event: 'kickout-token', login_id: userId, jti: jwt.read(token)?.jti ?? '', ...origin })
     return true
   }
 
@@ -48,11 +49,11 @@ export function createEnd({ type, jwt, store, live, confirmed }: EndOptions) {
 
 /**
  * Ends the sessions of a user for which `reasonOf` has a reason; answers how many. Publishes one event for each reason, also
- * of what ended before the store failed.
+ * of what ended before the store failed. Without an origin, the gateway does it by itself.
  */
 function createKickoutWhere({ type, store, confirmed }: Pick<EndOptions, 'type' | 'store' | 'confirmed'>) {
   type ReasonOf = (record: SessionRecord) => AccountChange | null
-  return async (userId: string, reasonOf: ReasonOf): Promise<number> => {
+  return async (userId: string, reasonOf: ReasonOf, origin: Origin = {}): Promise<number> => {
     const ended = new Map<AccountChange, number>()
     try {
       for await (const batch of store.batches(type, userId)) {
@@ -65,7 +66,7 @@ function createKickoutWhere({ type, store, confirmed }: Pick<EndOptions, 'type' 
         }
       }
     } finally {
-      const event = { event: 'kickout', login_id: userId } as const
+      const event = { event: 'kickout', login_id: userId, ...origin } as const
       await confirmed(...Array.from(ended, ([reason, count]) => ({ ...event, ended: count, reason })))
     }
     return [...ended.values()].reduce((sum, count) => sum + count, 0)

@@ -1,4 +1,7 @@
-import type { Side } from './side.ts'
+import { BY_OPERATIONS, type Origin } from '../event/event.ts'
+import type { Extra } from '../session.ts'
+import type { Token } from '../token/bearer.ts'
+import type { Side, WithHeaders } from './side.ts'
 
 /** The operations of both profiles, by the specification's names in camelCase ("Internal authentication operations"). */
 export const OPERATIONS = [
@@ -33,8 +36,21 @@ export const EXTENDED_OPERATIONS = [
 
 export type OperationName = (typeof OPERATIONS)[number] | (typeof EXTENDED_OPERATIONS)[number]
 
+/** The operations that publish events, without the origin that these carry: it is always `operations`. */
+interface ChangingOperations {
+  login(request: WithHeaders | undefined, userId: string, extra?: Extra): Promise<Token>
+  /** Profile 1 has no logout by login id: it ignores the second argument. */
+  logout(request: WithHeaders, loginId?: string): Promise<boolean>
+  kickout(userId: string): Promise<number>
+  kickoutToken(userId: string, token: string): Promise<boolean>
+  renewTimeout(request: WithHeaders, seconds?: number): Promise<boolean>
+  disable(loginId: string, seconds: number): Promise<void>
+  untieDisable(loginId: string): Promise<boolean>
+}
+
 /** The operations of one side for a program that embeds the gateway. Profile 1 has no extended operations. */
-export type Operations = Pick<Side, (typeof OPERATIONS)[number]> &
+export type Operations = ChangingOperations &
+  Pick<Side, Exclude<(typeof OPERATIONS)[number], keyof ChangingOperations>> &
   Partial<Pick<Side, (typeof EXTENDED_OPERATIONS)[number]>>
 
 /** The column of the profile that decides which operations exist. */
@@ -48,5 +64,18 @@ export const operationNames = (profile: OffersOperations): readonly OperationNam
 /** The operations of a side as the profile has them. */
 export function offerOperations(side: Side, profile: OffersOperations): Operations {
   const offered = Object.fromEntries(operationNames(profile).map(name => [name, side[name]])) as unknown as Operations
-  return profile.extendedOperations ? offered : { ...offered, logout: request => side.logout(request) }
+  return { ...offered, ...offerChanging(side, profile) }
+}
+
+function offerChanging(side: Side, { extendedOperations }: OffersOperations): ChangingOperations {
+  const origin: Origin = { by: BY_OPERATIONS }
+  return {
+    login: (request, userId, extra) => side.login(request, userId, extra, origin),
+    logout: (request, loginId) => side.logout(request, extendedOperations ? loginId : undefined, origin),
+    kickout: userId => side.kickout(userId, origin),
+    kickoutToken: (userId, token) => side.kickoutToken(userId, token, origin),
+    renewTimeout: (request, seconds) => side.renewTimeout(request, seconds, origin),
+    disable: (loginId, seconds) => side.disable(loginId, seconds, origin),
+    untieDisable: loginId => side.untieDisable(loginId, origin),
+  }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts'
+import type { Origin } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType, SessionRecord } from '../session.ts'
 import type { Ages } from '../store/age.ts'
@@ -53,12 +54,12 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
     return idle === 'off' ? full : Math.min(full, now + idle)
   }
 
-  async function end(userId: string, tokens: readonly string[]): Promise<void> {
+  async function end(userId: string, tokens: readonly string[], origin: Origin): Promise<void> {
     const ended = await store.removeSome(type, userId, tokens)
     const events = ended.map(token => {
       const text = asToken(token)
       const jti = (text === null ? null : jwt.read(text))?.jti ?? ''
-      return { event: 'replaced' as const, login_id: userId, jti }
+      return { event: 'replaced' as const, login_id: userId, jti, ...origin }
     })
     await confirmed(...events)
   }
@@ -68,7 +69,7 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
     firstExpiry: (): number => expiryOf(clock.now()),
 
     /** A user has one more token: the oldest beyond the limit end. Counting them first is cheap, and mostly enough. */
-    async entered(userId: string): Promise<void> {
+    async entered(userId: string, origin: Origin): Promise<void> {
       if (most === 0 || (await store.count(type, userId)) <= most) return
       const limits = new Map<string, Limit>()
       for await (const batch of store.batches(type, userId)) {
@@ -79,7 +80,7 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
           limit.add({ token: stored.token, age: ages.ageOf(stored) })
         }
       }
-      for (const limit of limits.values()) await end(userId, limit.surplus())
+      for (const limit of limits.values()) await end(userId, limit.surplus(), origin)
     },
 
     /** A session was used: its end may move. The request does not wait for it. */

@@ -49,6 +49,8 @@ t.test('every event arrives, in order and signed, and is a log line', async t =>
     t.match(event, { type: 'CONSUMER', login_id: user, at: /^\d{4}-\d\d-\d\dT/, id: /-/ })
   t.match(events.at(-1), { type: 'BUSINESS', login_id: null, reason: 'WRONG_CREDENTIALS', address: '127.0.0.1' })
   t.match(events[1], { seconds: 60, jti: events[0].jti })
+  for (const { by } of events.slice(0, -1)) t.equal(by, 'operations')
+  t.notOk('by' in events.at(-1), 'nobody is known before the password was right')
   for (const { headers, body } of receiver.requests) {
     const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(headers['x-dualgate-signature'] as string)!
     t.equal(mac, createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex'))
@@ -107,8 +109,8 @@ t.test('logins and failed ones name the address and the browser, and no secret',
   const events = receiver.requests.map(({ body }) => JSON.parse(body))
   const origin = { address: '127.0.0.1', device_type: 'Chrome', device_id: 'WEB_PC' }
   t.match(events, [
-    { event: 'login', login_id: '1', ...origin },
-    { event: 'login-failed', login_id: '1', reason: 'WRONG_CREDENTIALS', ...origin },
+    { event: 'login', login_id: '1', by: '1', username: 'admin', ...origin },
+    { event: 'login-failed', login_id: '1', username: 'admin', reason: 'WRONG_CREDENTIALS', ...origin },
   ])
   t.notOk(receiver.requests.some(({ body }) => body.includes(token) || body.includes('wrong password')))
 })

@@ -71,7 +71,7 @@ t.test('untying the id unlocks the name, with five attempts again', async t => {
   t.teardown(fixture.close)
   for (let i = 0; i < 5; i++) await fixture.attempt('admin', 'wrong')
   t.equal(await fixture.attempt('admin', PASSWORD), 'DISABLED')
-  await fixture.side.untieDisable('id-admin')
+  await fixture.side.untieDisable('id-admin', {})
   for (let i = 0; i < 4; i++) t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
   t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
 })
@@ -79,7 +79,7 @@ t.test('untying the id unlocks the name, with five attempts again', async t => {
 t.test("a lockout does not shorten an administrator's disable", async t => {
   const fixture = await openLoginFixture()
   t.teardown(fixture.close)
-  await fixture.side.disable('id-admin', 86_400)
+  await fixture.side.disable('id-admin', 86_400, {})
   for (let i = 0; i < 5; i++) await fixture.attempt('admin', 'wrong')
   t.equal(await fixture.side.getDisableTime('id-admin'), 86_400)
 })
@@ -87,7 +87,7 @@ t.test("a lockout does not shorten an administrator's disable", async t => {
 t.test('DISABLED is reported for an id that an administrator disabled only after the right password', async t => {
   const fixture = await openLoginFixture()
   t.teardown(fixture.close)
-  await fixture.side.disable('id-admin', 60)
+  await fixture.side.disable('id-admin', 60, {})
   t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
   const refusal = await refusalOf(fixture.login.login(await fixture.credentials('admin', PASSWORD)))
   t.match(refusal, { reason: 'DISABLED', data: { disable_time: 60 } })

@@ -129,7 +129,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     const ciphertext = encryption.doEncrypt(password, key, 1)
     plaintexts.set(ciphertext, password)
     const filled = { captcha_id, captcha_value: captcha_base64, username, password: ciphertext }
-    return { ...filled, address: '192.0.2.1', userAgent: 'curl/8.5.0', ...rest }
+    return { ...filled, address: '192.0.2.1', userAgent: 'curl/8.5.0', trace_id: 'a'.repeat(32), ...rest }
   }
 
   return {

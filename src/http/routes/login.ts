@@ -6,6 +6,7 @@ import { LOGIN_TYPES, type LoginType, SIDES } from '../../session.ts'
 import type { Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import { inLocale, LOGGED_OUT } from '../server/messages.ts'
+import { originOf } from '../server/origin.ts'
 import { type Contract, type Place, serve } from './contract.ts'
 
 export interface LoginRoutesOptions {
@@ -132,8 +133,9 @@ export function serveLogin(app: FastifyInstance, type: LoginType, login: Login, 
       path: `${base}/public/${section}/login`,
       place,
       contract: LOGIN,
-      async answer({ body, ip, headers }, reply) {
-        const { token } = await login.login({ ...body, address: ip, userAgent: headers['user-agent'] ?? '' })
+      async answer({ body, id, ip, headers }, reply) {
+        const userAgent = headers['user-agent'] ?? ''
+        const { token } = await login.login({ ...body, address: ip, userAgent, trace_id: id })
         reply.header('cache-control', 'no-store')
         return { token, token_name: settings.jwt.token_name, expires_in: settings.jwt.expire_seconds }
       },
@@ -164,7 +166,7 @@ export function serveLogout(app: FastifyInstance, sides: Sides, { settings, enve
         place: { group: 'login', side: type, needs: type },
         contract: LOGOUT,
         async answer(request) {
-          await sides[type].logout(request)
+          await sides[type].logout(request, undefined, originOf(request))
           return { message: inLocale(LOGGED_OUT, settings.locale) }
         },
       })

@@ -12,8 +12,8 @@ export const disable = operation(
     },
     data: NOTHING,
   },
-  async (side, { user_id, seconds }) => {
-    await side.disable(user_id, seconds)
+  async (side, { user_id, seconds }, origin) => {
+    await side.disable(user_id, seconds, origin)
     return null
   },
 )
@@ -29,8 +29,8 @@ export const isDisable = operation(
 
 export const untieDisable = operation(
   { summary: 'Enable a login id again', body: OF_USER, data: NOTHING },
-  async (side, { user_id }) => {
-    await side.untieDisable(user_id)
+  async (side, { user_id }, origin) => {
+    await side.untieDisable(user_id, origin)
     return null
   },
 )

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { BY_OPERATIONS, type Origin } from '../../../event/event.ts'
 import type { Side, WithHeaders } from '../../../side/side.ts'
 import type { Envelopes } from '../../server/envelope.ts'
 import type { FieldSchema } from '../../server/validation.ts'
@@ -12,7 +13,7 @@ export interface Operation<C extends Contract = Contract> {
 
 export const operation = <const C extends Contract>(
   contract: C,
-  answer: (side: Side, body: BodyOf<C>) => Promise<DataOf<C>>,
+  answer: (side: Side, body: BodyOf<C>, origin: Origin) => Promise<DataOf<C>>,
 ): Operation<C> => ({
   contract,
   serve: (app, path, side, envelopes) =>
@@ -21,7 +22,7 @@ export const operation = <const C extends Contract>(
       path,
       place: { group: 'operations', side: side.type, needs: 'secret' },
       contract,
-      answer: ({ body }) => answer(side, body as BodyOf<C>),
+      answer: ({ body, id }) => answer(side, body as BodyOf<C>, { by: BY_OPERATIONS, trace_id: id }),
     }),
 })
 

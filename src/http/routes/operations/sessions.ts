@@ -25,13 +25,13 @@ export const login = operation(
     data: one('token', { type: 'string', description: 'The signed JWT.' }, SAMPLE_TOKEN),
     refusals: ['DISABLED'],
   },
-  async (side, { user_id, extra }) => ({ token: await side.login(undefined, user_id, extra ?? {}) }),
+  async (side, { user_id, extra }, origin) => ({ token: await side.login(undefined, user_id, extra ?? {}, origin) }),
 )
 
 export const logout = operation(
   { summary: 'End the session of a token', body: OF_TOKEN, data: NOTHING },
-  async (side, { token }) => {
-    await side.logout(asRequest(side, token))
+  async (side, { token }, origin) => {
+    await side.logout(asRequest(side, token), undefined, origin)
     return null
   },
 )
@@ -56,25 +56,25 @@ export const logoutOfUser = operation(
     },
     data: NOTHING,
   },
-  async (side, { token, user_id }) => {
-    if (typeof user_id === 'string') await side.kickout(user_id)
-    else await side.logout(asRequest(side, token ?? ''))
+  async (side, { token, user_id }, origin) => {
+    if (typeof user_id === 'string') await side.kickout(user_id, origin)
+    else await side.logout(asRequest(side, token ?? ''), undefined, origin)
     return null
   },
 )
 
 export const kickout = operation(
   { summary: 'End every session of a user', body: OF_USER, data: NOTHING },
-  async (side, { user_id }) => {
-    await side.kickout(user_id)
+  async (side, { user_id }, origin) => {
+    await side.kickout(user_id, origin)
     return null
   },
 )
 
 export const kickoutToken = operation(
   { summary: 'End one session of a user', body: OF_USER_AND_TOKEN, data: NOTHING, refusals: ['NO_SUCH_TOKEN'] },
-  async (side, { user_id, token }) => {
-    if (await side.kickoutToken(user_id, token)) return null
+  async (side, { user_id, token }, origin) => {
+    if (await side.kickoutToken(user_id, token, origin)) return null
     throw new Refusal('NO_SUCH_TOKEN')
   },
 )
@@ -92,8 +92,8 @@ export const renewTimeout = operation(
     },
     data: NOTHING,
   },
-  async (side, { token, seconds }) => {
-    if (await side.renewTimeout(asRequest(side, token), seconds ?? undefined)) return null
+  async (side, { token, seconds }, origin) => {
+    if (await side.renewTimeout(asRequest(side, token), seconds ?? undefined, origin)) return null
     throw new Refusal('NOT_LOGGED_IN')
   },
 )

@@ -1,3 +1,4 @@
+import { originOf } from '../../server/origin.ts'
 import { type Contract, NOTHING, SECONDS, USER_ID } from '../contract.ts'
 import { DISABLE, sessionRoute } from './route.ts'
 
@@ -14,8 +15,9 @@ const DISABLE_USER = {
   data: NOTHING,
 } as const satisfies Contract
 
-export const disable = sessionRoute(DISABLE, DISABLE_USER, async ({ body }, type, { administration }) => {
-  await administration.disable(type, body.user_id, body.seconds)
+export const disable = sessionRoute(DISABLE, DISABLE_USER, async (request, type, { administration }) => {
+  const { user_id, seconds } = request.body
+  await administration.disable(type, user_id, seconds, originOf(request))
   return null
 })
 
@@ -29,8 +31,8 @@ const UNTIE_DISABLE = {
   data: NOTHING,
 } as const satisfies Contract
 
-export const untieDisable = sessionRoute(DISABLE, UNTIE_DISABLE, async ({ body }, type, { administration }) => {
-  await administration.untieDisable(type, body.user_id)
+export const untieDisable = sessionRoute(DISABLE, UNTIE_DISABLE, async (request, type, { administration }) => {
+  await administration.untieDisable(type, request.body.user_id, originOf(request))
   return null
 })
 

@@ -1,3 +1,4 @@
+import { originOf } from '../../server/origin.ts'
 import { type Contract, NOTHING, USER_ID } from '../contract.ts'
 import { END, sessionRoute } from './route.ts'
 
@@ -12,8 +13,8 @@ const EXIT = {
   data: NOTHING,
 } as const satisfies Contract
 
-export const exit = sessionRoute(END, EXIT, async ({ body }, type, { administration }) => {
-  await administration.exit(type, body.user_id)
+export const exit = sessionRoute(END, EXIT, async (request, type, { administration }) => {
+  await administration.exit(type, request.body.user_id, originOf(request))
   return null
 })
 
@@ -34,7 +35,8 @@ const EXIT_TOKEN = {
   refusals: ['NO_SUCH_TOKEN'],
 } as const satisfies Contract
 
-export const exitToken = sessionRoute(END, EXIT_TOKEN, async ({ body }, type, { administration }) => {
-  await administration.exitToken(type, body.user_id, body.token)
+export const exitToken = sessionRoute(END, EXIT_TOKEN, async (request, type, { administration }) => {
+  const { user_id, token } = request.body
+  await administration.exitToken(type, user_id, token, originOf(request))
   return null
 })
