@@ -31,6 +31,7 @@ export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
       open: new Set(OPEN_PATHS),
       publicSections: new Set(LOGIN_TYPES.map(type => SIDES[type].section)),
       exceptions: [],
+      access: [],
     },
     documentPaths: ['/openapi.json'],
     sm2PublicKeyPaths: ['/public/b/sm2/public-key'],
@@ -40,7 +41,7 @@ export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
   },
   2: {
     number: 2,
-    paths: { open: new Set([...OPEN_PATHS, '/v3/api-docs']), publicSections: 'any', exceptions: [] },
+    paths: { open: new Set([...OPEN_PATHS, '/v3/api-docs']), publicSections: 'any', exceptions: [], access: [] },
     documentPaths: ['/openapi.json', '/v3/api-docs'],
     sm2PublicKeyPaths: ['/public/b/sm2-public-key', '/public/b/sm2/public-key'],
     jwtSettingsInFile: true,

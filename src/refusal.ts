@@ -16,6 +16,8 @@ export type RefusalReason =
   /** The client closed its connection before its body was complete. No client reads this answer. */
   | 'CLIENT_LEFT'
   // the gate
+  /** `access`: the address of the client. */
+  | 'ADDRESS_NOT_ALLOWED'
   | 'NOT_FOUND'
   | 'NOT_LOGGED_IN'
   | 'NOT_PERMITTED'

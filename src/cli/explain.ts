@@ -1,4 +1,5 @@
 import { readConfiguration } from '../config/load.ts'
+import { isAddress } from '../gate/address-list.ts'
 import { explainRequest, type Row } from '../http/explain.ts'
 import { createUpstreamTable } from '../upstream/table.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
@@ -14,12 +15,18 @@ would get. Nothing is sent.
 ${CONFIG_HELP}
   --live              ask the running gateway, through its internal listener and with its secret: also the decision, the
                       session, and the state of each target. Changes nothing; the session is not renewed
+  --address ADDRESS   the address of the client, where the decision depends on it
   --token-stdin       with --live: read the token of the request from standard input. It is never shown
 
 Examples:
   dualgate explain GET '/api/v1/c/orders/7?x=1'
   dualgate explain --live GET /api/v1/c/orders/7 --token-stdin < token.txt`,
-  options: { ...CONFIG_OPTION, live: { type: 'boolean' }, 'token-stdin': { type: 'boolean' } },
+  options: {
+    ...CONFIG_OPTION,
+    live: { type: 'boolean' },
+    address: { type: 'string' },
+    'token-stdin': { type: 'boolean' },
+  },
   async run(written, terminal) {
     const [method, target, ...more] = written.words
     if (method === undefined || target === undefined || more.length > 0) {
@@ -34,16 +41,28 @@ Examples:
 async function rowsOf(method: string, target: string, written: Written, terminal: Terminal): Promise<Row[]> {
   const { environment, cwd, input } = terminal
   const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
+  const address = addressIn(written)
   const hasToken = written.values['token-stdin'] === true
   if (written.values.live === true) {
     const token = hasToken ? (await readAll(input)).trim() : ''
-    return askRunning(settings, { method, target, ...(token !== '' && { token }) })
+    return askRunning(settings, {
+      method,
+      target,
+      ...(token !== '' && { token }),
+      ...(address !== null && { address }),
+    })
   }
   if (hasToken) throw new UsageError('--token-stdin needs --live: only the running gateway knows sessions')
   const table = createUpstreamTable(settings.upstreams)
   try {
-    return (await explainRequest(method, target, settings, table.upstreams)).rows
+    return (await explainRequest(method, target, settings, table.upstreams, address)).rows
   } finally {
     table.close()
   }
+}
+
+function addressIn({ values }: Written): string | null {
+  const address = values.address === undefined ? null : String(values.address)
+  if (address !== null && !isAddress(address)) throw new UsageError('--address takes an address: --address 10.0.0.7')
+  return address
 }

@@ -10,6 +10,8 @@ interface Question {
   method: string
   target: string
   token?: string
+  /** Of the client. */
+  address?: string
 }
 
 /** Milliseconds until a gateway that does not answer is given up. */

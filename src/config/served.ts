@@ -1,3 +1,4 @@
+import { createAccess } from '../gate/access.ts'
 import { createExceptions } from '../gate/exceptions.ts'
 import { withConsole } from '../gate/pages.ts'
 import type { PathRules } from '../gate/rules.ts'
@@ -18,7 +19,7 @@ export const servesConsole = (settings: Switches, profile: Profile): boolean =>
 export const openPathsOf = (settings: Switches, profile: Profile): ReadonlySet<string> =>
   servesConsole(settings, profile) ? withConsole(profile.paths.open) : profile.paths.open
 
-type Excepting = Pick<Settings, 'gate'>
+type Excepting = Pick<Settings, 'gate' | 'access'>
 
 /** The path rules of the public listener with these settings. */
 export const pathRulesOf = (settings: Switches & Excepting, profile: Profile): PathRules => ({
@@ -27,9 +28,10 @@ export const pathRulesOf = (settings: Switches & Excepting, profile: Profile): P
 })
 
 /** The same without the administration page: behind a proxy that only asks for decisions, its paths are a backend's. */
-export const forwardedRulesOf = ({ gate }: Excepting, profile: Profile): PathRules => ({
+export const forwardedRulesOf = ({ gate, access }: Excepting, profile: Profile): PathRules => ({
   ...profile.paths,
   exceptions: createExceptions(gate.exceptions),
+  access: createAccess(access),
 })
 
 export const servesWebSockets = ({ upstreams }: Pick<Settings, 'upstreams'>): boolean =>

@@ -1,14 +1,16 @@
 import { Refusal } from '../refusal.ts'
 import type { LoginType, SessionRecord } from '../session.ts'
 import type { Token } from '../token/bearer.ts'
+import type { AccessRule } from './access.ts'
 import type { Maintenance } from './maintenance.ts'
 import { type CanonicalPath, readTarget, type Target } from './path.ts'
 import { type PathRules, type Verdict, verdictOf } from './rules.ts'
 
 /*
- * The decision about a request, in four steps: `judge` by its target and method alone, `serveOrRefuse` by whether its
- * upstream is in service, `admit` by its session, `permit` by the permissions that its upstream requires. The public listener runs them as the request proceeds,
- * `/verify` runs all of them with `decide`, and `dualgate explain` shows the first.
+ * The decision about a request, in five steps: `judge` by its target and method alone, `allowAddress` by the address of its
+ * client, `serveOrRefuse` by whether its upstream is in service, `admit` by its session, `permit` by the permissions that its
+ * upstream requires. The public listener runs them as the request proceeds, `/verify` runs all of them with `decide`, and
+ * `dualgate explain` shows them.
  */
 
 /** The parts of a session that the gate reads. */
@@ -44,6 +46,18 @@ export interface Judged {
 export function judge(target: string, method: string, rules: PathRules): Judged {
   const read = readTarget(target)
   return { target: read, verdict: verdictOf(read.path, method, rules) }
+}
+
+/** The rule about client addresses that decides about a path; `null` for none. */
+export const accessRuleOf = (path: CanonicalPath, { access }: Pick<PathRules, 'access'>): AccessRule | null =>
+  access.find(rule => rule.covers(path)) ?? null
+
+/**
+ * Refuses clients whose address may not call a path, ahead of tokens. An address that is not known is `null`, and is
+ * refused where a rule decides.
+ */
+export function allowAddress(path: CanonicalPath, address: string | null, rules: Pick<PathRules, 'access'>): void {
+  if (accessRuleOf(path, rules)?.admits(address) === false) throw new Refusal('ADDRESS_NOT_ALLOWED')
 }
 
 /** What the gate reads of an upstream. */
@@ -128,13 +142,13 @@ export interface Gate<S extends Session> {
 
 /** The whole decision: the session with which a request passes, `null` where it needs none. Rejects with a refusal. */
 export async function decide<S extends Session>(
-  request: { target: string; method: string; token: Token | null },
+  request: { target: string; method: string; token: Token | null; address: string | null },
   { rules, sides, permissions, upstreamOf }: Gate<S>,
 ): Promise<S | null> {
   const { target, verdict } = judge(request.target, request.method, rules)
+  allowAddress(target.path, request.address, rules)
   const upstream = upstreamOf(target.path)
-  // The proxy that asks does not say where its client is.
-  serveOrRefuse(upstream, null)
+  serveOrRefuse(upstream, request.address)
   const session = await admit(verdict, request.token, sides)
   await permit(upstream?.permission ?? null, session, permissions)
   return session

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { createAddressList } from './address-list.ts'
 
 /** An upstream out of service. */
 export interface Maintenance {
@@ -15,21 +15,7 @@ export interface MaintenanceSettings {
   allow: readonly string[]
 }
 
-export function createMaintenance({ retry_after, allow }: MaintenanceSettings): Maintenance {
-  const allowed = new BlockList()
-  for (const range of allow) {
-    const [address = '', bits] = range.split('/')
-    if (bits === undefined) allowed.addAddress(address, familyOf(address))
-    else allowed.addSubnet(address, Number(bits), familyOf(address))
-  }
-  return {
-    retryAfter: Math.ceil(retry_after / 1000),
-    admits(written) {
-      // A link-local address may have a zone, which the list does not know.
-      const address = written.split('%', 1)[0]!
-      return isIP(address) !== 0 && allowed.check(address, familyOf(address))
-    },
-  }
-}
-
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
+export const createMaintenance = ({ retry_after, allow }: MaintenanceSettings): Maintenance => ({
+  retryAfter: Math.ceil(retry_after / 1000),
+  admits: createAddressList(allow),
+})

@@ -1,4 +1,5 @@
 import { type LoginType, SIDES } from '../session.ts'
+import type { AccessRule } from './access.ts'
 import type { Exception } from './exceptions.ts'
 import type { Need } from './need.ts'
 import type { CanonicalPath } from './path.ts'
@@ -10,6 +11,8 @@ export interface PathRules {
   publicSections: ReadonlySet<string> | 'any'
   /** The operator's exceptions from rules that allow them; the first that matches decides. */
   exceptions: readonly Exception[]
+  /** The operator's rules about client addresses; the first that covers a path decides. */
+  access: readonly AccessRule[]
 }
 
 /** What a rule of "Authentication gate" means. */

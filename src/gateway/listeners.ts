@@ -101,7 +101,12 @@ async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwar
     store,
     warnings: () => [...settings.warnings, ...accountWarnings()],
     upstreams,
-    verify: { rules: forwardedRulesOf(settings, profile), tokenHeader, permissions },
+    verify: {
+      rules: forwardedRulesOf(settings, profile),
+      tokenHeader,
+      permissions,
+      trustedProxies: settings.trusted_proxies,
+    },
     explain: { settings, jwt, sessions: store.sessions, timestamps, clock },
     gatherMetrics: options.gatherMetrics ?? (async () => textOf([await metrics.snapshot()])),
     isStopping,

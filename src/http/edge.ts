@@ -15,7 +15,7 @@ import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
 import { type SessionRoutesOptions, serveSessions } from './routes/sessions/sessions.ts'
-import { createGate, createJudge, createMaintenanceHook, type Sides } from './server/authenticate.ts'
+import { createAddressHook, createGate, createJudge, createMaintenanceHook, type Sides } from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
 import { OwnPaths } from './server/own-paths.ts'
 import type { WebSockets } from './websocket/websockets.ts'
@@ -38,19 +38,22 @@ export interface EdgeOptions {
 }
 
 /**
- * The public listener, in the order of a request: check of the path, maintenance, gate, then an own route or an upstream. The order
- * of the hooks is a security property. CORS comes right after the first, so that browsers can read a refusal.
+ * The public listener, in the order of a request: check of the path, client address, maintenance, gate, then an own route or
+ * an upstream. The order of the hooks is a security property. CORS comes right after the first, so that browsers can read a
+ * refusal.
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
   const { settings, profile, envelopes, sides, logins, upstreams, administration, permissions } = options
   const { ownTokens, webSockets, watch } = options
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const ownPaths = new OwnPaths()
-  app.addHook('onRequest', createJudge(pathRulesOf(settings, profile), tokenHeader, ownPaths))
+  const rules = pathRulesOf(settings, profile)
+  app.addHook('onRequest', createJudge(rules, tokenHeader, ownPaths))
   if (settings.cors !== 'off') {
     app.addHook('onRequest', ownPaths.tellOptions)
     await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
   }
+  if (rules.access.length > 0) app.addHook('onRequest', createAddressHook(rules))
   if (upstreams.upstreams.some(({ maintenance }) => maintenance !== null)) {
     app.addHook('onRequest', createMaintenanceHook(upstreams))
   }

@@ -3,7 +3,8 @@ import type { Settings } from '../config/schema/settings.ts'
 import type { HeaderEditSettings, UpstreamSettings } from '../config/schema/upstreams.ts'
 import { pathRulesOf } from '../config/served.ts'
 import { describeTarget } from '../config/targets.ts'
-import { type Judged, judge } from '../gate/decide.ts'
+import type { AccessRule } from '../gate/access.ts'
+import { accessRuleOf, type Judged, judge } from '../gate/decide.ts'
 import type { Need } from '../gate/need.ts'
 import { isVersioned, type PathRules, type Verdict } from '../gate/rules.ts'
 import { PROFILES } from '../profile.ts'
@@ -38,12 +39,13 @@ const NEEDS: Record<Need, string> = {
   either: 'a live session of either side (BUSINESS or CONSUMER)',
 }
 
-/** What becomes of a request by its method and target alone. Nothing is sent. */
+/** What becomes of a request by its method, its target and, where it is known, its client's address. Nothing is sent. */
 export async function explainRequest(
   method: string,
   text: string,
   settings: DecidingSettings,
   upstreams: readonly Upstream[],
+  address: string | null = null,
 ): Promise<Explanation> {
   const profile = PROFILES[settings.profile]
   const rules = pathRulesOf(settings, profile)
@@ -60,6 +62,11 @@ export async function explainRequest(
   if (query !== '') rows.push(['query', query])
   if (verdict === null) return refusedWith([...rows, ['rule', 'none speaks']], 'NOT_FOUND')
   rows.push(...ruleRows(verdict, rules, profile.number))
+  const access = accessRuleOf(target.path, rules)
+  if (access !== null) {
+    rows.push(['access', describeAccess(access, rules)])
+    if (address !== null && !access.admits(address)) return refusedWith(rows, `ADDRESS_NOT_ALLOWED: ${address}`)
+  }
 
   const own = ownMethods(ownRoutes(settings, profile), target.path)
   if (own.includes(method)) return { rows: [...rows, ['answered by', 'the gateway itself']], verdict, upstream: null }
@@ -85,6 +92,13 @@ function ruleRows(verdict: Verdict, rules: PathRules, profile: number): Row[] {
     rows.push(['exception', `gate.exceptions[${index}] ${path} (${[...methods].join(', ')})`])
   }
   return [...rows, ['needs', NEEDS[verdict.need]]]
+}
+
+function describeAccess(rule: AccessRule, { access }: PathRules): string {
+  const { path, allow, deny } = rule
+  const allowed = allow === undefined ? 'every client address' : `only ${allow.join(', ')}`
+  const except = deny === undefined ? '' : ` except ${deny.join(', ')}`
+  return `access[${access.indexOf(rule)}] ${path}: ${allowed}${except}`
 }
 
 function judgeOrRefuse(text: string, method: string, rules: PathRules): Judged | Refusal {

@@ -6,7 +6,7 @@ import type { Attack } from './attack.ts'
 
 /*
  * Every file in corpus/ is a table of attacks: a new attack is a new row, a new kind a new file. One of them is for a gateway
- * with exceptions; the others hold with these exceptions as without.
+ * with exceptions, and one for a gateway with rules about client addresses; the others hold with these as without.
  */
 
 const CORPUS = join(import.meta.dirname, 'corpus')
@@ -15,20 +15,29 @@ interface Table {
   default: Attack[]
   /** What the gateway has to except. */
   exceptions?: object[]
+  /** Its rules about client addresses. */
+  access?: object[]
 }
 
 const tables = await Promise.all(
   readdirSync(CORPUS)
     .filter(file => file.endsWith('.js'))
     .map(async file => {
-      const { default: attacks, exceptions } = (await import(join(CORPUS, file))) as Table
-      return { kind: basename(file, '.js').replaceAll('-', ' '), attacks, exceptions }
+      const { default: attacks, exceptions, access } = (await import(join(CORPUS, file))) as Table
+      return { kind: basename(file, '.js').replaceAll('-', ' '), attacks, exceptions, access }
     }),
 )
 const exceptions = tables.flatMap(table => table.exceptions ?? [])
+const access = tables.flatMap(table => table.access ?? [])
+const isPlain = (table: (typeof tables)[number]): boolean =>
+  table.exceptions === undefined && table.access === undefined
 const STAGES = [
-  { name: '', fixture: await openAttackFixture(t), tables: tables.filter(table => table.exceptions === undefined) },
-  { name: ', with exceptions', fixture: await openAttackFixture(t, { config: { gate: { exceptions } } }), tables },
+  { name: '', fixture: await openAttackFixture(t), tables: tables.filter(isPlain) },
+  {
+    name: ', with exceptions and rules about client addresses',
+    fixture: await openAttackFixture(t, { config: { gate: { exceptions }, access } }),
+    tables,
+  },
 ]
 
 for (const { name, fixture, tables } of STAGES) {

@@ -21,6 +21,11 @@ const EXCEPTIONS = `gate:
     - { path: /api/v1/c/orders/*, methods: [POST], needs: either }
 `
 
+const ACCESS = `access:
+  - { path: /api/v1/near/*, allow: [10.0.0.0/8], deny: [10.0.0.9] }
+  - { path: /api/v1/far, deny: ["2001:db8::/32"] }
+`
+
 const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
   [
     ['get', '/api/v1/c/orders/7?x=1'],
@@ -98,6 +103,14 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
     ],
   ],
   [['POST', '/api/v1/sys/dict/tree'], [/^rule +6 /m, /B-side session/], /exception/],
+  [
+    ['GET', '/api/v1/NEAR'],
+    [/^access +access\[0\] \/api\/v1\/near\/\*: only 10\.0\.0\.0\/8 except 10\.0\.0\.9$/m, /NOT_FOUND/],
+    /ADDRESS_NOT_ALLOWED/,
+  ],
+  [['GET', '/api/v1/near/x', '--address', '10.0.0.9'], [/^refused +ADDRESS_NOT_ALLOWED: 10\.0\.0\.9$/m], /NOT_FOUND/],
+  [['GET', '/api/v1/near/x', '--address', '10.0.0.8'], [/NOT_FOUND/], /ADDRESS_NOT_ALLOWED/],
+  [['GET', '/api/v1/far'], [/^access +access\[1\] \/api\/v1\/far: every client address except 2001:db8::\/32$/m]],
   [['GET', '/api/v1/c/../sys'], [/^refused +BAD_PATH: a dot segment$/m], /upstream/],
   [['GET', `/${'a'.repeat(3000)}`], [/^refused +URI_TOO_LONG/m]],
 ]
@@ -106,7 +119,7 @@ for (const [words, lines, absent] of EXPLANATIONS) {
   t.test(`explain ${words.join(' ').slice(0, 40)}`, async t => {
     const folder = shippedFolder(t)
     writeFileSync(join(folder, 'config/upstreams.yaml'), UPSTREAMS)
-    writeFileSync(join(folder, 'config/gateway.yaml'), EXCEPTIONS)
+    writeFileSync(join(folder, 'config/gateway.yaml'), EXCEPTIONS + ACCESS)
     const { code, output, errors } = await run(folder, ['explain', ...words], {
       environment: { NODE_ENV: 'production' },
     })

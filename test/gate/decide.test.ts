@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
+import { createAccess } from '../../src/gate/access.ts'
 import { decide, type Gate } from '../../src/gate/decide.ts'
 import { createMaintenance } from '../../src/gate/maintenance.ts'
 import { PROFILES } from '../../src/profile.ts'
@@ -18,25 +19,35 @@ const sideOf = (type: LoginType) => ({
 })
 
 const GATE: Gate<{ record: SessionRecord }> = {
-  rules: PROFILES[1].paths,
+  rules: { ...PROFILES[1].paths, access: createAccess([{ path: '/api/v1/near/*', allow: ['10.0.0.0/8'] }]) },
   sides: { BUSINESS: sideOf('BUSINESS'), CONSUMER: sideOf('CONSUMER') },
   permissions: createPermissions({}),
   upstreamOf(path) {
     if (path.startsWith('/api/v1/none')) return null
     const codes = path.includes('/guarded') ? ['orders:view', 'orders:edit'] : null
     const maintenance = path.startsWith('/api/v1/c/maintained')
-      ? createMaintenance({ retry_after: 1000, allow: ['::/0'] })
+      ? createMaintenance({ retry_after: 1000, allow: ['10.0.0.1'] })
       : null
     return { permission: codes === null ? null : { codes, mode: 'all' }, maintenance }
   },
 }
 
-const DECISIONS: [what: string, target: string, token: string | null, decision: string | null][] = [
+const DECISIONS: [what: string, target: string, token: string | null, decision: string | null, address?: string][] = [
   ['a path that needs no session', '/api/v1/public/c/x', null, null],
   ['a session of the side of the path', '/api/v1/c/x', 'CONSUMER', 'CONSUMER'],
   ['a path without an upstream, whose session alone decides', '/api/v1/none/x', 'BUSINESS', 'BUSINESS'],
-  ['an upstream under maintenance, whatever it allows', '/api/v1/c/maintained', 'CONSUMER', 'MAINTENANCE'],
+  ['an upstream under maintenance, and an unknown address', '/api/v1/c/maintained', 'CONSUMER', 'MAINTENANCE'],
   ['an upstream under maintenance and no token', '/api/v1/c/maintained', null, 'MAINTENANCE'],
+  [
+    'an upstream under maintenance, and an address that it allows',
+    '/api/v1/c/maintained',
+    'CONSUMER',
+    'CONSUMER',
+    '10.0.0.1',
+  ],
+  ['a rule about addresses, and an unknown address', '/api/v1/near/x', 'BUSINESS', 'ADDRESS_NOT_ALLOWED'],
+  ['a rule about addresses, ahead of tokens', '/api/v1/near/x', null, 'ADDRESS_NOT_ALLOWED', '11.0.0.1'],
+  ['an address that a rule allows', '/api/v1/near/x', 'BUSINESS', 'BUSINESS', '10.0.0.7'],
   ['no token', '/api/v1/c/x', null, 'NOT_LOGGED_IN'],
   ['a session of the other side', '/api/v1/c/x', 'BUSINESS', 'NOT_LOGGED_IN'],
   ['a path without a rule', '/other', 'BUSINESS', 'NOT_FOUND'],
@@ -46,9 +57,9 @@ const DECISIONS: [what: string, target: string, token: string | null, decision: 
   ['a required permission and no session to have it', '/api/v1/public/c/guarded', null, 'NOT_LOGGED_IN'],
 ]
 
-for (const [what, target, token, decision] of DECISIONS) {
+for (const [what, target, token, decision, address = null] of DECISIONS) {
   t.test(`${what}: ${decision ?? 'it passes without a session'}`, async t => {
-    const asked = { target, method: 'GET', token: token as Token | null }
+    const asked = { target, method: 'GET', token: token as Token | null, address }
     const found = await decide(asked, GATE).then(
       session => session?.record.type ?? null,
       fault => (fault instanceof Refusal ? fault.reason : fault),
@@ -58,13 +69,13 @@ for (const [what, target, token, decision] of DECISIONS) {
 }
 
 t.test('a refusal for want of permissions names those that are missing', async t => {
-  const asked = { target: '/api/v1/c/guarded', method: 'GET', token: 'CONSUMER orders:view' as Token }
+  const asked = { target: '/api/v1/c/guarded', method: 'GET', token: 'CONSUMER orders:view' as Token, address: null }
   const refusal = await decide(asked, GATE).catch(refusal => refusal)
   t.match(refusal, { reason: 'NOT_PERMITTED', params: { permissions: "['orders:edit']" } })
 })
 
 t.test('a store that fails is no missing session', async t => {
   const fails = { authenticate: async () => Promise.reject(new Error('down')) }
-  const asked = { target: '/api/v1/c/x', method: 'GET', token: 'CONSUMER' as Token }
+  const asked = { target: '/api/v1/c/x', method: 'GET', token: 'CONSUMER' as Token, address: null }
   await t.rejects(decide(asked, { ...GATE, sides: { BUSINESS: fails, CONSUMER: fails } }), { message: 'down' })
 })

@@ -63,14 +63,28 @@ t.test('clients with an address in `allow` get through to the gate', async t => 
   t.equal(await from('10.1.2.3, 11.1.2.3'), 503, 'the address is the one that the trusted proxy saw')
 })
 
-t.test('/verify refuses with 503, whatever is allowed', async t => {
-  const fixture = await open(t, { allow: ['127.0.0.1'] })
-  const verify = async (path: string): Promise<number> => {
-    const headers = { 'x-original-uri': path, 'x-original-method': 'GET' }
-    return (await fetch(`${fixture.internal}/verify`, { headers })).status
+t.test('/verify refuses with 503 and Retry-After, except addresses in `allow` from a trusted proxy', async t => {
+  const open503 = async (trusted: string[]) => {
+    const fixture = await open(
+      t,
+      { retry_after: '90s', allow: ['10.0.0.1', '127.0.0.1'] },
+      { config: { trusted_proxies: trusted } },
+    )
+    return async (path: string, address?: string) => {
+      const client = address === undefined ? {} : { 'x-forwarded-for': address }
+      const headers = { 'x-original-uri': path, 'x-original-method': 'GET', ...client }
+      return fetch(`${fixture.internal}/verify`, { headers })
+    }
   }
-  t.equal(await verify('/api/v1/c/out/x'), 503)
-  t.equal(await verify('/api/v1/c/x'), 401)
+  const untrusted = await open503([])
+  const refused = await untrusted('/api/v1/c/out/x', '10.0.0.1')
+  t.equal(refused.status, 503, 'the address of the proxy is not that of the client')
+  t.equal(refused.headers.get('retry-after'), '90')
+  t.equal((await untrusted('/api/v1/c/x')).status, 401)
+  const trusted = await open503(['127.0.0.1'])
+  t.equal((await trusted('/api/v1/c/out/x', '10.0.0.1')).status, 401)
+  t.equal((await trusted('/api/v1/c/out/x', '10.0.0.1, 10.0.0.2')).status, 503)
+  t.equal((await trusted('/api/v1/c/out/x')).status, 503)
 })
 
 t.test('addresses and ranges of both families match, an IPv4 address written as IPv6 too', async t => {

@@ -2,6 +2,7 @@ import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import { faultOfForm, faultOfSecret, faultOfSm2PrivateKey, weaknessOfSigningKey } from '../secrets.ts'
 import { readCertificate } from '../tls.ts'
+import { checkAccess } from './access.ts'
 import { isAddressRange } from './address-range.ts'
 import { checkExceptions } from './exceptions.ts'
 import { reportFaults } from './files.ts'
@@ -28,6 +29,7 @@ const CHECKS: readonly Check[] = [
     looksAt: [['gate'], ['profile'], ['api_versions'], ['login'], ['session_administration'], ['console']],
     run: checkExceptions,
   },
+  { looksAt: [['access'], ['profile'], ['session_administration'], ['console']], run: checkAccess },
   { looksAt: [['jwt']], run: checkSigningKey },
   {
     looksAt: [['internal', 'secret']],

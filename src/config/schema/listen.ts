@@ -93,6 +93,35 @@ export const TrustedProxies = {
   description: 'Addresses and CIDR ranges of proxies in front whose X-Forwarded-For is trusted.',
 } as const
 
+const Ranges = (description: string) =>
+  ({
+    type: 'array',
+    items: { type: 'string', minLength: 1, 'x-form': 'an address or a CIDR range such as 10.0.0.0/8' },
+    minItems: 1,
+    'x-form': 'a list of addresses and CIDR ranges such as [10.0.0.0/8]',
+    description,
+  }) as const
+
+export const Access = {
+  type: 'array',
+  items: Variant(
+    {
+      path: {
+        type: 'string',
+        minLength: 1,
+        'x-form': 'a path such as /console, or /api/v1/sys/* for everything below',
+        description: 'A path, exact; or with /* at its end, for it and for everything below; case is ignored.',
+      },
+      allow: Ranges('The only client addresses that may call the path.'),
+      deny: Ranges('Client addresses that may not call the path, even if `allow` contains them.'),
+    },
+    'Which client addresses may call a path.',
+    ['path'],
+  ),
+  default: [],
+  description: 'Client addresses that may call a path, own routes included; the first match decides.',
+} as const
+
 const ORIGIN = {
   type: 'string',
   pattern: '^https?://[^/*]+$',

@@ -11,7 +11,7 @@ import {
   Switch,
   Variant,
 } from '../../yaml/notation.ts'
-import { Cors, Drain, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
+import { Access, Cors, Drain, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
 import { Accounts, Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
 import { Passwords } from './passwords.ts'
 import { UpstreamSchema, type UpstreamSettings } from './upstreams.ts'
@@ -212,6 +212,7 @@ export const SettingsSchema = {
     console: Switch(true, 'Serve the administration page at /console/, where the session administration is served.'),
     sessions: Sessions,
     gate: Gate,
+    access: Access,
     events: Events,
     accounts: Accounts,
     passwords: Passwords,

@@ -41,6 +41,7 @@ const EXPLAIN = {
         method: { type: 'string', maxLength: 20, description: 'The method of the request.' },
         target: { type: 'string', maxLength: 8192, description: 'Its path, with the query.' },
         token: { type: 'string', maxLength: 8192, description: 'Its token, with or without `Bearer `.' },
+        address: { type: 'string', maxLength: 100, description: 'The address of its client.' },
       },
       required: ['method', 'target'],
     },
@@ -76,17 +77,18 @@ export function serveExplain(app: FastifyInstance, options: ExplainOptions): voi
     path: EXPLAIN_PATH,
     place: { group: 'operations', side: null, needs: 'secret' },
     contract: EXPLAIN,
-    answer: async ({ body: { method, target, token } }) => {
+    answer: async ({ body: { method, target, token, address = null } }) => {
       const { rows, verdict, upstream } = await explainRequest(
         method,
         target,
         options.settings,
         options.upstreams.upstreams,
+        address,
       )
       const read = token === undefined ? null : readBearer(token)
       const live: Row[] = [
         ...(await sessionRows(token !== undefined, read, options)),
-        ...(verdict === null ? [] : await decisionRows(verdict, upstream, read, options)),
+        ...(verdict === null ? [] : await decisionRows(verdict, upstream, { token: read, address }, options)),
         ...targetRows(upstream, options.upstreams),
       ]
       return { rows: [...rows, ...live].map(([name, value]) => ({ name, value })) }
@@ -135,13 +137,12 @@ async function liveRows({ record }: Session, token: Token, options: ExplainOptio
 async function decisionRows(
   verdict: Verdict,
   upstream: Upstream | null,
-  token: Token | null,
+  { token, address }: { token: Token | null; address: string | null },
   { sides, permissions, envelopes }: ExplainOptions,
 ): Promise<Row[]> {
   const inspected = bySide(type => ({ authenticate: (sent: Token) => sides[type].inspectForGate(sent) }))
   try {
-    // The command knows no address of a client.
-    serveOrRefuse(upstream, null)
+    serveOrRefuse(upstream, address)
     const session = await admit(verdict, token, inspected)
     await permit(upstream?.permission ?? null, session, permissions)
     return [['decision', 'allowed']]

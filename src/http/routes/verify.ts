@@ -9,6 +9,7 @@ import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
 import type { Sides } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
+import { createProxiedClient } from '../server/proxied-client.ts'
 import { type PlainAnswer, type PlainContract, PROBE } from './contract.ts'
 
 export interface VerifyOptions {
@@ -19,6 +20,8 @@ export interface VerifyOptions {
   upstreams: UpstreamTable
   permissions: Permissions
   envelopes: Envelopes
+  /** The proxies whose `X-Forwarded-For` names the client. */
+  trustedProxies: readonly string[]
 }
 
 const refusal = (status: number, description: string, code: number, message: string): PlainAnswer => ({
@@ -74,7 +77,8 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
     // A body is irrelevant here and is not read.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
     scope.setErrorHandler(createErrorHandler(options.envelopes, shownToProxies))
-    const byHeaders = answer(options, originalFromHeaders)
+    const clientOf = createProxiedClient(options.trustedProxies)
+    const byHeaders = answer({ ...options, clientOf }, originalFromHeaders)
     // Some proxies ask with the method of the original request.
     scope.route({
       method: [...METHODS],
@@ -82,12 +86,16 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
       config: { documented: { ...PROBE, ...VERIFY } },
       handler: byHeaders,
     })
-    scope.route({ method: [...METHODS], url: `${PATH}/*`, handler: answer(options, originalFromPath) })
+    scope.route({ method: [...METHODS], url: `${PATH}/*`, handler: answer({ ...options, clientOf }, originalFromPath) })
   })
 }
 
+interface Deciding extends VerifyOptions {
+  clientOf: ReturnType<typeof createProxiedClient>
+}
+
 const answer =
-  (options: VerifyOptions, originalOf: (request: FastifyRequest) => Original) =>
+  (options: Deciding, originalOf: (request: FastifyRequest) => Original) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     refuseIdentity(request.raw.rawHeaders)
     const session = await admit(request, originalOf(request), options)
@@ -130,12 +138,13 @@ function refuseIdentity(rawHeaders: readonly string[]): void {
 function admit(
   request: FastifyRequest,
   { method, target }: Original,
-  { rules, sides, tokenHeader, upstreams, permissions }: VerifyOptions,
+  { rules, sides, tokenHeader, upstreams, permissions, clientOf }: Deciding,
 ): Promise<Session | null> {
   refuseDoubled(request.raw.rawHeaders, tokenHeader)
   const token = sides.BUSINESS.getTokenValue(request)
   const upstreamOf = upstreams.find
-  return decide({ method, target, token }, { rules, sides, permissions, upstreamOf })
+  const address = clientOf(request.raw)
+  return decide({ method, target, token, address }, { rules, sides, permissions, upstreamOf })
 }
 
 const originalFromPath = ({ raw }: FastifyRequest): Original => ({

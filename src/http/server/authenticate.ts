@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { admit, type GateSides, judge, serveOrRefuse } from '../../gate/decide.ts'
+import { admit, allowAddress, type GateSides, judge, serveOrRefuse } from '../../gate/decide.ts'
 import type { PathRules } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
 import type { LoginType } from '../../session.ts'
@@ -25,6 +25,14 @@ export function createJudge(rules: PathRules, tokenHeader: string, ownPaths: Own
     refuseAmbiguous(request.raw, tokenHeader, verdict)
     if (verdict === null) throw new Refusal('NOT_FOUND')
     request.verdict = verdict
+    done()
+  }
+}
+
+/** Refuses clients whose address may not call a path, on own routes too, ahead of everything that costs more. */
+export function createAddressHook(rules: Pick<PathRules, 'access'>) {
+  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    allowAddress(request.target.path, request.ip ?? null, rules)
     done()
   }
 }
