@@ -15,7 +15,7 @@ export interface NewPassword {
   username: string
   password: string
   /**
-   * Whether a password is the one in use; absent where there is none, and where it must not be told: an administrator who
+   * Whether a password is the one in use; absent for a new account, and where the answer must stay a secret: an administrator who
    * resets a password could otherwise find out what it is.
    */
   isInUse?: (password: string) => Promise<boolean>
@@ -24,7 +24,7 @@ export interface NewPassword {
 /** The only law for new passwords. Hashes that were made elsewhere are not checked. */
 export interface PasswordPolicy {
   readonly settings: PasswordSettings
-  /** Every fault of a new password, in the order of the settings; empty if there is none. */
+  /** Every fault of a new password, in the order of the settings; empty if it has none. */
   faultsOf(candidate: NewPassword): Promise<PasswordFault[]>
   /** Refuses a new password with `PASSWORD_NOT_ALLOWED`, which names every fault. */
   check(candidate: NewPassword): Promise<void>
