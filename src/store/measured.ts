@@ -25,6 +25,7 @@ export function measureSessions(sessions: SessionStore, measure: Measure): Sessi
     renew: (type, userId, token, end) => timed('renew', sessions.renew(type, userId, token, end)),
     tokens: (type, userId, limit) => timed('tokens', sessions.tokens(type, userId, limit)),
     overview: (type, userId) => timed('tokens', sessions.overview(type, userId)),
+    replaceRecord: (type, userId, token, record) => sessions.replaceRecord(type, userId, token, record),
     removeSome: (type, userId, tokens) => sessions.removeSome(type, userId, tokens),
     batches: (type, userId) => sessions.batches(type, userId),
     count: (type, userId) => sessions.count(type, userId),

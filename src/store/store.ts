@@ -63,6 +63,12 @@ export interface SessionStore {
   /** Sets a new end for a live token and lets the set outlive it. `false` if it is not live: it is never created. */
   renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean>
 
+  /**
+   * Writes another record for a live token of a user, which keeps its end. `false` if it is not one: it is never created, and
+   * never brought back. User, side and `created_at` stay those of the stored record; of two at the same time the last stays.
+   */
+  replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean>
+
   /** Ends some tokens of a user, and returns those that were live tokens of that user. */
   removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]>
 

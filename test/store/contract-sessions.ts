@@ -5,6 +5,7 @@ export async function sessionLaw(test: StoreTest): Promise<void> {
   await tokenLaw(test)
   await endLaw(test)
   await renewLaw(test)
+  await replaceLaw(test)
   await setLaw(test)
   await isolationLaw(test)
   await concurrencyLaw(test)
@@ -198,6 +199,63 @@ async function renewLaw(test: StoreTest): Promise<void> {
       const token = await login(fixture, 'BUSINESS', '1', MINUTE)
       const later = () => sessions.renew('BUSINESS', '1', token, fixture.clock.now() + 10 * MINUTE)
       await Promise.all([later(), sessions.removeAll('BUSINESS', '1'), later()])
+      t.equal(await isLive(fixture, 'BUSINESS', token), false)
+      t.strictSame(await tokensOf(fixture, 'BUSINESS', '1'), [])
+    }
+  })
+}
+
+async function replaceLaw(test: StoreTest): Promise<void> {
+  await test('a replaced record is found at once, and the session keeps its end', async (t, fixture) => {
+    const { sessions } = fixture.store
+    for (const type of ['BUSINESS', 'CONSUMER'] as const) {
+      const token = await login(fixture, type, '1', 10 * MINUTE)
+      const found = await sessions.find(type, token)
+      for (const version of ['one', 'two']) {
+        const other = { ...record(type, '1', { version, 中文: '名' }), created_at: '2030-01-01 00:00:00' }
+        t.equal(await sessions.replaceRecord(type, '1', token, other), true)
+        t.strictSame(await sessions.find(type, token), { ...found, extra: other.extra })
+      }
+      ahead(t, fixture, await sessions.tokenExpiresAt(type, token), 10 * MINUTE, 'token')
+      t.strictSame(await tokensOf(fixture, type, '1'), [token])
+      t.equal(await sessions.removeAll(type, '1'), 1, 'a kickout still finds it')
+      t.equal(await isLive(fixture, type, token), false)
+    }
+  })
+
+  await test('a replaced record expires with its session', async (t, fixture) => {
+    const { sessions } = fixture.store
+    const token = await login(fixture, 'CONSUMER', '1', MINUTE)
+    await sessions.replaceRecord('CONSUMER', '1', token, record('CONSUMER', '1', { version: 'two' }))
+    await fixture.fastForward(MINUTE + SLACK)
+    t.equal(await isLive(fixture, 'CONSUMER', token), false)
+    t.strictSame(await tokensOf(fixture, 'CONSUMER', '1'), [])
+  })
+
+  await test('only a live token of the user gets another record, and none is brought back', async (t, fixture) => {
+    const { sessions } = fixture.store
+    const replace = (userId: string, token: string) =>
+      sessions.replaceRecord('BUSINESS', userId, token, record('BUSINESS', userId, { version: 'two' }))
+    const removed = await login(fixture, 'BUSINESS', '1', MINUTE)
+    await sessions.remove('BUSINESS', '1', removed)
+    for (const token of [removed, freshToken()]) {
+      t.equal(await replace('1', token), false)
+      t.equal(await isLive(fixture, 'BUSINESS', token), false)
+    }
+    const own = await login(fixture, 'BUSINESS', '1', MINUTE)
+    t.equal(await replace('2', own), false)
+    t.strictSame(await sessions.find('BUSINESS', own), record('BUSINESS', '1'))
+    const consumer = await login(fixture, 'CONSUMER', '1', MINUTE)
+    t.equal(await replace('1', consumer), false, 'of the other side')
+    t.strictSame(await sessions.find('CONSUMER', consumer), record('CONSUMER', '1'))
+  })
+
+  await test('a token whose record is replaced while its user is kicked out is dead', async (t, fixture) => {
+    const { sessions } = fixture.store
+    for (let i = 0; i < 40; i++) {
+      const token = await login(fixture, 'BUSINESS', '1', MINUTE)
+      const replace = () => sessions.replaceRecord('BUSINESS', '1', token, record('BUSINESS', '1', { i }))
+      await Promise.all([replace(), sessions.removeAll('BUSINESS', '1'), replace()])
       t.equal(await isLive(fixture, 'BUSINESS', token), false)
       t.strictSame(await tokensOf(fixture, 'BUSINESS', '1'), [])
     }

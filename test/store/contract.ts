@@ -5,7 +5,7 @@ import { attemptLaw } from './contract-attempts.ts'
 import { captchaLaw } from './contract-captchas.ts'
 import { changesLaw } from './contract-changes.ts'
 import { disableLaw } from './contract-disable.ts'
-import { login, MINUTE } from './contract-fixture.ts'
+import { login, MINUTE, record } from './contract-fixture.ts'
 import { manyLaw } from './contract-many.ts'
 import { modelLaw } from './contract-model.ts'
 import { onlineLaw } from './contract-online.ts'
@@ -85,6 +85,7 @@ async function storeLaw(test: StoreTest): Promise<void> {
       tokens: () => sessions.tokens('BUSINESS', '1'),
       remove: () => sessions.remove('BUSINESS', '1', 'a.b.c'),
       removeAll: () => sessions.removeAll('BUSINESS', '1'),
+      replaceRecord: () => sessions.replaceRecord('BUSINESS', '1', 'a.b.c', record('BUSINESS', '1')),
       disabledUntil: () => sessions.disabledUntil('BUSINESS', '1'),
       page: () => online.page('BUSINESS', { offset: 0, limit: 10 }),
       tally: () => online.tally('BUSINESS'),

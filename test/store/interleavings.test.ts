@@ -20,6 +20,7 @@ const RUNS = 2000
 
 const mine = { type: 'BUSINESS', user: 'u' } as const
 const login = (token: string, lifetime = LONG): Act => ({ verb: 'login', ...mine, token, lifetime })
+const rewrite = (token: string): Act => ({ verb: 'rewrite', ...mine, token })
 const renew = (token: string, lifetime: number): Act => ({ verb: 'renew', ...mine, token, lifetime })
 const logout = (token: string): Act => ({ verb: 'logout', ...mine, token })
 const kickout: Act = { verb: 'kickout', ...mine }
@@ -52,6 +53,9 @@ const PAIRS: [string, Act[], Act, Act][] = [
   ['logout × logout', [login('a')], logout('a'), logout('a')],
   ['logout × renewal', [login('a')], logout('a'), renew('a', LONGER)],
   ['logout × list', [login('a'), login('b')], logout('a'), list],
+  ['rewriting × kickout', [login('a')], rewrite('a'), kickout],
+  ['rewriting × logout', [login('a')], rewrite('a'), logout('a')],
+  ['rewriting × renewal', [login('a')], rewrite('a'), renew('a', LONGER)],
   ['renewal × kickout', [login('a')], renew('a', LONGER), kickout],
   ['renewal to a shorter life × kickout', [login('a')], renew('a', SHORT), kickout],
   ['renewal × longer renewal', [login('a')], renew('a', SHORT), renew('a', LONGER)],

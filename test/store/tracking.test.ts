@@ -9,6 +9,7 @@ import {
   trackedContract,
   until,
   untilAnnounced,
+  untilRemembered,
 } from './tracking-fixture.ts'
 
 await t.test('the law of the stores, remembered', { skip: withoutRedis }, async t => {
@@ -86,7 +87,7 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
     t.equal(await store.sessions.find('CONSUMER', token), null)
   })
 
-  await t.test('sessions that a store ends or renews itself are evicted before the answer', async t => {
+  await t.test('sessions that a store ends, renews or rewrites itself are evicted before the answer', async t => {
     const { store } = await openTracked(t, server)
     const { sessions } = store
     for (let i = 0; i < 150; i++) {
@@ -94,6 +95,10 @@ await t.test('sessions that Redis announces', { skip: withoutRedis }, async t =>
       const [one, two] = [await remember(store, userId), await remember(store, userId)]
       await sessions.renew('CONSUMER', userId, one, Date.now() + 5 * MINUTE)
       if (isRemembered(store, one)) t.fail('a renewed session is remembered with its old end')
+      await untilRemembered(store, one)
+      await sessions.replaceRecord('CONSUMER', userId, one, record('CONSUMER', userId, { version: 'two' }))
+      if (isRemembered(store, one)) t.fail('a rewritten session is remembered with its old record')
+      await untilRemembered(store, one)
       await sessions.remove('CONSUMER', userId, one)
       if (isRemembered(store, one)) t.fail('a removed session is remembered')
       await sessions.removeAll('CONSUMER', userId)

@@ -163,6 +163,16 @@ export class EmbeddedSessions implements SessionStore {
     })
   }
 
+  async replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean> {
+    return this.#file.write(() => {
+      const live = this.#live(type, token)
+      if (live?.record.user_id !== userId) return false
+      this.#tokens.put(sideKey(type, token), writeRecord({ ...live.record, extra: record.extra }), live.expiresAt)
+      this.#changes.noteSessions(type, [token])
+      return true
+    })
+  }
+
   async tokens(type: LoginType, userId: string, limit = LISTED_AT_MOST): Promise<StoredToken[]> {
     const newest = new Newest(limit, this.#ages)
     for await (const batch of this.#walk(type, userId, 'before')) {

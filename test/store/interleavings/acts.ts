@@ -9,12 +9,15 @@ export const keys = createKeys(PREFIX)
 /** What an actor does to the store. Lifetimes are milliseconds from the time it is done. */
 export type Act =
   | { verb: 'login' | 'renew'; type: LoginType; user: string; token: string; lifetime: number }
-  | { verb: 'logout'; type: LoginType; user: string; token: string }
+  | { verb: 'logout' | 'rewrite'; type: LoginType; user: string; token: string }
   | { verb: 'disable'; type: LoginType; user: string; lifetime: number }
   | { verb: 'kickout' | 'untie' | 'list'; type: LoginType; user: string }
   | { verb: 'wait'; lifetime: number }
 
-export type Verbs = Pick<SessionStore, 'add' | 'remove' | 'removeAll' | 'renew' | 'tokens' | 'disable' | 'untieDisable'>
+export type Verbs = Pick<
+  SessionStore,
+  'add' | 'remove' | 'removeAll' | 'renew' | 'replaceRecord' | 'tokens' | 'disable' | 'untieDisable'
+>
 
 export function perform(act: Exclude<Act, { verb: 'wait' }>, verbs: Verbs, now: number): Promise<unknown> {
   const { verb, type, user } = act
@@ -23,6 +26,8 @@ export function perform(act: Exclude<Act, { verb: 'wait' }>, verbs: Verbs, now: 
       return verbs.add(type, act.token, record(type, user), now + act.lifetime)
     case 'renew':
       return verbs.renew(type, user, act.token, now + act.lifetime)
+    case 'rewrite':
+      return verbs.replaceRecord(type, user, act.token, record(type, user, { version: 'two' }))
     case 'logout':
       return verbs.remove(type, user, act.token)
     case 'disable':

@@ -45,6 +45,12 @@ export class ModelRedis {
       this.#put(key, value, endsAt)
       return true
     },
+    replace: (key, value) => {
+      const entry = this.entry(key)
+      if (entry === null) return false
+      this.#put(key, value, entry.endsAt)
+      return true
+    },
     take: key => {
       const value = this.#text(key)
       this.#entries.delete(key)

@@ -18,6 +18,8 @@ export interface RedisCommands {
   set(key: string, value: string, expiresAt: number): Promise<void>
   /** Sets a key that must not exist yet. */
   create(key: string, value: string, expiresAt: number): Promise<boolean>
+  /** Sets another value of a key, which keeps its end. `false` without the key. */
+  replace(key: string, value: string): Promise<boolean>
   /**
    * `create` and `addMember` in one, for a replica, too: one that takes over has both or neither. Absent in a Cluster,
    * where the two keys lie in different slots.
@@ -150,7 +152,7 @@ function recordCommands(
   scripts: Scripts,
   ask: Ask,
   memory: Memory,
-): Part<'read' | 'set' | 'create' | 'enter' | 'take' | 'delete' | 'revoke'> {
+): Part<'read' | 'set' | 'create' | 'replace' | 'enter' | 'take' | 'delete' | 'revoke'> {
   const { changes } = memory
   const isStale = mayBeStale(client, memory)
   const remove = async (key: string): Promise<boolean> => (await ask(() => client.unlink(key))) === 1
@@ -159,6 +161,7 @@ function recordCommands(
     read: key => (isStale() && changes.isEnded(key) ? ENDED : read(key)),
     set: async (key, value, at) => void (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at)))),
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
+    replace: async (key, value) => (await ask(() => client.set(key, value, 'KEEPTTL', 'XX'))) === 'OK',
     ...(client instanceof Cluster
       ? {}
       : {

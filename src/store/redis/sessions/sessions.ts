@@ -155,6 +155,13 @@ export class RedisSessions implements ReadableSessions {
     return outcome !== 'gone'
   }
 
+  async replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean> {
+    const stored = await this.find(type, token)
+    if (stored?.user_id !== userId) return false
+    // A token belongs to one user for its whole life; one that has ended meanwhile has no key to replace.
+    return this.#redis.replace(this.#keys.token(type, token), writeRecord({ ...stored, extra: record.extra }))
+  }
+
   tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]> {
     return this.#users.newest(type, userId, limit)
   }

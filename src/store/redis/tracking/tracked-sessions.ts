@@ -7,7 +7,7 @@ export type SessionCaches = Partial<Record<LoginType, SessionCache>>
 
 /**
  * Sessions of a store, remembered on the sides that have a cache: `find` then answers at once. Sessions that this
- * process ends or renews are evicted before this is acknowledged; changes by others are announced to the cache.
+ * process ends, renews or rewrites are evicted before this is acknowledged; changes by others are announced to the cache.
  */
 export class TrackedSessions implements SessionStore {
   readonly #sessions: SessionStore
@@ -63,6 +63,14 @@ export class TrackedSessions implements SessionStore {
   async renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean> {
     try {
       return await this.#sessions.renew(type, userId, token, expiresAt)
+    } finally {
+      this.#caches[type]?.evict(token)
+    }
+  }
+
+  async replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean> {
+    try {
+      return await this.#sessions.replaceRecord(type, userId, token, record)
     } finally {
       this.#caches[type]?.evict(token)
     }
