@@ -143,6 +143,11 @@ export interface AttemptStore {
   read(name: string): Promise<Attempts | null>
   /** Sets the count and the timestamp at which it expires. */
   set(name: string, count: number, resetsAt: number): Promise<void>
+  /**
+   * Sets the count for `window` milliseconds if it is greater than the present one, and answers whether it did: of several
+   * calls with one value, exactly one.
+   */
+  raise(name: string, count: number, window: number): Promise<boolean>
   clear(name: string): Promise<void>
 }
 

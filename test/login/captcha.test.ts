@@ -136,6 +136,7 @@ function inMemory() {
       },
       read: async () => null,
       set: async () => {},
+      raise: async () => true,
       clear: async () => {},
     },
   }

@@ -56,6 +56,20 @@ export async function attemptLaw(test: StoreTest): Promise<void> {
     t.equal(await attempts.read('a'), null)
   })
 
+  await test('of equal counts that are set at once only one is set, and never a smaller one', async (t, fixture) => {
+    const { attempts } = fixture.store
+    const answers = await Promise.all(Array.from({ length: 50 }, () => attempts.raise('a', 58_000_000, MINUTE)))
+    t.equal(answers.filter(Boolean).length, 1)
+    t.equal(await attempts.raise('a', 57_999_999, MINUTE), false)
+    t.equal(await attempts.raise('b', 57_999_999, MINUTE), true, 'other names are apart')
+    await fixture.fastForward(MINUTE / 2)
+    t.equal(await attempts.raise('a', 58_000_001, MINUTE), true)
+    t.equal((await attempts.read('a'))?.count, 58_000_001)
+    ahead(t, fixture, (await attempts.read('a'))?.resetsAt ?? null, MINUTE, 'the window of the greater count')
+    await fixture.fastForward(MINUTE + SLACK)
+    t.equal(await attempts.raise('a', 1, MINUTE), true, 'after its window a count is forgotten')
+  })
+
   await test('a cleared count begins anew', async (t, { store: { attempts } }) => {
     await attempts.count('a', MINUTE)
     await attempts.count('b', MINUTE)

@@ -46,6 +46,15 @@ export class EmbeddedAttempts implements AttemptStore {
     return this.#file.write(() => this.#windows.put(keyOf(name), String(count), resetsAt))
   }
 
+  async raise(name: string, count: number, window: number): Promise<boolean> {
+    const key = keyOf(name)
+    return this.#file.write(() => {
+      if (count <= (this.#open(key)?.count ?? 0)) return false
+      this.#windows.put(key, String(count), this.#clock.now() + window)
+      return true
+    })
+  }
+
   async clear(name: string): Promise<void> {
     await this.#file.write(() => this.#windows.remove(keyOf(name)))
   }

@@ -112,6 +112,11 @@ export class ModelRedis {
       this.#put(key, String(count), this.entry(key)?.endsAt ?? this.now + window)
       return { count, timeLeft: this.entry(key)!.endsAt - this.now }
     },
+    raise: (key, count, window) => {
+      const isGreater = count > Number(this.#text(key) ?? 0)
+      if (isGreater) this.#put(key, String(count), this.now + window)
+      return isGreater
+    },
   }
 
   #put(key: string, value: string | Set<string>, endsAt: number): void {

@@ -75,6 +75,8 @@ export interface RedisCommands {
 
   /** Counts one more; the first opens a window of so many milliseconds, later ones do not extend it. */
   count(key: string, window: number): Promise<{ count: number; timeLeft: number }>
+  /** Sets a count for so many milliseconds if it is greater than the present one; `false` if it is not. */
+  raise(key: string, count: number, window: number): Promise<boolean>
 }
 
 /**
@@ -117,6 +119,7 @@ export function commandsOn(client: RedisClient, ask: Ask, memory: Memory, clock:
       const [count, timeLeft] = await ask(() => scripts.windowCount(key, window))
       return { count, timeLeft }
     },
+    raise: async (key, count, window) => (await ask(() => scripts.windowRaise(key, count, window))) === 1,
   }
 }
 

@@ -83,6 +83,12 @@ local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return { count, redis.call('PTTL', KEYS[1]) }`
 
+/** KEYS[1] counter, ARGV[1] the count to set, ARGV[2] window in milliseconds. Answers 0 if the count is not greater. */
+const RAISE = `
+if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[1]) then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`
+
 /** How long a kickout is counted, in milliseconds: longer than any login can be under way. */
 const KICKOUT_LIFETIME = 300_000
 
@@ -152,6 +158,7 @@ export const SCRIPTS = {
   keyEnd: END_OF,
   keyMoveEnd: MOVE_END,
   windowCount: COUNT,
+  windowRaise: RAISE,
   endingAdd: ENDING_ADD,
   endingCount: ENDING_COUNT,
   kickoutCount: KICKOUT_COUNT,
@@ -170,6 +177,7 @@ export interface Scripts {
   keyEnd(key: string): Promise<number>
   keyMoveEnd(key: string, from: number, to: number): Promise<'moved' | 'same' | 'changed' | 'gone'>
   windowCount(key: string, window: number): Promise<[number, number]>
+  windowRaise(key: string, count: number, window: number): Promise<0 | 1>
   endingAdd(key: string, member: string, timestamp: number): Promise<number>
   endingCount(key: string): Promise<number>
   kickoutCount(key: string): Promise<number>

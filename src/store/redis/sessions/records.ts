@@ -79,6 +79,10 @@ export class RedisAttempts implements AttemptStore {
     return this.#redis.set(this.#keys.attempts(name), String(count), resetsAt)
   }
 
+  raise(name: string, count: number, window: number): Promise<boolean> {
+    return this.#redis.raise(this.#keys.attempts(name), count, window)
+  }
+
   async clear(name: string): Promise<void> {
     await this.#redis.delete(this.#keys.attempts(name))
   }
