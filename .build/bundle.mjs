@@ -27,6 +27,8 @@ const SEPARATE = {
   pg: 'pg.cjs',
   'mysql2/promise': 'mysql2.cjs',
   '@zxcvbn-ts/language-common': 'common-passwords.cjs',
+  otpauth: 'otpauth.cjs',
+  qr: 'qr.cjs',
 }
 
 const NAME_SOURCES = `require('./process/stack-traces.js').nameSources(require('node:url').fileURLToPath(urlOf('bundle/gateway.cjs')))`

@@ -35,6 +35,13 @@ export type RefusalReason =
   | 'CAPTCHA_WRONG'
   | 'WRONG_CREDENTIALS'
   | 'PASSWORD_NOT_ALLOWED'
+  /** Of a second factor: wrong, used, or no code at all. */
+  | 'WRONG_CODE'
+  | 'NO_SECOND_FACTOR'
+  | 'SETUP_GONE'
+  | 'FACTOR_REQUIRED'
+  /** Its key is another one than at its set-up. */
+  | 'FACTOR_UNREADABLE'
   | 'ACCOUNT_LOCKED'
   | 'ACCOUNT_INACTIVE'
   | 'TOO_MANY_ATTEMPTS'

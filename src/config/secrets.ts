@@ -113,6 +113,12 @@ function isRepetition(text: string): boolean {
   return false
 }
 
+/** Why a key of 64 hex digits can be guessed; `null` when it cannot. */
+export function faultOfSealingKey(key: string): string | null {
+  const isPattern = isRepetition(key) || new Set(key.toLowerCase()).size < MIN_DIFFERENT_CHARACTERS
+  return isPattern ? 'is a pattern that can be guessed; make one with `openssl rand -hex 32`' : null
+}
+
 export function faultOfSm2PrivateKey(privateKey: string): string | null {
   if (isSm2PrivateKey(privateKey)) return null
   return 'is outside the range of SM2 private keys; make one with `dualgate keys sm2`'

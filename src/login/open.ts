@@ -4,6 +4,8 @@ import { createPasswords } from '../account/password.ts'
 import type { Clock } from '../clock.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
+import { sealingKey } from '../second-factor/sealed.ts'
+import { createSecondFactors, type SecondFactorSettings, type SecondFactors } from '../second-factor/second-factors.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
@@ -22,6 +24,7 @@ export interface LoginSettings {
   sm2: { private_key: string }
   lockout: LockoutSettings
   rate_limit: RateLimits | 'off'
+  second_factor: SecondFactorSettings & { key?: string | undefined }
 }
 
 export interface OpenLoginOptions {
@@ -47,6 +50,7 @@ export interface OpenLoginOptions {
 export interface Logins {
   readonly logins: Readonly<Record<LoginType, Login | null>>
   readonly sources: Readonly<Record<LoginType, Accounts | null>>
+  readonly secondFactors: Readonly<Record<LoginType, SecondFactors | null>>
   /** Called with each session of a side that is used; `null` where no source is asked again. */
   readonly rechecks: Readonly<Record<LoginType, Recheck | null>>
   close(): Promise<void>
@@ -55,13 +59,15 @@ export interface Logins {
 /** The logins of both sides share their helper processes. They are closed with the logins, unless they were given. */
 export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const { settings, store, sides, clock, log, publish, openAccounts } = options
-  const { captcha, lockout, rate_limit } = settings
+  const { captcha, lockout, rate_limit, second_factor } = settings
   const { attempts } = store
   const helpers = options.helpers ?? createHelpers(log)
   const sm2 = await createSm2(settings.sm2.private_key, helpers.decrypt)
   const passwords = createPasswords(helpers.compare)
   const sources = bySide((): Accounts | null => null)
   const logins = bySide((): Login | null => null)
+  const secondFactors = bySide((): SecondFactors | null => null)
+  const key = sealingKey(second_factor.key, settings.sm2.private_key)
   const changes = createChanges(options)
 
   for (const type of LOGIN_TYPES) {
@@ -70,6 +76,16 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
     const side = sides[type]
     sources[type] = accounts
     changes.begin(type, accounts)
+    secondFactors[type] = createSecondFactors({
+      type,
+      settings: second_factor,
+      key,
+      disable: lockout.disable,
+      accounts,
+      attempts,
+      clock,
+      log,
+    })
     logins[type] = createLogin({
       side,
       accounts,
@@ -92,6 +108,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   return {
     logins,
     sources,
+    secondFactors,
     rechecks: changes.rechecks,
     async close() {
       if (options.helpers === undefined) await helpers.close()

@@ -128,6 +128,16 @@ t.test('an SM2 private key outside the range of the curve is refused', async t =
   t.match(faultsOf(t, `login: { sm2: { private_key: "${'f'.repeat(64)}" } }`), [/outside the range/])
 })
 
+t.test('a key of second factors that can be guessed is refused', async t => {
+  for (const key of ['0'.repeat(64), 'aB'.repeat(32), '01234567'.repeat(8)]) {
+    t.match(faultsOf(t, `login: { second_factor: { key: "${key}" } }`), [
+      /pattern that can be guessed.*openssl rand -hex 32/,
+    ])
+  }
+  t.match(faultsOf(t, 'login: { second_factor: { key: short-but-secret } }'), [/must be 64 hex digits/])
+  t.same(faultsOf(t, `login: { second_factor: { key: "${generateSm2PrivateKey()}" } }`), [])
+})
+
 const WORDS_BESIDE_ENOUGH = [
   'acme-secretkey-9f86d081884c7d659a2feaa0c55ad015',
   'my-secret-key-q7Xw2Zr9Lk4Tn8Vb3Hd6Jf1Gs5Pm',

@@ -96,7 +96,7 @@ t.test('every key of an upstream is explained in upstreams.yaml, and the example
 t.test('the commented-out settings of gateway.yaml are valid', async t => {
   const text = uncomment(textOf('gateway.yaml'))
     .replace('profile: 1', 'profile: 2')
-    .replace(/^ *(secret|secret_key|private_key|password): …\n/gm, '')
+    .replace(/^ *(secret|secret_key|private_key|key|password): …\n/gm, '')
     .replace(/^ *(sentinels|name|cluster|username|tls): .*\n/gm, '')
   t.doesNotThrow(() => settingsOf(t, text))
   const cors = textOf('gateway.yaml')

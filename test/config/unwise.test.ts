@@ -38,6 +38,7 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
   ['passwords.min_length', 'passwords: { min_length: 7 }'],
   ['passwords.common', 'passwords: { common: allow }'],
   ['passwords.max_age', 'passwords: { max_age: 29d }'],
+  ['login.lockout.disable', 'login: { lockout: { disable: 30s } }'],
   ['login.captcha.ttl', 'login: { captcha: { ttl: 2h } }'],
   ['sessions.max_tokens_per_user', 'sessions: { consumer: { max_tokens_per_user: 0 } }'],
   ['sessions.auto_renew', 'sessions: { auto_renew: 10m }'],

@@ -1,6 +1,12 @@
 import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
-import { faultOfForm, faultOfSecret, faultOfSm2PrivateKey, weaknessOfSigningKey } from '../secrets.ts'
+import {
+  faultOfForm,
+  faultOfSealingKey,
+  faultOfSecret,
+  faultOfSm2PrivateKey,
+  weaknessOfSigningKey,
+} from '../secrets.ts'
 import { readCertificate } from '../tls.ts'
 import { checkAccess } from './access.ts'
 import { isAddressRange } from './address-range.ts'
@@ -38,6 +44,10 @@ const CHECKS: readonly Check[] = [
   {
     looksAt: [['login', 'sm2']],
     run: checkSecret(({ login }) => login.sm2.private_key, ['login', 'sm2', 'private_key'], faultOfSm2PrivateKey),
+  },
+  {
+    looksAt: [['login', 'second_factor']],
+    run: checkSecret(({ login }) => login.second_factor.key, ['login', 'second_factor', 'key'], faultOfSealingKey),
   },
 ]
 

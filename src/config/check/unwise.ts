@@ -113,6 +113,11 @@ const UNWISE: readonly Unwise<DecodedSettings>[] = [
     message: 'is less than 30 days: users who must change passwords so often choose worse ones',
   },
   {
+    setting: ['login', 'lockout', 'disable'],
+    finds: ({ login: { lockout, second_factor } }) => second_factor.for !== 'off' && lockout.disable < MINUTE,
+    message: 'is shorter than a minute: who knows a password can try thousands of codes of its second factor a day',
+  },
+  {
     setting: ['login', 'captcha', 'ttl'],
     finds: ({ login: { captcha } }) => captcha.ttl > 60 * MINUTE,
     message: 'is longer than an hour: captchas can be collected and solved in advance',

@@ -143,6 +143,35 @@ const RateLimit = {
   description: 'Attempts per client address on the public login routes, or off.',
 } as const
 
+const SecondFactor = Section(
+  {
+    for: {
+      anyOf: [
+        Off,
+        { enum: ['optional', 'all'] },
+        { type: 'array', items: { type: 'string', minLength: 1, maxLength: 128 }, minItems: 1, maxItems: 256 },
+      ],
+      default: 'optional',
+      description:
+        'optional: the login of an account that has a second factor needs a code. all, or a list of roles: these accounts must have one, and set it up at their next login. off: no login needs a code.',
+      'x-form': 'off, optional, all, or a list of roles such as [SUPER_ADMIN]',
+    },
+    issuer: {
+      type: 'string',
+      pattern: '^[^:\\p{Cc}\\p{Cs}]{1,64}$',
+      default: 'dualgate',
+      'x-form': 'text of 1 to 64 characters without colons',
+      description: 'How authenticator apps name the gateway.',
+    },
+    key: Secret({
+      pattern: '^[0-9A-Fa-f]{64}$',
+      'x-form': '64 hex digits',
+      description: 'Encrypts the stored second factors. Without it the key is derived from login.sm2.private_key.',
+    }),
+  },
+  'Codes of authenticator apps, after the password.',
+)
+
 export const Login = Section(
   {
     captcha: Captcha,
@@ -158,6 +187,7 @@ export const Login = Section(
     ),
     lockout: Lockout,
     rate_limit: RateLimit,
+    second_factor: SecondFactor,
     consumer: {
       anyOf: [Off, FileAccounts('consumers.yaml'), SqlAccounts, HttpAccounts],
       default: 'off',

@@ -43,6 +43,19 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   CAPTCHA_WRONG: { code: 400, status: 200, text: ['Wrong captcha', '验证码错误'] },
   WRONG_CREDENTIALS: { code: 400, status: 200, text: ['Wrong username or password', '用户名或密码错误'] },
   PASSWORD_NOT_ALLOWED: { code: 400, status: 200, text: ['The new password {faults}', '新密码不符合要求：{faults}'] },
+  WRONG_CODE: { code: 400, status: 200, text: ['Wrong code', '动态码或恢复码错误，或已使用过'] },
+  NO_SECOND_FACTOR: { code: 400, status: 200, text: ['No second factor is set up', '尚未设置两步验证'] },
+  SETUP_GONE: {
+    code: 400,
+    status: 200,
+    text: ['The set-up has expired, begin again', '设置已过期，请重新开始'],
+  },
+  FACTOR_REQUIRED: { code: 403, status: 200, text: ['A second factor is required', '必须启用两步验证，不能移除'] },
+  FACTOR_UNREADABLE: {
+    code: 403,
+    status: 200,
+    text: ['The second factor cannot be checked; ask an administrator', '两步验证暂时无法校验，请联系管理员'],
+  },
   ACCOUNT_LOCKED: { code: 400, status: 200, text: ['Account locked', '账号已被锁定'] },
   ACCOUNT_INACTIVE: { code: 400, status: 200, text: ['Account inactive', '账号已停用'] },
   TOO_MANY_ATTEMPTS: {
