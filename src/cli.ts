@@ -4,7 +4,8 @@ import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
 import { version } from './cli/version.ts'
 import { failureMessage } from './http/server/messages.ts'
 import { reportCrashes } from './process/crash.ts'
-import { Refusal } from './refusal.ts'
+import { messageOf } from './process/message.ts'
+import { Refusal, Unavailable } from './refusal.ts'
 import { ConfigurationError, suggest } from './yaml/fault.ts'
 
 /** Each command is loaded when it is used, so that a start does not load the others. */
@@ -74,6 +75,7 @@ function explainFault(fault: unknown, name: string | undefined, { errors }: Term
     return 1
   }
   if (fault instanceof CommandError) say(errors, `dualgate: ${fault.message}`)
+  else if (fault instanceof Unavailable) say(errors, `dualgate: ${messageOf(fault.cause)}`)
   else if (fault instanceof Refusal) say(errors, `dualgate: ${refusalText(fault)}`)
   else if (isSystemFault(fault)) say(errors, `dualgate: ${fault.message}`)
   else throw fault

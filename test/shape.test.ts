@@ -172,7 +172,7 @@ const KNOWERS: Record<string, RegExp> = {
   bcrypt: /^account\/hash\.ts$/,
   'prom-client': /^metrics\/[^/]+\.ts$/,
   pino: /^log\.ts$/,
-  yaml: /^(yaml\/yaml|account\/file\/(edit|document))\.ts$/,
+  yaml: /^(yaml\/yaml|account\/file\/(change|document))\.ts$/,
   'json-schema-to-ts': /^(yaml\/notation|http\/.+)\.ts$/,
 }
 

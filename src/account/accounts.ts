@@ -1,7 +1,8 @@
 import type { Extra } from '../session.ts'
+import type { AccountManagement, AccountStatus } from './management.ts'
 import type { AccountChange } from './version.ts'
 
-export type AccountStatus = 'ACTIVE' | 'INACTIVE' | 'LOCKED'
+export type { AccountStatus } from './management.ts'
 
 /** A user account from any source, without its password and without a hash of it. */
 export interface Account {
@@ -84,6 +85,7 @@ export interface AccountSource {
   /** Present in a source that knows all of its accounts at any time. */
   readonly changes?: AccountChanges
   readonly updates?: AccountUpdates
+  readonly management?: AccountManagement
   find(username: string): Promise<Account | null>
   /**
    * Whether a password is that of an account from `find`. `null` stands for an unknown name, and for a password that could

@@ -11,6 +11,7 @@ import type {
   Updatable,
 } from './accounts.ts'
 import { type CostMemory, createFailureCost } from './failure-cost.ts'
+import type { AccountManagement } from './management.ts'
 import { hashPassword, isBcryptHash, MAX_COST, type Passwords } from './password.ts'
 import { versionOf } from './version.ts'
 
@@ -26,6 +27,7 @@ export interface HashSource extends RightsSource {
   highestCost?(): number
   readonly changes?: AccountChanges
   readonly updates?: HashUpdates
+  readonly management?: AccountManagement
   close(): Promise<void>
 }
 
@@ -55,6 +57,7 @@ export function createHashAccounts(source: HashSource, options: HashAccountsOpti
   return {
     ...(source.changes !== undefined && { changes: source.changes }),
     ...(source.updates !== undefined && { updates: updatesOf(source.updates, hashes) }),
+    ...(source.management !== undefined && { management: source.management }),
     async find(username) {
       const found = await source.find(username)
       if (found === null) return null

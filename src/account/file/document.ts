@@ -74,12 +74,17 @@ function faultOfSize(entry: AccountEntry): string | null {
     : null
 }
 
+const UNIQUE = [
+  ['id', String],
+  ['username', nameKey],
+] as const
+
+export const hasRepetitions = (entries: readonly AccountEntry[]): boolean =>
+  UNIQUE.some(([field, keyOf]) => new Set(entries.map(entry => keyOf(entry[field]))).size < entries.length)
+
 /** Reports ids and names that occur more than once. */
 function checkRepetitions(entries: readonly (AccountEntry | undefined)[], written: Written): void {
-  for (const [field, keyOf] of [
-    ['id', String],
-    ['username', nameKey],
-  ] as const) {
+  for (const [field, keyOf] of UNIQUE) {
     const first = new Map<string, number>()
     for (const [index, entry] of entries.entries()) {
       const value = entry?.[field]

@@ -4,7 +4,8 @@ import { Refusal, Unavailable } from '../../refusal.ts'
 import { ConfigurationError, type Fault } from '../../yaml/fault.ts'
 import type { AccountChanges, ChangedAccounts } from '../accounts.ts'
 import { type AccountChange, changeBetween } from '../version.ts'
-import { ABSENT, NO_ACCOUNTS, type ReadAccounts, readAccounts, stateOf } from './read.ts'
+import { ABSENT, accountsIn, NO_ACCOUNTS, type ReadAccounts, readAccounts, stateOf, textIfAny } from './read.ts'
+import type { AccountsReader } from './reader.ts'
 
 /** How often the file is checked while its changes are followed, in milliseconds. Mounted files announce nothing. */
 const POLL = 250
@@ -26,11 +27,14 @@ const FILE_REMOVED = 'the accounts file was removed'
  */
 export class FollowedFile implements AccountChanges {
   readonly #path: string
+  readonly #reader: AccountsReader
   readonly #log: Pick<Logger, 'error' | 'info'>
   /** The accounts of the last state without faults. */
   #accounts: ReadAccounts | null = null
   /** The last state that was read. */
   #seen: string | null = null
+  /** What this process writes to the file. */
+  #own: string | null = null
   #updating: Promise<void> | null = null
   #changed: ChangedAccounts | null = null
   /** What is wrong with the last state. */
@@ -38,9 +42,15 @@ export class FollowedFile implements AccountChanges {
   #isUnreadable = false
   #timer: NodeJS.Timeout | null = null
 
-  constructor(path: string, log: Pick<Logger, 'error' | 'info'>) {
+  constructor(path: string, reader: AccountsReader, log: Pick<Logger, 'error' | 'info'>) {
     this.#path = path
+    this.#reader = reader
     this.#log = log
+  }
+
+  /** This process is about to replace the file by this text: it is whole when it is there, and read without waiting. */
+  writing(text: string): void {
+    this.#own = text
   }
 
   /** The accounts, read again if the file has changed. `Unavailable` without a valid state, and while the file is removed. */
@@ -103,6 +113,7 @@ export class FollowedFile implements AccountChanges {
   }
 
   async #update(): Promise<void> {
+    if (this.#own !== null && (await this.#readOwn(this.#own))) return
     for (let look = 0; look < MAX_LOOKS; look++) {
       const state = await this.#settled()
       if (state === null || state === this.#seen) return
@@ -110,6 +121,15 @@ export class FollowedFile implements AccountChanges {
       const read = await this.#read()
       if ((await this.#state()) === state) return this.#accept(state, read)
     }
+  }
+
+  /** `false` if the file is not what this process wrote. */
+  async #readOwn(own: string): Promise<boolean> {
+    const state = await this.#state()
+    const isOwn = (await textIfAny(this.#path).catch(() => null)) === own && (await this.#state()) === state
+    if (isOwn) this.#accept(state, accountsIn(await this.#reader.read(own)))
+    if (this.#own === own) this.#own = null
+    return isOwn
   }
 
   /** The state of the file once it is not being written; `null` if it always is. */
@@ -126,7 +146,7 @@ export class FollowedFile implements AccountChanges {
 
   async #read(): Promise<ReadAccounts | readonly Fault[]> {
     try {
-      const read = await readAccounts(this.#path)
+      const read = await readAccounts(this.#path, this.#reader)
       if (read.hasList || (this.#accounts ?? NO_ACCOUNTS).byId.size === 0) return read
       return [{ place: this.#path, message: 'the list of accounts is missing; write `accounts: []` to have none' }]
     } catch (fault) {

@@ -1,9 +1,10 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { HashAccount } from '../hash-accounts.ts'
+import type { ListedAccount } from '../management.ts'
 import { COST, costOf } from '../password.ts'
-import { versionOf } from '../version.ts'
-import { nameKey, parseAccounts } from './document.ts'
-import type { AccountEntry } from './schema.ts'
+import { nameKey } from './document.ts'
+import { knownOf } from './known.ts'
+import { AccountsReader, type AccountsText } from './reader.ts'
 
 /** The accounts of one state of the file. */
 export interface ReadAccounts {
@@ -11,33 +12,41 @@ export interface ReadAccounts {
   byId: ReadonlyMap<string, HashAccount>
   /** The versions of the active ones, by login id. */
   versions: ReadonlyMap<string, string>
+  /** In the order of the file. */
+  listed: readonly ListedAccount[]
   highestCost: number
   /** `false` for a file without a list, which may be one that is being written. */
   hasList: boolean
 }
 
 /** The accounts of a file; none if it is missing. Throws `ConfigurationError` with all of its faults. */
-export async function readAccounts(path: string): Promise<ReadAccounts> {
+export async function readAccounts(path: string, reader = new AccountsReader(path)): Promise<ReadAccounts> {
+  const text = await textIfAny(path)
+  return text === null ? NO_ACCOUNTS : accountsIn(await reader.read(text))
+}
+
+/** `null` if the file is missing. */
+export async function textIfAny(path: string): Promise<string | null> {
   try {
-    return accountsIn(await readFile(path, 'utf8'), path)
+    return await readFile(path, 'utf8')
   } catch (fault) {
-    if (isAbsent(fault)) return NO_ACCOUNTS
+    if (isAbsent(fault)) return null
     throw fault
   }
 }
 
-function accountsIn(text: string, path: string): ReadAccounts {
-  const { entries, hasList } = parseAccounts(text, path)
-  const found = entries.map(accountOf)
+export function accountsIn({ entries, hasList }: AccountsText): ReadAccounts {
+  const found = entries.map(knownOf)
+  const accounts = found.map(({ account }) => account)
   return {
-    byName: new Map(found.map(account => [nameKey(account.username), account])),
-    byId: new Map(found.map(account => [account.id, account])),
+    byName: new Map(accounts.map(account => [nameKey(account.username), account])),
+    byId: new Map(accounts.map(account => [account.id, account])),
     versions: new Map(
-      found.filter(({ status }) => status === 'ACTIVE').map(account => [account.id, versionOf(account)]),
+      found.filter(({ account }) => account.status === 'ACTIVE').map(({ account, version }) => [account.id, version]),
     ),
-    highestCost: Math.max(
-      ...(found.length === 0 ? [COST] : found.map(({ passwordHash }) => costOf(passwordHash) ?? 0)),
-    ),
+    listed: found.map(({ listed }) => listed),
+    highestCost:
+      accounts.reduce((highest, { passwordHash }) => Math.max(highest, costOf(passwordHash) ?? 0), 0) || COST,
     hasList,
   }
 }
@@ -46,24 +55,9 @@ export const NO_ACCOUNTS: ReadAccounts = {
   byName: new Map(),
   byId: new Map(),
   versions: new Map(),
+  listed: [],
   highestCost: COST,
   hasList: false,
-}
-
-function accountOf(entry: AccountEntry): HashAccount {
-  const { id, username, password, must_change_password, password_changed_at, second_factor, ...others } = entry
-  const status = others.status ?? 'ACTIVE'
-  const extra = { nickname: username, avatar: null, roles: [], permissions: [], ...others, status }
-  return {
-    id,
-    username,
-    passwordHash: password,
-    status,
-    extra,
-    ...(must_change_password === true && { mustChangePassword: true }),
-    ...(password_changed_at !== undefined && { passwordChangedAt: Date.parse(password_changed_at) }),
-    ...(second_factor !== undefined && { secondFactor: second_factor }),
-  }
 }
 
 /** The state of a missing file. */

@@ -3,6 +3,8 @@ import type { HashSource } from '../hash-accounts.ts'
 import { nameKey } from './document.ts'
 import { fileUpdates } from './edit.ts'
 import { FollowedFile } from './followed.ts'
+import { createFileManagement } from './management.ts'
+import { AccountsReader } from './reader.ts'
 
 export { generateAccountId } from '../id.ts'
 export { addAccount, firstAccount, listAccounts, removeAccount, setPassword } from './edit.ts'
@@ -18,10 +20,13 @@ export function createFileAccounts(
   { path }: FileAccountsSettings,
   log: Pick<Logger, 'error' | 'info'>,
 ): HashSource & { highestCost(): number } {
-  const file = new FollowedFile(path, log)
+  const reader = new AccountsReader(path)
+  const file = new FollowedFile(path, reader, log)
+  const edited = { path, reader, writing: (text: string) => file.writing(text) }
   return {
     changes: file,
-    updates: fileUpdates(path),
+    updates: fileUpdates(edited),
+    management: createFileManagement(edited, () => file.current()),
     async find(username) {
       return (await file.current()).byName.get(nameKey(username)) ?? null
     },

@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Document, isMap, isSeq, parseDocument } from 'yaml'
+import { type Parts, textOf } from './parts.ts'
+import type { AccountsReader, AccountsText } from './reader.ts'
+import type { AccountEntry } from './schema.ts'
+
+/** New values of an entry; `undefined` removes a key. */
+export type Fields = Partial<Record<keyof AccountEntry, unknown>>
+
+/** A change of one account. */
+export type Change = { add: AccountEntry } | { at: number; set: Fields } | { at: number; remove: true }
+
+/**
+ * The text after a change. Comments, order and the form of all other accounts stay. The new text is read again: a text that
+ * means anything else than the accounts with this change must not replace the file.
+ */
+export async function changed(text: string, read: AccountsText, change: Change, reader: AccountsReader) {
+  const expected = entriesAfter(read.entries, change)
+  for (const write of [changedParts, changedWhole]) {
+    const after = write(text, read.parts, change)
+    if (after !== null && isDeepStrictEqual((await reader.read(after)).entries, expected)) return after
+  }
+  throw new Error('the accounts file could not be written as it should be; this is a fault of dualgate')
+}
+
+function entriesAfter(entries: readonly AccountEntry[], change: Change): AccountEntry[] {
+  if ('add' in change) return [...entries, change.add]
+  if ('remove' in change) return entries.toSpliced(change.at, 1)
+  return entries.with(change.at, entryAfter(entries[change.at]!, change.set))
+}
+
+export function entryAfter(entry: AccountEntry, set: Fields): AccountEntry {
+  const kept = Object.entries({ ...entry, ...set }).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(kept) as AccountEntry
+}
+
+/** Writes the one part that changes; `null` if that is more than one part. */
+function changedParts(_text: string, parts: Parts | null, change: Change): string | null {
+  if (parts === null) return null
+  const { items, indent } = parts
+  // Only these two forms are written as they are read.
+  if (indent !== '' && indent !== '  ') return null
+  if ('remove' in change) return items.length === 1 ? null : textOf({ ...parts, items: items.toSpliced(change.at, 1) })
+  const item = writtenItem('add' in change ? null : items[change.at]!, change, indent)
+  if (!('add' in change)) return textOf({ ...parts, items: items.with(change.at, item) })
+  const last = items.at(-1)!
+  const endsLine = last.endsWith('\n') ? last : `${last}\n`
+  return textOf({ ...parts, items: [...items.slice(0, -1), endsLine, item] })
+}
+
+const LIST = 'accounts:\n'
+
+/** The text of one item after a change; without `item` that of a new one. */
+function writtenItem(item: string | null, change: Change, indent: string): string {
+  const document = parseDocument(LIST + (item ?? ''))
+  apply(document, 'set' in change ? { ...change, at: 0 } : change)
+  return written(document, indent !== '').slice(LIST.length)
+}
+
+function changedWhole(text: string, _parts: Parts | null, change: Change): string {
+  const document = parseDocument(text.replace(/^\uFEFF/, ''))
+  apply(document, change)
+  return written(document, true)
+}
+
+const written = (document: Document, indentSeq: boolean): string => document.toString({ lineWidth: 0, indentSeq })
+
+function apply(document: Document, change: Change): void {
+  if ('add' in change) append(document, change.add)
+  else if ('remove' in change) document.deleteIn(['accounts', change.at])
+  else {
+    for (const [key, value] of Object.entries(change.set)) {
+      if (value === undefined) document.deleteIn(['accounts', change.at, key])
+      else document.setIn(['accounts', change.at, key], Array.isArray(value) ? document.createNode(value) : value)
+    }
+  }
+}
+
+function append(document: Document, entry: AccountEntry): void {
+  if (!isMap(document.contents)) document.contents = document.createNode({ accounts: [] })
+  const list = document.get('accounts', true)
+  if (isSeq(list)) {
+    // `[]` is how an empty list is written; accounts stand one below the other.
+    if (list.items.length === 0) list.flow = false
+    list.add(document.createNode(entry))
+  } else {
+    document.set('accounts', document.createNode([entry]))
+  }
+}

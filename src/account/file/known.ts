@@ -1,0 +1,53 @@
+import type { HashAccount } from '../hash-accounts.ts'
+import type { ListedAccount } from '../management.ts'
+import { versionOf } from '../version.ts'
+import type { AccountEntry } from './schema.ts'
+
+interface Known {
+  account: HashAccount
+  version: string
+  listed: ListedAccount
+}
+
+const known = new WeakMap<AccountEntry, Known>()
+
+/** The account of an entry, and its version. Computed once for each entry: a version is two digests. */
+export function knownOf(entry: AccountEntry): Known {
+  const found = known.get(entry)
+  if (found !== undefined) return found
+  const account = accountOf(entry)
+  const made = { account, version: versionOf(account), listed: listedOf(account) }
+  known.set(entry, made)
+  return made
+}
+
+function accountOf(entry: AccountEntry): HashAccount {
+  const { id, username, password, must_change_password, password_changed_at, second_factor, ...others } = entry
+  const status = others.status ?? 'ACTIVE'
+  const extra = { nickname: username, avatar: null, roles: [], permissions: [], ...others, status }
+  return {
+    id,
+    username,
+    passwordHash: password,
+    status,
+    extra,
+    ...(must_change_password === true && { mustChangePassword: true }),
+    ...(password_changed_at !== undefined && { passwordChangedAt: Date.parse(password_changed_at) }),
+    ...(second_factor !== undefined && { secondFactor: second_factor }),
+  }
+}
+
+function listedOf({ id, username, status, extra, ...account }: HashAccount): ListedAccount {
+  const { nickname, roles, permissions } = extra as { nickname: string; roles: string[]; permissions: string[] }
+  return {
+    id,
+    username,
+    nickname,
+    status,
+    roles,
+    permissions,
+    secondFactor: account.secondFactor !== undefined,
+    mustChangePassword: account.mustChangePassword === true,
+    passwordChangedAt: account.passwordChangedAt ?? null,
+  }
+}

@@ -1,0 +1,64 @@
+import { Unavailable } from '../../refusal.ts'
+import { ConfigurationError } from '../../yaml/fault.ts'
+import type { AccountEdit, AccountManagement, AddedAccount, ListedAccount } from '../management.ts'
+import { type Change, entryAfter } from './change.ts'
+import { adding, type EditedFile, edit, indexOfId, passwordFields, setting } from './edit.ts'
+import { knownOf } from './known.ts'
+import type { AccountEntry } from './schema.ts'
+
+/** The administration of the accounts in a file. `current` are those that logins see. */
+export function createFileManagement(
+  file: EditedFile,
+  current: () => Promise<{ readonly listed: readonly ListedAccount[] }>,
+): AccountManagement {
+  return {
+    list: async () => (await current()).listed,
+    async edit(decide) {
+      let version: string | null = null
+      await edit(file, async entries => {
+        const wanted = await decide(entries.map(entry => knownOf(entry).listed))
+        const change = wanted === null ? null : changeOf(wanted, entries)
+        version = change === null ? null : versionAfter(change, entries)
+        return change
+      }).catch(fault => {
+        throw fault instanceof ConfigurationError ? new Unavailable('the accounts file has faults', fault) : fault
+      })
+      return version
+    },
+  }
+}
+
+function changeOf(wanted: AccountEdit, entries: readonly AccountEntry[]): Change | null {
+  if ('add' in wanted) return adding(entries, entryOf(wanted.add))
+  const at = indexOfId(entries, wanted.id)
+  if ('remove' in wanted) return at === -1 ? null : { at, remove: true }
+  const { password, secondFactor, roles, permissions, ...others } = wanted.set
+  return setting(at, {
+    ...others,
+    ...(roles !== undefined && { roles: [...roles] }),
+    ...(permissions !== undefined && { permissions: [...permissions] }),
+    ...(password !== undefined && passwordFields(password)),
+    ...(secondFactor === null && { second_factor: undefined }),
+  })
+}
+
+function entryOf({ id, username, nickname, status, roles, permissions, password }: AddedAccount): AccountEntry {
+  const { must_change_password, ...fields } = passwordFields(password)
+  return {
+    id,
+    username,
+    ...fields,
+    ...(must_change_password !== undefined && { must_change_password }),
+    nickname,
+    status,
+    roles: [...roles],
+    permissions: [...permissions],
+  }
+}
+
+function versionAfter(change: Change, entries: readonly AccountEntry[]): string | null {
+  if ('remove' in change) return null
+  const entry = 'add' in change ? change.add : entryAfter(entries[change.at]!, change.set)
+  const { account, version } = knownOf(entry)
+  return account.status === 'ACTIVE' ? version : null
+}

@@ -1,0 +1,60 @@
+export type AccountStatus = 'ACTIVE' | 'INACTIVE' | 'LOCKED'
+
+/** What administrators see of an account. */
+export interface ListedAccount {
+  readonly id: string
+  readonly username: string
+  readonly nickname: string
+  readonly status: AccountStatus
+  readonly roles: readonly string[]
+  readonly permissions: readonly string[]
+  readonly secondFactor: boolean
+  readonly mustChangePassword: boolean
+  /** In milliseconds; `null` if it is not known. */
+  readonly passwordChangedAt: number | null
+}
+
+/** A hash instead of a password: it takes a tenth of a second to compute, in which no one should wait for the accounts. */
+export interface HashedPassword {
+  hash: string
+  /** In milliseconds. */
+  changedAt: number
+  mustChange: boolean
+}
+
+export interface AddedAccount {
+  id: string
+  username: string
+  nickname: string
+  status: AccountStatus
+  roles: readonly string[]
+  permissions: readonly string[]
+  password: HashedPassword
+}
+
+/** A change of one account. */
+export type AccountEdit =
+  | { add: AddedAccount }
+  | {
+      id: string
+      set: Partial<Pick<AddedAccount, 'nickname' | 'status' | 'roles' | 'permissions' | 'password'>> & {
+        secondFactor?: null
+      }
+    }
+  | { id: string; remove: true }
+
+/** Present in a source whose accounts are administered here. */
+export interface AccountManagement {
+  /** All accounts, in the order of the source. Throws `Unavailable` if the source fails. */
+  list(): Promise<readonly ListedAccount[]>
+
+  /**
+   * Makes the change that `decide` returns for the present accounts, which no other process changes meanwhile. It may be
+   * called again for other accounts; `null` changes nothing, and what it throws changes nothing either. Refuses a username
+   * or an id that exists with `INVALID`. Returns the version that the account has afterwards; `null` if there is no such
+   * account, or it is not `ACTIVE`. Throws `Unavailable` if the source fails or has faults.
+   */
+  edit(
+    decide: (accounts: readonly ListedAccount[]) => AccountEdit | null | Promise<AccountEdit | null>,
+  ): Promise<string | null>
+}

@@ -1,0 +1,135 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import bcrypt from 'bcrypt'
+import t from 'tap'
+import { partsOf, textOf } from '../../src/account/file/parts.ts'
+import { AccountsReader } from '../../src/account/file/reader.ts'
+import { createFileAccounts, listAccounts, removeAccount, setPassword } from '../../src/account/file/source.ts'
+
+/* An accounts file is read and written part by part. No text may mean anything else that way than read whole. */
+
+const HASH = bcrypt.hashSync('correct horse', 4)
+const OTHER_HASH = bcrypt.hashSync('battery staple', 4)
+const block = (id: string, rest = '', indent = '  '): string =>
+  `${indent}- id: "${id}"\n${indent}  username: n${id}\n${indent}  password: ${HASH}\n${rest}`
+const flow = (id: string, rest = ''): string => `  - { id: "${id}", username: n${id}, password: "${HASH}"${rest} }\n`
+
+/** Texts, and whether they are read in parts. */
+const TEXTS: readonly (readonly [what: string, text: string, inParts: boolean])[] = [
+  ['blocks', `accounts:\n${block('1')}${block('2')}`, true],
+  ['flows', `# people\n\naccounts: # all\n${flow('1')}${flow('2')}`, true],
+  ['no spaces before the dash', `accounts:\n${block('1', '', '')}${block('2', '', '')}`, true],
+  ['four spaces before the dash', `accounts:\n${block('1', '', '    ')}${block('2', '', '    ')}`, true],
+  [
+    'comments everywhere',
+    `accounts:\n  # one\n\n${block('1', '    # in one\n  # of two\n')}${block('2')}  # end\n# end\n`,
+    true,
+  ],
+  ['line ends of Windows', `accounts:\r\n${(block('1') + block('2')).replaceAll('\n', '\r\n')}`, true],
+  ['a byte order mark', `\uFEFFaccounts:\n${block('1')}`, true],
+  ['no line end at the end', `accounts:\n${block('1')}${block('2')}`.trimEnd(), true],
+  ['a dash alone in its line', `accounts:\n  -\n${block('1').replace('-', ' ')}${block('2')}`, true],
+  [
+    'lists inside',
+    `accounts:\n${block('1', '    roles:\n      - a\n      - b\n    permissions:\n    - c\n')}${block('2')}`,
+    true,
+  ],
+  ['a quoted text over two lines', `accounts:\n${block('1', '    note: "a\n      - b"\n')}${block('2')}`, true],
+  [
+    'a flow over lines with a comment',
+    `accounts:\n  - { id: "1",\n  # c\n    username: n1, password: "${HASH}" }\n${block('2')}`,
+    true,
+  ],
+  ['an anchor', `accounts:\n${block('1', '    team: &t a\n')}${block('2')}`, true],
+  [
+    'a literal block that shows items',
+    `accounts:\n${block('1', '    note: |+\n      a\n\n  # c\n')}${block('2')}`,
+    false,
+  ],
+  ['a folded block', `accounts:\n${block('1', '    note: >-\n      a\n      - b\n')}${block('2')}`, false],
+  ['a mark of a document', `---\naccounts:\n${block('1')}`, false],
+  ['a directive', `%YAML 1.1\n---\naccounts:\n${block('1', '    on: yes\n')}`, false],
+  ['the end of a document', `accounts:\n${block('1')}...\n# rest\n`, false],
+  ['a quoted key', `"accounts":\n${block('1')}`, false],
+  ['a flow list', `accounts: [${flow('1').trim().slice(2)}]\n`, false],
+  ['an empty list', 'accounts: []\n', false],
+  ['nothing', '', false],
+]
+
+t.test('a text read in parts has the accounts of the text read whole', async t => {
+  for (const [what, text, inParts] of TEXTS) {
+    const reader = new AccountsReader('accounts.yaml')
+    const whole = reader.readWhole(text)
+    const read = await reader.read(text)
+    t.same(read.entries, whole.entries, what)
+    t.equal(read.hasList, whole.hasList, what)
+    t.equal(read.parts !== null, inParts, what)
+    if (read.parts !== null) t.equal(textOf(read.parts), text, what)
+    t.same((await reader.read(text)).entries, whole.entries, `${what}, known already`)
+  }
+})
+
+const FAULTY: readonly (readonly [what: string, text: string])[] = [
+  ['an open quote that the next account closes', `accounts:\n${block('1', '    note: "a\n')}  - id: "x"\n`],
+  ['an open flow', `accounts:\n  - { id: "1"\n${block('2')}`],
+  ['an alias of another account', `accounts:\n${block('1', '    team: &t a\n')}${block('2', '    team: *t\n')}`],
+  ['an item that is indented deeper', `accounts:\n${block('1')}${block('2', '', '   ')}`],
+  ['an item that is indented less', `accounts:\n${block('1')}${block('2', '', ' ')}`],
+  ['another key below', `accounts:\n${block('1')}users: []\n`],
+  ['another key above', `users: []\naccounts:\n${block('1')}`],
+  ['an id twice', `accounts:\n${block('1')}${block('1')}`],
+  ['a name twice', `accounts:\n${block('1')}${block('2').replace('n2', 'N1')}`],
+  ['a key twice', `accounts:\n${block('1', '    id: "2"\n')}${block('2')}`],
+  ['a line return that is no line end', `accounts:\n${block('1')}# c\r${block('2')}x\n`],
+]
+
+t.test('a faulty text has the faults of the text read whole', async t => {
+  for (const [what, text] of FAULTY) {
+    const reader = new AccountsReader('accounts.yaml')
+    // The account of this text is known when the faulty one is read.
+    await reader.read(`accounts:\n${block('1')}`)
+    const faultsOf = (read: () => unknown) =>
+      Promise.resolve()
+        .then(read)
+        .then(
+          () => 'no fault',
+          fault => fault.message,
+        )
+    const faults = await faultsOf(() => reader.readWhole(text))
+    t.not(faults, 'no fault', what)
+    t.equal(await faultsOf(() => reader.read(text)), faults, what)
+  }
+})
+
+t.test('an edit changes one account, and no byte of the others', async t => {
+  for (const [what, text] of TEXTS.filter(([, text, inParts]) => inParts && (partsOf(text)?.indent.length ?? 9) <= 2)) {
+    const path = join(t.testdir(), 'accounts.yaml')
+    writeFileSync(path, text)
+    const others = partsOf(text)!.items.slice(1)
+    const { updates, close } = createFileAccounts(
+      { kind: 'file', path },
+      { error: () => undefined, info: () => undefined },
+    )
+    t.equal(await updates!.setPassword('1', { hash: OTHER_HASH, changedAt: 0, mustChange: true }), true)
+    const after = partsOf(readFileSync(path, 'utf8'))!
+    t.same(after.items.slice(1), others, what)
+    t.equal(after.head, partsOf(text)!.head, what)
+    t.match(await listAccounts(path), [
+      { id: '1', mustChangePassword: true, passwordChangedAt: 0 },
+      ...others.map(() => ({})),
+    ])
+    await close()
+  }
+})
+
+t.test('the last account of a file is removed, and a list that is written whole is edited', async t => {
+  const path = join(t.testdir(), 'accounts.yaml')
+  writeFileSync(path, `# people\naccounts:\n${block('1')}`)
+  t.equal(await removeAccount(path, 'n1'), true)
+  t.match(readFileSync(path, 'utf8'), /^# people\naccounts: ?\[\]\n$|^# people\naccounts:\n {2}\[\]\n$/)
+  for (const [, text] of TEXTS.filter(([, text]) => text.includes(HASH))) {
+    writeFileSync(path, text)
+    t.equal(await setPassword(path, 'n1', 'battery staple'), true)
+    t.match(await listAccounts(path), [{ id: '1', passwordChangedAt: Number }])
+  }
+})
