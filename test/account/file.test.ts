@@ -315,14 +315,14 @@ t.test('an invalid account is refused with its field, and the file does not chan
     [{ username: 'b\n' }, 'username'],
     [{ id: '1' }, 'id'],
     [{ id: 'a b' }, 'id'],
-    [{ password: 'short' }, 'password'],
+    [{ password: '' }, 'password'],
     [{ password: 'x'.repeat(73) }, 'password'],
   ] as const
   for (const [rest, field] of rows) {
     const account = { username: 'b', password: 'correct horse', ...rest }
     t.match(await refusalOf(addAccount(path, account)), { reason: 'INVALID', params: { field } })
   }
-  t.match(await refusalOf(setPassword(path, 'a', 'short')), { reason: 'INVALID', params: { field: 'password' } })
+  t.match(await refusalOf(setPassword(path, 'a', 'x\0')), { reason: 'INVALID', params: { field: 'password' } })
   t.equal(readFileSync(path, 'utf8'), before)
 })
 
