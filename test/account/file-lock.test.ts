@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { withLock } from '../../src/account/file/lock.ts'
 import { addAccount, listAccounts } from '../../src/account/file/source.ts'
+import { refusalOf } from '../support/login-fixture.ts'
 
 const MINUTE_AGO = new Date(Date.now() - 61_000)
 
@@ -49,7 +50,7 @@ t.test('the lock of a process that runs is kept', async t => {
   await lockOf(path, process.pid)
   const text = readFileSync(`${path}.lock`, 'utf8')
   const work = async (): Promise<void> => void t.fail('the lock was taken over')
-  await t.rejects(withLock(path, work, 1), { reason: 'UNAVAILABLE' })
+  t.match(await refusalOf(withLock(path, work, 1)), { reason: 'UNAVAILABLE' })
   t.equal(readFileSync(`${path}.lock`, 'utf8'), text)
 })
 
