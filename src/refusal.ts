@@ -93,6 +93,7 @@ export type FieldFault =
   | 'must be sent as application/json'
   | 'must be an object'
   | 'must be a string'
+  | 'must be encrypted with the public key'
   | 'must be a whole number from {minimum} to {maximum}'
   | 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -'
   | 'must be 1 to 128 characters without spaces at its ends'

@@ -18,6 +18,8 @@ export type AccountChange =
 
 /** The key in a session's `extra`. */
 export const ACCOUNT_VERSION = 'account_version'
+/** The version that the account is about to get, in the session that changes it (`login/keep-session.ts`). */
+const NEXT_VERSION = 'account_version_next'
 
 const VERSION = /^[\w-]{12}\.[\w-]{12}(\.[\w-]{12})?$/
 
@@ -38,10 +40,25 @@ export function versionOf({ passwordHash, extra, secondFactor }: Versioned): str
   return (secondFactor === undefined ? parts : [...parts, secondFactor.split('.', 1)[0]!]).join('.')
 }
 
-/** The version of its account that a session carries; `null` if it has none. */
-export function versionIn(extra: Extra): string | null {
-  const version = Object.hasOwn(extra, ACCOUNT_VERSION) ? extra[ACCOUNT_VERSION] : null
-  return typeof version === 'string' && VERSION.test(version) ? version : null
+/** The versions of its account that a session carries: one, none, or two while the session itself changes the account. */
+export function versionsIn(extra: Extra): string[] {
+  const carried = [ACCOUNT_VERSION, NEXT_VERSION].map(key => (Object.hasOwn(extra, key) ? extra[key] : null))
+  return carried.filter(version => typeof version === 'string' && VERSION.test(version)) as string[]
+}
+
+/** The `extra` of a session that carries one version, or two. */
+export function withVersions(extra: Extra, version: string, next?: string): Extra {
+  const { [NEXT_VERSION]: _, ...others } = extra
+  return { ...others, [ACCOUNT_VERSION]: version, ...(next !== undefined && { [NEXT_VERSION]: next }) }
+}
+
+/**
+ * What has changed since a session began that carries these versions, one or more; `null` if one of them is the present one.
+ * `present` is `null` without an active account.
+ */
+export function changeSince(carried: readonly string[], present: string | null): AccountChange | null {
+  const changes = carried.map(version => changeBetween(version, present))
+  return changes.includes(null) ? null : changes[0]!
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Account, AccountChanges } from '../account/accounts.ts'
-import { type AccountChange, changeBetween, versionIn } from '../account/version.ts'
+import { type AccountChange, changeSince, versionsIn } from '../account/version.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import type { SessionRecord } from '../session.ts'
@@ -132,6 +132,6 @@ export async function endIfChanged(
 
 /** What has changed since a session began; `unknown` for one that carries no version. */
 const changeOf = (present: string | null, unknown: AccountChange | null) => (record: SessionRecord) => {
-  const carried = versionIn(record.extra)
-  return carried === null ? unknown : changeBetween(carried, present)
+  const carried = versionsIn(record.extra)
+  return carried.length === 0 ? unknown : changeSince(carried, present)
 }

@@ -38,6 +38,12 @@ export interface Lockout {
   check(subject: Subject): Promise<void>
   /** Counts a failure, and locks the name when the limit is reached. */
   failed(subject: Subject, address: string, origin?: Origin): Promise<void>
+  /**
+   * Verifies a password of a client that has a session: it is counted before it is verified, so that guesses at the same time,
+   * in any number of workers and gateways, are as few as one after the other. Refuses a locked name like `check`, and a wrong
+   * password with `WRONG_CREDENTIALS`. A password that could not be verified counts, too.
+   */
+  counted(subject: Subject, address: string, origin: Origin, isRight: () => Promise<boolean>): Promise<void>
   /** Deletes the failures of a name. Refuses like `check` if another process has locked the name meanwhile. */
   passed(subject: Subject): Promise<void>
 }
@@ -51,8 +57,24 @@ export interface LockoutOptions {
 
 const WAITING_PER_NAME = 64
 
-export function createLockout({ side, attempts, settings, clock }: LockoutOptions): Lockout {
+/** Attempts for one name run one after the other, for several names at the same time. */
+function createTurnsByName(): Lockout['inTurn'] {
   const turns = new Map<string, { take: Turns; users: number }>()
+  return async ({ key }, attempt) => {
+    const turn = turns.get(key) ?? { take: createTurns(1, WAITING_PER_NAME), users: 0 }
+    turns.set(key, turn)
+    turn.users += 1
+    try {
+      return await turn.take(attempt)
+    } finally {
+      turn.users -= 1
+      if (turn.users === 0) turns.delete(key)
+    }
+  }
+}
+
+export function createLockout({ side, attempts, settings, clock }: LockoutOptions): Lockout {
+  const inTurn = createTurnsByName()
   const failuresOf = (subject: Subject): string => `failures:${side.type}:name:${subject.key}`
   const lockOf = (subject: Subject): string => `locked:${side.type}:${subject.key}`
   const failuresFrom = (address: string): string => `failures:${side.type}:address:${networkOf(address)}`
@@ -76,16 +98,9 @@ export function createLockout({ side, attempts, settings, clock }: LockoutOption
     await attempts.clear(failuresOf(subject))
   }
 
-  async function inTurn<T>(subject: Subject, attempt: () => Promise<T>): Promise<T> {
-    const turn = turns.get(subject.key) ?? { take: createTurns(1, WAITING_PER_NAME), users: 0 }
-    turns.set(subject.key, turn)
-    turn.users += 1
-    try {
-      return await turn.take(attempt)
-    } finally {
-      turn.users -= 1
-      if (turn.users === 0) turns.delete(subject.key)
-    }
+  async function passed(subject: Subject): Promise<void> {
+    await check(subject)
+    await attempts.clear(failuresOf(subject))
   }
 
   return {
@@ -104,10 +119,19 @@ export function createLockout({ side, attempts, settings, clock }: LockoutOption
       const { count } = await attempts.count(failuresOf(subject), settings.window)
       if (count >= settings.failures) await lock(subject, origin)
     },
-    async passed(subject) {
-      await check(subject)
-      await attempts.clear(failuresOf(subject))
-    },
+    passed,
+    counted: (subject, address, origin, isRight) =>
+      inTurn(subject, async () => {
+        await check(subject)
+        const { count } = await attempts.count(failuresOf(subject), settings.window)
+        // A lock that came meanwhile has cleared the count.
+        await check(subject)
+        if (count <= settings.failures && (await isRight())) return passed(subject)
+        await attempts.count(failuresFrom(address), settings.address_window)
+        if (count >= settings.failures) await lock(subject, origin)
+        if (count > settings.failures) await check(subject)
+        throw new Refusal('WRONG_CREDENTIALS')
+      }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { AccountSource } from '../account/accounts.ts'
-import { type AccountChange, samePassword, versionIn } from '../account/version.ts'
+import { type AccountChange, samePassword, versionsIn } from '../account/version.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
@@ -48,7 +48,7 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
   async function compare(record: SessionRecord, username: string): Promise<RecheckResult> {
     const account = await accounts.find(username)
     const present = account?.id === record.user_id && account.status === 'ACTIVE' ? (account.version ?? null) : null
-    const ended = await side.kickoutWhere(record.user_id, ({ extra }) => changeOf(versionIn(extra), present))
+    const ended = await side.kickoutWhere(record.user_id, ({ extra }) => changeOf(versionsIn(extra), present))
     return ended > 0 ? 'ended' : 'unchanged'
   }
 
@@ -71,7 +71,7 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
       const now = clock.now()
       if (now - (asked.get(record.user_id) ?? claims.iat * 1000) < interval) return
       const { username } = record.extra
-      if (underWay.size >= AT_ONCE || isClosed || versionIn(record.extra) === null || typeof username !== 'string')
+      if (underWay.size >= AT_ONCE || isClosed || versionsIn(record.extra).length === 0 || typeof username !== 'string')
         return
       remember(record.user_id, now)
       const question = ask(record, username).finally(() => underWay.delete(question))
@@ -86,7 +86,8 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
 }
 
 /** Rights are not compared: `permissions.source: accounts` has them at once, and ends no session for it. */
-function changeOf(carried: string | null, present: string | null): AccountChange | null {
+function changeOf(carried: readonly string[], present: string | null): AccountChange | null {
   if (present === null) return 'account-changed'
-  return carried === null || samePassword(carried, present) ? null : 'password-changed'
+  const isSpared = carried.length === 0 || carried.some(version => samePassword(version, present))
+  return isSpared ? null : 'password-changed'
 }

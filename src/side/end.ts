@@ -52,12 +52,12 @@ export function createEnd({ type, jwt, store, live, confirmed }: EndOptions) {
  * of what ended before the store failed. Without an origin, the gateway does it by itself.
  */
 function createKickoutWhere({ type, store, confirmed }: Pick<EndOptions, 'type' | 'store' | 'confirmed'>) {
-  type ReasonOf = (record: SessionRecord) => AccountChange | null
+  type ReasonOf = (record: SessionRecord, token: string) => AccountChange | null
   return async (userId: string, reasonOf: ReasonOf, origin: Origin = {}): Promise<number> => {
     const ended = new Map<AccountChange, number>()
     try {
       for await (const batch of store.batches(type, userId)) {
-        const reasons = new Map(batch.map(({ token, record }) => [token, reasonOf(record)]))
+        const reasons = new Map(batch.map(({ token, record }) => [token, reasonOf(record, token)]))
         const tokens = batch.map(({ token }) => token).filter(token => reasons.get(token) !== null)
         if (tokens.length === 0) continue
         for (const token of await store.removeSome(type, userId, tokens)) {

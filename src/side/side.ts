@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Publish } from '../event/event.ts'
-import type { LoginType } from '../session.ts'
+import type { Extra, LoginType } from '../session.ts'
 import { createAges } from '../store/age.ts'
 import type { SessionStore } from '../store/store.ts'
 import type { TimestampFormat } from '../timestamp.ts'
@@ -62,6 +62,9 @@ export function createSide(options: SideOptions) {
     inspectForGate: unused.authenticate,
     ...createBegin({ ...options, live, policy, publish: event => options.publish({ ...event, type }) }),
     ...createEnd({ ...options, live, confirmed }),
+    /** Another `extra` for a live session; `false` if it has ended. */
+    replaceExtra: ({ token, record }: Session, extra: Extra): Promise<boolean> =>
+      options.store.replaceRecord(type, record.user_id, token, { ...record, extra }),
     ...createRequestQueries({ ...options, live }),
     ...createUserQueries({ ...options, live }),
     ...disable,

@@ -30,7 +30,7 @@ function open(sessions: Record<string, (string | null)[]>) {
         const extraOf = (carried: string | null) => (carried === null ? {} : { account_version: carried })
         const before = sessions[id] ?? []
         const record = { user_id: id, type: 'BUSINESS' as const, created_at: '' }
-        sessions[id] = before.filter(carried => reasonOf({ ...record, extra: extraOf(carried) }) === null)
+        sessions[id] = before.filter(carried => reasonOf({ ...record, extra: extraOf(carried) }, '') === null)
         return before.length - sessions[id].length
       },
     },

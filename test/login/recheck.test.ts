@@ -31,7 +31,9 @@ function open() {
     side: {
       type: 'BUSINESS',
       async kickoutWhere(id, reasonOf) {
-        const over = sessions.filter(({ user_id }) => user_id === id).map(record => [record, reasonOf(record)] as const)
+        const over = sessions
+          .filter(({ user_id }) => user_id === id)
+          .map(record => [record, reasonOf(record, '')] as const)
         for (const [{ extra }, reason] of over) if (reason !== null) ended.push([id, extra, reason])
         return over.filter(([, reason]) => reason !== null).length
       },

@@ -81,6 +81,7 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'must be sent as application/json': '必须以 application/json 发送',
   'must be an object': '必须是对象',
   'must be a string': '必须是字符串',
+  'must be encrypted with the public key': '必须用公钥加密',
   'must be a whole number from {minimum} to {maximum}': '必须是 {minimum} 到 {maximum} 之间的整数',
   'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -': '必须是 1 到 128 个字符，且只含 A-Z a-z 0-9 . _ @ : -',
   'must be 1 to 128 characters without spaces at its ends': '必须是 1 到 128 个字符，且首尾没有空格',
