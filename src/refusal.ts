@@ -42,6 +42,10 @@ export type RefusalReason =
   | 'FACTOR_REQUIRED'
   /** Its key is another one than at its set-up. */
   | 'FACTOR_UNREADABLE'
+  /** The password was right; `data` holds the ticket of the next step. */
+  | 'STEP_REQUIRED'
+  /** Of a step: unknown, expired, used, of another step, or of an account that has changed. */
+  | 'TICKET_INVALID'
   | 'ACCOUNT_LOCKED'
   | 'ACCOUNT_INACTIVE'
   | 'TOO_MANY_ATTEMPTS'

@@ -1,9 +1,9 @@
 import type { Profile } from '../profile.ts'
 import { LOGIN_TYPES, SIDES } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
-import { openPathsOf, servesAdministration } from './served.ts'
+import { openPathsOf, servesAdministration, storesPasswords } from './served.ts'
 
-type RouteSettings = Pick<Settings, 'api_versions' | 'session_administration' | 'console'> & {
+type RouteSettings = Pick<Settings, 'api_versions' | 'session_administration' | 'console' | 'accounts'> & {
   login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
 }
 
@@ -24,7 +24,10 @@ export const ADMINISTRATION_ROUTES = {
 export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySet<string> {
   const { login, api_versions } = settings
   const served = LOGIN_TYPES.filter(type => type === 'BUSINESS' || login.consumer !== 'off')
-  const publicRoutes = served.flatMap(type => publicRoutesOf(SIDES[type].section, profile))
+  const publicRoutes = served.flatMap(type => [
+    ...publicRoutesOf(SIDES[type].section, profile),
+    ...(storesPasswords(settings, type) ? [`POST /public/${SIDES[type].section}/login/password`] : []),
+  ])
   const logouts = login.logout_routes ? LOGIN_TYPES.map(type => `POST /${SIDES[type].section}/logout`) : []
   const administration = servesAdministration(settings, profile)
     ? [

@@ -3,6 +3,7 @@ import { createExceptions } from '../gate/exceptions.ts'
 import { withConsole } from '../gate/pages.ts'
 import type { PathRules } from '../gate/rules.ts'
 import type { Profile } from '../profile.ts'
+import type { LoginType } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
 
 type Switches = Pick<Settings, 'session_administration' | 'console'>
@@ -33,6 +34,18 @@ export const forwardedRulesOf = ({ gate, access }: Excepting, profile: Profile):
   exceptions: createExceptions(gate.exceptions),
   access: createAccess(access),
 })
+
+type AccountSettings = Pick<Settings, 'accounts'> & { login: Pick<Settings['login'], 'consumer'> }
+
+/** Where the accounts of each side are; `off` for a side whose login is served elsewhere. */
+export const accountsOf = ({ accounts, login }: AccountSettings, type: LoginType) =>
+  ({ BUSINESS: accounts, CONSUMER: login.consumer })[type]
+
+/** Whether the gateway itself stores new passwords of the accounts of a side. */
+export function storesPasswords(settings: AccountSettings, type: LoginType): boolean {
+  const source = accountsOf(settings, type)
+  return source !== 'off' && source.kind === 'file'
+}
 
 export const servesWebSockets = ({ upstreams }: Pick<Settings, 'upstreams'>): boolean =>
   upstreams.some(({ websocket }) => websocket !== 'off')

@@ -2,7 +2,7 @@ import { openAccounts } from '../account/open.ts'
 import { createPermissions } from '../account/permissions.ts'
 import { createAccountRights } from '../account/rights.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import { watchesSessions } from '../config/served.ts'
+import { accountsOf, watchesSessions } from '../config/served.ts'
 import { policyOf } from '../config/session-policy.ts'
 import { type Publish, publishTo } from '../event/event.ts'
 import { createWebhooks } from '../event/webhooks.ts'
@@ -110,10 +110,6 @@ function createSides(
   )
 }
 
-/** Where the accounts of each side are; `off` for a side whose login is served elsewhere. */
-const accountsOf = ({ accounts, login }: Settings, type: LoginType) =>
-  ({ BUSINESS: accounts, CONSUMER: login.consumer })[type]
-
 function recheckOf(settings: Settings, type: LoginType): number | 'off' {
   const source = accountsOf(settings, type)
   return source === 'off' || source.kind === 'file' ? 'off' : source.recheck
@@ -127,6 +123,7 @@ function openLogins(
 ): Promise<Logins> {
   return openLogin({
     settings: settings.login,
+    passwords: settings.passwords,
     store,
     sides,
     clock,

@@ -14,6 +14,7 @@ import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
+import { serveLoginSteps } from './routes/login-steps.ts'
 import { type SessionRoutesOptions, serveSessions } from './routes/sessions/sessions.ts'
 import { createAddressHook, createGate, createJudge, createMaintenanceHook, type Sides } from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
@@ -68,7 +69,9 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   const loginRoutes = { settings, profile, envelopes }
   for (const type of LOGIN_TYPES) {
     const login = logins[type]
-    if (login !== null) serveLogin(app, type, login, loginRoutes)
+    if (login === null) continue
+    serveLogin(app, type, login, loginRoutes)
+    serveLoginSteps(app, type, login, loginRoutes)
   }
   if (settings.login.logout_routes) serveLogout(app, sides, loginRoutes)
   if (administration !== null) {

@@ -1,6 +1,7 @@
 import type { Accounts } from '../account/accounts.ts'
 import type { AccountsOptions } from '../account/open.ts'
 import { createPasswords } from '../account/password.ts'
+import { createPasswordPolicy, type PasswordSettings } from '../account/password-policy.ts'
 import type { Clock } from '../clock.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
@@ -29,7 +30,8 @@ export interface LoginSettings {
 
 export interface OpenLoginOptions {
   settings: LoginSettings
-  store: Pick<Store, 'captchas' | 'attempts' | 'online'>
+  passwords: PasswordSettings & { max_age: number | 'off' }
+  store: Pick<Store, 'captchas' | 'tickets' | 'attempts' | 'online'>
   sides: Readonly<Record<LoginType, Side>>
   clock: Clock
   log: Logger
@@ -64,6 +66,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const helpers = options.helpers ?? createHelpers(log)
   const sm2 = await createSm2(settings.sm2.private_key, helpers.decrypt)
   const passwords = createPasswords(helpers.compare)
+  const policy = createPasswordPolicy(options.passwords)
   const sources = bySide((): Accounts | null => null)
   const logins = bySide((): Login | null => null)
   const secondFactors = bySide((): SecondFactors | null => null)
@@ -97,7 +100,11 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
         clock,
         draw: helpers.draw,
       }),
+      store,
       sm2,
+      policy,
+      maxPasswordAge: options.passwords.max_age,
+      clock,
       lockout: createLockout({ side, attempts, settings: lockout, clock }),
       rateLimit: createRateLimit(type, attempts, rate_limit, clock),
       log,

@@ -7,7 +7,7 @@ import { networkOf, siteOf } from './address.ts'
 export interface RateLimits {
   /** Captchas per client address and window. */
   captcha: number
-  /** Login attempts per client address and window. */
+  /** Login attempts per client address and window, and as many requests of further steps. */
   login: number
   /** Milliseconds. */
   window: number
@@ -18,11 +18,14 @@ export interface RateLimits {
  */
 const ADDRESSES_PER_SITE = 32
 
+/** What is counted apart. */
+type Limited = 'captcha' | 'login' | 'step'
+
 /**
  * Counts one more attempt of a client address. Refuses with `TOO_MANY_ATTEMPTS` after too many in the window, from the
  * address or from its site. Refused attempts of an address do not count for its site.
  */
-export type RateLimit = (what: 'captcha' | 'login', address: string) => Promise<void>
+export type RateLimit = (what: Limited, address: string) => Promise<void>
 
 export function createRateLimit(
   type: LoginType,
@@ -33,15 +36,16 @@ export function createRateLimit(
   if (limits === 'off') return async () => {}
 
   const { window } = limits
-  async function count(what: 'captcha' | 'login', from: string, limit: number): Promise<void> {
+  async function count(what: Limited, from: string, limit: number): Promise<void> {
     const { count, resetsAt } = await attempts.count(`rate:${what}:${type}:${from}`, window)
     if (count > limit) throw tooManyAttempts(resetsAt, clock)
   }
 
   return async (what, address) => {
-    await count(what, networkOf(address), limits[what])
+    const limit = limits[what === 'step' ? 'login' : what]
+    await count(what, networkOf(address), limit)
     const site = siteOf(address)
-    if (site !== null) await count(what, site, limits[what] * ADDRESSES_PER_SITE)
+    if (site !== null) await count(what, site, limit * ADDRESSES_PER_SITE)
   }
 }
 

@@ -116,9 +116,9 @@ export interface CaptchaStore {
 }
 
 /**
- * Short-lived texts that an operation in several requests keeps from one request to the next, under an id of the caller: up
- * to 128 characters without control characters and unpaired surrogates. The texts may be secret. A Redis server that takes
- * over after a failover may return a text that was taken before.
+ * Short-lived texts that an operation in several requests keeps from one request to the next. The operation chooses the ids:
+ * up to 128 characters, without control characters and unpaired surrogates. A Redis server that takes over after a failover
+ * may return a text that was taken before.
  */
 export interface TicketStore {
   /** Stores a text until then. Replaces the text of the same id, and its end. */

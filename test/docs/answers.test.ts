@@ -66,6 +66,10 @@ withEveryStore(
       ]) {
         await check(t, 'POST', '/api/v1/public/b/login', '', body)
       }
+      const new_password = (await fixture.credentials()).password
+      for (const body of [{}, { ticket: 'x', new_password }]) {
+        await check(t, 'POST', '/api/v1/public/b/login/password', '', body)
+      }
       for (const side of ['business', 'consumer'] as const) {
         const token = await fixture.gateway.sides[side].login(undefined, someone())
         const path = `/api/v1/${side === 'business' ? 'b' : 'c'}/logout`

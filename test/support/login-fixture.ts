@@ -8,7 +8,9 @@ import { sm2 as encryption } from 'sm-crypto-v2'
 import { matchesHash } from '../../src/account/hash.ts'
 import { createHashAccounts, type HashAccount, type HashSource } from '../../src/account/hash-accounts.ts'
 import { createPasswords } from '../../src/account/password.ts'
+import { createPasswordPolicy } from '../../src/account/password-policy.ts'
 import { generateSm2PrivateKey } from '../../src/config/sm2-key.ts'
+import type { SessionEvent } from '../../src/event/event.ts'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
 import { createLockout, type LockoutSettings } from '../../src/login/lockout.ts'
 import { type Credentials, createLogin } from '../../src/login/login.ts'
@@ -36,11 +38,42 @@ export const account = (username: string, rest: Partial<HashAccount> = {}): Hash
   ...rest,
 })
 
+/** A source that stores what the gateway changes. The test may change the accounts, too. */
+export const sourceOf = (accounts: HashAccount[]): Omit<HashSource, 'findRights'> => ({
+  find: async name => accounts.find(({ username }) => username.toLowerCase() === name.toLowerCase()) ?? null,
+  // Quick failures; the costs of others are for failure-cost.test.ts.
+  highestCost: () => 4,
+  updates: {
+    can: new Set(['password', 'second-factor']),
+    setPassword: async (id, { hash, changedAt }) =>
+      changed(accounts, id, ({ mustChangePassword: _, ...rest }) => ({
+        ...rest,
+        passwordHash: hash,
+        passwordChangedAt: changedAt,
+      })),
+    setSecondFactor: async (id, sealed, expected) =>
+      accounts.some(one => one.id === id && (one.secondFactor ?? null) === expected) &&
+      changed(accounts, id, ({ secondFactor: _, ...rest }) => ({
+        ...rest,
+        ...(sealed !== null && { secondFactor: sealed }),
+      })),
+  },
+  close: async () => {},
+})
+
+/** Replaces an account; `false` if there is none with this id. */
+export function changed(accounts: HashAccount[], id: string, change: (account: HashAccount) => HashAccount): boolean {
+  const index = accounts.findIndex(one => one.id === id)
+  if (index !== -1) accounts[index] = change(accounts[index]!)
+  return index !== -1
+}
+
 export interface LoginFixtureOptions {
   accounts?: HashAccount[]
   source?: Omit<HashSource, 'findRights'>
   lockout?: Partial<LockoutSettings>
   rateLimit?: RateLimits | 'off'
+  maxPasswordAge?: number | 'off'
 }
 
 /** A login of the B side with everything behind it but helper processes, and a clock that the test moves. */
@@ -49,6 +82,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   const time = { now: Date.UTC(2025, 0, 31, 12) }
   const clock = { now: () => time.now }
   const store = await openEmbeddedStore(folder, clock)
+  const events: SessionEvent[] = []
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   // `rounds` are those of bcrypt: 2^cost of each hash that a password was compared with.
@@ -74,13 +108,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     publish: () => undefined,
   })
   const accounts = options.accounts ?? [account('Admin')]
-  const source = options.source ?? {
-    find: async (name: string) =>
-      accounts.find(({ username }) => username.toLowerCase() === name.toLowerCase()) ?? null,
-    // Quick failures; the costs of others are for failure-cost.test.ts.
-    highestCost: () => 4,
-    close: async () => {},
-  }
+  const source = options.source ?? sourceOf(accounts)
   const captcha = createCaptcha({
     type: 'BUSINESS',
     store: store.captchas,
@@ -92,8 +120,12 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   })
   const settings = { failures: 5, window: 300_000, disable: 300_000, address_failures: 30, address_window: 900_000 }
   const login = createLogin({
-    publish: () => undefined,
+    publish: event => void events.push(event),
     side,
+    store,
+    policy: createPasswordPolicy({ min_length: 10, classes: 0, common: 'allow' }),
+    maxPasswordAge: options.maxPasswordAge ?? 'off',
+    clock,
     captcha,
     accounts: createHashAccounts(
       { ...source, findRights: async () => null },
@@ -118,6 +150,13 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   })
   const key = encryption.precomputePublicKey(login.publicKey)
 
+  /** SM2 of a password, as clients send it. */
+  function encrypt(password: string): string {
+    const ciphertext = encryption.doEncrypt(password, key, 1)
+    plaintexts.set(ciphertext, password)
+    return ciphertext
+  }
+
   /** A request with a fresh captcha and its answer. */
   async function credentials(
     username: string,
@@ -126,8 +165,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   ): Promise<Credentials> {
     // The picture of this fixture is the text itself.
     const { captcha_id, captcha_base64 } = await captcha.issue('192.0.2.1')
-    const ciphertext = encryption.doEncrypt(password, key, 1)
-    plaintexts.set(ciphertext, password)
+    const ciphertext = encrypt(password)
     const filled = { captcha_id, captcha_value: captcha_base64, username, password: ciphertext }
     return { ...filled, address: '192.0.2.1', userAgent: 'curl/8.5.0', trace_id: 'a'.repeat(32), ...rest }
   }
@@ -138,9 +176,11 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     store,
     captcha,
     time,
+    events,
     lines,
     worked,
     credentials,
+    encrypt,
     attempt: async (username: string, password: string, rest: Partial<Credentials> = {}) =>
       reasonOf(login.login(await credentials(username, password, rest))),
     async close() {

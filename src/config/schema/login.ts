@@ -133,7 +133,7 @@ const RateLimit = {
     Variant(
       {
         captcha: Count(30, 'Captchas per client address and window.'),
-        login: Count(10, 'Login attempts per client address and window.'),
+        login: Count(10, 'Login attempts per client address and window, and as many requests of further steps.'),
         window: Duration('60s', 'The window.'),
       },
       'Attempts per client address.',

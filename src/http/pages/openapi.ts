@@ -41,6 +41,12 @@ const SAMPLE = {
   seconds: 42,
   permissions: "['sys:session:page']",
 }
+/** `data` of the refusals that carry any. */
+const SAMPLE_DATA: Partial<Record<Failure, object>> = {
+  STEP_REQUIRED: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE', required: 'password', expires_in: 300 },
+  PASSWORD_NOT_ALLOWED: { faults: ['min_length', 'common'] },
+  DISABLED: { disable_time: 42 },
+}
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 
 /**
@@ -192,7 +198,7 @@ const Refusal = {
   type: 'object',
   properties: {
     code: { type: 'integer', description: 'The status that the refusal means, whatever the HTTP status is.' },
-    data: { description: 'Mostly `null`.' },
+    data: { description: 'Mostly `null`; the examples show what else it may hold.' },
     success: { type: 'boolean', const: false },
     ...ENVELOPE_TEXTS,
   },
@@ -212,7 +218,7 @@ const successExample = (data: unknown, locale: Locale) => ({
 const refusalExample = (reason: Failure, locale: Locale) => ({
   code: FAILURES[reason].code,
   message: failureMessage(reason, SAMPLE, locale),
-  data: null,
+  data: SAMPLE_DATA[reason] ?? null,
   success: false,
   trace_id: TRACE_ID,
 })

@@ -46,10 +46,28 @@ const PUBLIC_KEY = {
   },
 } as const satisfies Contract
 
+/** What a login answers, and the last of its steps. */
+export const SIGNED_IN = {
+  schema: {
+    type: 'object',
+    properties: {
+      token: { type: 'string', description: 'The signed JWT.' },
+      token_name: { type: 'string', description: 'Name of the header that carries it.' },
+      expires_in: { type: 'integer', description: 'Its lifetime in seconds, unless it is renewed or ended.' },
+    },
+    required: ['token', 'token_name', 'expires_in'],
+  },
+  example: {
+    token: 'eyJhbGciOiJIUzI1NiJ9.eyJqdGkiOiI2WmIxIn0.c2ln',
+    token_name: 'Authorization',
+    expires_in: 2_592_000,
+  },
+} as const
+
 const LOGIN = {
   summary: 'Sign in',
   details:
-    'The captcha is checked first: without an id and an answer the login is refused. An unknown name, a wrong password and a password that cannot be decrypted are refused in the same words.',
+    'The captcha is checked first: without an id and an answer the login is refused. An unknown name, a wrong password and a password that cannot be decrypted are refused in the same words. After the right password, `code` 403 with `data.required` demands one more step: send `data.ticket` to its endpoint within `data.expires_in` seconds. A ticket is for one account and one step, and opens nothing else.',
   body: {
     schema: {
       type: 'object',
@@ -76,27 +94,13 @@ const LOGIN = {
       password: `${'9f21c4'.repeat(32)}…`,
     },
   },
-  data: {
-    schema: {
-      type: 'object',
-      properties: {
-        token: { type: 'string', description: 'The signed JWT.' },
-        token_name: { type: 'string', description: 'Name of the header that carries it.' },
-        expires_in: { type: 'integer', description: 'Its lifetime in seconds, unless it is renewed or ended.' },
-      },
-      required: ['token', 'token_name', 'expires_in'],
-    },
-    example: {
-      token: 'eyJhbGciOiJIUzI1NiJ9.eyJqdGkiOiI2WmIxIn0.c2ln',
-      token_name: 'Authorization',
-      expires_in: 2_592_000,
-    },
-  },
+  data: SIGNED_IN,
   refusals: [
     'CAPTCHA_BLANK',
     'CAPTCHA_GONE',
     'CAPTCHA_WRONG',
     'WRONG_CREDENTIALS',
+    'STEP_REQUIRED',
     'ACCOUNT_LOCKED',
     'ACCOUNT_INACTIVE',
     'DISABLED',
@@ -104,6 +108,13 @@ const LOGIN = {
     'BUSY',
   ],
 } as const satisfies Contract
+
+/** The session that a login has begun, as its client gets it. */
+export const signedIn = <T extends { token: string }>(began: T, { jwt }: Pick<Settings, 'jwt'>) => ({
+  ...began,
+  token_name: jwt.token_name,
+  expires_in: jwt.expire_seconds,
+})
 
 /** The public login endpoints of one side ("Public B-side login endpoints"): captcha, SM2 public key, login. */
 export function serveLogin(app: FastifyInstance, type: LoginType, login: Login, options: LoginRoutesOptions): void {
@@ -134,10 +145,9 @@ export function serveLogin(app: FastifyInstance, type: LoginType, login: Login, 
       place,
       contract: LOGIN,
       async answer({ body, id, ip, headers }, reply) {
-        const userAgent = headers['user-agent'] ?? ''
-        const { token } = await login.login({ ...body, address: ip, userAgent, trace_id: id })
         reply.header('cache-control', 'no-store')
-        return { token, token_name: settings.jwt.token_name, expires_in: settings.jwt.expire_seconds }
+        const userAgent = headers['user-agent'] ?? ''
+        return signedIn(await login.login({ ...body, address: ip, userAgent, trace_id: id }), settings)
       },
     })
   }

@@ -56,6 +56,12 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
     status: 200,
     text: ['The second factor cannot be checked; ask an administrator', '两步验证暂时无法校验，请联系管理员'],
   },
+  STEP_REQUIRED: { code: 403, status: 200, text: ['Signing in needs one more step', '登录还需要完成下一步'] },
+  TICKET_INVALID: {
+    code: 400,
+    status: 200,
+    text: ['This sign-in has expired, sign in again', '本次登录已失效，请重新登录'],
+  },
   ACCOUNT_LOCKED: { code: 400, status: 200, text: ['Account locked', '账号已被锁定'] },
   ACCOUNT_INACTIVE: { code: 400, status: 200, text: ['Account inactive', '账号已停用'] },
   TOO_MANY_ATTEMPTS: {

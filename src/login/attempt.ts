@@ -1,0 +1,65 @@
+import type { Origin, Publish, SessionEvent } from '../event/event.ts'
+import type { Logger } from '../log.ts'
+import { Refusal, type RefusalReason } from '../refusal.ts'
+import type { LoginType } from '../session.ts'
+
+/** What a login may demand after the right password, as clients get it in `required`. */
+export type Step = 'second-factor' | 'second-factor-setup' | 'password'
+
+/** The client of a login, as the session's `extra` has it. It stays the same in all steps of the login. */
+export interface Device {
+  device_type: string
+  device_id: string
+  login_ip: string
+}
+
+/** One request of a login, as the log describes it, but for `origin` and `names`. */
+export interface Attempt {
+  type: LoginType
+  address: string
+  /** Absent in the first request of a login. */
+  step?: Step
+  login_id?: string | undefined
+  /** The step that the login still needs. */
+  required?: Step
+  /** The details that the client does not receive. */
+  because?:
+    | 'unknown user'
+    | 'undecryptable'
+    | 'wrong password'
+    | 'changed meanwhile'
+    | 'unknown ticket'
+    | 'ticket of another step'
+    | 'ticket used meanwhile'
+  username?: string | undefined
+  /** Where it comes from, for events. Before the password was right the client is unknown, so there is no `by`. */
+  origin: Origin
+  /** The names of the account, for events. */
+  names?: Pick<SessionEvent, 'username' | 'nickname'>
+}
+
+/** Runs one request of a login, logs its result, and publishes `login-failed` if it is refused for what it proves. */
+export type RunAttempt = <T>(attempt: Attempt, work: () => Promise<T>) => Promise<T>
+
+/** The user has not failed: a further step is required, or a field is to be corrected. */
+const NO_FAILURES: ReadonlySet<RefusalReason> = new Set(['STEP_REQUIRED', 'INVALID', 'PASSWORD_NOT_ALLOWED'])
+
+export function createRunAttempt(log: Logger, publish: Publish): RunAttempt {
+  return async (attempt, work) => {
+    try {
+      const answer = await work()
+      log.info({ granted: true, ...lineOf(attempt) }, 'login')
+      return answer
+    } catch (fault) {
+      if (fault instanceof Refusal) {
+        const { reason } = fault
+        log.info({ granted: false, reason, ...lineOf(attempt) }, 'login')
+        const { type, login_id = null, names, origin } = attempt
+        if (!NO_FAILURES.has(reason)) publish({ event: 'login-failed', type, login_id, ...names, reason, ...origin })
+      }
+      throw fault
+    }
+  }
+}
+
+const lineOf = ({ origin: _, names: __, ...line }: Attempt) => line
