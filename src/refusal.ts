@@ -21,6 +21,8 @@ export type RefusalReason =
   | 'NOT_FOUND'
   | 'NOT_LOGGED_IN'
   | 'NOT_PERMITTED'
+  /** `rate_limit` of the upstream. */
+  | 'RATE_LIMITED'
   /** Of a WebSocket. */
   | 'ORIGIN_NOT_ALLOWED'
   | 'TOO_MANY_SOCKETS'
@@ -68,6 +70,8 @@ export interface RefusalDetails {
   allow?: string
   /** Seconds for a `Retry-After` header. */
   retryAfter?: number
+  /** Further headers, by lower-case name. */
+  headers?: Readonly<Record<string, string>>
   cause?: unknown
 }
 
@@ -77,6 +81,7 @@ export class Refusal extends Error {
   readonly data: unknown
   readonly allow: string | undefined
   readonly retryAfter: number | undefined
+  readonly headers: Readonly<Record<string, string>>
 
   constructor(reason: RefusalReason, details: RefusalDetails = {}) {
     super(reason, details.cause === undefined ? undefined : { cause: details.cause })
@@ -86,6 +91,7 @@ export class Refusal extends Error {
     this.data = details.data ?? null
     this.allow = details.allow
     this.retryAfter = details.retryAfter
+    this.headers = details.headers ?? {}
   }
 }
 

@@ -4,13 +4,14 @@ import type { Token } from '../token/bearer.ts'
 import type { AccessRule } from './access.ts'
 import type { Maintenance } from './maintenance.ts'
 import { type CanonicalPath, readTarget, type Target } from './path.ts'
+import type { Counted, RateLimit } from './rate-limit.ts'
 import { type PathRules, type Verdict, verdictOf } from './rules.ts'
 
 /*
- * The decision about a request, in five steps: `judge` by its target and method alone, `allowAddress` by the address of its
- * client, `serveOrRefuse` by whether its upstream is in service, `admit` by its session, `permit` by the permissions that its
- * upstream requires. The public listener runs them as the request proceeds, `/verify` runs all of them with `decide`, and
- * `dualgate explain` shows them.
+ * The decision about a request, in six steps: `judge` by its target and method alone, `allowAddress` by the address of its
+ * client, `serveOrRefuse` by whether its upstream is in service, `admit` by its session, `limitRate` by how many requests its
+ * client has sent, `permit` by the permissions that its upstream requires. The public listener runs them as the request
+ * proceeds, `/verify` runs all of them with `decide`, and `dualgate explain` shows them.
  */
 
 /** The parts of a session that the gate reads. */
@@ -65,6 +66,7 @@ interface GatedUpstream {
   readonly permission: RequiredPermission | null
   /** `null` while it is in service. */
   readonly maintenance: Maintenance | null
+  readonly rateLimit: RateLimit | null
 }
 
 /**
@@ -117,6 +119,11 @@ export function isAdmitted({ need }: Verdict, session: Session | null): boolean 
   return session !== null && (need === 'either' || session.record.type === need)
 }
 
+/** Refuses requests beyond the rate limit of their upstream, and counts the others. */
+export function limitRate(upstream: Pick<GatedUpstream, 'rateLimit'> | null, counted: Counted): void {
+  upstream?.rateLimit?.take(counted)
+}
+
 /**
  * Refuses sessions without the permission that an upstream requires. Without a session nothing is permitted, whatever the
  * rule of the path needs. Returns a promise only where the rights have to be read first.
@@ -140,9 +147,18 @@ export interface Gate<S extends Session> {
   upstreamOf(path: CanonicalPath): GatedUpstream | null
 }
 
+/** A request as a proxy tells it. Address and network of its client are `null` where they are not known. */
+export interface Asked {
+  target: string
+  method: string
+  token: Token | null
+  address: string | null
+  network: string | null
+}
+
 /** The whole decision: the session with which a request passes, `null` where it needs none. Rejects with a refusal. */
 export async function decide<S extends Session>(
-  request: { target: string; method: string; token: Token | null; address: string | null },
+  request: Asked,
   { rules, sides, permissions, upstreamOf }: Gate<S>,
 ): Promise<S | null> {
   const { target, verdict } = judge(request.target, request.method, rules)
@@ -150,6 +166,7 @@ export async function decide<S extends Session>(
   const upstream = upstreamOf(target.path)
   serveOrRefuse(upstream, request.address)
   const session = await admit(verdict, request.token, sides)
+  limitRate(upstream, { session, network: request.network })
   await permit(upstream?.permission ?? null, session, permissions)
   return session
 }

@@ -10,6 +10,8 @@ import type { Sharing } from '../store/acknowledged.ts'
 
 export interface GatewayOptions {
   clock?: Clock
+  /** How many processes serve with these settings, this one included; 1 when it is not given. */
+  workers?: number
   /** Where every line goes; standard output when it is not given. */
   log?: Logger
   /** The certificate of the public listener; read from the files of `listen.tls` when it is not given. */

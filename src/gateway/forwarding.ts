@@ -9,8 +9,10 @@ import type { Setup } from './setup.ts'
 export type Forwarding = ReturnType<typeof openForwarding>
 
 /** Opens the upstreams, and the watch that ends connections with their sessions. */
-export function openForwarding({ settings, clock, log, accessLog, metrics }: Setup, { store, jwt }: Sessions) {
-  const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors: settings.cors !== 'off' })
+export function openForwarding(setup: Setup, { store, jwt }: Sessions) {
+  const { settings, options, clock, log, accessLog, metrics } = setup
+  const ownsCors = settings.cors !== 'off'
+  const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors, workers: options.workers ?? 1 })
   const watch = new SessionWatch({
     sessions: store.sessions,
     changes: store.changes,

@@ -3,6 +3,7 @@ import type { Settings } from '../config/schema/settings.ts'
 import type { HeaderEditSettings, UpstreamSettings } from '../config/schema/upstreams.ts'
 import { pathRulesOf } from '../config/served.ts'
 import { describeTarget } from '../config/targets.ts'
+import { workerCount } from '../config/worker-count.ts'
 import type { AccessRule } from '../gate/access.ts'
 import { accessRuleOf, type Judged, judge } from '../gate/decide.ts'
 import type { Need } from '../gate/need.ts'
@@ -121,6 +122,7 @@ function explainUpstream(
     ['answered by', `upstream ${upstream.name} (${upstream.match})`],
     ['sent to', sentTo(upstream).join(' or ')],
     ...maintenanceOf(upstream, settings),
+    ...rateLimitOf(upstream, settings),
     ...(upstream.targets.length > 1 ? [['balance', balanceOf(upstream, settings)] as Row] : []),
     ['as', `${method} ${path}${query}`],
     ...responseEditsOf(upstream, settings),
@@ -152,6 +154,14 @@ function maintenanceOf(upstream: Upstream, settings: DecidingSettings): Row[] {
   if (maintenance === 'off') return []
   const except = maintenance.allow.length === 0 ? '' : `, except from ${maintenance.allow.join(', ')}`
   return [['refused', `MAINTENANCE: 503, Retry-After ${upstream.maintenance!.retryAfter}${except}`]]
+}
+
+function rateLimitOf({ rateLimit }: Upstream, settings: DecidingSettings): Row[] {
+  if (rateLimit === null) return []
+  const { requests, window, burst = requests, per } = rateLimit.settings
+  const workers = workerCount(settings)
+  const shares = workers === 1 ? '' : `; each of ${workers} workers admits its share`
+  return [['limit', `${requests} requests in ${window / 1000} s per ${per}, ${burst} at once${shares}`]]
 }
 
 function balanceOf(upstream: Upstream, settings: DecidingSettings): string {

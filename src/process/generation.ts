@@ -106,9 +106,9 @@ export class Generation {
   }
 
   #fork(): WorkerProcess {
-    const { settings, ports, metrics, changes } = this.#options
+    const { settings, workers, ports, metrics, changes } = this.#options
     const serve = ports.for(settings)
-    const worker = new WorkerProcess(() => ({ serve, certificate: this.#certificate, changes: changes.all() }))
+    const worker = new WorkerProcess(() => ({ serve, workers, certificate: this.#certificate, changes: changes.all() }))
     this.#workers.add(worker)
     metrics.follow(worker)
     changes.follow(worker)

@@ -13,7 +13,7 @@ export interface Urls {
 export type Order =
   /** Report again that the worker waits for orders. */
   | { wait: true }
-  | { serve: Settings; certificate: Certificate | null; changes: readonly Acknowledged[] }
+  | { serve: Settings; workers: number; certificate: Certificate | null; changes: readonly Acknowledged[] }
   | { renew: Certificate }
   | { close: { handover: boolean; drain: Settings['drain'] } }
   /** Report the worker's metrics. */

@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os'
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { readCertificate } from '../config/tls.ts'
+import { workerCount } from '../config/worker-count.ts'
 import { createLog, type Logger } from '../log.ts'
 import { fixedKeysChanged, tryAddresses } from './address.ts'
 import { type CertificateWatch, watchCertificate } from './certificate-watch.ts'
@@ -141,10 +141,10 @@ interface Started {
 function generationOf(
   options: Pick<GenerationOptions, 'settings' | 'ports' | 'metrics' | 'changes' | 'log' | 'clock'>,
 ): Generation {
-  const { workers, listen } = options.settings
+  const { listen } = options.settings
   return new Generation({
     ...options,
     certificate: listen.tls === undefined ? null : readCertificate(listen.tls),
-    workers: workers === 'auto' ? availableParallelism() : workers,
+    workers: workerCount(options.settings),
   })
 }

@@ -49,10 +49,15 @@ function obey(order: Order): void {
   else if (!isClosing) void close(order.close)
 }
 
-async function serve({ serve: settings, certificate, changes }: Extract<Order, { serve: unknown }>): Promise<void> {
+async function serve({
+  serve: settings,
+  workers,
+  certificate,
+  changes,
+}: Extract<Order, { serve: unknown }>): Promise<void> {
   sharing.obey({ changes })
   try {
-    gateway = await createGateway(settings, { certificate, gatherMetrics, sharing })
+    gateway = await createGateway(settings, { workers, certificate, gatherMetrics, sharing })
     void report({ answers: await gateway.listen() })
     announceServing()
   } catch (fault) {

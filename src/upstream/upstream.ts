@@ -4,6 +4,7 @@ import { targetsOf } from '../config/targets.ts'
 import { readUpstreamTls } from '../config/tls.ts'
 import type { RequiredPermission } from '../gate/decide.ts'
 import { createMaintenance, type Maintenance } from '../gate/maintenance.ts'
+import { RateLimit } from '../gate/rate-limit.ts'
 import type { Logger } from '../log.ts'
 import { createBalance } from './balance/create.ts'
 import { createKey, type KeyOf } from './balance/key.ts'
@@ -51,6 +52,8 @@ export interface Upstream {
   readonly responseEdits: HeaderEdits | null
   /** While it is out of service; `null` while it is in service. */
   readonly maintenance: Maintenance | null
+  /** How many requests each client may send; `null` for no limit. */
+  readonly rateLimit: RateLimit | null
   /** What a session must be permitted; `null` for nothing. */
   readonly permission: RequiredPermission | null
   /** The key of a request that `next` and `another` choose by; `null` where they need none. */
@@ -72,11 +75,13 @@ export interface UpstreamCircumstances {
   log?: Pick<Logger, 'info' | 'warn'>
   /** Whether the gateway decides which pages of other origins may read answers. */
   ownsCors?: boolean
+  /** How many processes share the rate limits; 1 when it is not given. */
+  workers?: number
 }
 
 /** Throws on settings without a target. */
 export function createUpstream(settings: UpstreamSettings, circumstances: UpstreamCircumstances): Upstream {
-  const { clock = systemClock, log, ownsCors = false } = circumstances
+  const { clock = systemClock, log, ownsCors = false, workers = 1 } = circumstances
   const { name, match, rewrite = match, host, timeouts, connections, ejection } = settings
   const configured = targetsOf(settings)
   if (!configured.some(({ weight }) => weight > 0)) throw new Error(`upstream ${name} has no target`)
@@ -109,6 +114,7 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     requestEdits: createEdits(settings.request_headers),
     responseEdits: createEdits(settings.response_headers),
     maintenance: settings.maintenance === 'off' ? null : createMaintenance(settings.maintenance),
+    rateLimit: settings.rate_limit === 'off' ? null : new RateLimit(settings.rate_limit, workers, clock),
     permission: requiredPermission(settings.permission),
     keyOf: typeof settings.balance === 'string' ? null : createKey(settings.balance.hash),
     next: key => (targets.length === 0 ? null : balance.next(key)),

@@ -23,6 +23,11 @@ const ACCEPTED: [rest: string, settings: object][] = [
   ],
   [`${TWO}, maintenance: {}`, { maintenance: { retry_after: 600_000, allow: [] } }],
   [`${TWO}, maintenance: off`, { maintenance: 'off' }],
+  [`${TWO}, rate_limit: { requests: 9 }`, { rate_limit: { requests: 9, window: 1000, per: 'login-id' } }],
+  [
+    `${TWO}, rate_limit: { requests: 9, window: 2m, burst: 3, per: address }`,
+    { rate_limit: { requests: 9, window: 120_000, burst: 3, per: 'address' } },
+  ],
 ]
 
 const FAULTY: [rest: string, fault: RegExp][] = [
@@ -61,6 +66,14 @@ const FAULTY: [rest: string, fault: RegExp][] = [
   [
     'target: "builtin:echo", response_headers: { remove: [Server] }',
     /response_headers: has no effect, because the gateway itself answers for builtin:echo/,
+  ],
+  [`${TWO}, rate_limit: {}`, /rate_limit\.requests: is missing/],
+  [`${TWO}, rate_limit: 100`, /rate_limit: must be off, or \{ requests: 100, window: 1s, burst: 20, per: login-id \}/],
+  [`${TWO}, rate_limit: { requests: 0 }`, /rate_limit\.requests: must be/],
+  [`${TWO}, rate_limit: { requests: 9, per: user }`, /rate_limit\.per: must be login-id or address/],
+  [
+    `${TWO}, rate_limit: { requests: 9, window: 1500ms }`,
+    /rate_limit\.window: must be whole seconds, as clients read it/,
   ],
   [`${TWO}, maintenance: on`, /maintenance: must be off, or \{ retry_after: 10m, allow: \[10\.0\.0\.0\/8\] \}/],
   [`${TWO}, maintenance: { retry_after: 600 }`, /maintenance\.retry_after: must be a duration/],

@@ -21,12 +21,21 @@ function environmentOf({ rawHeaders }: Arrived): Record<string, string> {
   return environment
 }
 
+const OUT = { retry_after: '90s', allow: ['10.0.0.1'] }
+const FEW = { requests: 1, window: '60s' }
+
 const inCapitals = (name: string): string => name.replace(/(^|[-_.])[a-z]/g, letter => letter.toUpperCase())
 
 for (const { name, skip, start } of FORWARD_AUTH) {
   t.test(`a backend behind ${name} that asks /verify`, { skip }, async t => {
     const fixture = await openFixture({
+      upstreams: [
+        { name: 'out', match: '/api/v1/public/c/out', target: 'http://127.0.0.1:1', maintenance: OUT },
+        { name: 'few', match: '/api/v1/public/c/few', target: 'http://127.0.0.1:1', rate_limit: FEW },
+      ],
       config: {
+        trusted_proxies: ['127.0.0.1'],
+        access: [{ path: '/api/v1/public/c/near/*', allow: ['10.0.0.0/8'] }],
         gate: {
           exceptions: [
             { path: '/api/v1/dict', needs: 'none' },
@@ -104,6 +113,23 @@ for (const { name, skip, start } of FORWARD_AUTH) {
         }
       }
     })
+
+    t.test(
+      'gets nothing of an upstream under maintenance or beyond a rate limit, and the client learns when to come back',
+      async t => {
+        const answerOf = async (path: string, headers: Record<string, string> = {}) => {
+          const before = backend.requests.length
+          const { status, headers: told } = await call(url, { path, headers })
+          return [status, told['retry-after'], backend.requests.length - before]
+        }
+        const invented = { 'x-forwarded-for': '10.0.0.1' }
+        t.same(await answerOf('/api/v1/public/c/out/x'), [503, '90', 0])
+        t.same(await answerOf('/api/v1/public/c/out/x', invented), [503, '90', 0], 'a client cannot choose its address')
+        t.same(await answerOf('/api/v1/public/c/near/x', invented), [403, undefined, 0])
+        t.same(await answerOf('/api/v1/public/c/few/x'), [200, undefined, 1])
+        t.same(await answerOf('/api/v1/public/c/few/x', invented), [429, '60', 0])
+      },
+    )
 
     t.test('never reads a forged identity, however it is spelled', async t => {
       t.equal(IDENTITY_SPELLINGS.length, 36)

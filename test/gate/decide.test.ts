@@ -3,6 +3,7 @@ import { createPermissions } from '../../src/account/permissions.ts'
 import { createAccess } from '../../src/gate/access.ts'
 import { decide, type Gate } from '../../src/gate/decide.ts'
 import { createMaintenance } from '../../src/gate/maintenance.ts'
+import { RateLimit } from '../../src/gate/rate-limit.ts'
 import { PROFILES } from '../../src/profile.ts'
 import { Refusal } from '../../src/refusal.ts'
 import type { LoginType, SessionRecord } from '../../src/session.ts'
@@ -18,6 +19,9 @@ const sideOf = (type: LoginType) => ({
   },
 })
 
+/** One request of each client, and no further one. */
+const few = new RateLimit({ requests: 1, window: 1000, per: 'login-id' }, 1, { now: () => 0 })
+
 const GATE: Gate<{ record: SessionRecord }> = {
   rules: { ...PROFILES[1].paths, access: createAccess([{ path: '/api/v1/near/*', allow: ['10.0.0.0/8'] }]) },
   sides: { BUSINESS: sideOf('BUSINESS'), CONSUMER: sideOf('CONSUMER') },
@@ -28,7 +32,11 @@ const GATE: Gate<{ record: SessionRecord }> = {
     const maintenance = path.startsWith('/api/v1/c/maintained')
       ? createMaintenance({ retry_after: 1000, allow: ['10.0.0.1'] })
       : null
-    return { permission: codes === null ? null : { codes, mode: 'all' }, maintenance }
+    return {
+      permission: codes === null ? null : { codes, mode: 'all' },
+      maintenance,
+      rateLimit: path.startsWith('/api/v1/c/few') ? few : null,
+    }
   },
 }
 
@@ -52,6 +60,9 @@ const DECISIONS: [what: string, target: string, token: string | null, decision: 
   ['a session of the other side', '/api/v1/c/x', 'BUSINESS', 'NOT_LOGGED_IN'],
   ['a path without a rule', '/other', 'BUSINESS', 'NOT_FOUND'],
   ['an ambiguous path', '/api/v1/c//x', 'CONSUMER', 'BAD_PATH'],
+  ['the first request of a client, which the limit of the upstream admits', '/api/v1/c/few', 'CONSUMER', 'CONSUMER'],
+  ['a further request of it', '/api/v1/c/few', 'CONSUMER', 'RATE_LIMITED'],
+  ['a further request of it without the session', '/api/v1/c/few', null, 'NOT_LOGGED_IN'],
   ['the permissions that the upstream requires', '/api/v1/c/guarded', 'CONSUMER orders:*', 'CONSUMER'],
   ['one of two required permissions', '/api/v1/c/guarded', 'CONSUMER orders:view', 'NOT_PERMITTED'],
   ['a required permission and no session to have it', '/api/v1/public/c/guarded', null, 'NOT_LOGGED_IN'],
@@ -59,7 +70,7 @@ const DECISIONS: [what: string, target: string, token: string | null, decision: 
 
 for (const [what, target, token, decision, address = null] of DECISIONS) {
   t.test(`${what}: ${decision ?? 'it passes without a session'}`, async t => {
-    const asked = { target, method: 'GET', token: token as Token | null, address }
+    const asked = { target, method: 'GET', token: token as Token | null, address, network: address }
     const found = await decide(asked, GATE).then(
       session => session?.record.type ?? null,
       fault => (fault instanceof Refusal ? fault.reason : fault),
@@ -69,13 +80,19 @@ for (const [what, target, token, decision, address = null] of DECISIONS) {
 }
 
 t.test('a refusal for want of permissions names those that are missing', async t => {
-  const asked = { target: '/api/v1/c/guarded', method: 'GET', token: 'CONSUMER orders:view' as Token, address: null }
+  const asked = {
+    target: '/api/v1/c/guarded',
+    method: 'GET',
+    token: 'CONSUMER orders:view' as Token,
+    address: null,
+    network: null,
+  }
   const refusal = await decide(asked, GATE).catch(refusal => refusal)
   t.match(refusal, { reason: 'NOT_PERMITTED', params: { permissions: "['orders:edit']" } })
 })
 
 t.test('a store that fails is no missing session', async t => {
   const fails = { authenticate: async () => Promise.reject(new Error('down')) }
-  const asked = { target: '/api/v1/c/x', method: 'GET', token: 'CONSUMER' as Token, address: null }
+  const asked = { target: '/api/v1/c/x', method: 'GET', token: 'CONSUMER' as Token, address: null, network: null }
   await t.rejects(decide(asked, { ...GATE, sides: { BUSINESS: fails, CONSUMER: fails } }), { message: 'down' })
 })

@@ -72,3 +72,22 @@ t.test('weights are shares of both workers together, and a reload changes them',
   const ready = (await call(gateway.internal, { path: '/readyz' })).json()
   t.match(ready.upstreams, [{ name: 'shared', targets: [{ weight: 1 }, { weight: 0 }] }])
 })
+
+t.test('two workers share a rate limit, and a reload changes it', async t => {
+  const gateway = await startSupervised(t)
+  /** How many of 60 requests, each on a connection of its own, are admitted. */
+  const admitted = async (requests: number): Promise<number> => {
+    const limit = `{ requests: ${requests}, window: 3600s }`
+    const entry = `{ name: backend, match: /api, target: "${gateway.backend.url}", rate_limit: ${limit} }`
+    gateway.write('config/upstreams.yaml', `upstreams: [${entry}]\n`)
+    t.equal((await gateway.reload()).code, 0)
+    const statuses: number[] = []
+    for (let i = 0; i < 60; i++) {
+      statuses.push((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).status)
+    }
+    t.same([...new Set(statuses)].sort(), [200, 429])
+    return statuses.filter(status => status === 200).length
+  }
+  t.equal(await admitted(20), 20)
+  t.equal(await admitted(31), 30, 'half of it in each worker, whole requests')
+})

@@ -66,6 +66,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     balance: 'round-robin',
     ejection: { failures: 5, duration: 10_000, limit: 300_000 },
     maintenance: 'off',
+    rate_limit: 'off',
     retries: 0,
     identity: { extra: false, signature: [] },
     ...written,

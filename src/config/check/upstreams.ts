@@ -38,6 +38,7 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
     checkTargets(upstream, [index], report)
     checkHeaderEdits(upstream, [index], report)
     checkMaintenance(upstream, [index], report)
+    checkRateLimit(upstream, [index], report)
     checkHash(upstream, [index], report)
     checkUpstreamTls(upstream, [index, 'tls'], report)
   }
@@ -64,6 +65,11 @@ function checkMaintenance({ maintenance }: UpstreamSettings, path: KeyPath, repo
     if (isAddressRange(range)) continue
     report([...path, 'maintenance', 'allow', index], 'must be an address or a CIDR range such as 10.0.0.0/8')
   }
+}
+
+function checkRateLimit({ rate_limit }: UpstreamSettings, path: KeyPath, report: Report): void {
+  if (rate_limit === 'off' || rate_limit.window % 1000 === 0) return
+  report([...path, 'rate_limit', 'window'], 'must be whole seconds, as clients read it; write 1s and fewer requests')
 }
 
 function checkHash(upstream: UpstreamSettings, path: KeyPath, report: Report): void {

@@ -50,6 +50,22 @@ const Maintenance = Variant(
   'The upstream is out of service.',
 )
 
+const RateLimit = Variant(
+  {
+    requests: OptionalCount('Requests of one client per window.'),
+    window: Duration('1s', 'The time in which they come back, in whole seconds.'),
+    burst: OptionalCount('How many of them at once; unset: as many as `requests`.'),
+    per: {
+      enum: ['login-id', 'address'],
+      default: 'login-id',
+      description:
+        'What counts as one client: a login id, or the address of a client without a session; or always the address.',
+    },
+  },
+  'How many requests each client may send.',
+  ['requests'],
+)
+
 /** A backend may need a password in a header; so no message shows values. */
 const HeaderValue = Secret({
   pattern: '^[\\x21-\\x7e]([\\t\\x20-\\x7e]*[\\x21-\\x7e])?$',
@@ -252,6 +268,12 @@ export const UpstreamSchema = Variant(
       default: 'off',
       'x-form': 'off, or { retry_after: 10m, allow: [10.0.0.0/8] }; {} is on with the defaults',
       description: 'Whether requests are refused with 503, before their tokens are read.',
+    },
+    rate_limit: {
+      anyOf: [Off, RateLimit],
+      default: 'off',
+      'x-form': 'off, or { requests: 100, window: 1s, burst: 20, per: login-id }',
+      description: 'Refuses requests of a client beyond a limit with 429.',
     },
     permission: {
       anyOf: [CODE, CODES, Variant({ any: CODES }, 'One of several.', ['any'])],

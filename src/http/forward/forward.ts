@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
-import { isAdmitted, permit } from '../../gate/decide.ts'
+import { isAdmitted, limitRate, permit } from '../../gate/decide.ts'
 import { checkRewritten } from '../../gate/path.ts'
 import { isVersioned } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
@@ -78,6 +78,10 @@ function keyOf({ keyOf }: Upstream, request: FastifyRequest): string | null {
   return keyOf({ session: request.session, headers: request.raw.headers, client: clientOf(request.ip ?? '') })
 }
 
+function limit(upstream: Upstream, { session, ip }: FastifyRequest): void {
+  limitRate(upstream, { session, network: clientOf(ip ?? '') })
+}
+
 /** The body of a request. Refuses one that announces more than the upstream's limit. */
 function openBody({ request, reply, upstream }: Forwarded, shared: SharedByBodies): ClientBody {
   const { raw } = request
@@ -97,6 +101,7 @@ export function createForwarder(options: ForwardingOptions): (upstream: Upstream
 
   return upstream => (request, reply, dest) => {
     const forwarded = forwardedBy(upstream, request, reply, dest)
+    if (upstream.rateLimit !== null) limit(upstream, request)
     const permitted = permit(upstream.permission, request.session, permissions)
     if (permitted === undefined) start(forwarded)
     else permitted.then(() => start(forwarded)).catch(fault => void reply.send(fault))

@@ -3,6 +3,7 @@ import type { Permissions } from '../../account/permissions.ts'
 import type { Clock } from '../../clock.ts'
 import { admit, permit, serveOrRefuse } from '../../gate/decide.ts'
 import type { Verdict } from '../../gate/rules.ts'
+import { networkOf } from '../../login/address.ts'
 import { Refusal } from '../../refusal.ts'
 import { bySide, LOGIN_TYPES } from '../../session.ts'
 import type { Session } from '../../side/side.ts'
@@ -144,6 +145,7 @@ async function decisionRows(
   try {
     serveOrRefuse(upstream, address)
     const session = await admit(verdict, token, inspected)
+    upstream?.rateLimit?.inspect({ session, network: address === null ? null : networkOf(address) })
     await permit(upstream?.permission ?? null, session, permissions)
     return [['decision', 'allowed']]
   } catch (fault) {

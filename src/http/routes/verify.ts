@@ -3,6 +3,7 @@ import type { Permissions } from '../../account/permissions.ts'
 import { decide } from '../../gate/decide.ts'
 import type { PathRules } from '../../gate/rules.ts'
 import { IDENTITY_SPELLINGS, isIdentity } from '../../header-names.ts'
+import { networkOf } from '../../login/address.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Session } from '../../side/side.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
@@ -48,7 +49,13 @@ const VERIFY: PlainContract = {
     },
     refusal(401, 'A session is missing.', 401, 'Not logged in'),
     refusal(403, 'Refused with any session; `code` is the answer of the gateway itself.', 404, 'Not found'),
-    refusal(503, 'The store does not answer.', 503, 'Service unavailable'),
+    refusal(
+      429,
+      'Refused until Retry-After: the client has sent too many requests.',
+      429,
+      'Too many requests, try again later',
+    ),
+    refusal(503, 'The store does not answer, or the upstream is under maintenance.', 503, 'Service unavailable'),
   ],
 }
 
@@ -68,8 +75,8 @@ const CONVENTIONS = [
 
 /**
  * `/verify` (design: Internal listener): the gate's decision for proxies that forward themselves. 200 with the identity
- * headers lets a request pass; 401 says that a session is missing, 403 that it is refused whatever the session, 503 that
- * the store cannot tell. Envoy puts the original path behind ours; the others name it in headers.
+ * headers lets a request pass; 401 says that a session is missing, 403 that it is refused whatever the session, 429 that its
+ * client has to wait, 503 that the store cannot tell or the upstream is out of service. Envoy puts the original path behind ours; the others name it in headers.
  */
 export function serveVerify(app: FastifyInstance, options: VerifyOptions): void {
   void app.register(async scope => {
@@ -144,7 +151,10 @@ function admit(
   const token = sides.BUSINESS.getTokenValue(request)
   const upstreamOf = upstreams.find
   const address = clientOf(request.raw)
-  return decide({ method, target, token, address }, { rules, sides, permissions, upstreamOf })
+  return decide(
+    { method, target, token, address, network: address === null ? null : networkOf(address) },
+    { rules, sides, permissions, upstreamOf },
+  )
 }
 
 const originalFromPath = ({ raw }: FastifyRequest): Original => ({
@@ -174,5 +184,5 @@ const misconfigured = (): Refusal =>
     },
   })
 
-/** Proxies know three answers: what is neither a missing session nor a failure of ours is 403 to them. */
-const shownToProxies = (status: number): number => (status === 401 || status >= 500 ? status : 403)
+/** Proxies know few answers: what is neither a missing session, nor too early, nor a failure of ours is 403 to them. */
+const shownToProxies = (status: number): number => (status === 401 || status === 429 || status >= 500 ? status : 403)

@@ -57,7 +57,7 @@ export function httpStatusOf(reason: Failure, style: StatusStyle): number {
 }
 
 function headersOf(refusal: Refusal | null, status: number): Record<string, string> {
-  const headers: Record<string, string> = { 'cache-control': 'no-store' }
+  const headers: Record<string, string> = { 'cache-control': 'no-store', ...refusal?.headers }
   if (refusal?.allow !== undefined) headers.allow = refusal.allow
   if (refusal?.retryAfter !== undefined) headers['retry-after'] = String(refusal.retryAfter)
   if (status === 401) headers['www-authenticate'] = 'Bearer'

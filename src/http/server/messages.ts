@@ -33,6 +33,7 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   NOT_FOUND: { code: 404, text: ['Not found', '资源不存在'] },
   NOT_LOGGED_IN: { code: 401, status: 200, text: ['Not logged in', '未授权/未登录'] },
   NOT_PERMITTED: { code: 403, text: ['Missing permission: {permissions}', '缺少权限: {permissions}'] },
+  RATE_LIMITED: { code: 429, text: ['Too many requests, try again later', '请求过于频繁，请稍后再试'] },
   ORIGIN_NOT_ALLOWED: { code: 403, text: ['Origin not allowed', '来源不被允许'] },
   TOO_MANY_SOCKETS: { code: 429, text: ['Too many open connections', '连接数过多'] },
   DISABLED: { code: 403, status: 200, text: ['Account disabled', '账号已被禁用'] },
