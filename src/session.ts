@@ -1,4 +1,4 @@
-import type { FieldFault } from './refusal.ts'
+import { type FieldFault, Refusal } from './refusal.ts'
 
 /** The two sides, by the login types of the specification, and every name that is derived from the side. */
 export const SIDES = {
@@ -35,6 +35,18 @@ export const bySideName = <T>(make: (type: LoginType) => T): Record<SideName, T>
   business: make('BUSINESS'),
   consumer: make('CONSUMER'),
 })
+
+/** Why a session has ended before its time. */
+export const END_REASONS = ['replaced', 'kicked-out', 'password-changed', 'account-changed', 'logged-out'] as const
+
+export type EndReason = (typeof END_REASONS)[number]
+
+/** Reads a stored value. `null` when it is no reason. */
+export const readEndReason = (text: string): EndReason | null => END_REASONS.find(reason => reason === text) ?? null
+
+/** The refusal of a request without a live session. `ended`: why its session has ended, if that is reported. */
+export const notLoggedIn = (ended: EndReason | null = null): Refusal =>
+  new Refusal('NOT_LOGGED_IN', ended === null ? {} : { data: { ended } })
 
 export type Extra = Record<string, unknown>
 

@@ -1,4 +1,4 @@
-import type { LoginType, SessionRecord } from '../session.ts'
+import type { EndReason, LoginType, SessionRecord } from '../session.ts'
 import type { Changes } from './changes.ts'
 import type { OnlineUsers } from './online.ts'
 
@@ -43,11 +43,22 @@ export const SURVEYED = 1000
 /** Tokens of a user that are listed unless a limit is given. */
 export const LISTED_AT_MOST = 10_000
 
+/** Why tokens are ended, for their clients. */
+export interface EndNote {
+  readonly reason: EndReason
+  /** Until when the reason is kept. */
+  readonly until: number
+}
+
+/**
+ * A verb that ends tokens keeps its `note` for each token that it ended itself, so of several at once the one that ended the
+ * token decides. The reason can be read when the verb is acknowledged. A Redis that is full may store no notes, but ends tokens.
+ */
 export interface SessionStore {
   /**
    * Stores the record of a new token and adds the token to its user's set, whose lifetime becomes at least the
    * token's. Refuses while the login id is disabled. An `add` that overlaps a `removeAll` of the same user is refused,
-   * or the token is found and ended by it; it never leaves a token that cannot be ended.
+   * or the token is found and ended by it; it never leaves a token that cannot be ended. The same holds for `removeOthers`.
    */
   add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission>
 
@@ -55,10 +66,13 @@ export interface SessionStore {
   find(type: LoginType, token: string): MaybePromise<SessionRecord | null>
 
   /** Ends one token of a user. Returns `false` and changes nothing if it is not a live token of that user. */
-  remove(type: LoginType, userId: string, token: string): Promise<boolean>
+  remove(type: LoginType, userId: string, token: string, note?: EndNote): Promise<boolean>
 
   /** Ends every token that the user had at the call, and returns how many were live. */
-  removeAll(type: LoginType, userId: string): Promise<number>
+  removeAll(type: LoginType, userId: string, note?: EndNote): Promise<number>
+
+  /** As `removeAll`, but never ends the token `spared`. */
+  removeOthers(type: LoginType, userId: string, spared: string, note?: EndNote): Promise<number>
 
   /** Sets a new end for a live token and lets the set outlive it. `false` if it is not live: it is never created. */
   renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean>
@@ -70,7 +84,10 @@ export interface SessionStore {
   replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean>
 
   /** Ends some tokens of a user, and returns those that were live tokens of that user. */
-  removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]>
+  removeSome(type: LoginType, userId: string, tokens: readonly string[], note?: EndNote): Promise<string[]>
+
+  /** Why a token was ended; `null` if it was not ended or expired, or without a note that is still kept. */
+  whyEnded(type: LoginType, token: string): MaybePromise<EndReason | null>
 
   /**
    * The live tokens of a user, oldest first (`created_at`, then the token's `iat`). Empty without live tokens. Of more

@@ -5,6 +5,7 @@ import { attemptLaw } from './contract-attempts.ts'
 import { captchaLaw } from './contract-captchas.ts'
 import { changesLaw } from './contract-changes.ts'
 import { disableLaw } from './contract-disable.ts'
+import { endedLaw } from './contract-ended.ts'
 import { login, MINUTE, record } from './contract-fixture.ts'
 import { manyLaw } from './contract-many.ts'
 import { modelLaw } from './contract-model.ts'
@@ -42,6 +43,7 @@ export async function storeContract(t: Test, name: string, open: () => Promise<S
     })
   }
   await sessionLaw(test)
+  await endedLaw(test)
   await disableLaw(test)
   await captchaLaw(test)
   await ticketLaw(test)
@@ -86,6 +88,8 @@ async function storeLaw(test: StoreTest): Promise<void> {
       remove: () => sessions.remove('BUSINESS', '1', 'a.b.c'),
       removeAll: () => sessions.removeAll('BUSINESS', '1'),
       replaceRecord: () => sessions.replaceRecord('BUSINESS', '1', 'a.b.c', record('BUSINESS', '1')),
+      removeOthers: () => sessions.removeOthers('BUSINESS', '1', 'a.b.c'),
+      whyEnded: () => sessions.whyEnded('BUSINESS', 'a.b.c'),
       disabledUntil: () => sessions.disabledUntil('BUSINESS', '1'),
       page: () => online.page('BUSINESS', { offset: 0, limit: 10 }),
       tally: () => online.tally('BUSINESS'),

@@ -24,6 +24,7 @@ const rewrite = (token: string): Act => ({ verb: 'rewrite', ...mine, token })
 const renew = (token: string, lifetime: number): Act => ({ verb: 'renew', ...mine, token, lifetime })
 const logout = (token: string): Act => ({ verb: 'logout', ...mine, token })
 const kickout: Act = { verb: 'kickout', ...mine }
+const endOthers = (token: string): Act => ({ verb: 'end-others', ...mine, token })
 const list: Act = { verb: 'list', ...mine }
 const untie: Act = { verb: 'untie', ...mine }
 const disable: Act = { verb: 'disable', ...mine, lifetime: LONG }
@@ -47,6 +48,10 @@ const PAIRS: [string, Act[], Act, Act][] = [
   ['login × logout', [login('a')], login('b'), logout('a')],
   ['login × renewal to a shorter life', [login('a')], login('b', SHORT), renew('a', SHORT)],
   ['login × list', [], login('a'), list],
+  ['login × end of all others', [login('a'), login('b')], login('c'), endOthers('a')],
+  ['end of all others × end of all others', [login('a'), login('b')], endOthers('a'), endOthers('b')],
+  ['end of all others × logout of the spared', [login('a'), login('b')], endOthers('a'), logout('a')],
+  ['end of all others × renewal of the spared', [login('a'), login('b')], endOthers('b'), renew('b', SHORT)],
   ['kickout × kickout', [login('a'), login('b')], kickout, kickout],
   ['kickout × logout', [login('a')], kickout, logout('a')],
   ['kickout × list', [login('a')], kickout, list],
@@ -111,7 +116,7 @@ const lifetime = fc.constantFrom(SHORT, LONG, LONGER)
 const anyAct: fc.Arbitrary<Act> = fc
   .oneof(
     { arbitrary: fc.tuple(fc.constant('login'), user, lifetime), weight: 4 },
-    { arbitrary: fc.tuple(fc.constantFrom('renew', 'logout'), user, lifetime), weight: 5 },
+    { arbitrary: fc.tuple(fc.constantFrom('renew', 'logout', 'end-others'), user, lifetime), weight: 5 },
     { arbitrary: fc.tuple(fc.constantFrom('kickout', 'untie', 'list', 'disable', 'wait'), user, lifetime), weight: 4 },
   )
   .chain(([verb, of, lifetime]) => fc.nat(5).map(token => ({ verb, ...of, token: `t${token}`, lifetime }) as Act))
@@ -148,6 +153,7 @@ const TWICE: [Act[], Act][] = [
   [[login('a')], renew('a', SHORT)],
   [[login('a')], logout('a')],
   [[login('a'), login('b')], kickout],
+  [[login('a'), login('b')], endOthers('b')],
   [[], disable],
   [[disable], untie],
   [[login('a')], list],

@@ -74,8 +74,11 @@ t.test(
     t.equal(await outcomeOf(() => login(store)), UNAVAILABLE, 'login')
     t.equal(await outcomeOf(() => store.sessions.disable('BUSINESS', '1', systemClock.now() + MINUTE)), UNAVAILABLE)
     t.equal((await store.sessions.find('BUSINESS', token))?.user_id, '1')
-    t.equal(await store.sessions.remove('BUSINESS', '1', token), true, 'logout')
-    t.equal(await outcomeOf(() => store.sessions.removeAll('BUSINESS', '1')), UNAVAILABLE, 'kickout is not confirmed')
+    const note = { reason: 'kicked-out', until: systemClock.now() + MINUTE } as const
+    t.equal(await store.sessions.remove('BUSINESS', '1', token, note), true, 'logout')
+    t.equal(await store.sessions.find('BUSINESS', token), null, 'whether its reason was stored or not')
+    const kickout = await outcomeOf(() => store.sessions.removeAll('BUSINESS', '1', note))
+    t.equal(kickout, UNAVAILABLE, 'kickout is not confirmed')
     t.equal(await store.sessions.find('BUSINESS', other), null, 'but done')
     await server.cli('CONFIG', 'SET', 'maxmemory', '0')
     t.ok(await login(store))

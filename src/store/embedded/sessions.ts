@@ -1,10 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LOGIN_TYPES, type LoginType, readRecord, type SessionRecord, writeRecord } from '../../session.ts'
+import {
+  type EndReason,
+  LOGIN_TYPES,
+  type LoginType,
+  readEndReason,
+  readRecord,
+  type SessionRecord,
+  writeRecord,
+} from '../../session.ts'
 import type { Ages } from '../age.ts'
+import { tokenDigest } from '../digest.ts'
 import { Newest, overviewOf } from '../newest.ts'
 import type { RememberedSessions } from '../remembered.ts'
 import {
   type Admission,
+  type EndNote,
   LISTED_AT_MOST,
   type Overview,
   type SessionStore,
@@ -18,9 +28,10 @@ import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './file/t
 import type { EmbeddedOnline } from './online/online.ts'
 
 /*
- * Two tables; the users' sets belong to the online users, which change with them in the same transaction.
+ * Three tables; the users' sets belong to the online users, which change with them in the same transaction.
  *   tokens    side, token    -> the record as JSON text; ends with the token
  *   disables  side, user id  -> nothing; ends when the login id is no longer disabled
+ *   ended     side, digest of a token  -> why it was ended; ends with its note
  */
 
 /** Tokens of a user that one transaction ends, or one snapshot reads: some milliseconds in which others wait. */
@@ -31,6 +42,7 @@ export class EmbeddedSessions implements SessionStore {
   readonly #tokens: ExpiringTable
   readonly #online: EmbeddedOnline
   readonly #disables: ExpiringTable
+  readonly #ended: ExpiringTable
   readonly #changes: EmbeddedChanges
   readonly #ages: Ages
   readonly #remembered: Readonly<Record<LoginType, RememberedSessions>>
@@ -52,6 +64,7 @@ export class EmbeddedSessions implements SessionStore {
     this.#tokens = tokens
     this.#online = online
     this.#disables = expiries.table(file, 'disables', 'd')
+    this.#ended = expiries.table(file, 'ended', 'e')
     this.#remembered = remembered
     this.#evictChanged = changes.follow({
       session: (type, token) => remembered[type].evict(token),
@@ -99,27 +112,25 @@ export class EmbeddedSessions implements SessionStore {
     return live?.record ?? null
   }
 
-  async remove(type: LoginType, userId: string, token: string): Promise<boolean> {
-    return this.#file.write(() => {
-      const record = this.#live(type, token)?.record
-      if (record?.user_id !== userId) return false
-      this.#tokens.remove(sideKey(type, token))
-      this.#online.leave(type, userId, [this.#online.members.memberOf(token, record)])
-      this.#changes.noteSessions(type, [token])
-      return true
-    })
+  async remove(type: LoginType, userId: string, token: string, note?: EndNote): Promise<boolean> {
+    return this.#file.write(() => this.#end(type, userId, this.#ownMembers(type, userId, [token]), note).length > 0)
+  }
+
+  removeAll(type: LoginType, userId: string, note?: EndNote): Promise<number> {
+    return this.removeOthers(type, userId, null, note)
   }
 
   /**
-   * In batches, each a transaction of its own, until the user has none: others write in between. The oldest end first, so a
-   * login that comes meanwhile is met at the end, or stays, and can be ended.
+   * In batches, each a transaction of its own, until the user has no others: others write in between. The oldest end first,
+   * so a login that comes meanwhile is met at the end, or stays, and can be ended.
    */
-  async removeAll(type: LoginType, userId: string): Promise<number> {
+  async removeOthers(type: LoginType, userId: string, spared: string | null, note?: EndNote): Promise<number> {
     let ended = 0
     for (let more = true; more; ) {
       const batch = await this.#file.write(() => {
         const members = this.#online.members.after(type, userId, null, BATCH)
-        return { found: members.length, ended: this.#end(type, userId, members).length }
+        const others = members.filter(({ token }) => token !== spared)
+        return { found: members.length, ended: this.#end(type, userId, others, note).length }
       })
       ended += batch.ended
       more = batch.found === BATCH
@@ -127,11 +138,11 @@ export class EmbeddedSessions implements SessionStore {
     return ended
   }
 
-  async removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]> {
+  async removeSome(type: LoginType, userId: string, tokens: readonly string[], note?: EndNote): Promise<string[]> {
     const ended: string[] = []
     for (let i = 0; i < tokens.length; i += BATCH) {
       const batch = tokens.slice(i, i + BATCH)
-      const own = await this.#file.write(() => this.#end(type, userId, this.#ownMembers(type, userId, batch)))
+      const own = await this.#file.write(() => this.#end(type, userId, this.#ownMembers(type, userId, batch), note))
       ended.push(...own)
     }
     return ended
@@ -145,12 +156,21 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   /** Ends members of a user, and answers the tokens that were live. Within a write. */
-  #end(type: LoginType, userId: string, members: readonly Member[]): string[] {
+  #end(type: LoginType, userId: string, members: readonly Member[], note?: EndNote): string[] {
+    if (members.length === 0) return []
     const live = members.filter(({ token }) => this.#tokens.remove(sideKey(type, token)) !== null)
     const tokens = live.map(({ token }) => token)
+    if (note !== undefined) for (const token of tokens) this.#ended.put(endedKey(type, token), note.reason, note.until)
     this.#online.leave(type, userId, members)
     this.#changes.noteSessions(type, tokens)
     return tokens
+  }
+
+  whyEnded(type: LoginType, token: string): EndReason | null {
+    return this.#file.read(() => {
+      const entry = this.#ended.get(endedKey(type, token))
+      return entry === null ? null : readEndReason(entry.text)
+    })
   }
 
   async renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean> {
@@ -269,3 +289,5 @@ export class EmbeddedSessions implements SessionStore {
     this.#online.leave(record.type, record.user_id, [member])
   }
 }
+
+const endedKey = (type: LoginType, token: string): Buffer => sideKey(type, tokenDigest(token))

@@ -9,14 +9,14 @@ export const keys = createKeys(PREFIX)
 /** What an actor does to the store. Lifetimes are milliseconds from the time it is done. */
 export type Act =
   | { verb: 'login' | 'renew'; type: LoginType; user: string; token: string; lifetime: number }
-  | { verb: 'logout' | 'rewrite'; type: LoginType; user: string; token: string }
+  | { verb: 'logout' | 'rewrite' | 'end-others'; type: LoginType; user: string; token: string }
   | { verb: 'disable'; type: LoginType; user: string; lifetime: number }
   | { verb: 'kickout' | 'untie' | 'list'; type: LoginType; user: string }
   | { verb: 'wait'; lifetime: number }
 
 export type Verbs = Pick<
   SessionStore,
-  'add' | 'remove' | 'removeAll' | 'renew' | 'replaceRecord' | 'tokens' | 'disable' | 'untieDisable'
+  'add' | 'remove' | 'removeAll' | 'removeOthers' | 'renew' | 'replaceRecord' | 'tokens' | 'disable' | 'untieDisable'
 >
 
 export function perform(act: Exclude<Act, { verb: 'wait' }>, verbs: Verbs, now: number): Promise<unknown> {
@@ -34,6 +34,8 @@ export function perform(act: Exclude<Act, { verb: 'wait' }>, verbs: Verbs, now: 
       return verbs.disable(type, user, now + act.lifetime)
     case 'kickout':
       return verbs.removeAll(type, user)
+    case 'end-others':
+      return verbs.removeOthers(type, user, act.token)
     case 'untie':
       return verbs.untieDisable(type, user)
     case 'list':

@@ -58,7 +58,9 @@ function checkLogin(redis: ModelRedis, scenes: readonly Scene[], login: Login): 
 const begun = ({ began }: Scene): boolean => began !== Infinity
 
 const endsToken = (act: Act, token: string): boolean =>
-  act.verb === 'kickout' || (act.verb === 'logout' && act.token === token)
+  act.verb === 'kickout' ||
+  (act.verb === 'logout' && act.token === token) ||
+  (act.verb === 'end-others' && act.token !== token)
 
 const lifetimeOf = (act: Act, token: string): number =>
   (act.verb === 'login' || act.verb === 'renew') && act.token === token ? act.lifetime : Infinity
@@ -74,6 +76,8 @@ function checkAfter(scene: Scene, login: Login, live: boolean): void {
   const { act, began, answer } = scene
   const { token } = login.act
   if (act.verb === 'kickout' && login.answered < began) expect(!live, `P1: ${token} outlived a kickout`)
+  if (act.verb === 'end-others' && act.token !== token && login.answered < began)
+    expect(!live, `P1: ${token} outlived the end of all others`)
   if (act.verb !== 'logout' || act.token !== token) return
   if (answer === true || login.answered < began) expect(!live, `P2: ${token} outlived its logout`)
 }

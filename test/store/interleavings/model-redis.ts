@@ -74,8 +74,8 @@ export class ModelRedis {
       entry.endsAt = to
       return 'moved'
     },
-    // One at a time: a batch of hundreds leaves as much open as a batch of one.
-    someMembers: key => [...this.#members(key)].sort().slice(0, 1),
+    // Two at a time, the fewest that show that there is another member: a batch of hundreds leaves no more open.
+    someMembers: key => [...this.#members(key)].sort().slice(0, 2),
     scanMembers: (key, cursor) => {
       const members = [...this.#members(key)].sort().filter(member => cursor === '0' || member > cursor)
       return { next: members.length > 1 ? members[0] : '0', members: members.slice(0, 1) }

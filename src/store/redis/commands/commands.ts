@@ -29,8 +29,11 @@ export interface RedisCommands {
   take(key: string): Promise<string | null>
   /** `false` when there was nothing to delete. */
   delete(key: string): Promise<boolean>
-  /** The same of a token's record, for good: it is repeated on a server that takes over and does not know it. */
-  revoke(key: string): Promise<boolean>
+  /**
+   * The same of a token's record, for good: it is repeated on a server that takes over and does not know it. If there was
+   * a record, `note` is stored: in one step, or in a Cluster, where the keys lie in different slots, right after it.
+   */
+  revoke(key: string, note?: Note): Promise<boolean>
   /** Disables a login id until then, or unties it; for good, too. */
   disable(key: string, until: number): Promise<void>
   /** `false` when it was not disabled. */
@@ -84,6 +87,13 @@ export interface RedisCommands {
  * milliseconds, and Redis less.
  */
 export const MEMBERS_AT_ONCE = 100
+
+/** Something that is stored with a change if it can be. */
+export interface Note {
+  readonly key: string
+  readonly value: string
+  readonly expiresAt: number
+}
 
 /** Remembers what was acknowledged, for servers that take over. */
 export interface Memory {
@@ -159,10 +169,21 @@ function recordCommands(
   const { changes } = memory
   const isStale = mayBeStale(client, memory)
   const remove = async (key: string): Promise<boolean> => (await ask(() => client.unlink(key))) === 1
+  const set: RedisCommands['set'] = async (key, value, at) =>
+    void (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at))))
+  const removeNoting = async (key: string, { key: noteKey, value, expiresAt }: Note): Promise<boolean> => {
+    if (!(client instanceof Cluster)) {
+      return (await ask(() => scripts.sessionEndNoted(key, noteKey, value, Math.ceil(expiresAt)))) === 1
+    }
+    const removed = await remove(key)
+    // What is deleted is ended, whether its note can be stored or not.
+    if (removed) await set(noteKey, value, expiresAt).catch(() => undefined)
+    return removed
+  }
   const read = createReader(client, ask)
   return {
     read: key => (isStale() && changes.isEnded(key) ? ENDED : read(key)),
-    set: async (key, value, at) => void (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at)))),
+    set,
     create: async (key, value, at) => (await ask(() => client.set(key, value, 'PXAT', Math.ceil(at), 'NX'))) === 'OK',
     replace: async (key, value) => (await ask(() => client.set(key, value, 'KEEPTTL', 'XX'))) === 'OK',
     ...(client instanceof Cluster
@@ -174,9 +195,9 @@ function recordCommands(
         }),
     take: key => ask(() => client.getdel(key)),
     delete: remove,
-    async revoke(key) {
+    async revoke(key, note) {
       const passedOn = memory.acknowledge({ kind: 'ended', key, server: memory.server })
-      const [deleted] = await Promise.all([remove(key), passedOn])
+      const [deleted] = await Promise.all([note === undefined ? remove(key) : removeNoting(key, note), passedOn])
       return deleted
     },
   }

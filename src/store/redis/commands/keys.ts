@@ -1,4 +1,5 @@
 import type { LoginType } from '../../../session.ts'
+import { tokenDigest } from '../../digest.ts'
 
 /** The key shapes of the specification under one prefix, and those of our own, which never begin like them. */
 export interface Keys {
@@ -6,6 +7,8 @@ export interface Keys {
   token(type: LoginType, token: string): string
   /** "User session set". */
   session(type: LoginType, userId: string): string
+  /** Why a token was ended. */
+  ended(type: LoginType, token: string): string
   /** "Disable record". */
   disable(type: LoginType, loginId: string): string
   captcha(type: LoginType, id: string): string
@@ -31,6 +34,7 @@ export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha
   return {
     token: (type, token) => `${prefix}:${type}:token:${token}`,
     session: (type, userId) => `${prefix}:${type}:session:${userId}`,
+    ended: (type, token) => `${prefix}:${type}:ended:${tokenDigest(token)}`,
     disable: (type, loginId) => `${prefix}:${type}:disable:${loginId}`,
     captcha: (type, id) => filled.replace('{type}', type).replace('{id}', () => id),
     captchas: type => `${prefix}:${type}:idx:captchas`,

@@ -28,6 +28,15 @@ const ENTER = `
 redis.call('SET', KEYS[1], ARGV[3], 'PXAT', ARGV[2], 'NX')
 ${ADD_MEMBER.replaceAll('KEYS[1]', 'KEYS[2]')}`
 
+/**
+ * KEYS[1] record, KEYS[2] note, ARGV[1] its text, ARGV[2] timestamp. Answers whether there was a record. A Redis that is full
+ * deletes the record, whether it stores the note or not.
+ */
+const END_NOTED = `
+if redis.call('UNLINK', KEYS[1]) == 0 then return 0 end
+redis.pcall('SET', KEYS[2], ARGV[1], 'PXAT', ARGV[2])
+return 1`
+
 /** KEYS[1] key. Answers its end, -1 without one, -2 without the key. */
 const END_OF = `${LAST}
 return last`
@@ -147,8 +156,8 @@ redis.call('XTRIM', KEYS[1], 'MINID', '~', string.format('%.0f', oldest))
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return #ARGV - 2`
 
-/** Takes two keys, which only a server without slots has in one place. */
-export const TWO_KEY_SCRIPTS = { sessionEnter: ENTER } as const
+/** Take two keys, which only a server without slots has in one place. */
+export const TWO_KEY_SCRIPTS = { sessionEnter: ENTER, sessionEndNoted: END_NOTED } as const
 
 /** Each becomes a command of the client under its name; all take one key first. */
 export const SCRIPTS = {
@@ -171,6 +180,7 @@ export const SCRIPTS = {
 
 export interface Scripts {
   sessionEnter(key: string, set: string, member: string, timestamp: number, text: string): Promise<number>
+  sessionEndNoted(key: string, note: string, text: string, timestamp: number): Promise<number>
   sessionAddMember(key: string, member: string, timestamp: number): Promise<number>
   sessionExtend(key: string, timestamp: number): Promise<number>
   sessionEndWith(key: string, member: string, from: number, to: number): Promise<number>

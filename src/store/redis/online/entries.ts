@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Ages } from '../../age.ts'
+import { tokenDigest } from '../../digest.ts'
 import { namesOf } from '../../names.ts'
 import type { StoredToken } from '../../store.ts'
 import { CREATED_LENGTH, DIGEST_LENGTH } from './lines.ts'
@@ -25,8 +25,7 @@ const BETWEEN_NAMES = '\t'
 const CONTROL = /[\u0000-\u001f]/g
 
 /** The short name of a token in the view: 72 bits, so that of a million tokens no two are confused. */
-export const digestOf = (token: string): string =>
-  createHash('sha256').update(token).digest('base64url').slice(0, DIGEST_LENGTH)
+export const digestOf = (token: string): string => tokenDigest(token).slice(0, DIGEST_LENGTH)
 
 /** A text without the characters that the view's own form needs; nothing that has them is found. */
 export const withoutControl = (text: string): string => text.replace(CONTROL, '\ufffd')

@@ -1,9 +1,16 @@
 import type { Clock } from '../../../clock.ts'
 import { Unavailable } from '../../../refusal.ts'
-import { type LoginType, readRecord, type SessionRecord, writeRecord } from '../../../session.ts'
+import {
+  type EndReason,
+  type LoginType,
+  readEndReason,
+  readRecord,
+  type SessionRecord,
+  writeRecord,
+} from '../../../session.ts'
 import { createAges } from '../../age.ts'
-import type { Admission, Overview, SessionStore, StoredToken } from '../../store.ts'
-import { MEMBERS_AT_ONCE, type RedisCommands } from '../commands/commands.ts'
+import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
+import { MEMBERS_AT_ONCE, type Note, type RedisCommands } from '../commands/commands.ts'
 import type { Keys } from '../commands/keys.ts'
 import { NO_OBSERVER, type SessionObserver } from './observer.ts'
 import { RedisUserTokens } from './user-tokens.ts'
@@ -81,11 +88,22 @@ export class RedisSessions implements ReadableSessions {
   }
 
   /** Record before index; answers the tokens that had a record. */
-  async #end(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]> {
-    const deleted = await Promise.all(tokens.map(token => this.#redis.revoke(this.#keys.token(type, token))))
+  async #end(type: LoginType, userId: string, tokens: readonly string[], note?: EndNote): Promise<string[]> {
+    const deleted = await Promise.all(
+      tokens.map(token => this.#redis.revoke(this.#keys.token(type, token), note && this.#noteOf(type, token, note))),
+    )
     this.#observer.ended(type, userId, tokens)
     await this.#redis.removeMembers(this.#keys.session(type, userId), tokens)
     return tokens.filter((_, i) => deleted[i])
+  }
+
+  #noteOf(type: LoginType, token: string, { reason, until }: EndNote): Note {
+    return { key: this.#keys.ended(type, token), value: reason, expiresAt: until }
+  }
+
+  async whyEnded(type: LoginType, token: string): Promise<EndReason | null> {
+    const text = await this.#redis.get(this.#keys.ended(type, token))
+    return text === null ? null : readEndReason(text)
   }
 
   async find(type: LoginType, token: string): Promise<SessionRecord | null> {
@@ -95,28 +113,32 @@ export class RedisSessions implements ReadableSessions {
     return record
   }
 
-  async remove(type: LoginType, userId: string, token: string): Promise<boolean> {
+  async remove(type: LoginType, userId: string, token: string, note?: EndNote): Promise<boolean> {
     const record = await this.find(type, token)
     if (record?.user_id !== userId) return false
-    return (await this.#end(type, userId, [token])).length > 0
+    return (await this.#end(type, userId, [token], note)).length > 0
   }
 
-  async removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]> {
+  async removeSome(type: LoginType, userId: string, tokens: readonly string[], note?: EndNote): Promise<string[]> {
     const ended: string[] = []
     for (let i = 0; i < tokens.length; i += MEMBERS_AT_ONCE) {
       const batch = tokens.slice(i, i + MEMBERS_AT_ONCE)
       const records = await Promise.all(batch.map(token => this.find(type, token)))
       const own = batch.filter((_, i) => records[i]?.user_id === userId)
-      if (own.length > 0) ended.push(...(await this.#end(type, userId, own)))
+      if (own.length > 0) ended.push(...(await this.#end(type, userId, own, note)))
     }
     return ended
   }
 
+  removeAll(type: LoginType, userId: string, note?: EndNote): Promise<number> {
+    return this.removeOthers(type, userId, null, note)
+  }
+
   /**
-   * In batches, until the set is empty: each deletes its records before their tokens leave the set. A cursor would not do:
+   * In batches, until the set has no others: each deletes its records before their tokens leave the set. A cursor would not do:
    * it means nothing to the server that takes over in a failover, and what it passed over would live on.
    */
-  async removeAll(type: LoginType, userId: string): Promise<number> {
+  async removeOthers(type: LoginType, userId: string, spared: string | null, note?: EndNote): Promise<number> {
     const set = this.#keys.session(type, userId)
     const epoch = this.#redis.countKickout(this.#keys.kicked(type, userId))
     // A Redis that is full counts no more, but deletes: what can be ended is ended, whatever is answered then.
@@ -126,10 +148,10 @@ export class RedisSessions implements ReadableSessions {
     )
     let ended = 0
     for (let round = 0; ; round++) {
-      const tokens = await this.#redis.someMembers(set)
+      const tokens = (await this.#redis.someMembers(set)).filter(token => token !== spared)
       if (tokens.length === 0) break
       if (round === MAX_ROUNDS) throw new Unavailable('Redis: sessions are added as fast as they are ended')
-      ended += (await this.#end(type, userId, tokens)).length
+      ended += (await this.#end(type, userId, tokens, note)).length
     }
     if (fault !== null) throw fault
     return ended

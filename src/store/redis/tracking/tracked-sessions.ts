@@ -1,5 +1,5 @@
-import type { LoginType, SessionRecord } from '../../../session.ts'
-import type { Admission, MaybePromise, Overview, SessionStore, StoredToken } from '../../store.ts'
+import type { EndReason, LoginType, SessionRecord } from '../../../session.ts'
+import type { Admission, EndNote, MaybePromise, Overview, SessionStore, StoredToken } from '../../store.ts'
 import type { ReadableSessions } from '../sessions/sessions.ts'
 import type { SessionCache } from './session-cache.ts'
 
@@ -43,18 +43,26 @@ export class TrackedSessions implements SessionStore {
     return this.#sessions.add(type, token, record, expiresAt)
   }
 
-  async remove(type: LoginType, userId: string, token: string): Promise<boolean> {
+  async remove(type: LoginType, userId: string, token: string, note?: EndNote): Promise<boolean> {
     try {
-      return await this.#sessions.remove(type, userId, token)
+      return await this.#sessions.remove(type, userId, token, note)
     } finally {
       // Also after a failure: the change may have happened.
       this.#caches[type]?.evict(token)
     }
   }
 
-  async removeAll(type: LoginType, userId: string): Promise<number> {
+  async removeAll(type: LoginType, userId: string, note?: EndNote): Promise<number> {
     try {
-      return await this.#sessions.removeAll(type, userId)
+      return await this.#sessions.removeAll(type, userId, note)
+    } finally {
+      this.#caches[type]?.evictUser(userId)
+    }
+  }
+
+  async removeOthers(type: LoginType, userId: string, spared: string, note?: EndNote): Promise<number> {
+    try {
+      return await this.#sessions.removeOthers(type, userId, spared, note)
     } finally {
       this.#caches[type]?.evictUser(userId)
     }
@@ -76,12 +84,16 @@ export class TrackedSessions implements SessionStore {
     }
   }
 
-  async removeSome(type: LoginType, userId: string, tokens: readonly string[]): Promise<string[]> {
+  async removeSome(type: LoginType, userId: string, tokens: readonly string[], note?: EndNote): Promise<string[]> {
     try {
-      return await this.#sessions.removeSome(type, userId, tokens)
+      return await this.#sessions.removeSome(type, userId, tokens, note)
     } finally {
       for (const token of tokens) this.#caches[type]?.evict(token)
     }
+  }
+
+  whyEnded(type: LoginType, token: string): MaybePromise<EndReason | null> {
+    return this.#sessions.whyEnded(type, token)
   }
 
   tokens(type: LoginType, userId: string, limit?: number): Promise<StoredToken[]> {
