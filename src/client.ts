@@ -1,5 +1,5 @@
 import type { OperationBody, OperationData } from './http/routes/operations/operations.ts'
-import type { Extra, SideName } from './session.ts'
+import type { EndReason, Extra, SideName } from './session.ts'
 import type { OperationName } from './side/operations.ts'
 
 /*
@@ -21,12 +21,15 @@ export class OperationError extends Error {
   readonly code: number
   /** The id of the request in the gateway's log. */
   readonly traceId: string
+  /** Of code 401: why the session of the token has ended, if the gateway knows it (`sessions.tell_end`). */
+  readonly ended: EndReason | null
 
-  constructor({ code, message, trace_id }: { code: number; message: string; trace_id: string }) {
+  constructor({ code, message, data, trace_id }: Omit<Answer, 'success'>) {
     super(message)
     this.name = 'OperationError'
     this.code = code
     this.traceId = trace_id
+    this.ended = code === 401 ? ((data as { ended?: EndReason } | null)?.ended ?? null) : null
   }
 }
 

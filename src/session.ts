@@ -45,8 +45,8 @@ export type EndReason = (typeof END_REASONS)[number]
 export const readEndReason = (text: string): EndReason | null => END_REASONS.find(reason => reason === text) ?? null
 
 /** The refusal of a request without a live session. `ended`: why its session has ended, if that is reported. */
-export const notLoggedIn = (ended: EndReason | null = null): Refusal =>
-  new Refusal('NOT_LOGGED_IN', ended === null ? {} : { data: { ended } })
+export const notLoggedIn = (ended?: EndReason | null): Refusal =>
+  new Refusal('NOT_LOGGED_IN', ended ? { data: { ended } } : {})
 
 export type Extra = Record<string, unknown>
 

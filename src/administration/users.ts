@@ -41,18 +41,22 @@ export interface Page<T> {
   pages: number
 }
 
-export interface UsersOptions {
-  sessions: SessionStore
-  online: OnlineUsers
-  handles: Handles
+/** How sessions are shown to people. */
+export interface ShownOptions {
   clock: Clock
   timestamps: TimestampFormat
   locale: Locale
 }
 
+export interface UsersOptions extends ShownOptions {
+  sessions: SessionStore
+  online: OnlineUsers
+  handles: Handles
+}
+
 /** The lists of "Session administration": online users, and the tokens of one user. */
-export function createUsers({ sessions, online, handles, clock, timestamps, locale }: UsersOptions) {
-  const show = createShown(clock, timestamps, locale)
+export function createUsers({ sessions, online, handles, ...options }: UsersOptions) {
+  const show = createShown(options)
 
   /** One page of online users, the newest session first. A user whose last session ended just now is not on it. */
   async function page(
@@ -78,12 +82,12 @@ export function createUsers({ sessions, online, handles, clock, timestamps, loca
   return { page, tokens }
 }
 
-/** How users and their sessions are shown to administrators. */
-function createShown(clock: Clock, timestamps: TimestampFormat, locale: Locale) {
+/** How users and their sessions are shown to people. */
+export function createShown({ clock, timestamps, locale }: ShownOptions) {
   const secondsLeft = (expiresAt: number): number =>
     expiresAt === Number.POSITIVE_INFINITY ? -1 : Math.max(secondsUntil(expiresAt, clock.now()), -1)
 
-  /** Records of other programs may hold other forms of a time; administrators see one form. */
+  /** Records of other programs may hold other forms of a time; people see one form. */
   const inZone = (createdAt: string): string => timestamps.normalize(createdAt) ?? createdAt
 
   return {
@@ -116,6 +120,9 @@ function createShown(clock: Clock, timestamps: TimestampFormat, locale: Locale) 
         device_id: textOf(record.extra, 'device_id'),
       }
     },
+
+    /** The address of the login. */
+    loginAddress: ({ record }: Pick<StoredToken, 'record'>): string | null => textOf(record.extra, 'login_ip'),
   }
 }
 

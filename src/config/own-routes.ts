@@ -1,9 +1,12 @@
 import type { Profile } from '../profile.ts'
 import { LOGIN_TYPES, SIDES } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
-import { openPathsOf, servesAdministration, storesPasswords } from './served.ts'
+import { openPathsOf, servedOwnSessions, servesAdministration, storesPasswords } from './served.ts'
 
-type RouteSettings = Pick<Settings, 'api_versions' | 'session_administration' | 'console' | 'accounts'> & {
+type RouteSettings = Pick<
+  Settings,
+  'api_versions' | 'session_administration' | 'console' | 'accounts' | 'own_sessions'
+> & {
   login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
 }
 
@@ -20,26 +23,28 @@ export const ADMINISTRATION_ROUTES = {
   disabled: 'GET',
 } as const
 
+/** What users do with their own sessions, below the section of their side. */
+export const OWN_SESSION_ROUTES = { tokens: 'GET', 'exit-token': 'POST', 'exit-others': 'POST' } as const
+
 /** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
 export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySet<string> {
-  const { login, api_versions } = settings
+  const { login, api_versions, own_sessions } = settings
   const served = LOGIN_TYPES.filter(type => type === 'BUSINESS' || login.consumer !== 'off')
   const publicRoutes = served.flatMap(type => [
     ...publicRoutesOf(SIDES[type].section, profile),
     ...(storesPasswords(settings, type) ? [`POST /public/${SIDES[type].section}/login/password`] : []),
   ])
   const logouts = login.logout_routes ? LOGIN_TYPES.map(type => `POST /${SIDES[type].section}/logout`) : []
+  const ownSessions = servedOwnSessions(own_sessions).flatMap(type =>
+    routesBelow(`${SIDES[type].section}/session`, OWN_SESSION_ROUTES),
+  )
   const administration = servesAdministration(settings, profile)
     ? [
         `GET /${SIDES.BUSINESS.administration}/current`,
-        ...LOGIN_TYPES.flatMap(type =>
-          Object.entries(ADMINISTRATION_ROUTES).map(
-            ([name, method]) => `${method} /${SIDES[type].administration}/${name}`,
-          ),
-        ),
+        ...LOGIN_TYPES.flatMap(type => routesBelow(SIDES[type].administration, ADMINISTRATION_ROUTES)),
       ]
     : []
-  const routes = [...publicRoutes, ...logouts, ...administration]
+  const routes = [...publicRoutes, ...logouts, ...ownSessions, ...administration]
   return new Set(
     [
       ...[...openPathsOf(settings, profile)].map(path => `GET ${path}`),
@@ -47,6 +52,9 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
     ].flatMap(withHead),
   )
 }
+
+const routesBelow = (base: string, routes: Readonly<Record<string, string>>): string[] =>
+  Object.entries(routes).map(([name, method]) => `${method} /${base}/${name}`)
 
 const publicRoutesOf = (section: string, profile: Profile): string[] => [
   `GET /public/${section}/captcha`,

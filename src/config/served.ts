@@ -3,7 +3,7 @@ import { createExceptions } from '../gate/exceptions.ts'
 import { withConsole } from '../gate/pages.ts'
 import type { PathRules } from '../gate/rules.ts'
 import type { Profile } from '../profile.ts'
-import type { LoginType } from '../session.ts'
+import { LOGIN_TYPES, type LoginType, SIDES } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
 
 type Switches = Pick<Settings, 'session_administration' | 'console'>
@@ -11,6 +11,10 @@ type Switches = Pick<Settings, 'session_administration' | 'console'>
 /** Whether the session administration is served: as the settings say, or else the profile. */
 export const servesAdministration = ({ session_administration }: Switches, profile: Profile): boolean =>
   session_administration ?? profile.sessionAdministration
+
+/** The sides whose users see and end their own sessions. */
+export const servedOwnSessions = (settings: Settings['own_sessions']): LoginType[] =>
+  LOGIN_TYPES.filter(type => settings[SIDES[type].name])
 
 /** Whether the administration page is served: it is nothing without the endpoints that it calls. */
 export const servesConsole = (settings: Switches, profile: Profile): boolean =>

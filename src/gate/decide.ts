@@ -1,5 +1,5 @@
 import { Refusal } from '../refusal.ts'
-import type { LoginType, SessionRecord } from '../session.ts'
+import { type EndReason, type LoginType, notLoggedIn, type SessionRecord } from '../session.ts'
 import type { Token } from '../token/bearer.ts'
 import type { AccessRule } from './access.ts'
 import type { Maintenance } from './maintenance.ts'
@@ -22,6 +22,8 @@ interface Session {
 /** Finds the live session of a token; `null` for none. Throws `Unavailable` when the store cannot tell. */
 interface Side<S extends Session> {
   authenticate(token: Token): S | null | Promise<S | null>
+  /** Why the session of a token has ended, for its client; absent or `null` where this is not reported. */
+  whyEnded?: ((token: Token) => Promise<EndReason | null>) | null
 }
 
 export type GateSides<S extends Session> = Readonly<Record<LoginType, Side<S>>>
@@ -91,7 +93,17 @@ export function admit<S extends Session>(
 ): S | null | Promise<S | null> {
   if (verdict === null) throw new Refusal('NOT_FOUND')
   const session = findSession(verdict, token, sides)
-  return session instanceof Promise ? session.then(found => admitted(verdict, found)) : admitted(verdict, session)
+  if (session instanceof Promise) return session.then(found => admitted(verdict, found, token, sides))
+  return admitted(verdict, session, token, sides)
+}
+
+function admitted<S extends Session>(
+  verdict: Verdict,
+  session: S | null,
+  token: Token | null,
+  sides: GateSides<S>,
+): S | null | Promise<never> {
+  return isAdmitted(verdict, session) ? session : refuse(verdict, token, sides)
 }
 
 /** The live session that a verdict requires. Where either side will do, the side of the rule is tried first. */
@@ -102,15 +114,33 @@ function findSession<S extends Session>(
 ): S | null | Promise<S | null> {
   if (need === 'none' || token === null) return null
   if (need !== 'either') return sides[need].authenticate(token)
-  const [first, second] = rule.side === 'CONSUMER' ? [sides.CONSUMER, sides.BUSINESS] : [sides.BUSINESS, sides.CONSUMER]
+  const [first, second] = bothSides(rule, sides)
   const found = first.authenticate(token)
   if (found instanceof Promise) return found.then(session => session ?? second.authenticate(token))
   return found ?? second.authenticate(token)
 }
 
-function admitted<S extends Session>(verdict: Verdict, session: S | null): S | null {
-  if (!isAdmitted(verdict, session)) throw new Refusal('NOT_LOGGED_IN')
-  return session
+const bothSides = <T>({ side }: Verdict['rule'], sides: Readonly<Record<LoginType, T>>): [first: T, second: T] =>
+  side === 'CONSUMER' ? [sides.CONSUMER, sides.BUSINESS] : [sides.BUSINESS, sides.CONSUMER]
+
+/** Refuses with `NOT_LOGGED_IN`, and with why the session has ended where that is reported. */
+function refuse<S extends Session>({ need, rule }: Verdict, token: Token | null, sides: GateSides<S>): Promise<never> {
+  if (need === 'none' || token === null) throw notLoggedIn()
+  const asked = need === 'either' ? bothSides(rule, sides) : [sides[need]]
+  const tellers = asked.flatMap(({ whyEnded }) => whyEnded ?? [])
+  if (tellers.length === 0) throw notLoggedIn()
+  return refuseEnded(token, tellers)
+}
+
+async function refuseEnded(
+  token: Token,
+  tellers: readonly ((token: Token) => Promise<EndReason | null>)[],
+): Promise<never> {
+  for (const whyEnded of tellers) {
+    const reason = await whyEnded(token)
+    if (reason !== null) throw notLoggedIn(reason)
+  }
+  throw notLoggedIn()
 }
 
 /** Whether a session is what a verdict requires. */
@@ -134,7 +164,7 @@ export function permit(
   permissions: PermissionCheck,
 ): Promise<void> | undefined {
   if (required === null) return undefined
-  if (session === null) throw new Refusal('NOT_LOGGED_IN')
+  if (session === null) throw notLoggedIn()
   return permissions.require(session.record, required)
 }
 

@@ -1,4 +1,5 @@
 import { createAdministration } from '../administration/administration.ts'
+import { createOwnSessions } from '../administration/own.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { forwardedRulesOf, servesAdministration, servesWebSockets } from '../config/served.ts'
 import { type Certificate, readCertificate } from '../config/tls.ts'
@@ -53,14 +54,7 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
     certificate: options.certificate ?? certificateOf(settings),
     hasWebSockets: servesWebSockets(settings),
   })
-  const { sessions: stored, online } = store
-  const { locale } = settings
-  const administration = servesAdministration(settings, profile)
-    ? {
-        administration: createAdministration({ sides, sessions: stored, online, jwt, clock, timestamps, locale }),
-        guards: createGuards(permissions),
-      }
-    : null
+  const shown = { sides, sessions: store.sessions, jwt, clock, timestamps, locale: settings.locale }
   const { upstreams, ownTokens, webSockets, watch } = forwarding
   await serveEdge(edge, {
     settings,
@@ -70,7 +64,11 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
     logins,
     upstreams,
     ownTokens,
-    administration,
+    administration: servesAdministration(settings, profile)
+      ? createAdministration({ ...shown, online: store.online })
+      : null,
+    own: createOwnSessions(shown),
+    guards: createGuards(permissions),
     permissions,
     webSockets,
     watch,

@@ -98,6 +98,7 @@ function createSides(
     expireSeconds: jwt.expire_seconds,
     tokenName: jwt.token_name,
     enforceDisable: disable.enforce === 'request',
+    tellEnd: sessions.tell_end,
   }
   return bySide(type =>
     createSide({

@@ -1,8 +1,10 @@
 import fastifyCors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../account/permissions.ts'
+import type { Administration } from '../administration/administration.ts'
+import type { OwnSessions } from '../administration/own.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import { pathRulesOf, servesConsole } from '../config/served.ts'
+import { pathRulesOf, servedOwnSessions, servesConsole } from '../config/served.ts'
 import type { Login } from '../login/login.ts'
 import type { Profile } from '../profile.ts'
 import { LOGIN_TYPES, type LoginType } from '../session.ts'
@@ -15,9 +17,11 @@ import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
 import { serveLoginSteps } from './routes/login-steps.ts'
-import { type SessionRoutesOptions, serveSessions } from './routes/sessions/sessions.ts'
+import { serveOwnSessions } from './routes/sessions/own.ts'
+import { serveSessions } from './routes/sessions/sessions.ts'
 import { createAddressHook, createGate, createJudge, createMaintenanceHook, type Sides } from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
+import type { Guards } from './server/guards.ts'
 import { OwnPaths } from './server/own-paths.ts'
 import type { WebSockets } from './websocket/websockets.ts'
 
@@ -31,7 +35,9 @@ export interface EdgeOptions {
   upstreams: UpstreamTable
   ownTokens: OwnTokens
   /** The session administration, where it is served. */
-  administration: Pick<SessionRoutesOptions, 'administration' | 'guards'> | null
+  administration: Administration | null
+  own: OwnSessions
+  guards: Guards
   permissions: Permissions
   /** `null` where no upstream has any. */
   webSockets: WebSockets | null
@@ -44,7 +50,7 @@ export interface EdgeOptions {
  * refusal.
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
-  const { settings, profile, envelopes, sides, logins, upstreams, administration, permissions } = options
+  const { settings, profile, envelopes, sides, logins, upstreams, permissions } = options
   const { ownTokens, webSockets, watch } = options
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const ownPaths = new OwnPaths()
@@ -74,9 +80,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     serveLoginSteps(app, type, login, loginRoutes)
   }
   if (settings.login.logout_routes) serveLogout(app, sides, loginRoutes)
-  if (administration !== null) {
-    serveSessions(app, { ...administration, permissions, versions: settings.api_versions, envelopes })
-  }
+  serveSessionRoutes(app, options)
   await app.register(async pages => {
     await protectPages(pages)
     serveDocuments(pages, profile)
@@ -86,4 +90,12 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   ownPaths.close()
   const forwarding = { table: upstreams, tokenHeader, ownTokens, permissions, webSockets, watch }
   await registerForwarding(app, { ...forwarding, log: app.log })
+}
+
+/** The session administration, and the sessions that users see of their own. */
+function serveSessionRoutes(app: FastifyInstance, options: EdgeOptions): void {
+  const { settings, administration, own, guards, permissions, envelopes } = options
+  const versions = settings.api_versions
+  serveOwnSessions(app, { versions, types: servedOwnSessions(settings.own_sessions), own, guards, envelopes })
+  if (administration !== null) serveSessions(app, { versions, administration, guards, permissions, envelopes })
 }

@@ -1,12 +1,12 @@
 import type { AccountChange } from '../account/version.ts'
 import type { Origin } from '../event/event.ts'
-import type { LoginType, SessionRecord } from '../session.ts'
-import type { SessionStore } from '../store/store.ts'
+import type { EndReason, LoginType, SessionRecord } from '../session.ts'
+import type { EndNote, SessionStore, StoredToken } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
 import { checkLoginId } from './input.ts'
-import type { LiveSessions, WithHeaders } from './live.ts'
+import type { LiveSessions, Session, WithHeaders } from './live.ts'
 
 export interface EndOptions {
   type: LoginType
@@ -14,24 +14,35 @@ export interface EndOptions {
   store: SessionStore
   live: Pick<LiveSessions, 'sessionOf'>
   confirmed: Confirmed
+  noteOf(reason: EndReason): EndNote | undefined
 }
 
 /** The operations that end sessions: logout, kickout and kickout token. */
-export function createEnd({ type, jwt, store, live, confirmed }: EndOptions) {
+export function createEnd({ type, jwt, store, live, confirmed, noteOf }: EndOptions) {
   /** logout: ends the request's own session, or, given a login id, every session of that user. `false` when there was none. */
   async function logout(request: WithHeaders, loginId: string | undefined, origin: Origin): Promise<boolean> {
     if (loginId !== undefined) return (await kickout(loginId, origin)) > 0
     const session = await live.sessionOf(request)
-    if (session === null || !(await store.remove(type, session.record.user_id, session.token))) return false
-    await confirmed({ event: 'logout', login_id: session.record.user_id, jti: session.claims.jti, ...origin })
+    if (session === null) return false
+    const { user_id: userId } = session.record
+    if (!(await store.remove(type, userId, session.token, noteOf('logged-out')))) return false
+    await confirmed({ event: 'logout', login_id: userId, jti: session.claims.jti, ...origin })
     return true
   }
 
   /** kickout: ends every session of a user; answers how many. */
   async function kickout(userId: string, origin: Origin): Promise<number> {
     checkLoginId(userId)
-    const ended = await store.removeAll(type, userId)
+    const ended = await store.removeAll(type, userId, noteOf('kicked-out'))
     await confirmed({ event: 'kickout', login_id: userId, ended, ...origin })
+    return ended
+  }
+
+  /** Ends every session of the user of a session but this one; answers how many. */
+  async function kickoutOthers({ token, record }: Pick<Session, 'token' | 'record'>, origin: Origin): Promise<number> {
+    const { user_id: userId } = record
+    const ended = await store.removeOthers(type, userId, token, noteOf('kicked-out'))
+    if (ended > 0) await confirmed({ event: 'kickout', login_id: userId, ended, ...origin })
     return ended
   }
 
@@ -39,30 +50,39 @@ export function createEnd({ type, jwt, store, live, confirmed }: EndOptions) {
   async function kickoutToken(userId: string, text: string, origin: Origin): Promise<boolean> {
     checkLoginId(userId)
     const token = asToken(text)
-    if (token === null || !(await store.remove(type, userId, token))) return false
+    if (token === null || !(await store.remove(type, userId, token, noteOf('kicked-out')))) return false
     await confirmed({ event: 'kickout-token', login_id: userId, jti: jwt.read(token)?.jti ?? '', ...origin })
     return true
   }
 
-  return { logout, kickout, kickoutToken, kickoutWhere: createKickoutWhere({ type, store, confirmed }) }
+  const kickoutWhere = createKickoutWhere({ type, store, confirmed, noteOf })
+  return { logout, kickout, kickoutOthers, kickoutToken, kickoutWhere }
+}
+
+type ReasonOf = (record: SessionRecord, token: string) => AccountChange | null
+
+/** The tokens of sessions that have a reason to end. */
+function byReason(sessions: readonly StoredToken[], reasonOf: ReasonOf): Map<AccountChange, string[]> {
+  const found = new Map<AccountChange, string[]>()
+  for (const { token, record } of sessions) {
+    const reason = reasonOf(record, token)
+    if (reason !== null) found.set(reason, [...(found.get(reason) ?? []), token])
+  }
+  return found
 }
 
 /**
  * Ends the sessions of a user for which `reasonOf` has a reason; answers how many. Publishes one event for each reason, also
  * of what ended before the store failed. Without an origin, the gateway does it by itself.
  */
-function createKickoutWhere({ type, store, confirmed }: Pick<EndOptions, 'type' | 'store' | 'confirmed'>) {
-  type ReasonOf = (record: SessionRecord, token: string) => AccountChange | null
+function createKickoutWhere({ type, store, confirmed, noteOf }: Omit<EndOptions, 'jwt' | 'live'>) {
   return async (userId: string, reasonOf: ReasonOf, origin: Origin = {}): Promise<number> => {
     const ended = new Map<AccountChange, number>()
     try {
       for await (const batch of store.batches(type, userId)) {
-        const reasons = new Map(batch.map(({ token, record }) => [token, reasonOf(record, token)]))
-        const tokens = batch.map(({ token }) => token).filter(token => reasons.get(token) !== null)
-        if (tokens.length === 0) continue
-        for (const token of await store.removeSome(type, userId, tokens)) {
-          const reason = reasons.get(token)!
-          ended.set(reason, (ended.get(reason) ?? 0) + 1)
+        for (const [reason, tokens] of byReason(batch, reasonOf)) {
+          const { length } = await store.removeSome(type, userId, tokens, noteOf(reason))
+          if (length > 0) ended.set(reason, (ended.get(reason) ?? 0) + length)
         }
       }
     } finally {

@@ -1,4 +1,5 @@
-import type { LoginType, SessionRecord } from '../session.ts'
+import { Refusal } from '../refusal.ts'
+import type { EndReason, LoginType, SessionRecord } from '../session.ts'
 import type { MaybePromise, SessionStore } from '../store/store.ts'
 import { readBearer, type Token } from '../token/bearer.ts'
 import type { Claims, Jwt } from '../token/jwt.ts'
@@ -23,12 +24,15 @@ export interface LiveSessionsOptions {
   headerName: string
   /** Called with each session that is found. */
   used(session: Session): void
+  /** Whether clients receive the reason for which their session has ended. */
+  tellsEnd: boolean
   /** Refuses a disabled login id on every request; `null` where it is refused at login only. */
   enforceDisable: ((loginId: string) => Promise<void>) | null
 }
 
 /** Finds the live session of a request or a token: what the gate and every operation begin with. */
-export function createLiveSessions({ type, jwt, store, headerName, used, enforceDisable }: LiveSessionsOptions) {
+export function createLiveSessions(options: LiveSessionsOptions) {
+  const { type, jwt, store, headerName, used, tellsEnd, enforceDisable } = options
   /** get token value: the token of the request's header, valid or not; `null` without one. */
   const getTokenValue = (request: WithHeaders): Token | null => readBearer(request.headers[headerName])
 
@@ -56,13 +60,25 @@ export function createLiveSessions({ type, jwt, store, headerName, used, enforce
     })
   }
 
+  /** Why the session of a token has ended; `null` if this is not known. Only for a token whose signature verifies. */
+  async function whyEnded(token: Token): Promise<EndReason | null> {
+    if (jwt.read(token) === null) return null
+    try {
+      return await store.whyEnded(type, token)
+    } catch (fault) {
+      // The store has answered that there is no session: the request is refused, without a reason.
+      if (fault instanceof Refusal) return null
+      throw fault
+    }
+  }
+
   /** The live session of a request; `null` when it carries none of this side. */
   async function sessionOf(request: WithHeaders): Promise<Session | null> {
     const token = getTokenValue(request)
     return token === null ? null : find(token)
   }
 
-  return { headerName, getTokenValue, find, authenticate, sessionOf }
+  return { headerName, getTokenValue, find, authenticate, whyEnded: tellsEnd ? whyEnded : null, sessionOf }
 }
 
 export type LiveSessions = ReturnType<typeof createLiveSessions>

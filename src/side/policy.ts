@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { Origin } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
-import type { LoginType, SessionRecord } from '../session.ts'
+import type { EndReason, LoginType, SessionRecord } from '../session.ts'
 import type { Ages } from '../store/age.ts'
-import type { SessionStore } from '../store/store.ts'
+import type { EndNote, SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
@@ -30,6 +30,7 @@ export interface PolicyOptions {
   /** Lifetime of a session in seconds. */
   expireSeconds: number
   confirmed: Confirmed
+  noteOf(reason: EndReason): EndNote | undefined
 }
 
 /** The end of an idle session moves in steps of this part of its idle time: not every request writes to the store. */
@@ -41,9 +42,10 @@ const MAX_REMEMBERED = 100_000
  * The optional policies of a side. Several gateways may act at once, with the same result: the oldest tokens are the same
  * for all of them, and one renewal more changes nothing.
  */
-export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeconds, confirmed }: PolicyOptions) {
+export function createPolicy({ type, jwt, store, ages, clock, policy, ...options }: PolicyOptions) {
   const { max_tokens_per_user: most, auto_renew: renewEvery, idle_timeout: idle } = policy
-  const lifetime = expireSeconds * 1000
+  const replace = createReplace({ type, jwt, store, ...options })
+  const lifetime = options.expireSeconds * 1000
   const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
   const renewed = new Map<string, number>()
 
@@ -52,16 +54,6 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
     const now = clock.now()
     const full = renewEvery === 'off' ? begun + lifetime : now + lifetime
     return idle === 'off' ? full : Math.min(full, now + idle)
-  }
-
-  async function end(userId: string, tokens: readonly string[], origin: Origin): Promise<void> {
-    const ended = await store.removeSome(type, userId, tokens)
-    const events = ended.map(token => {
-      const text = asToken(token)
-      const jti = (text === null ? null : jwt.read(text))?.jti ?? ''
-      return { event: 'replaced' as const, login_id: userId, jti, ...origin }
-    })
-    await confirmed(...events)
   }
 
   return {
@@ -80,7 +72,9 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
           limit.add({ token: stored.token, age: ages.ageOf(stored) })
         }
       }
-      for (const limit of limits.values()) await end(userId, limit.surplus(), origin)
+      // The others may have ended meanwhile, at the request of the oldest: then nothing is beyond the limit.
+      if ((await store.count(type, userId)) <= most) return
+      for (const limit of limits.values()) await replace(userId, limit.surplus(), origin)
     },
 
     /** A session was used: its end may move. The request does not wait for it. */
@@ -103,6 +97,25 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, expireSeco
 }
 
 export type Policy = ReturnType<typeof createPolicy>
+
+/** Ends sessions beyond the limit of a user. */
+function createReplace({
+  type,
+  jwt,
+  store,
+  confirmed,
+  noteOf,
+}: Pick<PolicyOptions, 'type' | 'jwt' | 'store' | 'confirmed' | 'noteOf'>) {
+  return async (userId: string, tokens: readonly string[], origin: Origin): Promise<void> => {
+    const ended = await store.removeSome(type, userId, tokens, noteOf('replaced'))
+    const events = ended.map(token => {
+      const text = asToken(token)
+      const jti = (text === null ? null : jwt.read(text))?.jti ?? ''
+      return { event: 'replaced' as const, login_id: userId, jti, ...origin }
+    })
+    await confirmed(...events)
+  }
+}
 
 /** The device type of a session, as its record says. Sessions without one are a type of their own. */
 function deviceOf({ extra }: SessionRecord): string {

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Publish } from '../event/event.ts'
-import type { Extra, LoginType } from '../session.ts'
+import type { EndReason, Extra, LoginType } from '../session.ts'
 import { createAges } from '../store/age.ts'
-import type { SessionStore } from '../store/store.ts'
+import type { EndNote, SessionStore } from '../store/store.ts'
 import type { TimestampFormat } from '../timestamp.ts'
 import type { Jwt } from '../token/jwt.ts'
 import { createBegin } from './begin.ts'
@@ -27,6 +27,8 @@ export interface SideOptions {
   tokenName: string
   /** Whether a disabled login id is refused on every request. */
   enforceDisable: boolean
+  /** How long clients receive the reason for which their session has ended, in milliseconds. */
+  tellEnd: 'off' | number
   policy: SessionPolicy
   publish: Publish
   /** Called with each session that is found, in addition to the policies. */
@@ -40,28 +42,31 @@ export type Side = ReturnType<typeof createSide>
 export function createSide(options: SideOptions) {
   const { type, timestamps } = options
   const confirmed = createConfirmed(type, options.publish, options.isReplicated)
-  const policy = createPolicy({ ...options, confirmed, ages: createAges(timestamps) })
+  const noteOf = createNotes(options)
+  const policy = createPolicy({ ...options, confirmed, noteOf, ages: createAges(timestamps) })
   const { enforce, ...disable } = createDisable({ ...options, confirmed })
   const reading = {
     ...options,
     headerName: options.tokenName.toLowerCase(),
+    tellsEnd: options.tellEnd !== 'off',
     enforceDisable: options.enforceDisable ? enforce : null,
   }
   const live = createLiveSessions({ ...reading, used: bothOf(policy.used, options.used) })
   const unused = createLiveSessions({ ...reading, used: () => undefined })
-  const { headerName, getTokenValue, authenticate, sessionOf } = live
+  const { headerName, getTokenValue, authenticate, whyEnded, sessionOf } = live
   return {
     type,
     headerName,
     getLoginType: (): LoginType => type,
     getTokenValue,
     authenticate,
+    whyEnded,
     sessionOf,
     /** As `find` and `authenticate`, for an explanation: the session does not count as used, so it is not renewed. */
     inspect: unused.find,
     inspectForGate: unused.authenticate,
     ...createBegin({ ...options, live, policy, publish: event => options.publish({ ...event, type }) }),
-    ...createEnd({ ...options, live, confirmed }),
+    ...createEnd({ ...options, live, confirmed, noteOf }),
     /** Another `extra` for a live session; `false` if it has ended. */
     replaceExtra: ({ token, record }: Session, extra: Extra): Promise<boolean> =>
       options.store.replaceRecord(type, record.user_id, token, { ...record, extra }),
@@ -69,6 +74,12 @@ export function createSide(options: SideOptions) {
     ...createUserQueries({ ...options, live }),
     ...disable,
   }
+}
+
+/** Makes the notes with which sessions end; `undefined` where no reason is kept. */
+function createNotes({ tellEnd, clock }: Pick<SideOptions, 'tellEnd' | 'clock'>) {
+  return (reason: EndReason): EndNote | undefined =>
+    tellEnd === 'off' ? undefined : { reason, until: clock.now() + tellEnd }
 }
 
 /** Calls both; a side without the second has nothing more to do for a request. */

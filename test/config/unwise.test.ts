@@ -42,6 +42,7 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
   ['login.captcha.ttl', 'login: { captcha: { ttl: 2h } }'],
   ['sessions.max_tokens_per_user', 'sessions: { consumer: { max_tokens_per_user: 0 } }'],
   ['sessions.auto_renew', 'sessions: { auto_renew: 10m }'],
+  ['sessions.tell_end', 'sessions: { tell_end: 31d }'],
   ['gate.exceptions[0]', 'gate: { exceptions: [{ path: /api/v2/*, needs: none }] }'],
   ['gate.exceptions[0]', 'gate: { exceptions: [{ path: /api/v1/x, methods: [POST], needs: none }] }'],
   ['accounts.url', SQL('mysql://gateway:secret@db.example.com/shop')],
@@ -79,7 +80,7 @@ const WISE: readonly [yaml: string, environment?: Record<string, string>][] = [
   [REDIS('redis://:secret@10.0.0.9:6379')],
   [REDIS('redis://redis:6379')],
   ['session_cache: { heartbeat: 1m }'],
-  ['sessions: { auto_renew: 10m, idle_timeout: 1h }'],
+  ['sessions: { auto_renew: 10m, idle_timeout: 1h, tell_end: 30d }'],
   [
     'gate: { exceptions: [{ path: /api/v1/dict/tree, needs: none }, { path: /api/v1/file/*, methods: [POST], needs: either }] }',
   ],

@@ -78,6 +78,26 @@ withEveryStore(
       }
     })
 
+    t.test('own sessions answer as they are described', async t => {
+      for (const [side, base] of [
+        ['business', '/api/v1/b/session'],
+        ['consumer', '/api/v1/c/session'],
+      ] as const) {
+        const user = someone()
+        const token = await fixture.gateway.sides[side].login(undefined, user, { login_ip: '10.0.0.1' })
+        await fixture.gateway.sides[side].login(undefined, user)
+        const { data } = (await fixture.get(`${base}/tokens`, token)).json()
+        for (const client of [token, undefined]) {
+          await check(t, 'GET', `${base}/tokens`, '', undefined, client)
+          for (const body of [{ token: data[0].token }, { token: 'unknown' }, {}])
+            await check(t, 'POST', `${base}/exit-token`, '', body, client)
+          await check(t, 'POST', `${base}/exit-others`, '', undefined, client)
+        }
+        await fixture.gateway.sides[side].kickout(user)
+        await check(t, 'GET', `${base}/tokens`, '', undefined, token)
+      }
+    })
+
     t.test('the session administration answers as it is described', async t => {
       const unprivileged = await fixture.gateway.sides.business.login(undefined, someone())
       await check(t, 'GET', '/api/v1/sys/session/current', '', undefined, admin)
@@ -147,5 +167,7 @@ withEveryStore(
       }
     })
   },
-  { config: { session_administration: true } },
+  {
+    config: { session_administration: true, own_sessions: { consumer: true }, sessions: { tell_end: '1h' } },
+  },
 )

@@ -185,7 +185,7 @@ for (const verb of ['remove', 'renew'] as const) {
       const { tracked, verbs, cache, remember } = openTracked()
       await remember('a')
       t.not(cache.get('a'), null)
-      const ended = tracked[verb]('CONSUMER', '1', 'a', 0)
+      const ended = verb === 'remove' ? tracked.remove('CONSUMER', '1', 'a') : tracked.renew('CONSUMER', '1', 'a', 0)
       verbs[0]![outcome](new Error('no answer in time'))
       await ended.catch(() => undefined)
       t.equal(cache.get('a'), null, outcome)

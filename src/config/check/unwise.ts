@@ -136,6 +136,11 @@ const UNWISE: readonly Unwise<DecodedSettings>[] = [
     message: 'works without idle_timeout on a side: a stolen token lives as long as it is used',
   },
   {
+    setting: ['sessions', 'tell_end'],
+    finds: ({ sessions: { tell_end } }) => tell_end !== 'off' && tell_end > 30 * DAY,
+    message: 'is longer than 30 days: the store keeps a reason for every session that ended in this time',
+  },
+  {
     setting: ['gate', 'exceptions'],
     finds: ({ gate: { exceptions } }) =>
       indexesOf(exceptions, ({ path, needs }) => needs === 'none' && /^\/api\/v\d+\/\*$/.test(path)),

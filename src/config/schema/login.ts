@@ -214,6 +214,8 @@ const OffOrDuration = (description: string) =>
 const RENEW = OffOrDuration('A session in use gets its whole lifetime again, at most once in this time; or off.')
 const IDLE = OffOrDuration('A session that is unused for this long ends, before its lifetime does; or off.')
 
+const TELL_END = OffOrDuration('How long the 401 of a session that was ended says why, in `data.ended`; or off.')
+
 const OneSide = (side: string) =>
   Variant(
     {
@@ -231,6 +233,7 @@ export const Sessions = Section(
     per_device: Switch(false, PER_DEVICE),
     auto_renew: { ...RENEW, default: 'off' },
     idle_timeout: { ...IDLE, default: 'off' },
+    tell_end: { ...TELL_END, default: 'off' },
     business: OneSide('B'),
     consumer: OneSide('C'),
   },

@@ -209,6 +209,13 @@ export const SettingsSchema = {
     session_administration: OptionalSwitch(
       'Serve the session administration endpoints; unset: in profile 1, not in profile 2.',
     ),
+    own_sessions: Section(
+      {
+        business: Switch(true, 'Users of the B side see and end their own sessions at /api/v<n>/b/session/.'),
+        consumer: Switch(false, 'Users of the C side see and end their own sessions at /api/v<n>/c/session/.'),
+      },
+      'Own sessions.',
+    ),
     console: Switch(true, 'Serve the administration page at /console/, where the session administration is served.'),
     sessions: Sessions,
     gate: Gate,

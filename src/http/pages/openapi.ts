@@ -1,7 +1,15 @@
 import fastifySwagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { bySide, type LoginType, SIDES } from '../../session.ts'
-import type { Contract, Group, JsonSchema, Place, PlainAnswer, PlainContract } from '../routes/contract.ts'
+import {
+  type Contract,
+  ENDED,
+  type Group,
+  type JsonSchema,
+  type Place,
+  type PlainAnswer,
+  type PlainContract,
+} from '../routes/contract.ts'
 import { httpStatusOf, type StatusStyle } from '../server/envelope.ts'
 import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from '../server/messages.ts'
 
@@ -25,6 +33,7 @@ type Document = Record<string, unknown> & {
 /** The headings of the documents, for each side. */
 const GROUPS: Readonly<Record<Group, { name: string; description: string }>> = {
   login: { name: 'Login', description: 'Signing in and out.' },
+  'own sessions': { name: 'Own sessions', description: 'A user’s own sessions, and their end.' },
   administration: { name: 'Sessions', description: 'Who is online, and the end of their sessions.' },
   probes: { name: 'Probes', description: 'For operators and their tools.' },
   operations: { name: 'Operations', description: 'Sessions in the hands of the services behind the gateway.' },
@@ -198,7 +207,7 @@ const Refusal = {
   type: 'object',
   properties: {
     code: { type: 'integer', description: 'The status that the refusal means, whatever the HTTP status is.' },
-    data: { description: 'Mostly `null`; the examples show what else it may hold.' },
+    data: { description: `Mostly \`null\`; the examples show what else it may hold. ${ENDED}` },
     success: { type: 'boolean', const: false },
     ...ENVELOPE_TEXTS,
   },

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
-import { LOGIN_ID_PATTERN, type LoginType } from '../../session.ts'
+import { END_REASONS, LOGIN_ID_PATTERN, type LoginType } from '../../session.ts'
 import { MAX_SECONDS } from '../../side/input.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import type { Failure } from '../server/messages.ts'
@@ -48,7 +48,7 @@ export interface Place {
   permission?: string
 }
 
-export type Group = 'login' | 'administration' | 'operations' | 'probes'
+export type Group = 'login' | 'own sessions' | 'administration' | 'operations' | 'probes'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -127,6 +127,9 @@ export const SECONDS = {
   maximum: MAX_SECONDS,
   description: 'Seconds.',
 } as const satisfies FieldSchema
+
+/** What a 401 says with `sessions.tell_end`. */
+export const ENDED = `With \`sessions.tell_end\`, the \`data\` of a 401 is \`{"ended": …}\` if its token was ended: ${END_REASONS.join(', ')}.`
 
 /** For routes that only confirm. */
 export const NOTHING = { schema: { type: 'null' }, example: null } as const

@@ -114,12 +114,19 @@ async function sessionRows(isSent: boolean, token: Token | null, options: Explai
       const session = await sides[type].inspect(token)
       if (session !== null) rows.push(...(await liveRows(session, token, options)))
     }
-    return rows.length > 0
-      ? rows
-      : [['session', 'the token is signed here, but its record is gone: it ended or expired']]
+    return rows.length > 0 ? rows : [['session', await absenceOf(token, sides)]]
   } catch (fault) {
     return [['session', `cannot be read: ${refusalOf(fault).reason}`]]
   }
+}
+
+/** Why a token that is signed here has no session, as far as it is known. */
+async function absenceOf(token: Token, sides: Sides): Promise<string> {
+  for (const type of LOGIN_TYPES) {
+    const reason = await sides[type].whyEnded?.(token)
+    if (reason) return `the token is signed here, but its session of ${type} has ended: ${reason}`
+  }
+  return 'the token is signed here, but its record is gone: it ended or expired'
 }
 
 async function liveRows({ record }: Session, token: Token, options: ExplainOptions): Promise<Row[]> {

@@ -11,7 +11,7 @@ import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
 import type { Sides } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
 import { createProxiedClient } from '../server/proxied-client.ts'
-import { type PlainAnswer, type PlainContract, PROBE } from './contract.ts'
+import { ENDED, type PlainAnswer, type PlainContract, PROBE } from './contract.ts'
 
 export interface VerifyOptions {
   rules: PathRules
@@ -47,7 +47,7 @@ const VERIFY: PlainContract = {
       schema: { type: 'string' },
       example: '',
     },
-    refusal(401, 'A session is missing.', 401, 'Not logged in'),
+    refusal(401, `A session is missing. ${ENDED}`, 401, 'Not logged in'),
     refusal(403, 'Refused with any session; `code` is the answer of the gateway itself.', 404, 'Not found'),
     refusal(
       429,

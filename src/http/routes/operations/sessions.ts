@@ -1,4 +1,5 @@
 import { Refusal } from '../../../refusal.ts'
+import { notLoggedIn } from '../../../session.ts'
 import { NOTHING, SECONDS, USER_ID } from '../contract.ts'
 import { asRequest, OF_TOKEN, OF_USER, OF_USER_AND_TOKEN, one, operation, SAMPLE_TOKEN, TOKEN } from './operation.ts'
 
@@ -93,7 +94,9 @@ export const renewTimeout = operation(
     data: NOTHING,
   },
   async (side, { token, seconds }, origin) => {
-    if (await side.renewTimeout(asRequest(side, token), seconds ?? undefined, origin)) return null
-    throw new Refusal('NOT_LOGGED_IN')
+    const request = asRequest(side, token)
+    if (await side.renewTimeout(request, seconds ?? undefined, origin)) return null
+    const read = side.getTokenValue(request)
+    throw notLoggedIn(read === null ? null : await side.whyEnded?.(read))
   },
 )

@@ -116,6 +116,31 @@ export const page = sessionRoute(SEE, PAGE, ({ query }, type, { administration }
   }),
 )
 
+/** What every list of sessions shows of a session, beside its token or its handle. */
+export const SESSION = {
+  properties: {
+    created_at: {
+      type: 'string',
+      description: 'The login, `YYYY-MM-DD HH:MM:SS` in the configured time zone.',
+    },
+    timeout: { type: 'string', description: 'How long the token lives, in words.' },
+    timeout_seconds: {
+      type: 'integer',
+      description: 'How long the token lives, in seconds; -1 when it has no end.',
+    },
+    device_type: { type: OPTIONAL_TEXT, description: 'Program that signed in.' },
+    device_id: { type: OPTIONAL_TEXT, description: 'The name that the program gave itself.' },
+  },
+  required: ['created_at', 'timeout', 'timeout_seconds', 'device_type', 'device_id'],
+  example: {
+    created_at: '2026-05-16 09:12:44',
+    timeout: '29 days 23 hours left',
+    timeout_seconds: 2_588_400,
+    device_type: 'Chrome',
+    device_id: 'WEB_PC',
+  },
+} as const
+
 const TOKENS = {
   summary: 'The live tokens of a user, the newest first, up to 1000',
   query: { type: 'object', properties: { user_id: USER_ID }, required: ['user_id'] },
@@ -130,31 +155,12 @@ const TOKENS = {
             type: 'string',
             description: `The token with the permission \`${SEE_TOKENS}\`; without it a handle, which is not valid as a token.`,
           },
-          created_at: {
-            type: 'string',
-            description: 'The login, `YYYY-MM-DD HH:MM:SS` in the configured time zone.',
-          },
-          timeout: { type: 'string', description: 'How long the token lives, in words.' },
-          timeout_seconds: {
-            type: 'integer',
-            description: 'How long the token lives, in seconds; -1 when it has no end.',
-          },
-          device_type: { type: OPTIONAL_TEXT, description: 'Program that signed in.' },
-          device_id: { type: OPTIONAL_TEXT, description: 'The name that the program gave itself.' },
+          ...SESSION.properties,
         },
-        required: ['token', 'created_at', 'timeout', 'timeout_seconds', 'device_type', 'device_id'],
+        required: ['token', ...SESSION.required],
       },
     },
-    example: [
-      {
-        token: '6Zb1xw0cS2mPq1c9oV4y7g',
-        created_at: '2026-05-16 09:12:44',
-        timeout: '29 days 23 hours left',
-        timeout_seconds: 2_588_400,
-        device_type: 'Chrome',
-        device_id: 'WEB_PC',
-      },
-    ],
+    example: [{ token: '6Zb1xw0cS2mPq1c9oV4y7g', ...SESSION.example }],
   },
 } as const satisfies Contract
 
