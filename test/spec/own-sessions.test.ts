@@ -164,7 +164,7 @@ t.test('own sessions are served for the B side, and for the C side only where it
   t.match((await asked(turned, 'consumer', 'c')).json(), { code: 200, data: [{ current: true }] })
 })
 
-t.test('an end of own sessions is published with who asked for it', async t => {
+t.test('an end of own sessions is published with who requested it', async t => {
   const fixture = await openFixture()
   t.teardown(() => fixture.close())
   const login = () => fixture.gateway.sides.business.login(undefined, 'u7')

@@ -76,7 +76,7 @@ withEveryStore(
         })
       }
 
-      t.test(`${side}: a reason is told for as long as the setting says, and expiry never is`, async t => {
+      t.test(`${side}: a reason is reported for as long as the setting says, and that of expiry never`, async t => {
         const [ended, expired] = [await login(someone()), await login(someone())]
         await operations.renewTimeout(asRequest(expired), 60)
         await operations.logout(asRequest(ended))
@@ -96,7 +96,7 @@ withEveryStore(
       for (const token of tokens.slice(2)) t.equal((await fixture.get('/api/v1/c/x', token)).json().ok, true)
     })
 
-    t.test('nothing is told without a valid signature, whatever the store knows', async t => {
+    t.test('nothing is reported without a valid signature, whatever the store knows', async t => {
       const token = await fixture.gateway.sides.business.login(undefined, someone())
       await fixture.gateway.sides.business.logout(asRequest(token))
       const signature = token.slice(token.lastIndexOf('.') + 1)
@@ -128,7 +128,7 @@ withEveryStore(
   TELLING,
 )
 
-t.test('without the setting no reason is kept and none is told', async t => {
+t.test('without the setting no reason is kept and none is reported', async t => {
   const fixture = await openFixture()
   t.teardown(() => fixture.close())
   const token = await fixture.gateway.sides.business.login(undefined, '7')
