@@ -104,6 +104,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     expireSeconds: 3600,
     tokenName: 'Authorization',
     enforceDisable: false,
+    tellEnd: 'off',
     policy: { max_tokens_per_user: 0, per_device: false, auto_renew: 'off', idle_timeout: 'off' },
     publish: () => undefined,
   })
