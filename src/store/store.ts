@@ -1,5 +1,6 @@
 import type { EndReason, LoginType, SessionRecord } from '../session.ts'
 import type { Changes } from './changes.ts'
+import type { JournalStore } from './journal.ts'
 import type { OnlineUsers } from './online.ts'
 
 /*
@@ -189,6 +190,7 @@ export interface Store {
   readonly captchas: CaptchaStore
   readonly tickets: TicketStore
   readonly attempts: AttemptStore
+  readonly journal: JournalStore
   readonly changes: Changes
   /** Whether replicas have all earlier changes; absent if replicas are not checked. */
   readonly isReplicated?: () => Promise<boolean>

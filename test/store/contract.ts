@@ -7,6 +7,7 @@ import { changesLaw } from './contract-changes.ts'
 import { disableLaw } from './contract-disable.ts'
 import { endedLaw } from './contract-ended.ts'
 import { login, MINUTE, record } from './contract-fixture.ts'
+import { journalLaw } from './contract-journal.ts'
 import { manyLaw } from './contract-many.ts'
 import { modelLaw } from './contract-model.ts'
 import { onlineLaw } from './contract-online.ts'
@@ -48,6 +49,7 @@ export async function storeContract(t: Test, name: string, open: () => Promise<S
   await captchaLaw(test)
   await ticketLaw(test)
   await attemptLaw(test)
+  await journalLaw(test)
   await modelLaw(test)
   await onlineLaw(test)
   await onlineModelLaw(test)
@@ -81,7 +83,7 @@ async function storeLaw(test: StoreTest): Promise<void> {
 
   await test('a closed store is unavailable, which is not the same as "not logged in"', async (t, { store }) => {
     await store.close()
-    const { sessions, online, captchas, tickets, attempts } = store
+    const { sessions, online, captchas, tickets, attempts, journal } = store
     const verbs: Record<string, () => unknown> = {
       find: () => sessions.find('BUSINESS', 'a.b.c'),
       tokens: () => sessions.tokens('BUSINESS', '1'),
@@ -98,6 +100,9 @@ async function storeLaw(test: StoreTest): Promise<void> {
       readTicket: () => tickets.read('BUSINESS', '1'),
       takeTicket: () => tickets.take('BUSINESS', '1'),
       count: () => attempts.count('1', 1000),
+      append: () => journal.append([{ id: 'a', event: 'login', type: 'BUSINESS', login_id: '1' }], 0),
+      journalPage: () => journal.page({ size: 1 }),
+      trim: () => journal.trim(0, 1),
       ping: () => store.ping(),
     }
     for (const [verb, ask] of Object.entries(verbs)) {

@@ -11,6 +11,7 @@ import { EmbeddedCaptchas } from './captchas.ts'
 import { EmbeddedChanges } from './changes.ts'
 import { EmbeddedFile } from './file/file.ts'
 import { Expiries } from './file/table.ts'
+import { EmbeddedJournal } from './journal.ts'
 import { EmbeddedOnline } from './online/online.ts'
 import { EmbeddedSessions } from './sessions.ts'
 import { EmbeddedTickets } from './tickets.ts'
@@ -45,7 +46,8 @@ export async function openEmbeddedStore(
   const file = await EmbeddedFile.open(folder, timeout)
   try {
     await checkFormat(file)
-    return await file.creating(() => new EmbeddedStore(file, clock, forms, maxEntries))
+    const journal = new EmbeddedJournal(folder, timeout)
+    return await file.creating(() => new EmbeddedStore(file, journal, clock, forms, maxEntries))
   } catch (error) {
     await file.close()
     throw error
@@ -79,15 +81,23 @@ export class EmbeddedStore implements Store {
   readonly captchas: CaptchaStore
   readonly tickets: TicketStore
   readonly attempts: AttemptStore
+  readonly journal: EmbeddedJournal
   readonly #file: EmbeddedFile
   readonly #expiries: Expiries
   readonly #remembered: Readonly<Record<LoginType, RememberedSessions>>
   readonly #timer: NodeJS.Timeout
   #sweeping: Promise<number> | null = null
 
-  constructor(file: EmbeddedFile, clock: Clock, { timestamps }: StoreForms, maxEntries: number) {
+  constructor(
+    file: EmbeddedFile,
+    journal: EmbeddedJournal,
+    clock: Clock,
+    { timestamps }: StoreForms,
+    maxEntries: number,
+  ) {
     const ages = createAges(timestamps)
     this.#file = file
+    this.journal = journal
     this.#expiries = new Expiries(file, clock)
     const tokens = this.#expiries.table(file, 'tokens', 't', (key, text) => this.sessions.expired(key, text))
     this.online = new EmbeddedOnline(file, this.#expiries, clock, tokens, ages)
@@ -152,7 +162,7 @@ export class EmbeddedStore implements Store {
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#file.close()
+    await Promise.all([this.#file.close(), this.journal.close()])
     await this.#sweeping?.catch(() => undefined)
   }
 }

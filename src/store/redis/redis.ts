@@ -6,6 +6,7 @@ import { NO_SHARING } from '../acknowledged.ts'
 import { createAges } from '../age.ts'
 import { type Changes, NO_CHANGES } from '../changes.ts'
 import type { StoreForms } from '../forms.ts'
+import type { JournalStore } from '../journal.ts'
 import type { OnlineUsers } from '../online.ts'
 import type { AttemptStore, CaptchaStore, Store, StoreCounts, TicketStore } from '../store.ts'
 import { commandsOn, type KeyReads, type RedisCommands, readCommands } from './commands/commands.ts'
@@ -15,6 +16,7 @@ import { type Connections, connect } from './connection/connections.ts'
 import { redisWarnings } from './connection/warnings.ts'
 import { Repeats } from './failover/repeats.ts'
 import { ReplicaProof } from './failover/replica-proof.ts'
+import { RedisJournal } from './journal.ts'
 import { onlineCommandsOn } from './online/commands.ts'
 import { RedisOnline } from './online/online.ts'
 import { RedisUpkeep } from './online/upkeep.ts'
@@ -40,6 +42,7 @@ export class RedisStore implements Store {
   readonly captchas: CaptchaStore
   readonly tickets: TicketStore
   readonly attempts: AttemptStore
+  readonly journal: JournalStore
   readonly changes: Changes = NO_CHANGES
   readonly connections: Connections
   readonly repeats: Repeats
@@ -95,6 +98,7 @@ export class RedisStore implements Store {
     this.captchas = new RedisCaptchas(commands, keys)
     this.tickets = new RedisTickets(commands, keys)
     this.attempts = new RedisAttempts(commands, keys, clock)
+    this.journal = new RedisJournal(client, repeats.ask, keys)
   }
 
   async ping(): Promise<void> {

@@ -59,6 +59,7 @@ export function trackRedisStore(
     captchas: store.captchas,
     tickets: store.tickets,
     attempts: store.attempts,
+    journal: store.journal,
     ping: () => store.ping(),
     warnings: () => store.warnings(),
     async close() {

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { Unavailable } from '../../../refusal.ts'
 import { Turns } from './turns.ts'
 
 /*
- * The only file that knows LMDB: one memory-mapped file, shared by all processes that open it. What LMDB does, and this
+ * The only file that knows LMDB: a memory-mapped file, shared by all processes that open it. What LMDB does, and this
  * store builds on:
  * - One process writes at a time, behind a lock that the kernel releases when its holder dies. Changes are queued to a
  *   thread; those of the same turn of the event loop share a transaction, in which the verbs run here, one by one.
@@ -96,10 +96,10 @@ export class EmbeddedFile {
     this.#timeout = timeout
   }
 
-  /** Opens the file, created when it is absent. `timeout` is how long a change may take, in milliseconds. */
-  static async open(folder: string, timeout: number): Promise<EmbeddedFile> {
+  /** Opens a file, created when it is absent. `timeout` is how long a change may take, in milliseconds. */
+  static async open(folder: string, timeout: number, name = FILE_NAME): Promise<EmbeddedFile> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const path = resolve(folder, FILE_NAME)
+    const path = resolve(folder, name)
     return new EmbeddedFile(path, await acquire(path), timeout)
   }
 
@@ -115,12 +115,12 @@ export class EmbeddedFile {
 
   /** Asks in a snapshot that holds every change acknowledged so far, by whichever process. `ask` must not wait. */
   read<T>(ask: () => T): T {
-    if (this.#closed !== null) throw new Unavailable('the session file is closed')
+    if (this.#closed !== null) throw new Unavailable(`${basename(this.path)} is closed`)
     try {
       this.#root.resetReadTxn()
       return ask()
     } catch (error) {
-      throw asUnavailable(error)
+      throw asUnavailable(this.path, error)
     }
   }
 
@@ -138,14 +138,14 @@ export class EmbeddedFile {
   }
 
   async #change<T>(transact: (isGivenUp: () => boolean) => Promise<T>): Promise<T> {
-    if (this.#closed !== null) throw new Unavailable('the session file is closed')
-    if (this.#underWay.size >= MAX_WAITING) throw new Unavailable('too many changes wait for the session file')
+    if (this.#closed !== null) throw new Unavailable(`${basename(this.path)} is closed`)
+    if (this.#underWay.size >= MAX_WAITING) throw new Unavailable(`too many changes wait for ${basename(this.path)}`)
     let givenUp = false
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         givenUp = true
-        reject(new Unavailable(`the session file took no change for ${this.#timeout} ms`))
+        reject(new Unavailable(`${basename(this.path)} took no change for ${this.#timeout} ms`))
       }, this.#timeout)
     })
     try {
@@ -155,7 +155,7 @@ export class EmbeddedFile {
       // Without a result only when it was given up, and then this waits no longer.
       return (await Promise.race([change, late])) as T
     } catch (error) {
-      throw asUnavailable(error)
+      throw asUnavailable(this.path, error)
     } finally {
       clearTimeout(timer)
     }
@@ -178,7 +178,7 @@ export class EmbeddedFile {
   }
 }
 
-function asUnavailable(error: unknown): Unavailable {
+function asUnavailable(path: string, error: unknown): Unavailable {
   if (error instanceof Unavailable) return error
-  return new Unavailable('the session file failed', error)
+  return new Unavailable(`${basename(path)} failed`, error)
 }

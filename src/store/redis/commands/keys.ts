@@ -20,6 +20,10 @@ export interface Keys {
   attempts(name: string): string
   /** What was acknowledged lately, for the other gateways of the store. */
   readonly journal: string
+  /** The entries of the journal of events, in their order. */
+  readonly entries: string
+  /** A list of them. */
+  entriesIn(list: string): string
   /** Written to prove that replicas have everything that was written before. */
   readonly mark: string
   /**
@@ -42,6 +46,8 @@ export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha
     kicked: (type, userId) => `${prefix}:${type}:kicked:${userId}`,
     attempts: name => `${prefix}:attempts:${name}`,
     journal: `${prefix}:journal`,
+    entries: `${prefix}:events`,
+    entriesIn: list => `${prefix}:events:${list}`,
     mark: `${prefix}:mark`,
     index: (type, part) => {
       const first = `${prefix}:${type}:idx:online`
