@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import t from 'tap'
+import { sealingKey } from '../src/second-factor/sealed.ts'
 import { otherProgram } from './beside/other-program.ts'
 import { GOOD_KEY } from './config/folder.ts'
 import { call } from './support/client.ts'
@@ -126,6 +127,10 @@ t.test('a new secret of the tokens ends every session, without a restart', async
   await runScript(t, gateway, blocksAt('Rotate a secret').join('\n'))
   t.notOk(await isAccepted())
   t.ok(await (await session(gateway))())
+  const { LOGIN__SM2__PRIVATE_KEY, LOGIN__SECOND_FACTOR__KEY } = parseEnv(
+    readFileSync(join(gateway.folder, '.env'), 'utf8'),
+  )
+  t.equal(LOGIN__SECOND_FACTOR__KEY, sealingKey(undefined, LOGIN__SM2__PRIVATE_KEY!).toString('hex'))
 })
 
 t.test('a copy of a stopped gateway continues its sessions elsewhere', async t => {

@@ -66,6 +66,8 @@ export interface AccountChanges {
   versionOf(id: string): string | null
   /** Calls `changed` from now on, as soon as the source notices something; `null` ends it. */
   follow(changed: ChangedAccounts | null): void
+  /** How many accounts have a second factor. */
+  secondFactors(): number
   /** What operators should know of the source: a fault that lasts. */
   warnings(): readonly string[]
 }

@@ -1,13 +1,13 @@
 import type { Profile } from '../profile.ts'
 import { LOGIN_TYPES, SIDES } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
-import { openPathsOf, servedOwnSessions, servesAdministration, storesPasswords } from './served.ts'
+import { openPathsOf, servedOwnSessions, servesAdministration, servesSecondFactors, storesPasswords } from './served.ts'
 
 type RouteSettings = Pick<
   Settings,
   'api_versions' | 'session_administration' | 'console' | 'accounts' | 'own_sessions'
 > & {
-  login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
+  login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor'>
 }
 
 /** The session administration of each side, by name: what is served, and with which method. */
@@ -26,6 +26,9 @@ export const ADMINISTRATION_ROUTES = {
 /** What users do with their own sessions, below the section of their side. */
 export const OWN_SESSION_ROUTES = { tokens: 'GET', 'exit-token': 'POST', 'exit-others': 'POST' } as const
 
+/** What users do with their own second factor. */
+export const SECOND_FACTOR_ROUTES = ['setup', 'confirm', 'recovery-codes', 'remove'] as const
+
 /** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
 export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySet<string> {
   const { login, api_versions, own_sessions } = settings
@@ -34,6 +37,9 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
     ...publicRoutesOf(SIDES[type].section, profile),
     ...(storesPasswords(settings, type) ? [`POST /public/${SIDES[type].section}/login/password`] : []),
   ])
+  const secondFactors = served
+    .filter(type => servesSecondFactors(settings, type))
+    .flatMap(type => SECOND_FACTOR_ROUTES.map(name => `POST /${SIDES[type].section}/account/second-factor/${name}`))
   const logouts = login.logout_routes ? LOGIN_TYPES.map(type => `POST /${SIDES[type].section}/logout`) : []
   const ownSessions = servedOwnSessions(own_sessions).flatMap(type =>
     routesBelow(`${SIDES[type].section}/session`, OWN_SESSION_ROUTES),
@@ -44,7 +50,7 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
         ...LOGIN_TYPES.flatMap(type => routesBelow(SIDES[type].administration, ADMINISTRATION_ROUTES)),
       ]
     : []
-  const routes = [...publicRoutes, ...logouts, ...ownSessions, ...administration]
+  const routes = [...publicRoutes, ...secondFactors, ...logouts, ...ownSessions, ...administration]
   return new Set(
     [
       ...[...openPathsOf(settings, profile)].map(path => `GET ${path}`),

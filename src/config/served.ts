@@ -51,6 +51,18 @@ export function storesPasswords(settings: AccountSettings, type: LoginType): boo
   return source !== 'off' && source.kind === 'file'
 }
 
+/** Whether the gateway itself stores second factors of the accounts of a side. */
+export function storesSecondFactors(settings: AccountSettings, type: LoginType): boolean {
+  const source = accountsOf(settings, type)
+  return source !== 'off' && source.kind === 'file'
+}
+
+/** Whether users of a side can set up a second factor. */
+export const servesSecondFactors = (
+  settings: AccountSettings & { login: Pick<Settings['login'], 'second_factor'> },
+  type: LoginType,
+): boolean => settings.login.second_factor.for !== 'off' && storesSecondFactors(settings, type)
+
 export const servesWebSockets = ({ upstreams }: Pick<Settings, 'upstreams'>): boolean =>
   upstreams.some(({ websocket }) => websocket !== 'off')
 

@@ -68,6 +68,7 @@ export async function openSessions(setup: Setup) {
     timestamps,
     sides,
     logins: login.logins,
+    ownSecondFactors: login.ownSecondFactors,
     permissions: createSessionPermissions(setup, login),
     accountWarnings: (): string[] => accountWarnings(login),
     /** The operations of each side, for a program that embeds the gateway. */

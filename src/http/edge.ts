@@ -6,6 +6,7 @@ import type { OwnSessions } from '../administration/own.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { pathRulesOf, servedOwnSessions, servesConsole } from '../config/served.ts'
 import type { Login } from '../login/login.ts'
+import type { OwnSecondFactor } from '../login/own-second-factor.ts'
 import type { Profile } from '../profile.ts'
 import { LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { SessionWatch } from '../store/session-watch.ts'
@@ -15,6 +16,7 @@ import { registerForwarding } from './forward/forward.ts'
 import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
+import { serveSecondFactor } from './routes/account/second-factor.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
 import { serveLoginSteps } from './routes/login-steps.ts'
 import { serveOwnSessions } from './routes/sessions/own.ts'
@@ -30,6 +32,8 @@ export interface EdgeOptions {
   profile: Profile
   envelopes: Envelopes
   sides: Sides
+  /** `null` for a side whose users cannot set up a second factor. */
+  ownSecondFactors: Readonly<Record<LoginType, OwnSecondFactor | null>>
   /** The logins that the gateway itself serves, and `null` for a side whose login is served elsewhere. */
   logins: Readonly<Record<LoginType, Login | null>>
   upstreams: UpstreamTable
@@ -50,7 +54,7 @@ export interface EdgeOptions {
  * refusal.
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
-  const { settings, profile, envelopes, sides, logins, upstreams, permissions } = options
+  const { settings, profile, envelopes, sides, logins, ownSecondFactors, upstreams, permissions } = options
   const { ownTokens, webSockets, watch } = options
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const ownPaths = new OwnPaths()
@@ -78,6 +82,8 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     if (login === null) continue
     serveLogin(app, type, login, loginRoutes)
     serveLoginSteps(app, type, login, loginRoutes)
+    const own = ownSecondFactors[type]
+    if (own !== null) serveSecondFactor(app, type, own, { versions: settings.api_versions, envelopes })
   }
   if (settings.login.logout_routes) serveLogout(app, sides, loginRoutes)
   serveSessionRoutes(app, options)

@@ -20,7 +20,7 @@ import { type Found, findUpstream } from './forward/lookup.ts'
 /** The settings that decide about requests. */
 export type DecidingSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings'> & {
   jwt: Pick<Settings['jwt'], 'token_name'>
-  login: Pick<Settings['login'], 'consumer' | 'logout_routes'>
+  login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor'>
 }
 
 export type Row = [name: string, value: string]

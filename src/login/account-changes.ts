@@ -16,6 +16,8 @@ export interface AccountWatchOptions {
   changes: AccountChanges
   online: Pick<OnlineUsers, 'users'>
   log: Logger
+  /** Called when the accounts are known for the first time. */
+  known?: () => void
 }
 
 /**
@@ -46,14 +48,16 @@ export class AccountWatch {
   #working = Promise.resolve()
   #retry: NodeJS.Timeout | null = null
 
-  constructor({ side, changes, online, log }: AccountWatchOptions) {
+  constructor({ side, changes, online, log, known }: AccountWatchOptions) {
     this.#side = side
     this.#changes = changes
     this.#online = online
     this.#log = log
     changes.follow(changed => {
-      if (changed === null) this.#isCompared = false
-      else for (const [id, change] of changed) this.#pending.set(id, change)
+      if (changed === null) {
+        this.#isCompared = false
+        known?.()
+      } else for (const [id, change] of changed) this.#pending.set(id, change)
       if (this.#retry === null) this.#begin()
     })
   }

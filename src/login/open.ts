@@ -1,23 +1,25 @@
-import type { Accounts } from '../account/accounts.ts'
+import type { AccountChanges, Accounts } from '../account/accounts.ts'
 import type { AccountsOptions } from '../account/open.ts'
 import { createPasswords } from '../account/password.ts'
-import { createPasswordPolicy, type PasswordSettings } from '../account/password-policy.ts'
+import { createPasswordPolicy, type PasswordPolicy, type PasswordSettings } from '../account/password-policy.ts'
 import type { Clock } from '../clock.ts'
 import type { Publish } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import { sealingKey } from '../second-factor/sealed.ts'
-import { createSecondFactors, type SecondFactorSettings, type SecondFactors } from '../second-factor/second-factors.ts'
+import { createSecondFactors, type SecondFactorSettings } from '../second-factor/second-factors.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { AccountWatch } from './account-changes.ts'
 import { createCaptcha } from './captcha/captcha.ts'
+import { createCurrentPassword } from './current-password.ts'
 import { createHelpers, type Helpers } from './helpers/helpers.ts'
 import { createLockout, type LockoutSettings } from './lockout.ts'
 import { createLogin, type Login } from './login.ts'
+import { createOwnSecondFactor, type OwnSecondFactor } from './own-second-factor.ts'
 import { createRateLimit, type RateLimits } from './rate-limit.ts'
 import { createRecheck, type Recheck, type RecheckResult } from './recheck.ts'
-import { createSm2 } from './sm2/sm2.ts'
+import { createSm2, type Sm2 } from './sm2/sm2.ts'
 
 /** Times in milliseconds. */
 export interface LoginSettings {
@@ -52,7 +54,8 @@ export interface OpenLoginOptions {
 export interface Logins {
   readonly logins: Readonly<Record<LoginType, Login | null>>
   readonly sources: Readonly<Record<LoginType, Accounts | null>>
-  readonly secondFactors: Readonly<Record<LoginType, SecondFactors | null>>
+  /** `null` where users cannot set up a second factor, too. */
+  readonly ownSecondFactors: Readonly<Record<LoginType, OwnSecondFactor | null>>
   /** Called with each session of a side that is used; `null` where no source is asked again. */
   readonly rechecks: Readonly<Record<LoginType, Recheck | null>>
   close(): Promise<void>
@@ -60,62 +63,31 @@ export interface Logins {
 
 /** The logins of both sides share their helper processes. They are closed with the logins, unless they were given. */
 export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
-  const { settings, store, sides, clock, log, publish, openAccounts } = options
-  const { captcha, lockout, rate_limit, second_factor } = settings
-  const { attempts } = store
+  const { settings, store, clock, log, openAccounts } = options
   const helpers = options.helpers ?? createHelpers(log)
   const sm2 = await createSm2(settings.sm2.private_key, helpers.decrypt)
   const passwords = createPasswords(helpers.compare)
   const policy = createPasswordPolicy(options.passwords)
+  const key = sealingKey(settings.second_factor.key, settings.sm2.private_key)
   const sources = bySide((): Accounts | null => null)
   const logins = bySide((): Login | null => null)
-  const secondFactors = bySide((): SecondFactors | null => null)
-  const key = sealingKey(second_factor.key, settings.sm2.private_key)
+  const ownSecondFactors = bySide((): OwnSecondFactor | null => null)
   const changes = createChanges(options)
 
   for (const type of LOGIN_TYPES) {
-    const accounts = await openAccounts({ type, passwords, memory: attempts, clock, log })
+    const accounts = await openAccounts({ type, passwords, memory: store.attempts, clock, log })
     if (accounts === null) continue
-    const side = sides[type]
     sources[type] = accounts
     changes.begin(type, accounts)
-    secondFactors[type] = createSecondFactors({
-      type,
-      settings: second_factor,
-      key,
-      disable: lockout.disable,
-      accounts,
-      attempts,
-      clock,
-      log,
-    })
-    logins[type] = createLogin({
-      side,
-      accounts,
-      captcha: createCaptcha({
-        ...captcha,
-        type,
-        store: store.captchas,
-        attempts,
-        clock,
-        draw: helpers.draw,
-      }),
-      store,
-      sm2,
-      policy,
-      maxPasswordAge: options.passwords.max_age,
-      clock,
-      lockout: createLockout({ side, attempts, settings: lockout, clock }),
-      rateLimit: createRateLimit(type, attempts, rate_limit, clock),
-      log,
-      publish,
-    })
+    const opened = createLoginOfSide(options, type, { accounts, helpers, sm2, policy, key })
+    logins[type] = opened.login
+    ownSecondFactors[type] = opened.ownSecondFactor
   }
 
   return {
     logins,
     sources,
-    secondFactors,
+    ownSecondFactors,
     rechecks: changes.rechecks,
     async close() {
       if (options.helpers === undefined) await helpers.close()
@@ -125,8 +97,46 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   }
 }
 
+interface SideParts {
+  accounts: Accounts
+  helpers: Helpers
+  sm2: Sm2
+  policy: PasswordPolicy
+  key: Buffer
+}
+
+/** The login of one side, and what its users do with their own accounts; both count failures in the same lockout. */
+function createLoginOfSide(options: OpenLoginOptions, type: LoginType, parts: SideParts) {
+  const { settings, store, sides, clock, log, publish } = options
+  const { accounts, helpers, sm2, policy, key } = parts
+  const { attempts, captchas, tickets } = store
+  const side = sides[type]
+  const lockout = createLockout({ side, attempts, settings: settings.lockout, clock })
+  const rateLimit = createRateLimit(type, attempts, settings.rate_limit, clock)
+  const secondFactors = createSecondFactors({
+    type,
+    settings: settings.second_factor,
+    key,
+    disable: settings.lockout.disable,
+    accounts,
+    attempts,
+    clock,
+    log,
+  })
+  const captcha = createCaptcha({ ...settings.captcha, type, store: captchas, attempts, clock, draw: helpers.draw })
+  const common = { side, accounts, sm2, lockout, rateLimit, clock, publish }
+  const maxPasswordAge = options.passwords.max_age
+  const current = createCurrentPassword(common)
+  return {
+    login: createLogin({ ...common, captcha, store, policy, maxPasswordAge, log }),
+    ownSecondFactor: secondFactors.canSetUp
+      ? createOwnSecondFactor({ ...common, current, factors: secondFactors, tickets })
+      : null,
+  }
+}
+
 /** What ends the sessions of accounts that change: the source reports it, or is asked again. */
-function createChanges({ sides, store, clock, log, recheckOf, rechecked }: OpenLoginOptions) {
+function createChanges({ settings, sides, store, clock, log, recheckOf, rechecked }: OpenLoginOptions) {
   const rechecks = bySide((): Recheck | null => null)
   const watches: AccountWatch[] = []
   return {
@@ -136,7 +146,8 @@ function createChanges({ sides, store, clock, log, recheckOf, rechecked }: OpenL
       const side = sides[type]
       const interval = recheckOf(type)
       if (changes !== undefined) {
-        watches.push(new AccountWatch({ side, changes, online: store.online, log }))
+        const known = (): void => warnOfUnused(type, changes, settings.second_factor, log)
+        watches.push(new AccountWatch({ side, changes, online: store.online, log, known }))
       } else if (interval !== 'off') {
         rechecks[type] = createRecheck({
           side,
@@ -152,4 +163,19 @@ function createChanges({ sides, store, clock, log, recheckOf, rechecked }: OpenL
       await Promise.all([...watches, ...Object.values(rechecks)].map(part => part?.close()))
     },
   }
+}
+
+/** Second factors that accounts have, and no login needs. */
+function warnOfUnused(
+  type: LoginType,
+  changes: AccountChanges,
+  settings: LoginSettings['second_factor'],
+  log: Logger,
+): void {
+  const accounts = changes.secondFactors()
+  if (settings.for !== 'off' || accounts === 0) return
+  log.warn(
+    { type, accounts },
+    'login.second_factor.for is off: accounts with a second factor need their password alone',
+  )
 }

@@ -39,7 +39,7 @@ export const nameOf = (sealed: string): string => sealed.split('.', 1)[0]!
 /** The key: the configured one, or else one that is derived from the private key of SM2, which cannot be computed back. */
 export function sealingKey(key: string | undefined, sm2PrivateKey: string): Buffer {
   if (key !== undefined) return Buffer.from(key, 'hex')
-  return Buffer.from(hkdfSync('sha256', Buffer.from(sm2PrivateKey, 'hex'), '', 'dualgate second factor', 32))
+  return Buffer.from(hkdfSync('sha256', Buffer.from(sm2PrivateKey, 'hex'), '', 'dualgate:second-factor', 32))
 }
 
 export function createSeal(type: LoginType, key: Buffer): Seal {

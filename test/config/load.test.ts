@@ -381,6 +381,22 @@ t.test('a variable can set where rights come from, and leaves the file of the ro
   t.same(permissions, { roles: { operator: ['a:b'] }, source: 'accounts', remember: 5000 })
 })
 
+t.test('a second factor cannot be required of accounts whose source stores none', async t => {
+  const sql = "{ kind: sql, url: 'postgres://a:b@c/d', query: 'SELECT 1 WHERE x = :username' }"
+  for (const value of ['all', '[admin]']) {
+    t.match(faultsOf(t, `login: { second_factor: { for: ${value} } }\naccounts: ${sql}`), [
+      /login\.second_factor\.for.*accounts on the business side, whose source cannot store any; use optional/,
+    ])
+    t.match(faultsOf(t, `login: { second_factor: { for: ${value} }, consumer: ${sql} }`), [/on the consumer side/])
+  }
+  t.same(faultsOf(t, `login: { second_factor: { for: optional } }\naccounts: ${sql}`), [])
+  t.same(faultsOf(t, 'login: { second_factor: { for: all } }'), [])
+  t.match(faultsOf(t, 'login: { second_factor: { for: some, issuer: "a:b" } }'), [
+    /for: must be off, optional, all, or a list of roles such as \[SUPER_ADMIN\]/,
+    /issuer.*without colons/,
+  ])
+})
+
 t.test('rights from accounts in SQL need a query of their own', async t => {
   const accounts = "{ kind: sql, url: 'postgres://a:b@c/d', query: 'SELECT 1 WHERE x = :username' }"
   const faults = faultsOf(t, `permissions: { source: accounts }\naccounts: ${accounts}`)

@@ -19,6 +19,7 @@ function open(sessions: Record<string, (string | null)[]>) {
     follow: listener => {
       changed = listener
     },
+    secondFactors: () => 0,
     warnings: () => [],
   }
   const watch = new AccountWatch({
@@ -99,7 +100,7 @@ t.test('a login whose account changes while it runs leaves no session', async t 
     const fixture = await openLoginFixture({
       source: {
         find: async () => account('Admin'),
-        changes: { versionOf: () => present, follow: () => undefined, warnings: () => [] },
+        changes: { versionOf: () => present, follow: () => undefined, secondFactors: () => 0, warnings: () => [] },
         close: async () => {},
       },
     })

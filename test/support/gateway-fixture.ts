@@ -65,6 +65,8 @@ export interface Fixture {
   signIn(username?: string, password?: string): Promise<string>
   /** Ends everything; throws when the log has told a secret. */
   close(): Promise<void>
+  /** The time of the gateway. */
+  now(): number
   /** Lets so many milliseconds pass for every expiry, without waiting. */
   elapse(ms: number): Promise<void>
 }
@@ -182,6 +184,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
       if (answer.success !== true) throw new Error(`login failed: ${JSON.stringify(answer)}`)
       return answer.data.token
     },
+    now: () => clock.now(),
     async elapse(ms) {
       // Redis has a clock of its own.
       if (redis === null) clock.ahead += ms
@@ -218,7 +221,7 @@ const WORTH_PREPARING = 20
 const encryptions = new Map<string, number>()
 const prepared = new Map<string, Parameters<typeof sm2.doEncrypt>[1]>()
 
-function encrypt(password: string, publicKey: string): string {
+export function encrypt(password: string, publicKey: string): string {
   const count = (encryptions.get(publicKey) ?? 0) + 1
   encryptions.set(publicKey, count)
   if (count === WORTH_PREPARING) prepared.set(publicKey, sm2.precomputePublicKey(publicKey))

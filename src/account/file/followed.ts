@@ -74,6 +74,10 @@ export class FollowedFile implements AccountChanges {
     return this.#accounts?.versions.get(id) ?? null
   }
 
+  secondFactors(): number {
+    return this.#accounts?.secondFactors ?? 0
+  }
+
   warnings(): readonly string[] {
     const unreadable = this.#isUnreadable ? [UNREADABLE] : []
     return this.#warning === null ? unreadable : [...unreadable, this.#warning]

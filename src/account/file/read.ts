@@ -15,6 +15,8 @@ export interface ReadAccounts {
   /** In the order of the file. */
   listed: readonly ListedAccount[]
   highestCost: number
+  /** How many have a second factor. */
+  secondFactors: number
   /** `false` for a file without a list, which may be one that is being written. */
   hasList: boolean
 }
@@ -47,6 +49,7 @@ export function accountsIn({ entries, hasList }: AccountsText): ReadAccounts {
     listed: found.map(({ listed }) => listed),
     highestCost:
       accounts.reduce((highest, { passwordHash }) => Math.max(highest, costOf(passwordHash) ?? 0), 0) || COST,
+    secondFactors: accounts.filter(({ secondFactor }) => secondFactor !== undefined).length,
     hasList,
   }
 }
@@ -57,6 +60,7 @@ export const NO_ACCOUNTS: ReadAccounts = {
   versions: new Map(),
   listed: [],
   highestCost: COST,
+  secondFactors: 0,
   hasList: false,
 }
 

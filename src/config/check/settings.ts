@@ -1,3 +1,4 @@
+import { LOGIN_TYPES, SIDES } from '../../session.ts'
 import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import {
@@ -7,6 +8,7 @@ import {
   faultOfSm2PrivateKey,
   weaknessOfSigningKey,
 } from '../secrets.ts'
+import { accountsOf, storesSecondFactors } from '../served.ts'
 import { readCertificate } from '../tls.ts'
 import { checkAccess } from './access.ts'
 import { isAddressRange } from './address-range.ts'
@@ -32,7 +34,15 @@ const CHECKS: readonly Check[] = [
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccounts },
   { looksAt: [['accounts'], ['login', 'consumer'], ['permissions']], run: checkRightsQueries },
   {
-    looksAt: [['gate'], ['profile'], ['api_versions'], ['login'], ['session_administration'], ['console']],
+    looksAt: [
+      ['gate'],
+      ['profile'],
+      ['api_versions'],
+      ['login'],
+      ['accounts'],
+      ['session_administration'],
+      ['console'],
+    ],
     run: checkExceptions,
   },
   { looksAt: [['access'], ['profile'], ['session_administration'], ['console']], run: checkAccess },
@@ -45,6 +55,7 @@ const CHECKS: readonly Check[] = [
     looksAt: [['login', 'sm2']],
     run: checkSecret(({ login }) => login.sm2.private_key, ['login', 'sm2', 'private_key'], faultOfSm2PrivateKey),
   },
+  { looksAt: [['accounts'], ['login']], run: checkRequiredFactors },
   {
     looksAt: [['login', 'second_factor']],
     run: checkSecret(({ login }) => login.second_factor.key, ['login', 'second_factor', 'key'], faultOfSealingKey),
@@ -175,6 +186,21 @@ function checkRightsQueries({ accounts, login, permissions }: DecodedSettings, r
     report(
       [...path, 'rights_query'],
       'is missing; permissions.source: accounts needs it: SELECT id, status, roles, permissions FROM … WHERE id = :id',
+    )
+  }
+}
+
+/** Who must have a second factor sets it up at the next login, and could not sign in otherwise. */
+function checkRequiredFactors(settings: DecodedSettings, report: Report): void {
+  const { second_factor } = settings.login
+  if (second_factor.for === 'off' || second_factor.for === 'optional') return
+  const unable = LOGIN_TYPES.filter(
+    type => accountsOf(settings, type) !== 'off' && !storesSecondFactors(settings, type),
+  )
+  for (const type of unable) {
+    report(
+      ['login', 'second_factor', 'for'],
+      `demands second factors of accounts on the ${SIDES[type].name} side, whose source cannot store any; use optional`,
     )
   }
 }

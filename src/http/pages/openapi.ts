@@ -33,6 +33,7 @@ type Document = Record<string, unknown> & {
 /** The headings of the documents, for each side. */
 const GROUPS: Readonly<Record<Group, { name: string; description: string }>> = {
   login: { name: 'Login', description: 'Signing in and out.' },
+  account: { name: 'Account', description: 'What users do with their own account.' },
   'own sessions': { name: 'Own sessions', description: 'A user’s own sessions, and their end.' },
   administration: { name: 'Sessions', description: 'Who is online, and the end of their sessions.' },
   probes: { name: 'Probes', description: 'For operators and their tools.' },

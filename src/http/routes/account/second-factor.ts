@@ -1,0 +1,172 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { OwnSecondFactor } from '../../../login/own-second-factor.ts'
+import { Refusal } from '../../../refusal.ts'
+import { type LoginType, SIDES } from '../../../session.ts'
+import type { Session } from '../../../side/side.ts'
+import type { Envelopes } from '../../server/envelope.ts'
+import { originOf } from '../../server/origin.ts'
+import { type Contract, NOTHING, type Place, serve } from '../contract.ts'
+
+/** Longer than any code, with blanks and dashes. */
+const MAX_CODE_LENGTH = 64
+
+const CODE = {
+  type: 'string',
+  maxLength: MAX_CODE_LENGTH,
+  description: 'The six digits that the app shows, or a recovery code.',
+} as const
+
+const CURRENT_PASSWORD = {
+  type: 'string',
+  description: 'The present password, encrypted with SM2 as at `login`, as hex.',
+} as const
+
+const ENCRYPTED = `${'9f21c4'.repeat(32)}…`
+
+/** What a client shows to set up an app. */
+export const NEW_FACTOR = {
+  schema: {
+    type: 'object',
+    properties: {
+      secret: { type: 'string', description: 'In Base32, to type it into an app.' },
+      uri: { type: 'string', description: 'The same for apps: `otpauth://`.' },
+      qr: { type: 'string', description: 'The same as a picture of a QR code: a PNG as data URL.' },
+    },
+    required: ['secret', 'uri', 'qr'],
+  },
+  example: {
+    secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+    uri: 'otpauth://totp/dualgate:ann?issuer=dualgate&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&algorithm=SHA1&digits=6&period=30',
+    qr: 'data:image/png;base64,iVBORw0KGgo…',
+  },
+} as const
+
+const RECOVERY_CODES = {
+  schema: {
+    type: 'object',
+    properties: {
+      recovery_codes: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'Ten codes for a lost telephone, each valid once. They are not shown again.',
+      },
+    },
+    required: ['recovery_codes'],
+  },
+  example: { recovery_codes: ['7K2M-9QXD-0F4T-VW8A', 'M3RB-51ZC-8XKP-Q0YH'] },
+} as const
+
+const REFUSALS = [
+  'WRONG_CREDENTIALS',
+  'WRONG_CODE',
+  'FACTOR_UNREADABLE',
+  'DISABLED',
+  'TOO_MANY_ATTEMPTS',
+  'BUSY',
+] as const
+
+const SETUP = {
+  summary: 'Set up a second factor: the secret for an app',
+  details:
+    'Nothing changes before `confirm`, within ten minutes and in the same session. To replace a second factor, send a code of it too.',
+  body: {
+    schema: {
+      type: 'object',
+      properties: { current_password: CURRENT_PASSWORD, code: { ...CODE, type: ['string', 'null'] } },
+      required: ['current_password'],
+    },
+    example: { current_password: ENCRYPTED },
+  },
+  data: NEW_FACTOR,
+  refusals: REFUSALS,
+} as const satisfies Contract
+
+const CONFIRM = {
+  summary: 'Set up a second factor: prove that the app has the secret',
+  details: 'If it replaces another second factor, the other sessions of the user end.',
+  body: {
+    schema: {
+      type: 'object',
+      properties: { code: { ...CODE, description: 'The six digits that the app shows.' } },
+      required: ['code'],
+    },
+    example: { code: '287082' },
+  },
+  data: RECOVERY_CODES,
+  refusals: ['SETUP_GONE', 'WRONG_CODE', 'DISABLED'],
+} as const satisfies Contract
+
+const PROOF = {
+  schema: {
+    type: 'object',
+    properties: { current_password: CURRENT_PASSWORD, code: CODE },
+    required: ['current_password', 'code'],
+  },
+  example: { current_password: ENCRYPTED, code: '287082' },
+} as const
+
+const RENEW = {
+  summary: 'New recovery codes',
+  details: 'The older ones are void.',
+  body: PROOF,
+  data: RECOVERY_CODES,
+  refusals: [...REFUSALS, 'NO_SECOND_FACTOR'],
+} as const satisfies Contract
+
+const REMOVE = {
+  summary: 'Remove the second factor',
+  details: 'Refused where a second factor is required. The other sessions of the user end.',
+  body: PROOF,
+  data: NOTHING,
+  refusals: [...REFUSALS, 'NO_SECOND_FACTOR', 'FACTOR_REQUIRED'],
+} as const satisfies Contract
+
+export interface SecondFactorRoutesOptions {
+  versions: readonly number[]
+  envelopes: Envelopes
+}
+
+/** The second factor of the user who asks, below `/api/v<n>/b/account` and `/api/v<n>/c/account`. */
+export function serveSecondFactor(
+  app: FastifyInstance,
+  type: LoginType,
+  own: OwnSecondFactor,
+  { versions, envelopes }: SecondFactorRoutesOptions,
+): void {
+  const place: Place = { group: 'account', side: type, needs: type }
+  const post = <C extends Contract>(
+    base: string,
+    contract: C,
+    answer: Parameters<typeof serve<C>>[2]['answer'],
+  ): void => serve(app, envelopes, { method: 'POST', path: base, place, contract, answer })
+  for (const version of versions) {
+    const base = `/api/v${version}/${SIDES[type].section}/account/second-factor`
+    post(`${base}/setup`, SETUP, async (request, reply) => {
+      secretly(reply)
+      return own.setUp(sessionOf(request), request.body, originOf(request))
+    })
+    post(`${base}/confirm`, CONFIRM, async (request, reply) => {
+      secretly(reply)
+      return { recovery_codes: [...(await own.confirm(sessionOf(request), request.body.code, originOf(request)))] }
+    })
+    post(`${base}/recovery-codes`, RENEW, async (request, reply) => {
+      secretly(reply)
+      return {
+        recovery_codes: [...(await own.renewRecoveryCodes(sessionOf(request), request.body, originOf(request)))],
+      }
+    })
+    post(`${base}/remove`, REMOVE, async request => {
+      await own.remove(sessionOf(request), request.body, originOf(request))
+      return null
+    })
+  }
+}
+
+/** No cache keeps the answer. */
+const secretly = (reply: FastifyReply): void => void reply.header('cache-control', 'no-store')
+
+/** The gate lets no request without one pass. */
+function sessionOf({ session }: FastifyRequest): Session {
+  if (session === null) throw new Refusal('NOT_LOGGED_IN')
+  return session
+}
