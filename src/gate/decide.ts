@@ -69,6 +69,8 @@ interface GatedUpstream {
   /** `null` while it is in service. */
   readonly maintenance: Maintenance | null
   readonly rateLimit: RateLimit | null
+  /** Whether it gets the identity of a live session where none is needed. */
+  readonly findsOptional: boolean
 }
 
 /**
@@ -79,6 +81,36 @@ export function serveOrRefuse(upstream: Pick<GatedUpstream, 'maintenance'> | nul
   const maintenance = upstream?.maintenance ?? null
   if (maintenance === null || (address !== null && maintenance.admits(address))) return
   throw new Refusal('MAINTENANCE', { retryAfter: maintenance.retryAfter })
+}
+
+/**
+ * Whether a live session is found where none is needed: `identity.optional` of the upstream. A request that passes only
+ * because of its method tells nothing.
+ */
+export const isOptional = (verdict: Verdict, upstream: Pick<GatedUpstream, 'findsOptional'> | null): boolean =>
+  verdict.need === 'none' && upstream?.findsOptional === true && verdict.rule.carries === 'everything'
+
+/**
+ * The live session of a token where none is needed; `null` for none. It never refuses: not for a session that is dead or
+ * disabled, and not when the store fails.
+ */
+export function findOptional<S extends Session>(
+  { rule }: Verdict,
+  token: Token | null,
+  sides: GateSides<S>,
+): S | null | Promise<S | null> {
+  if (token === null) return null
+  try {
+    const found = findSession({ need: 'either', rule }, token, sides)
+    return found instanceof Promise ? found.catch(noneIfRefused) : found
+  } catch (fault) {
+    return noneIfRefused(fault)
+  }
+}
+
+function noneIfRefused(fault: unknown): null {
+  if (fault instanceof Refusal) return null
+  throw fault
 }
 
 /**
@@ -195,7 +227,10 @@ export async function decide<S extends Session>(
   allowAddress(target.path, request.address, rules)
   const upstream = upstreamOf(target.path)
   serveOrRefuse(upstream, request.address)
-  const session = await admit(verdict, request.token, sides)
+  const session =
+    verdict !== null && isOptional(verdict, upstream)
+      ? await findOptional(verdict, request.token, sides)
+      : await admit(verdict, request.token, sides)
   limitRate(upstream, { session, network: request.network })
   await permit(upstream?.permission ?? null, session, permissions)
   return session

@@ -21,7 +21,14 @@ import { serveLogin, serveLogout } from './routes/login.ts'
 import { serveLoginSteps } from './routes/login-steps.ts'
 import { serveOwnSessions } from './routes/sessions/own.ts'
 import { serveSessions } from './routes/sessions/sessions.ts'
-import { createAddressHook, createGate, createJudge, createMaintenanceHook, type Sides } from './server/authenticate.ts'
+import {
+  createAddressHook,
+  createGate,
+  createJudge,
+  createMaintenanceHook,
+  createOptionalHook,
+  type Sides,
+} from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
 import type { Guards } from './server/guards.ts'
 import { OwnPaths } from './server/own-paths.ts'
@@ -69,6 +76,9 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     app.addHook('onRequest', createMaintenanceHook(upstreams))
   }
   app.addHook('onRequest', createGate(sides))
+  if (upstreams.upstreams.some(({ findsOptional }) => findsOptional)) {
+    app.addHook('onRequest', createOptionalHook(sides, upstreams))
+  }
 
   ownPaths.collect(app)
   await documentPublicRoutes(app, {

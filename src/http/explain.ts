@@ -5,7 +5,7 @@ import { pathRulesOf } from '../config/served.ts'
 import { describeTarget } from '../config/targets.ts'
 import { workerCount } from '../config/worker-count.ts'
 import type { AccessRule } from '../gate/access.ts'
-import { accessRuleOf, type Judged, judge } from '../gate/decide.ts'
+import { accessRuleOf, isOptional, type Judged, judge } from '../gate/decide.ts'
 import type { Need } from '../gate/need.ts'
 import { isVersioned, type PathRules, type Verdict } from '../gate/rules.ts'
 import { PROFILES } from '../profile.ts'
@@ -123,12 +123,15 @@ function explainUpstream(
     ['sent to', sentTo(upstream).join(' or ')],
     ...maintenanceOf(upstream, settings),
     ...rateLimitOf(upstream, settings),
+    ...(isOptional(verdict, upstream) ? [OPTIONAL] : []),
     ...(upstream.targets.length > 1 ? [['balance', balanceOf(upstream, settings)] as Row] : []),
     ['as', `${method} ${path}${query}`],
     ...responseEditsOf(upstream, settings),
     ...headersOf(upstream, method, verdict, settings).map((line, index): Row => [index === 0 ? 'headers' : '', line]),
   ]
 }
+
+const OPTIONAL: Row = ['identity', 'x-login-id and x-login-type, if the request has a live session of either side']
 
 const sentTo = ({ targets, urls }: Upstream): readonly string[] =>
   targets.length === 0 ? urls : targets.map(describeTarget)

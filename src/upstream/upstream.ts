@@ -47,6 +47,8 @@ export interface Upstream {
   readonly endWithSession: boolean
   /** Additional headers about the client beside id and type; `null` for none. */
   readonly identity: Identity | null
+  /** Whether it gets the identity of a live session where none is needed. */
+  readonly findsOptional: boolean
   /** What the settings change in the headers of requests and responses; `null` for nothing. */
   readonly requestEdits: HeaderEdits | null
   readonly responseEdits: HeaderEdits | null
@@ -111,6 +113,7 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     webSocket: settings.websocket === 'off' ? null : settings.websocket,
     endWithSession: settings.end_with_session,
     identity: createIdentity(settings.identity, clock),
+    findsOptional: settings.identity.optional,
     requestEdits: createEdits(settings.request_headers),
     responseEdits: createEdits(settings.response_headers),
     maintenance: settings.maintenance === 'off' ? null : createMaintenance(settings.maintenance),

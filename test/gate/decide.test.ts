@@ -36,6 +36,7 @@ const GATE: Gate<{ record: SessionRecord }> = {
       permission: codes === null ? null : { codes, mode: 'all' },
       maintenance,
       rateLimit: path.startsWith('/api/v1/c/few') ? few : null,
+      findsOptional: path.startsWith('/api/v1/public/c/told'),
     }
   },
 }
@@ -63,6 +64,10 @@ const DECISIONS: [what: string, target: string, token: string | null, decision: 
   ['the first request of a client, which the limit of the upstream admits', '/api/v1/c/few', 'CONSUMER', 'CONSUMER'],
   ['a further request of it', '/api/v1/c/few', 'CONSUMER', 'RATE_LIMITED'],
   ['a further request of it without the session', '/api/v1/c/few', null, 'NOT_LOGGED_IN'],
+  ['an upstream that learns of sessions where none is needed', '/api/v1/public/c/told', 'CONSUMER', 'CONSUMER'],
+  ['a session of the other side there', '/api/v1/public/c/told', 'BUSINESS', 'BUSINESS'],
+  ['no session there', '/api/v1/public/c/told', 'dead', null],
+  ['an upstream that does not', '/api/v1/public/c/x', 'CONSUMER', null],
   ['the permissions that the upstream requires', '/api/v1/c/guarded', 'CONSUMER orders:*', 'CONSUMER'],
   ['one of two required permissions', '/api/v1/c/guarded', 'CONSUMER orders:view', 'NOT_PERMITTED'],
   ['a required permission and no session to have it', '/api/v1/public/c/guarded', null, 'NOT_LOGGED_IN'],

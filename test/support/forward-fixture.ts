@@ -68,7 +68,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     maintenance: 'off',
     rate_limit: 'off',
     retries: 0,
-    identity: { extra: false, signature: [] },
+    identity: { optional: false, extra: false, signature: [] },
     ...written,
     timeouts: { connect: 5000, response: 30_000, idle: 60_000, ...written.timeouts },
     connections: { limit: 4096, queue: 4096, wait: 5000, idle: 4000, lifetime: 60_000, ...written.connections },

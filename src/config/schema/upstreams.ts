@@ -172,6 +172,7 @@ const PassAuthorization = {
 
 const Identity = Section(
   {
+    optional: Switch(false, 'Also send the identity of a live session where the path needs none.'),
     extra: Switch(false, 'Send the `extra` of the session as X-Login-Extra.'),
     signature: {
       type: 'array',

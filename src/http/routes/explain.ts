@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
 import type { Clock } from '../../clock.ts'
-import { admit, permit, serveOrRefuse } from '../../gate/decide.ts'
+import { admit, findOptional, isOptional, permit, serveOrRefuse } from '../../gate/decide.ts'
 import type { Verdict } from '../../gate/rules.ts'
 import { networkOf } from '../../login/address.ts'
 import { Refusal } from '../../refusal.ts'
@@ -151,7 +151,9 @@ async function decisionRows(
   const inspected = bySide(type => ({ authenticate: (sent: Token) => sides[type].inspectForGate(sent) }))
   try {
     serveOrRefuse(upstream, address)
-    const session = await admit(verdict, token, inspected)
+    const session = isOptional(verdict, upstream)
+      ? await findOptional(verdict, token, inspected)
+      : await admit(verdict, token, inspected)
     upstream?.rateLimit?.inspect({ session, network: address === null ? null : networkOf(address) })
     await permit(upstream?.permission ?? null, session, permissions)
     return [['decision', 'allowed']]

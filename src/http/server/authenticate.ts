@@ -1,9 +1,18 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { admit, allowAddress, type GateSides, judge, serveOrRefuse } from '../../gate/decide.ts'
+import {
+  admit,
+  allowAddress,
+  findOptional,
+  type GateSides,
+  isOptional,
+  judge,
+  serveOrRefuse,
+} from '../../gate/decide.ts'
 import type { PathRules } from '../../gate/rules.ts'
 import { Refusal } from '../../refusal.ts'
 import type { LoginType } from '../../session.ts'
 import type { Session, Side } from '../../side/side.ts'
+import type { Token } from '../../token/bearer.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
 import type { OwnPaths } from './own-paths.ts'
@@ -45,15 +54,37 @@ export function createMaintenanceHook({ find }: Pick<UpstreamTable, 'find'>) {
   }
 }
 
+type GatingSides = GateSides<Session> & { BUSINESS: Pick<Side, 'getTokenValue'> }
+
+/** Both sides read the same header. */
+const tokenOf = (request: FastifyRequest, sides: GatingSides): Token | null =>
+  sides.BUSINESS.getTokenValue(request) ?? tokenOfUpgrade(request.raw)
+
+/** Finds the session of requests that need none, for upstreams with `identity.optional`. It comes behind the gate. */
+export function createOptionalHook(sides: GatingSides, { find }: Pick<UpstreamTable, 'find'>) {
+  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    const { verdict, target } = request
+    const isForwarded = request.routeOptions.config.isForwarded === true
+    if (verdict?.need !== 'none' || !isForwarded || !isOptional(verdict, find(target.path))) {
+      done()
+      return
+    }
+    const pass = (session: Session | null): void => {
+      request.session = session
+      done()
+    }
+    const session = findOptional(verdict, tokenOf(request, sides), sides)
+    if (session instanceof Promise) session.then(pass, done)
+    else pass(session)
+  }
+}
+
 /** The gate: a request passes with the session that its verdict requires, and is refused otherwise. */
-export function createGate(sides: GateSides<Session> & { BUSINESS: Pick<Side, 'getTokenValue'> }) {
+export function createGate(sides: GatingSides) {
   return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const { verdict } = request
-    // Both sides read the same header. If no session is needed, the token is not read.
-    const token =
-      verdict === null || verdict.need === 'none'
-        ? null
-        : (sides.BUSINESS.getTokenValue(request) ?? tokenOfUpgrade(request.raw))
+    // If no session is needed, the token is not read.
+    const token = verdict === null || verdict.need === 'none' ? null : tokenOf(request, sides)
     const pass = (session: Session | null): void => {
       request.session = session
       done()
