@@ -145,11 +145,13 @@ t.test('a strict TypeScript project compiles against the package', async t => {
   mkdirSync(join(project, 'node_modules/@types'), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'))
   writeFileSync(join(project, 'program.mts'), PROGRAM)
-  const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript-5/package.json')), 'bin/tsc')
-  for (const [module, moduleResolution] of [
-    ['nodenext', 'nodenext'],
-    ['esnext', 'bundler'],
+  const require = createRequire(import.meta.url)
+  // Either version of the compiler, with the way in which each finds modules.
+  for (const [version, module, moduleResolution] of [
+    ['typescript-5', 'nodenext', 'nodenext'],
+    ['typescript', 'esnext', 'bundler'],
   ]) {
+    const compiler = join(dirname(require.resolve(`${version}/package.json`)), 'bin/tsc')
     const options = ['--strict', '--noEmit', '--target', 'es2023', '--exactOptionalPropertyTypes', '--types', 'node']
     const modules = ['--module', module!, '--moduleResolution', moduleResolution!]
     const { code, printed } = await run(project, [process.execPath, compiler, ...options, ...modules, 'program.mts'])
