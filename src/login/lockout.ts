@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Clock, secondsUntil } from '../clock.ts'
 import type { Origin } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
+import type { LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { AttemptStore } from '../store/store.ts'
 import { createTurns, type Turns } from '../turns.ts'
@@ -57,6 +58,13 @@ export interface LockoutOptions {
 
 const WAITING_PER_NAME = 64
 
+/** The names of the counters of a side. */
+const countersOf = (type: LoginType) => ({
+  failuresOf: ({ key }: Subject): string => `failures:${type}:name:${key}`,
+  lockOf: ({ key }: Subject): string => `locked:${type}:${key}`,
+  failuresFrom: (address: string): string => `failures:${type}:address:${networkOf(address)}`,
+})
+
 /** Attempts for one name run one after the other, for several names at the same time. */
 function createTurnsByName(): Lockout['inTurn'] {
   const turns = new Map<string, { take: Turns; users: number }>()
@@ -75,9 +83,7 @@ function createTurnsByName(): Lockout['inTurn'] {
 
 export function createLockout({ side, attempts, settings, clock }: LockoutOptions): Lockout {
   const inTurn = createTurnsByName()
-  const failuresOf = (subject: Subject): string => `failures:${side.type}:name:${subject.key}`
-  const lockOf = (subject: Subject): string => `locked:${side.type}:${subject.key}`
-  const failuresFrom = (address: string): string => `failures:${side.type}:address:${networkOf(address)}`
+  const { failuresOf, lockOf, failuresFrom } = countersOf(side.type)
 
   async function check(subject: Subject): Promise<void> {
     const lock = await attempts.read(lockOf(subject))
