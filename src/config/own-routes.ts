@@ -44,13 +44,17 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
   const ownSessions = servedOwnSessions(own_sessions).flatMap(type =>
     routesBelow(`${SIDES[type].section}/session`, OWN_SESSION_ROUTES),
   )
+  const accounts = served.flatMap(type => [
+    `GET /${SIDES[type].section}/account`,
+    ...(storesPasswords(settings, type) ? [`POST /${SIDES[type].section}/account/password`] : []),
+  ])
   const administration = servesAdministration(settings, profile)
     ? [
         `GET /${SIDES.BUSINESS.administration}/current`,
         ...LOGIN_TYPES.flatMap(type => routesBelow(SIDES[type].administration, ADMINISTRATION_ROUTES)),
       ]
     : []
-  const routes = [...publicRoutes, ...secondFactors, ...logouts, ...ownSessions, ...administration]
+  const routes = [...publicRoutes, ...accounts, ...secondFactors, ...logouts, ...ownSessions, ...administration]
   return new Set(
     [
       ...[...openPathsOf(settings, profile)].map(path => `GET ${path}`),

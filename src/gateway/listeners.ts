@@ -39,7 +39,7 @@ export async function openListeners(setup: Setup, sessions: Sessions, forwarding
 
 async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding, isClosing: () => boolean) {
   const { settings, profile, options, clock, log, accessLog, metrics } = setup
-  const { store, jwt, timestamps, sides, logins, ownSecondFactors, permissions } = sessions
+  const { store, jwt, timestamps, sides, logins, accounts, ownSecondFactors, permissions } = sessions
   const envelopes = createEnvelopes(settings.locale, settings.errors.http_status)
   const edge = createServer({
     log,
@@ -62,6 +62,7 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
     envelopes,
     sides,
     logins,
+    accounts,
     ownSecondFactors,
     upstreams,
     ownTokens,

@@ -68,6 +68,7 @@ export async function openSessions(setup: Setup) {
     timestamps,
     sides,
     logins: login.logins,
+    accounts: login.accounts,
     ownSecondFactors: login.ownSecondFactors,
     permissions: createSessionPermissions(setup, login),
     accountWarnings: (): string[] => accountWarnings(login),
@@ -131,6 +132,7 @@ function openLogins(
     clock,
     log,
     publish,
+    timestamps: createTimestampFormat(settings.timezone),
     helpers,
     openAccounts: options => {
       const source = accountsOf(settings, options.type)

@@ -6,6 +6,7 @@ import type { OwnSessions } from '../administration/own.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { pathRulesOf, servedOwnSessions, servesConsole } from '../config/served.ts'
 import type { Login } from '../login/login.ts'
+import type { OwnAccount } from '../login/own-account.ts'
 import type { OwnSecondFactor } from '../login/own-second-factor.ts'
 import type { Profile } from '../profile.ts'
 import { LOGIN_TYPES, type LoginType } from '../session.ts'
@@ -16,6 +17,7 @@ import { registerForwarding } from './forward/forward.ts'
 import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
+import { serveAccount } from './routes/account/account.ts'
 import { serveSecondFactor } from './routes/account/second-factor.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
 import { serveLoginSteps } from './routes/login-steps.ts'
@@ -43,6 +45,8 @@ export interface EdgeOptions {
   ownSecondFactors: Readonly<Record<LoginType, OwnSecondFactor | null>>
   /** The logins that the gateway itself serves, and `null` for a side whose login is served elsewhere. */
   logins: Readonly<Record<LoginType, Login | null>>
+  /** The accounts of their users. */
+  accounts: Readonly<Record<LoginType, OwnAccount | null>>
   upstreams: UpstreamTable
   ownTokens: OwnTokens
   /** The session administration, where it is served. */
@@ -61,7 +65,7 @@ export interface EdgeOptions {
  * refusal.
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
-  const { settings, profile, envelopes, sides, logins, ownSecondFactors, upstreams, permissions } = options
+  const { settings, profile, envelopes, sides, logins, accounts, ownSecondFactors, upstreams, permissions } = options
   const { ownTokens, webSockets, watch } = options
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const ownPaths = new OwnPaths()
@@ -92,6 +96,8 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     if (login === null) continue
     serveLogin(app, type, login, loginRoutes)
     serveLoginSteps(app, type, login, loginRoutes)
+    const account = accounts[type]
+    if (account !== null) serveAccount(app, type, account, { versions: settings.api_versions, envelopes })
     const own = ownSecondFactors[type]
     if (own !== null) serveSecondFactor(app, type, own, { versions: settings.api_versions, envelopes })
   }

@@ -1,4 +1,4 @@
-import type { Account, AccountChanges } from '../account/accounts.ts'
+import type { Account, AccountChanges, AccountSource } from '../account/accounts.ts'
 import { type AccountChange, changeSince, versionsIn } from '../account/version.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
@@ -126,12 +126,25 @@ export class AccountWatch {
  */
 export async function endIfChanged(
   side: AccountWatchOptions['side'],
-  changes: AccountChanges | undefined,
-  { id, version }: Account,
+  accounts: Pick<AccountSource, 'changes' | 'updates' | 'find'>,
+  account: Account,
 ): Promise<boolean> {
-  if (changes === undefined || version === undefined || changes.versionOf(id) === version) return false
-  await side.kickoutWhere(id, changeOf(changes.versionOf(id), null))
+  const { id, version } = account
+  const present = await presentVersion(accounts, account)
+  if (version === undefined || present === undefined || present === version) return false
+  await side.kickoutWhere(id, changeOf(present, null))
   return true
+}
+
+/** `null` without an active account; `undefined` if the source does not tell, and the gateway itself changes nothing there. */
+async function presentVersion(
+  { changes, updates, find }: Pick<AccountSource, 'changes' | 'updates' | 'find'>,
+  { id, username }: Account,
+): Promise<string | null | undefined> {
+  if (changes !== undefined) return changes.versionOf(id)
+  if (updates === undefined) return undefined
+  const present = await find(username)
+  return present?.id === id && present.status === 'ACTIVE' ? present.version : null
 }
 
 /** What has changed since a session began; `unknown` for one that carries no version. */

@@ -12,7 +12,7 @@ export type Begin = (account: Account, device: Device, attempt: Attempt) => Prom
 
 export interface BeginOptions {
   side: Pick<Side, 'type' | 'login' | 'kickoutWhere'>
-  accounts: Pick<AccountSource, 'changes'>
+  accounts: Pick<AccountSource, 'changes' | 'updates' | 'find'>
   log: Logger
 }
 
@@ -23,7 +23,7 @@ export function createBegin({ side, accounts, log }: BeginOptions): Begin {
       by: account.id,
       ...attempt.origin,
     })
-    if (await endIfChanged(side, accounts.changes, account)) {
+    if (await endIfChanged(side, accounts, account)) {
       attempt.because = 'changed meanwhile'
       throw new Refusal('WRONG_CREDENTIALS')
     }

@@ -10,12 +10,14 @@ import { createSecondFactors, type SecondFactorSettings } from '../second-factor
 import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
+import type { TimestampFormat } from '../timestamp.ts'
 import { AccountWatch } from './account-changes.ts'
 import { createCaptcha } from './captcha/captcha.ts'
 import { createCurrentPassword } from './current-password.ts'
 import { createHelpers, type Helpers } from './helpers/helpers.ts'
 import { createLockout, type LockoutSettings } from './lockout.ts'
 import { createLogin, type Login } from './login.ts'
+import { createOwnAccount, type OwnAccount } from './own-account.ts'
 import { createOwnSecondFactor, type OwnSecondFactor } from './own-second-factor.ts'
 import { createRateLimit, type RateLimits } from './rate-limit.ts'
 import { createRecheck, type Recheck, type RecheckResult } from './recheck.ts'
@@ -36,6 +38,7 @@ export interface OpenLoginOptions {
   store: Pick<Store, 'captchas' | 'tickets' | 'attempts' | 'online'>
   sides: Readonly<Record<LoginType, Side>>
   clock: Clock
+  timestamps: TimestampFormat
   log: Logger
   publish: Publish
   /** Of the whole program; absent for processes of these logins alone. */
@@ -53,6 +56,8 @@ export interface OpenLoginOptions {
  */
 export interface Logins {
   readonly logins: Readonly<Record<LoginType, Login | null>>
+  /** The accounts of their users. */
+  readonly accounts: Readonly<Record<LoginType, OwnAccount | null>>
   readonly sources: Readonly<Record<LoginType, Accounts | null>>
   /** `null` where users cannot set up a second factor, too. */
   readonly ownSecondFactors: Readonly<Record<LoginType, OwnSecondFactor | null>>
@@ -71,6 +76,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const key = sealingKey(settings.second_factor.key, settings.sm2.private_key)
   const sources = bySide((): Accounts | null => null)
   const logins = bySide((): Login | null => null)
+  const ownAccounts = bySide((): OwnAccount | null => null)
   const ownSecondFactors = bySide((): OwnSecondFactor | null => null)
   const changes = createChanges(options)
 
@@ -81,11 +87,13 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
     changes.begin(type, accounts)
     const opened = createLoginOfSide(options, type, { accounts, helpers, sm2, policy, key })
     logins[type] = opened.login
+    ownAccounts[type] = opened.account
     ownSecondFactors[type] = opened.ownSecondFactor
   }
 
   return {
     logins,
+    accounts: ownAccounts,
     sources,
     ownSecondFactors,
     rechecks: changes.rechecks,
@@ -107,7 +115,7 @@ interface SideParts {
 
 /** The login of one side, and what its users do with their own accounts; both count failures in the same lockout. */
 function createLoginOfSide(options: OpenLoginOptions, type: LoginType, parts: SideParts) {
-  const { settings, store, sides, clock, log, publish } = options
+  const { settings, store, sides, clock, timestamps, log, publish } = options
   const { accounts, helpers, sm2, policy, key } = parts
   const { attempts, captchas, tickets } = store
   const side = sides[type]
@@ -129,6 +137,7 @@ function createLoginOfSide(options: OpenLoginOptions, type: LoginType, parts: Si
   const current = createCurrentPassword(common)
   return {
     login: createLogin({ ...common, captcha, store, policy, maxPasswordAge, log }),
+    account: createOwnAccount({ ...common, policy, current, secondFactors, timestamps }),
     ownSecondFactor: secondFactors.canSetUp
       ? createOwnSecondFactor({ ...common, current, factors: secondFactors, tickets })
       : null,

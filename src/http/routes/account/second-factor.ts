@@ -1,11 +1,10 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { OwnSecondFactor } from '../../../login/own-second-factor.ts'
-import { Refusal } from '../../../refusal.ts'
 import { type LoginType, SIDES } from '../../../session.ts'
-import type { Session } from '../../../side/side.ts'
 import type { Envelopes } from '../../server/envelope.ts'
 import { originOf } from '../../server/origin.ts'
 import { type Contract, NOTHING, type Place, serve } from '../contract.ts'
+import { sessionOf } from './session.ts'
 
 /** Longer than any code, with blanks and dashes. */
 const MAX_CODE_LENGTH = 64
@@ -164,9 +163,3 @@ export function serveSecondFactor(
 
 /** No cache keeps the answer. */
 const secretly = (reply: FastifyReply): void => void reply.header('cache-control', 'no-store')
-
-/** The gate lets no request without one pass. */
-function sessionOf({ session }: FastifyRequest): Session {
-  if (session === null) throw new Refusal('NOT_LOGGED_IN')
-  return session
-}

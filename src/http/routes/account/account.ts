@@ -1,0 +1,121 @@
+import type { FastifyInstance } from 'fastify'
+import type { OwnAccount } from '../../../login/own-account.ts'
+import { type LoginType, SIDES } from '../../../session.ts'
+import type { Envelopes } from '../../server/envelope.ts'
+import { originOf } from '../../server/origin.ts'
+import { type Contract, type Place, serve, USER_ID } from '../contract.ts'
+import { sessionOf } from './session.ts'
+
+export interface AccountRoutesOptions {
+  versions: readonly number[]
+  envelopes: Envelopes
+}
+
+const TEXT = (description: string) => ({ type: ['string', 'null'], description }) as const
+
+const ACCOUNT = {
+  summary: 'The own account',
+  details: 'What the source of the accounts does not know is `null`.',
+  data: {
+    schema: {
+      type: 'object',
+      properties: {
+        user_id: USER_ID,
+        username: TEXT('Account name.'),
+        nickname: TEXT('Name to show.'),
+        avatar: TEXT('Picture to show.'),
+        roles: { type: ['array', 'null'], items: { type: 'string' }, description: 'Roles of the account.' },
+        second_factor: { type: ['boolean', 'null'], description: 'Whether the account has a second factor.' },
+        recovery_codes_left: {
+          type: ['integer', 'null'],
+          description: 'How many recovery codes are left; `null` without a second factor.',
+        },
+        password_changed_at: TEXT('When the password was set.'),
+        can: {
+          type: 'array',
+          items: { enum: ['password', 'second-factor'] },
+          description: 'What the user can change here.',
+        },
+      },
+      required: [
+        'user_id',
+        'username',
+        'nickname',
+        'avatar',
+        'roles',
+        'second_factor',
+        'recovery_codes_left',
+        'password_changed_at',
+        'can',
+      ],
+    },
+    example: {
+      user_id: '1923410000000000001',
+      username: 'ann',
+      nickname: 'Ann',
+      avatar: null,
+      roles: ['operator'],
+      second_factor: false,
+      recovery_codes_left: null,
+      password_changed_at: '2026-01-31 08:00:00',
+      can: ['password', 'second-factor'],
+    },
+  },
+} as const satisfies Contract
+
+const PASSWORD = {
+  summary: 'Change the own password',
+  details:
+    'Every other session of the user ends; the session of the request stays. A wrong current password is refused, counted and locked as at `login`. If the new password has faults, `data.faults` names all of them.',
+  body: {
+    schema: {
+      type: 'object',
+      properties: {
+        current_password: { type: 'string', description: 'The password in use, encrypted with SM2 as at `login`.' },
+        new_password: { type: 'string', description: 'The new password, encrypted in the same way.' },
+      },
+      required: ['current_password', 'new_password'],
+    },
+    example: { current_password: `${'9f21c4'.repeat(32)}…`, new_password: `${'07be5d'.repeat(32)}…` },
+  },
+  data: {
+    schema: {
+      type: 'object',
+      properties: { ended: { type: 'integer', minimum: 0, description: 'How many sessions have ended.' } },
+      required: ['ended'],
+    },
+    example: { ended: 2 },
+  },
+  refusals: ['WRONG_CREDENTIALS', 'PASSWORD_NOT_ALLOWED', 'DISABLED', 'TOO_MANY_ATTEMPTS', 'BUSY'],
+} as const satisfies Contract
+
+/** The own account of the users of one side: `/api/v<n>/b/account` and below, as far as its source can store changes. */
+export function serveAccount(
+  app: FastifyInstance,
+  type: LoginType,
+  { describe, changePassword }: OwnAccount,
+  { versions, envelopes }: AccountRoutesOptions,
+): void {
+  const place: Place = { group: 'account', side: type, needs: type }
+  for (const version of versions) {
+    const path = `/api/v${version}/${SIDES[type].section}/account`
+    serve(app, envelopes, {
+      method: 'GET',
+      path,
+      place,
+      contract: ACCOUNT,
+      async answer(request, reply) {
+        reply.header('cache-control', 'no-store')
+        return describe(sessionOf(request))
+      },
+    })
+    if (changePassword === undefined) continue
+    serve(app, envelopes, {
+      method: 'POST',
+      path: `${path}/password`,
+      place,
+      contract: PASSWORD,
+      answer: request => changePassword(sessionOf(request), request.body, originOf(request)),
+    })
+  }
+}

@@ -1,0 +1,77 @@
+import type { AccountSource, Updatable } from '../account/accounts.ts'
+import type { SecondFactors } from '../second-factor/second-factors.ts'
+import { type Extra, textsOf } from '../session.ts'
+import type { Session } from '../side/side.ts'
+import type { TimestampFormat } from '../timestamp.ts'
+import type { CurrentPassword } from './current-password.ts'
+import { type ChangePassword, createChangePassword, type OwnPasswordOptions } from './own-password.ts'
+
+/** What a user sees of the own account; `null` for what its source does not know. */
+export interface DescribedAccount {
+  user_id: string
+  username: string | null
+  nickname: string | null
+  avatar: string | null
+  roles: string[] | null
+  second_factor: boolean | null
+  recovery_codes_left: number | null
+  password_changed_at: string | null
+  can: Updatable[]
+}
+
+/** The account of the user of a session: what it is, and what the user can change in it. */
+export interface OwnAccount {
+  describe(session: Session): Promise<DescribedAccount>
+  /** Absent if the source cannot store a password. */
+  readonly changePassword?: ChangePassword
+}
+
+export interface OwnAccountOptions extends Omit<OwnPasswordOptions, 'updates'> {
+  accounts: Pick<AccountSource, 'updates'>
+  current: CurrentPassword
+  secondFactors: Pick<SecondFactors, 'canSetUp' | 'recoveryCodesLeft'>
+  timestamps: TimestampFormat
+}
+
+export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
+  const { current, secondFactors, timestamps } = options
+  const { updates } = options.accounts
+  const storesFactors = updates?.can.has('second-factor') === true
+  const can: Updatable[] = [
+    ...(updates?.can.has('password') === true ? (['password'] as const) : []),
+    ...(secondFactors.canSetUp ? (['second-factor'] as const) : []),
+  ]
+  return {
+    ...(updates?.can.has('password') === true && {
+      changePassword: createChangePassword({ ...options, updates }),
+    }),
+    async describe(session) {
+      const { user_id, extra } = session.record
+      const account = await current.accountOf(session)
+      if (account === null) return { ...namesOf(extra), user_id, ...NOTHING_KNOWN, can: [] }
+      const { secondFactor, passwordChangedAt } = account
+      return {
+        ...namesOf({ ...account.extra, username: account.username }),
+        user_id,
+        second_factor: secondFactor !== undefined || (storesFactors ? false : null),
+        recovery_codes_left: secondFactors.recoveryCodesLeft(account),
+        password_changed_at: passwordChangedAt === undefined ? null : timestamps.write(passwordChangedAt),
+        can,
+      }
+    },
+  }
+}
+
+const NOTHING_KNOWN = { second_factor: null, recovery_codes_left: null, password_changed_at: null }
+
+const namesOf = (extra: Extra): Pick<DescribedAccount, 'username' | 'nickname' | 'avatar' | 'roles'> => ({
+  username: textIn(extra, 'username'),
+  nickname: textIn(extra, 'nickname'),
+  avatar: textIn(extra, 'avatar'),
+  roles: Object.hasOwn(extra, 'roles') ? textsOf(extra, 'roles') : null,
+})
+
+function textIn(extra: Extra, name: string): string | null {
+  const value = Object.hasOwn(extra, name) ? extra[name] : null
+  return typeof value === 'string' ? value : null
+}
