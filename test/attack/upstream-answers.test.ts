@@ -35,7 +35,12 @@ const ANSWERS: Readonly<Record<string, [answer: string, outcome: Outcome]>> = {
   'a line end in a header': [`${OK}X-A: a\rSet-Cookie: a=1\r\nContent-Length: 0\r\n\r\n`, 502],
   'a folded header': [`${OK}X-A: a\r\n Set-Cookie: a=1\r\nContent-Length: 0\r\n\r\n`, 502],
   '10 MB of headers': [`${OK}${HUGE}Content-Length: 0\r\n\r\n`, 502],
-  'informational responses and nothing else': ['HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n'.repeat(20_000), 504],
+  'informational responses and nothing else': ['HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n'.repeat(20_000), 502],
+  'a few informational responses and nothing else': ['HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n'.repeat(900), 504],
+  'early hints with what is not theirs': [
+    `HTTP/1.1 103 Early Hints\r\nSet-Cookie: a=1\r\nX-Login-Id: 1\r\n\r\n${OK}Content-Length: 4\r\n\r\ngood`,
+    GOOD,
+  ],
   'nothing, for longer than it may': [`${OK}X-A: 1\r\n`, 504],
   'half a body, and then nothing': [`${OK}Content-Length: 100\r\n\r\nhalf`, 'broken off'],
   'half a chunk, and then nothing': [`${OK}Transfer-Encoding: chunked\r\n\r\n64\r\nhalf`, 'broken off'],

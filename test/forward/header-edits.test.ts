@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
 import t, { type Test } from 'tap'
 import { createEdits } from '../../src/upstream/headers/edits.ts'
 import { responseTrailers } from '../../src/upstream/headers/response.ts'
@@ -47,6 +49,27 @@ t.test('responses get what is set, and lose what is removed', async t => {
 t.test('what is removed comes in no trailer section either', async t => {
   const edits = createEdits({ set: {}, remove: ['X-Sum'] })
   t.same(responseTrailers(['x-sum', '1', 'x-count', '2'], edits), [['x-count', '2']])
+})
+
+t.test('without Link there are no early hints either', async t => {
+  for (const [remove, hints] of [
+    [['X-Other'], ['</a>']],
+    [['LINK'], []],
+  ] as const) {
+    const backend = await startUpstream({
+      answer: (_request, response) => {
+        response.writeEarlyHints({ link: '</a>' }, () => response.end('whole'))
+      },
+    })
+    t.teardown(() => backend.close())
+    const { port } = await forwardTo(t, backend.url, { response_headers: { set: {}, remove: [...remove] } })
+    const seen: unknown[] = []
+    const headers = { authorization: TOKEN.consumer }
+    const request = get({ port, path: C, headers }).on('information', ({ headers }) => seen.push(headers.link))
+    const [response] = await once(request, 'response')
+    t.equal(response.resume().statusCode, 200)
+    t.same(seen, hints)
+  }
 })
 
 t.test('the gateway’s own refusals are not edited', async t => {

@@ -98,19 +98,48 @@ t.test('an upstream that sends informational responses and nothing else is 504',
   t.match(await ask(), { status: 200, text: 'good' })
 })
 
-t.test('unrequested informational responses do not reach the client', async t => {
-  const informational = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n'
-  const { ask, url } = await misbehaving(t, socket => {
-    socket.write(informational)
-    setTimeout(() => socket.write(GOOD), 20)
-  })
-  const text = await callRaw(
-    url,
-    `GET ${C} HTTP/1.1\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\nConnection: close\r\n\r\n`,
-  )
-  t.match(text, /^HTTP\/1\.1 200 OK\r\n/)
-  t.notMatch(text, /style|Continue/)
+const asClient = (version = '1.1'): string =>
+  `GET ${C} HTTP/${version}\r\nHost: h\r\nAuthorization: ${TOKEN.consumer}\r\nConnection: close\r\n\r\n`
+
+t.test(
+  'early hints reach a client of HTTP/1.1, with their links alone; other informational responses do not',
+  async t => {
+    const informational =
+      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n' +
+      'Set-Cookie: a=1\r\nX-Login-Id: 1\r\nContent-Length: 9\r\nlink: </b.js>\r\n\r\nHTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n'
+    const { ask, url } = await misbehaving(t, socket => {
+      socket.write(informational)
+      setImmediate(() => socket.write(GOOD))
+    })
+    const text = await callRaw(url, asClient())
+    const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nLink: </b.js>\r\n\r\n'
+    t.ok(text.startsWith(`${hints}HTTP/1.1 200 OK\r\n`), text)
+    t.match(await ask(), { status: 200, text: 'good' })
+  },
+)
+
+t.test('a client of HTTP/1.0 gets no early hints', async t => {
+  const { url } = await misbehaving(t, socket => socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${GOOD}`))
+  t.match(await callRaw(url, asClient('1.0')), /^HTTP\/1\.1 200 OK\r\n/)
+})
+
+t.test('a client gets no more than ten early hints of one request', async t => {
+  const hint = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
+  const { url } = await misbehaving(t, socket => socket.write(hint.repeat(50) + GOOD))
+  const text = await callRaw(url, asClient())
+  t.equal(text.split('103 Early Hints').length - 1, 10)
+  t.match(text, /\r\n\r\nHTTP\/1\.1 200 OK\r\n/)
+})
+
+t.test('an upstream that sends informational responses without end is 502', async t => {
+  const { ask } = await misbehaving(t, socket => socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1001)))
+  t.match((await ask()).json(), { code: 502 })
   t.match(await ask(), { status: 200, text: 'good' })
+})
+
+t.test('a refusal can follow early hints', async t => {
+  const { url } = await misbehaving(t, socket => socket.end('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'))
+  t.match(await callRaw(url, asClient()), /^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a>\r\n\r\nHTTP\/1\.1 502 /)
 })
 
 t.test('a second response is not the answer to the next request', async t => {

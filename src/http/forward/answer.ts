@@ -46,6 +46,12 @@ export class Answer implements PendingWrite {
     return this.#backlog === null || this.#backlog.isEmpty
   }
 
+  /** Writes an informational response. A client that does not read gets none: hints are not worth memory. */
+  hint(text: string): void {
+    const { socket } = this.#response
+    if (socket !== null && !socket.writableNeedDrain && !socket.destroyed) socket.write(text, 'latin1')
+  }
+
   writeHead(status: number, { headers, hasLength }: ResponseHead, httpVersionMinor: number): void {
     this.#hasLength = hasLength
     this.#delimitedByClose = httpVersionMinor === 0 && !hasLength

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import { Attempts, ClientLeft, SessionEnded } from '../../upstream/attempts.ts'
+import { earlyHints } from '../../upstream/headers/early-hints.ts'
 import { responseHead, responseTrailers } from '../../upstream/headers/response.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
@@ -11,6 +12,9 @@ import { TargetBusy } from '../../upstream/wire/connections.ts'
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { Answer } from './answer.ts'
 import type { BodyMemory } from './body.ts'
+
+/** How many early hints of one request are passed on. */
+const MAX_HINTS = 10
 
 export interface ExchangeOptions {
   request: FastifyRequest
@@ -49,6 +53,8 @@ export class Exchange implements Receiver {
   /** The upstream has sent everything, and the rest of it is in the backlog. */
   #isLeftToClient = false
   #awaitsBody = false
+  /** How many early hints may still be passed on. */
+  #hintsLeft = MAX_HINTS
   #over = false
 
   constructor({ request, reply, upstream, target, outgoing, key, log, watch, memory }: ExchangeOptions) {
@@ -75,8 +81,17 @@ export class Exchange implements Receiver {
   }
 
   onHeaders(status: number, headers: string[]): void {
-    // Informational responses are not forwarded.
     if (status >= 200) this.#writeHead(status, headers)
+    else if (status === 103) this.#passHints(headers)
+  }
+
+  /** Other informational responses are not forwarded: they are about the connection to the upstream. */
+  #passHints(headers: string[]): void {
+    if (this.#over || this.#request.raw.httpVersionMinor === 0 || this.#hintsLeft === 0) return
+    const hints = earlyHints(headers, this.#upstream.responseEdits)
+    if (hints === null) return
+    this.#hintsLeft--
+    this.#answer.hint(hints)
   }
 
   #writeHead(status: number, headers: string[]): void {

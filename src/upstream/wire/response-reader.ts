@@ -6,6 +6,9 @@ const MAX_HEAD_BYTES = 32_768
 /** Maximum bytes of the line before a chunk: its size, and extensions, which are ignored. */
 const MAX_CHUNK_LINE_BYTES = 1024
 
+/** How many informational responses may come before the final one; more is a failure of the upstream. */
+const MAX_INFORMATIONAL = 1000
+
 const LINE_END = Buffer.from('\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
 const CHUNK_LINE = /^([0-9A-Fa-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/
@@ -23,6 +26,8 @@ export class ResponseReader {
   #part: Part = 'nothing'
   #receiver: Receiver | null = null
   #isHead = false
+  /** How many informational responses have come. */
+  #informational = 0
   /** Remaining bytes of the body, or of the chunk. */
   #left = 0
   /** The received part of an incomplete line or head. */
@@ -37,6 +42,7 @@ export class ResponseReader {
     this.#isHead = method === 'HEAD'
     this.#part = 'head'
     this.#start = null
+    this.#informational = 0
   }
 
   /** The receiver gets nothing more. */
@@ -116,6 +122,9 @@ export class ResponseReader {
     const { status } = start
     // No other protocol was requested.
     if (status === 101) throw new MalformedResponse('a switch of protocols')
+    if (status < 200 && ++this.#informational > MAX_INFORMATIONAL) {
+      throw new MalformedResponse('too many informational responses')
+    }
     this.#receiver!.onHeaders(status, start.headers)
     if (status >= 200 && this.#receiver !== null) this.#beginBody(start)
     return end + HEAD_END.length
