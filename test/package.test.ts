@@ -9,6 +9,7 @@ import sm from 'sm-crypto'
 import t from 'tap'
 import { systemClock } from '../src/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
+import { codeAt } from './second-factor/factor-fixture.ts'
 import { call } from './support/client.ts'
 import { temporaryFolder } from './support/image.ts'
 import { ROOT } from './support/root.ts'
@@ -171,14 +172,15 @@ async function answerOf(captchaId: string): Promise<string> {
   }
 }
 
-async function signIn(url: string, password: string): Promise<string> {
+async function signIn(url: string, password: string): Promise<{ token: string; cipher: string }> {
   const post = async (path: string, body?: object): Promise<any> =>
     (await call(url, { method: body === undefined ? 'GET' : 'POST', path: `/api/v1/public/b/${path}`, body })).json()
       .data
   const { captcha_id } = await post('captcha')
   const cipher = sm.sm2.doEncrypt(password, await post('sm2/public-key'), 1)
   const captcha_value = await answerOf(captcha_id)
-  return (await post('login', { captcha_id, captcha_value, username: 'admin', password: cipher })).token
+  const { token } = await post('login', { captcha_id, captcha_value, username: 'admin', password: cipher })
+  return { token, cipher }
 }
 
 t.test('`npx dualgate` in that folder starts; an administrator signs in, and a request is forwarded', async t => {
@@ -198,12 +200,18 @@ t.test('`npx dualgate` in that folder starts; an administrator signs in, and a r
   }
   t.comment(`up after ${systemClock.now() - began} ms`)
   const [, url] = /answers at (\S+),/.exec(printed)!
-  const token = await signIn(url!, /password: (\S+)/.exec(printed)![1]!)
+  const { token, cipher } = await signIn(url!, /password: (\S+)/.exec(printed)![1]!)
   const { method, headers } = (await call(url!, { path: '/api/v1/orders/7', token })).json()
   t.equal(method, 'GET')
   t.match(headers, { 'x-login-type': 'BUSINESS', 'x-login-id': /^\d+$/ })
   t.equal((await call(url!, { path: '/api/v1/orders/7' })).json().code, 401)
   t.equal((await call(url!, { path: '/docs' })).status, 200)
+  // Its libraries are loaded now, and are in the package.
+  const post = async (name: string, body: object) =>
+    (await call(url!, { method: 'POST', path: `/api/v1/b/account/second-factor/${name}`, token, body })).json().data
+  const { secret, qr } = await post('setup', { current_password: cipher })
+  t.match(qr, /^data:image\/png;base64,/)
+  t.equal((await post('confirm', { code: codeAt(secret, systemClock.now()) })).recovery_codes.length, 10)
 })
 
 const EMBEDDED = `

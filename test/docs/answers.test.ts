@@ -1,6 +1,7 @@
 import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
+import { codeAt } from '../second-factor/factor-fixture.ts'
 import { type Answer, call } from '../support/client.ts'
 import { someone, withEveryStore } from '../support/gateway-fixture.ts'
 
@@ -76,6 +77,26 @@ withEveryStore(
         await check(t, 'POST', path, '', {}, token)
         await check(t, 'POST', path, '', {}, token)
       }
+    })
+
+    t.test('the second factor of a user answers as it is described', async t => {
+      const base = '/api/v1/b/account/second-factor'
+      const post = (name: string, body: unknown, token = admin) => check(t, 'POST', `${base}/${name}`, '', body, token)
+      const { password: current_password } = await fixture.credentials()
+      for (const name of ['setup', 'confirm', 'recovery-codes', 'remove']) {
+        for (const body of [{}, { current_password: 'x', code: 'x' }]) await post(name, body)
+        await check(t, 'POST', `${base}/${name}`, '', {})
+      }
+      await post('remove', { current_password, code: '000000' })
+      const { secret } = (await post('setup', { current_password })).json().data
+      const confirmed = await post('confirm', { code: codeAt(secret, fixture.now()) })
+      const [first, second] = confirmed.json().data.recovery_codes
+      await post('setup', { current_password })
+      await post('recovery-codes', { current_password, code: 'x' })
+      await post('setup', { current_password, code: first })
+      const renewed = await post('recovery-codes', { current_password, code: second })
+      const [code] = renewed.json().data.recovery_codes
+      t.equal((await post('remove', { current_password, code })).json().code, 200)
     })
 
     t.test('own sessions answer as they are described', async t => {
