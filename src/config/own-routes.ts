@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts'
-import { LOGIN_TYPES, SIDES } from '../session.ts'
+import { LOGIN_TYPES, type LoginType, SIDES } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
 import { openPathsOf, servedOwnSessions, servesAdministration, servesSecondFactors, storesPasswords } from './served.ts'
 
@@ -35,7 +35,7 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
   const served = LOGIN_TYPES.filter(type => type === 'BUSINESS' || login.consumer !== 'off')
   const publicRoutes = served.flatMap(type => [
     ...publicRoutesOf(SIDES[type].section, profile),
-    ...(storesPasswords(settings, type) ? [`POST /public/${SIDES[type].section}/login/password`] : []),
+    ...loginStepsOf(settings, type).map(step => `POST /public/${SIDES[type].section}/login/${step}`),
   ])
   const secondFactors = served
     .filter(type => servesSecondFactors(settings, type))
@@ -70,6 +70,11 @@ const publicRoutesOf = (section: string, profile: Profile): string[] => [
   `GET /public/${section}/captcha`,
   `POST /public/${section}/login`,
   ...profile.sm2PublicKeyPaths.map(path => `GET ${path.replace('/b/', `/${section}/`)}`),
+]
+
+const loginStepsOf = (settings: RouteSettings, type: LoginType): string[] => [
+  ...(storesPasswords(settings, type) ? ['password'] : []),
+  ...(servesSecondFactors(settings, type) ? ['second-factor', 'second-factor/setup'] : []),
 ]
 
 const withHead = (route: string): string[] =>

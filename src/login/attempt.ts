@@ -31,6 +31,7 @@ export interface Attempt {
     | 'unknown ticket'
     | 'ticket of another step'
     | 'ticket used meanwhile'
+    | 'too many codes'
   username?: string | undefined
   /** Where it comes from, for events. Before the password was right the client is unknown, so there is no `by`. */
   origin: Origin
@@ -39,16 +40,22 @@ export interface Attempt {
 }
 
 /** Runs one request of a login, logs its result, and publishes `login-failed` if it is refused for what it proves. */
-export type RunAttempt = <T>(attempt: Attempt, work: () => Promise<T>) => Promise<T>
+export type RunAttempt = <T extends object>(attempt: Attempt, work: () => Promise<T>) => Promise<T>
 
 /** The user has not failed: a further step is required, or a field is to be corrected. */
-const NO_FAILURES: ReadonlySet<RefusalReason> = new Set(['STEP_REQUIRED', 'INVALID', 'PASSWORD_NOT_ALLOWED'])
+const NO_FAILURES: ReadonlySet<RefusalReason> = new Set([
+  'STEP_REQUIRED',
+  'INVALID',
+  'PASSWORD_NOT_ALLOWED',
+  'SETUP_GONE',
+])
 
 export function createRunAttempt(log: Logger, publish: Publish): RunAttempt {
   return async (attempt, work) => {
     try {
       const answer = await work()
-      log.info({ granted: true, ...lineOf(attempt) }, 'login')
+      // The request that shows a new second factor neither grants nor refuses anything.
+      log.info({ ...('token' in answer && { granted: true }), ...lineOf(attempt) }, 'login')
       return answer
     } catch (fault) {
       if (fault instanceof Refusal) {

@@ -33,6 +33,8 @@ export interface Lockout {
   subject(name: string, loginId: string | null): Subject
   /** Refuses an address with too many failures with `TOO_MANY_ATTEMPTS`. */
   checkAddress(address: string): Promise<void>
+  /** Counts a failure for its address alone: a wrong code, which has a lockout of its own. */
+  failedFrom(address: string): Promise<void>
   /** Runs attempts for one name one after the other. Otherwise simultaneous guesses would count as one. */
   inTurn<T>(subject: Subject, attempt: () => Promise<T>): Promise<T>
   /** Refuses a locked name with `DISABLED`. A lock ends early when its login id is untied. */
@@ -81,9 +83,24 @@ function createTurnsByName(): Lockout['inTurn'] {
   }
 }
 
-export function createLockout({ side, attempts, settings, clock }: LockoutOptions): Lockout {
+/** Failures of client addresses, of whatever names. */
+function createAddressFailures(options: LockoutOptions): Pick<Lockout, 'checkAddress' | 'failedFrom'> {
+  const { side, attempts, settings, clock } = options
+  const { failuresFrom } = countersOf(side.type)
+  return {
+    async checkAddress(address) {
+      const found = await attempts.read(failuresFrom(address))
+      if (found !== null && found.count >= settings.address_failures) throw tooManyAttempts(found.resetsAt, clock)
+    },
+    failedFrom: async address => void (await attempts.count(failuresFrom(address), settings.address_window)),
+  }
+}
+
+export function createLockout(options: LockoutOptions): Lockout {
+  const { side, attempts, settings, clock } = options
   const inTurn = createTurnsByName()
-  const { failuresOf, lockOf, failuresFrom } = countersOf(side.type)
+  const { failuresOf, lockOf } = countersOf(side.type)
+  const { checkAddress, failedFrom } = createAddressFailures(options)
 
   async function check(subject: Subject): Promise<void> {
     const lock = await attempts.read(lockOf(subject))
@@ -116,12 +133,10 @@ export function createLockout({ side, attempts, settings, clock }: LockoutOption
       const key = createHash('sha256').update(name.toLowerCase()).digest('hex').slice(0, 32)
       return { key, loginId: loginId ?? `unknown:${key}` }
     },
-    async checkAddress(address) {
-      const found = await attempts.read(failuresFrom(address))
-      if (found !== null && found.count >= settings.address_failures) throw tooManyAttempts(found.resetsAt, clock)
-    },
+    checkAddress,
+    failedFrom,
     async failed(subject, address, origin = {}) {
-      await attempts.count(failuresFrom(address), settings.address_window)
+      await failedFrom(address)
       const { count } = await attempts.count(failuresOf(subject), settings.window)
       if (count >= settings.failures) await lock(subject, origin)
     },
@@ -133,7 +148,7 @@ export function createLockout({ side, attempts, settings, clock }: LockoutOption
         // A lock that came meanwhile has cleared the count.
         await check(subject)
         if (count <= settings.failures && (await isRight())) return passed(subject)
-        await attempts.count(failuresFrom(address), settings.address_window)
+        await failedFrom(address)
         if (count >= settings.failures) await lock(subject, origin)
         if (count > settings.failures) await check(subject)
         throw new Refusal('WRONG_CREDENTIALS')

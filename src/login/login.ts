@@ -42,7 +42,7 @@ export interface Login extends Omit<Steps, 'proceed'> {
   login(credentials: Credentials): Promise<{ token: string }>
 }
 
-export interface LoginOptions extends Pick<StepsOptions, 'store' | 'policy' | 'maxPasswordAge' | 'clock'> {
+export interface LoginOptions extends Pick<StepsOptions, 'store' | 'factors' | 'policy' | 'maxPasswordAge' | 'clock'> {
   side: Pick<Side, 'type' | 'login' | 'kickoutWhere' | 'checkDisable'>
   accounts: AccountSource
   captcha: Captcha

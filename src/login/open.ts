@@ -136,7 +136,7 @@ function createLoginOfSide(options: OpenLoginOptions, type: LoginType, parts: Si
   const maxPasswordAge = options.passwords.max_age
   const current = createCurrentPassword(common)
   return {
-    login: createLogin({ ...common, captcha, store, policy, maxPasswordAge, log }),
+    login: createLogin({ ...common, captcha, factors: secondFactors, store, policy, maxPasswordAge, log }),
     account: createOwnAccount({ ...common, policy, current, secondFactors, timestamps }),
     ownSecondFactor: secondFactors.canSetUp
       ? createOwnSecondFactor({ ...common, current, factors: secondFactors, tickets })

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
+import { addAccount } from '../../src/account/file/source.ts'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { type Answer, call } from '../support/client.ts'
 import { someone, withEveryStore } from '../support/gateway-fixture.ts'
@@ -119,6 +121,25 @@ withEveryStore(
       }
     })
 
+    t.test('the steps of a login answer as they are described', async t => {
+      const login = '/api/v1/public/b/login'
+      const ask = async (path: string, body: object) => (await check(t, 'POST', login + path, '', body)).json().data
+      for (const path of ['/second-factor', '/second-factor/setup', '/password']) {
+        for (const body of [{}, { ticket: 'x', code: 'x', new_password: 'x' }]) await ask(path, body)
+      }
+      const [username, password] = ['guarded', 'correct horse 2']
+      await addAccount(join(fixture.folder, 'accounts.yaml'), { username, password, roles: ['guarded'] })
+      const signIn = async () => ask('', await fixture.credentials(username, password))
+      const { ticket } = await signIn()
+      const { secret } = await ask('/second-factor/setup', { ticket })
+      t.match(await ask('/second-factor', { ticket, code: 'wrong' }), null)
+      const code = codeAt(secret, fixture.now())
+      const { token, recovery_codes } = await ask('/second-factor', { ticket, code })
+      t.match([token, recovery_codes.length], [/./, 10])
+      const again = await signIn()
+      t.match(await ask('/second-factor', { ticket: again.ticket, code: recovery_codes[0] }), { token: /./ })
+    })
+
     t.test('the session administration answers as it is described', async t => {
       const unprivileged = await fixture.gateway.sides.business.login(undefined, someone())
       await check(t, 'GET', '/api/v1/sys/session/current', '', undefined, admin)
@@ -189,6 +210,11 @@ withEveryStore(
     })
   },
   {
-    config: { session_administration: true, own_sessions: { consumer: true }, sessions: { tell_end: '1h' } },
+    config: {
+      session_administration: true,
+      own_sessions: { consumer: true },
+      sessions: { tell_end: '1h' },
+      login: { second_factor: { for: ['guarded'] } },
+    },
   },
 )

@@ -21,8 +21,14 @@ export const codeAt = (secret: string, now: number, steps = 0): string =>
 
 /** A code that is not accepted at this time. */
 export function wrongCode(secret: string, now: number): string {
+  return wrongCodes(secret, now, 1)[0]!
+}
+
+/** Different codes that are not accepted at this time. */
+export function wrongCodes(secret: string, now: number, count: number): string[] {
   const accepted = [-1, 0, 1].map(steps => codeAt(secret, now, steps))
-  return ['000000', '111111', '222222', '333333'].find(code => !accepted.includes(code))!
+  const codes = Array.from({ length: count + accepted.length }, (_, i) => String(i).padStart(6, '0'))
+  return codes.filter(code => !accepted.includes(code)).slice(0, count)
 }
 
 interface FactorFixtureOptions {

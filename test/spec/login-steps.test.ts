@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
+import { codeAt } from '../second-factor/factor-fixture.ts'
 import { type Fixture, openFixture, withEveryStore } from '../support/gateway-fixture.ts'
 
 const LOGIN = '/api/v1/public/b/login'
@@ -27,54 +28,92 @@ async function signIn(fixture: Fixture, username: string, password: string, sect
   return fixture.post(LOGIN.replace('/b/', `/${section}/`), body)
 }
 
-withEveryStore(t, async (t, fixture) => {
-  t.test('POST login/password: a login that needs a new password ends with a token all the same', async t => {
-    write(fixture, 'accounts.yaml', { id: 'ann', must_change_password: true })
-    const demanded = await signIn(fixture, 'ann', FIRST)
-    t.equal(demanded.status, 200, 'existing clients show the message of a 200')
-    t.match(demanded.json(), {
-      code: 403,
-      success: false,
-      message: 'Signing in needs one more step',
-      data: { ticket: /^[\w-]{32}$/, required: 'password', expires_in: 300 },
+withEveryStore(
+  t,
+  async (t, fixture) => {
+    t.test('POST login/password: a login that needs a new password ends with a token all the same', async t => {
+      write(fixture, 'accounts.yaml', { id: 'ann', must_change_password: true })
+      const demanded = await signIn(fixture, 'ann', FIRST)
+      t.equal(demanded.status, 200, 'existing clients show the message of a 200')
+      t.match(demanded.json(), {
+        code: 403,
+        success: false,
+        message: 'Signing in needs one more step',
+        data: { ticket: /^[\w-]{32}$/, required: 'password', expires_in: 300 },
+      })
+      t.match(demanded.headers, { 'cache-control': 'no-store' })
+      t.equal(demanded.headers['www-authenticate'], undefined)
+      const { ticket } = demanded.json().data
+
+      for (const path of ['/api/v1/b/x', '/api/v1/c/x', '/api/v1/sys/session/page', '/api/v1/b/logout']) {
+        t.equal((await fixture.get(path, ticket)).json().code, 401, `the ticket does not open ${path}`)
+      }
+      const short = await fixture.post(`${LOGIN}/password`, { ticket, new_password: await encrypted(fixture, 'short') })
+      t.match(short.json(), { code: 400, data: { faults: ['min_length'] } })
+
+      const body = { ticket, new_password: await encrypted(fixture, CHOSEN) }
+      const done = await fixture.post(`${LOGIN}/password`, body)
+      t.equal(done.headers['cache-control'], 'no-store')
+      const { data } = done.json()
+      t.match(data, { token: /^[\w-]+\.[\w-]+\.[\w-]+$/, token_name: 'Authorization', expires_in: 2592000 })
+      t.equal((await fixture.get('/api/v1/b/x', data.token)).status, 200)
+      t.match((await fixture.post(`${LOGIN}/password`, body)).json(), {
+        code: 400,
+        data: { required: 'login' },
+        message: 'This sign-in has expired, sign in again',
+      })
+      t.equal((await signIn(fixture, 'ann', FIRST)).json().code, 400)
+      t.equal((await signIn(fixture, 'ann', CHOSEN)).json().code, 200)
+      t.equal((await fixture.get('/api/v1/b/x', data.token)).status, 200, 'the session stays')
     })
-    t.match(demanded.headers, { 'cache-control': 'no-store' })
-    t.equal(demanded.headers['www-authenticate'], undefined)
-    const { ticket } = demanded.json().data
 
-    for (const path of ['/api/v1/b/x', '/api/v1/c/x', '/api/v1/sys/session/page', '/api/v1/b/logout']) {
-      t.equal((await fixture.get(path, ticket)).json().code, 401, `the ticket does not open ${path}`)
-    }
-    const short = await fixture.post(`${LOGIN}/password`, { ticket, new_password: await encrypted(fixture, 'short') })
-    t.match(short.json(), { code: 400, data: { faults: ['min_length'] } })
+    t.test('a login in all its steps: set-up of a second factor, then a new password', async t => {
+      write(fixture, 'accounts.yaml', { id: 'eve', roles: ['guarded'], must_change_password: true })
+      const post = async (path: string, body: object) => (await fixture.post(LOGIN + path, body)).json()
+      const first = (await signIn(fixture, 'eve', FIRST)).json()
+      t.match(first, { code: 403, data: { required: 'second-factor-setup' } })
+      const { ticket } = first.data
+      const { data } = await post('/second-factor/setup', { ticket })
+      t.match(data.qr, /^data:image\/png;base64,/)
+      t.match(await post('/second-factor', { ticket, code: '12' }), { code: 400, message: 'Wrong code', data: null })
+      const code = codeAt(data.secret, fixture.now())
+      const second = await post('/second-factor', { ticket, code })
+      t.match(second, {
+        code: 403,
+        success: false,
+        data: { required: 'password', recovery_codes: Array(10).fill(/./) },
+      })
+      const new_password = await encrypted(fixture, CHOSEN)
+      t.match(await post('/second-factor', { ticket, code }), { code: 400 }, 'the first ticket is used')
+      const done = await post('/password', { ticket: second.data.ticket, new_password })
+      t.equal((await fixture.get('/api/v1/b/x', done.data.token)).status, 200)
 
-    const body = { ticket, new_password: await encrypted(fixture, CHOSEN) }
-    const done = await fixture.post(`${LOGIN}/password`, body)
-    t.equal(done.headers['cache-control'], 'no-store')
-    const { data } = done.json()
-    t.match(data, { token: /^[\w-]+\.[\w-]+\.[\w-]+$/, token_name: 'Authorization', expires_in: 2592000 })
-    t.equal((await fixture.get('/api/v1/b/x', data.token)).status, 200)
-    t.match((await fixture.post(`${LOGIN}/password`, body)).json(), {
-      code: 400,
-      data: null,
-      message: 'This sign-in has expired, sign in again',
+      const again = (await signIn(fixture, 'eve', CHOSEN)).json()
+      t.match(again, { code: 403, data: { required: 'second-factor' } })
+      t.match(await post('/second-factor', { ticket: again.data.ticket, code }), { code: 400 }, 'the code is used')
+      const recovery = { ticket: again.data.ticket, code: second.data.recovery_codes[3] }
+      t.match(await post('/second-factor', recovery), { code: 200, data: { token: /./, expires_in: 2592000 } })
+      t.match(await post('/second-factor', recovery), { code: 400 })
+      for (const line of fixture.log) {
+        for (const secret of [ticket, second.data.ticket, data.secret, CHOSEN, ...second.data.recovery_codes]) {
+          if (line.includes(secret)) t.fail(`a secret is in the log: ${line}`)
+        }
+      }
     })
-    t.equal((await signIn(fixture, 'ann', FIRST)).json().code, 400)
-    t.equal((await signIn(fixture, 'ann', CHOSEN)).json().code, 200)
-    t.equal((await fixture.get('/api/v1/b/x', data.token)).status, 200, 'the session stays')
-  })
 
-  t.test('fields of a step that are missing or not text are refused with their names', async t => {
-    for (const [body, message] of [
-      [{}, 'ticket: is missing'],
-      [{ ticket: 'x' }, 'new_password: is missing'],
-      [{ ticket: 1, new_password: 'x' }, 'ticket: must be a string'],
-      [{ ticket: 'x'.repeat(129), new_password: 'x' }, 'ticket: must be at most 128 characters'],
-    ] as const) {
-      t.match((await fixture.post(`${LOGIN}/password`, body)).json(), { code: 400, message })
-    }
-  })
-})
+    t.test('fields of a step that are missing or not text are refused with their names', async t => {
+      for (const [body, message] of [
+        [{}, 'ticket: is missing'],
+        [{ ticket: 'x' }, 'new_password: is missing'],
+        [{ ticket: 1, new_password: 'x' }, 'ticket: must be a string'],
+        [{ ticket: 'x'.repeat(129), new_password: 'x' }, 'ticket: must be at most 128 characters'],
+      ] as const) {
+        t.match((await fixture.post(`${LOGIN}/password`, body)).json(), { code: 400, message })
+      }
+    })
+  },
+  { config: { login: { second_factor: { for: ['guarded'] } } } },
+)
 
 t.test('with native statuses a login that needs a step answers 403, never 401', async t => {
   const fixture = await openFixture({ config: { errors: { http_status: 'native' } } })

@@ -18,6 +18,7 @@ import { createRateLimit, type RateLimits } from '../../src/login/rate-limit.ts'
 import { decryptCiphertext } from '../../src/login/sm2/ciphertext.ts'
 import { createSm2 } from '../../src/login/sm2/sm2.ts'
 import { Refusal } from '../../src/refusal.ts'
+import { createSecondFactors, type SecondFactorSettings } from '../../src/second-factor/second-factors.ts'
 import { createSide } from '../../src/side/side.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { createTimestampFormat } from '../../src/timestamp.ts'
@@ -74,6 +75,7 @@ export interface LoginFixtureOptions {
   lockout?: Partial<LockoutSettings>
   rateLimit?: RateLimits | 'off'
   maxPasswordAge?: number | 'off'
+  secondFactorFor?: SecondFactorSettings['for']
 }
 
 /** A login of the B side with everything behind it but helper processes, and a clock that the test moves. */
@@ -120,27 +122,38 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     draw: async text => text,
   })
   const settings = { failures: 5, window: 300_000, disable: 300_000, address_failures: 30, address_window: 900_000 }
+  const verified = createHashAccounts(
+    { ...source, findRights: async () => null },
+    {
+      type: 'BUSINESS',
+      passwords: createPasswords(async (password, hash, decoys) => {
+        worked.compared += 1
+        return matchesHash(password, hash, decoys, compare)
+      }),
+      memory: store.attempts,
+      clock,
+      log,
+    },
+  )
   const login = createLogin({
     publish: event => void events.push(event),
     side,
     store,
+    factors: createSecondFactors({
+      type: 'BUSINESS',
+      settings: { for: options.secondFactorFor ?? 'optional', issuer: 'dualgate' },
+      key: Buffer.alloc(32, 7),
+      disable: 300_000,
+      accounts: verified,
+      attempts: store.attempts,
+      clock,
+      log,
+    }),
     policy: createPasswordPolicy({ min_length: 10, classes: 0, common: 'allow' }),
     maxPasswordAge: options.maxPasswordAge ?? 'off',
     clock,
     captcha,
-    accounts: createHashAccounts(
-      { ...source, findRights: async () => null },
-      {
-        type: 'BUSINESS',
-        passwords: createPasswords(async (password, hash, decoys) => {
-          worked.compared += 1
-          return matchesHash(password, hash, decoys, compare)
-        }),
-        memory: store.attempts,
-        clock,
-        log,
-      },
-    ),
+    accounts: verified,
     sm2: await createSm2(PRIVATE_KEY, async (ciphertext, privateKey) => {
       worked.decrypted += 1
       return plaintexts.get(ciphertext) ?? decryptCiphertext(ciphertext, privateKey)

@@ -54,6 +54,7 @@ const SAMPLE = {
 /** `data` of the refusals that carry any. */
 const SAMPLE_DATA: Partial<Record<Failure, object>> = {
   STEP_REQUIRED: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE', required: 'password', expires_in: 300 },
+  TICKET_INVALID: { required: 'login' },
   PASSWORD_NOT_ALLOWED: { faults: ['min_length', 'common'] },
   DISABLED: { disable_time: 42 },
 }

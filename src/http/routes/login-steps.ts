@@ -4,8 +4,9 @@ import { type LoginType, SIDES } from '../../session.ts'
 import { type Contract, type Place, serve } from './contract.ts'
 import { type LoginRoutesOptions, SIGNED_IN, signedIn } from './login.ts'
 
-/** Longer than any ticket. */
+/** Longer than any ticket, and than any code. */
 const MAX_TICKET_LENGTH = 128
+const MAX_CODE_LENGTH = 64
 
 const TICKET = {
   type: 'string',
@@ -32,25 +33,119 @@ const PASSWORD = {
   refusals: ['TICKET_INVALID', 'PASSWORD_NOT_ALLOWED', 'STEP_REQUIRED', 'DISABLED', 'TOO_MANY_ATTEMPTS', 'BUSY'],
 } as const satisfies Contract
 
+const CODE = {
+  summary: 'Sign in, step `second-factor`: a code',
+  details:
+    'For a login that demands a code of the second factor, and for the proof that ends its set-up: then the answer also holds `recovery_codes`, in `data` of the token or of the next step. The fifth wrong code makes the ticket invalid.',
+  body: {
+    schema: {
+      type: 'object',
+      properties: {
+        ticket: TICKET,
+        code: {
+          type: 'string',
+          maxLength: MAX_CODE_LENGTH,
+          description: 'Six digits of an authenticator app, or a recovery code. Each is accepted once.',
+        },
+      },
+      required: ['ticket', 'code'],
+    },
+    example: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE', code: '287082' },
+  },
+  data: {
+    schema: {
+      ...SIGNED_IN.schema,
+      properties: {
+        ...SIGNED_IN.schema.properties,
+        recovery_codes: {
+          type: 'array',
+          items: { type: 'string' },
+          description: 'After a set-up: shown this once. Each stands in for one code.',
+        },
+      },
+    },
+    example: SIGNED_IN.example,
+  },
+  refusals: [
+    'TICKET_INVALID',
+    'WRONG_CODE',
+    'STEP_REQUIRED',
+    'SETUP_GONE',
+    'FACTOR_UNREADABLE',
+    'DISABLED',
+    'TOO_MANY_ATTEMPTS',
+    'BUSY',
+  ],
+} as const satisfies Contract
+
+const SETUP = {
+  summary: 'Sign in, step `second-factor-setup`: a new second factor',
+  details:
+    'For a login that demands the set-up of a second factor. Show it to an authenticator app, and send a code of the app with the same ticket to `second-factor`. Until then nothing changes. A further request shows another one, which replaces it.',
+  body: {
+    schema: { type: 'object', properties: { ticket: TICKET }, required: ['ticket'] },
+    example: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE' },
+  },
+  data: {
+    schema: {
+      type: 'object',
+      properties: {
+        secret: { type: 'string', description: 'The shared secret in Base32, for apps without a camera.' },
+        uri: { type: 'string', description: '`otpauth://…`: opens an app on the same device.' },
+        qr: { type: 'string', description: 'The same as a picture: a data URL of a PNG.' },
+      },
+      required: ['secret', 'uri', 'qr'],
+    },
+    example: {
+      secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+      uri: 'otpauth://totp/dualgate:ann?issuer=dualgate&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&algorithm=SHA1&digits=6&period=30',
+      qr: 'data:image/png;base64,iVBORw0KGgo…',
+    },
+  },
+  refusals: ['TICKET_INVALID', 'DISABLED', 'TOO_MANY_ATTEMPTS'],
+} as const satisfies Contract
+
 /** The steps that a login may demand after the password, as far as the accounts of the side have them. */
 export function serveLoginSteps(
   app: FastifyInstance,
   type: LoginType,
-  { changePassword }: Login,
+  { changePassword, secondFactor }: Login,
   { settings, envelopes }: LoginRoutesOptions,
 ): void {
   const place: Place = { group: 'login', side: type, needs: 'nothing' }
   for (const version of settings.api_versions) {
     const base = `/api/v${version}/public/${SIDES[type].section}/login`
-    if (changePassword === undefined) continue
+    if (changePassword !== undefined) {
+      serve(app, envelopes, {
+        method: 'POST',
+        path: `${base}/password`,
+        place,
+        contract: PASSWORD,
+        async answer({ body, id, ip }, reply) {
+          reply.header('cache-control', 'no-store')
+          return signedIn(await changePassword({ ...body, address: ip, trace_id: id }), settings)
+        },
+      })
+    }
+    if (secondFactor === undefined) continue
     serve(app, envelopes, {
       method: 'POST',
-      path: `${base}/password`,
+      path: `${base}/second-factor`,
       place,
-      contract: PASSWORD,
+      contract: CODE,
       async answer({ body, id, ip }, reply) {
         reply.header('cache-control', 'no-store')
-        return signedIn(await changePassword({ ...body, address: ip, trace_id: id }), settings)
+        return signedIn(await secondFactor.enter({ ...body, address: ip, trace_id: id }), settings)
+      },
+    })
+    serve(app, envelopes, {
+      method: 'POST',
+      path: `${base}/second-factor/setup`,
+      place,
+      contract: SETUP,
+      answer({ body, id, ip }, reply) {
+        reply.header('cache-control', 'no-store')
+        return secondFactor.setUp({ ...body, address: ip, trace_id: id })
       },
     })
   }

@@ -2,10 +2,11 @@ import type { Account, AccountSource, AccountUpdates } from '../../account/accou
 import type { PasswordPolicy } from '../../account/password-policy.ts'
 import type { Clock } from '../../clock.ts'
 import type { Publish } from '../../event/event.ts'
-import { invalid, Refusal } from '../../refusal.ts'
+import { invalid } from '../../refusal.ts'
 import type { Side } from '../../side/side.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Sm2 } from '../sm2/sm2.ts'
+import { changedAccount } from './changed.ts'
 import type { OpenTicket, Tickets } from './tickets.ts'
 
 export interface PasswordStepOptions {
@@ -35,12 +36,6 @@ export function createPasswordStep(options: PasswordStepOptions): PasswordStep {
     const origin = { by: account.id, ...attempt.origin }
     publish({ event: 'password-changed', type: side.type, login_id: account.id, ...attempt.names, ...origin })
     await side.kickoutWhere(account.id, () => 'password-changed', origin)
-    const changed = await accounts.find(account.username)
-    const isExpected = changed?.id === account.id && changed.status === 'ACTIVE'
-    if (!isExpected || (update.version !== undefined && changed.version !== update.version)) {
-      attempt.because = 'changed meanwhile'
-      throw new Refusal('TICKET_INVALID')
-    }
-    return changed
+    return changedAccount(accounts, account, update, attempt)
   }
 }

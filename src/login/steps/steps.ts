@@ -3,6 +3,7 @@ import type { PasswordPolicy } from '../../account/password-policy.ts'
 import type { Clock } from '../../clock.ts'
 import type { Publish } from '../../event/event.ts'
 import { Refusal } from '../../refusal.ts'
+import type { SecondFactors } from '../../second-factor/second-factors.ts'
 import type { Side } from '../../side/side.ts'
 import type { Store } from '../../store/store.ts'
 import type { Attempt, Device, RunAttempt, Step } from '../attempt.ts'
@@ -10,9 +11,11 @@ import type { Begin } from '../begin.ts'
 import type { Lockout } from '../lockout.ts'
 import type { RateLimit } from '../rate-limit.ts'
 import type { Sm2 } from '../sm2/sm2.ts'
+import { createCheckCode } from './codes.ts'
 import { createPasswordStep } from './password.ts'
 import { createRequired } from './required.ts'
-import { createTickets, type OpenTicket, TICKET_LIFETIME } from './tickets.ts'
+import { createSecondFactorSteps, type PassedFactor, type ShownFactor } from './second-factor.ts'
+import { createTickets, type OpenTicket, TICKET_LIFETIME, type Tickets } from './tickets.ts'
 
 /** The next request of a login that needs more than the password. */
 export interface StepRequest {
@@ -23,17 +26,19 @@ export interface StepRequest {
   trace_id: string
 }
 
-export interface PasswordStepRequest extends StepRequest {
-  /** SM2 ciphertext in hex. */
-  new_password: string
+/** What a login answers; after the set-up of a second factor with its recovery codes, which are shown once. */
+export interface SignedIn {
+  token: string
+  recovery_codes?: string[]
 }
 
 export interface StepsOptions {
   side: Pick<Side, 'type' | 'kickoutWhere' | 'checkDisable'>
   accounts: AccountSource
-  store: Pick<Store, 'tickets'>
+  factors: SecondFactors
+  store: Pick<Store, 'tickets' | 'attempts'>
   sm2: Sm2
-  lockout: Pick<Lockout, 'checkAddress'>
+  lockout: Pick<Lockout, 'checkAddress' | 'failedFrom'>
   rateLimit: RateLimit
   policy: PasswordPolicy
   /** `passwords.max_age`, in milliseconds. */
@@ -44,57 +49,102 @@ export interface StepsOptions {
   begin: Begin
 }
 
-/** The steps of a login after the password: a new password. */
+/** The steps of a login after the password: a second factor, then a new password. */
 export interface Steps {
   /** The session, or a refusal with `STEP_REQUIRED` and the ticket of the next step. */
-  proceed(account: Account, device: Device, attempt: Attempt): Promise<{ token: string }>
-  /** Absent if the source of the accounts cannot store a password. */
-  readonly changePassword?: (request: PasswordStepRequest) => Promise<{ token: string }>
+  proceed(account: Account, device: Device, attempt: Attempt): Promise<SignedIn>
+  /** `new_password` is SM2 ciphertext in hex. Absent if the source of the accounts cannot store a password. */
+  readonly changePassword?: (request: StepRequest & { new_password: string }) => Promise<SignedIn>
+  /** Absent if users cannot set up a second factor. */
+  readonly secondFactor?: {
+    setUp(request: StepRequest): Promise<ShownFactor>
+    /** Of the second factor that the account has, or has just set up. */
+    enter(request: StepRequest & { code: string }): Promise<SignedIn>
+  }
+}
+
+/** How far a login is. */
+interface Progress {
+  account: Account
+  device: Device
+  passed: readonly Step[]
 }
 
 export function createSteps(options: StepsOptions): Steps {
-  const { side, accounts, store, clock, run, begin } = options
+  const { side, accounts, factors, store, clock } = options
   const { updates } = accounts
-  const tickets = createTickets({ type: side.type, accounts, store: store.tickets, clock })
-  const required = createRequired({ accounts, maxAge: options.maxPasswordAge, clock })
-
-  async function proceed(
-    account: Account,
-    device: Device,
+  const { type } = side
+  const tickets = createTickets({ type, accounts, store: store.tickets, clock })
+  const proceed = createProceed(options, tickets)
+  const open = createOpen(options, tickets)
+  const proven = (
+    ticket: OpenTicket,
     attempt: Attempt,
-    passed: readonly Step[] = [],
-  ): Promise<{ token: string }> {
+    { account, recoveryCodes }: PassedFactor,
+  ): Promise<SignedIn> => {
+    const { device, passed, step } = ticket
+    return proceed({ account, device, passed: [...passed, step] }, attempt, recoveryCodes)
+  }
+
+  const checkCode = createCheckCode({ ...store, type })
+  const { setUp, confirm, verify } = createSecondFactorSteps({ ...options, tickets, checkCode })
+  const secondFactor: Steps['secondFactor'] = {
+    setUp: asked => open(asked, ['second-factor-setup'], setUp),
+    enter: asked =>
+      open(asked, ['second-factor', 'second-factor-setup'], async (ticket, attempt) => {
+        const prove = ticket.step === 'second-factor' ? verify : confirm
+        return proven(ticket, attempt, await prove(ticket, asked.code, attempt))
+      }),
+  }
+
+  const change = updates?.can.has('password') === true ? createPasswordStep({ ...options, updates, tickets }) : null
+  return {
+    proceed: (account, device, attempt) => proceed({ account, device, passed: [] }, attempt),
+    ...(factors.canSetUp && { secondFactor }),
+    ...(change !== null && {
+      changePassword: asked =>
+        open(asked, ['password'], async (ticket, attempt) =>
+          proven(ticket, attempt, { account: await change(ticket, asked.new_password, attempt) }),
+        ),
+    }),
+  }
+}
+
+/** Begins the session of a login that needs no more, or demands its next step. */
+function createProceed({ side, accounts, factors, maxPasswordAge, clock, begin }: StepsOptions, tickets: Tickets) {
+  const required = createRequired({ accounts, factors, maxAge: maxPasswordAge, clock })
+  return async (
+    { account, device, passed }: Progress,
+    attempt: Attempt,
+    recoveryCodes?: string[],
+  ): Promise<SignedIn> => {
+    const shown = recoveryCodes === undefined ? {} : { recovery_codes: recoveryCodes }
     const step = required(account, passed)
-    if (step === null) return begin(account, device, attempt)
+    if (step === null) return { ...(await begin(account, device, attempt)), ...shown }
     // A disabled user learns it before the step, as without one.
     await side.checkDisable(account.id)
     attempt.required = step
     const ticket = await tickets.issue(step, account, device, passed)
-    throw new Refusal('STEP_REQUIRED', { data: { ticket, required: step, expires_in: TICKET_LIFETIME / 1000 } })
+    const expires_in = TICKET_LIFETIME / 1000
+    throw new Refusal('STEP_REQUIRED', { data: { ticket, required: step, expires_in, ...shown } })
   }
+}
 
-  /** One request of a step. `work` proves the step, and returns the account as it is then. */
-  function request(
-    step: Step,
+/** Admits a request of a step: within the limits of its address, with a ticket of one of these steps. */
+function createOpen({ side, rateLimit, lockout, run }: StepsOptions, tickets: Tickets) {
+  return <T extends object>(
     { ticket, address, trace_id }: StepRequest,
-    work: (ticket: OpenTicket, attempt: Attempt) => Promise<Account>,
-  ): Promise<{ token: string }> {
-    const attempt: Attempt = { type: side.type, address, step, origin: { trace_id, address } }
+    steps: readonly [Step, ...Step[]],
+    work: (ticket: OpenTicket, attempt: Attempt) => Promise<T>,
+  ): Promise<T> => {
+    const attempt: Attempt = { type: side.type, address, step: steps[0], origin: { trace_id, address } }
     return run(attempt, async () => {
-      await options.rateLimit('step', address)
-      await options.lockout.checkAddress(address)
-      const opened = await tickets.open(ticket, [step], attempt)
+      await rateLimit('step', address)
+      await lockout.checkAddress(address)
+      const opened = await tickets.open(ticket, steps, attempt)
+      attempt.step = opened.step
       await side.checkDisable(opened.login_id)
-      const account = await work(opened, attempt)
-      return proceed(account, opened.device, attempt, [...opened.passed, step])
+      return work(opened, attempt)
     })
-  }
-
-  if (updates?.can.has('password') !== true) return { proceed }
-  const changePassword = createPasswordStep({ ...options, updates, tickets })
-  return {
-    proceed,
-    changePassword: asked =>
-      request('password', asked, (ticket, attempt) => changePassword(ticket, asked.new_password, attempt)),
   }
 }

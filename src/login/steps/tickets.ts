@@ -34,8 +34,8 @@ export interface OpenTicket extends StoredTicket {
 
 /**
  * Tickets for the steps of a login. A ticket belongs to one account and one step, lives for 300 s, and is used up by the
- * step's success, whichever worker or gateway sees it first. It becomes void when the password, the second factor, the status
- * or the rights of the account change. It is worth nothing anywhere else.
+ * step's success, whichever worker or gateway sees it first, or by the fifth wrong code. It becomes void when the password,
+ * the second factor, the status or the rights of the account change. It is worth nothing anywhere else.
  */
 export interface Tickets {
   issue(step: Step, account: Account, device: Device, passed: readonly Step[]): Promise<string>
@@ -46,6 +46,9 @@ export interface Tickets {
    * same time one acts; the others are refused with `TICKET_INVALID`. If the action fails, the ticket stays.
    */
   use(ticket: OpenTicket, attempt: Attempt, act: () => Promise<boolean>): Promise<void>
+  /** Keeps a text for the step until the ticket ends, beside the ticket: it does not revive a ticket that was used. */
+  keepNote(ticket: OpenTicket, note: string): Promise<void>
+  noteOf(ticket: OpenTicket): Promise<string | null>
 }
 
 export interface TicketsOptions {
@@ -56,10 +59,7 @@ export interface TicketsOptions {
 }
 
 export function createTickets({ type, accounts, store, clock }: TicketsOptions): Tickets {
-  function invalid(attempt: Attempt, because: NonNullable<Attempt['because']>): Refusal {
-    attempt.because = because
-    return new Refusal('TICKET_INVALID')
-  }
+  const notesOf = ({ id }: OpenTicket): string => `${id}:note`
 
   /** The account of a ticket; `null` if it is not what it was when the ticket was issued. */
   async function accountOf({ username, login_id, version }: StoredTicket): Promise<Account | null> {
@@ -80,31 +80,39 @@ export function createTickets({ type, accounts, store, clock }: TicketsOptions):
     async open(text, steps, attempt) {
       const id = idOf(text)
       const stored = await store.read(type, id)
-      if (stored === null) throw invalid(attempt, 'unknown ticket')
+      if (stored === null) throw ticketInvalid(attempt, 'unknown ticket')
       const ticket = JSON.parse(stored) as StoredTicket
       attempt.login_id = ticket.login_id
       const { device_type, device_id } = ticket.device
       Object.assign(attempt.origin, { device_type, device_id })
-      if (!steps.includes(ticket.step)) throw invalid(attempt, 'ticket of another step')
+      if (!steps.includes(ticket.step)) throw ticketInvalid(attempt, 'ticket of another step')
       const account = await accountOf(ticket)
-      if (account === null) throw invalid(attempt, 'changed meanwhile')
+      if (account === null) throw ticketInvalid(attempt, 'changed meanwhile')
       attempt.names = eventNames({ ...account.extra, username: account.username })
       return { ...ticket, id, account }
     },
     async use(ticket, attempt, act) {
       const taken = await store.take(type, ticket.id)
-      if (taken === null) throw invalid(attempt, 'ticket used meanwhile')
+      if (taken === null) throw ticketInvalid(attempt, 'ticket used meanwhile')
       try {
         // Since the ticket was opened, a new password was hashed or a code was checked.
-        if ((await accountOf(ticket)) === null || !(await act())) throw invalid(attempt, 'changed meanwhile')
+        if ((await accountOf(ticket)) === null || !(await act())) throw ticketInvalid(attempt, 'changed meanwhile')
       } catch (fault) {
         const isDecision = fault instanceof Refusal && fault.reason !== 'UNAVAILABLE'
         if (!isDecision) await store.put(type, ticket.id, taken, ticket.expires_at).catch(() => undefined)
         throw fault
       }
     },
+    keepNote: (ticket, note) => store.put(type, notesOf(ticket), note, ticket.expires_at),
+    noteOf: ticket => store.read(type, notesOf(ticket)),
   }
 }
 
 /** The store does not hold the ticket itself: a copy of it opens nothing. */
 const idOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
+
+export function ticketInvalid(attempt: Attempt, because: NonNullable<Attempt['because']>): Refusal {
+  attempt.because = because
+  // A page learns that correcting its fields does not help.
+  return new Refusal('TICKET_INVALID', { data: { required: 'login' } })
+}

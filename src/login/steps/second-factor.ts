@@ -1,0 +1,76 @@
+import type { Account, AccountSource } from '../../account/accounts.ts'
+import type { Publish } from '../../event/event.ts'
+import { Refusal } from '../../refusal.ts'
+import type { NewFactor, SecondFactors } from '../../second-factor/second-factors.ts'
+import type { Side } from '../../side/side.ts'
+import type { Attempt } from '../attempt.ts'
+import type { Lockout } from '../lockout.ts'
+import { changedAccount } from './changed.ts'
+import type { CheckCode } from './codes.ts'
+import type { OpenTicket, Tickets } from './tickets.ts'
+
+export interface SecondFactorStepsOptions {
+  side: Pick<Side, 'type'>
+  accounts: Pick<AccountSource, 'find'>
+  factors: SecondFactors
+  tickets: Tickets
+  checkCode: CheckCode
+  lockout: Pick<Lockout, 'failedFrom'>
+  publish: Publish
+}
+
+/** What is shown once to set up an app. */
+export type ShownFactor = Omit<NewFactor, 'sealed'>
+
+/** The account after a step, and what its user is shown once. */
+export interface PassedFactor {
+  account: Account
+  recoveryCodes?: string[]
+}
+
+export interface SecondFactorSteps {
+  /** A new second factor for the ticket's account. The last that was shown is the one that `confirm` accepts. */
+  setUp(ticket: OpenTicket): Promise<ShownFactor>
+  /** Accepts a code of the new factor, and stores the factor with the account. */
+  confirm(ticket: OpenTicket, code: string, attempt: Attempt): Promise<PassedFactor>
+  /** Accepts a code of the account's factor. */
+  verify(ticket: OpenTicket, code: string, attempt: Attempt): Promise<PassedFactor>
+}
+
+export function createSecondFactorSteps(options: SecondFactorStepsOptions): SecondFactorSteps {
+  const { side, accounts, factors, tickets, checkCode, lockout, publish } = options
+
+  /** A wrong code is also a failure of its address. */
+  async function checked<T>(ticket: OpenTicket, attempt: Attempt, check: () => Promise<T>): Promise<T> {
+    try {
+      return await checkCode(ticket, attempt, check)
+    } catch (fault) {
+      if (fault instanceof Refusal && fault.reason === 'WRONG_CODE') await lockout.failedFrom(attempt.address)
+      throw fault
+    }
+  }
+
+  return {
+    async setUp(ticket) {
+      const { sealed, ...shown } = await factors.create(ticket.account)
+      await tickets.keepNote(ticket, sealed)
+      return shown
+    },
+    async confirm(ticket, code, attempt) {
+      const { account } = ticket
+      const sealed = await tickets.noteOf(ticket)
+      if (sealed === null) throw new Refusal('SETUP_GONE')
+      const { recoveryCodes, update } = await checked(ticket, attempt, () => factors.confirm(account, sealed, code))
+      await tickets.use(ticket, attempt, update.store)
+      const origin = { by: account.id, ...attempt.origin }
+      publish({ event: 'second-factor-on', type: side.type, login_id: account.id, ...attempt.names, ...origin })
+      return { account: await changedAccount(accounts, account, update, attempt), recoveryCodes }
+    },
+    async verify(ticket, code, attempt) {
+      const { account } = ticket
+      await checked(ticket, attempt, () => factors.verify(account, code))
+      await tickets.use(ticket, attempt, async () => true)
+      return { account }
+    },
+  }
+}
