@@ -150,6 +150,13 @@ async function carryTokens(fixture: Fixture, listener: Listener, live: string): 
       listener.refused(await fixture.post(path, { user_id: 'nobody', token }, live))
       listener.refused(await fixture.post(path, `{"token":"${token}"`, live))
     }
+    for (const section of ['b', 'c']) {
+      listener.refused(await fixture.get(`/api/v1/${section}/session/tokens`, token))
+      for (const body of [{ token }, { token: dead }, `{"token":"${token}"`]) {
+        listener.refused(await fixture.post(`/api/v1/${section}/session/exit-token`, body, token))
+      }
+      listener.refused(await fixture.post(`/api/v1/${section}/session/exit-others`, { token }, token))
+    }
     for (const operation of ['renew-timeout', 'kickout-token', 'get-extra', 'logout', 'no-such-operation']) {
       if (operation === 'logout' && token === live) continue
       listener.search(
@@ -170,6 +177,8 @@ t.test('logins, tokens, operations and a webhook that fails', async t => {
     profile: 2,
     config: {
       session_administration: true,
+      own_sessions: { consumer: true },
+      sessions: { tell_end: '1h' },
       events: { webhooks: [{ url, secret }] },
       errors: { http_status: 'native' },
     },

@@ -11,6 +11,7 @@ export interface Where {
 
 const SIDES = { BUSINESS: 'business', CONSUMER: 'consumer' } as const
 const PATHS = { BUSINESS: '/api/v1/b/x', CONSUMER: '/api/v1/c/x' } as const
+const OWN_SESSIONS = { BUSINESS: '/api/v1/b/session', CONSUMER: '/api/v1/c/session' } as const
 const ACTORS = 12
 /** Between two things that an actor does, in milliseconds; so many actors come to some 250 a second. */
 const PAUSE = 40
@@ -59,7 +60,9 @@ export class Actors {
       else if (dice < 0.2) await this.#logout(side, any(held))
       else if (dice < 0.23) await this.#kickoutToken(side, any(held))
       else if (dice < 0.26) await this.#operate(side, 'renew-timeout', { token: any(held), seconds: 3600 })
-      else if (dice < 0.29) await this.request(side === 'BUSINESS' ? 'CONSUMER' : 'BUSINESS', any(held))
+      else if (dice < 0.29) await this.#exitOthers(side, any(held))
+      else if (dice < 0.32) await this.#exitToken(side, any(held), any(held))
+      else if (dice < 0.35) await this.request(side === 'BUSINESS' ? 'CONSUMER' : 'BUSINESS', any(held))
       else await this.request(side, any(held))
     }
   }
@@ -120,10 +123,41 @@ export class Actors {
   }
 
   async #kickoutToken(side: LoginType, token: string): Promise<void> {
-    const user = [...this.#history.known].find(([known]) => known === token)![1].user
+    const user = this.#history.userOf(token)
     const act = this.#history.ends(token)
     // Refused when the token is not live or not that user's: then it is dead already.
     if ((await this.#operate(side, 'kickout-token', { user_id: user, token })) !== null) act.acked = this.#history.now()
+  }
+
+  /** A request about the client's own sessions, with a token that it judges; `null` when it was not answered with success. */
+  async #askOwn(side: LoginType, name: string, token: string, body: unknown): Promise<Done> {
+    const sent = this.#history.now()
+    this.#history.counts.operations++
+    const path = `${OWN_SESSIONS[side]}/${name}`
+    const answer = await ask(this.#where().url, path, { token, body }).catch(() => null)
+    if (answer !== null && answer.status === 200) {
+      this.#history.answered(token, sent, answer.body.code === 401 ? 'refused' : 'passed')
+      return answer.body
+    }
+    if (answer !== null && answer.status === 500) this.#history.violated(`${name} was a fault of the gateway`)
+    this.#history.failed(name, sent)
+    return null
+  }
+
+  async #exitOthers(side: LoginType, token: string): Promise<void> {
+    const act = this.#history.endsOthers(token)
+    if ((await this.#askOwn(side, 'exit-others', token, {}))?.code === 200) act.acked = this.#history.now()
+  }
+
+  /** Ends one token with another; where they belong to two users, it has to be refused. */
+  async #exitToken(side: LoginType, asking: string, ended: string): Promise<void> {
+    const handle: string = JSON.parse(Buffer.from(ended.split('.')[1]!, 'base64url').toString()).jti
+    const isOwn = this.#history.userOf(asking) === this.#history.userOf(ended)
+    const act = isOwn ? this.#history.ends(ended) : null
+    const done = await this.#askOwn(side, 'exit-token', asking, { token: handle })
+    if (act === null && done?.code === 200) this.#history.violated('a token of another user was ended by its handle')
+    // Refused with 400 when the token is not live: then it is dead already.
+    if (act !== null && (done?.code === 200 || done?.code === 400)) act.acked = this.#history.now()
   }
 
   /** Disables an id of its own and unties it, and logs in at each step (P4). */

@@ -71,6 +71,8 @@ export class ChaosGateway {
       internal: { port: await freePort(), secret: SECRET },
       data: 'data',
       log: { level: 'warn', access: false },
+      own_sessions: { business: true, consumer: true },
+      sessions: { tell_end: '1h' },
       upstreams: [{ name: 'backend', match: '/api', target, timeouts: { connect: '1s', response: '1s' } }],
       ...settings,
     }

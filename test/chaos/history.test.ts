@@ -39,6 +39,21 @@ t.test('a token accepted after its acknowledged end is a violation', async t => 
   }
 })
 
+t.test('an end of all others is an end for the others, and none for the session that it spares', async t => {
+  const history = historyWithTokens()
+  history.loggedIn('other', 'BUSINESS', 'u', history.now())
+  await pause(2)
+  history.endsOthers('b').acked = history.now()
+  await pause(2)
+  history.answered('b', history.now(), 'passed')
+  history.answered('other', history.now(), 'refused')
+  t.same(history.violations, [])
+  history.answered('other', history.now(), 'passed')
+  t.match(history.violations, [/passed on .* after its end of all others/])
+  history.answered('b', history.now(), 'refused')
+  t.match(history.violations.slice(1), [/refused as not logged in/])
+})
+
 t.test('a consumer’s token may be cached for a heartbeat, and is counted', async t => {
   const history = historyWithTokens(60_000)
   history.ends('c').acked = history.now()

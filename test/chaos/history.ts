@@ -7,12 +7,15 @@ import type { LoginType } from '../../src/session.ts'
 
 /** A request, and when it was acknowledged; `null` while it is not acknowledged. */
 export interface Act {
-  what: 'login' | 'kickout' | 'end'
+  what: 'login' | 'kickout' | 'end' | 'end of all others'
   asked: number
   acked: number | null
+  /** The token that an end of all others spares. */
+  spared?: string
 }
 
 interface KnownToken {
+  token: string
   side: LoginType
   user: string
   login: Act & { acked: number }
@@ -76,7 +79,7 @@ export class History {
   }
 
   loggedIn(token: string, side: LoginType, user: string, asked: number): void {
-    this.#tokens.set(token, { side, user, login: { what: 'login', asked, acked: this.now() }, ends: [] })
+    this.#tokens.set(token, { token, side, user, login: { what: 'login', asked, acked: this.now() }, ends: [] })
   }
 
   /** The end of one token is requested. */
@@ -88,7 +91,16 @@ export class History {
 
   /** The end of all tokens of a user is requested. */
   kicksOut(side: LoginType, user: string): Act {
-    const act: Act = { what: 'kickout', asked: this.now(), acked: null }
+    return this.#endsAll(side, user, { what: 'kickout', asked: this.now(), acked: null })
+  }
+
+  /** The end of all other tokens of its user is requested with a token. */
+  endsOthers(spared: string): Act {
+    const { side, user } = this.#tokens.get(spared)!
+    return this.#endsAll(side, user, { what: 'end of all others', asked: this.now(), acked: null, spared })
+  }
+
+  #endsAll(side: LoginType, user: string, act: Act): Act {
     const key = `${side} ${user}`
     this.#kickouts.set(key, [...(this.#kickouts.get(key) ?? []), act])
     return act
@@ -143,11 +155,15 @@ export class History {
     )
   }
 
-  /** What ended a token: kickouts surely end what was acknowledged before them, and perhaps what overlaps them. */
-  #endsOf({ side, user, login, ends }: KnownToken, how: 'surely' | 'perhaps'): Act[] {
-    const kickouts = (this.#kickouts.get(`${side} ${user}`) ?? []).filter(({ asked, acked }) =>
-      how === 'surely' ? login.acked < asked : login.asked < (acked ?? Number.POSITIVE_INFINITY),
-    )
+  /**
+   * What ended a token: kickouts surely end what was acknowledged before them, and perhaps what overlaps them. An end of all
+   * others does the same, but never ends the token that it spares.
+   */
+  #endsOf({ token, side, user, login, ends }: KnownToken, how: 'surely' | 'perhaps'): Act[] {
+    const kickouts = (this.#kickouts.get(`${side} ${user}`) ?? []).filter(({ asked, acked, spared }) => {
+      if (spared === token) return false
+      return how === 'surely' ? login.acked < asked : login.asked < (acked ?? Number.POSITIVE_INFINITY)
+    })
     return [...ends, ...kickouts]
   }
 
@@ -169,6 +185,10 @@ export class History {
 
   violated(what: string): void {
     this.violations.push(what)
+  }
+
+  userOf(token: string): string {
+    return this.#tokens.get(token)!.user
   }
 
   get known(): Iterable<[string, { side: LoginType; user: string }]> {

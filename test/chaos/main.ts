@@ -8,7 +8,7 @@ import type { Setup } from './setup.ts'
 import { measureSlowClients, withoutSlowhttptest } from './slow-clients.ts'
 
 const HELP = `npm run chaos -- [options]
-  Injects faults into a gateway of two workers under a light load of requests, logins, kickouts and disables, and judges
+  Injects faults into a gateway of two workers under a light load of requests, logins, kickouts, ends of own sessions and disables, and judges
   everything that was answered: nothing is accepted without a live session, no client gets 401 because of a fault of
   ours, and everything works again two seconds after the fault.
   Then holds 1100 connections of slow clients (slowhttptest, in each of its modes), and reports which part of the

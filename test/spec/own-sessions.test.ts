@@ -141,10 +141,30 @@ withEveryStore(
           t.match((await fixture.post(`${base}/exit-token`, { token: 'x' }, token)).json(), { code: 401 })
           t.match((await fixture.post(`${base}/exit-others`, {}, token)).json(), { code: 401 })
         }
-        const token = await operations.login(undefined, someone())
-        for (const body of [{}, { token: '' }, { token: 7 }, { token: ['x'] }, { token: 'x'.repeat(257) }]) {
-          t.match((await fixture.post(`${base}/exit-token`, body, token)).json(), { code: 400 }, JSON.stringify(body))
+      })
+
+      t.test(`${base}: forms of other pages and bodies that are no handle end no session`, async t => {
+        const user = someone()
+        const [token, other] = [await operations.login(undefined, user), await operations.login(undefined, user)]
+        const [handle] = await handlesOf(token)
+        const path = `${base}/exit-token`
+        const BODIES = [{}, [], [handle], { token: '' }, { token: 7 }, { token: [handle] }, { token: null }]
+        const HANDLES = ['x'.repeat(257), '*', `${handle}*`, handle!.toUpperCase(), ` ${handle}`]
+        for (const body of [
+          ...BODIES,
+          ...HANDLES.map(token => ({ token, user_id: user })),
+          `{"__proto__":{"token":"${handle}"}}`,
+        ]) {
+          t.match((await fixture.post(path, body, token)).json(), { code: 400 }, JSON.stringify(body))
         }
+        for (const [type, body] of [
+          ['application/x-www-form-urlencoded', `token=${handle}`],
+          ['text/plain', `{"token":"${handle}"}`],
+        ] as const) {
+          const headers = { 'content-type': type }
+          t.match((await fixture.call({ method: 'POST', path, token, headers, body })).json(), { code: 400 }, type)
+        }
+        for (const live of [token, other]) t.equal(await isLive(live), true)
       })
     }
   },
