@@ -4,7 +4,6 @@ import { firstAccount } from '../account/file/source.ts'
 import { systemClock } from '../clock.ts'
 import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadSettings } from '../config/load.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import { servesConsole } from '../config/served.ts'
 import { createLog, type Logger } from '../log.ts'
 import { AddressError } from '../process/address.ts'
 import { announceServing } from '../process/bundle.ts'
@@ -12,7 +11,6 @@ import { type Outcome, openControl } from '../process/control.ts'
 import { endsWithTerminal } from '../process/hangup.ts'
 import { messageOf } from '../process/message.ts'
 import { ReloadError, type Running } from '../process/running.ts'
-import { PROFILES } from '../profile.ts'
 import { labelOf } from '../yaml/yaml.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, configOrBuiltIn } from './command.ts'
 import { CommandError, programOf, say, type Terminal, UsageError } from './terminal.ts'
@@ -62,8 +60,7 @@ async function serve(file: ConfigurationFile, terminal: Terminal): Promise<numbe
 
 function whereToFindIt(settings: Settings, { urls }: Running): string[] {
   const lines = [`dualgate answers at ${urls.public}, internally at ${urls.internal}`]
-  if (servesConsole(settings, PROFILES[settings.profile]))
-    lines.push(`administrators sign in at ${urls.public}/console/`)
+  if (settings.console) lines.push(`administrators sign in at ${urls.public}/console/`)
   return lines
 }
 

@@ -6,28 +6,24 @@ import type { Profile } from '../profile.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
 
-type Switches = Pick<Settings, 'session_administration' | 'console'>
-
 /** Whether the session administration is served: as the settings say, or else the profile. */
-export const servesAdministration = ({ session_administration }: Switches, profile: Profile): boolean =>
-  session_administration ?? profile.sessionAdministration
+export const servesAdministration = (
+  { session_administration }: Pick<Settings, 'session_administration'>,
+  profile: Profile,
+): boolean => session_administration ?? profile.sessionAdministration
 
 /** The sides whose users see and end their own sessions. */
 export const servedOwnSessions = (settings: Settings['own_sessions']): LoginType[] =>
   LOGIN_TYPES.filter(type => settings[SIDES[type].name])
 
-/** Whether the administration page is served: it is nothing without the endpoints that it calls. */
-export const servesConsole = (settings: Switches, profile: Profile): boolean =>
-  settings.console && servesAdministration(settings, profile)
-
 /** The paths of the gateway's own pages, which need no session (rule 1). */
-export const openPathsOf = (settings: Switches, profile: Profile): ReadonlySet<string> =>
-  servesConsole(settings, profile) ? withConsole(profile.paths.open) : profile.paths.open
+export const openPathsOf = (settings: Pick<Settings, 'console'>, profile: Profile): ReadonlySet<string> =>
+  settings.console ? withConsole(profile.paths.open) : profile.paths.open
 
 type Excepting = Pick<Settings, 'gate' | 'access'>
 
 /** The path rules of the public listener with these settings. */
-export const pathRulesOf = (settings: Switches & Excepting, profile: Profile): PathRules => ({
+export const pathRulesOf = (settings: Pick<Settings, 'console'> & Excepting, profile: Profile): PathRules => ({
   ...forwardedRulesOf(settings, profile),
   open: openPathsOf(settings, profile),
 })

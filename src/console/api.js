@@ -10,7 +10,8 @@ import { forget, session } from './session.js'
  * @property {string} api
  * @property {string} sm2_public_key_path
  * @property {string} token_name
- * @property {boolean} logout
+ * @property {string[]} routes Below `/api/v<n>/`: what the gateway serves itself.
+ * @property {{ min_length: number, classes: number, common: 'refuse' | 'allow' }} passwords
  * @property {string} timezone
  * @property {[en: string, zh: string][]} messages
  */
@@ -30,6 +31,14 @@ export async function loadSettings() {
   settings = await response.json()
   base = new URL(`..${settings.api}/`, document.baseURI)
 }
+
+/**
+ * Whether the gateway serves a route itself. What it does not serve, with its settings and its source of accounts, has no
+ * place in the page.
+ *
+ * @param {string} route
+ */
+export const serves = route => settings.routes.includes(route)
 
 /** A refusal of the gateway, or `code` 0 if the gateway did not answer. */
 export class CallError extends Error {

@@ -1,16 +1,16 @@
 import { currentAddress } from './address.js'
-import { get, loadSettings, onEnded, post, settings } from './api.js'
+import { get, loadSettings, onEnded, post, serves } from './api.js'
 import { closeDialogs } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
 import { faultText, t } from './language/language.js'
 import { offeredPages, PAGES } from './pages.js'
-import { forget, PERMISSIONS, session } from './session.js'
+import { forget, ownHandle, session } from './session.js'
 import { choices, topBar } from './shell.js'
-import { showSignIn } from './sign-in/sign-in.js'
+import { createSignIn } from './sign-in/sign-in.js'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 
-/** The name of the shown page of a signed-in user; empty if there is none. */
+/** The name of the shown page of a signed-in user; empty before the sign-in. */
 let shown = ''
 /** Draws what is shown again, after a change of language. */
 let redraw = () => {}
@@ -35,21 +35,19 @@ function open(draw, page = {}) {
 
 /** @param {import('./language/language.js').TextName | null} reason */
 function signIn(reason) {
-  open(() => {
+  const form = createSignIn(app, { reason, choices: () => choices(drawAgain), done: () => void enter() })
+  const draw = () => {
     document.title = title('sign_in')
-    showSignIn(app, {
-      reason: reason === null ? null : t(reason),
-      choices: choices(drawAgain),
-      done: () => void enter(),
-    })
-  })
+    form.draw()
+  }
+  open(draw, { leave: form.leave })
 }
 
 /** Requests the own session, and shows the pages that it has permission for. */
 async function enter() {
   show(app, h('p', { class: 'whole-page quiet' }, t('loading')))
   try {
-    session.owner = await get('sys/session/current')
+    session.owner = await requestOwner()
     route()
   } catch (problem) {
     // An ended session has already led to the sign-in.
@@ -57,14 +55,23 @@ async function enter() {
   }
 }
 
+/**
+ * The user of the session, with the permissions for the pages. Without the session administration, and whatever else needs a
+ * permission, only the own account is served.
+ *
+ * @returns {Promise<import('./session.js').Owner>}
+ */
+const requestOwner = async () =>
+  serves('sys/session/current') ? get('sys/session/current') : { ...(await get('b/account')), permissions: [] }
+
 /** Shows the page of the address, or the first page if the address has none that the user has permission for. */
 function route() {
   const offered = offeredPages()
   if (session.owner === null) return
   const address = currentAddress()
   const asked = offered.find(name => PAGES[name].addresses.includes(address.name))
-  const name = asked ?? offered[0]
-  if (name === undefined) return open(showNotPermitted)
+  // The own account needs no permission.
+  const name = asked ?? offered[0] ?? 'account'
   if (asked === undefined && address.name !== '') history.replaceState(null, '', ' ')
   if (name === shown) {
     turn(address)
@@ -92,16 +99,21 @@ function openOffered(name, address) {
 
 const top = h('div', { class: 'top-place' })
 
-const showTop = (/** @type {import('./pages.js').PageName | null} */ name) =>
+const showTop = (/** @type {import('./pages.js').PageName} */ name) =>
   show(top, topBar({ shown: name, pages: offeredPages(), redraw: drawAgain, signOut }))
 
 async function signOut() {
-  const { token, owner } = session
-  const ending = settings.logout ? post('b/logout') : post('sys/session/exit-token', { user_id: owner?.user_id, token })
   // The page deletes the token even if the request fails.
-  await ending.catch(() => {})
+  await endSession().catch(() => {})
   forget()
   signIn('signed_out')
+}
+
+function endSession() {
+  const { token, owner } = session
+  if (serves('b/logout')) return post('b/logout')
+  if (serves('b/session/tokens')) return post('b/session/exit-token', { token: ownHandle() })
+  return post('sys/session/exit-token', { user_id: owner?.user_id, token })
 }
 
 /**
@@ -119,12 +131,6 @@ function showFault(text, again) {
       h('button', { type: 'button', onclick: again }, t('retry')),
     ),
   )
-}
-
-function showNotPermitted() {
-  const detail = h('p', { class: 'quiet' }, t('not_permitted_detail', { permission: PERMISSIONS.list }))
-  showTop(null)
-  show(app, top, h('main', { class: 'whole-page' }, h('p', {}, t('not_permitted')), detail))
 }
 
 const drawAgain = () => redraw()

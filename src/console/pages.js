@@ -1,3 +1,5 @@
+import { createAccount } from './account/account.js'
+import { serves } from './api.js'
 import { can } from './session.js'
 import { createSessions } from './sessions/sessions.js'
 
@@ -17,7 +19,12 @@ import { createSessions } from './sessions/sessions.js'
 
 /** @satisfies {Record<string, PageKind>} */
 export const PAGES = {
-  sessions: { addresses: ['sessions', 'consumer'], isOffered: () => can('list'), create: createSessions },
+  sessions: {
+    addresses: ['sessions', 'consumer'],
+    isOffered: () => serves('sys/session/page') && can('list'),
+    create: createSessions,
+  },
+  account: { addresses: ['account'], isOffered: () => true, create: createAccount },
 }
 
 /** @typedef {keyof typeof PAGES} PageName */

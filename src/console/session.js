@@ -57,19 +57,18 @@ export const isOwner = (base, userId) => base.startsWith('sys/') && userId === s
 export const can = what => session.owner?.permissions.includes(PERMISSIONS[what]) ?? false
 
 /**
- * Whether a listed token or handle belongs to the session of this page. A handle is the token's `jti`.
+ * Whether a listed token or handle belongs to the session of this page.
  *
  * @param {string} listed
  */
 export function isOwnToken(listed) {
-  if (session.token === null) return false
-  return listed === session.token || (listed !== '' && listed === jtiOf(session.token))
+  return listed !== '' && (listed === session.token || listed === ownHandle())
 }
 
-/** @param {string} token */
-function jtiOf(token) {
+/** The handle of the session of this page: the `jti` of its token. */
+export function ownHandle() {
   try {
-    const claims = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')
+    const claims = (session.token?.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')
     return JSON.parse(atob(claims)).jti
   } catch {
     return null

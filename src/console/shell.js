@@ -8,7 +8,7 @@ import { session } from './session.js'
 
 /**
  * @param {object} options
- * @param {import('./pages.js').PageName | null} options.shown
+ * @param {import('./pages.js').PageName} options.shown
  * @param {import('./pages.js').PageName[]} options.pages
  * @param {() => void} options.redraw
  * @param {() => void} options.signOut
@@ -19,7 +19,7 @@ export function topBar({ shown, pages, redraw, signOut }) {
     'header',
     { class: 'top' },
     h('div', { class: 'brand' }, mark(), h('h1', {}, 'dualgate')),
-    pages.length > 0 && navigation(pages, shown),
+    navigation(pages, shown),
     h(
       'div',
       { class: 'chrome' },
@@ -32,7 +32,7 @@ export function topBar({ shown, pages, redraw, signOut }) {
 
 /**
  * @param {import('./pages.js').PageName[]} pages
- * @param {import('./pages.js').PageName | null} shown
+ * @param {import('./pages.js').PageName} shown
  */
 const navigation = (pages, shown) =>
   h(

@@ -4,7 +4,7 @@ import type { Permissions } from '../account/permissions.ts'
 import type { Administration } from '../administration/administration.ts'
 import type { OwnSessions } from '../administration/own.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import { pathRulesOf, servedOwnSessions, servesConsole } from '../config/served.ts'
+import { pathRulesOf, servedOwnSessions } from '../config/served.ts'
 import type { Login } from '../login/login.ts'
 import type { OwnAccount } from '../login/own-account.ts'
 import type { OwnSecondFactor } from '../login/own-second-factor.ts'
@@ -106,7 +106,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   await app.register(async pages => {
     await protectPages(pages)
     serveDocuments(pages, profile)
-    if (servesConsole(settings, profile)) serveConsole(pages, settings, profile)
+    if (settings.console) serveConsole(pages, settings, profile)
   })
   ownPaths.refuseOtherMethods(app)
   ownPaths.close()

@@ -1,44 +1,10 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
+import { openBrowser, withoutBrowser } from '../support/browser.ts'
+import { arrive, fillIn, obstaclesEverywhere, signIn, solve } from '../support/console.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
 
 /* The page for administrators, as its users see it. */
-
-/** Reads the picture as a person would: the answer comes out of the gateway's own store. */
-async function solve(fixture: Fixture, page: Page, load: () => Promise<unknown>): Promise<void> {
-  const response = page.waitForResponse(/\/public\/b\/captcha/)
-  await load()
-  const { data } = await (await response).json()
-  const answer = await fixture.store.captchas.take('BUSINESS', data.captcha_id)
-  await fixture.store.captchas.put('BUSINESS', data.captcha_id, answer!, Date.now() + 60_000)
-  await page.fill('#captcha', answer!)
-}
-
-async function fillIn(page: Page, username: string, password: string): Promise<void> {
-  await page.fill('#username', username)
-  await page.fill('#password', password)
-}
-
-async function signIn(fixture: Fixture, { page }: Visitor, username = ADMIN.username, password = ADMIN.password) {
-  await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
-  await submit(page, username, password)
-}
-
-async function submit(page: Page, username: string, password: string): Promise<void> {
-  await fillIn(page, username, password)
-  await page.click('button[type=submit]')
-  await page.waitForSelector('.chrome')
-}
-
-/** Signed in as a new user with these permissions, without the login form. */
-async function arrive(fixture: Fixture, { page }: Visitor, permissions: string[], user = someone()): Promise<string> {
-  const token = await fixture.gateway.sides.business.login(undefined, user, { username: user, permissions })
-  await page.addInitScript(kept => sessionStorage.setItem('dualgate.token', kept), token)
-  await page.goto(`${fixture.url}/console/`)
-  await page.waitForSelector('.chrome')
-  return token
-}
 
 const rows = (page: Page) => page.locator('.user-list tbody tr')
 const row = (page: Page, text: string) => rows(page).filter({ hasText: text })
@@ -270,7 +236,9 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     }
     const stranger = await visit(t)
     await arrive(fixture, stranger, [])
-    await stranger.page.locator('main', { hasText: 'sys:session:page' }).waitFor()
+    await stranger.page.locator('.panel', { hasText: 'Profile' }).waitFor()
+    t.same(await stranger.page.locator('nav a').allTextContents(), ['My account'])
+    t.same(stranger.complaints, [])
   })
 
   t.test('language and theme are those of the browser until the user chooses others', async t => {
@@ -342,17 +310,18 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.equal(await business.getLoginIdByToken(token), '')
   })
 
-  t.test('on a phone nothing is wider than the screen', async t => {
-    const { page } = await visit(t, { viewport: { width: 390, height: 844 } })
-    const width = () => page.evaluate(() => document.documentElement.scrollWidth)
+  t.test('nothing is wider than a phone, without a name, or hard to read, in both themes', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
     await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
-    t.equal(await width(), 390)
-    await submit(page, ADMIN.username, ADMIN.password)
+    t.same(await obstaclesEverywhere(page), [])
+    await fillIn(page, ADMIN.username, ADMIN.password)
+    await page.click('button[type=submit]')
     await page.waitForSelector('.user-list table')
-    t.equal(await width(), 390)
+    t.same(await obstaclesEverywhere(page), [])
     await page.click('.user-list .link >> nth=0')
     await page.waitForSelector('.token-list table')
-    t.equal(await width(), 390)
+    t.same(await obstaclesEverywhere(page), [])
   })
 })
 
@@ -391,6 +360,20 @@ t.test('the page works with every configuration of the gateway', { skip: without
     await page.click('[data-key=sign-out]')
     await page.locator('.fault', { hasText: 'You are signed out.' }).waitFor()
     t.equal(await fixture.gateway.sides.business.getLoginIdByToken(token!), '')
+  })
+
+  t.test('without the session administration, the page is that of the own account', async t => {
+    const fixture = await open(t, { config: { session_administration: false, own_sessions: { business: false } } })
+    const visitor = await visit(t)
+    const { page } = visitor
+    await signIn(fixture, visitor)
+    await page.locator('.panel', { hasText: 'Second factor' }).waitFor()
+    t.same(await page.locator('nav a').allTextContents(), ['My account'])
+    t.equal(await page.locator('.own-sessions').count(), 0)
+    t.match(await page.locator('.advice').textContent(), 'choose your own', 'the first account is advised, not forced')
+    await page.goto(`${fixture.url}/console/#sessions`)
+    await page.locator('.panel', { hasText: 'Profile' }).waitFor()
+    t.same(visitor.complaints, [])
   })
 
   t.test('a failing store is reported, the shown data stays, and the user stays signed in', async t => {

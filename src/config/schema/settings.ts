@@ -216,7 +216,7 @@ export const SettingsSchema = {
       },
       'Own sessions.',
     ),
-    console: Switch(true, 'Serve the administration page at /console/, where the session administration is served.'),
+    console: Switch(true, 'Serve the page for administrators, and for the own account, at /console/.'),
     sessions: Sessions,
     gate: Gate,
     access: Access,

@@ -5,10 +5,14 @@ import { actionForm, cancelButton } from './forms.js'
 /**
  * Opens a dialog. The browser keeps the focus in it and closes it with Escape.
  *
- * @param {{ title: string, wide?: boolean, body: Node[] }} options
+ * @param {object} options
+ * @param {string} options.title
+ * @param {boolean} [options.wide]
+ * @param {Node[]} options.body
+ * @param {boolean} [options.isClosable] Not where it shows something for the only time: its form closes it.
  * @returns {HTMLDialogElement}
  */
-export function openDialog({ title, wide = false, body }) {
+export function openDialog({ title, wide = false, body, isClosable = true }) {
   /** @type {HTMLDialogElement} */
   const dialog = h(
     'dialog',
@@ -17,7 +21,8 @@ export function openDialog({ title, wide = false, body }) {
       'header',
       {},
       h('h2', { id: 'dialog-title' }, title),
-      h('button', { type: 'button', class: 'close', 'aria-label': t('close'), onclick: () => dialog.close() }, '×'),
+      isClosable &&
+        h('button', { type: 'button', class: 'close', 'aria-label': t('close'), onclick: () => dialog.close() }, '×'),
     ),
     ...body,
   )
@@ -26,6 +31,10 @@ export function openDialog({ title, wide = false, body }) {
     dialog.remove()
     if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true })
   })
+  if (!isClosable) {
+    dialog.addEventListener('keydown', event => event.key === 'Escape' && event.preventDefault())
+    dialog.addEventListener('cancel', event => event.preventDefault())
+  }
   document.body.append(dialog)
   dialog.showModal()
   return dialog
@@ -59,5 +68,5 @@ export function confirm({ title, details, action, body = [], run }) {
       dialog.close()
     },
   })
-  const dialog = openDialog({ title, body: [form] })
+  const dialog = openDialog({ title, body: [form.element] })
 }

@@ -47,6 +47,7 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
 
 /**
  * @typedef {object} ActionForm
+ * @property {import('./dom.js').Child[]} [title] What stands above the body.
  * @property {import('./dom.js').Child[]} body
  * @property {string} action The label of the button.
  * @property {string} [busy] The label while the action runs.
@@ -55,7 +56,7 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  * @property {import('./dom.js').Child[]} [beside] Other buttons, before the one of the action.
  * @property {string | null} [fault] A fault to show from the beginning.
  * @property {() => Promise<void>} run If it throws, the form shows the error.
- * @property {(problem: unknown) => void} [failed] Called before the error is shown.
+ * @property {(problem: unknown) => string | undefined | void} [failed] Called before the error is shown. It may return a better text for it.
  */
 
 /**
@@ -63,10 +64,24 @@ export const choice = (input, label) => h('label', { class: 'choice' }, input, l
  *
  * @param {ActionForm} options
  */
-export function actionForm({ body, action, busy, look = 'primary', beside = [], run, failed = () => {}, ...rest }) {
+export function actionForm({ title, body, action, busy, look = 'primary', beside = [], run, failed, ...rest }) {
   const fault = h('p', { class: 'fault', role: 'alert', hidden: (rest.fault ?? null) === null }, rest.fault)
   const submit = h('button', { type: 'submit', class: look }, action)
-  return h('form', { class: rest.class, onsubmit: attempt }, body, fault, h('footer', {}, beside, submit))
+  const element = h(
+    'form',
+    { class: rest.class, onsubmit: attempt },
+    title !== undefined && h('header', {}, title),
+    body,
+    fault,
+    h('footer', {}, beside, submit),
+  )
+  return { element, showFault }
+
+  /** @param {string} text */
+  function showFault(text) {
+    fault.textContent = text
+    fault.hidden = false
+  }
 
   /** @param {SubmitEvent} event */
   async function attempt(event) {
@@ -78,9 +93,7 @@ export function actionForm({ body, action, busy, look = 'primary', beside = [], 
       await run()
       fault.hidden = true
     } catch (problem) {
-      failed(problem)
-      fault.textContent = faultText(problem)
-      fault.hidden = false
+      showFault(failed?.(problem) ?? faultText(problem))
     } finally {
       submit.disabled = false
       submit.textContent = action
@@ -94,7 +107,7 @@ export function actionForm({ body, action, busy, look = 'primary', beside = [], 
  * @param {Element} place
  */
 export function focusFirst(place) {
-  const first = place.querySelector('input, select, textarea')
+  const first = place.querySelector('form :is(input:not([type="checkbox"], [tabindex="-1"]), select, button)')
   if (first instanceof HTMLElement) first.focus()
 }
 

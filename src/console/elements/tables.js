@@ -2,6 +2,9 @@ import { h } from './dom.js'
 
 /** @typedef {import('./dom.js').Child} Child */
 
+/** What a cell shows instead of nothing. A card has no place for it. */
+export const DASH = '–'
+
 /**
  * @typedef {object} Column
  * @property {string} label
@@ -43,7 +46,11 @@ const heading = ({ label, look }) =>
  * @param {Child | Child[]} content
  */
 const cell = ({ label, look, isUnlabelled = look === 'actions' }, content) =>
-  h('td', { class: look, 'data-label': isUnlabelled ? null : label }, content)
+  h(
+    'td',
+    { class: content === DASH ? `${look ?? ''} nothing` : look, 'data-label': isUnlabelled ? null : label },
+    content,
+  )
 
 /**
  * A button in a row. Its name for screen readers tells the row, too.
@@ -52,6 +59,3 @@ const cell = ({ label, look, isUnlabelled = look === 'actions' }, content) =>
  */
 export const rowButton = ({ key, text, about, look = 'small', onclick }) =>
   h('button', { type: 'button', class: look, 'data-key': key, 'aria-label': `${text} (${about})`, onclick }, text)
-
-/** What a cell shows instead of nothing. */
-export const DASH = '–'

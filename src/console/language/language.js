@@ -14,6 +14,15 @@ export function t(name, values = {}) {
   return TEXTS[preferences.language][name].replace(/\{(\w+)\}/g, (_, value) => String(values[value] ?? ''))
 }
 
+/** What the user has typed cannot be sent. */
+export class InputFault extends Error {
+  /** @param {TextName} text */
+  constructor(text) {
+    super(text)
+    this.text = text
+  }
+}
+
 /**
  * The text for a failed call: the gateway's own message, translated into the language of the page if the gateway uses the
  * other one.
@@ -21,23 +30,38 @@ export function t(name, values = {}) {
  * @param {unknown} fault
  */
 export function faultText(fault) {
+  if (fault instanceof InputFault) return t(fault.text)
   if (!(fault instanceof CallError)) throw fault
   if (fault.code === 0) return t('offline')
   if (fault.code === 503) return t('unavailable')
   return translated(fault.message) || t('failed')
 }
 
-/** @param {string} message */
+/**
+ * @param {string} message
+ * @returns {string}
+ */
 function translated(message) {
   for (const pair of settings.messages) {
     for (const pattern of pair) {
       const values = matched(pattern, message)
       if (values === null) continue
       const translation = pair[preferences.language === 'en' ? 0 : 1]
-      return translation.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? '')
+      return translation.replace(/\{(\w+)\}/g, (_, name) => valueText(name, values[name] ?? ''))
     }
   }
   return message
+}
+
+/**
+ * A value in a message. The fault of a field is a message itself, and fields have the names that they have in forms.
+ *
+ * @param {string} name
+ * @param {string} value
+ */
+function valueText(name, value) {
+  if (name === 'fault') return translated(value)
+  return name === 'field' && value in TEXTS.en ? t(/** @type {TextName} */ (value)) : value
 }
 
 /**

@@ -8,6 +8,16 @@ export const en = {
   captcha_another: 'Show another picture',
   ended: 'Your session has ended. Sign in again.',
   signed_out: 'You are signed out.',
+  continue: 'Continue',
+  back: 'Back to the sign-in',
+  step_expired: 'The sign-in took too long. Sign in again.',
+  step_second_factor: 'Second factor',
+  step_second_factor_detail: 'Your password is right. Enter a code of your authenticator app.',
+  step_password: 'Choose a new password',
+  step_password_detail: 'Your password must be changed before you can go on. Your older sessions end.',
+  step_setup: 'Set up a second factor',
+  step_setup_detail:
+    'This account must have a second factor. Scan the picture with an authenticator app on your phone. Then enter the code that it shows.',
 }
 
 /** @type {typeof en} */
@@ -21,4 +31,13 @@ export const zh = {
   captcha_another: '换一张',
   ended: '会话已失效，请重新登录。',
   signed_out: '您已退出登录。',
+  continue: '继续',
+  back: '返回登录',
+  step_expired: '登录超时，请重新登录。',
+  step_second_factor: '两步验证',
+  step_second_factor_detail: '密码正确。请输入身份验证器应用中的动态码。',
+  step_password: '请设置新密码',
+  step_password_detail: '您需要先修改密码才能继续。修改后，您之前的会话将全部下线。',
+  step_setup: '启用两步验证',
+  step_setup_detail: '此账号必须启用两步验证。请用手机上的身份验证器应用扫描二维码，然后输入应用中显示的动态码。',
 }

@@ -1,5 +1,5 @@
-import { go } from '../address.js'
 import { h, show } from '../elements/dom.js'
+import { sideButtons } from '../elements/sides.js'
 import { now } from '../language/format.js'
 import { faultText, t } from '../language/language.js'
 import { session } from '../session.js'
@@ -10,7 +10,7 @@ import { createUsers } from './users.js'
 /** The endpoints of each side, below `/api/v<n>/`. */
 const SIDES = { BUSINESS: 'sys/session', CONSUMER: 'client/session' }
 
-/** @typedef {keyof typeof SIDES} SideName */
+/** @typedef {import('../elements/sides.js').SideName} SideName */
 
 /** @param {import('../address.js').Address} address */
 const sideOf = ({ name }) => (name === 'consumer' ? 'CONSUMER' : 'BUSINESS')
@@ -46,21 +46,11 @@ export function createSessions(place, address) {
   }
 
   function drawBar() {
-    const isPaused = refresh.isPaused
-    const pause = () => {
-      refresh.pause(!isPaused)
-      drawBar()
-    }
-    show(
-      bar,
-      sideButtons(side),
-      h('span', { class: 'refresh quiet' }, isPaused ? t('paused') : updatedText(updated)),
-      h(
-        'button',
-        { type: 'button', class: 'small', 'data-key': 'pause', onclick: pause },
-        t(isPaused ? 'resume' : 'pause'),
-      ),
-    )
+    const sides = sideButtons(side, [
+      ['BUSINESS', 'sessions'],
+      ['CONSUMER', 'consumer'],
+    ])
+    show(bar, sides, ...refreshState(refresh, updated, drawBar))
   }
 
   users.showSide(SIDES[side])
@@ -85,28 +75,24 @@ export function createSessions(place, address) {
 const retryButton = again =>
   h('button', { type: 'button', class: 'small', 'data-key': 'retry', onclick: again }, t('retry'))
 
+/**
+ * When the data was loaded, and the button that stops its refresh.
+ *
+ * @param {ReturnType<typeof refreshRegularly>} refresh
+ * @param {string} updated
+ * @param {() => void} changed
+ */
+function refreshState(refresh, updated, changed) {
+  const isPaused = refresh.isPaused
+  const onclick = () => {
+    refresh.pause(!isPaused)
+    changed()
+  }
+  return [
+    h('span', { class: 'refresh quiet' }, isPaused ? t('paused') : updatedText(updated)),
+    h('button', { type: 'button', class: 'small', 'data-key': 'pause', onclick }, t(isPaused ? 'resume' : 'pause')),
+  ]
+}
+
 /** @param {string} time */
 const updatedText = time => (time === '' ? t('loading') : t('updated', { time }))
-
-/** @param {SideName} shown */
-function sideButtons(shown) {
-  const button = (/** @type {SideName} */ name, /** @type {string} */ address) =>
-    h(
-      'button',
-      {
-        type: 'button',
-        class: name,
-        'aria-pressed': String(name === shown),
-        'data-key': name,
-        onclick: () => go(address),
-        title: t(`side_${name}`),
-      },
-      t(name),
-    )
-  return h(
-    'div',
-    { class: 'sides', role: 'group', 'aria-label': t('side') },
-    button('BUSINESS', 'sessions'),
-    button('CONSUMER', 'consumer'),
-  )
-}

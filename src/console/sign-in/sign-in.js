@@ -1,129 +1,136 @@
-import { get, post, settings } from '../api.js'
+import { CallError, post } from '../api.js'
 import { h, mark, show } from '../elements/dom.js'
+import { actionForm, field, focusFirst, passwordInput, textInput } from '../elements/forms.js'
+import { encrypted } from '../encryption.js'
 import { faultText, t } from '../language/language.js'
 import { begin } from '../session.js'
+import { createCaptcha } from './captcha.js'
+import { codesStep, STEPS } from './steps.js'
 
 /**
- * Shows the sign-in form.
+ * @typedef {object} Progress What a step of a login needs to know.
+ * @property {string} ticket
+ * @property {string} username
+ * @property {string} password What was typed at the sign-in.
+ * @property {(path: string, body: object) => Promise<void>} send Sends the answer of the step, and shows what comes next.
+ * @property {() => void} restart
+ */
+
+/**
+ * The sign-in: name, password and captcha, and then the steps that the gateway requires.
  *
  * @param {Element} place
- * @param {{ reason: string | null, choices: Node, done: () => void }} options `reason` tells the user why a new
- *   sign-in is necessary; `choices` are language and theme.
+ * @param {{ reason: import('../language/language.js').TextName | null, choices: () => Node, done: () => void }} options
+ *   `reason` tells the user why a new sign-in is necessary; `choices` are language and theme.
  */
-export function showSignIn(place, { reason, choices, done }) {
-  const picture = createPicture(showError)
-  const username = field('username', { autocomplete: 'username' })
-  const password = field('password', { type: 'password', autocomplete: 'current-password' })
-  const captcha = field('captcha', {
-    autocomplete: 'off',
-    autocapitalize: 'characters',
-    spellcheck: 'false',
-    maxlength: 8,
-  })
-  const fault = h('p', { class: 'fault', role: 'alert', hidden: reason === null }, reason)
-  const submit = h('button', { type: 'submit', class: 'primary' }, t('sign_in'))
-  const form = h(
-    'form',
-    { class: 'sign-in', onsubmit: send },
-    h('div', { class: 'sign-in-title' }, mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))),
-    fault,
-    labelled('username', username),
-    labelled('password', password),
-    h('div', { class: 'captcha-row' }, labelled('captcha', captcha), picture.button),
-    submit,
-  )
-  show(place, h('main', { class: 'sign-in-page' }, form, h('div', { class: 'sign-in-choices' }, choices)))
-  username.focus()
-  void picture.draw()
+export function createSignIn(place, { reason, choices, done }) {
+  const typed = { username: '', password: '' }
+  let timer = 0
+  /** @type {() => Node} */
+  let drawForm = () => credentialsForm({ typed, reason, send })
 
-  /** @param {SubmitEvent} event */
-  async function send(event) {
-    event.preventDefault()
-    if (submit.disabled) return
-    submit.disabled = true
-    submit.textContent = t('signing_in')
-    try {
-      const { token } = await post('public/b/login', {
-        username: username.value.trim(),
-        password: await encrypted(password.value),
+  /** @param {() => Node} form */
+  function open(form) {
+    drawForm = form
+    draw()
+  }
+
+  function draw() {
+    show(place, h('main', { class: 'sign-in-page' }, drawForm(), h('div', { class: 'sign-in-choices' }, choices())))
+    focusFirst(place)
+  }
+
+  /** @param {import('../language/language.js').TextName | null} why */
+  function restart(why) {
+    clearTimeout(timer)
+    Object.assign(typed, { password: '' })
+    open(() => credentialsForm({ typed, reason: why, send }))
+  }
+
+  /**
+   * Continues with what the gateway answers: the next step, or the token. Recovery codes are shown before it.
+   *
+   * @param {string} path
+   * @param {object} body
+   */
+  async function send(path, body) {
+    const answer = await answerOf(path, body)
+    clearTimeout(timer)
+    const next = () => (answer.ticket === undefined ? finish(answer.token) : openStep(answer))
+    const { recovery_codes: codes } = answer
+    if (codes === undefined) next()
+    else open(() => codesStep(codes, typed.username, next))
+  }
+
+  /** @param {string} token */
+  function finish(token) {
+    begin(token)
+    done()
+  }
+
+  /** @param {{ ticket: string, required: keyof typeof STEPS, expires_in: number }} step */
+  function openStep({ ticket, required, expires_in }) {
+    timer = window.setTimeout(() => restart('step_expired'), expires_in * 1000)
+    open(STEPS[required]({ ticket, ...typed, send, restart: () => restart(null) }))
+  }
+
+  return { draw, leave: () => clearTimeout(timer) }
+}
+
+/**
+ * What the gateway answers to a step of a login: the token, or what the next step needs.
+ *
+ * @param {string} path
+ * @param {object} body
+ */
+async function answerOf(path, body) {
+  try {
+    return await post(path, body)
+  } catch (problem) {
+    if (problem instanceof CallError && typeof problem.data?.ticket === 'string') return problem.data
+    throw problem
+  }
+}
+
+/**
+ * @param {object} options
+ * @param {{ username: string, password: string }} options.typed
+ * @param {import('../language/language.js').TextName | null} options.reason
+ * @param {(path: string, body: object) => Promise<void>} options.send
+ */
+function credentialsForm({ typed, reason, send }) {
+  const username = textInput('username', { autocomplete: 'username', required: true })
+  username.value = typed.username
+  const password = passwordInput('password', 'current-password')
+  const captcha = textInput('captcha', { autocapitalize: 'characters', required: true, maxlength: 8 })
+  const picture = createCaptcha(problem => form.showFault(faultText(problem)))
+  const form = actionForm({
+    class: 'sign-in',
+    title: [mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))],
+    body: [
+      field({ id: 'username', label: t('username'), input: username }),
+      field({ id: 'password', label: t('password'), input: password }),
+      field({ id: 'captcha', label: t('captcha'), input: captcha, beside: picture.button }),
+    ],
+    action: t('sign_in'),
+    busy: t('signing_in'),
+    fault: reason === null ? null : t(reason),
+    async run() {
+      Object.assign(typed, { username: username.value.trim(), password: password.value })
+      await send('public/b/login', {
+        username: typed.username,
+        password: await encrypted(typed.password),
         captcha_id: picture.id(),
         captcha_value: captcha.value,
         device_id: 'dualgate console',
       })
-      begin(token)
-      done()
-    } catch (problem) {
-      showError(faultText(problem))
+    },
+    failed() {
       captcha.value = ''
       captcha.focus()
       void picture.draw()
-    } finally {
-      submit.disabled = false
-      submit.textContent = t('sign_in')
-    }
-  }
-
-  /** @param {string} text */
-  function showError(text) {
-    fault.textContent = text
-    fault.hidden = false
-  }
+    },
+  })
+  void picture.draw()
+  return form.element
 }
-
-/**
- * The picture of a captcha, on a button that requests another one.
- *
- * @param {(text: string) => void} showError
- */
-function createPicture(showError) {
-  let captchaId = ''
-  let drawings = 0
-  const picture = h('img', { alt: '', width: 150, height: 57, hidden: true })
-  const label = t('captcha_another')
-  const button = h(
-    'button',
-    { type: 'button', class: 'captcha', title: label, 'aria-label': label, onclick: draw },
-    picture,
-  )
-
-  async function draw() {
-    captchaId = ''
-    picture.hidden = true
-    const drawing = ++drawings
-    try {
-      const { captcha_id, captcha_base64 } = await get('public/b/captcha')
-      // Meanwhile another picture was requested.
-      if (drawing !== drawings) return
-      captchaId = captcha_id
-      picture.src = captcha_base64
-      picture.hidden = false
-    } catch (problem) {
-      showError(faultText(problem))
-    }
-  }
-
-  return { button, draw, id: () => captchaId }
-}
-
-/**
- * Encrypts a password as the gateway expects it: SM2, cipher mode C1C3C2.
- *
- * @param {string} plain
- * @returns {Promise<string>}
- */
-async function encrypted(plain) {
-  const publicKey = await get(settings.sm2_public_key_path.slice(1))
-  return /** @type {any} */ (globalThis).sm2.doEncrypt(plain, publicKey, 1)
-}
-
-/**
- * @param {string} name
- * @param {import('../elements/dom.js').Attributes} attributes
- */
-const field = (name, attributes) => h('input', { id: name, name, required: true, ...attributes })
-
-/**
- * @param {'username' | 'password' | 'captcha'} name
- * @param {HTMLElement} input
- */
-const labelled = (name, input) => h('div', { class: 'field' }, h('label', { for: name }, t(name)), input)

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
+import { ownRoutes } from '../../config/own-routes.ts'
 import type { Settings } from '../../config/schema/settings.ts'
 import { CONSOLE_FILES, CONSOLE_SETTINGS } from '../../gate/pages.ts'
 import type { Profile } from '../../profile.ts'
-import { FAILURES } from '../server/messages.ts'
+import { REFUSAL_TEXTS } from '../server/messages.ts'
 import { serveAsset, vendored } from './assets.ts'
 
 /** The file of the page that comes from another package: SM2 in the browser. */
@@ -24,18 +25,29 @@ export function serveConsole(app: FastifyInstance, settings: Settings, profile: 
 }
 
 /** The settings of the gateway for the page; all of them are public. */
-function pageSettings({ api_versions, jwt, login, locale, timezone }: Settings, { sm2PublicKeyPaths }: Profile) {
+function pageSettings(settings: Settings, profile: Profile) {
+  const { api_versions, jwt, locale, passwords, timezone } = settings
+  const { min_length, classes, common } = passwords
+  const api = `/api/v${api_versions[0]}`
   return {
-    api: `/api/v${api_versions[0]}`,
-    sm2_public_key_path: sm2PublicKeyPaths[0],
+    api,
+    /** What the gateway serves itself, below `api`: the page shows nothing of what it does not. */
+    routes: ownPathsBelow(`${api}/`, settings, profile),
+    sm2_public_key_path: profile.sm2PublicKeyPaths[0],
     token_name: jwt.token_name,
-    /** Whether the gateway serves the logout, or an upstream. */
-    logout: login.logout_routes,
+    passwords: { min_length, classes, common },
     locale,
     timezone,
     /**
      * The texts of refusals in both languages: the gateway uses one, the user of the page may have chosen the other.
      */
-    messages: Object.values(FAILURES).map(({ text }) => text),
+    messages: REFUSAL_TEXTS,
   }
 }
+
+/** The paths of the gateway's own routes below a path, without it. */
+const ownPathsBelow = (base: string, settings: Settings, profile: Profile): string[] =>
+  [...ownRoutes(settings, profile)].flatMap(route => {
+    const [method, path = ''] = route.split(' ')
+    return method !== 'HEAD' && path.startsWith(base) ? [path.slice(base.length)] : []
+  })

@@ -115,6 +115,12 @@ const PASSWORD_FAULTS: Readonly<Record<PasswordFault, Text>> = {
   same: ['must not be the present password', '不能与当前密码相同'],
 }
 
+/** Every text of a refusal, and of the faults of fields in them: pages show them in the language of their user. */
+export const REFUSAL_TEXTS: readonly Text[] = [
+  ...Object.values(FAILURES).map(({ text }) => text),
+  ...Object.entries(FIELD_FAULTS),
+]
+
 export const SUCCESS: Text = ['Success', '请求成功']
 export const LOGGED_OUT: Text = ['Logged out', '登出成功']
 

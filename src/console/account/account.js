@@ -1,0 +1,85 @@
+import { get, serves } from '../api.js'
+import { h, show } from '../elements/dom.js'
+import { facts } from '../elements/facts.js'
+import { faultText, t } from '../language/language.js'
+import { session } from '../session.js'
+import { createOwnSessions } from './own-sessions.js'
+import { passwordPanel } from './password.js'
+import { secondFactorPanel } from './second-factor.js'
+
+/**
+ * @typedef {object} Account
+ * @property {string} user_id
+ * @property {string | null} username
+ * @property {string | null} nickname
+ * @property {string[] | null} roles
+ * @property {boolean | null} second_factor
+ * @property {number | null} recovery_codes_left
+ * @property {string | null} password_changed_at
+ * @property {string[]} can What can be changed here.
+ */
+
+/**
+ * The page of the own account.
+ *
+ * @param {HTMLElement} place
+ * @returns {import('../pages.js').Page}
+ */
+export function createAccount(place) {
+  /** @type {Account | null} */
+  let account = null
+  const trouble = h('div', { class: 'trouble', role: 'alert' })
+  const panels = h('div', { class: 'panels' })
+  const sessions = serves('b/session/tokens') ? createOwnSessions() : null
+
+  async function load() {
+    try {
+      account = await get('b/account')
+      show(trouble)
+      drawPanels()
+    } catch (problem) {
+      if (session.token !== null) show(trouble, faultText(problem))
+    }
+  }
+
+  /** After a change of the account, which may have ended other sessions. */
+  function changed() {
+    void load()
+    void sessions?.load()
+  }
+
+  function drawPanels() {
+    if (account === null) return show(panels, h('p', { class: 'quiet' }, t('loading')))
+    const { can } = account
+    show(
+      panels,
+      profilePanel(account),
+      can.includes('password') && passwordPanel(account, changed),
+      (can.includes('second-factor') || account.second_factor === true) && secondFactorPanel(account, changed),
+    )
+  }
+
+  void load()
+  void sessions?.load()
+  return {
+    draw() {
+      drawPanels()
+      sessions?.draw()
+      show(place, trouble, panels, sessions?.element)
+    },
+  }
+}
+
+/** @param {Account} account */
+const profilePanel = ({ user_id, username, nickname, roles }) =>
+  h(
+    'section',
+    { class: 'panel' },
+    h('h2', {}, t('profile')),
+    facts([
+      [t('nickname'), nickname],
+      [t('username'), username],
+      [t('user_id'), h('code', {}, user_id)],
+      [t('roles'), roles !== null && (roles.length === 0 ? t('no_roles') : roles.join(', '))],
+    ]),
+  )

@@ -1,0 +1,110 @@
+import { get, post } from '../api.js'
+import { confirm } from '../elements/dialogs.js'
+import { h, notify, show } from '../elements/dom.js'
+import { zone } from '../elements/paging.js'
+import { DASH, rowButton, table } from '../elements/tables.js'
+import { count, deviceText, duration } from '../language/format.js'
+import { faultText, t } from '../language/language.js'
+import { session } from '../session.js'
+
+/**
+ * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
+ *   device_id: string | null, login_ip: string | null, current: boolean }} OwnSession
+ */
+
+/** The sessions of the signed-in user, each with a button to end it. */
+export function createOwnSessions() {
+  /** @type {OwnSession[] | null} */
+  let sessions = null
+  const element = h('section', { class: 'panel own-sessions' })
+
+  async function load() {
+    try {
+      sessions = await get('b/session/tokens')
+      draw()
+    } catch (problem) {
+      if (session.token !== null) show(element, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
+    }
+  }
+
+  function draw() {
+    const others = (sessions ?? []).filter(({ current }) => !current)
+    const endOthers = h(
+      'button',
+      { type: 'button', class: 'small danger', 'data-key': 'end-others', onclick: () => confirmEndOthers(load) },
+      `${t('end_others')}…`,
+    )
+    show(
+      element,
+      h('header', {}, h('h2', {}, t('my_sessions')), others.length > 0 && endOthers),
+      sessions === null ? h('p', { class: 'empty quiet' }, t('loading')) : sessionTable(sessions, load),
+      h('div', { class: 'pages' }, zone()),
+    )
+  }
+
+  return { element, load, draw }
+}
+
+/**
+ * @param {OwnSession[]} sessions
+ * @param {() => Promise<void>} changed
+ */
+const sessionTable = (sessions, changed) =>
+  table({
+    caption: t('my_sessions'),
+    columns: [
+      { label: t('device'), isUnlabelled: true },
+      { label: t('signed_in'), look: 'number' },
+      { label: t('ends_in'), look: 'number' },
+      { label: t('address'), look: 'number' },
+      { label: t('actions'), look: 'actions' },
+    ],
+    rows: sessions.map(one => {
+      const device = deviceText(one.device_type, one.device_id)
+      const end = () => confirmEnd(one, device, changed)
+      return [
+        [device, one.current && h('span', { class: 'tag own' }, t('this_session'))],
+        one.created_at,
+        duration(one.timeout_seconds),
+        one.login_ip ?? DASH,
+        !one.current &&
+          rowButton({
+            key: one.token,
+            text: `${t('end')}…`,
+            about: `${device}, ${one.created_at}`,
+            look: 'small danger',
+            onclick: end,
+          }),
+      ]
+    }),
+  })
+
+/**
+ * @param {OwnSession} one
+ * @param {string} device
+ * @param {() => Promise<void>} changed
+ */
+const confirmEnd = ({ token, created_at }, device, changed) =>
+  confirm({
+    title: t('end_one_title'),
+    details: [t('end_own_one_detail', { device, time: created_at })],
+    action: t('end'),
+    async run() {
+      await post('b/session/exit-token', { token })
+      notify(t('ended_own_one'))
+      await changed()
+    },
+  })
+
+/** @param {() => Promise<void>} changed */
+const confirmEndOthers = changed =>
+  confirm({
+    title: t('end_others_title'),
+    details: [t('end_others_detail')],
+    action: t('end_others'),
+    async run() {
+      const { ended } = await post('b/session/exit-others')
+      notify(t('ended_others', { n: count(ended) }))
+      await changed()
+    },
+  })

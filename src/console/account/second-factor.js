@@ -1,0 +1,192 @@
+import { post } from '../api.js'
+import { openDialog } from '../elements/dialogs.js'
+import { h, notify, show } from '../elements/dom.js'
+import { actionForm, cancelButton, field, focusFirst, passwordInput } from '../elements/forms.js'
+import { encrypted } from '../encryption.js'
+import { count } from '../language/format.js'
+import { t } from '../language/language.js'
+import { codeField, enrolment } from './enrolment.js'
+import { recoveryCodes } from './recovery-codes.js'
+
+/** Below this number of recovery codes, new ones are advised. */
+const FEW_CODES = 4
+
+/** @typedef {import('./account.js').Account} Account */
+
+/**
+ * @param {Account} account
+ * @param {() => void} changed
+ */
+export function secondFactorPanel(account, changed) {
+  const { second_factor: isOn, recovery_codes_left: left } = account
+  const isFew = left !== null && left < FEW_CODES
+  return h(
+    'section',
+    { class: 'panel' },
+    h(
+      'h2',
+      {},
+      t('second_factor'),
+      h('span', { class: isOn ? 'tag' : 'tag off', 'data-key': 'state' }, t(isOn ? 'on' : 'off')),
+    ),
+    h('p', { class: 'quiet' }, t(isOn ? 'second_factor_on' : 'second_factor_off')),
+    isOn &&
+      left !== null &&
+      h('p', { class: isFew ? 'advice' : 'quiet' }, t(isFew ? 'few_codes_left' : 'codes_left', { n: count(left) })),
+    h('p', { class: 'buttons' }, isOn ? changeButtons(account, changed) : setUpButton(account, changed)),
+  )
+}
+
+/**
+ * @param {string} key
+ * @param {string} text
+ * @param {() => void} onclick
+ * @param {string | null} [look]
+ */
+const button = (key, text, onclick, look = null) =>
+  h('button', { type: 'button', class: look, 'data-key': key, onclick }, `${text}…`)
+
+/**
+ * @param {Account} account
+ * @param {() => void} changed
+ */
+const setUpButton = (account, changed) => [button('set-up', t('set_up'), () => openSetUp(account, changed), 'primary')]
+
+/**
+ * @param {Account} account
+ * @param {() => void} changed
+ */
+const changeButtons = (account, changed) => [
+  button('new-codes', t('new_codes'), () => openNewCodes(account, changed)),
+  button('replace', t('other_app'), () => openSetUp(account, changed)),
+  button('remove', t('remove'), () => openRemove(changed), 'danger'),
+]
+
+/**
+ * A dialog of several forms, one after the other.
+ *
+ * @param {string} title
+ */
+function openForms(title) {
+  const place = h('div', {})
+  const dialog = openDialog({ title, body: [place] })
+  return {
+    cancel: cancelButton(() => dialog.close()),
+    close: () => dialog.close(),
+    /** @param {Node} form */
+    show(form) {
+      show(place, form)
+      focusFirst(place)
+    },
+  }
+}
+
+/**
+ * @param {string[]} codes
+ * @param {Account} account
+ */
+function openCodes(codes, { username }) {
+  const form = recoveryCodes({ codes, username: username ?? '', done: () => dialog.close() })
+  const dialog = openDialog({ title: t('recovery_codes'), body: [form], isClosable: false })
+}
+
+const passwordField = () => {
+  const input = passwordInput('current-password', 'current-password')
+  return {
+    element: field({ id: 'current-password', label: t('current_password'), input }),
+    value: () => encrypted(input.value),
+  }
+}
+
+/**
+ * @param {Account} account
+ * @param {() => void} changed
+ */
+function openSetUp(account, changed) {
+  const forms = openForms(t('set_up_title'))
+  const password = passwordField()
+  // Who has a factor already proves it, too.
+  const present = account.second_factor === true ? codeField('code', { allowsRecovery: true }) : null
+  const ask = actionForm({
+    body: [h('p', {}, t('set_up_detail')), password.element, present?.element],
+    action: t('continue'),
+    beside: [forms.cancel],
+    run: async () =>
+      scan(
+        await post('b/account/second-factor/setup', {
+          current_password: await password.value(),
+          ...(present !== null && { code: present.value() }),
+        }),
+      ),
+    failed: () => present?.clear(),
+  })
+  forms.show(ask.element)
+
+  /** @param {import('./enrolment.js').NewFactor} factor */
+  function scan(factor) {
+    const code = codeField('code')
+    const confirm = actionForm({
+      body: [h('p', {}, t('scan_detail')), ...enrolment(factor), code.element],
+      action: t('turn_on'),
+      beside: [forms.cancel],
+      async run() {
+        const { recovery_codes: codes } = await post('b/account/second-factor/confirm', { code: code.value() })
+        forms.close()
+        changed()
+        openCodes(codes, account)
+      },
+      failed: code.clear,
+    })
+    forms.show(confirm.element)
+  }
+}
+
+/**
+ * @param {Account} account
+ * @param {() => void} changed
+ */
+function openNewCodes(account, changed) {
+  const forms = openForms(t('new_codes'))
+  const password = passwordField()
+  const code = codeField('code', { allowsRecovery: true })
+  const ask = actionForm({
+    body: [h('p', {}, t('new_codes_detail')), password.element, code.element],
+    action: t('new_codes'),
+    beside: [forms.cancel],
+    async run() {
+      const { recovery_codes: codes } = await post('b/account/second-factor/recovery-codes', {
+        current_password: await password.value(),
+        code: code.value(),
+      })
+      forms.close()
+      changed()
+      openCodes(codes, account)
+    },
+    failed: code.clear,
+  })
+  forms.show(ask.element)
+}
+
+/** @param {() => void} changed */
+function openRemove(changed) {
+  const forms = openForms(t('remove_title'))
+  const password = passwordField()
+  const code = codeField('code', { allowsRecovery: true })
+  const ask = actionForm({
+    body: [h('p', {}, t('remove_detail')), password.element, code.element],
+    action: t('remove'),
+    look: 'danger',
+    beside: [forms.cancel],
+    async run() {
+      await post('b/account/second-factor/remove', {
+        current_password: await password.value(),
+        code: code.value(),
+      })
+      forms.close()
+      notify(t('removed'))
+      changed()
+    },
+    failed: code.clear,
+  })
+  forms.show(ask.element)
+}

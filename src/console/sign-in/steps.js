@@ -1,0 +1,96 @@
+import { codeField, enrolment } from '../account/enrolment.js'
+import { createNewPassword } from '../account/new-password.js'
+import { recoveryCodes } from '../account/recovery-codes.js'
+import { post } from '../api.js'
+import { h, show } from '../elements/dom.js'
+import { actionForm } from '../elements/forms.js'
+import { encrypted } from '../encryption.js'
+import { faultText, t } from '../language/language.js'
+
+/* The steps of a login after the password, by the names that the gateway has for them. Each returns a function that draws it. */
+
+/** @typedef {import('./sign-in.js').Progress} Progress */
+
+/** @param {Progress} progress */
+const secondFactor =
+  ({ ticket, send, restart }) =>
+  () => {
+    const code = codeField('code', { allowsRecovery: true })
+    return actionForm({
+      class: 'sign-in',
+      title: [heading('step_second_factor')],
+      body: [h('p', { class: 'quiet' }, t('step_second_factor_detail')), code.element],
+      action: t('continue'),
+      beside: [backButton(restart)],
+      run: () => send('public/b/login/second-factor', { ticket, code: code.value() }),
+      failed: code.clear,
+    }).element
+  }
+
+/** @param {Progress} progress */
+const password =
+  ({ ticket, username, password: current, send, restart }) =>
+  () => {
+    const chosen = createNewPassword({ username, current: () => current })
+    return actionForm({
+      class: 'sign-in',
+      title: [heading('step_password')],
+      body: [h('p', { class: 'quiet' }, t('step_password_detail')), ...chosen.body],
+      action: t('continue'),
+      beside: [backButton(restart)],
+      run: async () => send('public/b/login/password', { ticket, new_password: await encrypted(chosen.value()) }),
+      failed: chosen.failed,
+    }).element
+  }
+
+/** @param {Progress} progress */
+const secondFactorSetup = ({ ticket, send, restart }) => {
+  /** @type {Promise<import('../account/enrolment.js').NewFactor>} */
+  const created = post('public/b/login/second-factor/setup', { ticket })
+  return () => {
+    const place = h('div', { class: 'sign-in' }, h('p', { class: 'quiet' }, t('loading')))
+    created.then(
+      factor => {
+        const code = codeField('code')
+        const form = actionForm({
+          title: [heading('step_setup')],
+          body: [h('p', { class: 'quiet' }, t('step_setup_detail')), ...enrolment(factor), code.element],
+          action: t('continue'),
+          beside: [backButton(restart)],
+          run: () => send('public/b/login/second-factor', { ticket, code: code.value() }),
+          failed: code.clear,
+        })
+        show(place, form.element)
+      },
+      problem =>
+        show(
+          place,
+          h('p', { class: 'fault', role: 'alert' }, faultText(problem)),
+          h('footer', {}, backButton(restart)),
+        ),
+    )
+    return place
+  }
+}
+
+/** @satisfies {Record<string, (progress: Progress) => () => Node>} */
+export const STEPS = { 'second-factor': secondFactor, password, 'second-factor-setup': secondFactorSetup }
+
+/**
+ * @param {string[]} codes
+ * @param {string} username
+ * @param {() => void} next
+ */
+export const codesStep = (codes, username, next) =>
+  h(
+    'div',
+    { class: 'sign-in' },
+    h('header', {}, heading('recovery_codes')),
+    recoveryCodes({ codes, username, done: next }),
+  )
+
+/** @param {import('../language/language.js').TextName} name */
+const heading = name => h('h1', {}, t(name))
+
+/** @param {() => void} restart */
+const backButton = restart => h('button', { type: 'button', onclick: restart }, t('back'))

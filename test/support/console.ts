@@ -1,0 +1,137 @@
+import type { Page } from 'playwright-core'
+import type { Visitor } from './browser.ts'
+import { ADMIN, type Fixture, someone } from './gateway-fixture.ts'
+
+/* What users do at the page for administrators. */
+
+/** Reads the picture as a person would: the answer comes out of the gateway's own store. */
+export async function solve(fixture: Fixture, page: Page, load: () => Promise<unknown>): Promise<void> {
+  const response = page.waitForResponse(/\/public\/b\/captcha/)
+  await load()
+  const { data } = await (await response).json()
+  const answer = await fixture.store.captchas.take('BUSINESS', data.captcha_id)
+  await fixture.store.captchas.put('BUSINESS', data.captcha_id, answer!, Date.now() + 60_000)
+  await page.fill('#captcha', answer!)
+}
+
+export async function fillIn(page: Page, username: string, password: string): Promise<void> {
+  await page.fill('#username', username)
+  await page.fill('#password', password)
+}
+
+/** The form of the sign-in, filled in and sent. */
+export async function sendSignIn(fixture: Fixture, page: Page, username: string, password: string): Promise<void> {
+  await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
+  await fillIn(page, username, password)
+  await page.click('button[type=submit]')
+}
+
+export async function signIn(
+  fixture: Fixture,
+  { page }: Visitor,
+  username = ADMIN.username,
+  password = ADMIN.password,
+): Promise<void> {
+  await sendSignIn(fixture, page, username, password)
+  await page.waitForSelector('.chrome')
+}
+
+/** Signed in as a new user with these permissions, without the login form. */
+export async function arrive(
+  fixture: Fixture,
+  { page }: Visitor,
+  permissions: string[],
+  user = someone(),
+): Promise<string> {
+  const token = await fixture.gateway.sides.business.login(undefined, user, { username: user, permissions })
+  await page.addInitScript(kept => sessionStorage.setItem('dualgate.token', kept), token)
+  await page.goto(`${fixture.url}/console/`)
+  await page.waitForSelector('.chrome')
+  return token
+}
+
+/**
+ * What a user with a small screen, a keyboard, a screen reader or weak eyes would stumble over: content wider than the screen,
+ * controls without a name, ids that occur twice, and texts with less contrast than WCAG 2.2 demands (1.4.3).
+ */
+export const obstaclesOf = (page: Page): Promise<string[]> => page.evaluate(findObstacles)
+
+/** Runs in the browser. */
+function findObstacles(): string[] {
+  const found: string[] = []
+  const root = document.documentElement
+  if (root.scrollWidth > root.clientWidth) found.push(`${root.scrollWidth} pixels wide`)
+
+  const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
+  for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) found.push(`two elements are #${id}`)
+
+  const isVisible = (element: Element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
+  for (const control of document.querySelectorAll<HTMLInputElement>('input:not([aria-hidden]), select, button, a')) {
+    const labels = [...(control.labels ?? [])].map(label => label.textContent).join('')
+    const name = control.getAttribute('aria-label') ?? (labels || control.textContent)
+    if (isVisible(control) && name?.trim() === '') found.push(`no name: ${control.outerHTML.slice(0, 80)}`)
+  }
+
+  type Colour = [red: number, green: number, blue: number, alpha: number]
+  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true })!
+  const colours = new Map<string, Colour>()
+  const colourOf = (text: string): Colour => {
+    const known = colours.get(text)
+    if (known !== undefined) return known
+    canvas.clearRect(0, 0, 1, 1)
+    canvas.fillStyle = text
+    canvas.fillRect(0, 0, 1, 1)
+    const [red = 0, green = 0, blue = 0, alpha = 0] = canvas.getImageData(0, 0, 1, 1).data
+    const colour: Colour = [red, green, blue, alpha / 255]
+    colours.set(text, colour)
+    return colour
+  }
+  const over = ([r, g, b, a]: Colour, [x, y, z]: Colour): Colour => [
+    r * a + x * (1 - a),
+    g * a + y * (1 - a),
+    b * a + z * (1 - a),
+    1,
+  ]
+  const groundOf = (element: Element | null): Colour => {
+    if (element === null) return [255, 255, 255, 1]
+    const own = colourOf(getComputedStyle(element).backgroundColor)
+    return own[3] === 1 ? own : over(own, groundOf(element.parentElement))
+  }
+  const luminance = ([r, g, b]: Colour) => {
+    const [x, y, z] = [r, g, b].map(part => {
+      const share = part / 255
+      return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+    }) as [number, number, number]
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z
+  }
+  const behindDialog = document.querySelector('dialog[open]')
+  const texts = document.createTreeWalker(behindDialog ?? document.body, NodeFilter.SHOW_TEXT)
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement!
+    const text = texts.currentNode.textContent?.trim() ?? ''
+    const isExempt = element.closest('.unseen, caption, svg, option, :disabled, noscript, #notice') !== null
+    if (text === '' || isExempt || !isVisible(element)) continue
+    const ground = groundOf(element)
+    const ink = over(colourOf(getComputedStyle(element).color), ground)
+    const [light, dark] = [luminance(ground), luminance(ink)].sort((a, b) => b - a) as [number, number]
+    const contrast = (light + 0.05) / (dark + 0.05)
+    if (contrast < 4.5) found.push(`contrast ${contrast.toFixed(2)}: ${text.slice(0, 40)}`)
+  }
+  return found
+}
+
+/** The obstacles of what is shown, in both colour schemes, at the width of a desk and of a telephone. */
+export async function obstaclesEverywhere(page: Page): Promise<string[]> {
+  const before = page.viewportSize()
+  const found: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      found.push(...(await obstaclesOf(page)).map(obstacle => `${colorScheme}, ${width}: ${obstacle}`))
+    }
+  }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null })
+  if (before !== null) await page.setViewportSize(before)
+  return found
+}
