@@ -5,7 +5,9 @@ import sm from 'sm-crypto'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { addAccount } from '../src/account/file/source.ts'
+import { sealingKey } from '../src/second-factor/sealed.ts'
 import { folderWith } from './config/folder.ts'
+import { codeAt } from './second-factor/factor-fixture.ts'
 import { type Answer, call, callRaw } from './support/client.ts'
 import { run } from './support/command-line.ts'
 import { until } from './support/forward-fixture.ts'
@@ -253,6 +255,57 @@ t.test('sources of accounts that fail', async t => {
       t.same(listener.leaks, [])
     })
   }
+})
+
+t.test('second factors: secret, codes, and what is stored of them', async t => {
+  const { fixture, listener } = await openHeard(t, {})
+  const key = sealingKey(undefined, fixture.settings.login.sm2.private_key)
+  listener.knows('the key of second factors', key.toString('hex'))
+  const token = listener.knowsToken(await fixture.signIn())
+  const { password } = await fixture.credentials()
+  const current_password = listener.knows('an encrypted password', password!)
+  const post = (name: string, body: object) => fixture.post(`/api/v1/b/account/second-factor/${name}`, body, token)
+  // Six digits can stand in a trace id by chance, but not as a whole text.
+  const codeOf = (secret: string, steps: number): string => {
+    const code = codeAt(secret, fixture.now(), steps)
+    listener.knows('a code', JSON.stringify(code))
+    return code
+  }
+  const setUp = async (code?: string): Promise<string> => {
+    const { secret, uri, qr } = (await post('setup', { current_password, code })).json().data
+    listener.knows('a shared secret', secret)
+    listener.knows('the address of a secret', uri)
+    listener.knows('the picture of a secret', qr.slice(-60))
+    return secret
+  }
+  const knowsCodes = (answer: Answer): string[] =>
+    answer.json().data.recovery_codes.map((code: string) => listener.knows('a recovery code', code))
+  const knowsStored = () =>
+    listener.knows(
+      'a stored factor',
+      /second_factor: \S+?\.(\S+)/.exec(readFileSync(join(fixture.folder, 'accounts.yaml'), 'utf8'))![1]!,
+    )
+
+  const secret = await setUp()
+  for (const code of ['0000', listener.knows('a wrong code', '"424242"').slice(1, -1), 'no code at all']) {
+    listener.refused(await post('confirm', { code }))
+  }
+  const codes = knowsCodes(await post('confirm', { code: codeOf(secret, -1) }))
+  knowsStored()
+  listener.refused(await post('confirm', { code: codeOf(secret, 0) }))
+  const renewed = knowsCodes(await post('recovery-codes', { current_password, code: codes[0] }))
+  knowsStored()
+  listener.refused(await post('remove', { current_password, code: codes[1] }))
+  listener.refused(await post('setup', { current_password, code: codes[2] }))
+  await setUp(renewed[0])
+  knowsStored()
+  listener.refused(await post('remove', { current_password: 'ff', code: renewed[1] }))
+  listener.refused(await post('remove', { current_password, code: renewed[1] }))
+  listener.search('the page of a user', (await fixture.get('/api/v1/sys/session/page?size=5', token)).text)
+  listener.search('the sessions of a user', JSON.stringify(await fixture.operate('business', 'get-extra', { token })))
+  await listenToAll(fixture, listener)
+  t.ok(fixture.log.some(line => line.includes('second-factor-off')))
+  t.same(listener.leaks, [])
 })
 
 t.test('a store that is away', { skip: withoutRedis }, async t => {
