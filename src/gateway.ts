@@ -18,7 +18,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   return {
     sides: sessions.operations,
     async listen() {
-      forwarding.start()
+      await forwarding.start()
       return listeners.open()
     },
     renewCertificate: listeners.renewCertificate,

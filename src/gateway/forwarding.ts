@@ -31,7 +31,7 @@ export function openForwarding(setup: Setup, { store, jwt }: Sessions) {
     webSockets,
     tokenHeader,
     ownTokens: createOwnTokens(jwt),
-    start: (): void => upstreams.start(),
+    start: (): Promise<void> => upstreams.start(),
     async close(): Promise<void> {
       upstreams.close()
       watch.close()

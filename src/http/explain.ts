@@ -121,6 +121,7 @@ function explainUpstream(
   return [
     ['answered by', `upstream ${upstream.name} (${upstream.match})`],
     ['sent to', sentTo(upstream).join(' or ')],
+    ...resolveOf(upstream, settings),
     ...maintenanceOf(upstream, settings),
     ...rateLimitOf(upstream, settings),
     ...(isOptional(verdict, upstream) ? [OPTIONAL] : []),
@@ -157,6 +158,12 @@ function maintenanceOf(upstream: Upstream, settings: DecidingSettings): Row[] {
   if (maintenance === 'off') return []
   const except = maintenance.allow.length === 0 ? '' : `, except from ${maintenance.allow.join(', ')}`
   return [['refused', `MAINTENANCE: 503, Retry-After ${upstream.maintenance!.retryAfter}${except}`]]
+}
+
+function resolveOf(upstream: Upstream, settings: DecidingSettings): Row[] {
+  const { resolve } = settingsOf(upstream, settings)
+  if (resolve === 'off') return []
+  return [['resolve', `each address of a name is a target; names are looked up every ${resolve / 1000} s`]]
 }
 
 function rateLimitOf({ rateLimit }: Upstream, settings: DecidingSettings): Row[] {

@@ -24,6 +24,8 @@ export function readUpstreams(registers: Registry[], { upstreams, webSockets }: 
       aggregator,
       registers,
       collect() {
+        // A target may be gone: its name has other addresses.
+        this.reset()
         for (const { name: upstream, targets } of upstreams()) {
           for (const status of targets) this.set({ upstream, target: status.target }, numberOf(status))
         }

@@ -8,6 +8,8 @@ export interface TargetAddress {
   readonly authority: string
   /** A name or an address, without brackets. */
   readonly hostname: string
+  /** The one address of the name that it stands for; `null` for the host itself. */
+  readonly ip: string | null
   readonly port: number
   /** The Unix socket, for a target that has one instead of host and port. */
   readonly socketPath: string | null
@@ -18,22 +20,24 @@ export interface TargetAddress {
 
 const UNIX = 'unix:'
 
-/** Throws on an invalid URL. */
-export function readAddress(url: string): TargetAddress {
+/** Throws on an invalid URL. With `ip` it is one address of its name: TLS and `Host` still use the name. */
+export function readAddress(url: string, ip: string | null = null): TargetAddress {
   if (url.startsWith(UNIX)) {
     const socketPath = url.slice(UNIX.length)
-    return { url, authority: 'localhost', hostname: 'localhost', port: 80, socketPath, isSecure: false, isName: false }
+    const host = { authority: 'localhost', hostname: 'localhost', ip: null, port: 80 }
+    return { url, ...host, socketPath, isSecure: false, isName: false }
   }
   const { origin, protocol, host, hostname: written, port } = new URL(url)
   const isSecure = protocol === 'https:'
   const hostname = written.replace(/^\[|\]$/g, '')
   return {
-    url: origin,
+    url: ip === null ? origin : `${origin} (${ip})`,
     authority: host,
     hostname,
+    ip,
     port: port === '' ? (isSecure ? 443 : 80) : Number(port),
     socketPath: null,
     isSecure,
-    isName: isIP(hostname) === 0,
+    isName: ip === null && isIP(hostname) === 0,
   }
 }

@@ -1,6 +1,5 @@
 import type { HealthSettings } from '../config/schema/upstreams.ts'
 import type { UpstreamTls } from '../config/tls.ts'
-import { readAddress } from './address.ts'
 import type { HttpTarget } from './targets.ts'
 import { type Connect, createConnect } from './wire/connect.ts'
 import { Connection } from './wire/connection.ts'
@@ -20,7 +19,7 @@ export class HealthChecks {
   constructor(target: HttpTarget, settings: HealthSettings, tls: UpstreamTls) {
     this.#target = target
     this.#settings = settings
-    this.#connect = createConnect(readAddress(target.url), settings.timeout, tls)
+    this.#connect = createConnect(target.address, settings.timeout, tls)
   }
 
   /** The first check is at once; a target counts as healthy until then. */

@@ -17,8 +17,11 @@ export interface UpstreamTable {
    * shows that both find the same.
    */
   find(path: CanonicalPath): Upstream | null
-  /** Begins to check targets, where that is configured. Before it, nothing is sent. */
-  start(): void
+  /**
+   * Begins to look names up and to check targets, where that is configured. Before it, nothing is sent. Resolves when the names
+   * are known, or after a while.
+   */
+  start(): Promise<void>
   status(): UpstreamStatus[]
   /** Whether a target has few connections left for requests to come. */
   isCrowded(): boolean
@@ -53,8 +56,8 @@ export function createUpstreamTable(
       }
       return null
     },
-    start() {
-      for (const upstream of upstreams) upstream.start()
+    async start() {
+      await Promise.all(upstreams.map(upstream => upstream.start()))
     },
     isCrowded: () => upstreams.some(({ targets }) => targets.some(({ isCrowded }) => isCrowded)),
     status: () => upstreams.map(({ name, targets }) => ({ name, targets: targets.map(target => target.status()) })),

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { ConnectionSettings } from '../config/schema/upstreams.ts'
 import type { UpstreamTls } from '../config/tls.ts'
-import { readAddress } from './address.ts'
+import { readAddress, type TargetAddress } from './address.ts'
 import { type EjectionRules, TargetHealth, type TargetHealthChange, type TargetState } from './target-health.ts'
 import { type Connect, createConnect } from './wire/connect.ts'
 import { Connections } from './wire/connections.ts'
@@ -32,7 +32,9 @@ export interface TargetStatus {
 
 /** One server behind the gateway: its connections, and its health from the results of requests. */
 export class HttpTarget {
+  /** Its name in log lines and metrics. */
   readonly url: string
+  readonly address: TargetAddress
   /** Its share of the requests among the targets; 0 for no new requests. */
   readonly weight: number
   /** Host and port, as in a `Host` header. */
@@ -45,10 +47,11 @@ export class HttpTarget {
   readonly #options: TargetOptions
   readonly #connections: Connections
 
-  constructor(url: string, options: TargetOptions, weight = 1) {
-    const address = readAddress(url)
+  constructor(url: string, options: TargetOptions, weight = 1, ip: string | null = null) {
+    const address = readAddress(url, ip)
     const { timeouts, connections, ejection, tls } = options
     this.url = address.url
+    this.address = address
     this.weight = weight
     this.authority = address.authority
     this.health = new TargetHealth(ejection)
@@ -117,6 +120,11 @@ export class HttpTarget {
   status(): TargetStatus {
     const { open, waiting } = this.#connections
     return { target: this.url, state: this.health.state(this.#options.clock.now()), weight: this.weight, open, waiting }
+  }
+
+  /** It gets no more requests: its connections close when they are idle. */
+  retire(): void {
+    this.#connections.retire()
   }
 
   /** Ends what is under way and gives up the connections. */

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { PassAuthorization, UpstreamSettings, WebSocketSettings } from '../config/schema/upstreams.ts'
-import { targetsOf } from '../config/targets.ts'
+import { targetsOf, type WeightedTarget } from '../config/targets.ts'
 import { readUpstreamTls } from '../config/tls.ts'
 import type { RequiredPermission } from '../gate/decide.ts'
 import { createMaintenance, type Maintenance } from '../gate/maintenance.ts'
@@ -11,7 +11,9 @@ import { createKey, type KeyOf } from './balance/key.ts'
 import { createEdits, type HeaderEdits } from './headers/edits.ts'
 import { HealthChecks } from './health.ts'
 import { createIdentity, type Identity } from './identity.ts'
+import { type LookUp, systemLookUp } from './look-ups.ts'
 import { reportTo } from './report.ts'
+import { TargetGroup } from './target-group.ts'
 import { HttpTarget } from './targets.ts'
 
 /** The target that is no server: the gateway answers with what a backend would have received. */
@@ -66,8 +68,8 @@ export interface Upstream {
   another(tried: readonly HttpTarget[], key: string | null): HttpTarget | null
   /** Whether a request that may take long leaves enough connections to others, whichever target it goes to. */
   admitsSlow(client: string): boolean
-  /** Begins to check the targets, where that is configured. */
-  start(): void
+  /** Begins to look names up and to check the targets, where that is configured; resolves when names are known. */
+  start(): Promise<void>
   close(): void
 }
 
@@ -79,29 +81,26 @@ export interface UpstreamCircumstances {
   ownsCors?: boolean
   /** How many processes share the rate limits; 1 when it is not given. */
   workers?: number
+  /** Looks names up; the system when it is not given. */
+  lookUp?: LookUp
 }
 
 /** Throws on settings without a target. */
 export function createUpstream(settings: UpstreamSettings, circumstances: UpstreamCircumstances): Upstream {
-  const { clock = systemClock, log, ownsCors = false, workers = 1 } = circumstances
-  const { name, match, rewrite = match, host, timeouts, connections, ejection } = settings
+  const { clock = systemClock, ownsCors = false, workers = 1 } = circumstances
+  const { name, match, rewrite = match, host, timeouts } = settings
   const configured = targetsOf(settings)
   if (!configured.some(({ weight }) => weight > 0)) throw new Error(`upstream ${name} has no target`)
-  const tls = settings.tls === undefined ? {} : readUpstreamTls(settings.tls)
-  const report = reportTo(name, log)
-  const options = { timeouts, connections, ejection: ejection === 'off' ? null : ejection, tls, clock, report }
-  const servers = configured.filter(({ url }) => url !== ECHO_URL)
-  const targets = servers.map(({ url, weight }) => new HttpTarget(url, options, weight))
-  const balance = createBalance(targets, settings.balance, clock)
-  const { health } = settings
-  const checks = health === undefined ? [] : targets.map(target => new HealthChecks(target, health, tls))
+  const group = openGroup(settings, configured, circumstances)
 
   return {
     name,
     match,
     rewrite,
     urls: configured.map(({ url }) => url),
-    targets,
+    get targets() {
+      return group.targets
+    },
     response: timeouts.response,
     idle: timeouts.idle,
     host,
@@ -120,17 +119,34 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     rateLimit: settings.rate_limit === 'off' ? null : new RateLimit(settings.rate_limit, workers, clock),
     permission: requiredPermission(settings.permission),
     keyOf: typeof settings.balance === 'string' ? null : createKey(settings.balance.hash),
-    next: key => (targets.length === 0 ? null : balance.next(key)),
-    another: (tried, key) => balance.another(tried, key),
-    admitsSlow: client => targets.every(target => target.admitsSlow(client)),
-    start() {
-      for (const check of checks) check.start()
-    },
-    close() {
-      for (const check of checks) check.stop()
-      for (const target of targets) target.close()
-    },
+    next: key => (group.targets.length === 0 ? null : group.balance.next(key)),
+    another: (tried, key) => group.balance.another(tried, key),
+    admitsSlow: client => group.targets.every(target => target.admitsSlow(client)),
+    start: () => group.start(),
+    close: () => group.close(),
   }
+}
+
+function openGroup(
+  settings: UpstreamSettings,
+  configured: readonly WeightedTarget[],
+  { clock = systemClock, log, lookUp = systemLookUp }: UpstreamCircumstances,
+): TargetGroup {
+  const { name, timeouts, connections, ejection, health } = settings
+  const tls = settings.tls === undefined ? {} : readUpstreamTls(settings.tls)
+  const report = reportTo(name, log)
+  const options = { timeouts, connections, ejection: ejection === 'off' ? null : ejection, tls, clock, report }
+  return new TargetGroup({
+    name,
+    servers: configured.filter(({ url }) => url !== ECHO_URL),
+    resolve: settings.resolve === 'off' ? null : settings.resolve,
+    lookUp,
+    patience: timeouts.connect,
+    open: ({ url, weight }, ip) => new HttpTarget(url, options, weight, ip),
+    check: target => (health === undefined ? null : new HealthChecks(target, health, tls)),
+    balance: targets => createBalance(targets, settings.balance, clock),
+    log,
+  })
 }
 
 function requiredPermission(written: UpstreamSettings['permission']): RequiredPermission | null {

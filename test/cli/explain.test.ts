@@ -12,6 +12,8 @@ const UPSTREAMS = `upstreams:
   - { name: shared, match: /api/v1/c/shared, targets: [{ url: "http://a:1", weight: 0 }, { url: "http://b:1", weight: 3 }], balance: { hash: login-id },
       request_headers: { set: { X-Env: prod }, remove: [X-Debug] }, response_headers: { set: { X-New: n }, remove: [Server] } }
   - { name: out, match: /api/v1/c/out, target: "http://a:1", maintenance: { retry_after: 90s, allow: ["10.0.0.0/8"] } }
+  - { name: many, match: /api/v1/c/many, target: "http://many:80", resolve: 30s, rate_limit: { requests: 100, burst: 20 } }
+  - { name: told, match: /api/v1/public/c/told, target: "http://a:1", identity: { optional: on } }
   - { name: whole, match: /api/v1/c/whole, target: "http://10.0.0.8:80", pass_authorization: bare }
 `
 
@@ -69,6 +71,14 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
     ],
   ],
   [['GET', '/api/v1/c/out'], [/^refused +MAINTENANCE: 503, Retry-After 90, except from 10\.0\.0\.0\/8$/m]],
+  [
+    ['GET', '/api/v1/c/many'],
+    [
+      /^resolve +each address of a name is a target; names are looked up every 30 s$/m,
+      /^limit +100 requests in 1 s per login-id, 20 at once/m,
+    ],
+  ],
+  [['GET', '/api/v1/public/c/told'], [/^identity +x-login-id and x-login-type, if the request has a live session/m]],
   [['POST', '/api/v1/public/b/login'], [/^answered by +the gateway itself$/m]],
   [['HEAD', '/api/v1/public/b/captcha'], [/^answered by +the gateway itself$/m]],
   [

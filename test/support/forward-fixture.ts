@@ -16,6 +16,7 @@ import type { Session, WithHeaders } from '../../src/side/side.ts'
 import type { SessionWatch } from '../../src/store/session-watch.ts'
 import type { Token } from '../../src/token/bearer.ts'
 import { createOwnTokens } from '../../src/token/own.ts'
+import type { LookUp } from '../../src/upstream/look-ups.ts'
 import { createUpstreamTable, type UpstreamTable } from '../../src/upstream/table.ts'
 
 /*
@@ -45,6 +46,8 @@ export interface ForwardOptions {
   trustedProxies?: string[]
   /** The clock of the targets. */
   clock?: Clock
+  /** Looks names of targets up; the system when it is not given. */
+  lookUp?: LookUp
   /** Called before the routes, for hooks of the test's own. */
   prepare?: (app: FastifyInstance) => void
   /** Notices the ends of sessions; without it none ever ends. */
@@ -67,6 +70,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     ejection: { failures: 5, duration: 10_000, limit: 300_000 },
     maintenance: 'off',
     rate_limit: 'off',
+    resolve: 'off',
     retries: 0,
     identity: { optional: false, extra: false, signature: [] },
     ...written,
@@ -76,6 +80,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
 
 export async function openForwardFixture(options: ForwardOptions): Promise<ForwardFixture> {
   const { upstreams, tokenHeader = 'authorization', trustedProxies = [], clock = systemClock, prepare } = options
+  const { lookUp } = options
   const { watch = { watch: () => () => undefined } } = options
   const log: Record<string, any>[] = []
   const logger = createLog('info', { write: line => void log.push(JSON.parse(line)) })
@@ -85,7 +90,7 @@ export async function openForwardFixture(options: ForwardOptions): Promise<Forwa
     observer: null,
     trustedProxies,
   })
-  const table = createUpstreamTable(upstreams.map(upstreamSettings), { clock, log: logger })
+  const table = createUpstreamTable(upstreams.map(upstreamSettings), { clock, log: logger, ...(lookUp && { lookUp }) })
   prepare?.(app)
   app.addHook('onRequest', createJudge(PROFILES[1].paths, tokenHeader, new OwnPaths()))
   const side = (type: LoginType) => ({
@@ -97,7 +102,7 @@ export async function openForwardFixture(options: ForwardOptions): Promise<Forwa
   // What these tests send has no signature.
   const ownTokens = createOwnTokens({ isSigned: () => false })
   await registerForwarding(app, { table, tokenHeader, ownTokens, log: logger, permissions, webSockets: null, watch })
-  table.start()
+  await table.start()
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
   return {

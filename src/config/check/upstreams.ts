@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { readTarget } from '../../gate/path.ts'
 import { isIdentity } from '../../header-names.ts'
 import type { KeyPath, Report, Written } from '../../yaml/written.ts'
@@ -39,6 +40,7 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
     checkHeaderEdits(upstream, [index], report)
     checkMaintenance(upstream, [index], report)
     checkRateLimit(upstream, [index], report)
+    checkResolve(upstream, [index, 'resolve'], report)
     checkHash(upstream, [index], report)
     checkUpstreamTls(upstream, [index, 'tls'], report)
   }
@@ -65,6 +67,15 @@ function checkMaintenance({ maintenance }: UpstreamSettings, path: KeyPath, repo
     if (isAddressRange(range)) continue
     report([...path, 'maintenance', 'allow', index], 'must be an address or a CIDR range such as 10.0.0.0/8')
   }
+}
+
+function checkResolve(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
+  const { resolve } = upstream
+  if (resolve === 'off') return
+  if (resolve < 1000) report(path, 'is too short; write 1s or more')
+  const isLookedUp = ({ url }: { url: string }): boolean =>
+    /^https?:/.test(url) && URL.canParse(url) && isIP(new URL(url).hostname.replace(/^\[|\]$/g, '')) === 0
+  if (!targetsOf(upstream).some(isLookedUp)) report(path, 'has no effect, because no target is a name; remove it')
 }
 
 function checkRateLimit({ rate_limit }: UpstreamSettings, path: KeyPath, report: Report): void {

@@ -238,6 +238,12 @@ export const UpstreamSchema = Variant(
       description:
         'Targets in turn, the one with the fewest requests in progress, or the same one for the requests of a client.',
     },
+    resolve: {
+      anyOf: [Off, Duration('30s', 'Between two look-ups.')],
+      default: 'off',
+      'x-form': 'off, or a duration such as 30s',
+      description: 'How often names of targets are looked up, so that each address of a name is a target; or off.',
+    },
     ejection: { anyOf: [Off, Ejection], default: {}, description: 'Ejects targets that fail, or off.' },
     health: Health,
     retries: {

@@ -49,8 +49,8 @@ export function createConnect(address: TargetAddress, limit: number, tls: Upstre
   }
 }
 
-const placeOf = ({ socketPath, hostname, port }: TargetAddress) =>
-  socketPath === null ? { host: hostname, port } : { path: socketPath }
+const placeOf = ({ socketPath, hostname, ip, port }: TargetAddress) =>
+  socketPath === null ? { host: ip ?? hostname, port } : { path: socketPath }
 
 function openSecure(address: TargetAddress, { ca, cert, key, serverName }: UpstreamTls): () => Socket {
   const name = serverName ?? address.hostname

@@ -47,6 +47,7 @@ export class Connections {
   readonly #inUse: Shares
   readonly #queueShare: number
   #isClosed = false
+  #isRetired = false
 
   constructor(options: ConnectionsOptions) {
     const { limit, queue, per_address: perAddress = shareOf(limit) } = options.settings
@@ -143,7 +144,7 @@ export class Connections {
     this.#released = []
     for (const connection of released) {
       if (!connection.isFree) continue
-      if (this.#aging !== null && this.#isOld(connection)) connection.close()
+      if (this.#isRetired || (this.#aging !== null && this.#isOld(connection))) connection.close()
       else this.#free.push(connection)
       if (this.#waiting.size > 0) this.#serveNext()
     }
@@ -169,6 +170,13 @@ export class Connections {
   #growOlder(): void {
     this.#period++
     for (const connection of this.#free.filter(one => this.#isOld(one))) connection.close()
+  }
+
+  /** Closes connections as soon as they are idle. Requests that wait are served. */
+  retire(): void {
+    this.#isRetired = true
+    if (this.#aging !== null) clearInterval(this.#aging)
+    for (const connection of [...this.#free]) connection.close()
   }
 
   /** Ends what is under way and gives up the connections. */
