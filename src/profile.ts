@@ -20,6 +20,8 @@ export interface Profile {
   extendedOperations: boolean
   /** Whether the session administration is served by default. */
   sessionAdministration: boolean
+  /** Whether the account administration is served by default. */
+  accountAdministration: boolean
 }
 
 const OPEN_PATHS = ['/favicon.ico', '/docs', '/redoc', '/openapi.json', ...DOCUMENT_FILES]
@@ -38,6 +40,7 @@ export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
     jwtSettingsInFile: false,
     extendedOperations: false,
     sessionAdministration: true,
+    accountAdministration: true,
   },
   2: {
     number: 2,
@@ -47,5 +50,6 @@ export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
     jwtSettingsInFile: true,
     extendedOperations: true,
     sessionAdministration: false,
+    accountAdministration: false,
   },
 }

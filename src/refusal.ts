@@ -52,6 +52,15 @@ export type RefusalReason =
   | 'ACCOUNT_INACTIVE'
   | 'TOO_MANY_ATTEMPTS'
   | 'NO_SUCH_TOKEN'
+  // the account administration
+  | 'NO_SUCH_ACCOUNT'
+  /** The account holds rights that the administrator does not hold. */
+  | 'ACCOUNT_HOLDS_MORE'
+  /** The administrator grants rights that they do not hold. */
+  | 'RIGHTS_NOT_HELD'
+  /** Administrators do not lock, demote, remove or reset themselves. */
+  | 'OWN_ACCOUNT'
+  | 'LAST_SUPER_ADMIN'
   | 'BUSY'
   // what stands behind us
   | 'UNAVAILABLE'
@@ -62,7 +71,7 @@ export type RefusalReason =
   | 'MAINTENANCE'
 
 export interface RefusalDetails {
-  /** Fills the placeholders of the reason's text: `field`, `fault`, `permissions`, `seconds`. */
+  /** Fills the placeholders of the reason's text: `field`, `fault`, `permissions`, `rights`, `seconds`. */
   params?: Record<string, string | number>
   /** Goes to the client as the envelope's `data`. */
   data?: unknown
@@ -109,11 +118,16 @@ export type FieldFault =
   | 'must be 1 to 128 characters without spaces at its ends'
   | 'must be at most {maximum} characters'
   | 'must be at most 8192 bytes as JSON'
+  | 'must be at most 6144 bytes as JSON'
   | 'must not nest deeper than 16 levels'
   | 'must be at most 72 bytes as UTF-8'
   | 'must be well-formed Unicode'
   | 'must not be empty'
   | 'must not contain NUL'
+  | 'must not contain control characters'
+  | 'must be true or false'
+  | 'must be one of {values}'
+  | 'must be a list of at most {maximum} texts of 1 to 128 characters'
 
 /** The faults of a new password, as clients get them in `data.faults`; `http/server/messages.ts` has the texts. */
 export type PasswordFault =
@@ -127,7 +141,7 @@ export type PasswordFault =
   | 'same'
 
 /** A field of the client's input is invalid. */
-export const invalid = (field: string, fault: FieldFault, limits: Record<string, number> = {}): Refusal =>
+export const invalid = (field: string, fault: FieldFault, limits: Record<string, string | number> = {}): Refusal =>
   new Refusal('INVALID', { params: { field, fault, ...limits } })
 
 /** A store, or a source of accounts, that does not answer. Never "not logged in": the answer is 503 (design: fail closed). */

@@ -2,8 +2,14 @@ import { type FieldFault, Refusal } from './refusal.ts'
 
 /** The two sides, by the login types of the specification, and every name that is derived from the side. */
 export const SIDES = {
-  BUSINESS: { name: 'business', section: 'b', letter: 'B', administration: 'sys/session' },
-  CONSUMER: { name: 'consumer', section: 'c', letter: 'C', administration: 'client/session' },
+  BUSINESS: { name: 'business', section: 'b', letter: 'B', administration: 'sys/session', accounts: 'sys/account' },
+  CONSUMER: {
+    name: 'consumer',
+    section: 'c',
+    letter: 'C',
+    administration: 'client/session',
+    accounts: 'client/account',
+  },
 } as const satisfies Record<string, SideNames>
 
 interface SideNames {
@@ -15,6 +21,8 @@ interface SideNames {
   letter: string
   /** Where "Session administration" is, below `/api/v<n>/`. */
   administration: string
+  /** Where the account administration is, below `/api/v<n>/`. */
+  accounts: string
 }
 
 export type LoginType = keyof typeof SIDES

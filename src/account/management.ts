@@ -50,11 +50,18 @@ export interface AccountManagement {
 
   /**
    * Makes the change that `decide` returns for the present accounts, which no other process changes meanwhile. It may be
-   * called again for other accounts; `null` changes nothing, and what it throws changes nothing either. Refuses a username
-   * or an id that exists with `INVALID`. Returns the version that the account has afterwards; `null` if there is no such
-   * account, or it is not `ACTIVE`. Throws `Unavailable` if the source fails or has faults.
+   * called again for other accounts; the last result is returned. `null` changes nothing, and what it throws changes nothing
+   * either. Refuses a username or an id that exists with `INVALID`. Throws `Unavailable` if the source fails or has faults.
    */
-  edit(
-    decide: (accounts: readonly ListedAccount[]) => AccountEdit | null | Promise<AccountEdit | null>,
-  ): Promise<string | null>
+  edit<T>(
+    decide: (accounts: readonly ListedAccount[]) => Decided<T> | Promise<Decided<T>>,
+  ): Promise<{ result: T; version: Version }>
 }
+
+export interface Decided<T> {
+  edit: AccountEdit | null
+  result: T
+}
+
+/** The version of the account after an edit; `null` if there is no such account, or it is not `ACTIVE`. */
+export type Version = string | null

@@ -1,5 +1,6 @@
 import { Refusal } from '../refusal.ts'
-import { type SessionRecord, textsOf } from '../session.ts'
+import { type Extra, type SessionRecord, textsOf } from '../session.ts'
+import type { Rights } from './accounts.ts'
 
 /** All of the required permissions, or at least one of them. */
 export type PermissionMode = 'all' | 'any'
@@ -25,6 +26,15 @@ export interface Permissions {
    * once where the rights are known; returns a promise only where they have to be read first.
    */
   require(record: SessionRecord, required: Required): Promise<void> | undefined
+  /** The same for a record whose `extra` has the rights that count. */
+  check(holder: SessionRecord, required: Required): void
+  /**
+   * Those of the rights that a holder of other rights does not hold, and so must not grant: roles that it does not have,
+   * and permissions that none of its grants covers as a whole. `orders:*` covers `orders:read` and `*:read` does not cover
+   * `orders:*`. In doubt a pattern is not covered: two grants that cover it only together do not, and neither does one that
+   * has its wildcards in another place.
+   */
+  lacking(holder: Rights, rights: Rights): string[]
 }
 
 /** The role that holds every permission. */
@@ -40,12 +50,16 @@ export function createPermissions(
 ): Permissions {
   const grantsOfRole = new Map(Object.entries(roles).map(([role, grants]) => [role, grants.map(segmentsOf)]))
 
+  const grantsOf = ({ roles, permissions }: Rights): (readonly string[])[] => [
+    ...permissions.map(segmentsOf),
+    ...roles.flatMap(role => grantsOfRole.get(role) ?? []),
+  ]
+
   const allows: Permissions['allows'] = ({ extra }, required, mode) => {
     if (required.length === 0) return false
-    const held = textsOf(extra, 'roles')
-    if (held.includes(SUPER_ADMIN)) return true
-    const grants = textsOf(extra, 'permissions').map(segmentsOf)
-    for (const role of held) grants.push(...(grantsOfRole.get(role) ?? []))
+    const held = rightsIn(extra)
+    if (held.roles.includes(SUPER_ADMIN)) return true
+    const grants = grantsOf(held)
     const isGranted = (code: string): boolean => {
       const segments = segmentsOf(code)
       return grants.some(pattern => covers(pattern, segments))
@@ -62,22 +76,51 @@ export function createPermissions(
   return {
     holderOf,
     allows,
+    check,
     require(record, required) {
       const holder = holderOf(record)
       if (holder instanceof Promise) return holder.then(found => check(found, required))
       check(holder, required)
       return undefined
     },
+    lacking(holder, { roles, permissions }) {
+      if (holder.roles.includes(SUPER_ADMIN)) return []
+      const grants = grantsOf(holder).map(comparable)
+      return [
+        ...roles.filter(role => !holder.roles.includes(role)),
+        ...permissions.filter(code => {
+          const pattern = comparable(segmentsOf(code))
+          return !grants.some(grant => covers(grant, pattern))
+        }),
+      ]
+    },
   }
 }
+
+/** The rights in the data of a session. */
+export const rightsIn = (extra: Extra): Rights => ({
+  roles: textsOf(extra, 'roles'),
+  permissions: textsOf(extra, 'permissions'),
+})
 
 /** In the form of existing clients: `['sys:session:page']`. */
 const listed = (codes: readonly string[]): string => `[${codes.map(code => `'${code}'`).join(', ')}]`
 
 const segmentsOf = (text: string): readonly string[] => text.split(':')
 
+/** A pattern in the one form in which patterns are compared: `*` alone is `**`, and `**` stands behind the `*` beside it. */
+function comparable(pattern: readonly string[]): readonly string[] {
+  if (pattern.length === 1 && pattern[0] === '*') return ['**']
+  const ordered: string[] = []
+  for (const segment of pattern) {
+    if (ordered.at(-1) !== '**' || (segment !== '*' && segment !== '**')) ordered.push(segment)
+    else if (segment === '*') ordered.splice(-1, 0, '*')
+  }
+  return ordered
+}
+
 /**
- * Whether a pattern covers a code, in steps bounded by the product of their lengths: after a mismatch only the last
+ * Whether a pattern covers a code, or every code of another pattern, in steps bounded by the product of their lengths: after a mismatch only the last
  * `**` is extended by one segment.
  */
 function covers(pattern: readonly string[], code: readonly string[]): boolean {
@@ -90,7 +133,7 @@ function covers(pattern: readonly string[], code: readonly string[]): boolean {
       at += 1
       retryPattern = at
       retryCode = i
-    } else if (pattern[at] === '*' || (at < pattern.length && pattern[at] === code[i])) {
+    } else if ((pattern[at] === '*' && code[i] !== '**') || (at < pattern.length && pattern[at] === code[i])) {
       at += 1
       i += 1
     } else if (retryPattern >= 0) {

@@ -1,11 +1,18 @@
 import type { Profile } from '../profile.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
-import { openPathsOf, servedOwnSessions, servesAdministration, servesSecondFactors, storesPasswords } from './served.ts'
+import {
+  openPathsOf,
+  servedOwnSessions,
+  servesAccounts,
+  servesAdministration,
+  servesSecondFactors,
+  storesPasswords,
+} from './served.ts'
 
 type RouteSettings = Pick<
   Settings,
-  'api_versions' | 'session_administration' | 'console' | 'accounts' | 'own_sessions'
+  'api_versions' | 'session_administration' | 'account_administration' | 'console' | 'accounts' | 'own_sessions'
 > & {
   login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor'>
 }
@@ -21,6 +28,17 @@ export const ADMINISTRATION_ROUTES = {
   disable: 'POST',
   'untie-disable': 'POST',
   disabled: 'GET',
+} as const
+
+/** The same for the account administration. */
+export const ACCOUNT_ROUTES = {
+  page: 'GET',
+  detail: 'GET',
+  add: 'POST',
+  edit: 'POST',
+  'reset-password': 'POST',
+  'reset-second-factor': 'POST',
+  remove: 'POST',
 } as const
 
 /** What users do with their own sessions, below the section of their side. */
@@ -54,7 +72,18 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
         ...LOGIN_TYPES.flatMap(type => routesBelow(SIDES[type].administration, ADMINISTRATION_ROUTES)),
       ]
     : []
-  const routes = [...publicRoutes, ...accounts, ...secondFactors, ...logouts, ...ownSessions, ...administration]
+  const administeredAccounts = LOGIN_TYPES.filter(type => servesAccounts(settings, profile, type)).flatMap(type =>
+    routesBelow(SIDES[type].accounts, ACCOUNT_ROUTES),
+  )
+  const routes = [
+    ...publicRoutes,
+    ...accounts,
+    ...secondFactors,
+    ...logouts,
+    ...ownSessions,
+    ...administration,
+    ...administeredAccounts,
+  ]
   return new Set(
     [
       ...[...openPathsOf(settings, profile)].map(path => `GET ${path}`),

@@ -41,6 +41,17 @@ type AccountSettings = Pick<Settings, 'accounts'> & { login: Pick<Settings['logi
 export const accountsOf = ({ accounts, login }: AccountSettings, type: LoginType) =>
   ({ BUSINESS: accounts, CONSUMER: login.consumer })[type]
 
+/** Whether the accounts of a side are administered here: they stand in a file, and the settings, or else the profile, say so. */
+export function servesAccounts(
+  settings: AccountSettings & Pick<Settings, 'account_administration'>,
+  profile: Profile,
+  type: LoginType,
+): boolean {
+  const source = accountsOf(settings, type)
+  const isServed = settings.account_administration ?? profile.accountAdministration
+  return isServed && source !== 'off' && source.kind === 'file'
+}
+
 /** Whether the gateway itself stores new passwords of the accounts of a side. */
 export function storesPasswords(settings: AccountSettings, type: LoginType): boolean {
   const source = accountsOf(settings, type)

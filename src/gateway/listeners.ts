@@ -39,7 +39,8 @@ export async function openListeners(setup: Setup, sessions: Sessions, forwarding
 
 async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding, isClosing: () => boolean) {
   const { settings, profile, options, clock, log, accessLog, metrics } = setup
-  const { store, jwt, timestamps, sides, logins, accounts, ownSecondFactors, permissions } = sessions
+  const { store, jwt, timestamps, sides, logins, accounts, accountAdministrations, ownSecondFactors, permissions } =
+    sessions
   const envelopes = createEnvelopes(settings.locale, settings.errors.http_status)
   const edge = createServer({
     log,
@@ -69,6 +70,7 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
     administration: servesAdministration(settings, profile)
       ? createAdministration({ ...shown, online: store.online })
       : null,
+    accountAdministrations,
     own: createOwnSessions(shown),
     guards: createGuards(permissions),
     permissions,

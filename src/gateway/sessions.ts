@@ -17,6 +17,7 @@ import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { createTimestampFormat } from '../timestamp.ts'
 import { createJwt } from '../token/jwt.ts'
+import { createAccountAdministrations } from './accounts.ts'
 import type { Setup } from './setup.ts'
 
 /** How long waiting events are still sent while the gateway closes, in milliseconds. */
@@ -62,6 +63,7 @@ export async function openSessions(setup: Setup) {
   const login = await openLogins(setup, store, sides, publish)
   metrics.readAccounts({ isFaulty: type => (login.sources[type]?.changes?.warnings() ?? []).length > 0 })
   opened.rechecks = login.rechecks
+  const permissions = createSessionPermissions(setup, login)
   return {
     store,
     jwt,
@@ -70,7 +72,15 @@ export async function openSessions(setup: Setup) {
     logins: login.logins,
     accounts: login.accounts,
     ownSecondFactors: login.ownSecondFactors,
-    permissions: createSessionPermissions(setup, login),
+    permissions,
+    accountAdministrations: createAccountAdministrations(setup, {
+      sides,
+      login,
+      store,
+      permissions,
+      timestamps,
+      publish,
+    }),
     accountWarnings: (): string[] => accountWarnings(login),
     /** The operations of each side, for a program that embeds the gateway. */
     operations: bySideName(type => offerOperations(sides[type], profile)),

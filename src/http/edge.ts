@@ -19,6 +19,7 @@ import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
 import { serveAccount } from './routes/account/account.ts'
 import { serveSecondFactor } from './routes/account/second-factor.ts'
+import { ACCOUNT_PERMISSIONS, type AccountRoutesOptions, serveAccounts } from './routes/accounts/accounts.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
 import { serveLoginSteps } from './routes/login-steps.ts'
 import { serveOwnSessions } from './routes/sessions/own.ts'
@@ -51,6 +52,8 @@ export interface EdgeOptions {
   ownTokens: OwnTokens
   /** The session administration, where it is served. */
   administration: Administration | null
+  /** The account administration of each side; `null` where it is not served. */
+  accountAdministrations: AccountRoutesOptions['accounts']
   own: OwnSessions
   guards: Guards
   permissions: Permissions
@@ -102,7 +105,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     if (own !== null) serveSecondFactor(app, type, own, { versions: settings.api_versions, envelopes })
   }
   if (settings.login.logout_routes) serveLogout(app, sides, loginRoutes)
-  serveSessionRoutes(app, options)
+  serveAdministrations(app, options)
   await app.register(async pages => {
     await protectPages(pages)
     serveDocuments(pages, profile)
@@ -114,10 +117,14 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   await registerForwarding(app, { ...forwarding, log: app.log })
 }
 
-/** The session administration, and the sessions that users see of their own. */
-function serveSessionRoutes(app: FastifyInstance, options: EdgeOptions): void {
-  const { settings, administration, own, guards, permissions, envelopes } = options
-  const versions = settings.api_versions
-  serveOwnSessions(app, { versions, types: servedOwnSessions(settings.own_sessions), own, guards, envelopes })
-  if (administration !== null) serveSessions(app, { versions, administration, guards, permissions, envelopes })
+/** What administrators of the B side call, as far as it is served, and the sessions that users see of their own. */
+function serveAdministrations(app: FastifyInstance, options: EdgeOptions): void {
+  const { settings, administration, own, accountAdministrations: accounts, permissions } = options
+  const shared = { versions: settings.api_versions, guards: options.guards, envelopes: options.envelopes }
+  serveOwnSessions(app, { ...shared, types: servedOwnSessions(settings.own_sessions), own })
+  if (administration !== null) {
+    const further = LOGIN_TYPES.some(type => accounts[type] !== null) ? ACCOUNT_PERMISSIONS : []
+    serveSessions(app, { ...shared, administration, permissions, further })
+  }
+  serveAccounts(app, { ...shared, accounts })
 }

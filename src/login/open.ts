@@ -59,6 +59,8 @@ export interface Logins {
   /** The accounts of their users. */
   readonly accounts: Readonly<Record<LoginType, OwnAccount | null>>
   readonly sources: Readonly<Record<LoginType, Accounts | null>>
+  /** The password that a client encrypted with the public key of the logins; `null` if it did not. */
+  readonly decrypt: Sm2['decrypt']
   /** `null` where users cannot set up a second factor, too. */
   readonly ownSecondFactors: Readonly<Record<LoginType, OwnSecondFactor | null>>
   /** Called with each session of a side that is used; `null` where no source is asked again. */
@@ -95,6 +97,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
     logins,
     accounts: ownAccounts,
     sources,
+    decrypt: sm2.decrypt,
     ownSecondFactors,
     rechecks: changes.rechecks,
     async close() {

@@ -200,3 +200,55 @@ roles:
   t.match(load(t, 'roles: { SUPER_ADMIN: [x] }'), [/:1 roles\.SUPER_ADMIN: always has every permission/])
   t.match(load(t, 'roles: []'), [/roles: must be/])
 })
+
+/** Every list of up to so many segments. */
+function lists(segments: readonly string[], length: number): string[][] {
+  if (length === 0) return [[]]
+  const shorter = lists(segments, length - 1)
+  return [...shorter, ...shorter.filter(list => list.length === length - 1).flatMap(l => segments.map(s => [...l, s]))]
+}
+
+t.test('a grant covers another only if it covers every code of it', async t => {
+  const patterns = lists(['a', 'b', '*', '**'], 3).slice(1)
+  const codes = lists(['a', 'b', 'c'], 5)
+    .slice(1)
+    .map(code => code.join(':'))
+  const record = (code: string) => ({
+    ...{ user_id: 'u', type: 'BUSINESS' as const, created_at: '' },
+    extra: { permissions: [code] },
+  })
+  const { allows, lacking } = createPermissions({})
+  const covered = patterns.map(
+    pattern => new Set(codes.filter(code => allows(record(pattern.join(':')), [code], 'all'))),
+  )
+  let missed = 0
+  for (const [i, grant] of patterns.entries()) {
+    for (const [j, other] of patterns.entries()) {
+      const rights = (pattern: string[]) => ({ roles: [], permissions: [pattern.join(':')] })
+      const isGranted = lacking(rights(grant), rights(other)).length === 0
+      const isCovered = [...covered[j]!].every(code => covered[i]!.has(code))
+      if (isGranted && !isCovered) t.fail(`${grant.join(':')} does not cover ${other.join(':')}`)
+      if (isCovered && !isGranted) missed += 1
+    }
+  }
+  t.ok(missed < (patterns.length * patterns.length) / 20, `${missed} are refused in doubt`)
+})
+
+t.test(
+  'rights that a holder lacks are roles it does not have and permissions that none of its grants covers',
+  async t => {
+    const { lacking } = createPermissions({ clerk: ['orders:*'], chief: ['**'] })
+    const rights = (roles: string[], ...permissions: string[]) => ({ roles, permissions })
+    const rows: [holder: ReturnType<typeof rights>, wanted: ReturnType<typeof rights>, lacking: string[]][] = [
+      [rights(['clerk']), rights(['clerk'], 'orders:read', 'orders:*'), []],
+      [rights(['clerk']), rights(['chief'], 'orders:**', 'orders'), ['chief', 'orders:**', 'orders']],
+      [rights(['chief']), rights(['clerk'], '*', 'a:**:b'), ['clerk']],
+      [rights([], '*'), rights([], '**', 'a:b'), []],
+      [rights([], 'a:*:**'), rights([], 'a:**:*', 'a:**'), ['a:**']],
+      [rights(['SUPER_ADMIN']), rights(['SUPER_ADMIN', 'any'], '**'), []],
+      [rights([], '**'), rights(['SUPER_ADMIN']), ['SUPER_ADMIN']],
+      [rights([], 'a:b', 'a:c'), rights([], 'a:*'), ['a:*']],
+    ]
+    for (const [holder, wanted, missing] of rows) t.same(lacking(holder, wanted), missing, JSON.stringify(wanted))
+  },
+)

@@ -169,6 +169,25 @@ withEveryStore(
       }
     })
 
+    t.test('the account administration answers as it is described', async t => {
+      const unprivileged = await fixture.gateway.sides.business.login(undefined, someone())
+      const base = '/api/v1/sys/account'
+      const { id } = (await check(t, 'POST', `${base}/add`, '', { username: someone() }, admin)).json().data
+      for (const client of [admin, unprivileged, undefined]) {
+        await check(t, 'GET', `${base}/page`, '?size=5', undefined, client)
+        await check(t, 'GET', `${base}/page`, '?status=x', undefined, client)
+        await check(t, 'GET', `${base}/detail`, `?id=${id}`, undefined, client)
+        await check(t, 'GET', `${base}/detail`, '?id=nobody', undefined, client)
+        for (const body of [{ id, nickname: 'Ann' }, { id: 'nobody' }, { id, roles: 'x' }]) {
+          for (const path of ['add', 'edit', 'reset-password', 'reset-second-factor']) {
+            await check(t, 'POST', `${base}/${path}`, '', body, client)
+          }
+        }
+        await check(t, 'POST', `${base}/remove`, '', { id: '1' }, client)
+      }
+      await check(t, 'POST', `${base}/remove`, '', { id }, admin)
+    })
+
     t.test('every route of the document was requested', async t => {
       const { paths } = (await fixture.get('/openapi.json')).json()
       for (const [path, item] of Object.entries<object>(paths)) {
@@ -212,6 +231,7 @@ withEveryStore(
   {
     config: {
       session_administration: true,
+      account_administration: true,
       own_sessions: { consumer: true },
       sessions: { tell_end: '1h' },
       login: { second_factor: { for: ['guarded'] } },

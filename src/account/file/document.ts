@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import { type Document, isSeq } from 'yaml'
+import type { FieldFault } from '../../refusal.ts'
 import { faultOfExtra, isLoginId } from '../../session.ts'
 import { ConfigurationError } from '../../yaml/fault.ts'
 import { read } from '../../yaml/read.ts'
@@ -66,7 +67,8 @@ function checkEntry(entry: AccountEntry, index: number, written: Written): void 
   if (fault !== null) written.report(path, fault)
 }
 
-function faultOfSize(entry: AccountEntry): string | null {
+/** Why an entry does not fit into a session; `null` if it does. */
+export function faultOfSize(entry: AccountEntry): FieldFault | null {
   const fault = faultOfExtra(entry)
   if (fault !== null) return fault
   return Buffer.byteLength(JSON.stringify(entry)) > MAX_ENTRY_BYTES

@@ -37,9 +37,7 @@ accounts: []
  * Adds an account; creates the file if it is missing. Refuses a name or an id that exists or is invalid with `INVALID`.
  */
 export async function addAccount(path: string, account: NewAccount): Promise<{ id: string }> {
-  const { username, id = generateAccountId() } = account
-  if (!isUsername(username)) throw invalid('username', 'must be 1 to 128 characters without spaces at its ends')
-  if (!isLoginId(id)) throw invalid('id', 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  const { id = generateAccountId() } = account
   const entry = await entryOf(account, id)
   await edit(fileAt(path), entries => adding(entries, entry))
   return { id }
@@ -64,15 +62,18 @@ export const fileUpdates = (file: EditedFile): HashUpdates => ({
     }),
 })
 
-/** Refuses a name or an id that exists with `INVALID`. */
+/** Refuses a name or an id that exists or is invalid with `INVALID`. */
 export function adding(entries: readonly AccountEntry[], entry: AccountEntry): Change {
-  if (indexOf(entries, entry.username) !== -1) throw invalid('username', 'is taken')
-  if (indexOfId(entries, entry.id) !== -1) throw invalid('id', 'is taken')
+  const { username, id } = entry
+  if (!isUsername(username)) throw invalid('username', 'must be 1 to 128 characters without spaces at its ends')
+  if (!isLoginId(id)) throw invalid('id', 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  if (indexOf(entries, username) !== -1) throw invalid('username', 'is taken')
+  if (indexOfId(entries, id) !== -1) throw invalid('id', 'is taken')
   return { add: entry }
 }
 
 /** `null` without such an account. */
-export const setting = (at: number, set: Fields): Change | null => (at === -1 ? null : { at, set })
+export const setting = (at: number, set: Fields): { at: number; set: Fields } | null => (at === -1 ? null : { at, set })
 
 /** Milliseconds as the file shows them. */
 const timeText = (time: number): string => new Date(time).toISOString()

@@ -1,7 +1,8 @@
-import { Unavailable } from '../../refusal.ts'
+import { invalid, Unavailable } from '../../refusal.ts'
 import { ConfigurationError } from '../../yaml/fault.ts'
-import type { AccountEdit, AccountManagement, AddedAccount, ListedAccount } from '../management.ts'
+import type { AccountEdit, AccountManagement, AddedAccount, ListedAccount, Version } from '../management.ts'
 import { type Change, entryAfter } from './change.ts'
+import { faultOfSize } from './document.ts'
 import { adding, type EditedFile, edit, indexOfId, passwordFields, setting } from './edit.ts'
 import { knownOf } from './known.ts'
 import type { AccountEntry } from './schema.ts'
@@ -14,32 +15,43 @@ export function createFileManagement(
   return {
     list: async () => (await current()).listed,
     async edit(decide) {
-      let version: string | null = null
+      const outcomes: { result: Awaited<ReturnType<typeof decide>>['result']; version: Version }[] = []
       await edit(file, async entries => {
-        const wanted = await decide(entries.map(entry => knownOf(entry).listed))
-        const change = wanted === null ? null : changeOf(wanted, entries)
-        version = change === null ? null : versionAfter(change, entries)
+        const decided = await decide(entries.map(entry => knownOf(entry).listed))
+        const change = decided.edit === null ? null : changeOf(decided.edit, entries)
+        const version = change === null ? null : versionAfter(change, entries)
+        outcomes.push({ result: decided.result, version })
         return change
       }).catch(fault => {
         throw fault instanceof ConfigurationError ? new Unavailable('the accounts file has faults', fault) : fault
       })
-      return version
+      return outcomes.at(-1)!
     },
   }
 }
 
 function changeOf(wanted: AccountEdit, entries: readonly AccountEntry[]): Change | null {
-  if ('add' in wanted) return adding(entries, entryOf(wanted.add))
+  if ('add' in wanted) return adding(entries, fitting(entryOf(wanted.add)))
   const at = indexOfId(entries, wanted.id)
   if ('remove' in wanted) return at === -1 ? null : { at, remove: true }
-  const { password, secondFactor, roles, permissions, ...others } = wanted.set
-  return setting(at, {
-    ...others,
+  const { nickname, status, password, secondFactor, roles, permissions } = wanted.set
+  const change = setting(at, {
+    ...(nickname !== undefined && { nickname }),
+    ...(status !== undefined && { status }),
     ...(roles !== undefined && { roles: [...roles] }),
     ...(permissions !== undefined && { permissions: [...permissions] }),
     ...(password !== undefined && passwordFields(password)),
     ...(secondFactor === null && { second_factor: undefined }),
   })
+  if (change !== null) fitting(entryAfter(entries[at]!, change.set))
+  return change
+}
+
+/** Refuses with `INVALID` an account that is too large for a session. */
+function fitting(entry: AccountEntry): AccountEntry {
+  const fault = faultOfSize(entry)
+  if (fault !== null) throw invalid('account', fault)
+  return entry
 }
 
 function entryOf({ id, username, nickname, status, roles, permissions, password }: AddedAccount): AccountEntry {
@@ -56,7 +68,7 @@ function entryOf({ id, username, nickname, status, roles, permissions, password 
   }
 }
 
-function versionAfter(change: Change, entries: readonly AccountEntry[]): string | null {
+function versionAfter(change: Change, entries: readonly AccountEntry[]): Version {
   if ('remove' in change) return null
   const entry = 'add' in change ? change.add : entryAfter(entries[change.at]!, change.set)
   const { account, version } = knownOf(entry)

@@ -20,14 +20,16 @@ const HEAD = new RegExp(`^\\uFEFF?(?:${LINE_OF_NOTHING})*accounts:${LINE_OF_NOTH
 const FIRST_ITEM = new RegExp(`^(?:${LINE_OF_NOTHING})*( *)-\\s`)
 /** Begin another document, or change how the whole is read. */
 const DOCUMENT_MARKS = /^(?:---|\.\.\.|%)/m
-/** The only values whose end depends on the lines below: literal and folded blocks. */
-const BLOCK_VALUES = /[|>][-+0-9]*[ \t]*(?:#[^\n]*)?\r?$/m
+/** The only values whose end depends on the lines below: literal and folded blocks. First a quick look, then a close one. */
+const MAYBE_BLOCK_VALUE = /[|>][-+0-9]*[ \t]*(?:#[^\n]*)?\r?$/m
+const BLOCK_VALUE = /^[ ]*(?:[-?:][ \t]+)*(?:[^\n]*:[ \t]+)?(?:[&!]\S*[ \t]+)*[|>][-+0-9]*[ \t]*(?:#[^\n]*)?\r?$/m
 /** A line break for some readers only. */
 const LONE_RETURN = /\r(?!\n)/
 
 /** The parts of a text; `null` if it has another form, or may mean something else than its parts. */
 export function partsOf(text: string): Parts | null {
-  if (DOCUMENT_MARKS.test(text) || BLOCK_VALUES.test(text) || LONE_RETURN.test(text)) return null
+  if (DOCUMENT_MARKS.test(text) || (MAYBE_BLOCK_VALUE.test(text) && BLOCK_VALUE.test(text)) || LONE_RETURN.test(text))
+    return null
   const head = HEAD.exec(text)?.[0]
   const indent = head === undefined ? undefined : FIRST_ITEM.exec(text.slice(head.length))?.[1]
   if (head === undefined || indent === undefined) return null

@@ -33,6 +33,7 @@ const CHECKS: readonly Check[] = [
   { looksAt: [['store']], run: checkStore },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccounts },
   { looksAt: [['accounts'], ['login', 'consumer'], ['permissions']], run: checkRightsQueries },
+  { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccountAdministration },
   {
     looksAt: [
       ['gate'],
@@ -41,6 +42,7 @@ const CHECKS: readonly Check[] = [
       ['login'],
       ['accounts'],
       ['session_administration'],
+      ['account_administration'],
       ['console'],
     ],
     run: checkExceptions,
@@ -172,6 +174,19 @@ function checkAccounts({ accounts, login }: DecodedSettings, report: Report): vo
       'returns the B-side accounts; the sides are isolated, give each a URL of its own',
     )
   }
+}
+
+/** Only accounts in a file can be administered. */
+function checkAccountAdministration(
+  { account_administration, accounts, login }: DecodedSettings,
+  report: Report,
+): void {
+  const isInFile = accounts.kind === 'file' || (login.consumer !== 'off' && login.consumer.kind === 'file')
+  if (account_administration !== true || isInFile) return
+  report(
+    ['account_administration'],
+    `has no effect: these accounts come from ${accounts.kind} and are managed there; remove it`,
+  )
 }
 
 /** Rights by login id need a query of their own. */

@@ -216,6 +216,9 @@ export const SettingsSchema = {
       },
       'Own sessions.',
     ),
+    account_administration: OptionalSwitch(
+      'Serve the administration of the accounts that stand in a file; unset: in profile 1, not in profile 2.',
+    ),
     console: Switch(true, 'Serve the page for administrators, and for the own account, at /console/.'),
     sessions: Sessions,
     gate: Gate,

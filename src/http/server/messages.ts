@@ -70,6 +70,14 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
     status: 200,
     text: ['Too many requests, try again in {seconds} seconds', '请求过于频繁，请{seconds}秒后再试'],
   },
+  NO_SUCH_ACCOUNT: { code: 400, status: 200, text: ['No such account', '账号不存在'] },
+  ACCOUNT_HOLDS_MORE: { code: 403, text: ['The account holds rights that you do not hold', '该账号拥有您没有的权限'] },
+  RIGHTS_NOT_HELD: { code: 403, text: ['You do not hold: {rights}', '您没有以下权限，无法授予：{rights}'] },
+  OWN_ACCOUNT: { code: 403, text: ['Not allowed for your own account', '不能对自己的账号执行此操作'] },
+  LAST_SUPER_ADMIN: {
+    code: 403,
+    text: ['The last active SUPER_ADMIN must stay', '必须保留最后一个有效的 SUPER_ADMIN 账号'],
+  },
   NO_SUCH_TOKEN: { code: 400, status: 200, text: ['Not a live token of this user', '令牌不存在或不属于该用户'] },
   BUSY: { code: 503, text: ['Too busy, try again', '服务繁忙，请稍后再试'] },
   UNAVAILABLE: { code: 503, text: ['Service unavailable', '服务暂不可用'] },
@@ -94,11 +102,17 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'must be 1 to 128 characters without spaces at its ends': '必须是 1 到 128 个字符，且首尾没有空格',
   'must be at most {maximum} characters': '最多 {maximum} 个字符',
   'must be at most 8192 bytes as JSON': '转为 JSON 后最多 8192 字节',
+  'must be at most 6144 bytes as JSON': '转为 JSON 后最多 6144 字节',
   'must not nest deeper than 16 levels': '嵌套不能超过 16 层',
   'must be at most 72 bytes as UTF-8': '以 UTF-8 计最多 72 字节',
   'must be well-formed Unicode': '必须是合法的 Unicode 文本',
   'must not be empty': '不能为空',
   'must not contain NUL': '不能包含 NUL 字符',
+  'must not contain control characters': '不能包含控制字符',
+  'must be true or false': '必须是 true 或 false',
+  'must be one of {values}': '必须是以下之一：{values}',
+  'must be a list of at most {maximum} texts of 1 to 128 characters':
+    '必须是列表，最多 {maximum} 项，每项 1 到 128 个字符',
 }
 
 /** Each continues the sentence of `PASSWORD_NOT_ALLOWED`. */

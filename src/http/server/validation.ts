@@ -14,7 +14,13 @@ export interface FieldsSchema {
   }[]
 }
 
-export type FieldSchema = { readonly description?: string } & (TextField | NumberField | ObjectField)
+export type FieldSchema = { readonly description?: string } & (
+  | TextField
+  | NumberField
+  | ObjectField
+  | ListField
+  | SwitchField
+)
 
 /** With `null` among its types a field may be absent or `null`, as clients send it that write every field. */
 interface TextField {
@@ -23,6 +29,8 @@ interface TextField {
   readonly minLength?: 1
   readonly maxLength?: number
   readonly default?: string
+  /** In a query, an empty text is an absent field. */
+  readonly enum?: readonly (string | null)[]
 }
 
 interface NumberField {
@@ -30,6 +38,16 @@ interface NumberField {
   readonly minimum: number
   readonly maximum: number
   readonly default?: number
+}
+
+interface ListField {
+  readonly type: 'array' | readonly ['array', 'null']
+  readonly items: { readonly type: 'string'; readonly minLength: 1; readonly maxLength: 128 }
+  readonly maxItems: number
+}
+
+interface SwitchField {
+  readonly type: 'boolean' | readonly ['boolean', 'null']
 }
 
 interface ObjectField {
@@ -95,11 +113,12 @@ export const schemaController = {
  */
 function readQuery(query: unknown, { properties }: FieldsSchema): Record<string, unknown> {
   const read: Record<string, unknown> = { ...(query as object) }
-  for (const [name, { type }] of Object.entries(properties)) {
+  for (const [name, field] of Object.entries(properties)) {
     const text = read[name]
-    if (type !== 'integer' || typeof text !== 'string') continue
+    const isNumber = field.type === 'integer'
+    if (!(isNumber || 'enum' in field) || typeof text !== 'string') continue
     if (text === '') delete read[name]
-    else if (/^\d{1,9}$/.test(text)) read[name] = Number(text)
+    else if (isNumber && /^\d{1,9}$/.test(text)) read[name] = Number(text)
   }
   return read
 }
@@ -114,7 +133,7 @@ function refusalOf(errors: readonly ErrorObject[], { properties }: FieldsSchema,
 }
 
 const fieldOf = ({ keyword, params, instancePath }: ErrorObject): string =>
-  keyword === 'required' ? String(params.missingProperty) : instancePath.slice(1)
+  keyword === 'required' ? String(params.missingProperty) : instancePath.split('/')[1]!
 
 function refusalOfField(name: string, field: FieldSchema, { keyword }: ErrorObject, value: unknown): Refusal {
   if (keyword === 'required' || value === null) return invalid(name, 'is missing')
@@ -125,10 +144,19 @@ function refusalOfField(name: string, field: FieldSchema, { keyword }: ErrorObje
   if (keyword === 'maxLength' && 'maxLength' in field) {
     return invalid(name, 'must be at most {maximum} characters', { maximum: field.maxLength ?? 0 })
   }
-  return invalid(
-    name,
-    TEXT_FAULTS[keyword] ?? ('additionalProperties' in field ? 'must be an object' : 'must be a string'),
-  )
+  if ('maxItems' in field) {
+    const fault = 'must be a list of at most {maximum} texts of 1 to 128 characters'
+    return invalid(name, fault, { maximum: field.maxItems })
+  }
+  if (keyword === 'enum' && 'enum' in field) {
+    return invalid(name, 'must be one of {values}', { values: field.enum!.filter(one => one !== null).join(', ') })
+  }
+  return invalid(name, TEXT_FAULTS[keyword] ?? TYPE_FAULTS[[field.type].flat()[0]!] ?? 'must be a string')
+}
+
+const TYPE_FAULTS: Readonly<Record<string, FieldFault>> = {
+  object: 'must be an object',
+  boolean: 'must be true or false',
 }
 
 const TEXT_FAULTS: Readonly<Record<string, FieldFault>> = {

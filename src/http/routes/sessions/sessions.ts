@@ -53,7 +53,7 @@ const CURRENT = {
         permissions: {
           type: 'array',
           items: { type: 'string' },
-          description: 'The permission codes of the session administration that the session holds.',
+          description: 'The permission codes of the administration, as far as it is served, that the session holds.',
         },
       },
       required: ['user_id', 'username', 'nickname', 'permissions'],
@@ -65,7 +65,7 @@ const CURRENT = {
 function serveCurrent(
   app: FastifyInstance,
   base: string,
-  { guards, permissions, envelopes }: SessionRoutesOptions,
+  { guards, permissions, further, envelopes }: SessionRoutesOptions,
 ): void {
   serve(app, envelopes, {
     method: 'GET',
@@ -81,7 +81,7 @@ function serveCurrent(
         user_id: record.user_id,
         username: typeof username === 'string' ? username : null,
         nickname: typeof nickname === 'string' ? nickname : null,
-        permissions: PERMISSIONS.filter(code => permissions.allows(holder, [code], 'all')),
+        permissions: [...PERMISSIONS, ...further].filter(code => permissions.allows(holder, [code], 'all')),
       }
     },
   })

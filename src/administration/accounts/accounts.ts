@@ -1,0 +1,111 @@
+import { generateAccountId } from '../../account/id.ts'
+import type { AccountManagement, AccountStatus } from '../../account/management.ts'
+import { invalid, Refusal } from '../../refusal.ts'
+import { type ChangeOptions, createChange, type Request } from './change.ts'
+import type { Subject } from './laws.ts'
+import { type AccountPagesOptions, createAccountPages } from './pages.ts'
+import { createPasswordMaker, type PasswordMakerOptions, type RequestedPassword } from './password.ts'
+
+export { EDIT_ACCOUNTS, type Request } from './change.ts'
+
+export type AccountAdministrationOptions = ChangeOptions &
+  AccountPagesOptions &
+  PasswordMakerOptions & { management: AccountManagement }
+
+type Optional<T> = T | null | undefined
+
+export interface Fields {
+  nickname?: Optional<string>
+  roles?: Optional<readonly string[]>
+  permissions?: Optional<readonly string[]>
+  status?: Optional<AccountStatus>
+}
+
+export type AccountAdministration = ReturnType<typeof createAccountAdministration>
+
+/** The administration of the accounts of one side. */
+export function createAccountAdministration(options: AccountAdministrationOptions) {
+  const change = createChange(options)
+  return {
+    ...createAccountPages(options),
+    ...createEdits(options, change),
+    ...createResets(options, change),
+  }
+}
+
+type Changes = ReturnType<typeof createChange>
+
+function createEdits(options: AccountAdministrationOptions, { add, change }: Changes) {
+  const passwordOf = createPasswordMaker(options)
+  return {
+    async add(
+      request: Request,
+      added: Fields & RequestedPassword & { username: string },
+    ): Promise<{ id: string; password?: string }> {
+      const { username } = added
+      const { nickname = username, roles = [], permissions = [], status = 'ACTIVE' } = given(added)
+      const { hashed, shown } = await passwordOf(added, username)
+      const id = generateAccountId(options.clock)
+      await add(request, { id, username, nickname, roles, permissions, status, password: hashed })
+      return { id, ...shown }
+    },
+
+    async edit(request: Request, { id, ...fields }: Fields & { id: string }): Promise<void> {
+      const set = given(fields)
+      await change(request, id, 'account-edited', before => {
+        const after = { ...before, ...set }
+        return { after, edit: { id, set }, reason: hasOtherRights(before, after) ? 'account-changed' : null }
+      })
+    },
+
+    remove: (request: Request, id: string): Promise<void> =>
+      change(request, id, 'account-removed', () => {
+        return { after: null, edit: { id, remove: true }, reason: 'account-changed' }
+      }),
+  }
+}
+
+function createResets(options: AccountAdministrationOptions, { change }: Changes) {
+  const passwordOf = createPasswordMaker(options)
+  return {
+    async resetPassword(request: Request, reset: RequestedPassword & { id: string }): Promise<{ password?: string }> {
+      const { id } = reset
+      const username = (await options.management.list()).find(account => account.id === id)?.username
+      if (username === undefined) throw new Refusal('NO_SUCH_ACCOUNT')
+      const { hashed, shown } = await passwordOf(reset, username)
+      await change(request, id, 'password-reset', before => {
+        const edit = { id, set: { password: hashed } }
+        return { after: before, edit, resets: true, reason: 'password-changed' }
+      })
+      return shown
+    },
+
+    resetSecondFactor: (request: Request, id: string): Promise<void> =>
+      change(request, id, 'second-factor-reset', before => {
+        const edit = before.secondFactor ? { id, set: { secondFactor: null } } : null
+        return { after: before, edit, resets: true, reason: edit === null ? null : 'account-changed' }
+      }),
+  }
+}
+
+/**
+ * The fields that a client gave, by name: a request may contain others, such as a hash. Refuses texts that an editor of the
+ * file, or a backend that gets them in a header, could not show.
+ */
+function given({ nickname, roles, permissions, status }: Fields) {
+  for (const [field, texts] of Object.entries({ nickname: [nickname ?? ''], roles, permissions })) {
+    if (texts?.some(text => /[\p{Cc}\p{Cs}]/u.test(text))) throw invalid(field, 'must not contain control characters')
+  }
+  return {
+    ...(typeof nickname === 'string' && { nickname }),
+    ...(Array.isArray(roles) && { roles: roles as readonly string[] }),
+    ...(Array.isArray(permissions) && { permissions: permissions as readonly string[] }),
+    ...(typeof status === 'string' && { status }),
+  }
+}
+
+function hasOtherRights(one: Subject, other: Subject): boolean {
+  const formOf = ({ status, roles, permissions }: Subject) =>
+    JSON.stringify([status, [...new Set(roles)].sort(), [...new Set(permissions)].sort()])
+  return formOf(one) !== formOf(other)
+}

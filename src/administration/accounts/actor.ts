@@ -1,0 +1,32 @@
+import type { Rights } from '../../account/accounts.ts'
+import type { AccountManagement } from '../../account/management.ts'
+import { type Permissions, rightsIn } from '../../account/permissions.ts'
+import type { LoginType, SessionRecord } from '../../session.ts'
+import type { Actor, Subject } from './laws.ts'
+
+/**
+ * The rights that the user of a session has now. `accounts` are the locked ones of the side that is administered. A user
+ * without an active account has no rights.
+ */
+export type PresentRights = (session: SessionRecord, accounts: readonly Subject[]) => Promise<Actor>
+
+/**
+ * How the present rights of administrators are found, who are users of the B side. If its accounts are administered here,
+ * they decide, and not what a session began with: it may be about to end. Users of other sources have the rights by which
+ * every permission is checked.
+ */
+export function createPresentRights(
+  type: LoginType,
+  business: Pick<AccountManagement, 'list'> | undefined,
+  permissions: Pick<Permissions, 'holderOf'>,
+): PresentRights {
+  const isOwnSide = type === 'BUSINESS'
+  return async (session, accounts) => {
+    const id = isOwnSide ? session.user_id : null
+    if (business === undefined) return { id, rights: rightsIn((await permissions.holderOf(session)).extra) }
+    const found = (isOwnSide ? accounts : await business.list()).find(account => account.id === session.user_id)
+    return { id, rights: found?.status === 'ACTIVE' ? found : NO_RIGHTS }
+  }
+}
+
+const NO_RIGHTS: Rights = { roles: [], permissions: [] }

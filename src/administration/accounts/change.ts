@@ -1,0 +1,74 @@
+import type { AccountEdit, AccountManagement, AddedAccount, ListedAccount } from '../../account/management.ts'
+import type { Permissions } from '../../account/permissions.ts'
+import type { AccountChange } from '../../account/version.ts'
+import type { EventName, Origin, Publish } from '../../event/event.ts'
+import { Refusal } from '../../refusal.ts'
+import type { SessionRecord } from '../../session.ts'
+import { eventNames } from '../../side/names.ts'
+import type { Side } from '../../side/side.ts'
+import type { PresentRights } from './actor.ts'
+import { endChanged } from './ended.ts'
+import { type Proposal, refuseEscalation, type Subject } from './laws.ts'
+
+/** The permission to change accounts. */
+export const EDIT_ACCOUNTS = 'sys:account:edit'
+
+export interface ChangeOptions {
+  side: Pick<Side, 'type' | 'kickoutWhere'>
+  management: AccountManagement
+  presentRights: PresentRights
+  permissions: Pick<Permissions, 'check' | 'lacking'>
+  publish: Publish
+}
+
+/** Who requests a change, and from where. */
+export interface Request {
+  session: SessionRecord
+  origin: Origin
+}
+
+/** What a change does to one account. */
+interface Plan {
+  after: Subject | null
+  /** `null` if nothing changes. */
+  edit: AccountEdit | null
+  resets?: true
+  /** Why sessions end that carry no version of their account; `null` if nothing ends a session. */
+  reason: AccountChange | null
+}
+
+/** The only ways to a changed account: the laws are checked, and the change is made, while the accounts are locked. */
+export function createChange({ side, management, presentRights, permissions, ...options }: ChangeOptions) {
+  async function refuse(session: SessionRecord, proposal: Proposal, all: readonly Subject[]): Promise<void> {
+    const actor = await presentRights(session, all)
+    permissions.check({ ...session, extra: { ...actor.rights } }, { codes: [EDIT_ACCOUNTS], mode: 'all' })
+    refuseEscalation(actor, proposal, permissions.lacking, all)
+  }
+
+  const publish = (event: EventName, account: Pick<ListedAccount, 'id' | 'username' | 'nickname'>, origin: Origin) =>
+    options.publish({ event, type: side.type, login_id: account.id, ...eventNames({ ...account }), ...origin })
+
+  return {
+    async add({ session, origin }: Request, account: AddedAccount): Promise<void> {
+      await management.edit(async accounts => {
+        await refuse(session, { before: null, after: account, resets: false }, accounts)
+        return { edit: { add: account }, result: null }
+      })
+      publish('account-added', account, origin)
+    },
+
+    /** Changes an existing account, and ends its sessions before it resolves. */
+    async change({ session, origin }: Request, id: string, event: EventName, planOf: (before: ListedAccount) => Plan) {
+      const { result, version } = await management.edit(async accounts => {
+        const before = accounts.find(account => account.id === id)
+        if (before === undefined) throw new Refusal('NO_SUCH_ACCOUNT')
+        const plan = planOf(before)
+        await refuse(session, { before, after: plan.after, resets: plan.resets ?? false }, accounts)
+        return { edit: plan.edit, result: { before, plan } }
+      })
+      const { before, plan } = result
+      if (plan.edit !== null) publish(event, before, origin)
+      await endChanged(side, id, version, plan.reason, origin)
+    },
+  }
+}

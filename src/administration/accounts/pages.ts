@@ -1,0 +1,80 @@
+import type { AccountManagement, AccountStatus, ListedAccount } from '../../account/management.ts'
+import { Refusal } from '../../refusal.ts'
+import type { Side } from '../../side/side.ts'
+import type { SessionStore } from '../../store/store.ts'
+import type { TimestampFormat } from '../../timestamp.ts'
+import type { Page } from '../users.ts'
+
+/** An account as administrators see it: nothing of its password, nor of its second factor. */
+export interface ShownAccount {
+  id: string
+  username: string
+  nickname: string
+  status: AccountStatus
+  roles: string[]
+  permissions: string[]
+  second_factor: boolean
+  must_change_password: boolean
+  password_changed_at: string | null
+  last_login_time: string | null
+}
+
+export interface AccountQuery {
+  page: number
+  size: number
+  /** Empty for all. */
+  keyword: string
+  /** Empty for all. */
+  status: AccountStatus | ''
+}
+
+export interface AccountPagesOptions {
+  side: Pick<Side, 'type'>
+  management: Pick<AccountManagement, 'list'>
+  sessions: Pick<SessionStore, 'overview'>
+  timestamps: TimestampFormat
+}
+
+/** The lists of accounts. The store is asked about the accounts of the page only. */
+export function createAccountPages({ side, management, sessions, timestamps }: AccountPagesOptions) {
+  async function shown(account: ListedAccount): Promise<ShownAccount> {
+    const { id, username, nickname, status, roles, permissions, passwordChangedAt } = account
+    return {
+      ...{ id, username, nickname, status, roles: [...roles], permissions: [...permissions] },
+      second_factor: account.secondFactor,
+      must_change_password: account.mustChangePassword,
+      password_changed_at: passwordChangedAt === null ? null : timestamps.write(passwordChangedAt),
+      last_login_time: await lastLoginOf(id),
+    }
+  }
+
+  /** `null` for a user who is not online: the sessions that have ended are not kept. */
+  async function lastLoginOf(id: string): Promise<string | null> {
+    const overview = await sessions.overview(side.type, id)
+    if (overview === null) return null
+    const { created_at } = overview.newest.record
+    return timestamps.normalize(created_at) ?? created_at
+  }
+
+  return {
+    async page({ page, size, keyword, status }: AccountQuery): Promise<Page<ShownAccount>> {
+      const found = (await management.list()).filter(matching(keyword, status))
+      const records = await Promise.all(found.slice((page - 1) * size, page * size).map(shown))
+      return { records, total: found.length, page, size, pages: Math.ceil(found.length / size) }
+    },
+
+    async detail(id: string): Promise<ShownAccount> {
+      const found = (await management.list()).find(account => account.id === id)
+      if (found === undefined) throw new Refusal('NO_SUCH_ACCOUNT')
+      return shown(found)
+    },
+  }
+}
+
+/** The id exactly, or a part of the username or the nickname in any case, as in the session administration. */
+function matching(keyword: string, status: AccountQuery['status']) {
+  const part = keyword.toLowerCase()
+  return ({ id, username, nickname, ...account }: ListedAccount): boolean =>
+    (status === '' || account.status === status) &&
+    (id === keyword || [username, nickname].some(name => name.toLowerCase().includes(part)))
+}

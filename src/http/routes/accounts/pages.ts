@@ -1,0 +1,103 @@
+import type { Contract } from '../contract.ts'
+import { ID, STATUS_QUERY, USER } from './fields.ts'
+import { accountRoute, SEE_ACCOUNTS } from './route.ts'
+
+const TEXTS = { type: 'array', items: { type: 'string' } } as const
+
+const ACCOUNT = {
+  type: 'object',
+  properties: {
+    id: ID,
+    username: { type: 'string', description: 'Name at the login.' },
+    nickname: { type: 'string', description: 'Name to show.' },
+    status: { type: 'string', enum: ['ACTIVE', 'INACTIVE', 'LOCKED'], description: 'Only ACTIVE users sign in.' },
+    roles: { ...TEXTS, description: 'Roles.' },
+    permissions: { ...TEXTS, description: 'Permissions besides those of the roles.' },
+    second_factor: { type: 'boolean', description: 'Whether the account has a second factor.' },
+    must_change_password: { type: 'boolean', description: 'Whether the next login demands another password.' },
+    password_changed_at: {
+      type: ['string', 'null'],
+      description: 'When the password was set, `YYYY-MM-DD HH:MM:SS` in the configured time zone; `null` if not known.',
+    },
+    last_login_time: {
+      type: ['string', 'null'],
+      description: 'The last login of a user who is online; `null` for others.',
+    },
+  },
+  required: [
+    'id',
+    'username',
+    'nickname',
+    'status',
+    'roles',
+    'permissions',
+    'second_factor',
+    'must_change_password',
+    'password_changed_at',
+    'last_login_time',
+  ],
+} as const
+
+const ANN = {
+  id: USER,
+  username: 'ann',
+  nickname: 'Ann',
+  status: 'ACTIVE',
+  roles: ['operator'],
+  permissions: [],
+  second_factor: true,
+  must_change_password: false,
+  password_changed_at: '2026-05-02 10:00:00',
+  last_login_time: '2026-05-16 09:12:44',
+}
+
+const PAGE = {
+  summary: 'Accounts, page by page',
+  details: 'In the order of the accounts file. No answer contains anything of a password or of a second factor.',
+  query: {
+    type: 'object',
+    properties: {
+      current: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1, description: 'Number of the page.' },
+      size: { type: 'integer', minimum: 1, maximum: 100, default: 10, description: 'Accounts on a page.' },
+      keyword: {
+        type: 'string',
+        maxLength: 128,
+        default: '',
+        description: 'An id exactly, or a part of a username or nickname in any case.',
+      },
+      status: STATUS_QUERY,
+    },
+  },
+  data: {
+    schema: {
+      type: 'object',
+      properties: {
+        records: { type: 'array', items: ACCOUNT, description: 'Accounts.' },
+        total: { type: 'integer', description: 'Accounts that were found.' },
+        page: { type: 'integer', description: 'The number of this page.' },
+        size: { type: 'integer', description: 'Accounts on a page.' },
+        pages: { type: 'integer', description: 'Pages.' },
+      },
+      required: ['records', 'total', 'page', 'size', 'pages'],
+    },
+    example: { records: [ANN], total: 1, page: 1, size: 10, pages: 1 },
+  },
+} as const satisfies Contract
+
+export const page = accountRoute(SEE_ACCOUNTS, PAGE, ({ query }, accounts) =>
+  accounts.page({
+    page: query.current,
+    size: query.size,
+    keyword: query.keyword.trim(),
+    status: query.status ?? '',
+  }),
+)
+
+const DETAIL = {
+  summary: 'One account',
+  query: { type: 'object', properties: { id: ID }, required: ['id'] },
+  data: { schema: ACCOUNT, example: ANN },
+  refusals: ['NO_SUCH_ACCOUNT'],
+} as const satisfies Contract
+
+export const detail = accountRoute(SEE_ACCOUNTS, DETAIL, ({ query }, accounts) => accounts.detail(query.id))

@@ -1,0 +1,267 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { fileUpdates } from '../../src/account/file/edit.ts'
+import { AccountsReader } from '../../src/account/file/reader.ts'
+import { readAccounts } from '../../src/account/file/source.ts'
+import { versionOf } from '../../src/account/version.ts'
+import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+
+/* Accounts that administrators manage: what each call answers, and whom it obeys. */
+
+const CONFIG = { account_administration: true, login: { consumer: { kind: 'file', path: 'consumers.yaml' } } }
+const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/
+const SIDES = [
+  ['business', '/api/v1/sys/account', 'accounts.yaml'],
+  ['consumer', '/api/v1/client/account', 'consumers.yaml'],
+] as const
+
+type Rights = { roles?: string[]; permissions?: string[] }
+
+/** What administrators do, in short. */
+function administer(fixture: Fixture, base: string, token: string) {
+  const get = async (path: string) => (await fixture.get(`${base}/${path}`, token)).json()
+  const post = async (path: string, body: object) => (await fixture.post(`${base}/${path}`, body, token)).json()
+  return {
+    get,
+    post,
+    add: async (rights: Rights & { username?: string; password?: string } = {}): Promise<string> => {
+      const { data, ...answer } = await post('add', { username: someone(), ...rights })
+      if (answer.success !== true) throw new Error(JSON.stringify(answer))
+      return data.id
+    },
+    detail: async (id: string) => (await get(`detail?id=${id}`)).data,
+  }
+}
+
+/** A B-side session of an account, with the version that a login gives it. */
+async function sessionOf(fixture: Fixture, side: 'business' | 'consumer', id: string): Promise<string> {
+  const file = side === 'business' ? 'accounts.yaml' : 'consumers.yaml'
+  const account = (await readAccounts(join(fixture.folder, file))).byId.get(id)!
+  const extra = { ...account.extra, account_version: versionOf(account) }
+  return fixture.gateway.sides[side].login(undefined, id, extra)
+}
+
+withEveryStore(
+  t,
+  async (t, fixture) => {
+    const admin = await fixture.signIn()
+    const chief = administer(fixture, '/api/v1/sys/account', admin)
+
+    for (const [side, base, file] of SIDES) {
+      const { get, post, add, detail } = administer(fixture, base, admin)
+      const isLive = async (token: string): Promise<boolean> => {
+        const path = side === 'business' ? '/api/v1/b/x' : '/api/v1/c/x'
+        return (await fixture.get(path, token)).json().code !== 401
+      }
+
+      t.test(`${base}: an account is added with a password that is made and shown once`, async t => {
+        const username = `N${someone()}`
+        const added = await post('add', { username, nickname: '新人', roles: ['operator'], permissions: ['a:b'] })
+        t.match(added, { success: true, data: { id: /^\d{19}$/, password: /^\S{24,}$/ } })
+        const { id, password } = added.data
+        t.same(await detail(id), {
+          id,
+          username,
+          nickname: '新人',
+          status: 'ACTIVE',
+          roles: ['operator'],
+          permissions: ['a:b'],
+          second_factor: false,
+          must_change_password: true,
+          password_changed_at: (await detail(id)).password_changed_at,
+          last_login_time: null,
+        })
+        t.match((await detail(id)).password_changed_at, TIME)
+        t.notMatch(readFileSync(join(fixture.folder, file), 'utf8'), password)
+        t.notMatch(fixture.log.join(''), password)
+        t.match((await post('add', { username: username.toLowerCase() })).message, /^username: is taken$/)
+      })
+
+      t.test(`${base}: a password that is sent follows the policy, and is not shown`, async t => {
+        const encrypted = async (password: string) => (await fixture.credentials('x', password)).password
+        const username = someone()
+        const short = await post('add', { username, password: await encrypted('short') })
+        t.match(short, { code: 400, data: { faults: ['min_length'] } })
+        t.match(await post('add', { username, password: 'plain text' }), { code: 400, message: /^password: / })
+        const fields = { username, password: await encrypted('a good one 7'), must_change_password: false }
+        const { data } = await post('add', fields)
+        t.same(Object.keys(data), ['id'])
+        t.match(await detail(data.id), { must_change_password: false })
+        t.match(await post('reset-password', { id: data.id, password: await encrypted(username) }), {
+          data: { faults: ['username'] },
+        })
+        t.same((await post('reset-password', { id: data.id, password: await encrypted('another one 7') })).data, {})
+        t.match(await detail(data.id), { must_change_password: true })
+      })
+
+      t.test(`${base}: pages follow the order of the file, by keyword and status`, async t => {
+        const mark = someone()
+        const ids: string[] = []
+        for (const n of [1, 2, 3]) ids.push(await add({ username: `${mark}-${n}` }))
+        await post('edit', { id: ids[1], status: 'LOCKED', nickname: `${mark} Zoë` })
+        const found = async (query: string) => {
+          const { data } = await get(`page?${query}`)
+          return data.records.map((record: { id: string }) => record.id)
+        }
+        t.same(await found(`keyword=${mark.toUpperCase()}`), ids)
+        t.same(await found(`keyword=${mark}&size=2&current=2`), [ids[2]])
+        t.same(await found(`keyword=${encodeURIComponent('ZOË')}`), [ids[1]])
+        t.same(await found(`keyword=${ids[0]}`), [ids[0]])
+        t.same(await found(`keyword=${ids[0]!.slice(1)}`), [])
+        t.same(await found(`keyword=${mark}&status=LOCKED`), [ids[1]])
+        t.same(await found(`keyword=${mark}&status=`), ids)
+        t.match((await get(`page?keyword=${mark}&size=2`)).data, { total: 3, page: 1, size: 2, pages: 2 })
+        for (const query of ['size=101', 'size=0', 'current=0', 'status=locked', 'size=x']) {
+          t.match(await get(`page?${query}`), { code: 400 }, query)
+        }
+      })
+
+      t.test(`${base}: the last login is shown of users who are online`, async t => {
+        const id = await add()
+        await sessionOf(fixture, side, id)
+        t.match(await detail(id), { last_login_time: TIME })
+        await fixture.gateway.sides[side].kickout(id)
+        t.match(await detail(id), { last_login_time: null })
+      })
+
+      t.test(
+        `${base}: what takes rights away has ended the sessions when it answers, and a nickname ends none`,
+        async t => {
+          const changes: [path: string, body: object, ends: boolean][] = [
+            ['edit', { nickname: 'Other' }, false],
+            ['edit', { roles: ['operator'], status: 'ACTIVE' }, false],
+            ['edit', { roles: [] }, true],
+            ['edit', { permissions: ['a'] }, true],
+            ['edit', { status: 'INACTIVE' }, true],
+            ['reset-password', {}, true],
+            ['reset-second-factor', {}, false],
+            ['remove', {}, true],
+          ]
+          for (const [path, body, ends] of changes) {
+            const id = await add({ roles: ['operator'] })
+            const tokens = [await sessionOf(fixture, side, id), await fixture.gateway.sides[side].login(undefined, id)]
+            t.match(await post(path, { id, ...body }), { success: true }, path)
+            const live = await Promise.all(tokens.map(isLive))
+            t.same(live, ends ? [false, false] : [true, true], `${path} ${JSON.stringify(body)}`)
+          }
+        },
+      )
+
+      t.test(`${base}: a lost second factor is removed, and ends the sessions`, async t => {
+        const id = await add()
+        await withSecondFactor(join(fixture.folder, file), id)
+        t.match(await detail(id), { second_factor: true })
+        const token = await sessionOf(fixture, side, id)
+        t.match(await post('reset-second-factor', { id }), { success: true, data: null })
+        t.equal(await isLive(token), false)
+        t.match(await detail(id), { second_factor: false })
+      })
+
+      t.test(`${base}: unknown accounts and invalid fields are refused with 400`, async t => {
+        const id = await add()
+        for (const path of ['edit', 'reset-password', 'reset-second-factor', 'remove']) {
+          t.match(await post(path, { id: 'nobody' }), { code: 400, message: 'No such account' })
+        }
+        t.match(await get('detail?id=nobody'), { code: 400, message: 'No such account' })
+        const invalid: object[] = [
+          { roles: 'SUPER_ADMIN' },
+          { roles: [''] },
+          { roles: [1] },
+          { permissions: [null] },
+          { roles: Array.from({ length: 257 }, () => 'a') },
+          { permissions: ['x'.repeat(129)] },
+          { nickname: 'x'.repeat(129) },
+          { nickname: 'a\nb' },
+          { nickname: '\ud800' },
+          { roles: ['a\0'] },
+          { status: 'active' },
+          { permissions: Array.from({ length: 60 }, (_, i) => `${'x'.repeat(120)}${i}`) },
+        ]
+        for (const fields of invalid) {
+          t.match(
+            await post('edit', { id, ...fields }),
+            { code: 400, success: false },
+            JSON.stringify(fields).slice(0, 80),
+          )
+          t.match(await post('add', { username: someone(), ...fields }), { code: 400, success: false })
+        }
+        for (const username of ['', ' a', 'a\u0007', 'x'.repeat(129), 7, null]) {
+          t.match(await post('add', { username }), { code: 400, success: false })
+        }
+        t.match(await post('add', { username: someone(), must_change_password: 'no' }), { code: 400 })
+        t.match(await detail(id), { roles: [], permissions: [] })
+      })
+
+      t.test(`${base}: further fields of a request change nothing`, async t => {
+        const id = await add()
+        const before = await detail(id)
+        const hash = '$2b$04$'.padEnd(60, 'a')
+        for (const fields of [
+          { username: 'other', avatar: 'x', must_change_password: false },
+          { password: { hash, changedAt: 0, mustChange: false } },
+          { password: hash, second_factor: 'abcdefghijkl.x', secondFactor: null, password_changed_at: null },
+          { set: { roles: ['SUPER_ADMIN'] }, remove: true, add: {}, ['__proto__']: { roles: ['x'] } },
+        ]) {
+          t.match(await post('edit', { id, ...fields }), { success: true })
+        }
+        t.same(await detail(id), before)
+        t.notMatch(readFileSync(join(fixture.folder, file), 'utf8'), hash)
+      })
+
+      t.test(`${base}: every change is an event with who made it`, async t => {
+        const from = fixture.log.length
+        const id = await add()
+        await post('edit', { id, nickname: 'Other' })
+        await post('reset-password', { id })
+        await withSecondFactor(join(fixture.folder, file), id)
+        await post('reset-second-factor', { id })
+        await post('remove', { id })
+        const events = fixture.log
+          .slice(from)
+          .map(line => JSON.parse(line))
+          .filter(({ msg, login_id }) => msg === 'event' && login_id === id)
+        t.same(
+          events.map(({ event }) => event),
+          ['account-added', 'account-edited', 'password-reset', 'second-factor-reset', 'account-removed'],
+        )
+        for (const event of events) t.match(event, { by: '1', trace_id: String, type: side.toUpperCase() })
+      })
+    }
+
+    t.test('each call needs its permission, and the own session tells which are held', async t => {
+      const rights = { permissions: ['sys:account:page'] }
+      const id = await chief.add(rights)
+      const reader = administer(fixture, '/api/v1/sys/account', await sessionOf(fixture, 'business', id))
+      t.match(await reader.get('page'), { success: true })
+      t.match(await reader.get(`detail?id=${id}`), { success: true })
+      for (const path of ['add', 'edit', 'reset-password', 'reset-second-factor', 'remove']) {
+        t.match(await reader.post(path, { id, username: 'x' }), { code: 403, message: /sys:account:edit/ })
+      }
+      const none = administer(fixture, '/api/v1/sys/account', await sessionOf(fixture, 'business', await chief.add()))
+      t.match(await none.get('page'), { code: 403, message: /sys:account:page/ })
+    })
+  },
+  { config: CONFIG },
+)
+
+/** Writes a second factor as the gateway seals one. */
+async function withSecondFactor(path: string, id: string): Promise<void> {
+  await fileUpdates({ path, reader: new AccountsReader(path) }).setSecondFactor(id, 'abcdefghijkl.sealed', null)
+}
+
+t.test('only accounts in a file are administered, in profile 2 where it is set', async t => {
+  for (const [options, served] of [
+    [{ profile: 1 }, true],
+    [{ profile: 1, config: { account_administration: false } }, false],
+    [{ profile: 2 }, false],
+    [{ profile: 2, config: { account_administration: true } }, true],
+  ] as const) {
+    const fixture = await openFixture(options)
+    const admin = await fixture.signIn()
+    const answer = await fixture.get('/api/v1/sys/account/page', admin)
+    t.equal(fixture.upstream.requests.length, served ? 0 : 1)
+    t.equal(answer.text.includes('"username":"admin"'), served)
+    await fixture.close()
+  }
+})
