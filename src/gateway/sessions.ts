@@ -15,7 +15,7 @@ import { createSide, type Session, type Side, type SideOptions } from '../side/s
 import { measureSessions } from '../store/measured.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
-import { createTimestampFormat } from '../timestamp.ts'
+import { createTimestampFormat, type TimestampFormat } from '../timestamp.ts'
 import { createJwt } from '../token/jwt.ts'
 import { createAccountAdministrations } from './accounts.ts'
 import type { Setup } from './setup.ts'
@@ -30,19 +30,7 @@ export async function openSessions(setup: Setup) {
   const { settings, profile, clock, log, metrics } = setup
   const timestamps = createTimestampFormat(settings.timezone)
   const jwt = createJwt(await createSigner(settings.jwt), settings.jwt.algorithm, clock)
-  const store = await openStore(
-    settings.store,
-    settings.data,
-    clock,
-    log,
-    settings.session_cache,
-    watchesSessions(settings),
-    {
-      timestamps,
-      sharing: setup.options.sharing,
-      captchaKey: settings.login.captcha.key,
-    },
-  )
+  const store = await openStoreOf(setup, timestamps)
   metrics.readStore({ tally: type => store.online.tally(type), counts: () => store.counts() })
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
   const publish = publishTo(logTo(log), metrics.happened, webhooks.publish)
@@ -90,6 +78,14 @@ export async function openSessions(setup: Setup) {
       await store.close()
     },
   }
+}
+
+function openStoreOf({ settings, options, clock, log }: Setup, timestamps: TimestampFormat): Promise<Store> {
+  return openStore(settings.store, settings.data, clock, log, settings.session_cache, watchesSessions(settings), {
+    timestamps,
+    sharing: options.sharing,
+    captchaKey: settings.login.captcha.key,
+  })
 }
 
 /** Logs events. A change that replicas may have missed is a warning. */
