@@ -214,6 +214,41 @@ t.test('logins, tokens, operations and a webhook that fails', async t => {
   t.equal(statSync(accounts).mode & 0o077, 0, 'and so are the accounts')
 })
 
+t.test('the steps of a login', async t => {
+  const config = { login: { second_factor: { for: 'all' } }, passwords: { max_age: '90d' }, log: { level: 'trace' } }
+  const { fixture, listener } = await openHeard(t, { config })
+  const post = (step: string, body: object) => fixture.post(LOGIN + step, body)
+  const ticketOf = (answer: Answer): string => listener.knows('a ticket', answer.json().data.ticket)
+  const signIn = async (password: string) => post('', await knownCredentials(fixture, listener, password))
+
+  const ticket = ticketOf(await signIn(ADMIN.password))
+  const shown = (await post('/second-factor/setup', { ticket })).json().data
+  for (const name of ['secret', 'uri', 'qr']) listener.knows(`the ${name} of a second factor`, shown[name])
+  listener.refused(await post('/second-factor', { ticket, code: listener.knows('a wrong code', 'ABCD-0815') }))
+  const code = codeAt(shown.secret, fixture.now())
+  const next = await post('/second-factor', { ticket, code })
+  for (const one of next.json().data.recovery_codes) listener.knows('a recovery code', one)
+  listener.refused(await post('/second-factor', { ticket, code }))
+
+  const second = ticketOf(next)
+  const chosen = await knownCredentials(fixture, listener, 'chosen by the user 1')
+  const short = await knownCredentials(fixture, listener, 'short 1')
+  for (const new_password of [short.password, 'plain text of a password', `ff${chosen.password!.slice(2)}`]) {
+    listener.refused(await post('/password', { ticket: second, new_password }))
+  }
+  listener.knows('a password in the clear', 'plain text of a password')
+  listener.refused(await post('/password', { ticket, new_password: chosen.password }))
+  const done = await post('/password', { ticket: second, new_password: chosen.password })
+  listener.knowsToken(done.json().data.token)
+  listener.refused(await post('/password', { ticket: second, new_password: chosen.password }))
+  for (const path of ['/api/v1/b/x', `/api/v1/b/x?token=${second}`]) listener.refused(await fixture.get(path, second))
+  const cut = JSON.stringify({ ticket: second, code }).slice(0, -2)
+  listener.refused(await fixture.post(`${LOGIN}/second-factor`, cut))
+  await listenToAll(fixture, listener)
+  t.ok(fixture.log.some(line => line.includes('"step":"password"')))
+  t.same(listener.leaks, [])
+})
+
 t.test('every other test searches the output of its gateway for secrets, and would find them', async t => {
   const fixture = await openFixture()
   const token = await fixture.signIn()
