@@ -1,3 +1,4 @@
+import { ENDS_HELP, ends } from './ends.ts'
 import { GOALS_HELP, goals } from './goals.ts'
 import { GROWTH_HELP, growth } from './growth.ts'
 import { LIMITS_HELP, limits } from './limits.ts'
@@ -19,6 +20,7 @@ const HELP = `Usage: npm run bench -- WHAT [options]
   ${GROWTH_HELP}
   ${SESSIONS_HELP}
   ${MANY_HELP}
+  ${ENDS_HELP}
   ${LOGIN_HELP}
   ${TIMES_HELP}
   ${RESOURCES_HELP}
@@ -33,6 +35,7 @@ const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   growth,
   sessions,
   many,
+  ends,
   login,
   times,
   resources,
