@@ -44,7 +44,11 @@ const FIRST = [
   'b/guide',
   '',
 ]
-const REST = ['', '/', '/x', '/x/y', '/x.json', '/c/x', '/b/x', '/public/b/x', '/sys/x', '/x?a=b', '/%E4%B8%AD', '/a b']
+const OWN_SESSIONS = ['/session/tokens', '/session/exit-token', '/session/exit-others']
+const REST = [
+  ...['', '/', '/x', '/x/y', '/x.json', '/c/x', '/b/x', '/public/b/x', '/sys/x', '/x?a=b', '/%E4%B8%AD', '/a b'],
+  ...OWN_SESSIONS,
+]
 
 const base = fc
   .tuple(

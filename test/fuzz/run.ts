@@ -130,7 +130,7 @@ class Sender {
     const isSuccess = answer !== null && / 200 /.test(answer.line) && !answer.body.includes('"success":false')
     if (isSuccess && sent.method !== 'HEAD') {
       this.counts.served++
-      return OWN.test(originForm(sent.target)) ? null : `was served by the gateway itself: ${answer.body.slice(0, 200)}`
+      return isServed(sent) ? null : `was served by the gateway itself: ${answer.body.slice(0, 200)}`
     }
     this.counts.refused++
     return isPlain(sent, this.#options.rules)
@@ -144,6 +144,12 @@ export const originForm = (target: string): string => target.replace(/^http:\/\/
 
 /** What the gateway itself answers to requests without a session. */
 const OWN = /^\/api\/v1\/public\/b\/(?:captcha|sm2\/public-key|sm2-public-key)(?:\?|$)/
+
+/** What it answers to sessions of the B side, and to no other client. */
+const OWN_SESSIONS = /^(?:GET \/api\/v1\/b\/session\/tokens|POST \/api\/v1\/b\/session\/exit-(?:token|others))(?:\?|$)/
+
+const isServed = ({ method, target, token }: Sent): boolean =>
+  OWN.test(originForm(target)) || (token === 'BUSINESS' && OWN_SESSIONS.test(`${method} ${originForm(target)}`))
 
 /** A request that has to get through: a gate that refuses everything would break no other law. */
 const isPlain = ({ method, target, token, framing, headers }: Sent, { exceptions }: Rules): boolean =>
