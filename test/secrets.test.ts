@@ -325,9 +325,9 @@ t.test('second factors: secret, codes, and what is stored of them', async t => {
   for (const code of ['0000', listener.knows('a wrong code', '"424242"').slice(1, -1), 'no code at all']) {
     listener.refused(await post('confirm', { code }))
   }
-  const codes = knowsCodes(await post('confirm', { code: codeOf(secret, -1) }))
+  const codes = knowsCodes(await post('confirm', { code: codeOf(secret, 0) }))
   knowsStored()
-  listener.refused(await post('confirm', { code: codeOf(secret, 0) }))
+  listener.refused(await post('confirm', { code: codeOf(secret, 1) }))
   const renewed = knowsCodes(await post('recovery-codes', { current_password, code: codes[0] }))
   knowsStored()
   listener.refused(await post('remove', { current_password, code: codes[1] }))

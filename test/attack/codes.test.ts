@@ -12,8 +12,8 @@ const token = await fixture.signIn()
 const { password: current_password } = await fixture.credentials()
 const post = async (name: string, body: unknown) => (await fixture.post(`${BASE}/${name}`, body, token)).json()
 const { secret } = (await post('setup', { current_password })).data
-const [recoveryCode] = (await post('confirm', { code: codeAt(secret, fixture.now(), -1) })).data.recovery_codes
-const right = codeAt(secret, fixture.now())
+const [recoveryCode] = (await post('confirm', { code: codeAt(secret, fixture.now()) })).data.recovery_codes
+const right = codeAt(secret, fixture.now(), 1)
 const inFullWidth = right.replace(/\d/g, digit => String.fromCharCode(digit.charCodeAt(0) + 0xfee0))
 
 const CODES: readonly unknown[] = [
@@ -34,7 +34,7 @@ const CODES: readonly unknown[] = [
   `${right}\u0000`,
   `-${right}`,
   inFullWidth,
-  `${right},${codeAt(secret, fixture.now(), 1)}`,
+  `${right},${codeAt(secret, fixture.now(), 2)}`,
   `${recoveryCode}-`.repeat(2),
   recoveryCode.slice(0, -1),
   `${recoveryCode}0`,

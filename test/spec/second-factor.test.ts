@@ -18,7 +18,10 @@ import {
 const BASE = '/api/v1/b/account/second-factor'
 const RIGHT = ADMIN.password
 
-/** The bodies and answers of one user, at the time of the gateway. */
+/**
+ * The bodies and answers of one user, at the time of the gateway. Factors are confirmed with the code of the present step, so that
+ * the one of the next is not used.
+ */
 async function userOf(fixture: Fixture, token: string, { base = BASE, password = RIGHT } = {}) {
   const key = await publicKeyOf(fixture)
   const post = async (name: string, body: Record<string, unknown>) =>
@@ -30,8 +33,7 @@ async function userOf(fixture: Fixture, token: string, { base = BASE, password =
     setUp: (code?: string, text?: string) => post('setup', proof(code, text)),
     async enrol() {
       const { secret } = (await post('setup', proof())).data
-      // Of the step before, so that the code of the present one is not used.
-      const confirmed = await post('confirm', { code: codeAt(secret, fixture.now(), -1) })
+      const confirmed = await post('confirm', { code: codeAt(secret, fixture.now()) })
       return { secret, recoveryCodes: confirmed.data.recovery_codes as string[] }
     },
   }
@@ -82,10 +84,12 @@ withEveryStore(t, async (t, fixture) => {
   await t.test('a confirmed factor ends no session, and its codes are shown once', async t => {
     enrolled = await user.enrol()
     t.equal(enrolled.recoveryCodes.length, 10)
+    const known = { second_factor: true, recovery_codes_left: 10, can: ['password', 'second-factor'] }
+    t.match((await fixture.get('/api/v1/b/account', own)).json().data, known)
     t.match(accountsText(fixture), /second_factor: /)
     t.ok(await isLive(fixture, own))
     t.ok(await isLive(fixture, other))
-    t.match(await user.post('confirm', { code: codeAt(enrolled.secret, fixture.now()) }), {
+    t.match(await user.post('confirm', { code: codeAt(enrolled.secret, fixture.now(), 1) }), {
       code: 400,
       message: /expired/,
     })
@@ -94,7 +98,7 @@ withEveryStore(t, async (t, fixture) => {
   await t.test('new recovery codes need password and code, and make the older ones void', async t => {
     const { secret, recoveryCodes } = enrolled
     t.match(await user.post('recovery-codes', user.proof(undefined)), { code: 400, message: /code/ })
-    const renewed = await user.post('recovery-codes', user.proof(codeAt(secret, fixture.now())))
+    const renewed = await user.post('recovery-codes', user.proof(codeAt(secret, fixture.now(), 1)))
     t.equal(renewed.data.recovery_codes.length, 10)
     t.match(await user.post('remove', user.proof(recoveryCodes[0])), { code: 400, message: 'Wrong code' })
     enrolled = { secret, recoveryCodes: renewed.data.recovery_codes }
@@ -105,7 +109,7 @@ withEveryStore(t, async (t, fixture) => {
     t.match(await user.setUp(), { code: 400, message: /^code: / })
     t.match(await user.setUp('000000 0'), { code: 400, message: 'Wrong code' })
     const { data } = await user.setUp(enrolled.recoveryCodes[0])
-    const confirmed = await user.post('confirm', { code: codeAt(data.secret, fixture.now(), -1) })
+    const confirmed = await user.post('confirm', { code: codeAt(data.secret, fixture.now()) })
     t.equal(confirmed.code, 200)
     t.ok(await isLive(fixture, own))
     t.notOk(await isLive(fixture, other))
@@ -114,11 +118,11 @@ withEveryStore(t, async (t, fixture) => {
 
   await t.test('a factor is removed with password and code, which ends the other sessions', async t => {
     const third = await fixture.gateway.sides.business.login(undefined, '1')
-    t.match(await user.post('remove', { ...user.proof(codeAt(enrolled.secret, fixture.now()), 'wrong password') }), {
+    t.match(await user.post('remove', { ...user.proof(codeAt(enrolled.secret, fixture.now(), 1), 'wrong password') }), {
       code: 400,
       message: /Wrong username/,
     })
-    t.match(await user.post('remove', user.proof(codeAt(enrolled.secret, fixture.now()))), { code: 200, data: null })
+    t.match(await user.post('remove', user.proof(codeAt(enrolled.secret, fixture.now(), 1))), { code: 200, data: null })
     t.notMatch(accountsText(fixture), /second_factor/)
     t.ok(await isLive(fixture, own))
     t.notOk(await isLive(fixture, third))
@@ -155,7 +159,7 @@ withEveryStore(t, async (t, fixture) => {
       fixture,
       await fixture.gateway.sides.business.login(undefined, '1', { username: 'admin' }),
     )
-    t.match(await next.post('remove', next.proof(codeAt(secret, fixture.now()))), {
+    t.match(await next.post('remove', next.proof(codeAt(secret, fixture.now(), 1))), {
       code: 403,
       data: { disable_time: /^\d+$/ },
     })
@@ -181,7 +185,7 @@ t.test('a required factor cannot be removed, but replaced', async t => {
   const fixture = await open(t, { config }, [{ id: '7', username: 'ann', roles: ['operator'] }])
   const user = await userOf(fixture, await fixture.gateway.sides.business.login(undefined, '7', { username: 'ann' }))
   const { secret, recoveryCodes } = await user.enrol()
-  const code = codeAt(secret, fixture.now())
+  const code = codeAt(secret, fixture.now(), 1)
   t.match(await user.post('remove', user.proof(code)), { code: 403, message: 'A second factor is required' })
   const { data } = await user.setUp(recoveryCodes[9])
   t.equal((await user.post('confirm', { code: codeAt(data.secret, fixture.now()) })).code, 200)
@@ -193,7 +197,7 @@ t.test('a set-up is good for ten minutes', async t => {
   const user = await userOf(fixture, await fixture.signIn())
   const { secret } = (await user.setUp()).data
   await fixture.elapse(600_000)
-  t.match(await user.post('confirm', { code: codeAt(secret, fixture.now()) }), { code: 400, message: /expired/ })
+  t.match(await user.post('confirm', { code: codeAt(secret, fixture.now(), 1) }), { code: 400, message: /expired/ })
 })
 
 t.test('the C side has the same with a login of its own, and neither side sees the other', async t => {

@@ -51,7 +51,7 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
     status: 200,
     text: ['The set-up has expired, begin again', '设置已过期，请重新开始'],
   },
-  FACTOR_REQUIRED: { code: 403, status: 200, text: ['A second factor is required', '必须启用两步验证，不能移除'] },
+  FACTOR_REQUIRED: { code: 403, status: 200, text: ['A second factor is required', '必须启用两步验证'] },
   FACTOR_UNREADABLE: {
     code: 403,
     status: 200,

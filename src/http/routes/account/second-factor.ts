@@ -125,7 +125,7 @@ export interface SecondFactorRoutesOptions {
   envelopes: Envelopes
 }
 
-/** The second factor of the user who asks, below `/api/v<n>/b/account` and `/api/v<n>/c/account`. */
+/** The second factor of the user of a session, below `/api/v<n>/b/account` and `/api/v<n>/c/account`. */
 export function serveSecondFactor(
   app: FastifyInstance,
   type: LoginType,
