@@ -1,10 +1,12 @@
 import { type Extra, faultOfExtra, isLoginId } from '../session.ts'
 import type { AccountStatus, Rights } from './accounts.ts'
+import { listOf, plain, secondFactorOf, switchOf, textOf, timeOf } from './answer-value.ts'
 import type { HashAccount } from './hash-accounts.ts'
 
 /**
  * Reads the answer of a database or a backend for a name. `id`, `username`, `password` and `status` are required, in
- * any case; every other field that is not null goes into `extra` under its own name.
+ * any case; `second_factor`, `password_changed_at` and `must_change_password` may be there. Every other field that is not null
+ * goes into `extra` under its own name.
  *
  * An answer that does not clearly identify one account throws, as a fault of the source, and no login succeeds. If the
  * stored password is null or not a bcrypt hash, no password matches: such an account exists, but cannot be used to sign
@@ -19,7 +21,7 @@ export function readAccount(
   const extra: [string, unknown][] = []
   for (const [name, value] of fields) {
     const lower = name.toLowerCase()
-    if (KNOWN.has(lower)) known.set(lower, value)
+    if (KNOWN.has(lower) || OPTIONAL.has(lower)) known.set(lower, value)
     else if (value !== null && value !== undefined)
       extra.push([name, LISTS.has(lower) ? listOf(name, value) : plain(name, value)])
   }
@@ -36,6 +38,7 @@ export function readAccount(
     passwordHash: textOf('password', known.get('password')) ?? '',
     status: statusOf(known.get('status')),
     extra: checkedExtra(extra.filter(([name]) => !columns.includes(name))),
+    ...credentialsOf(known),
     ...(columns.length > 0 && { leftOut: { columns, source } }),
   }
 }
@@ -53,6 +56,19 @@ export function readRights(id: string, fields: readonly (readonly [name: string,
   return { roles: list('roles'), permissions: list('permissions') }
 }
 
+/** What is known of the password and the second factor beside the hash. It never goes into a session. */
+function credentialsOf(
+  known: ReadonlyMap<string, unknown>,
+): Pick<HashAccount, 'secondFactor' | 'passwordChangedAt' | 'mustChangePassword'> {
+  const secondFactor = secondFactorOf('second_factor', known.get('second_factor'))
+  const passwordChangedAt = timeOf('password_changed_at', known.get('password_changed_at'))
+  return {
+    ...(secondFactor !== null && { secondFactor }),
+    ...(passwordChangedAt !== null && { passwordChangedAt }),
+    ...(switchOf('must_change_password', known.get('must_change_password')) && { mustChangePassword: true }),
+  }
+}
+
 /** A join can yield two columns of one name: then it is unknown which of two ids is the user's. */
 function checkNames(fields: readonly (readonly [name: string, value: unknown])[]): void {
   const names = new Set<string>()
@@ -63,53 +79,13 @@ function checkNames(fields: readonly (readonly [name: string, value: unknown])[]
 }
 
 const KNOWN: ReadonlySet<string> = new Set(['id', 'username', 'password', 'status'])
+const OPTIONAL: ReadonlySet<string> = new Set(['second_factor', 'password_changed_at', 'must_change_password'])
 /** Of JSON, so that what a login adds still fits into a record. */
 const MAX_BYTES = 6144
 const LISTS: ReadonlySet<string> = new Set(['roles', 'permissions'])
 
 /** `ACTIVE` and `LOCKED` are used as they are; every other status prevents a login. */
 const statusOf = (value: unknown): AccountStatus => (value === 'ACTIVE' || value === 'LOCKED' ? value : 'INACTIVE')
-
-/** Numbers beyond 2^53 have been rounded and could be the id of another user. */
-function textOf(name: string, value: unknown): string | null {
-  const read = plain(name, value)
-  if (read === null || read === undefined || typeof read === 'string') return read ?? null
-  if (Number.isSafeInteger(read)) return String(read)
-  throw new Error(`the field "${name}" is neither a text nor a whole number below 2^53`)
-}
-
-/** Converts binary columns to their UTF-8 text; other values are unchanged. */
-function plain(name: string, value: unknown): unknown {
-  if (typeof value === 'bigint') return String(value)
-  if (!(value instanceof Uint8Array)) return value
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(value)
-  } catch {
-    throw new Error(`the field "${name}" is binary`)
-  }
-}
-
-/** A list, a list as JSON text, or a text with commas. */
-function listOf(name: string, value: unknown): string[] {
-  const read = plain(name, value)
-  const list = typeof read === 'string' ? listInText(name, read.trim()) : read
-  if (!Array.isArray(list)) throw new Error(`the field "${name}" is not a list`)
-  return list.filter(item => typeof item === 'string')
-}
-
-function listInText(name: string, text: string): unknown {
-  if (!text.startsWith('[')) {
-    return text
-      .split(',')
-      .map(item => item.trim())
-      .filter(item => item !== '')
-  }
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new Error(`the field "${name}" begins like a JSON list but is not valid JSON`)
-  }
-}
 
 function checkedExtra(entries: [string, unknown][]): Extra {
   const extra: Extra = Object.fromEntries(entries)
