@@ -37,6 +37,8 @@ export interface HashUpdates {
   setPassword(id: string, update: Omit<PasswordUpdate, 'password'> & { hash: string }): Promise<boolean>
   /** `false` if there is no such account, or if its second factor is not `expected` and the source can compare. */
   setSecondFactor(id: string, sealed: string | null, expected: string | null): Promise<boolean>
+  /** Fails if the source would not accept a change, as far as this can be found out without one. */
+  check?(): Promise<void>
 }
 
 export interface HashAccountsOptions {

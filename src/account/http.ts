@@ -5,11 +5,13 @@ import { isPlainObject } from '../session.ts'
 import { SIGNATURE_HEADER, sign } from '../signature.ts'
 import { createTurns } from '../turns.ts'
 import { readAccount, readRights } from './answer.ts'
-import type { HashSource } from './hash-accounts.ts'
+import type { HashSource, HashUpdates } from './hash-accounts.ts'
 
 export interface HttpAccountsSettings {
   kind: 'http'
   url: string
+  /** Stores changes; absent where the gateway stores none. */
+  update_url?: string
   /** Key of the signature of each request. */
   secret: string
   /** Milliseconds for one look-up. */
@@ -27,11 +29,11 @@ const WAITING = 64
 /**
  * Accounts from a backend (design: B-side login). The gateway posts `{"username":"…"}` as JSON. The backend answers 200
  * with `id`, `username`, `password` (the bcrypt hash), `status` and further fields for the session, or 404 for an
- * unknown name. For the rights of a user the gateway posts `{"id":"…"}`. Any other answer is a failure of the source,
+ * unknown name. For the rights of a user the gateway posts `{"id":"…"}`. A change goes to `update_url`. Any other answer is a failure of the source,
  * including redirects. The body is signed (`signature.ts`).
  */
 export function createHttpAccounts(
-  { url, secret, timeout }: Omit<HttpAccountsSettings, 'recheck'>,
+  { url, update_url, secret, timeout }: Omit<HttpAccountsSettings, 'recheck'>,
   clock: Clock,
 ): HashSource {
   const agent = new Agent({
@@ -44,22 +46,30 @@ export function createHttpAccounts(
   const inTurn = createTurns(CONNECTIONS, WAITING)
 
   /** The time limit covers waiting, connecting and answering together. */
-  async function ask(asked: { username: string } | { id: string }): Promise<Record<string, unknown> | null> {
+  async function post<T>(
+    to: string,
+    content: object,
+    read: (answer: Dispatcher.ResponseData) => Promise<T>,
+  ): Promise<T> {
     const signal = AbortSignal.timeout(timeout)
     return inTurn(async () => {
       signal.throwIfAborted()
-      const body = JSON.stringify(asked)
+      const body = JSON.stringify(content)
       const signature = sign(body, [secret], clock.now())
       const headers = { 'content-type': 'application/json', accept: 'application/json', [SIGNATURE_HEADER]: signature }
-      return readAnswer(await request(url, { method: 'POST', headers, body, dispatcher: agent, signal }))
+      return read(await request(to, { method: 'POST', headers, body, dispatcher: agent, signal }))
     })
   }
+  const ask = (asked: { username: string } | { id: string }) => post(url, asked, readAnswer)
 
   return {
+    ...(update_url !== undefined && { updates: updatesAt(change => post(update_url, change, readStored)) }),
     async find(username) {
       return orUnavailable(async () => {
         const answer = await ask({ username })
-        return answer === null ? null : readAccount(Object.entries(answer), 'http')
+        if (answer === null) return null
+        if (update_url !== undefined && !Object.hasOwn(answer, 'second_factor')) throw new Error(NO_SECOND_FACTOR)
+        return readAccount(Object.entries(answer), 'http')
       })
     },
     async findRights(id) {
@@ -70,6 +80,27 @@ export function createHttpAccounts(
     },
     close: () => agent.close(),
   }
+}
+
+/** Otherwise a second factor that was stored would never be asked for. */
+const NO_SECOND_FACTOR = 'the response has no "second_factor", which update_url stores; respond with null without one'
+
+type Change = { id: string; password: string } | { id: string; second_factor: string | null }
+
+/** `store` answers whether there is such an account. */
+function updatesAt(store: (change: Change) => Promise<boolean>): HashUpdates {
+  return {
+    can: new Set(['password', 'second-factor'] as const),
+    setPassword: (id, { hash }) => orUnavailable(() => store({ id, password: hash })),
+    setSecondFactor: (id, sealed) => orUnavailable(() => store({ id, second_factor: sealed })),
+  }
+}
+
+async function readStored({ statusCode, body }: Dispatcher.ResponseData): Promise<boolean> {
+  await body.dump()
+  if (statusCode === 200 || statusCode === 204) return true
+  if (statusCode === 404) return false
+  throw new Error(`the backend answers with status ${statusCode}`)
 }
 
 async function orUnavailable<T>(question: () => Promise<T>): Promise<T> {

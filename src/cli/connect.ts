@@ -75,18 +75,27 @@ export async function reachAccounts(name: string, settings: AccountsSettings, ne
     try {
       await source.find(NO_ACCOUNT)
       if (needsRights) await source.findRights(NO_ACCOUNT)
+      await source.updates?.check?.()
     } finally {
       await source.close()
     }
-    return {
-      what,
-      isReached: true,
-      text: `answers the question for an account${needsRights ? ', and for rights' : ''}`,
-    }
+    const found = [
+      'answers the question for an account',
+      ...(needsRights ? ['and for rights'] : []),
+      ...updatesIn(settings),
+    ]
+    return { what, isReached: true, text: found.join(', ') }
   } catch (fault) {
     const reason = messageOf(fault instanceof Refusal ? (fault.cause ?? fault) : fault)
     return { what, isReached: false, text: `${reason}; correct ${name} or what it names` }
   }
+}
+
+/** What is known of the changes that the source is to store. A backend is not asked: the question would be a change. */
+function updatesIn(settings: Exclude<AccountsSettings, { kind: 'file' }>): string[] {
+  if (settings.kind === 'http') return settings.update_url === undefined ? [] : ['update_url was not asked']
+  const names = Object.keys(settings.update ?? {})
+  return names.length === 0 ? [] : [`accepts the updates: ${names.join(' and ')}`]
 }
 
 async function accountsIn(path: string): Promise<string> {

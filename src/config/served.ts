@@ -53,15 +53,17 @@ export function servesAccounts(
 }
 
 /** Whether the gateway itself stores new passwords of the accounts of a side. */
-export function storesPasswords(settings: AccountSettings, type: LoginType): boolean {
-  const source = accountsOf(settings, type)
-  return source !== 'off' && source.kind === 'file'
-}
+export const storesPasswords = (settings: AccountSettings, type: LoginType): boolean =>
+  stores(accountsOf(settings, type), 'password')
 
 /** Whether the gateway itself stores second factors of the accounts of a side. */
-export function storesSecondFactors(settings: AccountSettings, type: LoginType): boolean {
-  const source = accountsOf(settings, type)
-  return source !== 'off' && source.kind === 'file'
+export const storesSecondFactors = (settings: AccountSettings, type: LoginType): boolean =>
+  stores(accountsOf(settings, type), 'second_factor')
+
+function stores(source: ReturnType<typeof accountsOf>, what: 'password' | 'second_factor'): boolean {
+  if (source === 'off') return false
+  if (source.kind === 'sql') return source.update?.[what] !== undefined
+  return source.kind === 'file' || source.update_url !== undefined
 }
 
 /** Whether users of a side can set up a second factor. */

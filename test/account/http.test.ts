@@ -74,6 +74,50 @@ t.test('a request to the backend is signed, so that the backend can verify its s
 
 const account = { id: '1', username: 'admin', password: HASH, status: 'ACTIVE' }
 
+t.test('changes are sent to the address for updates, signed like questions', async t => {
+  const { url, questions } = await startBackend(t, (question, response) => {
+    const { id } = JSON.parse(question.body)
+    response.writeHead(id === 'gone' ? 404 : id === 'odd' ? 302 : 204).end()
+  })
+  const update_url = `${new URL(url).origin}/update`
+  const source = createHttpAccounts({ kind: 'http', url, update_url, secret: SECRET, timeout: 5000 }, systemClock)
+  t.teardown(() => source.close())
+  const updates = source.updates!
+  t.same([...updates.can], ['password', 'second-factor'])
+  t.equal(await updates.setPassword('1', { hash: HASH, changedAt: 0, mustChange: false }), true)
+  t.equal(await updates.setSecondFactor('1', 'abcdefghijkl.SEALED', null), true)
+  t.equal(await updates.setSecondFactor('1', null, 'abcdefghijkl.SEALED'), true)
+  t.equal(await updates.setSecondFactor('gone', null, null), false)
+  t.equal(await reasonOf(updates.setSecondFactor('odd', null, null)), 'UNAVAILABLE')
+  t.same(
+    questions.slice(0, 3).map(({ body }) => JSON.parse(body)),
+    [
+      { id: '1', password: HASH },
+      { id: '1', second_factor: 'abcdefghijkl.SEALED' },
+      { id: '1', second_factor: null },
+    ],
+  )
+  for (const { request, body } of questions) {
+    t.equal(request.url, '/update')
+    const [, seconds, signature] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers['x-dualgate-signature']))!
+    t.equal(signature, createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex'))
+  }
+})
+
+t.test('a backend that stores second factors and does not tell them fails the login', async t => {
+  for (const [told, expected] of [
+    [{}, 'UNAVAILABLE'],
+    [{ second_factor: null }, undefined],
+  ] as const) {
+    const { url } = await startBackend(t, json(200, { ...account, ...told }))
+    const settings = { kind: 'http', url, update_url: url, secret: SECRET, timeout: 5000 } as const
+    const source = createHttpAccounts(settings, systemClock)
+    t.teardown(() => source.close())
+    const found = await source.find('admin').catch(fault => fault)
+    t.equal(found.reason, expected)
+  }
+})
+
 t.test('any answer except an account or 404 is a failure of the source, never a wrong password', async t => {
   const redirect: Answer = (_, response) => response.writeHead(302, { location: '/elsewhere' }).end()
   const text =

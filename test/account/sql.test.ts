@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import type { HashSource } from '../../src/account/hash-accounts.ts'
-import { createSqlAccounts } from '../../src/account/sql/source.ts'
+import { createSqlAccounts, type SqlAccountsSettings } from '../../src/account/sql/source.ts'
 import { type DatabaseKind, type DatabaseServer, missingDatabase, startDatabase } from '../support/database-server.ts'
 import { HASH, hashContract, reasonOf, type StoredAccount } from './source-contract.ts'
 
@@ -50,6 +50,7 @@ for (const kind of ['postgres', 'mysql'] as const) {
     await readOnlyLaw(t, fixture)
     await timeLaw(t, fixture)
     await connectionLaw(t, fixture)
+    await updateLaw(t, fixture)
   })
 }
 
@@ -63,7 +64,7 @@ function open(
   t: Test,
   url: string,
   query: string,
-  settings: { timeout?: number; pool?: number; rights_query?: string } = {},
+  settings: Partial<Pick<SqlAccountsSettings, 'timeout' | 'pool' | 'rights_query' | 'update'>> = {},
 ) {
   const source = createSqlAccounts({ kind: 'sql', url, query, timeout: 10_000, pool: 2, ...settings })
   // The clients received the failure to open.
@@ -354,6 +355,108 @@ async function connectionLaw(t: Test, { kind, server, dialect }: Fixture): Promi
     t.equal(await ask('localhost', `?sslmode=require&sslrootcert=${certificate}`), 'answered true')
     const otherHost = await ask('127.0.0.1', `?sslmode=require&sslrootcert=${certificate}`)
     t.match(otherHost, kind === 'postgres' ? 'UNAVAILABLE' : 'needs a host name', 'the certificate is for localhost')
+  })
+}
+
+/** A table with two accounts, and a source that may change them. */
+async function openUpdatable(t: Test, { kind, server }: Fixture, update: SqlAccountsSettings['update'] = {}) {
+  const table = `dualgate_staff_${process.pid}_${tables++}`
+  const time = kind === 'postgres' ? 'timestamptz' : 'datetime(3)'
+  await server.run(
+    `CREATE TABLE ${table} (id bigint PRIMARY KEY, username varchar(64), password varchar(80), status varchar(10), second_factor varchar(4096), password_changed_at ${time}, must_change_password boolean)`,
+    `INSERT INTO ${table} VALUES (1, 'ann', '${HASH}', 'ACTIVE', NULL, NULL, true), (2, 'bob', '${HASH}', 'ACTIVE', NULL, NULL, false)`,
+  )
+  t.teardown(() => server.run(`DROP TABLE ${table}`))
+  const now = kind === 'postgres' ? 'now()' : 'UTC_TIMESTAMP(3)'
+  const statements = {
+    password: `UPDATE ${table} SET password = :password, password_changed_at = ${now}, must_change_password = false WHERE id = :id`,
+    second_factor: `UPDATE ${table} SET second_factor = :second_factor WHERE id = :id`,
+    ...update,
+  }
+  const filled = Object.entries(statements).map(([name, text]) => [name, text.replaceAll('TABLE_NAME', table)])
+  const query = `SELECT * FROM ${table} WHERE username = :username`
+  const settings = { kind: 'sql' as const, url: server.url, timeout: 10_000, pool: 2 }
+  const source = await createSqlAccounts({ ...settings, query, update: Object.fromEntries(filled) })
+  t.teardown(() => source.close())
+  const rows = () => server.run(`SELECT id, password, second_factor FROM ${table} ORDER BY id`)
+  return { source, updates: source.updates!, rows, table }
+}
+
+const OTHER_HASH = HASH.replace(/.{4}$/, 'abcd')
+const CHANGED = { hash: OTHER_HASH, changedAt: 0, mustChange: false }
+
+async function updateLaw(t: Test, fixture: Fixture): Promise<void> {
+  await t.test('a new password and a second factor are stored for one account, and read again', async t => {
+    const { source, updates, rows } = await openUpdatable(t, fixture)
+    t.same([...updates.can], ['password', 'second-factor'])
+    t.match(await source.find('ann'), { mustChangePassword: true })
+    t.equal(await updates.setPassword('1', CHANGED), true)
+    t.equal(await updates.setSecondFactor('1', 'abcdefghijkl.SEALED', null), true)
+    const ann = await source.find('ann')
+    t.match(ann, { passwordHash: OTHER_HASH, secondFactor: 'abcdefghijkl.SEALED' })
+    t.notOk(Object.hasOwn(ann!, 'mustChangePassword'))
+    t.ok(Math.abs(ann!.passwordChangedAt! - Date.now()) < 60_000, 'the time of the database')
+    t.same(Object.keys(ann!.extra), [])
+    t.match((await rows())[1], { password: HASH, second_factor: null }, 'the other account is as it was')
+    t.equal(await updates.setSecondFactor('1', null, 'abcdefghijkl.SEALED'), true)
+    t.equal(await updates.setSecondFactor('1', null, null), true, 'also where nothing changes')
+    t.notOk(Object.hasOwn((await source.find('ann'))!, 'secondFactor'))
+  })
+
+  await t.test('an account that is gone is not changed', async t => {
+    const { updates } = await openUpdatable(t, fixture)
+    t.equal(await updates.setPassword('3', CHANGED), false)
+    t.equal(await updates.setSecondFactor('3', 'abcdefghijkl.SEALED', null), false)
+  })
+
+  await t.test('values are parameters, whatever they contain', async t => {
+    const { updates, rows } = await openUpdatable(t, fixture)
+    const awkward = `x', password = 'y' WHERE 1 = 1 -- :id ? $1`
+    t.equal(await updates.setSecondFactor('1', awkward, null), true)
+    t.match(await rows(), [{ second_factor: awkward }, { second_factor: null, password: HASH }])
+  })
+
+  await t.test('a statement that would change several accounts changes none', async t => {
+    const { updates, rows } = await openUpdatable(t, fixture, {
+      password: 'UPDATE TABLE_NAME SET password = :password WHERE id >= 1 OR id = :id',
+    })
+    t.equal(await reasonOf(updates.setPassword('1', CHANGED)), 'UNAVAILABLE')
+    t.match(await rows(), [{ password: HASH }, { password: HASH }])
+  })
+
+  await t.test('what the database does not accept fails, tells no value, and is found without a change', async t => {
+    const broken = {
+      'a column that does not exist': 'UPDATE TABLE_NAME SET secret = :password WHERE id = :id',
+      'a table that does not exist': 'UPDATE no_such_table SET password = :password WHERE id = :id',
+      'a placeholder in quotes': "UPDATE TABLE_NAME SET password = :password WHERE 'a' <> ' :id '",
+      'no SQL': 'UPDATE TABLE_NAME WHERE :password :id',
+    }
+    for (const [what, password] of Object.entries(broken)) {
+      const { updates, rows } = await openUpdatable(t, fixture, { password })
+      t.equal(await reasonOf(updates.check!()), 'UNAVAILABLE', what)
+      const fault = await updates.setPassword('1', CHANGED).catch((fault: unknown) => fault)
+      t.match(fault, { reason: 'UNAVAILABLE' }, what)
+      t.notMatch(inspect(fault, { depth: 9, showHidden: true }), OTHER_HASH.slice(7))
+      t.match(await rows(), [{ password: HASH }, { password: HASH }])
+    }
+    const { updates, rows } = await openUpdatable(t, fixture)
+    await updates.check!()
+    t.match(await rows(), [{ password: HASH }, { password: HASH }])
+  })
+
+  await t.test('a query without the second factor that is stored fails, so that it is never passed over', async t => {
+    const update = { second_factor: 'UPDATE t SET second_factor = :second_factor WHERE id = :id' }
+    for (const name of ['admin', 'nobody'])
+      t.equal(await reasonOf(open(t, fixture.server.url, row({}), { update }).find(name)), 'UNAVAILABLE')
+  })
+
+  await t.test('without statements nothing can be changed', async t => {
+    const settings = { kind: 'sql' as const, url: fixture.server.url, timeout: 1000, pool: 1, query: row({}) }
+    for (const update of [undefined, {}]) {
+      const source = await createSqlAccounts({ ...settings, ...(update !== undefined && { update }) })
+      t.teardown(() => source.close())
+      t.equal(source.updates, undefined)
+    }
   })
 }
 

@@ -49,6 +49,10 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
   ['accounts.url', SQL('postgres://gateway:secret@db.example.com/shop?sslmode=no-verify')],
   ['accounts.url', SQL('mysql://root:secret@127.0.0.1/shop')],
   ['accounts.url', `accounts: { kind: http, url: "http://8.8.8.8/by-name", secret: ${GOOD_KEY} }`],
+  [
+    'accounts.update_url',
+    `accounts: { kind: http, url: "https://8.8.8.8/a", update_url: "http://8.8.8.8/b", secret: ${GOOD_KEY} }`,
+  ],
   ['events.webhooks[0]', `events: { webhooks: [{ url: "http://audit.example.com/", secret: ${GOOD_KEY} }] }`],
   ['log.level', 'log: { level: error }'],
   ['upstreams[0].target', `${UPSTREAM('target: "builtin:echo"')}\ntrusted_proxies: [10.0.0.1]`, PRODUCTION],

@@ -1,56 +1,88 @@
 import { isIP } from 'node:net'
-import { createPool, type FieldPacket, type Pool, type PoolConnection } from 'mysql2/promise'
+import { createPool, type FieldPacket, type Pool, type PoolConnection, type ResultSetHeader } from 'mysql2/promise'
 import type { DatabaseAddress } from './address.ts'
-import { type Database, type DatabaseOptions, IDLE_TIMEOUT, placesOf, type Rows } from './database.ts'
+import {
+  type Database,
+  type DatabaseOptions,
+  IDLE_TIMEOUT,
+  type Placeholder,
+  placesOf,
+  TOO_MANY_ROWS,
+  type Values,
+} from './database.ts'
 
 /** ER_CANNOT_CONVERT_STRING, ER_IMPOSSIBLE_STRING_CONVERSION: the column's character set has not all characters of the name. */
 const UNWRITABLE: ReadonlySet<unknown> = new Set([3854, 3988])
 
 export function openMysql(address: DatabaseAddress, options: DatabaseOptions): Database {
+  const { statement, placeholders } = options
+  const places = placesOf(placeholders)
+  const names = (statement.match(places) ?? []) as Placeholder[]
+  const text = statement.replace(places, '?')
   const pool = openPool(address, options)
-  const { query, placeholder, timeout } = options
-  const places = placesOf(placeholder)
-  const names = query.match(places)?.length ?? 0
-  const text = query.replace(places, '?')
+  const withConnection = createConnections(pool, text, names.length, options)
+  const parametersOf = (values: Values) => names.map(name => values[name] ?? null)
+
+  return {
+    ask: (values, signal) =>
+      withConnection(signal, async connection => {
+        const [rows, fields] = await connection.execute(text, parametersOf(values))
+        return { columns: (fields as FieldPacket[]).map(({ name }) => name), rows: rows as unknown as unknown[][] }
+      }),
+    change: (values, signal) =>
+      withConnection(signal, async connection => {
+        await connection.query('START TRANSACTION')
+        // Of rows that are found, also if they do not change.
+        const [{ affectedRows }] = (await connection.execute(text, parametersOf(values))) as [ResultSetHeader, unknown]
+        // The connection is closed then, which undoes it.
+        if (affectedRows > 1) throw new Error(TOO_MANY_ROWS)
+        await connection.query('COMMIT')
+        return affectedRows
+      }),
+    // Every connection is prepared before its first use: the server then checks the statement and the rights for it.
+    check: signal => withConnection(signal, async () => undefined),
+    isUnwritable: fault => UNWRITABLE.has((fault as { errno?: unknown }).errno),
+    close: () => pool.end(),
+  }
+}
+
+/** Runs work on a connection of the pool, which is closed if the work fails. */
+function createConnections(pool: Pool, text: string, places: number, options: DatabaseOptions) {
   const prepared = new WeakSet<object>()
 
   /**
-   * A new connection has to be made read only before its first query. A placeholder within quotes is not one, and the
-   * server would then answer for any name: it accepts a parameter too many.
+   * A new connection has to be restricted before its first query. A placeholder within quotes is not one, and the server
+   * would then answer for any value: it accepts a parameter too many.
    */
   async function prepare(connection: PoolConnection): Promise<void> {
     if (prepared.has(connection.connection)) return
     // The pool listens once; a second error without a listener would end the process.
     connection.connection.on('error', () => undefined)
-    await restrict(connection, timeout)
+    await restrict(connection, options)
     const { statement } = (await connection.prepare(text)) as unknown as { statement: { parameters: unknown[] } }
-    if (statement.parameters.length !== names) throw new Error('a placeholder stands in quotes or in a comment')
+    if (statement.parameters.length !== places) throw new Error('a placeholder stands in quotes or in a comment')
     prepared.add(connection.connection)
   }
 
-  return {
-    async ask(value, signal) {
-      const connection = await pool.getConnection()
-      if (signal.aborted) {
-        connection.release()
-        throw signal.reason
-      }
-      const giveUp = () => connection.destroy()
-      signal.addEventListener('abort', giveUp, { once: true })
-      try {
-        await prepare(connection)
-        const rows = await execute(connection, text, Array(names).fill(value))
-        connection.release()
-        return rows
-      } catch (fault) {
-        connection.destroy()
-        throw fault
-      } finally {
-        signal.removeEventListener('abort', giveUp)
-      }
-    },
-    isUnwritable: fault => UNWRITABLE.has((fault as { errno?: unknown }).errno),
-    close: () => pool.end(),
+  return async <T>(signal: AbortSignal, work: (connection: PoolConnection) => Promise<T>): Promise<T> => {
+    const connection = await pool.getConnection()
+    if (signal.aborted) {
+      connection.release()
+      throw signal.reason
+    }
+    const giveUp = () => connection.destroy()
+    signal.addEventListener('abort', giveUp, { once: true })
+    try {
+      await prepare(connection)
+      const answer = await work(connection)
+      connection.release()
+      return answer
+    } catch (fault) {
+      connection.destroy()
+      throw fault
+    } finally {
+      signal.removeEventListener('abort', giveUp)
+    }
   }
 }
 
@@ -83,16 +115,11 @@ function openPool({ host, port, user, password, database, tls }: DatabaseAddress
   })
 }
 
-/** Makes a connection read only, with a time limit for each statement. */
-async function restrict(connection: PoolConnection, timeout: number): Promise<void> {
-  await connection.query('SET SESSION TRANSACTION READ ONLY')
-  // MariaDB reads the first comment and counts seconds, MySQL the second and counts milliseconds.
+/** Gives each statement of a connection a time limit, and makes the connection read only unless it writes. */
+async function restrict(connection: PoolConnection, { timeout, writes }: DatabaseOptions): Promise<void> {
+  if (!writes) await connection.query('SET SESSION TRANSACTION READ ONLY')
+  // MariaDB reads the first comment and counts seconds, MySQL the second and counts milliseconds. The last is in seconds.
   await connection.query(
-    `SET autocommit = 1 /*M!100100 , SESSION max_statement_time = ${timeout / 1000} */ /*!50708 , SESSION max_execution_time = ${timeout} */`,
+    `SET autocommit = 1 /*M!100100 , SESSION max_statement_time = ${timeout / 1000} */ /*!50708 , SESSION max_execution_time = ${timeout} */ , SESSION innodb_lock_wait_timeout = ${Math.ceil(timeout / 1000)}`,
   )
-}
-
-async function execute(connection: PoolConnection, text: string, values: string[]): Promise<Rows> {
-  const [rows, fields] = (await connection.execute(text, values)) as [unknown[][], FieldPacket[]]
-  return { columns: fields.map(({ name }) => name), rows }
 }

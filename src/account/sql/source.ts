@@ -1,9 +1,10 @@
 import { Refusal, Unavailable } from '../../refusal.ts'
 import { createTurns } from '../../turns.ts'
+import type { Updatable } from '../accounts.ts'
 import { readAccount, readRights } from '../answer.ts'
-import type { HashSource } from '../hash-accounts.ts'
+import type { HashSource, HashUpdates } from '../hash-accounts.ts'
 import { type DatabaseAddress, readDatabaseAddress } from './address.ts'
-import type { Database, DatabaseOptions, Rows } from './database.ts'
+import type { Database, DatabaseOptions, Placeholder, Values } from './database.ts'
 
 export interface SqlAccountsSettings {
   kind: 'sql'
@@ -11,6 +12,8 @@ export interface SqlAccountsSettings {
   url: string
   query: string
   rights_query?: string
+  /** The statements that store changes, as far as the gateway may store any. */
+  update?: { password?: string; second_factor?: string }
   /** Milliseconds for one look-up. */
   timeout: number
   /** Connections of this process at most. */
@@ -24,41 +27,69 @@ const WAITING = 64
 
 /** Accounts in a table of the operator's (design: B-side login). */
 export async function createSqlAccounts(settings: Omit<SqlAccountsSettings, 'recheck'>): Promise<HashSource> {
-  const { url, query, rights_query, timeout, pool } = settings
+  const { url, query, rights_query, update = {}, timeout, pool } = settings
   const address = readDatabaseAddress(url)
   const open = await driverOf(address.kind)
-  const options = { connections: pool, timeout }
-  const accounts = createLookup(open(address, { ...options, query, placeholder: ':username' }), options)
-  const rights =
-    rights_query === undefined
-      ? null
-      : createLookup(open(address, { ...options, query: rights_query, placeholder: ':id' }), options)
+  const statements: Statement[] = []
+  const opened = (statement: string | undefined, placeholders: Placeholder[], writes = false): Statement | null => {
+    if (statement === undefined) return null
+    const options = { statement, placeholders, writes, connections: pool, timeout }
+    statements.push(createStatement(open(address, options), options))
+    return statements.at(-1)!
+  }
+  const accounts = opened(query, [':username'])!
+  const rights = opened(rights_query, [':id'])
+  const password = opened(update.password, [':password', ':id'], true)
+  const secondFactor = opened(update.second_factor, [':second_factor', ':id'], true)
+  const expected = secondFactor === null ? [] : ['second_factor']
 
   return {
+    ...updatesOf(password, secondFactor),
     async find(username) {
-      return accounts.ask(username, fields => readAccount(fields, 'sql'))
+      return accounts.ask({ ':username': username }, expected, fields => readAccount(fields, 'sql'))
     },
     async findRights(id) {
       if (rights === null) throw new Error('accounts.rights_query is missing; the configuration was not checked')
-      return rights.ask(id, fields => readRights(id, fields))
+      return rights.ask({ ':id': id }, [], fields => readRights(id, fields))
     },
     async close() {
-      await Promise.all([accounts.close(), rights?.close()])
+      await Promise.all(statements.map(statement => statement.close()))
     },
   }
 }
 
-type Fields = readonly (readonly [name: string, value: unknown])[]
+/** Nothing of it, where no statement says how a change is stored. */
+function updatesOf(password: Statement | null, secondFactor: Statement | null): Pick<HashSource, 'updates'> {
+  const stored = { password, 'second-factor': secondFactor }
+  const can = (Object.keys(stored) as Updatable[]).filter(name => stored[name] !== null)
+  if (can.length === 0) return {}
+  const change = async (statement: Statement | null, values: Values): Promise<boolean> => {
+    if (statement === null) throw new Error('accounts.update has no statement for this change')
+    return statement.change(values)
+  }
+  const updates: HashUpdates = {
+    can: new Set(can),
+    setPassword: (id, { hash }) => change(password, { ':password': hash, ':id': id }),
+    setSecondFactor: (id, sealed) => change(secondFactor, { ':second_factor': sealed, ':id': id }),
+    async check() {
+      await Promise.all([password?.check(), secondFactor?.check()])
+    },
+  }
+  return { updates }
+}
 
-/** One query, with connections of its own: it has one row for a value, or none. */
-function createLookup(database: Database, { connections, timeout }: Omit<DatabaseOptions, 'query' | 'placeholder'>) {
+type Fields = readonly (readonly [name: string, value: unknown])[]
+type Statement = ReturnType<typeof createStatement>
+
+/** One statement, with connections of its own. */
+function createStatement(database: Database, { connections, timeout }: DatabaseOptions) {
   const inTurn = createTurns(connections, WAITING)
 
   /**
    * The time limit covers waiting, connecting and answering together. A turn ends in time whatever the driver does, and
-   * those who wait for it came later: so no look-up waits beyond its own limit.
+   * those who wait for it came later: so nothing waits beyond its own limit.
    */
-  async function rowsFor(value: string): Promise<Rows> {
+  async function inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const signal = AbortSignal.timeout(timeout)
     return inTurn(async () => {
       const late = () => new Error(`no answer within ${timeout} ms`)
@@ -66,23 +97,40 @@ function createLookup(database: Database, { connections, timeout }: Omit<Databas
       const tooLate = new Promise<never>((_, reject) => {
         signal.addEventListener('abort', () => reject(late()), { once: true })
       })
-      return Promise.race([database.ask(value, signal), tooLate])
+      return Promise.race([work(signal), tooLate])
     })
   }
 
+  async function orUnavailable<T>(values: Values, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (fault) {
+      if (fault instanceof Refusal) throw fault
+      throw new Unavailable('the database of the accounts', withoutValues(fault, values))
+    }
+  }
+
   return {
-    async ask<T>(value: string, read: (fields: Fields) => T): Promise<T | null> {
-      try {
-        const { columns, rows } = await rowsFor(value)
+    /** The only row of the answer, or `null` without one. The answer has all of the `expected` columns, also without a row. */
+    ask: <T>(values: Values, expected: readonly string[], read: (fields: Fields) => T): Promise<T | null> =>
+      orUnavailable(values, async () => {
+        const answer = await inTime(signal => database.ask(values, signal)).catch(fault => {
+          if (database.isUnwritable(fault)) return null
+          throw fault
+        })
+        if (answer === null) return null
+        const { columns, rows } = answer
+        const missing = expected.find(name => !columns.some(column => column.toLowerCase() === name))
+        if (missing !== undefined)
+          throw new Error(`accounts.update stores "${missing}", and the query does not return it`)
         if (rows.length === 0) return null
         if (rows.length > 1) throw new Error(`the query returns ${rows.length} rows for one name`)
         return read(columns.map((name, index) => [name, rows[0]![index]]))
-      } catch (fault) {
-        if (fault instanceof Refusal) throw fault
-        if (database.isUnwritable(fault)) return null
-        throw new Unavailable('the database of the accounts', withoutName(fault, value))
-      }
-    },
+      }),
+    /** `false` if there is no such account. */
+    change: (values: Values): Promise<boolean> =>
+      orUnavailable(values, async () => (await inTime(signal => database.change(values, signal))) > 0),
+    check: (): Promise<void> => orUnavailable({}, () => inTime(signal => database.check(signal))),
     close: () => database.close(),
   }
 }
@@ -95,12 +143,13 @@ const driverOf = async (kind: DatabaseAddress['kind']) =>
 const DATA_FAULT = '22'
 
 /**
- * A fault without the name in the query, because users sometimes type their password there. The driver's own error is
- * dropped too.
+ * A fault without the values of the statement: users sometimes type their password as their name, and hashes are secrets. The
+ * driver's own error is dropped too.
  */
-function withoutName(fault: unknown, username: string): Error {
+function withoutValues(fault: unknown, values: Values): Error {
   const { message, code, sqlState } = fault as { message: string; code?: unknown; sqlState?: unknown }
   const quotes = [code, sqlState].some(state => String(state).startsWith(DATA_FAULT))
-  const shown = quotes || message.includes(username.slice(0, 8)) ? 'a fault whose message quotes the name' : message
+  const isTold = Object.values(values).some(value => value !== null && message.includes(value!.slice(0, 8)))
+  const shown = quotes || isTold ? 'a fault whose message quotes a value' : message
   return new Error(typeof code === 'string' ? `${code}: ${shown}` : shown)
 }

@@ -160,11 +160,16 @@ const UNWISE: readonly Unwise<DecodedSettings>[] = [
   {
     setting: ['accounts', 'url'],
     finds: ({ accounts }) => accounts.kind === 'sql' && /^\w+:\/\/(root|postgres|sa)[:@]/.test(accounts.url),
-    message: 'names the owner of the database: give the gateway a user that can only read the accounts',
+    message: 'names the owner of the database: give the gateway a user that can only do what its statements do',
   },
   {
     setting: ['accounts', 'url'],
     finds: ({ accounts }) => accounts.kind === 'http' && isUnencrypted(accounts.url, 'http:'),
+    message: 'gets password hashes unencrypted over a public network; use https://',
+  },
+  {
+    setting: ['accounts', 'update_url'],
+    finds: ({ accounts }) => accounts.kind === 'http' && isUnencrypted(accounts.update_url, 'http:'),
     message: 'gets password hashes unencrypted over a public network; use https://',
   },
   {

@@ -35,6 +35,15 @@ const Recheck = {
   'x-form': 'off, or a duration such as 60s',
 } as const
 
+/** An UPDATE with a value and the id, both as placeholders: in any order, and not within quotes or a longer word. */
+const UpdateStatement = (value: 'password' | 'second_factor', description: string) =>
+  ({
+    type: 'string',
+    pattern: `^\\s*[Uu][Pp][Dd][Aa][Tt][Ee]\\s(?=[^]*[^:'"\`A-Za-z0-9_]:${value}(?![A-Za-z0-9_]))(?=[^]*[^:'"\`A-Za-z0-9_]:id(?![A-Za-z0-9_]))`,
+    'x-form': `an UPDATE with the placeholders :${value} and :id`,
+    description,
+  }) as const
+
 const SqlAccounts = Variant(
   {
     kind: { const: 'sql' },
@@ -60,11 +69,24 @@ const SqlAccounts = Variant(
       description:
         'With `permissions.source: accounts`: returns one row for a login id, :id, with the columns id, status, roles and permissions.',
     },
+    update: Variant(
+      {
+        password: UpdateStatement(
+          'password',
+          'Stores :password, a bcrypt hash, for the account with the login id :id.',
+        ),
+        second_factor: UpdateStatement(
+          'second_factor',
+          'Stores :second_factor, an encrypted text or NULL, for the account with the login id :id.',
+        ),
+      },
+      'How changes that users make of themselves are stored; without it the gateway only reads.',
+    ),
     timeout: Duration('2s', 'No login waits longer for the database; then it fails with 503.'),
     pool: Count(4, 'Connections of each worker process at most.', 1, 100),
     recheck: Recheck,
   },
-  'Accounts in a table of yours, in PostgreSQL, MySQL or MariaDB, read only.',
+  'Accounts in a table of yours, in PostgreSQL, MySQL or MariaDB.',
   ['kind', 'url', 'query'],
 )
 
@@ -82,6 +104,13 @@ const HttpAccounts = Variant(
       'x-form': '16 characters or more',
       description: 'Signs every request: X-Dualgate-Signature is t=<unix seconds>,v1=<hex HMAC-SHA256 of t.body>.',
     }),
+    update_url: {
+      type: 'string',
+      pattern: '^https?://[^\\s@/?#]+(/[^\\s@#]*)?$',
+      'x-form': 'http://host:port/path or https://host:port/path',
+      description:
+        'Receives {"id": …, "password": …} or {"id": …, "second_factor": …} by POST; responds with 200 or 204, or with 404.',
+    },
     timeout: Duration('2s', 'No login waits longer for the response; then it fails with 503.'),
     recheck: Recheck,
   },
