@@ -82,7 +82,7 @@ export function createHttpAccounts(
   }
 }
 
-/** Otherwise a second factor that was stored would never be asked for. */
+/** Otherwise no login would need a second factor that was stored. */
 const NO_SECOND_FACTOR = 'the response has no "second_factor", which update_url stores; respond with null without one'
 
 type Change = { id: string; password: string } | { id: string; second_factor: string | null }

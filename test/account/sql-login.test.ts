@@ -28,7 +28,9 @@ for (const kind of ['postgres', 'mysql'] as const) {
       await server.run(`INSERT INTO ${table} VALUES (${id}, ${name}, '${password}', '${status}', 'operator,auditor')`)
     }
     const query = `SELECT id, login AS username, hash AS password, state AS status, roles FROM ${table} WHERE login = :username`
-    const fixture = await openFixture({ config: { accounts: { kind: 'sql', url: server.url, query, timeout: '20s' } } })
+    const update = { password: `UPDATE ${table} SET hash = :password WHERE id = :id` }
+    const accounts = { kind: 'sql', url: server.url, query, update, timeout: '20s' }
+    const fixture = await openFixture({ config: { accounts } })
     t.teardown(() => fixture.close())
     const signIn = async (username: string, password = PASSWORD) =>
       fixture.post('/api/v1/public/b/login', await fixture.credentials(username, password))
@@ -60,6 +62,25 @@ for (const kind of ['postgres', 'mysql'] as const) {
         t.equal((await signIn('left')).json().message, 'Account inactive')
       },
     )
+
+    await t.test('a user changes the own password in the table, and only the session of the request stays', async t => {
+      const [own, other] = [await fixture.signIn('carla', PASSWORD), await fixture.signIn('carla', PASSWORD)]
+      const { password: current_password } = await fixture.credentials('carla', PASSWORD)
+      const { password: new_password } = await fixture.credentials('carla', 'battery staple 7')
+      t.match((await fixture.get('/api/v1/b/account', own)).json().data, {
+        user_id: '9007199254740995',
+        username: 'carla',
+        second_factor: null,
+        password_changed_at: null,
+        can: ['password'],
+      })
+      const changed = await fixture.post('/api/v1/b/account/password', { current_password, new_password }, own)
+      t.match(changed.json(), { code: 200, data: { ended: 2 } }, 'with that of an earlier test')
+      t.match(await fixture.store.sessions.find('BUSINESS', own), { user_id: '9007199254740995' })
+      t.equal(await fixture.store.sessions.find('BUSINESS', other), null)
+      t.equal((await signIn('carla')).json().code, 400, 'the old one')
+      t.ok(await fixture.signIn('carla', 'battery staple 7'))
+    })
 
     const shared = server.own === null && 'LEFT OUT: the server is not the test’s own'
     await t.test(

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { BESIDE, folderWith, GOOD_KEY } from '../config/folder.ts'
 import { run } from '../support/command-line.ts'
+import { missingDatabase, startDatabase } from '../support/database-server.ts'
 import { freePort } from '../support/ports.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
 
@@ -113,6 +114,48 @@ t.test('check --connect asks the backend of the accounts as a login does', async
   t.match(refused.lines[1], /^NOT REACHED accounts \(http\): .*status 401; correct accounts/)
   t.notMatch(refused.output, GOOD_KEY)
 })
+
+for (const kind of ['postgres', 'mysql'] as const) {
+  const statement = 'a user who may read the accounts, but not change them'
+  t.test(
+    `check --connect has ${kind} check updates, and finds ${statement}`,
+    { skip: missingDatabase(kind) },
+    async t => {
+      const server = await startDatabase(kind)
+      t.teardown(() => server.stop())
+      const [table, reader] = [`connect_${process.pid}`, `reader_${process.pid}`]
+      await server.run(
+        `CREATE TABLE ${table} (id bigint, username varchar(64), password varchar(80), status varchar(10))`,
+        `INSERT INTO ${table} VALUES (1, 'ann', 'x', 'ACTIVE')`,
+        ...(kind === 'postgres'
+          ? [`CREATE ROLE ${reader} LOGIN PASSWORD 'pw1'`, `GRANT SELECT ON ${table} TO ${reader}`]
+          : [`CREATE USER ${reader}@'%' IDENTIFIED BY 'pw1'`, `GRANT SELECT ON ${table} TO ${reader}@'%'`]),
+      )
+      t.teardown(() =>
+        server.run(`DROP TABLE ${table}`, kind === 'postgres' ? `DROP ROLE ${reader}` : `DROP USER ${reader}@'%'`),
+      )
+      const accountsOf = (url: string, column = 'password') => ({
+        accounts: {
+          kind: 'sql',
+          url,
+          query: `SELECT id, username, password, status FROM ${table} WHERE username = :username`,
+          update: { password: `UPDATE ${table} SET ${column} = :password WHERE id = :id` },
+        },
+      })
+      const owner = await connect(t, accountsOf(server.url))
+      t.equal(owner.code, 0)
+      t.match(owner.lines[1], /^reached accounts \(sql\): answers .*, accepts the updates: password$/)
+      const other = new URL(server.url)
+      Object.assign(other, { username: reader, password: 'pw1' })
+      for (const wrong of [accountsOf(String(other)), accountsOf(server.url, 'no_such_column')]) {
+        const { code, lines } = await connect(t, wrong)
+        t.equal(code, 1)
+        t.match(lines[1], /^NOT REACHED accounts \(sql\)/)
+      }
+      t.match(await server.run(`SELECT password FROM ${table}`), [{ password: 'x' }], 'nothing has changed')
+    },
+  )
+}
 
 t.test('check --connect reports each target of an upstream', async t => {
   let isHealthy = true
