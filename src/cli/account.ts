@@ -1,6 +1,8 @@
-import { addAccount, listAccounts, removeAccount, setPassword } from '../account/file/source.ts'
+import { addAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from '../account/file/source.ts'
 import { generatePassword } from '../account/generate-password.ts'
+import type { ListedAccount } from '../account/management.ts'
 import { createPasswordPolicy, type PasswordPolicy } from '../account/password-policy.ts'
+import { isLastSuperAdmin } from '../administration/accounts/laws.ts'
 import { readConfiguration } from '../config/load.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
@@ -13,27 +15,41 @@ interface Place {
 
 type Verb = (place: Place, written: Written, terminal: Terminal) => Promise<void>
 
-const VERBS: Record<string, Verb> = { add, passwd, remove, list }
+const VERBS: Record<string, Verb> = { add, passwd, 'reset-second-factor': resetSecondFactor, remove, show, list }
+
+/** The options of single subcommands. */
+const OPTIONS: Readonly<Record<string, readonly Verb[]>> = {
+  role: [add],
+  nickname: [add],
+  id: [add],
+  'password-stdin': [add, passwd],
+  'must-change': [add, passwd],
+  force: [remove],
+}
 
 const SESSIONS_END = 'the running gateway ends the sessions, or the next start does'
 
 export const account: Command = {
-  words: 'add|passwd|remove NAME, or list',
+  words: 'add|passwd|reset-second-factor|remove|show NAME, or list',
   summary: 'manage the accounts in the accounts file',
-  help: `  add NAME            add an account
-  passwd NAME         set the password of an account
-  remove NAME         remove an account
-  list                list the accounts
+  help: `  add NAME                  add an account
+  passwd NAME               set the password of an account
+  reset-second-factor NAME  remove the second factor of an account, whose user has lost it
+  remove NAME               remove an account
+  show NAME                 show an account
+  list                      list the accounts
 
-A running gateway follows the file: the sessions of a removed account end within a second, and so do those that
-began with an old password. If no gateway runs, they end at the next start.
+A running gateway follows the file: the sessions of an account that was removed, or has another password or no second
+factor any more, end within a second. If no gateway runs, they end at the next start.
 
 On a terminal, the command prompts for a password; elsewhere, and for an empty input, it generates one and prints it.
 
   --password-stdin    read the password from standard input
+  --must-change       add, passwd: the next login demands another password
   --role ROLE         add: a role, such as SUPER_ADMIN; may be repeated
   --nickname TEXT     add: the name that is shown
   --id ID             add: the login id; a new one when not given
+  --force             remove: also the last active SUPER_ADMIN
   --consumer          the accounts of the C side (login.consumer) instead of those of the B side
 ${CONFIG_HELP}
 
@@ -45,25 +61,25 @@ Example:
     role: { type: 'string', multiple: true },
     nickname: { type: 'string' },
     id: { type: 'string' },
+    'must-change': { type: 'boolean' },
+    force: { type: 'boolean' },
     consumer: { type: 'boolean' },
   },
   async run(written, terminal) {
     const [name = '', ...words] = written.words
     const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
-    if (verb === undefined) throw new UsageError('a subcommand is missing: add NAME, passwd NAME, remove NAME or list')
+    if (verb === undefined)
+      throw new UsageError(`a subcommand is missing: ${Object.keys(VERBS).join(', ')}; all but list take a NAME`)
     const expected = verb === list ? 0 : 1
     if (words.length !== expected)
       throw new UsageError(`account ${name} takes ${expected === 0 ? 'no name' : 'one name'}`)
-    if (verb !== add) refuseOptions(written, name, ['role', 'nickname', 'id'])
-    if (verb !== add && verb !== passwd) refuseOptions(written, name, ['password-stdin'])
+    const unfit = Object.keys(OPTIONS).find(
+      option => written.values[option] !== undefined && !OPTIONS[option]!.includes(verb),
+    )
+    if (unfit !== undefined) throw new UsageError(`account ${name} takes no --${unfit}`)
     await verb(placeOf(written, terminal), { ...written, words }, terminal)
     return 0
   },
-}
-
-function refuseOptions({ values }: Written, verb: string, names: string[]): void {
-  const found = names.find(name => values[name] !== undefined)
-  if (found !== undefined) throw new UsageError(`account ${verb} takes no --${found}`)
 }
 
 function placeOf(written: Written, { environment, cwd }: Terminal): Place {
@@ -84,25 +100,51 @@ async function add({ path, policy }: Place, { words, values }: Written, terminal
     roles: (values.role ?? []) as string[],
     ...(typeof values.nickname === 'string' && { nickname: values.nickname }),
     ...(typeof values.id === 'string' && { id: values.id }),
+    mustChange: values['must-change'] === true,
   })
   say(terminal.output, `added ${username} with id ${id}`)
   if (isMade) say(terminal.output, `password: ${password}`)
 }
 
 async function passwd({ path, policy }: Place, { words, values }: Written, terminal: Terminal): Promise<void> {
-  const username = words[0]!
-  if (!(await listAccounts(path)).some(entry => entry.username.toLowerCase() === username.toLowerCase()))
-    throw absent(username)
+  const { username } = await accountNamed(path, words[0]!)
   const { password, isMade } = await passwordFor(username, policy, values['password-stdin'] === true, terminal)
-  if (!(await setPassword(path, username, password))) throw absent(username)
+  if (!(await setPassword(path, username, password, values['must-change'] === true))) throw absent(username)
   say(terminal.output, `changed the password of ${username}; ${SESSIONS_END}`)
   if (isMade) say(terminal.output, `password: ${password}`)
 }
 
-async function remove({ path }: Place, { words }: Written, { output }: Terminal): Promise<void> {
-  const username = words[0]!
-  if (!(await removeAccount(path, username))) throw absent(username)
+async function resetSecondFactor({ path }: Place, { words }: Written, { output }: Terminal): Promise<void> {
+  const { username } = await accountNamed(path, words[0]!)
+  if (!(await removeSecondFactor(path, username))) throw new CommandError(`${username} has no second factor`)
+  say(output, `removed the second factor of ${username}; ${SESSIONS_END}`)
+}
+
+async function remove({ path }: Place, { words, values }: Written, { output }: Terminal): Promise<void> {
+  const { username } = await accountNamed(path, words[0]!)
+  const isRemoved = await removeAccount(path, username, (account, accounts) => {
+    if (values.force === true || !isLastSuperAdmin(account, null, accounts)) return
+    throw new CommandError(`${username} is the last active SUPER_ADMIN; --force removes it all the same`)
+  })
+  if (!isRemoved) throw absent(username)
   say(output, `removed ${username}; ${SESSIONS_END}`)
+}
+
+async function show({ path }: Place, { words }: Written, { output }: Terminal): Promise<void> {
+  const account = await accountNamed(path, words[0]!)
+  const { passwordChangedAt } = account
+  const rows = {
+    username: account.username,
+    id: account.id,
+    nickname: account.nickname,
+    status: account.status,
+    roles: account.roles.join(', '),
+    permissions: account.permissions.join(', '),
+    'password changed': passwordChangedAt === null ? 'not known' : new Date(passwordChangedAt).toISOString(),
+    'must change it': account.mustChangePassword ? 'yes' : 'no',
+    'second factor': account.secondFactor ? 'yes' : 'no',
+  }
+  for (const [name, value] of Object.entries(rows)) say(output, `${`${name}:`.padEnd(18)}${value}`.trimEnd())
 }
 
 async function list({ path }: Place, _written: Written, { output }: Terminal): Promise<void> {
@@ -124,6 +166,13 @@ async function list({ path }: Place, _written: Written, { output }: Terminal): P
         .join('  ')
         .trimEnd(),
     )
+}
+
+/** Names that differ in case only are the same name. */
+async function accountNamed(path: string, username: string): Promise<ListedAccount> {
+  const found = (await listAccounts(path)).find(entry => entry.username.toLowerCase() === username.toLowerCase())
+  if (found === undefined) throw absent(username)
+  return found
 }
 
 const absent = (username: string): CommandError => new CommandError(`there is no account ${username}`)

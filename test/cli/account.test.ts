@@ -95,3 +95,59 @@ t.test('a faulty accounts file is reported and not changed', async t => {
   t.match(errors, /accounts\.yaml/)
   t.equal(readFileSync(join(folder, 'config/accounts.yaml'), 'utf8'), text)
 })
+
+t.test('an account is shown without its hash, and a required change of its password is set and cleared', async t => {
+  const folder = shippedFolder(t)
+  const input = 'correct horse 4'
+  await run(folder, ['account', 'add', 'Jane', '--password-stdin', '--must-change', '--role', 'a', '--id', '7'], {
+    input,
+  })
+  const shown = await run(folder, ['account', 'show', 'JANE'])
+  t.match(shown, { code: 0, output: /^username: +Jane\nid: +7\nnickname: +Jane\nstatus: +ACTIVE\nroles: +a$/m })
+  t.match(shown.output, /^must change it: +yes\nsecond factor: +no$/m)
+  t.match(shown.output, /^password changed: +\d{4}-\d\d-\d\dT/m)
+  t.notMatch(shown.output, /\$2/)
+  await run(folder, ['account', 'passwd', 'jane', '--password-stdin'], { input: 'battery staple 4' })
+  t.match((await run(folder, ['account', 'show', 'jane'])).output, /^must change it: +no$/m)
+  await run(folder, ['account', 'passwd', 'jane', '--must-change'])
+  t.equal(accountsIn(folder)[0].must_change_password, true)
+})
+
+t.test('a lost second factor is removed once', async t => {
+  const folder = shippedFolder(t)
+  await run(folder, ['account', 'add', 'jane', '--id', '7'])
+  const file = join(folder, 'config/accounts.yaml')
+  writeFileSync(file, `${readFileSync(file, 'utf8')}    second_factor: abcdefghijkl.sealed\n`)
+  t.match((await run(folder, ['account', 'show', 'jane'])).output, /^second factor: +yes$/m)
+  const reset = () => run(folder, ['account', 'reset-second-factor', 'JANE'])
+  t.match(await reset(), {
+    code: 0,
+    output: /^removed the second factor of jane; the running gateway ends the sessions/,
+  })
+  t.equal(accountsIn(folder)[0].second_factor, undefined)
+  t.match(await reset(), { code: 1, errors: 'dualgate: jane has no second factor\n' })
+})
+
+t.test('the last active SUPER_ADMIN is removed with --force only', async t => {
+  const folder = shippedFolder(t)
+  for (const name of ['ann', 'ben']) await run(folder, ['account', 'add', name, '--role', 'SUPER_ADMIN'])
+  t.equal((await run(folder, ['account', 'remove', 'ann'])).code, 0)
+  t.match(await run(folder, ['account', 'remove', 'ben']), { code: 1, errors: /last active SUPER_ADMIN; --force/ })
+  t.match(accountsIn(folder), [{ username: 'ben' }])
+  t.equal((await run(folder, ['account', 'remove', 'ben', '--force'])).code, 0)
+  t.same(accountsIn(folder), [])
+})
+
+t.test('an option of another subcommand is a usage error', async t => {
+  const folder = shippedFolder(t)
+  for (const words of [
+    ['list', '--force'],
+    ['passwd', 'a', '--role', 'b'],
+    ['show', 'a', '--must-change'],
+    ['add', 'a', '--force'],
+    ['show'],
+    ['forget', 'a'],
+  ]) {
+    t.equal((await run(folder, ['account', ...words])).code, 2, words.join(' '))
+  }
+})

@@ -26,6 +26,8 @@ export interface NewAccount {
   status?: AccountStatus
   roles?: string[]
   permissions?: string[]
+  /** The first login demands another password. */
+  mustChange?: boolean
 }
 
 const EMPTY = `# Accounts of the gateway, managed by \`dualgate account\`; read again when this file changes.
@@ -44,9 +46,14 @@ export async function addAccount(path: string, account: NewAccount): Promise<{ i
 }
 
 /** Sets the password of an account. `false` when there is no such account. */
-export async function setPassword(path: string, username: string, password: string): Promise<boolean> {
+export async function setPassword(
+  path: string,
+  username: string,
+  password: string,
+  mustChange = false,
+): Promise<boolean> {
   const hash = await hashPassword(password)
-  const update = { hash, changedAt: systemClock.now(), mustChange: false }
+  const update = { hash, changedAt: systemClock.now(), mustChange }
   return edit(fileAt(path), entries => setting(indexOf(entries, username), passwordFields(update)))
 }
 
@@ -86,11 +93,26 @@ export const passwordFields = ({ hash, changedAt, mustChange }: NewPassword) => 
   must_change_password: mustChange ? true : undefined,
 })
 
-/** Removes an account. `false` when there is no such account. */
-export async function removeAccount(path: string, username: string): Promise<boolean> {
+/** Removes the second factor of an account. `false` when there is no such account, or it has none. */
+export async function removeSecondFactor(path: string, username: string): Promise<boolean> {
   return edit(fileAt(path), entries => {
     const at = indexOf(entries, username)
-    return at === -1 ? null : { at, remove: true }
+    return entries[at]?.second_factor === undefined ? null : { at, set: { second_factor: undefined } }
+  })
+}
+
+/** Removes an account. `false` when there is no such account. What `check` throws keeps it. */
+export async function removeAccount(
+  path: string,
+  username: string,
+  check: (account: ListedAccount, accounts: readonly ListedAccount[]) => void = () => undefined,
+): Promise<boolean> {
+  return edit(fileAt(path), entries => {
+    const at = indexOf(entries, username)
+    if (at === -1) return null
+    const accounts = entries.map(entry => knownOf(entry).listed)
+    check(accounts[at]!, accounts)
+    return { at, remove: true }
   })
 }
 
@@ -115,10 +137,11 @@ export async function firstAccount(path: string): Promise<{ username: string; pa
 }
 
 async function entryOf(account: NewAccount, id: string): Promise<AccountEntry> {
-  const { username, nickname = username, status = 'ACTIVE', roles = [], permissions = [] } = account
+  const { username, nickname = username, status = 'ACTIVE', roles = [], permissions = [], mustChange } = account
   const password = await hashPassword(account.password)
   const password_changed_at = timeText(systemClock.now())
-  return { id, username, password, password_changed_at, nickname, status, roles, permissions }
+  const change = mustChange === true ? { must_change_password: true } : {}
+  return { id, username, password, password_changed_at, ...change, nickname, status, roles, permissions }
 }
 
 const indexOf = (entries: readonly AccountEntry[], username: string): number =>

@@ -7,7 +7,7 @@ import { createFileManagement } from './management.ts'
 import { AccountsReader } from './reader.ts'
 
 export { generateAccountId } from '../id.ts'
-export { addAccount, firstAccount, listAccounts, removeAccount, setPassword } from './edit.ts'
+export { addAccount, firstAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from './edit.ts'
 export { readAccounts } from './read.ts'
 
 export interface FileAccountsSettings {
