@@ -123,6 +123,8 @@ export type FieldFault =
   | 'must be at most 72 bytes as UTF-8'
   | 'must be well-formed Unicode'
   | 'must not be empty'
+  | 'must be `next` of another page'
+  | 'must be a time: YYYY-MM-DD HH:MM:SS or ISO 8601'
   | 'must not contain NUL'
   | 'must not contain control characters'
   | 'must be true or false'

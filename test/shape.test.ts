@@ -54,7 +54,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['side'],
   ['second-factor'],
   ['login', 'administration', 'upstream', 'business'],
-  ['metrics'],
+  ['journal', 'metrics'],
   ['http'],
   ['gateway', 'client'],
   ['process', 'library'],

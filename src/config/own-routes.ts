@@ -6,13 +6,20 @@ import {
   servedOwnSessions,
   servesAccounts,
   servesAdministration,
+  servesJournal,
   servesSecondFactors,
   storesPasswords,
 } from './served.ts'
 
 type RouteSettings = Pick<
   Settings,
-  'api_versions' | 'session_administration' | 'account_administration' | 'console' | 'accounts' | 'own_sessions'
+  | 'api_versions'
+  | 'session_administration'
+  | 'account_administration'
+  | 'console'
+  | 'accounts'
+  | 'own_sessions'
+  | 'journal'
 > & {
   login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor'>
 }
@@ -40,6 +47,9 @@ export const ACCOUNT_ROUTES = {
   'reset-second-factor': 'POST',
   remove: 'POST',
 } as const
+
+/** The journal, below `sys/journal/`. */
+export const JOURNAL_ROUTES = { page: 'GET' } as const
 
 /** What users do with their own sessions, below the section of their side. */
 export const OWN_SESSION_ROUTES = { tokens: 'GET', 'exit-token': 'POST', 'exit-others': 'POST' } as const
@@ -75,6 +85,7 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
   const administeredAccounts = LOGIN_TYPES.filter(type => servesAccounts(settings, profile, type)).flatMap(type =>
     routesBelow(SIDES[type].accounts, ACCOUNT_ROUTES),
   )
+  const journal = servesJournal(settings, profile) ? routesBelow('sys/journal', JOURNAL_ROUTES) : []
   const routes = [
     ...publicRoutes,
     ...accounts,
@@ -83,6 +94,7 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
     ...ownSessions,
     ...administration,
     ...administeredAccounts,
+    ...journal,
   ]
   return new Set(
     [

@@ -12,6 +12,12 @@ export const servesAdministration = (
   profile: Profile,
 ): boolean => session_administration ?? profile.sessionAdministration
 
+/** Whether administrators see the journal: where there is one, with the session administration. */
+export const servesJournal = (
+  settings: Pick<Settings, 'session_administration' | 'journal'>,
+  profile: Profile,
+): boolean => settings.journal !== 'off' && servesAdministration(settings, profile)
+
 /** The sides whose users see and end their own sessions. */
 export const servedOwnSessions = (settings: Settings['own_sessions']): LoginType[] =>
   LOGIN_TYPES.filter(type => settings[SIDES[type].name])

@@ -1,7 +1,7 @@
 import { createAdministration } from '../administration/administration.ts'
 import { createOwnSessions } from '../administration/own.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import { forwardedRulesOf, servesAdministration, servesWebSockets } from '../config/served.ts'
+import { forwardedRulesOf, servesAdministration, servesJournal, servesWebSockets } from '../config/served.ts'
 import { type Certificate, readCertificate } from '../config/tls.ts'
 import { serveEdge } from '../http/edge.ts'
 import { serveInternal } from '../http/internal.ts'
@@ -71,6 +71,7 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
       ? createAdministration({ ...shown, online: store.online })
       : null,
     accountAdministrations,
+    journal: servesJournal(settings, profile) ? sessions.journal : null,
     own: createOwnSessions(shown),
     guards: createGuards(permissions),
     permissions,

@@ -7,6 +7,8 @@ import { policyOf } from '../config/session-policy.ts'
 import { type Publish, publishTo } from '../event/event.ts'
 import { createWebhooks } from '../event/webhooks.ts'
 import { createSigner } from '../http/jwt.ts'
+import { createJournalPages, type JournalPages } from '../journal/page.ts'
+import { Recorder } from '../journal/recorder.ts'
 import type { Logger } from '../log.ts'
 import { type Logins, openLogin } from '../login/open.ts'
 import { bySide, bySideName, type LoginType } from '../session.ts'
@@ -22,6 +24,8 @@ import type { Setup } from './setup.ts'
 
 /** How long waiting events are still sent while the gateway closes, in milliseconds. */
 const WEBHOOK_LIMIT = 2000
+/** How long entries of the journal are still stored while the gateway closes, in milliseconds. */
+const JOURNAL_LIMIT = 5000
 
 export type Sessions = Awaited<ReturnType<typeof openSessions>>
 
@@ -33,7 +37,8 @@ export async function openSessions(setup: Setup) {
   const store = await openStoreOf(setup, timestamps)
   metrics.readStore({ tally: type => store.online.tally(type), counts: () => store.counts() })
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
-  const publish = publishTo(logTo(log), metrics.happened, webhooks.publish)
+  const journal = createJournal(setup, store, timestamps)
+  const publish = publishTo(logTo(log), metrics.happened, webhooks.publish, ...journal.sinks)
   // A session may be used only when the logins are open.
   const opened: { rechecks: Logins['rechecks'] | null } = { rechecks: null }
   const sides = createSides(
@@ -57,6 +62,7 @@ export async function openSessions(setup: Setup) {
     jwt,
     timestamps,
     sides,
+    journal: journal.pages,
     logins: login.logins,
     accounts: login.accounts,
     ownSecondFactors: login.ownSecondFactors,
@@ -74,7 +80,7 @@ export async function openSessions(setup: Setup) {
     operations: bySideName(type => offerOperations(sides[type], profile)),
     async close(): Promise<void> {
       await login.close()
-      await webhooks.close(WEBHOOK_LIMIT)
+      await Promise.all([webhooks.close(WEBHOOK_LIMIT), journal.close()])
       await store.close()
     },
   }
@@ -86,6 +92,19 @@ function openStoreOf({ settings, options, clock, log }: Setup, timestamps: Times
     sharing: options.sharing,
     captchaKey: settings.login.captcha.key,
   })
+}
+
+/** The journal, if there is one: where events go, and what administrators read. */
+function createJournal(
+  { settings, clock, log, metrics }: Setup,
+  { journal: store }: Store,
+  timestamps: TimestampFormat,
+) {
+  const sinks: Publish[] = []
+  if (settings.journal === 'off') return { sinks, pages: null, close: async () => undefined }
+  const recorder = new Recorder({ store, settings: settings.journal, clock, log, ...metrics.journal })
+  const pages: JournalPages = createJournalPages({ store, recorder, timestamps })
+  return { sinks: [recorder.publish], pages, close: () => recorder.close(JOURNAL_LIMIT) }
 }
 
 /** Logs events. A change that replicas may have missed is a warning. */

@@ -5,6 +5,7 @@ import type { Administration } from '../administration/administration.ts'
 import type { OwnSessions } from '../administration/own.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { pathRulesOf, servedOwnSessions } from '../config/served.ts'
+import type { JournalPages } from '../journal/page.ts'
 import type { Login } from '../login/login.ts'
 import type { OwnAccount } from '../login/own-account.ts'
 import type { OwnSecondFactor } from '../login/own-second-factor.ts'
@@ -20,6 +21,7 @@ import { protectPages } from './pages/protection.ts'
 import { serveAccount } from './routes/account/account.ts'
 import { serveSecondFactor } from './routes/account/second-factor.ts'
 import { ACCOUNT_PERMISSIONS, type AccountRoutesOptions, serveAccounts } from './routes/accounts/accounts.ts'
+import { SEE_JOURNAL, serveJournal } from './routes/journal.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
 import { serveLoginSteps } from './routes/login-steps.ts'
 import { serveOwnSessions } from './routes/sessions/own.ts'
@@ -54,6 +56,8 @@ export interface EdgeOptions {
   administration: Administration | null
   /** The account administration of each side; `null` where it is not served. */
   accountAdministrations: AccountRoutesOptions['accounts']
+  /** `null` where it is not served. */
+  journal: JournalPages | null
   own: OwnSessions
   guards: Guards
   permissions: Permissions
@@ -119,12 +123,16 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
 
 /** What administrators of the B side call, as far as it is served, and the sessions that users see of their own. */
 function serveAdministrations(app: FastifyInstance, options: EdgeOptions): void {
-  const { settings, administration, own, accountAdministrations: accounts, permissions } = options
+  const { settings, administration, journal, own, accountAdministrations: accounts, permissions } = options
   const shared = { versions: settings.api_versions, guards: options.guards, envelopes: options.envelopes }
   serveOwnSessions(app, { ...shared, types: servedOwnSessions(settings.own_sessions), own })
   if (administration !== null) {
-    const further = LOGIN_TYPES.some(type => accounts[type] !== null) ? ACCOUNT_PERMISSIONS : []
+    const further = [
+      ...(LOGIN_TYPES.some(type => accounts[type] !== null) ? ACCOUNT_PERMISSIONS : []),
+      ...(journal === null ? [] : [SEE_JOURNAL]),
+    ]
     serveSessions(app, { ...shared, administration, permissions, further })
   }
+  if (journal !== null) serveJournal(app, { ...shared, journal })
   serveAccounts(app, { ...shared, accounts })
 }

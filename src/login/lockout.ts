@@ -59,6 +59,11 @@ export interface LockoutOptions {
 }
 
 const WAITING_PER_NAME = 64
+/** Begins the login id that stands for an unknown name; behind it is a digest of the name. */
+const UNKNOWN = 'unknown:'
+
+/** Whether a login id stands for a name that no account has. */
+export const isUnknownName = (loginId: string): boolean => loginId.startsWith(UNKNOWN)
 
 /** The names of the counters of a side. */
 const countersOf = (type: LoginType) => ({
@@ -114,9 +119,8 @@ export function createLockout(options: LockoutOptions): Lockout {
   async function lock(subject: Subject, origin: Origin): Promise<void> {
     const seconds = Math.ceil(settings.disable / 1000)
     // A longer disable by an administrator stays.
-    if ((await side.getDisableTime(subject.loginId)) < seconds) {
-      await side.disable(subject.loginId, seconds, { ...origin, reason: 'too-many-failures' })
-    }
+    const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
+    if (isLonger) await side.disable(subject.loginId, seconds, { ...origin, reason: 'too-many-failures' })
     await attempts.set(lockOf(subject), 1, clock.now() + seconds * 1000)
     await attempts.clear(failuresOf(subject))
   }
@@ -131,7 +135,7 @@ export function createLockout(options: LockoutOptions): Lockout {
     inTurn,
     subject(name, loginId) {
       const key = createHash('sha256').update(name.toLowerCase()).digest('hex').slice(0, 32)
-      return { key, loginId: loginId ?? `unknown:${key}` }
+      return { key, loginId: loginId ?? `${UNKNOWN}${key}` }
     },
     checkAddress,
     failedFrom,

@@ -3,6 +3,7 @@ import type { SessionEvent } from '../event/event.ts'
 import type { LoginType } from '../session.ts'
 import { type AccountsSource, countRechecks, readAccounts } from './accounts.ts'
 import type { Snapshot } from './exposition.ts'
+import { countJournal, type JournalCounter } from './journal.ts'
 import { type AnsweredRequest, countRequests } from './requests.ts'
 import { countStore, readStore, type StoreCounter, type StoreSource } from './store.ts'
 import { readUpstreams, type UpstreamSource } from './upstreams.ts'
@@ -13,6 +14,7 @@ export interface Metrics {
   refused(reason: string): void
   happened(event: SessionEvent): void
   stored: StoreCounter
+  journal: JournalCounter
   /** Counts a question about the account of a session in use, by its result. */
   rechecked(side: LoginType, result: string): void
   /** Reads the state of the account sources whenever metrics are requested. */
@@ -67,6 +69,7 @@ export function createMetrics(): Metrics {
     refused: requests.refused,
     stored,
     rechecked,
+    journal: countJournal(registers),
     readAccounts: source => readAccounts(registers, source),
     closed: reason => closed.inc({ reason }),
     happened({ event, type, reason, replicated }) {

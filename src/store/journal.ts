@@ -104,7 +104,7 @@ const TIME_DIGITS = 8
 const NUMBER_DIGITS = 3
 const RANDOM_DIGITS = 6
 export const ENTRY_ID_LENGTH = TIME_DIGITS + NUMBER_DIGITS + RANDOM_DIGITS
-export const ENTRY_ID_PATTERN = `^[-0-9A-Z_a-z]{${ENTRY_ID_LENGTH}}$`
+export const ENTRY_ID_PATTERN = '^[-0-9A-Z_a-z]{17}$'
 
 function digitsOf(value: number, length: number): string {
   let digits = ''

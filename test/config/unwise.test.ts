@@ -43,6 +43,9 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
   ['sessions.max_tokens_per_user', 'sessions: { consumer: { max_tokens_per_user: 0 } }'],
   ['sessions.auto_renew', 'sessions: { auto_renew: 10m }'],
   ['sessions.tell_end', 'sessions: { tell_end: 31d }'],
+  ['journal', 'journal: off'],
+  ['journal.max_entries', 'journal: { max_entries: 9999 }'],
+  ['journal.max_entries', `${REDIS('redis://127.0.0.1')}\njournal: { max_entries: 10000001 }`],
   ['gate.exceptions[0]', 'gate: { exceptions: [{ path: /api/v2/*, needs: none }] }'],
   ['gate.exceptions[0]', 'gate: { exceptions: [{ path: /api/v1/x, methods: [POST], needs: none }] }'],
   ['accounts.url', SQL('mysql://gateway:secret@db.example.com/shop')],
@@ -84,6 +87,7 @@ const WISE: readonly [yaml: string, environment?: Record<string, string>][] = [
   [REDIS('redis://:secret@10.0.0.9:6379')],
   [REDIS('redis://redis:6379')],
   ['session_cache: { heartbeat: 1m }'],
+  ['journal: { keep: 1h, max_entries: 100000000 }'],
   ['sessions: { auto_renew: 10m, idle_timeout: 1h, tell_end: 30d }'],
   [
     'gate: { exceptions: [{ path: /api/v1/dict/tree, needs: none }, { path: /api/v1/file/*, methods: [POST], needs: either }] }',

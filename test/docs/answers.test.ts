@@ -140,6 +140,16 @@ withEveryStore(
       t.match(await ask('/second-factor', { ticket: again.ticket, code: recovery_codes[0] }), { token: /./ })
     })
 
+    t.test('the journal answers as it is described', async t => {
+      await fixture.gateway.sides.consumer.disable(someone(), 60)
+      const path = '/api/v1/sys/journal/page'
+      for (const client of [admin, undefined]) {
+        for (const query of ['', '?size=1', '?type=CONSUMER&event=disable', '?cursor=x', '?since=x']) {
+          await check(t, 'GET', path, query, undefined, client)
+        }
+      }
+    })
+
     t.test('the session administration answers as it is described', async t => {
       const unprivileged = await fixture.gateway.sides.business.login(undefined, someone())
       await check(t, 'GET', '/api/v1/sys/session/current', '', undefined, admin)

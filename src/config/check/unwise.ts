@@ -141,6 +141,21 @@ const UNWISE: readonly Unwise<DecodedSettings>[] = [
     message: 'is longer than 30 days: the store keeps a reason for every session that ended in this time',
   },
   {
+    setting: ['journal'],
+    finds: ({ journal }) => journal === 'off',
+    message: 'is off: afterwards no administrator can find out who logged in, or who ended a session',
+  },
+  {
+    setting: ['journal', 'max_entries'],
+    finds: ({ journal }) => journal !== 'off' && journal.max_entries < 10_000,
+    message: 'is below 10000: a client that guesses passwords soon removes every other entry',
+  },
+  {
+    setting: ['journal', 'max_entries'],
+    finds: ({ store, journal }) => store.kind === 'redis' && journal !== 'off' && journal.max_entries > 10_000_000,
+    message: 'is above 10 million: these entries can take more than 5 GB of the memory of Redis',
+  },
+  {
     setting: ['gate', 'exceptions'],
     finds: ({ gate: { exceptions } }) =>
       indexesOf(exceptions, ({ path, needs }) => needs === 'none' && /^\/api\/v\d+\/\*$/.test(path)),

@@ -154,6 +154,21 @@ const Events = Section(
   'What happens to sessions and login ids: one log line each, and one signed request per receiver.',
 )
 
+const Journal = {
+  anyOf: [
+    Off,
+    Variant(
+      {
+        keep: Duration('90d', 'How long an entry is kept.'),
+        max_entries: Count(1_000_000, 'Entries that are kept; beyond it the oldest are removed.', 1000, 100_000_000),
+      },
+      'How much is kept.',
+    ),
+  ],
+  default: {},
+  description: 'The journal of logins, ended sessions, and changed accounts, passwords and second factors, or off.',
+} as const
+
 const Log = Section(
   {
     level: {
@@ -224,6 +239,7 @@ export const SettingsSchema = {
     gate: Gate,
     access: Access,
     events: Events,
+    journal: Journal,
     accounts: Accounts,
     passwords: Passwords,
     permissions: Permissions,

@@ -36,6 +36,7 @@ const GROUPS: Readonly<Record<Group, { name: string; description: string }>> = {
   account: { name: 'Account', description: 'What users do with their own account.' },
   'own sessions': { name: 'Own sessions', description: 'A user’s own sessions, and their end.' },
   administration: { name: 'Sessions', description: 'Who is online, and the end of their sessions.' },
+  journal: { name: 'Journal', description: 'What happened, kept for administrators.' },
   probes: { name: 'Probes', description: 'For operators and their tools.' },
   operations: { name: 'Operations', description: 'Sessions in the hands of the services behind the gateway.' },
 }

@@ -48,7 +48,7 @@ export interface Place {
   permission?: string
 }
 
-export type Group = 'login' | 'account' | 'own sessions' | 'administration' | 'operations' | 'probes'
+export type Group = 'login' | 'account' | 'own sessions' | 'administration' | 'journal' | 'operations' | 'probes'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

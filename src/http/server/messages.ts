@@ -107,6 +107,8 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'must be at most 72 bytes as UTF-8': '以 UTF-8 计最多 72 字节',
   'must be well-formed Unicode': '必须是合法的 Unicode 文本',
   'must not be empty': '不能为空',
+  'must be `next` of another page': '必须是另一页返回的 next',
+  'must be a time: YYYY-MM-DD HH:MM:SS or ISO 8601': '必须是时间，格式为 YYYY-MM-DD HH:MM:SS 或 ISO 8601',
   'must not contain NUL': '不能包含 NUL 字符',
   'must not contain control characters': '不能包含控制字符',
   'must be true or false': '必须是 true 或 false',

@@ -1,6 +1,7 @@
 import AjvCompiler, { type BuildCompilerFromPool, type ErrorObject } from '@fastify/ajv-compiler'
 import { type FieldFault, invalid, type Refusal } from '../../refusal.ts'
-import type { LOGIN_ID_PATTERN } from '../../session.ts'
+import { LOGIN_ID_PATTERN } from '../../session.ts'
+import { ENTRY_ID_PATTERN } from '../../store/journal.ts'
 
 /** The schema of a query or a body: an object whose fields are of few kinds, those that have a text for what is wrong. */
 export interface FieldsSchema {
@@ -25,7 +26,8 @@ export type FieldSchema = { readonly description?: string } & (
 /** With `null` among its types a field may be absent or `null`, as clients send it that write every field. */
 interface TextField {
   readonly type: 'string' | readonly ['string', 'null']
-  readonly pattern?: typeof LOGIN_ID_PATTERN
+  /** In a query, an empty text is an absent field unless the field is required. */
+  readonly pattern?: keyof typeof PATTERN_FAULTS
   readonly minLength?: 1
   readonly maxLength?: number
   readonly default?: string
@@ -111,12 +113,13 @@ export const schemaController = {
  * The fields of a query as their schema has them. Everything in a query is text: where a whole number is needed, up to nine
  * digits are one, and an empty text is an absent field, as front ends send fields of forms that are not filled in.
  */
-function readQuery(query: unknown, { properties }: FieldsSchema): Record<string, unknown> {
+function readQuery(query: unknown, { properties, required = [] }: FieldsSchema): Record<string, unknown> {
   const read: Record<string, unknown> = { ...(query as object) }
   for (const [name, field] of Object.entries(properties)) {
     const text = read[name]
     const isNumber = field.type === 'integer'
-    if (!(isNumber || 'enum' in field) || typeof text !== 'string') continue
+    const isChoice = 'enum' in field || ('pattern' in field && !required.includes(name))
+    if (!(isNumber || isChoice) || typeof text !== 'string') continue
     if (text === '') delete read[name]
     else if (isNumber && /^\d{1,9}$/.test(text)) read[name] = Number(text)
   }
@@ -151,6 +154,7 @@ function refusalOfField(name: string, field: FieldSchema, { keyword }: ErrorObje
   if (keyword === 'enum' && 'enum' in field) {
     return invalid(name, 'must be one of {values}', { values: field.enum!.filter(one => one !== null).join(', ') })
   }
+  if (keyword === 'pattern' && 'pattern' in field) return invalid(name, PATTERN_FAULTS[field.pattern!])
   return invalid(name, TEXT_FAULTS[keyword] ?? TYPE_FAULTS[[field.type].flat()[0]!] ?? 'must be a string')
 }
 
@@ -159,7 +163,12 @@ const TYPE_FAULTS: Readonly<Record<string, FieldFault>> = {
   boolean: 'must be true or false',
 }
 
+/** The fault of a text that does not match, by the pattern. */
+const PATTERN_FAULTS = {
+  [LOGIN_ID_PATTERN]: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -',
+  [ENTRY_ID_PATTERN]: 'must be `next` of another page',
+} as const satisfies Readonly<Record<string, FieldFault>>
+
 const TEXT_FAULTS: Readonly<Record<string, FieldFault>> = {
-  pattern: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -',
   minLength: 'must not be empty',
 }

@@ -1,0 +1,135 @@
+import type { FastifyInstance } from 'fastify'
+import { JOURNAL_ROUTES } from '../../config/own-routes.ts'
+import { EVENT_NAMES } from '../../event/event.ts'
+import type { JournalPages } from '../../journal/page.ts'
+import { LOGIN_ID_PATTERN, LOGIN_TYPES } from '../../session.ts'
+import { ENTRY_ID_PATTERN } from '../../store/journal.ts'
+import type { Envelopes } from '../server/envelope.ts'
+import type { Guards } from '../server/guards.ts'
+import { type Contract, serve } from './contract.ts'
+
+/** The permission of the journal. Administrators of the B side hold it, for both sides. */
+export const SEE_JOURNAL = 'sys:journal:page'
+
+export interface JournalRoutesOptions {
+  versions: readonly number[]
+  journal: JournalPages
+  guards: Guards
+  envelopes: Envelopes
+}
+
+const OPTIONAL_TEXT = ['string', 'null'] as const
+const TIME = 'a time: `YYYY-MM-DD HH:MM:SS` in the configured time zone, or ISO 8601.'
+
+const ENTRY = {
+  type: 'object',
+  properties: {
+    id: { type: 'string', description: 'Id of the entry. Ids sort by time.' },
+    time: { type: 'string', description: 'When it happened, `YYYY-MM-DD HH:MM:SS` in the configured time zone.' },
+    event: { type: 'string', enum: EVENT_NAMES, description: 'What happened.' },
+    type: { type: 'string', enum: LOGIN_TYPES, description: 'The side.' },
+    login_id: {
+      type: OPTIONAL_TEXT,
+      description: 'Login id of the user whom it happened to; `null` for a name that no account has.',
+    },
+    username: { type: OPTIONAL_TEXT, description: 'Name of that account, then or at its newest login.' },
+    nickname: { type: OPTIONAL_TEXT, description: 'Its name to show.' },
+    by: {
+      type: OPTIONAL_TEXT,
+      description:
+        'Who requested it: a login id, `operations` or `command line`; `null` for the gateway itself, and for a client that it does not know.',
+    },
+    reason: { type: OPTIONAL_TEXT, description: 'Why, where the event alone does not say it.' },
+    address: { type: OPTIONAL_TEXT, description: 'Address of the client.' },
+    device_type: { type: OPTIONAL_TEXT, description: 'Program of the client.' },
+    device_id: { type: OPTIONAL_TEXT, description: 'The name that the program gave itself.' },
+    jti: { type: OPTIONAL_TEXT, description: 'Handle of the token, where it is about one.' },
+    trace_id: { type: OPTIONAL_TEXT, description: 'Id of the request, as in the log.' },
+  },
+  required: [
+    'id',
+    'time',
+    'event',
+    'type',
+    'login_id',
+    'username',
+    'nickname',
+    'by',
+    'reason',
+    'address',
+    'device_type',
+    'device_id',
+    'jti',
+    'trace_id',
+  ],
+} as const
+
+const PAGE = {
+  summary: 'The journal, the newest entries first',
+  details:
+    'Logins and failed ones, logouts, kickouts, disables, and changes of passwords, second factors and accounts, of both sides. An entry appears within some tenths of a second.',
+  query: {
+    type: 'object',
+    properties: {
+      size: { type: 'integer', minimum: 1, maximum: 100, default: 20, description: 'Entries on a page.' },
+      cursor: {
+        type: 'string',
+        pattern: ENTRY_ID_PATTERN,
+        description: '`next` of the page before, with the same filters.',
+      },
+      login_id: { type: 'string', pattern: LOGIN_ID_PATTERN, description: 'Only entries of this login id.' },
+      type: { type: 'string', enum: LOGIN_TYPES, description: 'Only entries of this side.' },
+      event: { type: 'string', enum: EVENT_NAMES, description: 'Only entries of this event.' },
+      since: { type: 'string', maxLength: 64, description: `Only entries from then on; ${TIME}` },
+      until: { type: 'string', maxLength: 64, description: `Only entries up to then, that second included; ${TIME}` },
+    },
+  },
+  data: {
+    schema: {
+      type: 'object',
+      properties: {
+        records: { type: 'array', items: ENTRY, description: 'Entries, the newest first.' },
+        next: { type: OPTIONAL_TEXT, description: '`cursor` of the next page; `null` on the last.' },
+      },
+      required: ['records', 'next'],
+    },
+    example: {
+      records: [
+        {
+          id: '-OhVkPQ3---f3Xq_z',
+          time: '2026-05-16 09:12:44',
+          event: 'kickout',
+          type: 'CONSUMER',
+          login_id: '1923410000000000001',
+          username: 'ann',
+          nickname: 'Ann',
+          by: '1',
+          reason: null,
+          address: '203.0.113.7',
+          device_type: 'Chrome',
+          device_id: 'WEB_PC',
+          jti: null,
+          trace_id: '5f1c9a3e7b2d4f60a8e1c3b5d7f90214',
+        },
+      ],
+      next: null,
+    },
+  },
+} as const satisfies Contract
+
+/** `GET /api/v<n>/sys/journal/page`. */
+export function serveJournal(
+  app: FastifyInstance,
+  { versions, journal, guards, envelopes }: JournalRoutesOptions,
+): void {
+  for (const version of versions) {
+    serve(app, envelopes, {
+      method: JOURNAL_ROUTES.page,
+      path: `/api/v${version}/sys/journal/page`,
+      place: { group: 'journal', side: null, needs: 'BUSINESS', permission: SEE_JOURNAL },
+      contract: PAGE,
+      onRequest: guards.requirePermission('BUSINESS', [SEE_JOURNAL]),
+      answer: ({ query }) => journal.page(query),
+    })
+  }
+}

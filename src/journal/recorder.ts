@@ -1,0 +1,164 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../clock.ts'
+import type { Publish, SessionEvent } from '../event/event.ts'
+import type { Logger } from '../log.ts'
+import { isUnknownName } from '../login/lockout.ts'
+import { Refusal } from '../refusal.ts'
+import { createEntryId, type JournalEntry, type JournalStore } from '../store/journal.ts'
+
+/** How long events are collected before they are stored together, in milliseconds. */
+const COLLECTED_FOR = 100
+/** Entries that are stored together: a transaction of some milliseconds. */
+const AT_ONCE = 200
+/** Entries that wait while the store fails; beyond it the oldest are lost. */
+const MAX_WAITING = 10_000
+/** How long to wait before entries are stored that the store refused, in milliseconds. */
+const RETRY = 1000
+/** How often entries that are too old are removed, in milliseconds. */
+const TRIM_INTERVAL = 30_000
+/** Steps of one removal at most: a journal that became much smaller takes several of them. */
+const TRIM_STEPS = 50
+
+/** What the journal keeps; the age in milliseconds. */
+export interface JournalSettings {
+  keep: number
+  max_entries: number
+}
+
+export interface RecorderOptions {
+  store: JournalStore
+  settings: JournalSettings
+  clock: Clock
+  log: Logger
+  /** Counts entries that were stored, or lost. */
+  journaled(result: 'written' | 'lost', entries: number): void
+  /** Counts a failure of the store; the entries wait. */
+  failed(): void
+}
+
+/**
+ * Writes events into the journal, after their requests were answered: collected for a tenth of a second and stored together.
+ * So no request waits for the journal, or fails because of it, and a login costs little more. While the store fails, entries
+ * wait in memory. A process that is killed loses the entries of its last tenth of a second; one that is stopped loses none
+ * unless the store fails.
+ */
+export class Recorder {
+  readonly #options: RecorderOptions
+  readonly #createId = createEntryId()
+  readonly #interval: NodeJS.Timeout
+  #waiting: JournalEntry[] = []
+  /** Given to the store, which has not answered. */
+  #unanswered: JournalEntry[] = []
+  #timer: NodeJS.Timeout | null = null
+  #writing: Promise<void> | null = null
+  #trimming: Promise<void> | null = null
+  #isFailing = false
+  #isClosed = false
+
+  constructor(options: RecorderOptions) {
+    this.#options = options
+    this.#interval = setInterval(() => this.#beginTrim(), TRIM_INTERVAL).unref()
+  }
+
+  readonly publish: Publish = event => {
+    const { clock, journaled } = this.#options
+    const entry = entryOf(event, this.#createId(Math.floor(clock.now())))
+    if (entry === null) return
+    this.#waiting.push(entry)
+    if (this.#waiting.length > MAX_WAITING) {
+      this.#waiting.shift()
+      journaled('lost', 1)
+    }
+    this.#schedule(COLLECTED_FOR)
+  }
+
+  /** Stores what waits. Never fails: what the store refuses keeps waiting. */
+  flush(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = null
+    })
+    return this.#writing
+  }
+
+  /** Stores what waits, for up to `limit` milliseconds; what remains is lost. */
+  async close(limit: number): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#interval)
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    // What was published while an earlier write was under way is stored by the second.
+    const stored = this.flush().then(() => this.flush())
+    await Promise.race([Promise.all([stored, this.#trimming]), pause(limit)])
+    const lost = this.#unanswered.length + this.#waiting.splice(0).length
+    if (lost === 0) return
+    this.#options.journaled('lost', lost)
+    this.#options.log.error({ entries: lost }, 'entries of the journal are lost')
+  }
+
+  #schedule(delay: number): void {
+    if (this.#timer !== null || this.#isClosed) return
+    this.#timer = setTimeout(() => {
+      this.#timer = null
+      void this.flush()
+    }, delay)
+    this.#timer.unref()
+  }
+
+  async #write(): Promise<void> {
+    const { store, settings, clock, journaled } = this.#options
+    while (this.#waiting.length > 0) {
+      const some = this.#waiting.splice(0, AT_ONCE)
+      this.#unanswered = some
+      try {
+        await store.append(some, clock.now() + settings.keep)
+      } catch (fault) {
+        this.#waiting.unshift(...some)
+        this.#report(fault)
+        this.#schedule(RETRY)
+        return
+      } finally {
+        this.#unanswered = []
+      }
+      this.#isFailing = false
+      journaled('written', some.length)
+    }
+    this.#beginTrim()
+  }
+
+  #report(err: unknown): void {
+    const { log, failed } = this.#options
+    failed()
+    const message = 'the journal cannot be written; its entries wait'
+    if (!(err instanceof Refusal)) log.error({ err }, message)
+    else if (!this.#isFailing) log.warn({ err }, message)
+    this.#isFailing = true
+  }
+
+  /** Nothing waits for it: what fails is done by the next. */
+  #beginTrim(): void {
+    if (this.#isClosed) return
+    this.#trimming ??= this.#trim()
+      .catch(fault => {
+        if (!(fault instanceof Refusal)) this.#report(fault)
+      })
+      .finally(() => {
+        this.#trimming = null
+      })
+  }
+
+  async #trim(): Promise<void> {
+    const { store, settings, clock } = this.#options
+    for (let step = 0; step < TRIM_STEPS && !this.#isClosed; step++) {
+      if ((await store.trim(clock.now() - settings.keep, settings.max_entries)) === 0) return
+    }
+  }
+}
+
+/**
+ * The entry of an event. `null` for a renewal: a backend may renew a session with every request. A name that no account has
+ * may be a password, typed into the wrong field, so not even its digest is kept.
+ */
+function entryOf({ seconds, ended, replicated, ...event }: SessionEvent, id: string): JournalEntry | null {
+  if (event.event === 'renew') return null
+  const isUnknown = event.login_id !== null && isUnknownName(event.login_id)
+  return { ...event, id, ...(isUnknown && { login_id: null }) }
+}
