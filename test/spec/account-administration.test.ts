@@ -71,6 +71,7 @@ withEveryStore(
           must_change_password: true,
           password_changed_at: (await detail(id)).password_changed_at,
           last_login_time: null,
+          editable: true,
         })
         t.match((await detail(id)).password_changed_at, TIME)
         t.notMatch(readFileSync(join(fixture.folder, file), 'utf8'), password)
@@ -228,6 +229,23 @@ withEveryStore(
         for (const event of events) t.match(event, { by: '1', trace_id: String, type: side.toUpperCase() })
       })
     }
+
+    t.test('a list tells which accounts hold more than the administrator who reads it', async t => {
+      const lesser = await chief.add({ permissions: ['sys:account:*', 'orders:read'] })
+      const equal = await chief.add({ permissions: ['orders:read'] })
+      const more = await chief.add({ permissions: ['orders:*'] })
+      const { detail, get, post } = administer(
+        fixture,
+        '/api/v1/sys/account',
+        await sessionOf(fixture, 'business', lesser),
+      )
+      t.match(await detail(equal), { editable: true })
+      t.match(await detail(more), { editable: false })
+      t.match(await post('edit', { id: equal, nickname: 'Equal' }), { success: true })
+      t.match(await post('edit', { id: more, nickname: 'More' }), { code: 403 })
+      t.match((await get(`page?keyword=${more}`)).data.records, [{ id: more, editable: false }])
+      t.match(await chief.detail(more), { editable: true })
+    })
 
     t.test('each call needs its permission, and the own session tells which are held', async t => {
       const rights = { permissions: ['sys:account:page'] }

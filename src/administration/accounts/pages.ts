@@ -1,9 +1,13 @@
 import type { AccountManagement, AccountStatus, ListedAccount } from '../../account/management.ts'
+import type { Permissions } from '../../account/permissions.ts'
 import { Refusal } from '../../refusal.ts'
+import type { SessionRecord } from '../../session.ts'
 import type { Side } from '../../side/side.ts'
 import type { SessionStore } from '../../store/store.ts'
 import type { TimestampFormat } from '../../timestamp.ts'
 import type { Page } from '../users.ts'
+import type { PresentRights } from './actor.ts'
+import type { Actor } from './laws.ts'
 
 /** An account as administrators see it: nothing of its password, nor of its second factor. */
 export interface ShownAccount {
@@ -17,6 +21,8 @@ export interface ShownAccount {
   must_change_password: boolean
   password_changed_at: string | null
   last_login_time: string | null
+  /** Whether whoever sees it holds all that the account holds; others cannot change it. */
+  editable: boolean
 }
 
 export interface AccountQuery {
@@ -32,12 +38,16 @@ export interface AccountPagesOptions {
   side: Pick<Side, 'type'>
   management: Pick<AccountManagement, 'list'>
   sessions: Pick<SessionStore, 'overview'>
+  presentRights: PresentRights
+  permissions: Pick<Permissions, 'lacking'>
   timestamps: TimestampFormat
 }
 
 /** The lists of accounts. The store is asked about the accounts of the page only. */
-export function createAccountPages({ side, management, sessions, timestamps }: AccountPagesOptions) {
-  async function shown(account: ListedAccount): Promise<ShownAccount> {
+export function createAccountPages(options: AccountPagesOptions) {
+  const { side, management, sessions, timestamps, presentRights } = options
+
+  async function shown(account: ListedAccount, { rights }: Actor): Promise<ShownAccount> {
     const { id, username, nickname, status, roles, permissions, passwordChangedAt } = account
     return {
       ...{ id, username, nickname, status, roles: [...roles], permissions: [...permissions] },
@@ -45,6 +55,7 @@ export function createAccountPages({ side, management, sessions, timestamps }: A
       must_change_password: account.mustChangePassword,
       password_changed_at: passwordChangedAt === null ? null : timestamps.write(passwordChangedAt),
       last_login_time: await lastLoginOf(id),
+      editable: options.permissions.lacking(rights, account).length === 0,
     }
   }
 
@@ -57,16 +68,20 @@ export function createAccountPages({ side, management, sessions, timestamps }: A
   }
 
   return {
-    async page({ page, size, keyword, status }: AccountQuery): Promise<Page<ShownAccount>> {
-      const found = (await management.list()).filter(matching(keyword, status))
-      const records = await Promise.all(found.slice((page - 1) * size, page * size).map(shown))
+    async page(session: SessionRecord, { page, size, keyword, status }: AccountQuery): Promise<Page<ShownAccount>> {
+      const accounts = await management.list()
+      const actor = await presentRights(session, accounts)
+      const found = accounts.filter(matching(keyword, status))
+      const turned = found.slice((page - 1) * size, page * size)
+      const records = await Promise.all(turned.map(account => shown(account, actor)))
       return { records, total: found.length, page, size, pages: Math.ceil(found.length / size) }
     },
 
-    async detail(id: string): Promise<ShownAccount> {
-      const found = (await management.list()).find(account => account.id === id)
+    async detail(session: SessionRecord, id: string): Promise<ShownAccount> {
+      const accounts = await management.list()
+      const found = accounts.find(account => account.id === id)
       if (found === undefined) throw new Refusal('NO_SUCH_ACCOUNT')
-      return shown(found)
+      return shown(found, await presentRights(session, accounts))
     },
   }
 }

@@ -23,6 +23,10 @@ const ACCOUNT = {
       type: ['string', 'null'],
       description: 'The last login of a user who is online; `null` for others.',
     },
+    editable: {
+      type: 'boolean',
+      description: 'Whether the client holds all that the account holds: changes of other accounts are refused.',
+    },
   },
   required: [
     'id',
@@ -35,6 +39,7 @@ const ACCOUNT = {
     'must_change_password',
     'password_changed_at',
     'last_login_time',
+    'editable',
   ],
 } as const
 
@@ -49,6 +54,7 @@ const ANN = {
   must_change_password: false,
   password_changed_at: '2026-05-02 10:00:00',
   last_login_time: '2026-05-16 09:12:44',
+  editable: true,
 }
 
 const PAGE = {
@@ -84,8 +90,8 @@ const PAGE = {
   },
 } as const satisfies Contract
 
-export const page = accountRoute(SEE_ACCOUNTS, PAGE, ({ query }, accounts) =>
-  accounts.page({
+export const page = accountRoute(SEE_ACCOUNTS, PAGE, ({ query, session }, accounts) =>
+  accounts.page(session!.record, {
     page: query.current,
     size: query.size,
     keyword: query.keyword.trim(),
@@ -100,4 +106,6 @@ const DETAIL = {
   refusals: ['NO_SUCH_ACCOUNT'],
 } as const satisfies Contract
 
-export const detail = accountRoute(SEE_ACCOUNTS, DETAIL, ({ query }, accounts) => accounts.detail(query.id))
+export const detail = accountRoute(SEE_ACCOUNTS, DETAIL, ({ query, session }, accounts) =>
+  accounts.detail(session!.record, query.id),
+)
