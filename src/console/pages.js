@@ -1,4 +1,6 @@
 import { createAccount } from './account/account.js'
+import { createAccounts } from './accounts/accounts.js'
+import { servesAccounts } from './accounts/sides.js'
 import { serves } from './api.js'
 import { can } from './session.js'
 import { createSessions } from './sessions/sessions.js'
@@ -23,6 +25,11 @@ export const PAGES = {
     addresses: ['sessions', 'consumer'],
     isOffered: () => serves('sys/session/page') && can('list'),
     create: createSessions,
+  },
+  accounts: {
+    addresses: ['accounts', 'consumer-accounts'],
+    isOffered: () => servesAccounts() && can('listAccounts'),
+    create: createAccounts,
   },
   account: { addresses: ['account'], isOffered: () => true, create: createAccount },
 }

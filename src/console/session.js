@@ -43,6 +43,8 @@ export const PERMISSIONS = {
   list: 'sys:session:page',
   end: 'sys:session:exit',
   disable: 'sys:session:disable',
+  listAccounts: 'sys:account:page',
+  editAccounts: 'sys:account:edit',
 }
 
 /**

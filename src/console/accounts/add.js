@@ -1,0 +1,35 @@
+import { post } from '../api.js'
+import { openDialog } from '../elements/dialogs.js'
+import { notify } from '../elements/dom.js'
+import { actionForm, cancelButton, field, textInput } from '../elements/forms.js'
+import { t } from '../language/language.js'
+import { passwordChoice, showPassword } from './choose-password.js'
+import { accountFields } from './fields.js'
+
+/** @param {import('./listed.js').Side} side */
+export function openAdd(side) {
+  const username = textInput('account-username', { required: true, maxlength: 128, autofocus: true })
+  const fields = accountFields({ nickname: '', status: 'ACTIVE', roles: [], permissions: [] })
+  const password = passwordChoice(() => username.value.trim())
+  const form = actionForm({
+    body: [field({ id: 'account-username', label: t('username'), input: username }), ...fields.body, ...password.body],
+    action: t('add_account'),
+    beside: [cancelButton(() => dialog.close())],
+    async run() {
+      const { nickname, ...others } = fields.values()
+      const name = username.value.trim()
+      const { password: created } = await post(`${side.base}/add`, {
+        username: name,
+        ...(nickname !== '' && { nickname }),
+        ...others,
+        ...(await password.values()),
+      })
+      dialog.close()
+      notify(t('account_added', { user: name }))
+      side.changed()
+      if (created !== undefined) showPassword(name, created)
+    },
+    failed: password.failed,
+  })
+  const dialog = openDialog({ title: t('add_account'), body: [form.element] })
+}

@@ -1,0 +1,43 @@
+import { can, session } from '../session.js'
+
+/**
+ * @typedef {object} ListedAccount
+ * @property {string} id
+ * @property {string} username
+ * @property {string} nickname
+ * @property {Status} status
+ * @property {string[]} roles
+ * @property {string[]} permissions
+ * @property {boolean} second_factor
+ * @property {boolean} must_change_password
+ * @property {string | null} password_changed_at
+ * @property {string | null} last_login_time
+ * @property {boolean} editable Whether the administrator holds all that the account holds.
+ */
+
+/** @typedef {'ACTIVE' | 'INACTIVE' | 'LOCKED'} Status */
+
+/** @type {readonly Status[]} */
+export const STATUSES = ['ACTIVE', 'INACTIVE', 'LOCKED']
+
+/**
+ * @typedef {object} Side A side whose accounts are administered here.
+ * @property {string} base The endpoints of its accounts, below `/api/v<n>/`.
+ * @property {string} sessions Those of its sessions.
+ * @property {boolean} isOwn Whether it is the side of this page's users.
+ * @property {() => void} changed Called after a change.
+ */
+
+/** @param {ListedAccount} account */
+export const nameOf = ({ nickname, username }) => nickname || username
+
+/**
+ * Whether an account is that of the administrator, who changes it under "My account".
+ *
+ * @param {ListedAccount} account
+ * @param {Side} side
+ */
+export const isOwn = ({ id }, side) => side.isOwn && id === session.owner?.user_id
+
+/** @param {ListedAccount} account */
+export const isEditable = ({ editable }) => editable && can('editAccounts')
