@@ -1,5 +1,6 @@
 import type { LoginType } from '../../src/session.ts'
-import { type Asked, ask } from './ask.ts'
+import { type Asked, ask, LATE } from './ask.ts'
+import type { Promises } from './gateway.ts'
 import type { History, Outcome } from './history.ts'
 
 /** Where a gateway answers now; it may be another process after a restart. */
@@ -12,6 +13,11 @@ export interface Where {
 const SIDES = { BUSINESS: 'business', CONSUMER: 'consumer' } as const
 const PATHS = { BUSINESS: '/api/v1/b/x', CONSUMER: '/api/v1/c/x' } as const
 const OWN_SESSIONS = { BUSINESS: '/api/v1/b/session', CONSUMER: '/api/v1/c/session' } as const
+/** Of the refusals that settings can promise. */
+const MESSAGES: Readonly<Record<number, string>> = {
+  503: 'Under maintenance, try again later',
+  429: 'Too many requests, try again later',
+}
 const ACTORS = 12
 /** Between two things that an actor does, in milliseconds; so many actors come to some 250 a second. */
 const PAUSE = 40
@@ -23,14 +29,16 @@ type Done = { code: number; data: any } | null
 export class Actors {
   readonly #where: () => Where
   readonly #history: History
+  readonly #promises: Promises
   /** The side of every token that was given out. */
   readonly #sides = new Map<string, LoginType>()
   #running: Promise<unknown> | null = null
   #stopped = false
 
-  constructor(where: () => Where, history: History) {
+  constructor(where: () => Where, history: History, promises: Promises) {
     this.#where = where
     this.#history = history
+    this.#promises = promises
   }
 
   start(): void {
@@ -72,7 +80,7 @@ export class Actors {
     const sent = this.#history.now()
     const outcome = await ask(this.#where().url, PATHS[side], { token }).then(
       answer => this.#outcomeOf(answer),
-      (): Outcome => 'failed',
+      (fault): Outcome => this.#unanswered(fault),
     )
     const isOwn = this.#sides.get(token) === side
     if (isOwn || outcome === 'failed') this.#history.answered(token, sent, outcome)
@@ -81,11 +89,26 @@ export class Actors {
     return outcome
   }
 
+  /** While settings change, no request is lost. A busy machine may take too long for one. */
+  #unanswered(fault: Error): Outcome {
+    if (this.#promises.codes !== null && fault.message !== LATE) this.#history.violated(`no answer: ${fault.message}`)
+    return 'failed'
+  }
+
+  /** What a request comes to that is neither forwarded nor refused for its session. */
+  #failureOf({ status, body }: Asked): Outcome {
+    const { codes, seen } = this.#promises
+    const isPromised =
+      codes === null ? status >= 502 && status <= 504 : codes.has(status) && MESSAGES[status] === body?.message
+    if (isPromised) seen.add(status)
+    else this.#history.violated(`an unexpected answer: ${status} ${JSON.stringify(body)}`)
+    return 'failed'
+  }
+
   #outcomeOf({ status, body }: Asked): Outcome {
     if (status === 200 && body === 'backend') return 'passed'
     if (status === 200 && body.code === 401) return 'refused'
-    if (status < 502 || status > 504) this.#history.violated(`an unexpected answer: ${status} ${JSON.stringify(body)}`)
-    return 'failed'
+    return this.#failureOf({ status, body })
   }
 
   /** `null` when it is not known whether it happened. */

@@ -7,6 +7,7 @@ export interface Asked {
 
 /** Longest wait for any answer, in milliseconds: everything that hangs is a failure. */
 const LIMIT = 5000
+export const LATE = 'no answer in time'
 
 /** One request on a connection of its own. Rejects when no whole answer comes. */
 export function ask(
@@ -31,7 +32,7 @@ export function ask(
       response.on('error', reject)
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body: parsed(text) }))
     })
-    sent.setTimeout(LIMIT, () => sent.destroy(new Error('no answer in time')))
+    sent.setTimeout(LIMIT, () => sent.destroy(new Error(LATE)))
     sent.on('error', reject)
     sent.end(payload)
   })

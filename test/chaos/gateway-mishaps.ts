@@ -1,6 +1,7 @@
 import { ask } from './ask.ts'
 import type { ChaosGateway } from './gateway.ts'
 import { eventually, type Mishap } from './setup.ts'
+import { changingTraffic } from './traffic-mishap.ts'
 
 /** What happens to the gateway itself, and to what stands behind it, whatever the store is. */
 export function gatewayMishaps(gateway: ChaosGateway): Mishap[] {
@@ -41,6 +42,7 @@ export function gatewayMishaps(gateway: ChaosGateway): Mishap[] {
       begin: () => backend.stall(true),
       end: () => backend.stall(false),
     },
+    changingTraffic(gateway),
   ]
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
+import { run } from '../support/command-line.ts'
 import { freePort } from '../support/ports.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
 import { ROOT } from '../support/root.ts'
@@ -41,12 +42,25 @@ export class Backend {
   }
 }
 
+/** The refusals that the settings of the moment promise, and those that came. */
+export interface Promises {
+  /** `null` while the settings are those of the start, which promise none. */
+  codes: ReadonlySet<number> | null
+  seen: Set<number>
+}
+
+/** No environment: the ports are those of the file. */
+const PORTS_OF_FILE = { LISTEN__PORT: '', INTERNAL__PORT: '', LISTEN__HOST: '' }
+
 const SECRET = randomBytes(32).toString('hex')
 
 /** The gateway as operators start it, with two workers, always at the same ports, so that it can come back. */
 export class ChaosGateway {
   readonly backend: Backend
+  readonly promises: Promises = { codes: null, seen: new Set() }
   readonly folder: string
+  /** What is written without changes. */
+  #settings: Record<string, unknown> = {}
   readonly #remove: () => void
   readonly #build: string
   #process: GatewayProcess | null = null
@@ -63,7 +77,6 @@ export class ChaosGateway {
     const { folder, remove } = newcomerFolder()
     const gateway = new ChaosGateway(folder, remove, new Backend(await freePort()), build)
     await gateway.backend.open()
-    const target = `http://127.0.0.1:${gateway.backend.port}`
     const written = {
       profile: 2,
       workers: 2,
@@ -73,19 +86,46 @@ export class ChaosGateway {
       log: { level: 'warn', access: false },
       own_sessions: { business: true, consumer: true },
       sessions: { tell_end: '1h' },
-      upstreams: [{ name: 'backend', match: '/api', target, timeouts: { connect: '1s', response: '1s' } }],
       ...settings,
     }
-    writeFileSync(join(folder, 'config/gateway.yaml'), JSON.stringify(written, null, 2))
+    gateway.#settings = written
+    gateway.#write({})
     await gateway.boot()
     return gateway
   }
 
+  /** The backend under two names, with a share each. */
+  targets(weights: readonly [number, number]): object[] {
+    return ['127.0.0.1', 'localhost'].map((host, i) => ({
+      url: `http://${host}:${this.backend.port}`,
+      weight: weights[i],
+    }))
+  }
+
+  /** Writes the configuration, with these settings of the upstream. */
+  #write(settings: Record<string, unknown>): void {
+    const target = settings.targets === undefined ? { target: `http://127.0.0.1:${this.backend.port}` } : {}
+    const upstream = {
+      name: 'backend',
+      match: '/api',
+      ...target,
+      timeouts: { connect: '1s', response: '1s' },
+      ...settings,
+    }
+    const written = { ...this.#settings, upstreams: [upstream] }
+    writeFileSync(join(this.folder, 'config/gateway.yaml'), JSON.stringify(written, null, 2))
+  }
+
+  /** Applies other settings of the upstream while the gateway runs. */
+  async reload(settings: Record<string, unknown>): Promise<void> {
+    this.#write(settings)
+    const { code, errors } = await run(this.folder, ['reload'], { environment: PORTS_OF_FILE })
+    if (code !== 0) throw new Error(`the reload failed: ${errors}`)
+  }
+
   async boot(): Promise<void> {
-    // No environment: the ports are those of the file.
-    const environment = { LISTEN__PORT: '', INTERNAL__PORT: '', LISTEN__HOST: '' }
     const words = [join(this.#build, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml']
-    this.#process = await startGateway(this.folder, environment, words)
+    this.#process = await startGateway(this.folder, PORTS_OF_FILE, words)
   }
 
   get where(): Where {

@@ -41,7 +41,7 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
     const gateway = await ChaosGateway.start({ store: setup.store, ...setup.settings }, options.gateway)
     try {
       const history = new History({ heartbeat: HEARTBEAT, ...allowance })
-      const actors = new Actors(() => gateway.where, history)
+      const actors = new Actors(() => gateway.where, history, gateway.promises)
       actors.start()
       await pause(1500)
       for (const mishap of mishapsOf(setup, gateway, options)) await inflict(mishap, history)

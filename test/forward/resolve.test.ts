@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import type { LookUp } from '../../src/upstream/look-ups.ts'
 import { call } from '../support/client.ts'
@@ -15,11 +16,13 @@ interface Servers {
   arrived: [ip: string, host: string][]
   /** Holds the answers of one address back. */
   held: Map<string, () => void>
+  /** How many connections an address has. */
+  connections: Map<string, () => Promise<number>>
 }
 
 /** Servers at the same port of several addresses, each of which answers with its address. */
 async function startServers(t: Test, ips: readonly string[]): Promise<Servers> {
-  const servers: Servers = { port: 0, arrived: [], held: new Map() }
+  const servers: Servers = { port: 0, arrived: [], held: new Map(), connections: new Map() }
   for (const ip of ips) {
     const server: Server = createServer((request, response) => {
       servers.arrived.push([ip, request.headers.host ?? ''])
@@ -29,6 +32,8 @@ async function startServers(t: Test, ips: readonly string[]): Promise<Servers> {
     })
     await new Promise<void>(resolve => server.listen(servers.port, ip, resolve))
     servers.port = (server.address() as AddressInfo).port
+    const count = promisify(server.getConnections.bind(server))
+    servers.connections.set(ip, async () => (await count()) ?? 0)
     t.teardown(() => {
       server.closeAllConnections()
       server.close()
@@ -113,6 +118,18 @@ t.test('a request at an address that is gone is finished there, and its connecti
   for (const end of servers.held.values()) end()
   t.same((await Promise.all(answers)).sort(), ['127.0.0.1', '127.0.0.2'])
   t.equal(await ask(), '127.0.0.1')
+  const connectionsOf = (ip: string): Promise<number> => servers.connections.get(ip)!()
+  t.ok(await until(async () => (await connectionsOf('127.0.0.2')) === 0, 2000), 'sooner than an idle connection ends')
+  t.equal(await connectionsOf('127.0.0.1'), 1)
+})
+
+t.test('an idle connection to an address that is gone is closed at once', async t => {
+  const { servers, reached, change } = await open(t)
+  await reached(4)
+  const connectionsOf = (ip: string): Promise<number> => servers.connections.get(ip)!()
+  t.equal(await connectionsOf('127.0.0.2'), 1)
+  await change(['127.0.0.1'])
+  t.ok(await until(async () => (await connectionsOf('127.0.0.2')) === 0, 2000), 'sooner than an idle connection ends')
 })
 
 t.test('a target that stays keeps its health; one that comes back begins anew', async t => {

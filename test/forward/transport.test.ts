@@ -101,6 +101,25 @@ t.test('a target can be verified with a configured authority and server name', a
   t.same(new Set(names), new Set(['orders.internal']))
 })
 
+t.test('an address of a name that is looked up is verified by the name, and requested by it', async t => {
+  const { target, names } = await secure(t)
+  const port = new URL(target).port
+  const lookUp = async (): Promise<string[]> => ['127.0.0.1']
+  for (const [name, status] of [
+    ['orders.internal', 200],
+    ['payments.internal', 502],
+  ] as const) {
+    const tls = { ca: OURS.cert }
+    const fixture = await openForwardFixture({
+      upstreams: [{ target: `https://${name}:${port}`, resolve: 60_000, tls }],
+      lookUp,
+    })
+    t.teardown(() => fixture.close())
+    t.equal((await call(fixture.url, { path: C, token: TOKEN.consumer })).status, status, name)
+  }
+  t.same(names, ['orders.internal'])
+})
+
 t.test('another name, another authority, or that of the system are not trusted', async t => {
   const { target, names } = await secure(t)
   const UNFIT: [NonNullable<WrittenUpstream['tls']>, code: string][] = [
