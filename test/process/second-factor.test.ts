@@ -25,7 +25,7 @@ for (const store of ['embedded', 'redis'] as const) {
     const gateway = await startSupervised(t, {
       store,
       files: { 'config/accounts.yaml': accounts },
-      environment: { LOGIN__RATE_LIMIT: 'off', LOGIN__LOCKOUT__ADDRESS_FAILURES: '1000' },
+      environment: { STORE__TIMEOUT: '10s', LOGIN__RATE_LIMIT: 'off', LOGIN__LOCKOUT__ADDRESS_FAILURES: '1000' },
     })
     const extra = { username: 'ann', account_version: versionOf({ passwordHash, extra: ENTRY }) }
     const begin = async (): Promise<string> =>
