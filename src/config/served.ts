@@ -60,13 +60,14 @@ export function servesAccounts(
 
 /** Whether the gateway itself stores new passwords of the accounts of a side. */
 export const storesPasswords = (settings: AccountSettings, type: LoginType): boolean =>
-  stores(accountsOf(settings, type), 'password')
+  storesIn(accountsOf(settings, type), 'password')
 
 /** Whether the gateway itself stores second factors of the accounts of a side. */
 export const storesSecondFactors = (settings: AccountSettings, type: LoginType): boolean =>
-  stores(accountsOf(settings, type), 'second_factor')
+  storesIn(accountsOf(settings, type), 'second_factor')
 
-function stores(source: ReturnType<typeof accountsOf>, what: 'password' | 'second_factor'): boolean {
+/** Whether changes of the accounts of a source are stored through the gateway. */
+export function storesIn(source: ReturnType<typeof accountsOf>, what: 'password' | 'second_factor'): boolean {
   if (source === 'off') return false
   if (source.kind === 'sql') return source.update?.[what] !== undefined
   return source.kind === 'file' || source.update_url !== undefined

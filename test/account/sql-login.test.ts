@@ -1,5 +1,6 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
+import { codeAt } from '../second-factor/factor-fixture.ts'
 import { missingDatabase, startDatabase } from '../support/database-server.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 
@@ -19,16 +20,21 @@ for (const kind of ['postgres', 'mysql'] as const) {
     const table = `dualgate_staff_${process.pid}`
     const charset = kind === 'mysql' ? ' CHARACTER SET utf8mb4' : ''
     await server.run(
-      `CREATE TABLE ${table} (id bigint PRIMARY KEY, login varchar(64), hash varchar(80), state varchar(10), roles text)${charset}`,
+      `CREATE TABLE ${table} (id bigint PRIMARY KEY, login varchar(64), hash varchar(80), state varchar(10), roles text, factor text)${charset}`,
     )
     if (server.own === null) t.teardown(() => server.run(`DROP TABLE ${table}`))
     for (const [id, username, password, status] of USERS) {
       const text = Buffer.from(username).toString('hex')
       const name = kind === 'mysql' ? `CONVERT(X'${text}' USING utf8mb4)` : `convert_from('\\x${text}', 'UTF8')`
-      await server.run(`INSERT INTO ${table} VALUES (${id}, ${name}, '${password}', '${status}', 'operator,auditor')`)
+      await server.run(
+        `INSERT INTO ${table} VALUES (${id}, ${name}, '${password}', '${status}', 'operator,auditor', NULL)`,
+      )
     }
-    const query = `SELECT id, login AS username, hash AS password, state AS status, roles FROM ${table} WHERE login = :username`
-    const update = { password: `UPDATE ${table} SET hash = :password WHERE id = :id` }
+    const query = `SELECT id, login AS username, hash AS password, state AS status, roles, factor AS second_factor FROM ${table} WHERE login = :username`
+    const update = {
+      password: `UPDATE ${table} SET hash = :password WHERE id = :id`,
+      second_factor: `UPDATE ${table} SET factor = :second_factor WHERE id = :id`,
+    }
     const accounts = { kind: 'sql', url: server.url, query, update, timeout: '20s' }
     const fixture = await openFixture({ config: { accounts } })
     t.teardown(() => fixture.close())
@@ -63,6 +69,33 @@ for (const kind of ['postgres', 'mysql'] as const) {
       },
     )
 
+    await t.test('a second factor is stored encrypted in the table, asked for at the login, and removed', async t => {
+      const own = await fixture.signIn('anna', PASSWORD)
+      const other = await fixture.signIn('anna', PASSWORD)
+      const { password: current_password } = await fixture.credentials('anna', PASSWORD)
+      const post = async (name: string, body: object) =>
+        (await fixture.post(`/api/v1/b/account/second-factor/${name}`, body, own)).json()
+      const factorOf = async () => (await server.run(`SELECT factor FROM ${table} WHERE login = 'anna'`))[0]!.factor
+
+      const { secret } = (await post('setup', { current_password })).data
+      t.equal(await factorOf(), null)
+      const { recovery_codes } = (await post('confirm', { code: codeAt(secret, fixture.now()) })).data
+      t.match(await factorOf(), /^[\w-]{12}\.[\w-]{100,}$/)
+      t.ok(await fixture.store.sessions.find('BUSINESS', other), 'to gain one ends no session')
+
+      const step = async (ticket: string, code: string) =>
+        (await fixture.post('/api/v1/public/b/login/second-factor', { ticket, code })).json()
+      const { data } = (await signIn('anna')).json()
+      t.match(data, { required: 'second-factor' })
+      t.match(await step(data.ticket, recovery_codes[0]), { code: 200, data: { token: /./ } })
+      t.match(await step((await signIn('anna')).json().data.ticket, recovery_codes[0]), { code: 400 })
+
+      t.match(await post('remove', { current_password, code: recovery_codes[1] }), { code: 200, data: null })
+      t.equal(await factorOf(), null)
+      t.ok(await fixture.store.sessions.find('BUSINESS', own))
+      t.equal(await fixture.store.sessions.find('BUSINESS', other), null)
+    })
+
     await t.test('a user changes the own password in the table, and only the session of the request stays', async t => {
       const [own, other] = [await fixture.signIn('carla', PASSWORD), await fixture.signIn('carla', PASSWORD)]
       const { password: current_password } = await fixture.credentials('carla', PASSWORD)
@@ -70,9 +103,9 @@ for (const kind of ['postgres', 'mysql'] as const) {
       t.match((await fixture.get('/api/v1/b/account', own)).json().data, {
         user_id: '9007199254740995',
         username: 'carla',
-        second_factor: null,
+        second_factor: false,
         password_changed_at: null,
-        can: ['password'],
+        can: ['password', 'second-factor'],
       })
       const changed = await fixture.post('/api/v1/b/account/password', { current_password, new_password }, own)
       t.match(changed.json(), { code: 200, data: { ended: 2 } }, 'with that of an earlier test')

@@ -385,7 +385,7 @@ t.test('a second factor cannot be required of accounts whose source stores none'
   const sql = "{ kind: sql, url: 'postgres://a:b@c/d', query: 'SELECT 1 WHERE x = :username' }"
   for (const value of ['all', '[admin]']) {
     t.match(faultsOf(t, `login: { second_factor: { for: ${value} } }\naccounts: ${sql}`), [
-      /login\.second_factor\.for.*accounts on the business side, which are not stored; set the update of their source, or use optional/,
+      /login\.second_factor\.for.*accounts on the business side, which are not stored; set update\.second_factor or update_url beside their source, or use optional/,
     ])
     t.match(faultsOf(t, `login: { second_factor: { for: ${value} }, consumer: ${sql} }`), [/on the consumer side/])
   }

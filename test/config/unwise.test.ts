@@ -38,6 +38,10 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
   ['passwords.min_length', 'passwords: { min_length: 7 }'],
   ['passwords.common', 'passwords: { common: allow }'],
   ['passwords.max_age', 'passwords: { max_age: 29d }'],
+  [
+    'login.second_factor.for',
+    `login: { second_factor: { for: off } }\naccounts: { kind: http, url: "https://a.example/", update_url: "https://a.example/u", secret: ${GOOD_KEY} }`,
+  ],
   ['login.lockout.disable', 'login: { lockout: { disable: 30s } }'],
   ['login.captcha.ttl', 'login: { captcha: { ttl: 2h } }'],
   ['sessions.max_tokens_per_user', 'sessions: { consumer: { max_tokens_per_user: 0 } }'],

@@ -1,5 +1,9 @@
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
@@ -239,3 +243,41 @@ t.test(
     )
   },
 )
+
+t.test('accounts of a backend have second factors where it stores them', async t => {
+  const password = bcrypt.hashSync(RIGHT, 4)
+  const account: Record<string, unknown> = { id: '7', username: 'ann', password, status: 'ACTIVE', second_factor: null }
+  const changes: unknown[] = []
+  const backend = createServer(async (request, response) => {
+    const asked = JSON.parse(await text(request))
+    const isChange = request.url === '/update'
+    if (isChange) changes.push(asked)
+    if (isChange) account.second_factor = asked.second_factor
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(isChange ? {} : account))
+  })
+  backend.listen(0, '127.0.0.1')
+  await once(backend, 'listening')
+  t.teardown(() => backend.close())
+  const url = `http://127.0.0.1:${(backend.address() as AddressInfo).port}`
+  const accounts = { kind: 'http', url: `${url}/find`, update_url: `${url}/update`, secret: 'a secret between two' }
+  const fixture = await openFixture({ config: { accounts } })
+  t.teardown(() => fixture.close())
+
+  const user = await userOf(fixture, await fixture.signIn('ann'))
+  const { recoveryCodes } = await user.enrol()
+  t.match(changes.splice(0), [{ id: '7', second_factor: /^[\w-]{12}\./ }])
+  const signIn = async () =>
+    (await fixture.post('/api/v1/public/b/login', await fixture.credentials('ann', RIGHT))).json().data
+  const { required, ticket } = await signIn()
+  t.equal(required, 'second-factor')
+  const step = async (body: object) => (await fixture.post('/api/v1/public/b/login/second-factor', body)).json()
+  t.match(await step({ ticket, code: recoveryCodes[0] }), { code: 200 })
+  t.match(await step({ ticket: (await signIn()).ticket, code: recoveryCodes[0] }), { code: 400, message: 'Wrong code' })
+
+  account.second_factor = `${String(account.second_factor).slice(0, -4)}AAAA`
+  t.match(await step({ ticket: (await signIn()).ticket, code: recoveryCodes[1] }), {
+    code: 403,
+    message: /cannot be checked/,
+  })
+})

@@ -215,7 +215,7 @@ function checkRequiredFactors(settings: DecodedSettings, report: Report): void {
   for (const type of unable) {
     report(
       ['login', 'second_factor', 'for'],
-      `demands second factors of accounts on the ${SIDES[type].name} side, which are not stored; set the update of their source, or use optional`,
+      `demands second factors of accounts on the ${SIDES[type].name} side, which are not stored; set update.second_factor or update_url beside their source, or use optional`,
     )
   }
 }

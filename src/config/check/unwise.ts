@@ -6,6 +6,7 @@ import type { KeyPath, Written } from '../../yaml/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
 import { SECRETS } from '../secrets.ts'
+import { storesIn } from '../served.ts'
 import { policyOf } from '../session-policy.ts'
 import { targetsOf } from '../targets.ts'
 import { isLoopback, isOpenRedis, isUnencrypted, isUnverifiedDatabase } from './networks.ts'
@@ -111,6 +112,12 @@ const UNWISE: readonly Unwise<DecodedSettings>[] = [
     setting: ['passwords', 'max_age'],
     finds: ({ passwords }) => passwords.max_age !== 'off' && passwords.max_age < 30 * DAY,
     message: 'is less than 30 days: users who must change passwords so often choose worse ones',
+  },
+  {
+    setting: ['login', 'second_factor', 'for'],
+    finds: ({ accounts, login: { consumer, second_factor } }) =>
+      second_factor.for === 'off' && [accounts, consumer].some(storesInSource),
+    message: 'is off, and a source stores second factors: accounts that have one are protected by their password alone',
   },
   {
     setting: ['login', 'lockout', 'disable'],
@@ -252,6 +259,10 @@ function warn<T>(
     else if (found !== false) for (const index of found) written.warn([...path, index], message)
   }
 }
+
+/** Whether a database or a backend stores second factors. Of those in a file, the start warns if there are any. */
+const storesInSource = (source: DecodedSettings['accounts'] | DecodedSettings['login']['consumer']): boolean =>
+  source !== 'off' && source.kind !== 'file' && storesIn(source, 'second_factor')
 
 const indexesOf = <T>(list: readonly T[], isUnwise: (item: T) => boolean): number[] =>
   list.flatMap((item, index) => (isUnwise(item) ? [index] : []))
