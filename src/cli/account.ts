@@ -69,7 +69,7 @@ Example:
     const [name = '', ...words] = written.words
     const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined
     if (verb === undefined)
-      throw new UsageError(`a subcommand is missing: ${Object.keys(VERBS).join(', ')}; all but list take a NAME`)
+      throw new UsageError('a subcommand is missing: add, passwd, reset-second-factor, remove, show NAME, or list')
     const expected = verb === list ? 0 : 1
     if (words.length !== expected)
       throw new UsageError(`account ${name} takes ${expected === 0 ? 'no name' : 'one name'}`)
