@@ -60,3 +60,58 @@ for (const store of ['embedded', 'redis'] as const) {
     t.equal(await liveOn(later, again), CONNECTIONS)
   })
 }
+
+for (const store of ['embedded', 'redis'] as const) {
+  const skip = store === 'redis' && withoutRedis
+  t.test(
+    `administrators on both workers lose no change, and end sessions at once: ${store} store`,
+    { skip },
+    async t => {
+      const gateway = await startSupervised(t, { store })
+      const { folder, environment, url } = gateway
+      const file = join(folder, 'config/accounts.yaml')
+      const signedIn = async (username: string): Promise<string> => {
+        const account = (await readAccounts(file)).byName.get(username)!
+        const extra = { ...account.extra, username, account_version: versionOf(account) }
+        return (await gateway.operate('business', 'login', { user_id: account.id, extra })).data.token
+      }
+      const admin = await signedIn('admin')
+      // Each call has a connection of its own, which either worker accepts.
+      const post = async (path: string, body: object, token = admin) =>
+        (await call(url, { method: 'POST', path: `/api/v1/sys/account/${path}`, body, token })).json()
+
+      const names = Array.from({ length: 12 }, (_, i) => `user${i}`)
+      const added = names.map(username => post('add', { username }))
+      const commands = ['joan', 'jane'].map(name => run(folder, ['account', 'add', name], { environment }))
+      t.ok((await Promise.all(added)).every(({ success }) => success))
+      await Promise.all(commands)
+      const all = [...(await readAccounts(file)).byName.keys()].sort()
+      t.same(all, ['admin', 'jane', 'joan', ...names].sort())
+
+      for (const name of names.slice(0, 3)) {
+        const token = await signedIn(name)
+        const { id } = (await readAccounts(file)).byName.get(name)!
+        t.match(await post('edit', { id, status: 'LOCKED' }), { success: true })
+        const answers = await Promise.all(
+          Array.from({ length: CONNECTIONS }, () => call(url, { path: '/api/v1/b/x', token })),
+        )
+        t.ok(
+          answers.every(({ text }) => text.includes('"code":401')),
+          'no worker accepts the session any more',
+        )
+      }
+
+      for (const [one, other] of [names.slice(3, 5), names.slice(5, 7)] as [string, string][]) {
+        const { byName } = await readAccounts(file)
+        const ids = [byName.get(one)!.id, byName.get(other)!.id]
+        for (const id of ids) await post('edit', { id, roles: ['SUPER_ADMIN'] })
+        const tokens = [await signedIn(one), await signedIn(other)]
+        const answers = await Promise.all([
+          post('remove', { id: ids[1] }, tokens[0]),
+          post('remove', { id: ids[0] }, tokens[1]),
+        ])
+        t.same(answers.map(({ success }) => success).sort(), [false, true], 'of two that remove each other one stays')
+      }
+    },
+  )
+}
