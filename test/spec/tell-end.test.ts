@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { createClient } from '../../src/client.ts'
+import { createGateway } from '../../src/gateway.ts'
+import { createLog } from '../../src/log.ts'
 import type { EndReason } from '../../src/session.ts'
 import { call } from '../support/client.ts'
 import { until } from '../support/forward-fixture.ts'
@@ -127,6 +129,37 @@ withEveryStore(
   },
   TELLING,
 )
+
+for (const store of ['embedded', 'redis'] as const) {
+  const skip = store === 'redis' && withoutRedis
+  t.test(`${store} store: another gateway refuses an ended session at once, with the reason`, { skip }, async t => {
+    // A session that is cached may be accepted until Redis announces its end.
+    const config = { ...TELLING.config, session_cache: { consumer: 'off' } }
+    const fixture = await openFixture({ config, store })
+    t.teardown(() => fixture.close())
+    const other = await createGateway(fixture.settings, { log: createLog('silent', { write: () => undefined }) })
+    t.teardown(() => other.close())
+    const { public: url } = await other.listen()
+    const ask = async (path: string, token: string) => (await call(url, { path, token })).json()
+    for (const [side, section] of [
+      ['business', 'b'],
+      ['consumer', 'c'],
+    ] as const) {
+      const login = async (): Promise<string> =>
+        (await fixture.operate(side, 'login', { user_id: someone() })).data.token
+      // Its connection to the store may come later than its listeners.
+      const first = await login()
+      t.ok(await until(async () => (await ask(PATHS[side], first)).ok === true))
+      for (let i = 0; i < 20; i++) {
+        const token = await login()
+        t.equal((await ask(PATHS[side], token)).ok, true)
+        const [{ token: handle }] = (await fixture.get(`/api/v1/${section}/session/tokens`, token)).json().data
+        await fixture.post(`/api/v1/${section}/session/exit-token`, { token: handle }, token)
+        t.match(await ask(PATHS[side], token), { code: 401, data: { ended: 'kicked-out' } })
+      }
+    }
+  })
+}
 
 t.test('without the setting no reason is kept and none is reported', async t => {
   const fixture = await openFixture()
