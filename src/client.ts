@@ -46,7 +46,10 @@ function operationsOf(options: ClientOptions, side: SideName) {
   const ask = <N extends OperationName>(name: N, ...[body]: BodyOf<N>): Promise<OperationData<N>> =>
     post(options, `${side}/${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`, body ?? {})
   return {
-    /** A new token of the user. Refused with 403 while the login id is disabled. */
+    /**
+     * A new token of the user, whom the service has verified: no step of a login is demanded. Refused with 403 while the login
+     * id is disabled.
+     */
     login: async (userId: string, extra: Extra = {}) => (await ask('login', { user_id: userId, extra })).token,
     logout: (token: string) => ask('logout', { token }),
     kickout: (userId: string) => ask('kickout', { user_id: userId }),

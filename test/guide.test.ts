@@ -30,6 +30,7 @@ const NOT_RUN: readonly { text: RegExp; reason: string }[] = [
 const APART = [
   'See it work',
   'Sign administrators in',
+  'Finish a login in steps',
   'Move to Redis',
   'Move in from a compatible service',
   'Rotate a secret',

@@ -42,22 +42,28 @@ async function until<T>(look: () => T | undefined | null | false): Promise<T> {
   throw new Error('it did not happen')
 }
 
-t.test('an administrator who follows the guide signs in, is served, and is refused after the logout', async t => {
-  const gateway = await initiated(t)
-  const password = /password\W+(\S+)/i.exec(gateway.output())?.[1]
-  t.ok(password, 'the first account is printed')
-  const script = blocksAt('Sign administrators in').join('\n')
-  const { child, printed } = openShell(gateway, script)
-  const answers = join(gateway.folder, ANSWERS)
-  const captchaId = await until(
-    () => existsSync(answers) && /"captcha_id":"([^"]+)"/.exec(readFileSync(answers, 'utf8'))?.[1],
-  )
-  child.stdin!.end(`${await answerOf(join(gateway.folder, 'data'), captchaId)}\n${password}\n`)
-  const [code] = await once(child, 'close')
-  t.equal(code, 0, 'every command succeeds')
-  t.ok(existsSync(join(gateway.folder, 'data/captcha.png')))
-  expectPromises(t, script, printed())
-})
+t.test(
+  'an administrator who follows the guide signs in and out, and a new account signs in with a new password',
+  async t => {
+    const gateway = await initiated(t)
+    const password = /password\W+(\S+)/i.exec(gateway.output())?.[1]
+    t.ok(password, 'the first account is printed')
+    const script = ['Sign administrators in', 'Finish a login in steps'].flatMap(blocksAt).join('\n')
+    const { child, printed } = openShell(gateway, script)
+    const answers = join(gateway.folder, ANSWERS)
+    const captchaIds = (): string[] =>
+      existsSync(answers)
+        ? [...readFileSync(answers, 'utf8').matchAll(/"captcha_id":"([^"]+)"/g)].map(([, id]) => id!)
+        : []
+    const answer = async (nth: number) => answerOf(join(gateway.folder, 'data'), await until(() => captchaIds()[nth]))
+    child.stdin!.write(`${await answer(0)}\n${password}\n`)
+    child.stdin!.end(`${await answer(1)}\nchosen by june herself\n`)
+    const [code] = await once(child, 'close')
+    t.equal(code, 0, 'every command succeeds')
+    t.ok(existsSync(join(gateway.folder, 'data/captcha.png')))
+    expectPromises(t, script, printed())
+  },
+)
 
 t.test('CONTRIBUTING explains exactly the packages in use', async t => {
   const text = readFileSync(join(ROOT, '.github/CONTRIBUTING.md'), 'utf8')

@@ -1,6 +1,9 @@
 import t, { type Test } from 'tap'
 import type { HashAccount } from '../../src/account/hash-accounts.ts'
 import type { Step } from '../../src/login/attempt.ts'
+import { createCheckCode } from '../../src/login/steps/codes.ts'
+import type { OpenTicket } from '../../src/login/steps/tickets.ts'
+import { Refusal } from '../../src/refusal.ts'
 import { codeAt, wrongCodes } from '../second-factor/factor-fixture.ts'
 import {
   account,
@@ -205,6 +208,26 @@ await t.test('of 64 guesses at once on one ticket no more than five are checked'
   t.notOk(results.includes('granted'))
   t.equal(await reasonOf(fixture.enter(ticket, fixture.now())), 'TICKET_INVALID')
 })
+
+await t.test(
+  'of 64 codes at once on one ticket five are checked, whatever the lockout of the second factor does',
+  async t => {
+    const { store } = await openSteps(t)
+    const checkCode = createCheckCode({ ...store, type: 'BUSINESS' })
+    const ticket = { id: 'a-ticket' } as OpenTicket
+    const checked = { times: 0 }
+    const check = async () => {
+      checked.times += 1
+      throw new Refusal('WRONG_CODE')
+    }
+    const attempt = { type: 'BUSINESS', address: '192.0.2.9', origin: {} } as const
+    const results = await Promise.all(
+      Array.from({ length: 64 }, () => reasonOf(checkCode(ticket, { ...attempt }, check))),
+    )
+    t.equal(checked.times, 5)
+    t.equal(results.filter(result => result === 'TICKET_INVALID').length, 59)
+  },
+)
 
 await t.test('64 uses of the right code at once give one token', async t => {
   const fixture = await withFactor(t)

@@ -213,6 +213,13 @@ await t.test('an address with too many failures waits with its steps, too', asyn
   t.equal(await reasonOf(fixture.change(ticket)), 'TOO_MANY_ATTEMPTS')
 })
 
+await t.test('a store that fails makes a step unavailable, which is not the same as an invalid ticket', async t => {
+  const fixture = await openSteps(t)
+  const ticket = await fixture.ticket()
+  await fixture.store.close()
+  t.equal(await reasonOf(fixture.change(ticket)), 'UNAVAILABLE')
+})
+
 await t.test('a source that cannot store the password now leaves the ticket valid', async t => {
   const accounts = [account('Ann', { mustChangePassword: true })]
   const source = sourceOf(accounts)

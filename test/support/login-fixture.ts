@@ -83,7 +83,8 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-login-'))
   const time = { now: Date.UTC(2025, 0, 31, 12) }
   const clock = { now: () => time.now }
-  const store = await openEmbeddedStore(folder, clock)
+  // A busy machine may take longer than the shipped second.
+  const store = await openEmbeddedStore(folder, clock, 30_000)
   const events: SessionEvent[] = []
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
