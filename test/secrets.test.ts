@@ -249,6 +249,31 @@ t.test('the steps of a login', async t => {
   t.same(listener.leaks, [])
 })
 
+t.test('changes of the own password', async t => {
+  const { fixture, listener } = await openHeard(t, { config: { log: { level: 'trace' } } })
+  const { data } = (await fixture.post(LOGIN, await knownCredentials(fixture, listener, ADMIN.password))).json()
+  const token = listener.knowsToken(data.token)
+  const encrypted = async (password: string) => (await knownCredentials(fixture, listener, password)).password!
+  const [present, wrong, short] = await Promise.all([ADMIN.password, 'never right 1', 'shorty 7'].map(encrypted))
+  const chosen = await encrypted('chosen by the user 2')
+  const change = (body: unknown) => fixture.post('/api/v1/b/account/password', body, token)
+  for (const body of [
+    { current_password: wrong, new_password: chosen },
+    { current_password: present, new_password: short },
+    { current_password: present, new_password: present },
+    { current_password: present, new_password: listener.knows('a password in the clear', 'sent in the clear 4') },
+    { current_password: [present], new_password: chosen },
+    JSON.stringify({ current_password: present, new_password: chosen }).slice(0, -2),
+  ]) {
+    listener.refused(await change(body))
+  }
+  t.equal((await change({ current_password: present, new_password: chosen })).json().code, 200)
+  listener.search('the own account', (await fixture.get('/api/v1/b/account', token)).text)
+  await listenToAll(fixture, listener)
+  t.ok(fixture.log.some(line => line.includes('"event":"password-changed"')))
+  t.same(listener.leaks, [])
+})
+
 t.test('every other test searches the output of its gateway for secrets, and would find them', async t => {
   const fixture = await openFixture()
   const token = await fixture.signIn()

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import type { Account } from '../../src/account/accounts.ts'
-import { versionOf } from '../../src/account/version.ts'
+import { versionOf, withVersions } from '../../src/account/version.ts'
 import { createRecheck } from '../../src/login/recheck.ts'
 import { Unavailable } from '../../src/refusal.ts'
 import type { SessionRecord } from '../../src/session.ts'
@@ -139,6 +139,19 @@ for (const [what, answer, reasons] of ANSWERS) {
     t.same(results, [reasons.length > 0 ? 'ended' : 'unchanged'])
   })
 }
+
+t.test('a session that changes its own password carries both versions, and survives either answer', async t => {
+  const { recheck, time, asked, ended, session, account, answered } = open()
+  const one = session('1', withVersions({ username: 'name-1' }, version(HASH), version(OTHER_HASH)))
+  const other = session('1')
+  for (const [round, hash] of [HASH, OTHER_HASH].entries()) {
+    time.now += MINUTE
+    recheck.used(one)
+    asked[round]!.answer(account('1', { version: version(hash) }))
+    await answered(round + 1)
+    t.same(ended, round === 0 ? [] : [['1', other.record.extra, 'password-changed']])
+  }
+})
 
 t.test('a source that fails ends nothing, is logged once, and is asked again after the interval', async t => {
   const { recheck, time, asked, ended, results, logged, session, account, answered } = open()
