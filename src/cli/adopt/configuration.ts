@@ -37,7 +37,8 @@ function accountsOf({ database }: Plan): string {
     return '# The accounts are a new file: see `accounts` in the documents for a table.'
   const { query, rights_query } = queriesFor(database.kind)
   return `# Checked by \`dualgate check --connect\`. The address is ACCOUNTS__URL in .env; a user with the right to read these
-# tables is enough. Add a condition for deleted accounts, if the table keeps them.
+# tables is enough. Add a condition for deleted accounts, if the table keeps them. The gateway changes no account; so that
+# users can change their password here, write: update: { password: UPDATE sys_user SET password = :password WHERE id = :id }
 accounts:
   kind: sql
   query: >-
