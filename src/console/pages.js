@@ -2,6 +2,7 @@ import { createAccount } from './account/account.js'
 import { createAccounts } from './accounts/accounts.js'
 import { servesAccounts } from './accounts/sides.js'
 import { serves } from './api.js'
+import { createJournal } from './journal/journal.js'
 import { can } from './session.js'
 import { createSessions } from './sessions/sessions.js'
 
@@ -30,6 +31,11 @@ export const PAGES = {
     addresses: ['accounts', 'consumer-accounts'],
     isOffered: () => servesAccounts() && can('listAccounts'),
     create: createAccounts,
+  },
+  journal: {
+    addresses: ['journal'],
+    isOffered: () => serves('sys/journal/page') && can('journal'),
+    create: createJournal,
   },
   account: { addresses: ['account'], isOffered: () => true, create: createAccount },
 }

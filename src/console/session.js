@@ -45,6 +45,7 @@ export const PERMISSIONS = {
   disable: 'sys:session:disable',
   listAccounts: 'sys:account:page',
   editAccounts: 'sys:account:edit',
+  journal: 'sys:journal:page',
 }
 
 /**

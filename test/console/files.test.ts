@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import t from 'tap'
+import { EVENT_NAMES } from '../../src/event/event.ts'
 import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/pages.ts'
 import { call } from '../support/client.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
@@ -52,6 +53,11 @@ t.test('no text stands in two files', async t => {
   const names = files.flatMap(({ en }) => Object.keys(en))
   t.same([...new Set(names)], names)
   t.same(names.sort(), Object.keys(TEXTS.en).sort())
+})
+
+t.test('every event of the journal has a name', async t => {
+  const named = Object.keys(TEXTS.en).filter(name => name.startsWith('event_'))
+  t.same(named.sort(), EVENT_NAMES.map(name => `event_${name}`).sort())
 })
 
 t.test('every text is used', async t => {

@@ -130,6 +130,25 @@ t.test(
       t.same(await obstaclesEverywhere(page), [])
     })
 
+    await t.test('the administrator sees all of it in the journal', async t => {
+      const { page } = desk
+      const id = await idOf(phone.page)
+      await page.click('nav [data-key=journal]')
+      await page.waitForSelector('.journal-list table')
+      t.same(await obstaclesEverywhere(page), [])
+      await page.fill('#journal-login-id', id)
+      await page.click('[data-key=apply]')
+      await page.locator('.journal-list tbody tr', { hasText: 'Account added' }).waitFor()
+      const seen = await page.locator('.journal-list .who').allTextContents()
+      for (const event of ['Account added', 'Password changed', 'Second factor set up', 'Signed in', 'Signed out'])
+        t.ok(seen.includes(event), event)
+      await press(page, '中文')
+      await page.locator('.journal-list .who', { hasText: '新增账号' }).waitFor()
+      t.same(await obstaclesEverywhere(page), [])
+      await page.goBack()
+      await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#journal-login-id')?.value === '')
+    })
+
     t.same([...desk.complaints, ...phone.complaints], [], 'nothing that the policy forbids, and no fault')
     t.same([...desk.strayed, ...phone.strayed], [])
   },

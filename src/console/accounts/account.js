@@ -1,3 +1,4 @@
+import { addressOf } from '../address.js'
 import { post, serves } from '../api.js'
 import { confirm, openDialog } from '../elements/dialogs.js'
 import { h, notify } from '../elements/dom.js'
@@ -51,6 +52,13 @@ function actions(account, side, close) {
   const user = { base: side.sessions, userId: id, name: nameOf(account), done: side.changed }
   const buttons = [
     serves('sys/session/page') && can('list') && button(t('show_sessions'), () => openTokens(user)),
+    serves('sys/journal/page') &&
+      can('journal') &&
+      h(
+        'a',
+        { class: 'button', href: addressOf('journal', { login_id: id, type: side.isOwn ? 'BUSINESS' : 'CONSUMER' }) },
+        t('journal'),
+      ),
     isEditable(account) && [
       button(t('edit'), () => openEdit(account, side)),
       // For their own account administrators need what only its user knows.
