@@ -3,17 +3,22 @@ import { generatePassword } from '../account/generate-password.ts'
 import type { ListedAccount } from '../account/management.ts'
 import { createPasswordPolicy, type PasswordPolicy } from '../account/password-policy.ts'
 import { isLastSuperAdmin } from '../administration/accounts/laws.ts'
-import { readConfiguration } from '../config/load.ts'
+import { type Configuration, readConfiguration } from '../config/load.ts'
+import type { LoginType } from '../session.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
+import { type Happened, keepInJournal } from './journal.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
-/** The accounts file, and the law for new passwords in it. */
+/** The accounts file, its side, and the law for new passwords in it. */
 interface Place {
   path: string
+  type: LoginType
+  settings: Configuration['settings']
   policy: PasswordPolicy
 }
 
-type Verb = (place: Place, written: Written, terminal: Terminal) => Promise<void>
+/** Returns what it changed; `null` for nothing. */
+type Verb = (place: Place, written: Written, terminal: Terminal) => Promise<Happened | null>
 
 const VERBS: Record<string, Verb> = { add, passwd, 'reset-second-factor': resetSecondFactor, remove, show, list }
 
@@ -77,7 +82,10 @@ Example:
       option => written.values[option] !== undefined && !OPTIONS[option]!.includes(verb),
     )
     if (unfit !== undefined) throw new UsageError(`account ${name} takes no --${unfit}`)
-    await verb(placeOf(written, terminal), { ...written, words }, terminal)
+    const place = placeOf(written, terminal)
+    const happened = await verb(place, { ...written, words }, terminal)
+    const fault = happened === null ? null : await keepInJournal(place.settings, place.type, happened)
+    if (fault !== null) say(terminal.errors, `dualgate: this is done, but is not in the journal: ${fault}`)
     return 0
   },
 }
@@ -88,10 +96,11 @@ function placeOf(written: Written, { environment, cwd }: Terminal): Place {
   const source = isConsumer ? settings.login.consumer : settings.accounts
   if (source === 'off') throw new CommandError('login.consumer is off: the C side has no accounts here')
   if (source.kind !== 'file') throw new CommandError(`these accounts come from ${source.kind} and are managed there`)
-  return { path: source.path, policy: createPasswordPolicy(settings.passwords) }
+  const type = isConsumer ? 'CONSUMER' : 'BUSINESS'
+  return { path: source.path, type, settings, policy: createPasswordPolicy(settings.passwords) }
 }
 
-async function add({ path, policy }: Place, { words, values }: Written, terminal: Terminal): Promise<void> {
+async function add({ path, policy }: Place, { words, values }: Written, terminal: Terminal): Promise<Happened> {
   const username = words[0]!
   const { password, isMade } = await passwordFor(username, policy, values['password-stdin'] === true, terminal)
   const { id } = await addAccount(path, {
@@ -104,33 +113,41 @@ async function add({ path, policy }: Place, { words, values }: Written, terminal
   })
   say(terminal.output, `added ${username} with id ${id}`)
   if (isMade) say(terminal.output, `password: ${password}`)
+  const nickname = typeof values.nickname === 'string' ? values.nickname : username
+  return { event: 'account-added', account: { id, username, nickname } }
 }
 
-async function passwd({ path, policy }: Place, { words, values }: Written, terminal: Terminal): Promise<void> {
-  const { username } = await accountNamed(path, words[0]!)
+async function passwd({ path, policy }: Place, { words, values }: Written, terminal: Terminal): Promise<Happened> {
+  const account = await accountNamed(path, words[0]!)
+  const { username } = account
   const { password, isMade } = await passwordFor(username, policy, values['password-stdin'] === true, terminal)
   if (!(await setPassword(path, username, password, values['must-change'] === true))) throw absent(username)
   say(terminal.output, `changed the password of ${username}; ${SESSIONS_END}`)
   if (isMade) say(terminal.output, `password: ${password}`)
+  return { event: 'password-reset', account }
 }
 
-async function resetSecondFactor({ path }: Place, { words }: Written, { output }: Terminal): Promise<void> {
-  const { username } = await accountNamed(path, words[0]!)
+async function resetSecondFactor({ path }: Place, { words }: Written, { output }: Terminal): Promise<Happened> {
+  const account = await accountNamed(path, words[0]!)
+  const { username } = account
   if (!(await removeSecondFactor(path, username))) throw new CommandError(`${username} has no second factor`)
   say(output, `removed the second factor of ${username}; ${SESSIONS_END}`)
+  return { event: 'second-factor-reset', account }
 }
 
-async function remove({ path }: Place, { words, values }: Written, { output }: Terminal): Promise<void> {
-  const { username } = await accountNamed(path, words[0]!)
-  const isRemoved = await removeAccount(path, username, (account, accounts) => {
-    if (values.force === true || !isLastSuperAdmin(account, null, accounts)) return
+async function remove({ path }: Place, { words, values }: Written, { output }: Terminal): Promise<Happened> {
+  const account = await accountNamed(path, words[0]!)
+  const { username } = account
+  const isRemoved = await removeAccount(path, username, (found, accounts) => {
+    if (values.force === true || !isLastSuperAdmin(found, null, accounts)) return
     throw new CommandError(`${username} is the last active SUPER_ADMIN; --force removes it all the same`)
   })
   if (!isRemoved) throw absent(username)
   say(output, `removed ${username}; ${SESSIONS_END}`)
+  return { event: 'account-removed', account }
 }
 
-async function show({ path }: Place, { words }: Written, { output }: Terminal): Promise<void> {
+async function show({ path }: Place, { words }: Written, { output }: Terminal): Promise<null> {
   const account = await accountNamed(path, words[0]!)
   const { passwordChangedAt } = account
   const rows = {
@@ -145,9 +162,10 @@ async function show({ path }: Place, { words }: Written, { output }: Terminal): 
     'second factor': account.secondFactor ? 'yes' : 'no',
   }
   for (const [name, value] of Object.entries(rows)) say(output, `${`${name}:`.padEnd(18)}${value}`.trimEnd())
+  return null
 }
 
-async function list({ path }: Place, _written: Written, { output }: Terminal): Promise<void> {
+async function list({ path }: Place, _written: Written, { output }: Terminal): Promise<null> {
   const accounts = await listAccounts(path)
   const rows = accounts.map(({ username, id, status, roles, nickname }) => [
     username,
@@ -166,6 +184,7 @@ async function list({ path }: Place, _written: Written, { output }: Terminal): P
         .join('  ')
         .trimEnd(),
     )
+  return null
 }
 
 /** Names that differ in case only are the same name. */

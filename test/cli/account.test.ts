@@ -1,8 +1,11 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { matchesHash } from '../../src/account/hash.ts'
+import { systemClock } from '../../src/clock.ts'
+import { createLog } from '../../src/log.ts'
+import { openStore } from '../../src/store/open.ts'
 import { run, shippedFolder } from '../support/command-line.ts'
 
 const accountsIn = (folder: string, file = 'config/accounts.yaml') =>
@@ -150,4 +153,41 @@ t.test('an option of another subcommand is a usage error', async t => {
   ]) {
     t.equal((await run(folder, ['account', ...words])).code, 2, words.join(' '))
   }
+})
+
+t.test('what a command changed is in the journal, by the command line', async t => {
+  const folder = shippedFolder(t)
+  const data = join(folder, 'data')
+  const account = (...words: string[]) => run(folder, ['account', ...words])
+  t.match(await account('add', 'early'), { code: 0, errors: '' }, 'before the first start there is no journal')
+  t.notOk(existsSync(data))
+  mkdirSync(data)
+  for (const words of [
+    ['add', 'jane', '--id', '7', '--nickname', 'J'],
+    ['passwd', 'jane'],
+    ['show', 'jane'],
+    ['list'],
+    ['remove', 'JANE'],
+  ])
+    t.match(await account(...words), { code: 0, errors: '' })
+  const store = await openStore({ kind: 'embedded', timeout: 10_000 } as never, data, systemClock, createLog('silent'))
+  const { entries } = await store.journal.page({ size: 10 })
+  await store.close()
+  t.match(
+    entries.map(({ id, ...entry }) => entry),
+    ['account-removed', 'password-reset', 'account-added'].map(event => ({
+      ...{ event, type: 'BUSINESS', login_id: '7', username: 'jane', nickname: 'J', by: 'command line' },
+    })),
+  )
+  t.notMatch(JSON.stringify(entries), /\$2/)
+})
+
+t.test('a command is done without the store, and says that the journal does not have it', async t => {
+  const folder = shippedFolder(t)
+  const environment = { STORE__KIND: 'redis', STORE__REDIS__URL: 'redis://127.0.0.1:1', STORE__TIMEOUT: '200ms' }
+  const { code, output, errors } = await run(folder, ['account', 'add', 'jane'], { environment })
+  t.equal(code, 0)
+  t.match(output, /^password: /m)
+  t.match(errors, /^dualgate: this is done, but is not in the journal: /)
+  t.match(accountsIn(folder), [{ username: 'jane' }])
 })

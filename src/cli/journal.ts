@@ -1,0 +1,44 @@
+import { statSync } from 'node:fs'
+import { systemClock } from '../clock.ts'
+import type { Configuration } from '../config/load.ts'
+import { BY_COMMAND_LINE, type EventName } from '../event/event.ts'
+import { createLog } from '../log.ts'
+import { messageOf } from '../process/message.ts'
+import type { LoginType } from '../session.ts'
+import { eventNames } from '../side/names.ts'
+import { createEntryId } from '../store/journal.ts'
+import { openStore } from '../store/open.ts'
+
+/** What a command did to an account. */
+export interface Happened {
+  event: EventName
+  account: { id: string; username: string; nickname: string }
+}
+
+/** Keeps in the journal what a command did; returns why it cannot, or `null`. The command is done in any case. */
+export async function keepInJournal(
+  { journal, store, data }: Configuration['settings'],
+  type: LoginType,
+  { event, account }: Happened,
+): Promise<string | null> {
+  if (journal === 'off') return null
+  if (store.kind === 'embedded') {
+    const folder = statSync(data, { throwIfNoEntry: false })
+    // Before the first start there is no store; and one that this command makes must not belong to another user.
+    if (folder === undefined) return null
+    if (process.getuid !== undefined && folder.uid !== process.getuid()) return `${data} belongs to another user`
+  }
+  try {
+    const opened = await openStore(store, data, systemClock, createLog('silent'))
+    try {
+      const now = systemClock.now()
+      const entry = { id: createEntryId()(now), event, type, login_id: account.id, ...eventNames({ ...account }) }
+      await opened.journal.append([{ ...entry, by: BY_COMMAND_LINE }], now + journal.keep)
+    } finally {
+      await opened.close()
+    }
+    return null
+  } catch (fault) {
+    return messageOf(fault)
+  }
+}
