@@ -193,6 +193,7 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, setting
   const session =
     verdict.need === 'none' ? null : { token: TOKEN, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
   const host = '<host of the gateway>'
+  const edits = createEdits(masked(settingsOf(upstream, settings).request_headers))
   // The token counts as one of ours.
   const headers = createRequestHeaders(jwt.token_name.toLowerCase(), { isIn: () => true, bareOf: () => TOKEN })(
     {
@@ -211,12 +212,13 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, setting
         upstream.host === 'preserve' ? host : (upstream.targets.find(({ weight }) => weight > 0)?.authority ?? 'echo'),
       passAuthorization: upstream.passAuthorization,
       via: upstream.via,
+      edits,
     },
   )
   const asked = { method, path: '', session }
   for (const name of upstream.identity?.headersFor(asked).filter((_, index) => index % 2 === 0) ?? []) {
     headers.push(name, name === 'x-login-extra' ? '<base64url of JSON>' : 't=<seconds>,v1=<HMAC-SHA256 in hex>')
   }
-  const edited = createEdits(masked(settingsOf(upstream, settings).request_headers))?.apply(headers) ?? headers
-  return Array.from({ length: edited.length / 2 }, (_, index) => `${edited[2 * index]}: ${edited[2 * index + 1]}`)
+  headers.push(...(edits?.added ?? []))
+  return Array.from({ length: headers.length / 2 }, (_, index) => `${headers[2 * index]}: ${headers[2 * index + 1]}`)
 }

@@ -44,7 +44,7 @@ function sent(headers: Headers, { tokenHeader = 'authorization', policy, ...requ
       httpVersion: '1.1',
       ...request,
     },
-    { host: 'backend:3000', passAuthorization: 'off', via: true, ...policy },
+    { host: 'backend:3000', passAuthorization: 'off', via: true, edits: null, ...policy },
   )
   const pairs: Headers = []
   for (let i = 0; i < flat.length; i += 2) pairs.push([flat[i]!.toLowerCase(), flat[i + 1]!])
@@ -345,10 +345,13 @@ t.test('names that clients make up do not accumulate', async t => {
     httpVersion: '1.1',
   }
   for (let i = 0; i < 3000; i++)
-    build({ ...request, rawHeaders: [`x-made-up-${i}`, '1'] }, { host: 'h', passAuthorization: 'off', via: true })
+    build(
+      { ...request, rawHeaders: [`x-made-up-${i}`, '1'] },
+      { host: 'h', passAuthorization: 'off', via: true, edits: null },
+    )
   const headers = build(
     { ...request, rawHeaders: ['X_Login_Id', '1', 'X-Fine', '2'] },
-    { host: 'h', passAuthorization: 'off', via: true },
+    { host: 'h', passAuthorization: 'off', via: true, edits: null },
   )
   t.notOk(headers.includes('X_Login_Id'))
   t.ok(headers.includes('X-Fine'))

@@ -47,10 +47,10 @@ export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string
       httpVersion: raw.httpVersion,
     }
     const own = upstream.host === 'preserve' && host !== '' ? host : (target?.authority ?? 'echo')
-    const headers = requestHeaders(incoming, { host: own, passAuthorization, via })
+    const headers = requestHeaders(incoming, { host: own, passAuthorization, via, edits: requestEdits })
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
     const query = passAuthorization === 'off' ? ownTokens.removedFrom(sent) : sent
-    const edited = requestEdits === null ? headers : requestEdits.apply(headers)
-    return { method, path: path + query, headers: edited, body: null, client: clientOf(incoming.ip ?? '') }
+    if (requestEdits !== null) headers.push(...requestEdits.added)
+    return { method, path: path + query, headers, body: null, client: clientOf(incoming.ip ?? '') }
   }
 }

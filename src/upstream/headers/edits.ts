@@ -6,8 +6,8 @@ import { remembering } from '../../remembering.ts'
 export interface HeaderEdits {
   /** Whether a header that arrived goes no further, in every spelling that servers fold into one. */
   removes(name: string): boolean
-  /** Names and values in turn, in their order; what is set comes last. */
-  apply(headers: readonly string[]): string[]
+  /** What is set, names and values in turn; it comes last. */
+  readonly added: readonly string[]
 }
 
 /** `null` where nothing is edited. */
@@ -16,15 +16,5 @@ export function createEdits(settings: HeaderEditSettings | undefined): HeaderEdi
   const added = Object.entries(settings.set).flat()
   const replaced = new Set([...Object.keys(settings.set), ...settings.remove].map(reservedForm))
   const removes = remembering(name => replaced.has(reservedForm(name)))
-  return {
-    removes,
-    apply(headers) {
-      const edited: string[] = []
-      for (let i = 0; i < headers.length; i += 2) {
-        if (!removes(headers[i]!)) edited.push(headers[i]!, headers[i + 1]!)
-      }
-      edited.push(...added)
-      return edited
-    },
-  }
+  return { removes, added }
 }

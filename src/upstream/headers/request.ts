@@ -4,6 +4,7 @@ import { isDroppedFromRequests, namedByConnection, reservedForm } from '../../he
 import { remembering } from '../../remembering.ts'
 import type { Session } from '../../side/side.ts'
 import type { OwnTokens } from '../../token/own.ts'
+import type { HeaderEdits } from './edits.ts'
 
 /** The parts of a client's request that determine the forwarded headers. */
 export interface IncomingRequest {
@@ -32,10 +33,13 @@ export interface HeaderPolicy {
   passAuthorization: PassAuthorization
   /** Whether `Via` names the gateway. */
   via: boolean
+  /** What the settings remove; what they set is added behind everything else. */
+  edits: HeaderEdits | null
 }
 
 /** How a header is treated, by its name alone. */
 type Fate = 'keep' | 'drop' | 'authorization' | 'token' | 'cookie'
+type FateOf = (name: string) => Fate
 
 type JudgedTokens = Pick<OwnTokens, 'isIn' | 'bareOf'>
 
@@ -46,7 +50,16 @@ export type RequestHeaders = (request: IncomingRequest, policy: HeaderPolicy) =>
  * client, ours last. `tokenHeader` is the lower-case name of the header that carries the token.
  */
 export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedTokens): RequestHeaders {
-  const fateOf = createFates(tokenHeader)
+  const plain = createFates(tokenHeader, null)
+  const edited = new WeakMap<HeaderEdits, FateOf>()
+
+  /** Removed names are dropped like others, so that edits cost nothing for each header. */
+  function fatesWith(edits: HeaderEdits | null): FateOf {
+    if (edits === null) return plain
+    const fates = edited.get(edits) ?? createFates(tokenHeader, edits)
+    edited.set(edits, fates)
+    return fates
+  }
 
   /** The forwarded authorization of a request without a session; `null` for none. */
   function judged(value: string, pass: 'off' | 'bare'): string | null {
@@ -57,6 +70,7 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
   return (request, policy) => {
     const { passAuthorization: pass } = policy
     const { rawHeaders, session } = request
+    const fateOf = fatesWith(policy.edits)
     const named = namedByConnection(request.connection)
     const passed = passedFates(request, pass)
     const isJudged = session === null && pass !== 'on'
@@ -70,18 +84,19 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
       const passedOn = isJudged && (fate === 'authorization' || fate === 'token') ? judged(value, pass) : value
       if (passedOn !== null) headers.push(name, passedOn)
     }
-    if (pass === 'bare' && session !== null) headers.push(tokenHeader, session.token)
+    if (pass === 'bare' && session !== null && policy.edits?.removes(tokenHeader) !== true)
+      headers.push(tokenHeader, session.token)
     addOurs(headers, request, policy.via)
     return headers
   }
 }
 
-function createFates(tokenHeader: string): (name: string) => Fate {
+function createFates(tokenHeader: string, edits: HeaderEdits | null): FateOf {
   const reservedToken = reservedForm(tokenHeader)
   return remembering(name => {
     const reserved = reservedForm(name)
     // `Host` is set by the upstream's option, first of all.
-    if (reserved === 'host' || isDroppedFromRequests(name)) return 'drop'
+    if (reserved === 'host' || isDroppedFromRequests(name) || edits?.removes(name)) return 'drop'
     if (reserved === reservedToken) return 'token'
     if (reserved === 'authorization') return 'authorization'
     return reserved === 'cookie' ? 'cookie' : 'keep'

@@ -30,11 +30,24 @@ const HEAD_ONLY = /^(?:content-|set-cookie$|authorization$|host$|cache-control$|
 /** Names with a special meaning, in lower case, besides those that are only dropped or kept. */
 const SPECIAL = new Set(['connection', 'transfer-encoding', 'trailer', 'content-length'])
 
-const judge = remembering(name => {
-  const lower = name.toLowerCase()
-  const isSpecial = SPECIAL.has(lower)
-  return { lower, isDropped: isDroppedFromResponses(name) && !isSpecial, isSpecial, isCors: isCors(name) }
-})
+const createJudge = (edits: HeaderEdits | null) =>
+  remembering(name => {
+    const lower = name.toLowerCase()
+    const isSpecial = SPECIAL.has(lower)
+    const isDropped = (isDroppedFromResponses(name) && !isSpecial) || edits?.removes(name) === true
+    return { lower, isDropped, isSpecial, isCors: isCors(name) }
+  })
+
+const judgePlain = createJudge(null)
+const edited = new WeakMap<HeaderEdits, typeof judgePlain>()
+
+/** Removed names are dropped like others, so that edits cost nothing for each header. */
+function judgeWith(edits: HeaderEdits | null): typeof judgePlain {
+  if (edits === null) return judgePlain
+  const judge = edited.get(edits) ?? createJudge(edits)
+  edited.set(edits, judge)
+  return judge
+}
 
 /**
  * Builds the client's response head from an upstream's raw head. Throws on a transfer coding that is not plain
@@ -42,6 +55,7 @@ const judge = remembering(name => {
  */
 export function responseHead(raw: readonly string[], circumstances: ResponseCircumstances): ResponseHead {
   const { status, ours, passCors, mayTrail, edits } = circumstances
+  const judge = judgeWith(edits)
   const headers: string[] = []
   const special: Record<string, string> = {}
   for (let i = 0; i < raw.length; i += 2) {
@@ -59,9 +73,9 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   if (special.trailer !== undefined && isChunked && mayTrail) headers.push('Trailer', special.trailer)
   const named = namedByConnection(special.connection)
   const kept = named === null ? headers : withoutNamed(headers, named)
-  const edited = edits === null ? kept : edits.apply(kept)
-  addOurs(edited, ours)
-  return { headers: edited, hasLength: length !== undefined }
+  if (edits !== null) kept.push(...edits.added)
+  addOurs(kept, ours)
+  return { headers: kept, hasLength: length !== undefined }
 }
 
 function withoutNamed(headers: readonly string[], named: ReadonlySet<string>): string[] {
