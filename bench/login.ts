@@ -95,7 +95,7 @@ async function startWithAccounts(scene: Scene): Promise<BenchGateway> {
   })
 }
 
-async function signInFor({ url, data }: BenchGateway, together: number, seconds: number): Promise<LoginResult> {
+export async function signInFor({ url, data }: BenchGateway, together: number, seconds: number): Promise<LoginResult> {
   const asked: LoginLoad = { url, data, accounts: ACCOUNTS, password: PASSWORD, together, seconds }
   const client = join(import.meta.dirname, 'login-client.ts')
   const command = [process.execPath, '--import', 'tsx', client, JSON.stringify(asked)]

@@ -1,6 +1,7 @@
 import { ENDS_HELP, ends } from './ends.ts'
 import { GOALS_HELP, goals } from './goals.ts'
 import { GROWTH_HELP, growth } from './growth.ts'
+import { JOURNAL_HELP, journal } from './journal.ts'
 import { LIMITS_HELP, limits } from './limits.ts'
 import { LOGIN_HELP, login } from './login.ts'
 import { describeMachine } from './machine.ts'
@@ -22,6 +23,7 @@ const HELP = `Usage: npm run bench -- WHAT [options]
   ${MANY_HELP}
   ${ENDS_HELP}
   ${LOGIN_HELP}
+  ${JOURNAL_HELP}
   ${TIMES_HELP}
   ${RESOURCES_HELP}
   ${LIMITS_HELP}
@@ -37,6 +39,7 @@ const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   many,
   ends,
   login,
+  journal,
   times,
   resources,
   limits,
