@@ -86,6 +86,16 @@ async function listenToAll(fixture: Fixture, listener: Listener): Promise<void> 
   }
 }
 
+/** Everything that was published, as the journal keeps it. */
+async function listenToJournal(t: Test, fixture: Fixture, listener: Listener): Promise<void> {
+  const published = fixture.log
+    .map(line => JSON.parse(line))
+    .filter(({ msg, event }) => msg === 'event' && event !== 'renew')
+  const read = async () => (await fixture.store.journal.page({ size: 1000 })).entries
+  t.ok(await until(async () => (await read()).length === published.length))
+  listener.search('the journal', JSON.stringify(await read()))
+}
+
 /** The body of a login request, with its secrets known. */
 async function knownCredentials(
   fixture: Fixture,
@@ -202,6 +212,7 @@ t.test('logins, tokens, operations and a webhook that fails', async t => {
   fixture.upstream.answer = (_request, response) => response.socket?.destroy()
   listener.refused(await fixture.get(`/api/v1/b/x?t=${token}`, token))
   await listenToAll(fixture, listener)
+  await listenToJournal(t, fixture, listener)
   t.ok(fixture.log.length > 50, 'much was logged')
   t.same(listener.leaks, [])
 
@@ -245,6 +256,7 @@ t.test('the steps of a login', async t => {
   const cut = JSON.stringify({ ticket: second, code }).slice(0, -2)
   listener.refused(await fixture.post(`${LOGIN}/second-factor`, cut))
   await listenToAll(fixture, listener)
+  await listenToJournal(t, fixture, listener)
   t.ok(fixture.log.some(line => line.includes('"step":"password"')))
   t.same(listener.leaks, [])
 })
@@ -312,6 +324,7 @@ t.test('sources of accounts that fail', async t => {
       const answer = await fixture.post(LOGIN, await knownCredentials(fixture, listener, 'my own pass 1'))
       t.equal(listener.refused(answer).status, 503)
       await listenToAll(fixture, listener)
+      await listenToJournal(t, fixture, listener)
       t.same(listener.leaks, [])
     })
   }
@@ -364,6 +377,7 @@ t.test('second factors: secret, codes, and what is stored of them', async t => {
   listener.search('the page of a user', (await fixture.get('/api/v1/sys/session/page?size=5', token)).text)
   listener.search('the sessions of a user', JSON.stringify(await fixture.operate('business', 'get-extra', { token })))
   await listenToAll(fixture, listener)
+  await listenToJournal(t, fixture, listener)
   t.ok(fixture.log.some(line => line.includes('second-factor-off')))
   t.same(listener.leaks, [])
 })

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { EVENT_NAMES } from '../../src/event/event.ts'
 import type { JournalRecord } from '../../src/journal/page.ts'
+import { Recorder } from '../../src/journal/recorder.ts'
+import { createLog } from '../../src/log.ts'
 import { type Fixture, openFixture, type StoreKind, someone } from '../support/gateway-fixture.ts'
 import { redisAvailable } from '../support/redis-server.ts'
 
@@ -57,6 +59,32 @@ for (const store of kinds) {
     })
   }
 }
+
+t.test('the journal has the entries of every gateway of the store, in the order of time', async t => {
+  const fixture = await openFixture({ store: kinds.at(-1)! })
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn()
+  const other = new Recorder({
+    store: fixture.store.journal,
+    settings: { keep: 60_000, max_entries: 1000 },
+    clock: { now: fixture.now },
+    log: createLog('silent'),
+    journaled: () => undefined,
+    failed: () => undefined,
+  })
+  const user = someone()
+  const { consumer } = fixture.gateway.sides
+  for (let i = 0; i < 20; i++) {
+    await consumer.disable(user, 60)
+    other.publish({ event: 'kickout', type: 'CONSUMER', login_id: user, ended: 0 })
+  }
+  await other.close(1000)
+  const { records } = (await journalOf(fixture, token, { login_id: user, size: '100' })).data
+  t.same(new Set(eventsIn(records)), new Set(['disable', 'kickout']))
+  t.equal(records.length, 40)
+  const ids = records.map(({ id }) => id)
+  t.same(ids, [...ids].sort().reverse())
+})
 
 t.test('filters and cursors of the journal find each entry once', async t => {
   const fixture = await openFixture({ config: { timezone: 'Asia/Shanghai' } })
