@@ -69,7 +69,7 @@ for (const kind of ['postgres', 'mysql'] as const) {
       },
     )
 
-    await t.test('a second factor is stored encrypted in the table, asked for at the login, and removed', async t => {
+    await t.test('a second factor is stored encrypted in the table, needed at the login, and removed', async t => {
       const own = await fixture.signIn('anna', PASSWORD)
       const other = await fixture.signIn('anna', PASSWORD)
       const { password: current_password } = await fixture.credentials('anna', PASSWORD)
