@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { addAccount } from '../../src/account/file/source.ts'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { type Answer, call } from '../support/client.ts'
-import { someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { ADMIN, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
 /* What the documents say of an answer is what arrives. */
 
@@ -79,6 +79,29 @@ withEveryStore(
         await check(t, 'POST', path, '', {}, token)
         await check(t, 'POST', path, '', {}, token)
       }
+    })
+
+    t.test('the account of a user answers as it is described', async t => {
+      await check(t, 'GET', '/api/v1/b/account', '', undefined, admin)
+      await check(t, 'GET', '/api/v1/b/account')
+      const path = '/api/v1/b/account/password'
+      const [present, other, short] = await Promise.all(
+        [ADMIN.password, 'battery staple 7', 'short'].map(
+          async password => (await fixture.credentials(ADMIN.username, password)).password!,
+        ),
+      )
+      for (const [current_password, new_password, code] of [
+        ['x', other, 400],
+        [present, 'x', 400],
+        [present, short, 400],
+        [present, other, 200],
+        [other, present, 200],
+      ]) {
+        const answer = await check(t, 'POST', path, '', { current_password, new_password }, admin)
+        t.equal(answer.json().code, code)
+      }
+      await check(t, 'POST', path, '', {}, admin)
+      await check(t, 'POST', path, '', {})
     })
 
     t.test('the second factor of a user answers as it is described', async t => {
