@@ -124,6 +124,17 @@ withEveryStore(
       t.equal((await post('remove', { current_password, code })).json().code, 200)
     })
 
+    t.test('the own account answers as it is described', async t => {
+      const path = '/api/v1/b/account'
+      for (const client of [admin, undefined]) {
+        await check(t, 'GET', path, '', undefined, client)
+        const { password } = await fixture.credentials()
+        for (const body of [{}, { current_password: password, new_password: password }]) {
+          await check(t, 'POST', `${path}/password`, '', body, client)
+        }
+      }
+    })
+
     t.test('own sessions answer as they are described', async t => {
       for (const [side, base] of [
         ['business', '/api/v1/b/session'],
