@@ -14,6 +14,8 @@ export interface DescribedAccount {
   avatar: string | null
   roles: string[] | null
   second_factor: boolean | null
+  /** Whether the account must have one. */
+  second_factor_required: boolean | null
   recovery_codes_left: number | null
   password_changed_at: string | null
   can: Updatable[]
@@ -29,7 +31,7 @@ export interface OwnAccount {
 export interface OwnAccountOptions extends Omit<OwnPasswordOptions, 'updates'> {
   accounts: Pick<AccountSource, 'updates'>
   current: CurrentPassword
-  secondFactors: Pick<SecondFactors, 'canSetUp' | 'recoveryCodesLeft'>
+  secondFactors: Pick<SecondFactors, 'canSetUp' | 'isRequired' | 'recoveryCodesLeft'>
   timestamps: TimestampFormat
 }
 
@@ -54,6 +56,7 @@ export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
         ...namesOf({ ...account.extra, username: account.username }),
         user_id,
         second_factor: secondFactor !== undefined || (storesFactors ? false : null),
+        second_factor_required: secondFactors.isRequired(account),
         recovery_codes_left: secondFactors.recoveryCodesLeft(account),
         password_changed_at: passwordChangedAt === undefined ? null : timestamps.write(passwordChangedAt),
         can,
@@ -62,7 +65,12 @@ export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
   }
 }
 
-const NOTHING_KNOWN = { second_factor: null, recovery_codes_left: null, password_changed_at: null }
+const NOTHING_KNOWN = {
+  second_factor: null,
+  second_factor_required: null,
+  recovery_codes_left: null,
+  password_changed_at: null,
+}
 
 const namesOf = (extra: Extra): Pick<DescribedAccount, 'username' | 'nickname' | 'avatar' | 'roles'> => ({
   username: textIn(extra, 'username'),

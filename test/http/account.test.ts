@@ -157,6 +157,7 @@ for (const [profile, store] of [
         avatar: '/a.png',
         roles: ['operator'],
         second_factor: false,
+        second_factor_required: false,
         recovery_codes_left: null,
         password_changed_at: null,
       }

@@ -187,10 +187,13 @@ async function open(t: Test, options: FixtureOptions, entries: Record<string, un
 t.test('a required factor cannot be removed, but replaced', async t => {
   const config = { login: { second_factor: { for: ['operator'] } } }
   const fixture = await open(t, { config }, [{ id: '7', username: 'ann', roles: ['operator'] }])
-  const user = await userOf(fixture, await fixture.gateway.sides.business.login(undefined, '7', { username: 'ann' }))
+  const token = await fixture.gateway.sides.business.login(undefined, '7', { username: 'ann' })
+  const user = await userOf(fixture, token)
   const { secret, recoveryCodes } = await user.enrol()
   const code = codeAt(secret, fixture.now(), 1)
   t.match(await user.post('remove', user.proof(code)), { code: 403, message: 'A second factor is required' })
+  const shown = (await fixture.get('/api/v1/b/account', token)).json().data
+  t.match(shown, { second_factor: true, second_factor_required: true })
   const { data } = await user.setUp(recoveryCodes[9])
   t.equal((await user.post('confirm', { code: codeAt(data.secret, fixture.now()) })).code, 200)
 })

@@ -14,6 +14,7 @@ import { secondFactorPanel } from './second-factor.js'
  * @property {string | null} nickname
  * @property {string[] | null} roles
  * @property {boolean | null} second_factor
+ * @property {boolean | null} second_factor_required
  * @property {number | null} recovery_codes_left
  * @property {string | null} password_changed_at
  * @property {string[]} can What can be changed here.
@@ -55,7 +56,7 @@ export function createAccount(place) {
       panels,
       profilePanel(account),
       can.includes('password') && passwordPanel(account, changed),
-      (can.includes('second-factor') || account.second_factor === true) && secondFactorPanel(account, changed),
+      can.includes('second-factor') && secondFactorPanel(account, changed),
     )
   }
 

@@ -59,7 +59,7 @@ const setUpButton = (account, changed) => [button('set-up', t('set_up'), () => o
 const changeButtons = (account, changed) => [
   button('new-codes', t('new_codes'), () => openNewCodes(account, changed)),
   button('replace', t('other_app'), () => openSetUp(account, changed)),
-  button('remove', t('remove'), () => openRemove(changed), 'danger'),
+  account.second_factor_required !== true && button('remove', t('remove'), () => openRemove(changed), 'danger'),
 ]
 
 /**

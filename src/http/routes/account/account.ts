@@ -26,6 +26,10 @@ const ACCOUNT = {
         avatar: TEXT('Picture to show.'),
         roles: { type: ['array', 'null'], items: { type: 'string' }, description: 'Roles of the account.' },
         second_factor: { type: ['boolean', 'null'], description: 'Whether the account has a second factor.' },
+        second_factor_required: {
+          type: ['boolean', 'null'],
+          description: 'Whether the account must have one: it can be replaced, but not removed.',
+        },
         recovery_codes_left: {
           type: ['integer', 'null'],
           description: 'How many recovery codes are left; `null` without a second factor.',
@@ -44,6 +48,7 @@ const ACCOUNT = {
         'avatar',
         'roles',
         'second_factor',
+        'second_factor_required',
         'recovery_codes_left',
         'password_changed_at',
         'can',
@@ -56,6 +61,7 @@ const ACCOUNT = {
       avatar: null,
       roles: ['operator'],
       second_factor: false,
+      second_factor_required: false,
       recovery_codes_left: null,
       password_changed_at: '2026-01-31 08:00:00',
       can: ['password', 'second-factor'],
