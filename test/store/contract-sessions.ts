@@ -255,7 +255,12 @@ async function replaceLaw(test: StoreTest): Promise<void> {
     for (let i = 0; i < 40; i++) {
       const token = await login(fixture, 'BUSINESS', '1', MINUTE)
       const replace = () => sessions.replaceRecord('BUSINESS', '1', token, record('BUSINESS', '1', { i }))
-      await Promise.all([replace(), sessions.removeAll('BUSINESS', '1'), replace()])
+      // Each begins a question to the store later than the one before.
+      const later = async (questions: number): Promise<void> => {
+        for (let asked = 0; asked < questions; asked++) await sessions.count('BUSINESS', '1')
+        await replace()
+      }
+      await Promise.all([later(0), sessions.removeAll('BUSINESS', '1'), later(0), later(1), later(2), later(3)])
       t.equal(await isLive(fixture, 'BUSINESS', token), false)
       t.strictSame(await tokensOf(fixture, 'BUSINESS', '1'), [])
     }
