@@ -197,6 +197,7 @@ await t.test('wrong codes for the proof of a set-up count, too', async t => {
   const { secret } = await fixture.setUp(ticket)
   for (let i = 0; i < 5; i++) await reasonOf(fixture.enter(ticket, fixture.wrong(secret, i)))
   t.equal(await reasonOf(fixture.enter(ticket, fixture.code(secret))), 'TICKET_INVALID')
+  t.equal(await reasonOf(fixture.setUp(ticket)), 'TICKET_INVALID', 'the ticket is used up')
 })
 
 await t.test('of 64 guesses at once on one ticket no more than five are checked', async t => {

@@ -237,6 +237,18 @@ await t.test('a source that cannot store the password now leaves the ticket vali
   t.ok((await fixture.change(ticket)).token)
 })
 
+await t.test('an account that changes right after its password was stored gets no session', async t => {
+  const accounts = [account('Ann', { mustChangePassword: true })]
+  const source = sourceOf(accounts)
+  const setPassword: NonNullable<typeof source.updates>['setPassword'] = async (id, update) => {
+    const isStored = await source.updates!.setPassword(id, update)
+    return changed(accounts, id, one => ({ ...one, extra: { ...one.extra, roles: [] } })) && isStored
+  }
+  const fixture = await openSteps(t, {}, { source: { ...source, updates: { ...source.updates!, setPassword } } })
+  t.equal(await reasonOf(fixture.change(await fixture.ticket())), 'TICKET_INVALID')
+  t.same(await tokensOf(fixture), [])
+})
+
 await t.test('an account that is removed while its password is stored gets no session', async t => {
   const accounts = [account('Ann', { mustChangePassword: true })]
   const source = sourceOf(accounts)
