@@ -197,6 +197,11 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
     /login\.consumer\.path: is the file of the B-side accounts/,
   ],
   [
+    'an account administration without accounts in a file',
+    'accounts: { kind: http, url: "http://127.0.0.1:1/a", secret: "0123456789abcdef" }\naccount_administration: on\n',
+    /account_administration: has no effect: these accounts come from http and are managed there; remove it/,
+  ],
+  [
     'an upstreams file that is not there',
     'upstreams: u.yaml\n',
     /^gateway\.yaml:1 upstreams: no such file: u\.yaml; create it/,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { fileUpdates } from '../../src/account/file/edit.ts'
@@ -282,4 +282,26 @@ t.test('only accounts in a file are administered, in profile 2 where it is set',
     t.equal(answer.text.includes('"username":"admin"'), served)
     await fixture.close()
   }
+})
+
+t.test('a faulty file leaves the accounts as they were, and no change replaces it', async t => {
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  const { get, post, add } = administer(fixture, '/api/v1/sys/account', await fixture.signIn())
+  const id = await add({ username: 'ann' })
+  const path = join(fixture.folder, 'accounts.yaml')
+  const sound = readFileSync(path, 'utf8')
+  const faulty = `${sound}  - id: 7\n`
+  writeFileSync(path, faulty)
+  t.match((await get('page?keyword=ann')).data, { total: 1 })
+  t.match(await post('edit', { id, nickname: 'Other' }), { code: 503 })
+  t.match(await post('add', { username: 'ben' }), { code: 503 })
+  t.equal(readFileSync(path, 'utf8'), faulty)
+  t.match(fixture.log.join('\n'), /the accounts file has faults; the accounts of its last valid version stay/)
+
+  // What an editor saves is kept by the next change, with its comments.
+  writeFileSync(path, `# by hand\n${sound}`)
+  t.match(await post('edit', { id, nickname: 'Other' }), { success: true })
+  t.match(readFileSync(path, 'utf8'), /^# by hand\n/)
+  t.match((await get(`detail?id=${id}`)).data, { nickname: 'Other' })
 })
