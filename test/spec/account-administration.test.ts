@@ -289,6 +289,7 @@ t.test('a faulty file leaves the accounts as they were, and no change replaces i
   t.teardown(() => fixture.close())
   const { get, post, add } = administer(fixture, '/api/v1/sys/account', await fixture.signIn())
   const id = await add({ username: 'ann' })
+  t.match((await get('page?keyword=ann')).data, { total: 1 })
   const path = join(fixture.folder, 'accounts.yaml')
   const sound = readFileSync(path, 'utf8')
   const faulty = `${sound}  - id: 7\n`
