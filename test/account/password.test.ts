@@ -113,16 +113,8 @@ t.test('a new password becomes a bcrypt hash of cost 10', async t => {
   t.not(await hashPassword('correct horse'), made, 'with a salt of its own')
 })
 
-t.test('a password that is too short, or that bcrypt would truncate, is refused', async t => {
-  const rows = [
-    '',
-    'seven77',
-    'x'.repeat(73),
-    'é'.repeat(37),
-    'correct\0horse',
-    'correct \ud800 horse',
-    '密码密码密码密',
-  ]
+t.test('a password that bcrypt would truncate is refused', async t => {
+  const rows = ['', 'x'.repeat(73), 'é'.repeat(37), 'correct\0horse', 'correct \ud800 horse']
   for (const password of rows) {
     const refusal = await refusalOf(hashPassword(password))
     t.match(refusal, { reason: 'INVALID', params: { field: 'password' } })

@@ -14,24 +14,41 @@ const SCHEMATHESIS = [
 const skip = SCHEMATHESIS === undefined ? 'LEFT OUT: no schemathesis on PATH and none in $SCHEMATHESIS' : false
 
 /**
- * What no document can say: which captcha is outstanding, and whose token is live. Requests of the right form are refused
- * there with 400 for their values.
+ * What no document can say: which captcha and which ticket is outstanding, whose token is live, which accounts there are, which
+ * times exist, and with which key a password was encrypted. Requests of the right form are refused there with 400 for their values.
  */
 const BY_VALUE = [
-  '/api/v1/public/b/login',
-  '/api/v1/public/c/login',
-  '/api/v1/sys/session/exit-token',
-  '/api/v1/client/session/exit-token',
+  ...['b', 'c'].flatMap(section => [
+    ...['', '/password', '/second-factor', '/second-factor/setup'].map(
+      step => `/api/v1/public/${section}/login${step}`,
+    ),
+    `/api/v1/${section}/account/password`,
+    ...['setup', 'confirm', 'recovery-codes', 'remove'].map(
+      change => `/api/v1/${section}/account/second-factor/${change}`,
+    ),
+    `/api/v1/${section}/session/exit-token`,
+  ]),
+  ...['sys', 'client'].flatMap(base => [
+    `/api/v1/${base}/session/exit-token`,
+    ...['add', 'detail', 'edit', 'reset-password', 'reset-second-factor', 'remove'].map(
+      call => `/api/v1/${base}/account/${call}`,
+    ),
+  ]),
+  '/api/v1/sys/journal/page',
   '/operations/v1/business/kickout-token',
   '/operations/v1/consumer/kickout-token',
 ]
 
-const SETTINGS = BY_VALUE.map(
-  path => `[[operations]]
+const SETTINGS = [
+  '[checks]',
+  'negative_data_rejection.expected-statuses = ["400", "401", "403", "404", "405", "413", "415", "429", "5xx"]',
+  ...BY_VALUE.map(
+    path => `[[operations]]
 include-path = "${path}"
-checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403"]
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "429"]
 `,
-).join('\n')
+  ),
+].join('\n')
 
 interface Call {
   base: string

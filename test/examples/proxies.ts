@@ -22,6 +22,8 @@ export interface Addresses {
 export interface Proxy {
   name: string
   skip: string | false
+  /** It answers 503 itself where the gateway answers 503, without the `Retry-After` of the gateway. */
+  answers503Itself?: true
   /** The base URL for clients, until the end of the test. */
   start(t: Test, addresses: Addresses): Promise<string>
 }
@@ -97,6 +99,7 @@ export const FORWARD_AUTH: readonly Proxy[] = [
   {
     name: 'Envoy',
     skip: withoutEnvoy,
+    answers503Itself: true,
     start: (t, { gateway, backend }) =>
       onFreePort(t, port => {
         const servers = {

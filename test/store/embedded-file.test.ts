@@ -24,6 +24,7 @@ const TABLES = [
   'captcha_counts',
   'captchas',
   'disables',
+  'ended',
   'expiries',
   'filters',
   'logins',
@@ -90,7 +91,9 @@ await t.test('ended sessions are removed completely', async t => {
   const { store, clock } = fixture
   const renewed = await login(fixture, 'BUSINESS', '1', MINUTE)
   await store.sessions.renew('BUSINESS', '1', renewed, clock.now() + 5 * MINUTE)
-  await store.sessions.remove('BUSINESS', '1', renewed)
+  const note = { reason: 'kicked-out', until: clock.now() + MINUTE } as const
+  await store.sessions.remove('BUSINESS', '1', renewed, note)
+  t.equal(await store.sessions.whyEnded('BUSINESS', renewed), 'kicked-out')
   for (let i = 0; i < 10; i++) await login(fixture, 'CONSUMER', '1', MINUTE * i)
   await store.sessions.removeAll('CONSUMER', '1')
   await store.sessions.disable('BUSINESS', '1', clock.now() + MINUTE)

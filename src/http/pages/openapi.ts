@@ -12,6 +12,7 @@ import {
 } from '../routes/contract.ts'
 import { httpStatusOf, type StatusStyle } from '../server/envelope.ts'
 import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from '../server/messages.ts'
+import type { FieldsSchema } from '../server/validation.ts'
 
 export interface OpenApiOptions {
   title: string
@@ -132,11 +133,24 @@ function describe(
     summary,
     ...(description !== '' && { description }),
     security: needs === 'nothing' ? [] : [{ [needs]: [] }],
-    ...(querystring !== undefined && { querystring }),
+    ...(querystring !== undefined && { querystring: asSent(querystring as FieldsSchema) }),
     ...(body !== undefined && { body: { ...(body as object), examples: [example] } }),
     response: 'plain' in documented ? plainResponses(documented.plain) : responsesOf(documented, options),
   }
 }
+
+/** An optional field of a query may be sent empty, which is the same as absent (`readQuery`). */
+const asSent = ({ properties, required = [], ...schema }: FieldsSchema): JsonSchema => ({
+  ...schema,
+  required,
+  properties: Object.fromEntries(
+    Object.entries(properties).map(([name, field]) =>
+      'pattern' in field && !required.includes(name)
+        ? [name, { ...field, pattern: `^$|${field.pattern}` }]
+        : [name, field],
+    ),
+  ),
+})
 
 const plainResponses = (answers: readonly PlainAnswer[]): JsonSchema =>
   Object.fromEntries(
@@ -163,6 +177,7 @@ const refusalsOf = ({ needs, permission, query, body, refusals = [] }: Contract 
   ...(needs === 'nothing' ? [] : (['NOT_LOGGED_IN'] as const)),
   ...(permission === undefined ? [] : (['NOT_PERMITTED'] as const)),
   ...(query === undefined && body === undefined ? [] : (['INVALID'] as const)),
+  ...(body === undefined ? [] : (['BODY_TOO_LARGE'] as const)),
   ...refusals,
 ]
 
