@@ -65,10 +65,10 @@ t.test(
     t.same(reports, [])
     const text = readAll(pipe)
     t.ok(await until(() => reports.length === 1))
-    await until(() => text().length % BYTES === 0)
-    const kept = text().length / BYTES
-    t.equal(kept, Math.floor((16 * 1024 * 1024) / BYTES))
+    const kept = Math.floor((16 * 1024 * 1024) / BYTES)
     t.same(reports, [total - kept])
+    // What the pipe holds has been written, and is still to be read.
+    await until(() => text().length >= kept * BYTES)
     t.equal(text(), Array.from({ length: kept }, (_, number) => lineOf(number, BYTES)).join(''))
     output.write('further\n')
     t.ok(await until(() => text().endsWith('further\n')))
