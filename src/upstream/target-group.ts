@@ -41,7 +41,7 @@ export class TargetGroup {
   readonly #lookUps: LookUps[]
   /** Targets that are gone, with requests that are not. */
   #retired: HttpTarget[] = []
-  #targets: readonly HttpTarget[] = []
+  readonly #targets: HttpTarget[] = []
   #balance: Balance
 
   constructor(options: TargetGroupOptions) {
@@ -51,6 +51,7 @@ export class TargetGroup {
     this.#balance = this.#rebuild()
   }
 
+  /** Always the same array, so that others can keep it. */
   get targets(): readonly HttpTarget[] {
     return this.#targets
   }
@@ -108,8 +109,9 @@ export class TargetGroup {
   }
 
   #rebuild(): Balance {
-    this.#targets = this.#members.flat().map(({ target }) => target)
-    return this.#options.balance(this.#targets)
+    const targets = this.#members.flat().map(({ target }) => target)
+    this.#targets.splice(0, this.#targets.length, ...targets)
+    return this.#options.balance(targets)
   }
 
   #retire({ target, checks }: Member): void {
