@@ -403,6 +403,7 @@ t.test('a first start creates an administrator once, with a password without loo
   t.match(first, { username: 'admin', password: /^[A-HJ-NP-Za-km-z2-9]{24}$/ })
   const admin = (await find('admin'))!
   t.match(admin, { id: /^\d{19}$/, status: 'ACTIVE', extra: { roles: ['SUPER_ADMIN'] } })
+  t.equal(admin.passwordChangedAt, undefined, 'no user has chosen the password')
   t.ok(await bcrypt.compare(first!.password, admin.passwordHash))
   t.equal(statSync(path).mode & 0o777, 0o600)
   t.equal(await firstAccount(path), null)

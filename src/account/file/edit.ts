@@ -129,7 +129,9 @@ export async function listAccounts(path: string): Promise<readonly ListedAccount
 export async function firstAccount(path: string): Promise<{ username: string; password: string } | null> {
   if (await exists(path)) return null
   const first = { username: 'admin', password: generatePassword() }
-  const entry = await entryOf({ ...first, nickname: 'Administrator', roles: ['SUPER_ADMIN'] }, generateAccountId())
+  const made = await entryOf({ ...first, nickname: 'Administrator', roles: ['SUPER_ADMIN'] }, generateAccountId())
+  // Without a date: no user has chosen this password, so the page advises to change it.
+  const { password_changed_at: _, ...entry } = made
   const reader = new AccountsReader(path)
   const text = await changed(EMPTY, await reader.read(EMPTY), { add: entry }, reader)
   await mkdir(dirname(path), { recursive: true })
