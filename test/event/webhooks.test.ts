@@ -50,7 +50,7 @@ t.test('every event arrives, in order and signed, and is a log line', async t =>
   t.match(events.at(-1), { type: 'BUSINESS', login_id: null, reason: 'WRONG_CREDENTIALS', address: '127.0.0.1' })
   t.match(events[1], { seconds: 60, jti: events[0].jti })
   for (const { by } of events.slice(0, -1)) t.equal(by, 'operations')
-  t.notOk('by' in events.at(-1), 'nobody is known before the password was right')
+  t.notOk('by' in events.at(-1), 'no user is known before the password was right')
   for (const { headers, body } of receiver.requests) {
     const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(headers['x-dualgate-signature'] as string)!
     t.equal(mac, createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex'))

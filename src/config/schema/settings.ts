@@ -11,8 +11,9 @@ import {
   Switch,
   Variant,
 } from '../../yaml/notation.ts'
+import { Accounts } from './accounts.ts'
 import { Access, Cors, Drain, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
-import { Accounts, Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
+import { Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
 import { Passwords } from './passwords.ts'
 import { UpstreamSchema, type UpstreamSettings } from './upstreams.ts'
 

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Login } from '../../login/login.ts'
 import { type LoginType, SIDES } from '../../session.ts'
+import { NEW_FACTOR } from './account/second-factor.ts'
 import { type Contract, type Place, serve } from './contract.ts'
 import { type LoginRoutesOptions, SIGNED_IN, signedIn } from './login.ts'
 
@@ -86,22 +87,7 @@ const SETUP = {
     schema: { type: 'object', properties: { ticket: TICKET }, required: ['ticket'] },
     example: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE' },
   },
-  data: {
-    schema: {
-      type: 'object',
-      properties: {
-        secret: { type: 'string', description: 'The shared secret in Base32, for apps without a camera.' },
-        uri: { type: 'string', description: '`otpauth://…`: opens an app on the same device.' },
-        qr: { type: 'string', description: 'The same as a picture: a data URL of a PNG.' },
-      },
-      required: ['secret', 'uri', 'qr'],
-    },
-    example: {
-      secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
-      uri: 'otpauth://totp/dualgate:ann?issuer=dualgate&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&algorithm=SHA1&digits=6&period=30',
-      qr: 'data:image/png;base64,iVBORw0KGgo…',
-    },
-  },
+  data: NEW_FACTOR,
   refusals: ['TICKET_INVALID', 'DISABLED', 'TOO_MANY_ATTEMPTS'],
 } as const satisfies Contract
 
