@@ -10,7 +10,7 @@ export async function solve(fixture: Fixture, page: Page, load: () => Promise<un
   await load()
   const { data } = await (await response).json()
   const answer = await fixture.store.captchas.take('BUSINESS', data.captcha_id)
-  await fixture.store.captchas.put('BUSINESS', data.captcha_id, answer!, Date.now() + 60_000)
+  await fixture.store.captchas.put('BUSINESS', data.captcha_id, answer!, fixture.now() + 60_000)
   await page.fill('#captcha', answer!)
 }
 

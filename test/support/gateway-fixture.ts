@@ -164,7 +164,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
       const type: LoginType = section === 'b' ? 'BUSINESS' : 'CONSUMER'
       const answer = await store.captchas.take(type, captcha_id)
       if (answer === null) throw new Error('the captcha is not in the store')
-      await store.captchas.put(type, captcha_id, answer, Date.now() + 60_000)
+      await store.captchas.put(type, captcha_id, answer, clock.now() + 60_000)
       return { id: captcha_id, answer }
     },
     async credentials(username = ADMIN.username, password = ADMIN.password) {
