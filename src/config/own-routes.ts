@@ -6,6 +6,7 @@ import {
   servedOwnSessions,
   servesAccounts,
   servesAdministration,
+  servesAdministrators,
   servesJournal,
   servesSecondFactors,
   storesPasswords,
@@ -77,11 +78,9 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
     ...(storesPasswords(settings, type) ? [`POST /${SIDES[type].section}/account/password`] : []),
   ])
   const administration = servesAdministration(settings, profile)
-    ? [
-        `GET /${SIDES.BUSINESS.administration}/current`,
-        ...LOGIN_TYPES.flatMap(type => routesBelow(SIDES[type].administration, ADMINISTRATION_ROUTES)),
-      ]
+    ? LOGIN_TYPES.flatMap(type => routesBelow(SIDES[type].administration, ADMINISTRATION_ROUTES))
     : []
+  const current = servesAdministrators(settings, profile) ? [`GET /${SIDES.BUSINESS.administration}/current`] : []
   const administeredAccounts = LOGIN_TYPES.filter(type => servesAccounts(settings, profile, type)).flatMap(type =>
     routesBelow(SIDES[type].accounts, ACCOUNT_ROUTES),
   )
@@ -92,6 +91,7 @@ export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySe
     ...secondFactors,
     ...logouts,
     ...ownSessions,
+    ...current,
     ...administration,
     ...administeredAccounts,
     ...journal,

@@ -12,12 +12,6 @@ export const servesAdministration = (
   profile: Profile,
 ): boolean => session_administration ?? profile.sessionAdministration
 
-/** Whether administrators see the journal: where there is one, with the session administration. */
-export const servesJournal = (
-  settings: Pick<Settings, 'session_administration' | 'journal'>,
-  profile: Profile,
-): boolean => settings.journal !== 'off' && servesAdministration(settings, profile)
-
 /** The sides whose users see and end their own sessions. */
 export const servedOwnSessions = (settings: Settings['own_sessions']): LoginType[] =>
   LOGIN_TYPES.filter(type => settings[SIDES[type].name])
@@ -57,6 +51,18 @@ export function servesAccounts(
   const isServed = settings.account_administration ?? profile.accountAdministration
   return isServed && source !== 'off' && source.kind === 'file'
 }
+
+type AdministrationSettings = AccountSettings & Pick<Settings, 'session_administration' | 'account_administration'>
+
+/** Whether administrators of the B side have anything to do here: with sessions, or with the accounts of a side. */
+export const servesAdministrators = (settings: AdministrationSettings, profile: Profile): boolean =>
+  servesAdministration(settings, profile) || LOGIN_TYPES.some(type => servesAccounts(settings, profile, type))
+
+/** Whether administrators see the journal: where there is one, beside any other administration. */
+export const servesJournal = (
+  settings: AdministrationSettings & Pick<Settings, 'journal'>,
+  profile: Profile,
+): boolean => settings.journal !== 'off' && servesAdministrators(settings, profile)
 
 /** Whether the gateway itself stores new passwords of the accounts of a side. */
 export const storesPasswords = (settings: AccountSettings, type: LoginType): boolean =>

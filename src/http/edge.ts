@@ -24,8 +24,9 @@ import { ACCOUNT_PERMISSIONS, type AccountRoutesOptions, serveAccounts } from '.
 import { SEE_JOURNAL, serveJournal } from './routes/journal.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
 import { serveLoginSteps } from './routes/login-steps.ts'
+import { serveCurrent } from './routes/sessions/current.ts'
 import { serveOwnSessions } from './routes/sessions/own.ts'
-import { serveSessions } from './routes/sessions/sessions.ts'
+import { SESSION_PERMISSIONS, serveSessions } from './routes/sessions/sessions.ts'
 import {
   createAddressHook,
   createGate,
@@ -126,13 +127,13 @@ function serveAdministrations(app: FastifyInstance, options: EdgeOptions): void 
   const { settings, administration, journal, own, accountAdministrations: accounts, permissions } = options
   const shared = { versions: settings.api_versions, guards: options.guards, envelopes: options.envelopes }
   serveOwnSessions(app, { ...shared, types: servedOwnSessions(settings.own_sessions), own })
-  if (administration !== null) {
-    const further = [
-      ...(LOGIN_TYPES.some(type => accounts[type] !== null) ? ACCOUNT_PERMISSIONS : []),
-      ...(journal === null ? [] : [SEE_JOURNAL]),
-    ]
-    serveSessions(app, { ...shared, administration, permissions, further })
-  }
+  const codes = [
+    ...(administration === null ? [] : SESSION_PERMISSIONS),
+    ...(LOGIN_TYPES.some(type => accounts[type] !== null) ? ACCOUNT_PERMISSIONS : []),
+    ...(journal === null ? [] : [SEE_JOURNAL]),
+  ]
+  if (codes.length > 0) serveCurrent(app, { ...shared, permissions, codes })
+  if (administration !== null) serveSessions(app, { ...shared, administration, permissions })
   if (journal !== null) serveJournal(app, { ...shared, journal })
   serveAccounts(app, { ...shared, accounts })
 }

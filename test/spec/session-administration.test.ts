@@ -332,6 +332,26 @@ t.test('profile 1 serves session administration, profile 2 when it is switched o
   }
 })
 
+t.test('with any administration a session reads its permissions for what is served, and the journal', async t => {
+  const sessions = ['sys:session:page', 'sys:session:exit', 'sys:session:disable', 'sys:session:token']
+  const accounts = ['sys:account:page', 'sys:account:edit']
+  for (const [config, permissions] of [
+    [{ session_administration: false }, [...accounts, 'sys:journal:page']],
+    [{ session_administration: false, journal: 'off' }, accounts],
+    [{ account_administration: false }, [...sessions, 'sys:journal:page']],
+    [{ session_administration: false, account_administration: false }, null],
+  ] as const) {
+    const fixture = await openFixture({ config })
+    const admin = await fixture.signIn()
+    const current = await fixture.get('/api/v1/sys/session/current', admin)
+    t.same(current.json().data?.permissions ?? null, permissions, JSON.stringify(config))
+    const journal = await fixture.get('/api/v1/sys/journal/page', admin)
+    t.equal(journal.json().data?.records !== undefined, permissions?.includes('sys:journal:page') ?? false)
+    if (permissions === null) t.equal(fixture.upstream.requests.length, 2, 'the paths are those of a backend')
+    await fixture.close()
+  }
+})
+
 t.test('in zh-CN the timeouts read as the clients expect', async t => {
   const fixture = await openFixture({ config: { locale: 'zh-CN' } })
   t.teardown(() => fixture.close())

@@ -21,8 +21,6 @@ export interface SessionRoutesOptions {
   administration: Administration
   guards: Guards
   permissions: Permissions
-  /** Permission codes of the other parts of the administration that are served. */
-  further: readonly string[]
   envelopes: Envelopes
 }
 
