@@ -9,7 +9,7 @@ const HOUR = 3_600_000
 interface Login {
   type?: LoginType
   extra?: Extra
-  /** How many milliseconds before the store's present the record says it was created. */
+  /** How many milliseconds before the present of the test the record says it was created. */
   ago?: number
   lifetime?: number
 }
@@ -19,10 +19,11 @@ export const asCreatedAt = (timestamp: number): string =>
   new Date(timestamp).toISOString().slice(0, 19).replace('T', ' ')
 
 /** Logs a user in and answers the token. */
-export async function enter({ store, clock }: StoreUnderTest, userId: string, login: Login = {}): Promise<string> {
+export async function enter(fixture: StoreUnderTest, userId: string, login: Login = {}): Promise<string> {
+  const { store, clock, began = clock.now() } = fixture
   const { type = 'BUSINESS', extra = {}, ago = 0, lifetime = 60 * MINUTE } = login
   const token = freshToken()
-  const created = { ...record(type, userId, extra), created_at: asCreatedAt(clock.now() - ago) }
+  const created = { ...record(type, userId, extra), created_at: asCreatedAt(began - ago) }
   const admission = await store.sessions.add(type, token, created, clock.now() + lifetime)
   if (!admission.admitted) throw new Error(`${userId} was not admitted`)
   return token

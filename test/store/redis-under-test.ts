@@ -32,6 +32,7 @@ export async function openRedisUnderTest(
   return {
     store,
     clock: systemClock,
+    began: systemClock.now(),
     announces: false,
     async fastForward(ms) {
       for (const node of masters(store.connections.store)) {
