@@ -11,6 +11,13 @@ import { eventually, startSupervised } from '../support/supervised.ts'
 /** So many connections meet both workers. */
 const CONNECTIONS = 12
 
+/** The newest entries of the journal about the B side: what happened, and to whom. The worker that answers may be any. */
+async function journalOn({ url }: GatewayProcess, token: string, query = ''): Promise<string[]> {
+  const page = await call(url, { path: `/api/v1/sys/journal/page?size=100&type=BUSINESS${query}`, token })
+  const { records } = page.json().data as { records: { event: string; username: string | null }[] }
+  return records.map(({ event, username }) => `${event} ${username}`)
+}
+
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
   t.test(`\`dualgate account\` ends sessions on both workers, running or not: ${store} store`, { skip }, async t => {
@@ -58,6 +65,17 @@ for (const store of ['embedded', 'redis'] as const) {
     t.teardown(() => later.end('SIGKILL'))
     t.ok(await eventually(async () => (await liveOn(later, joan)) === 0))
     t.equal(await liveOn(later, again), CONNECTIONS)
+
+    // The last login came right before the end of its worker; commands keep what they did while no gateway runs, too.
+    const happened = [
+      ...['jane', 'john', 'joan'].flatMap(name => [`account-added ${name}`, `login ${name}`, `kickout ${name}`]),
+      ...['account-removed jane', 'password-reset john', 'login john', 'account-removed joan'],
+    ].sort()
+    const admin = (await later.operate('business', 'login', { user_id: 'boss', extra: { roles: ['SUPER_ADMIN'] } }))
+      .data
+    await eventually(async () => (await journalOn(later, admin.token)).includes('kickout joan'))
+    const kept = (await journalOn(later, admin.token)).filter(line => !line.endsWith(' null'))
+    t.same(kept.sort(), happened, 'the journal has each of it once')
   })
 }
 
@@ -112,6 +130,12 @@ for (const store of ['embedded', 'redis'] as const) {
         ])
         t.same(answers.map(({ success }) => success).sort(), [false, true], 'of two that remove each other one stays')
       }
+
+      const additions = [...names, 'jane', 'joan'].map(name => `account-added ${name}`).sort()
+      const pagesOfBoth = () =>
+        Promise.all(Array.from({ length: CONNECTIONS }, () => journalOn(gateway, admin, '&event=account-added')))
+      t.ok(await eventually(async () => (await pagesOfBoth()).every(page => page.length === additions.length)))
+      for (const page of await pagesOfBoth()) t.same(page.sort(), additions, 'each worker shows what both recorded')
     },
   )
 }

@@ -1,4 +1,7 @@
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { Recorder } from '../../src/journal/recorder.ts'
+import { createLog } from '../../src/log.ts'
 import type { RedisStore } from '../../src/store/redis/redis.ts'
 import { type SentinelSetup, startSentinels } from '../support/redis-sentinel.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
@@ -69,6 +72,56 @@ t.test('a failover ends no session, and brings none back', { skip: withoutRedisS
   t.equal(await store.sessions.find('BUSINESS', ended), null)
   t.equal((await store.sessions.find('BUSINESS', await login(store)))?.user_id, '1')
 })
+
+t.test(
+  'two gateways journal through a failover: no entry is lost, and none is there twice',
+  { skip: withoutRedisServer },
+  async t => {
+    const { setup, store } = await fixture(t)
+    const other = await open({ sentinels: setup.sentinels, name: setup.name })
+    t.teardown(() => other.close())
+    const lost: number[] = []
+    const recorders = [store, other].map(
+      ({ journal }) =>
+        new Recorder({
+          store: journal,
+          settings: { keep: 600_000, max_entries: 10_000 },
+          clock: systemClock,
+          log: createLog('silent'),
+          journaled: (result, entries) => void (result === 'lost' && lost.push(entries)),
+          failed: () => undefined,
+        }),
+    )
+    t.teardown(() => Promise.all(recorders.map(recorder => recorder.close(0))))
+    const published: string[] = []
+    const publish = (): void => {
+      for (const recorder of recorders) {
+        const login_id = `u${published.length}`
+        published.push(login_id)
+        recorder.publish({ event: 'login', type: 'BUSINESS', login_id })
+      }
+    }
+    for (let i = 0; i < 50; i++) publish()
+    await Promise.all(recorders.map(recorder => recorder.flush()))
+    await inStep(setup)
+
+    // What is published from here on waits until a master answers, or until it is known that one had stored it.
+    const failover = endProcess(setup.master).then(() => setup.promoted())
+    const publishing = setInterval(publish, 20)
+    await failover.finally(() => clearInterval(publishing))
+    const journaled = async (): Promise<string[]> => {
+      await Promise.all(recorders.map(recorder => recorder.flush()))
+      const { entries } = await store.journal.page({ size: 10_000, event: 'login' })
+      return entries.map(({ login_id }) => login_id!)
+    }
+    const until = performance.now() + 30_000
+    let kept: string[] = []
+    do kept = await recovered(t, journaled)
+    while (kept.length < published.length && performance.now() < until)
+    t.same(kept.sort(), published.sort())
+    t.same(lost, [])
+  },
+)
 
 t.test('a revocation that the new master had missed is kept', { skip: withoutRedisServer }, async t => {
   const { setup, store } = await fixture(t)
