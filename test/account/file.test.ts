@@ -203,6 +203,15 @@ t.test('a faulty version is logged once, and the previous version stays in use',
   t.ok(await find('b'))
 })
 
+t.test('a change of the gateway itself stays if a faulty version follows before it was read', async t => {
+  const { path, find, source, logged } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  await find('a')
+  t.ok(await source.updates!.setPassword('1', { hash: OTHER_HASH, changedAt: 0, mustChange: false }))
+  writeFileSync(path, 'accounts:\n  - { id: 1 }\n')
+  t.equal((await find('a'))?.passwordHash, OTHER_HASH)
+  t.match(JSON.stringify(logged), /last valid version stay/)
+})
+
 t.test('a file without a valid version is unavailable, not empty', async t => {
   const { path, find, logged } = open(t.testdir(), 'accounts: {')
   for (let i = 0; i < 2; i++) t.match(await refusalOf(find('a')), { reason: 'UNAVAILABLE' })

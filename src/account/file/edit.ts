@@ -156,8 +156,8 @@ export const indexOfId = (entries: readonly AccountEntry[], id: string): number 
 export interface EditedFile {
   readonly path: string
   readonly reader: AccountsReader
-  /** Called with each new text of the file, before it is there. */
-  writing?(text: string): void
+  /** Called with each new text of the file as soon as it is there: nothing of this process comes in between. */
+  written?(text: string): void
 }
 
 const fileAt = (path: string): EditedFile => ({ path, reader: new AccountsReader(path) })
@@ -189,7 +189,7 @@ export async function edit(edited: EditedFile, decide: Decide): Promise<boolean>
 type Outcome = 'changed' | 'unchanged' | 'overtaken'
 
 async function tryEdit(file: string, edited: EditedFile, decide: Decide, isHeld: IsHeld): Promise<Outcome> {
-  const { reader, writing } = edited
+  const { reader, written } = edited
   const before = readIfAny(file)
   const text = before ?? EMPTY
   const read = await reader.read(text)
@@ -197,8 +197,9 @@ async function tryEdit(file: string, edited: EditedFile, decide: Decide, isHeld:
   if (change === null) return 'unchanged'
   const after = await changed(text, read, change, reader)
   if (after === before) return 'unchanged'
-  writing?.(after)
-  return replaceFile(file, after, () => isHeld() && readIfAny(file) === before) ? 'changed' : 'overtaken'
+  if (!replaceFile(file, after, () => isHeld() && readIfAny(file) === before)) return 'overtaken'
+  written?.(after)
+  return 'changed'
 }
 
 /** Synchronous, so that nothing of this process comes between a last look and the replacement. */

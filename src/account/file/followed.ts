@@ -13,6 +13,8 @@ const POLL = 250
 const SETTLED = 100
 /** Looks at a file that changes all the time; then the accounts stay as they are until the next check. */
 const MAX_LOOKS = 10
+/** The state of a file that another program has replaced before this process read what it had written itself. */
+const OVERTAKEN = 'overtaken'
 
 const FILE_FAULT = 'the accounts file has faults'
 const UNREADABLE = 'the accounts file cannot be read'
@@ -33,7 +35,7 @@ export class FollowedFile implements AccountChanges {
   #accounts: ReadAccounts | null = null
   /** The last state that was read. */
   #seen: string | null = null
-  /** What this process writes to the file. */
+  /** What this process has written to the file and not read yet. */
   #own: string | null = null
   #updating: Promise<void> | null = null
   #changed: ChangedAccounts | null = null
@@ -48,8 +50,11 @@ export class FollowedFile implements AccountChanges {
     this.#log = log
   }
 
-  /** This process is about to replace the file by this text: it is whole when it is there, and read without waiting. */
-  writing(text: string): void {
+  /**
+   * This process has just replaced the file by this text. It is whole, so it is read without waiting; and its accounts stay
+   * if another program has replaced it by a faulty file before it is read.
+   */
+  written(text: string): void {
     this.#own = text
   }
 
@@ -127,13 +132,13 @@ export class FollowedFile implements AccountChanges {
     }
   }
 
-  /** `false` if the file is not what this process wrote. */
+  /** `false` if the file has another text by now, which is still to be read. */
   async #readOwn(own: string): Promise<boolean> {
     const state = await this.#state()
-    const isOwn = (await textIfAny(this.#path).catch(() => null)) === own && (await this.#state()) === state
-    if (isOwn) this.#accept(state, accountsIn(await this.#reader.read(own)))
+    const isThere = (await textIfAny(this.#path).catch(() => null)) === own && (await this.#state()) === state
+    this.#accept(isThere ? state : OVERTAKEN, accountsIn(await this.#reader.read(own)))
     if (this.#own === own) this.#own = null
-    return isOwn
+    return isThere
   }
 
   /** The state of the file once it is not being written; `null` if it always is. */

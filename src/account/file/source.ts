@@ -22,7 +22,7 @@ export function createFileAccounts(
 ): HashSource & { highestCost(): number } {
   const reader = new AccountsReader(path)
   const file = new FollowedFile(path, reader, log)
-  const edited = { path, reader, writing: (text: string) => file.writing(text) }
+  const edited = { path, reader, written: (text: string) => file.written(text) }
   return {
     changes: file,
     updates: fileUpdates(edited),
