@@ -2,11 +2,12 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
 
 /*
  * How the configuration is described: in JSON Schema, of which TypeScript makes the types. What has a default need not be
- * written. Four annotations go beyond JSON Schema:
+ * written. Five annotations go beyond JSON Schema:
  *
  *   x-form    says in words what a value looks like, for messages;
  *   x-secret  keeps a value out of messages;
  *   x-path    marks a path, and says what a relative one is relative to: the file that holds it, or the working directory;
+ *   x-longest is the longest duration, in milliseconds;
  *   x-reads   says how what is written becomes the value that the gateway uses: see `READINGS`.
  */
 
@@ -37,15 +38,26 @@ const wordOf = (value: unknown): unknown => (typeof value === 'boolean' ? (value
 
 /** How what is written becomes the value that the gateway uses. */
 export const READINGS = {
-  duration: (value: unknown): unknown => measure(value, MILLISECONDS),
+  duration: (value: unknown): number => measure(value, MILLISECONDS),
   size: (value: unknown): unknown => measure(value, BYTES),
   switch: (value: unknown): unknown => wordOf(value) === 'on',
   off: wordOf,
   'on, off or bare': wordOf,
 } as const
 
-/** A length of time, written `500ms`, `30s`, `5m`, `2h`, `30d`; arrives as milliseconds. */
+/** Timers of Node measure at most 2^31-1 ms, and fire at once if a time is longer: 24 days, in milliseconds. */
+const LONGEST_TIMER = 24 * MILLISECONDS.d!
+
+/** A length of time that a timer may measure, written `500ms`, `30s`, `5m`, `2h`, `20d`; arrives as milliseconds. */
 export const Duration = (fallback: string, description: string) =>
+  ({
+    ...LongDuration(fallback, description),
+    'x-form': 'a duration such as 500ms, 30s, 5m or 2h, 24d at most',
+    'x-longest': LONGEST_TIMER,
+  }) as const
+
+/** A length of time that is only compared with timestamps, and never given to a timer. */
+export const LongDuration = (fallback: string, description: string) =>
   ({
     type: 'string',
     pattern: '^[1-9][0-9]{0,6}(ms|s|m|h|d)$',

@@ -25,6 +25,7 @@ export interface Schema {
   readonly 'x-form'?: string
   readonly 'x-secret'?: true
   readonly 'x-path'?: 'file' | 'cwd'
+  readonly 'x-longest'?: number
   readonly 'x-reads'?: keyof typeof READINGS
 }
 
@@ -84,9 +85,12 @@ function fits(schema: Schema, value: unknown): boolean {
   return value >= (schema.minimum ?? -Infinity) && value <= (schema.maximum ?? Infinity)
 }
 
-function fitsText({ minLength = 0, maxLength = Infinity, pattern }: Schema, text: string): boolean {
+function fitsText(schema: Schema, text: string): boolean {
+  const { minLength = 0, maxLength = Infinity, pattern, 'x-longest': longest } = schema
   const length = Array.from(text).length
-  return length >= minLength && length <= maxLength && (pattern === undefined || new RegExp(pattern, 'u').test(text))
+  if (length < minLength || length > maxLength) return false
+  if (pattern !== undefined && !new RegExp(pattern, 'u').test(text)) return false
+  return longest === undefined || READINGS.duration(text) <= longest
 }
 
 /** Several kinds of one section, told apart by the key whose value is fixed in each of them. */

@@ -117,6 +117,11 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
   ],
   ['an empty list', 'api_versions: []\n', /api_versions: must have at least 1 entry$/],
   ['a duration without a unit', 'store: { timeout: 5 }\n', /store\.timeout: must be a duration such as 500ms/],
+  [
+    'a duration that no timer can measure',
+    'store: { timeout: 577h }\n',
+    /store\.timeout: must be a duration such as 500ms, 30s, 5m or 2h, 24d at most, not "577h"$/,
+  ],
   ['a word of a choice', 'store: { kind: redsi }\n', /store\.kind: must be embedded or redis, not "redsi"$/],
   ['a switch', 'log: { access: maybe }\n', /log\.access: must be on or off, not "maybe"$/],
   ['a profile', 'profile: 3\n', /profile: must be 1 or 2, not 3$/],

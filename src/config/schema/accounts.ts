@@ -1,4 +1,4 @@
-import { Count, Duration, Off, Path, Secret, Variant } from '../../yaml/notation.ts'
+import { Count, Duration, LongDuration, Off, Path, Secret, Variant } from '../../yaml/notation.ts'
 
 /* Where accounts are, and how the gateway stores what their users change. */
 
@@ -18,7 +18,7 @@ const RECHECK_EVERY =
 
 /** For sources that do not report changes by themselves. */
 const Recheck = {
-  anyOf: [Off, Duration('60s', RECHECK_EVERY)],
+  anyOf: [Off, LongDuration('60s', RECHECK_EVERY)],
   default: '60s',
   description: `${RECHECK_EVERY} Sessions end if the account is gone, not ACTIVE, or has another password. Or off.`,
   'x-form': 'off, or a duration such as 60s',

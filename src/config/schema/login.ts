@@ -1,7 +1,7 @@
 import {
   Count,
   type Decoded,
-  Duration,
+  LongDuration,
   Off,
   OptionalSwitch,
   Path,
@@ -19,7 +19,7 @@ const CAPTCHA_KEY = '^([A-Za-z0-9_.-]+:|[{]prefix[}]:)*[{]type[}]:([A-Za-z0-9_.-
 
 const Captcha = Section(
   {
-    ttl: Duration('300s', 'Lifetime of a captcha.'),
+    ttl: LongDuration('300s', 'Lifetime of a captcha.'),
     key: {
       type: 'string',
       pattern: CAPTCHA_KEY,
@@ -37,10 +37,10 @@ const Captcha = Section(
 const Lockout = Section(
   {
     failures: Count(5, 'Failures of one account name within `window` that disable it.'),
-    window: Duration('300s', 'The window of `failures`.'),
-    disable: Duration('300s', 'How long the account is then disabled.'),
+    window: LongDuration('300s', 'The window of `failures`.'),
+    disable: LongDuration('300s', 'How long the account is then disabled.'),
     address_failures: Count(30, 'Failures from one client address within `address_window`; then it has to wait.'),
-    address_window: Duration('900s', 'The window of `address_failures`.'),
+    address_window: LongDuration('900s', 'The window of `address_failures`.'),
   },
   'What failed logins lead to.',
 )
@@ -52,7 +52,7 @@ const RateLimit = {
       {
         captcha: Count(30, 'Captchas per client address and window.'),
         login: Count(10, 'Login attempts per client address and window, and as many requests of further steps.'),
-        window: Duration('60s', 'The window.'),
+        window: LongDuration('60s', 'The window.'),
       },
       'Attempts per client address.',
     ),
@@ -127,7 +127,7 @@ const PER_DEVICE =
   'Whether max_tokens_per_user applies to each device_type separately; sessions without one are a kind of their own.'
 
 const OffOrDuration = (description: string) =>
-  ({ anyOf: [Off, Duration('5m', description)], description, 'x-form': 'off, or a duration such as 5m' }) as const
+  ({ anyOf: [Off, LongDuration('5m', description)], description, 'x-form': 'off, or a duration such as 5m' }) as const
 
 const RENEW = OffOrDuration('A session in use gets its whole lifetime again, at most once in this time; or off.')
 const IDLE = OffOrDuration('A session that is unused for this long ends, before its lifetime does; or off.')
@@ -202,7 +202,7 @@ export const Permissions = {
           description:
             'record: roles and permissions as they were at login. accounts: as the account has them now, by login id.',
         },
-        remember: Duration('5s', 'With `source: accounts`: how long each worker process remembers rights.'),
+        remember: LongDuration('5s', 'With `source: accounts`: how long each worker process remembers rights.'),
       },
       'What roles grant, and where the rights of users come from.',
     ),

@@ -1,4 +1,4 @@
-import { Count, type Decoded, Duration, Off, Section } from '../../yaml/notation.ts'
+import { Count, type Decoded, LongDuration, Off, Section } from '../../yaml/notation.ts'
 
 /** A longer minimum would leave bcrypt, which reads 72 bytes, no room for other alphabets. */
 const LONGEST_MINIMUM = 64
@@ -14,7 +14,7 @@ export const Passwords = Section(
       description: 'Whether passwords that are known from published leaks are refused.',
     },
     max_age: {
-      anyOf: [Off, Duration('90d', 'Age of a password at which the next login demands another one.')],
+      anyOf: [Off, LongDuration('90d', 'Age of a password at which the next login demands another one.')],
       default: 'off',
       description: 'Age of a password at which the next login demands another one, such as 90d; or off.',
       'x-form': 'off, or a duration such as 90d',

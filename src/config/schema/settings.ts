@@ -2,6 +2,7 @@ import {
   Count,
   type Decoded,
   Duration,
+  LongDuration,
   Off,
   OptionalSwitch,
   Path,
@@ -144,7 +145,7 @@ const Webhook = Variant(
       description: 'Key of the signature.',
     }),
     timeout: Duration('5s', 'Time limit for one attempt.'),
-    give_up_after: Duration('1h', 'How long the delivery of an event is retried.'),
+    give_up_after: LongDuration('1h', 'How long the delivery of an event is retried.'),
   },
   'A receiver of events.',
   ['url', 'secret'],
@@ -160,7 +161,7 @@ const Journal = {
     Off,
     Variant(
       {
-        keep: Duration('90d', 'How long an entry is kept.'),
+        keep: LongDuration('90d', 'How long an entry is kept.'),
         max_entries: Count(1_000_000, 'Entries that are kept; beyond it the oldest are removed.', 1000, 100_000_000),
       },
       'How much is kept.',

@@ -2,6 +2,7 @@ import {
   Count,
   type Decoded,
   Duration,
+  LongDuration,
   Off,
   OptionalCount,
   Path,
@@ -39,7 +40,7 @@ const Hash = {
 
 const Maintenance = Variant(
   {
-    retry_after: Duration('10m', 'When clients may try again, in the Retry-After header.'),
+    retry_after: LongDuration('10m', 'When clients may try again, in the Retry-After header.'),
     allow: {
       type: 'array',
       items: { type: 'string' },
@@ -53,7 +54,7 @@ const Maintenance = Variant(
 const RateLimit = Variant(
   {
     requests: OptionalCount('Requests of one client per window.'),
-    window: Duration('1s', 'The time in which they come back, in whole seconds.'),
+    window: LongDuration('1s', 'The time in which they come back, in whole seconds.'),
     burst: OptionalCount('How many of them at once; unset: as many as `requests`.'),
     per: {
       enum: ['login-id', 'address'],
@@ -97,8 +98,8 @@ const Ejection = Variant(
       5,
       'Failures in a row that eject a target: no connection, no response in time, or a response that is not HTTP.',
     ),
-    duration: Duration('10s', 'For how long; twice as long after each further failure.'),
-    limit: Duration('5m', 'The longest time for which a target is ejected.'),
+    duration: LongDuration('10s', 'For how long; twice as long after each further failure.'),
+    limit: LongDuration('5m', 'The longest time for which a target is ejected.'),
   },
   'A target that fails gets no requests for a while.',
 )
@@ -241,7 +242,7 @@ export const UpstreamSchema = Variant(
     resolve: {
       anyOf: [Off, Duration('30s', 'Between two look-ups.')],
       default: 'off',
-      'x-form': 'off, or a duration such as 30s',
+      'x-form': 'off, or a duration such as 30s, 24d at most',
       description: 'How often names of targets are looked up, so that each address of a name is a target; or off.',
     },
     ejection: { anyOf: [Off, Ejection], default: {}, description: 'Ejects targets that fail, or off.' },
