@@ -1,0 +1,17 @@
+import type { KeyPath } from '../../../yaml/written.ts'
+
+/** A valid value that gives up a protection. */
+export interface Rule<T> {
+  setting: KeyPath
+  /** Whether the setting is unwise; of a list, which of its items are. */
+  finds(settings: T, isProduction: boolean): boolean | number[]
+  /** Contains no value of a setting: `/readyz` shows it without a secret. */
+  message: string
+}
+
+export const SECOND = 1000
+export const MINUTE = 60 * SECOND
+export const DAY = 24 * 60 * MINUTE
+
+export const indexesOf = <T>(list: readonly T[], isUnwise: (item: T) => boolean): number[] =>
+  list.flatMap((item, index) => (isUnwise(item) ? [index] : []))

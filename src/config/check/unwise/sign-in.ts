@@ -1,0 +1,78 @@
+import type { DecodedSettings } from '../../schema/settings.ts'
+import { storesIn } from '../../served.ts'
+import { isUnencrypted, isUnverifiedDatabase } from '../networks.ts'
+import { DAY, MINUTE, type Rule } from './rule.ts'
+
+/** How users sign in, and where their accounts are. */
+export const SIGN_IN: readonly Rule<DecodedSettings>[] = [
+  {
+    setting: ['login', 'rate_limit'],
+    finds: ({ login }) => login.rate_limit === 'off',
+    message: 'is off: a program can try captchas and passwords without limit',
+  },
+  {
+    setting: ['login', 'lockout', 'failures'],
+    finds: ({ login: { lockout } }) => lockout.failures > 100,
+    message: 'allows more than 100 wrong passwords for one account within a window',
+  },
+  {
+    setting: ['login', 'lockout', 'address_failures'],
+    finds: ({ login: { lockout } }) => lockout.address_failures > 1000,
+    message: 'allows more than 1000 failed logins from one address within a window',
+  },
+  {
+    setting: ['passwords', 'min_length'],
+    finds: ({ passwords }) => passwords.min_length < 8,
+    message: 'is below 8: a program finds such passwords from stolen hashes',
+  },
+  {
+    setting: ['passwords', 'common'],
+    finds: ({ passwords }) => passwords.common === 'allow',
+    message: 'allows passwords from published leaks, which programs try first',
+  },
+  {
+    setting: ['passwords', 'max_age'],
+    finds: ({ passwords }) => passwords.max_age !== 'off' && passwords.max_age < 30 * DAY,
+    message: 'is less than 30 days: users who must change passwords so often choose worse ones',
+  },
+  {
+    setting: ['login', 'second_factor', 'for'],
+    finds: ({ accounts, login: { consumer, second_factor } }) =>
+      second_factor.for === 'off' && [accounts, consumer].some(storesInSource),
+    message: 'is off, and a source stores second factors: accounts that have one are protected by their password alone',
+  },
+  {
+    setting: ['login', 'lockout', 'disable'],
+    finds: ({ login: { lockout, second_factor } }) => second_factor.for !== 'off' && lockout.disable < MINUTE,
+    message: 'is shorter than a minute: who knows a password can try thousands of codes of its second factor a day',
+  },
+  {
+    setting: ['login', 'captcha', 'ttl'],
+    finds: ({ login: { captcha } }) => captcha.ttl > 60 * MINUTE,
+    message: 'is longer than an hour: captchas can be collected and solved in advance',
+  },
+  {
+    setting: ['accounts', 'url'],
+    finds: ({ accounts }) => accounts.kind === 'sql' && isUnverifiedDatabase(accounts.url),
+    message: 'reads password hashes over a public network without verified TLS; add ?sslmode=require',
+  },
+  {
+    setting: ['accounts', 'url'],
+    finds: ({ accounts }) => accounts.kind === 'sql' && /^\w+:\/\/(root|postgres|sa)[:@]/.test(accounts.url),
+    message: 'names the owner of the database: give the gateway a user that can only do what its statements do',
+  },
+  {
+    setting: ['accounts', 'url'],
+    finds: ({ accounts }) => accounts.kind === 'http' && isUnencrypted(accounts.url, 'http:'),
+    message: 'gets password hashes unencrypted over a public network; use https://',
+  },
+  {
+    setting: ['accounts', 'update_url'],
+    finds: ({ accounts }) => accounts.kind === 'http' && isUnencrypted(accounts.update_url, 'http:'),
+    message: 'gets password hashes unencrypted over a public network; use https://',
+  },
+]
+
+/** Whether a database or a backend stores second factors. Of those in a file, the start warns if there are any. */
+const storesInSource = (source: DecodedSettings['accounts'] | DecodedSettings['login']['consumer']): boolean =>
+  source !== 'off' && source.kind !== 'file' && storesIn(source, 'second_factor')
