@@ -57,7 +57,7 @@ function shownWithoutSecret(warnings: readonly Warning[]): string[] {
   const shown = warnings.flatMap(warning =>
     warning.path.length === 0 || isOfSecret(warning) ? [] : [`${textOf(warning.path)} ${warning.message}`],
   )
-  if (warnings.some(isOfSecret)) shown.push('a secret is weak; `dualgate check` names it')
+  if (warnings.some(isOfSecret)) shown.push('a secret is unsafe; `dualgate check` names it')
   return shown
 }
 

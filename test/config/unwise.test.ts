@@ -52,6 +52,7 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
   ['journal.max_entries', `${REDIS('redis://127.0.0.1')}\njournal: { max_entries: 10000001 }`],
   ['gate.exceptions[0]', 'gate: { exceptions: [{ path: /api/v2/*, needs: none }] }'],
   ['gate.exceptions[0]', 'gate: { exceptions: [{ path: /api/v1/x, methods: [POST], needs: none }] }'],
+  ['cors.origin[1]', 'cors: { origin: [https://a.example.com, http://a.example.com] }'],
   ['accounts.url', SQL('mysql://gateway:secret@db.example.com/shop')],
   ['accounts.url', SQL('postgres://gateway:secret@db.example.com/shop?sslmode=no-verify')],
   ['accounts.url', SQL('mysql://root:secret@127.0.0.1/shop')],
@@ -65,6 +66,10 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
   ['upstreams[0].target', `${UPSTREAM('target: "builtin:echo"')}\ntrusted_proxies: [10.0.0.1]`, PRODUCTION],
   ['upstreams[0].pass_authorization', UPSTREAM('target: "http://127.0.0.1:1", pass_authorization: bare')],
   ['upstreams[0].ejection', UPSTREAM('targets: ["http://127.0.0.1:1", "http://127.0.0.1:2"], ejection: off')],
+  [
+    'upstreams[0].websocket.origins[0]',
+    UPSTREAM('target: "http://127.0.0.1:1", websocket: { origins: [http://a.example.com] }'),
+  ],
   ['upstreams[0]', UPSTREAM('target: "http://orders.example.com"')],
 ]
 
@@ -97,6 +102,7 @@ const WISE: readonly [yaml: string, environment?: Record<string, string>][] = [
     'gate: { exceptions: [{ path: /api/v1/dict/tree, needs: none }, { path: /api/v1/file/*, methods: [POST], needs: either }] }',
   ],
   [SQL('mysql://gateway:secret@10.0.0.5/shop')],
+  ['cors: { origin: [http://admin.internal, http://10.0.0.7] }'],
   [SQL('mysql://gateway:secret@db.example.com/shop?sslmode=require')],
   [UPSTREAM('targets: ["http://10.0.0.5:1", "https://orders.example.com", "unix:/run/a.sock"]')],
 ]
@@ -129,13 +135,51 @@ t.test('/readyz names unwise settings without the secret of the internal listene
   ])
 })
 
+t.test('in production, a secret in the configuration file is named, and not one of the environment', async t => {
+  const hex = '1f'.repeat(31) + 'a7'
+  const yaml = `
+trusted_proxies: [10.0.0.1]
+internal: { secret: ${GOOD_KEY} }
+login:
+  sm2: { private_key: "${hex}" }
+  second_factor: { key: "${'09af1b'.repeat(10)}c4d2" }
+  consumer: { kind: http, url: "https://a.internal/", secret: ${GOOD_KEY} }
+store: { kind: redis, redis: { url: "redis://:secret@10.0.0.9" } }
+${SQL('mysql://gateway:secret@10.0.0.5/shop')}
+`
+  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': yaml })
+  const named = (environment: Record<string, string>) =>
+    readConfiguration('gateway.yaml', { NODE_ENV: 'production', JWT__SECRET_KEY: GOOD_KEY, ...environment }, folder)
+      .warnings.map(({ path, message }) => `${path.join('.')} ${/[A-Z_0-9]+$/.exec(message)}`)
+      .sort()
+  const all = [
+    'accounts.url ACCOUNTS__URL',
+    'internal.secret INTERNAL__SECRET',
+    'login.consumer.secret LOGIN__CONSUMER__SECRET',
+    'login.second_factor.key LOGIN__SECOND_FACTOR__KEY',
+    'login.sm2.private_key LOGIN__SM2__PRIVATE_KEY',
+    'store.redis.url STORE__REDIS__URL',
+  ]
+  t.same(named({}), all)
+  t.same(named({ NODE_ENV: '' }), [])
+  const byEnvironment = {
+    ACCOUNTS__URL: 'mysql://gateway:secret@10.0.0.5/shop',
+    LOGIN__CONSUMER: `{ kind: http, url: "https://a.internal/", secret: ${GOOD_KEY} }`,
+    STORE__REDIS: '{ sentinels: [{ host: 10.0.0.1 }], name: m, password: secret }',
+  }
+  t.same(
+    named(byEnvironment),
+    all.filter(line => /^(internal|login\.(sm2|sec))/.test(line)),
+  )
+})
+
 t.test('/readyz does not say which secret can be guessed, and check does', async t => {
   const environment = {
     JWT__SECRET_KEY: 'backend-secret-key-change-in-production',
     JWT__ACCEPT_WEAK_SECRET: 'I will replace it after the move',
   }
   const warnings = await readyWarnings(t, {}, environment)
-  t.match(warnings, [/rate_limit/, /^a secret is weak; `dualgate check` names it$/])
+  t.match(warnings, [/rate_limit/, /^a secret is unsafe; `dualgate check` names it$/])
   t.notMatch(warnings.join(), /jwt/i)
   const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': '' })
   t.match(

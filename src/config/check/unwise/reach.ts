@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { DecodedSettings } from '../../schema/settings.ts'
-import { isLoopback } from '../networks.ts'
-import { indexesOf, type Rule } from './rule.ts'
+import { isLoopback, isUnencrypted } from '../networks.ts'
+import { indexesOf, type Rule, UNENCRYPTED_PAGE } from './rule.ts'
 
 /** Who reaches the listeners and the backends. */
 export const REACH: readonly Rule<DecodedSettings>[] = [
@@ -39,6 +39,11 @@ export const REACH: readonly Rule<DecodedSettings>[] = [
     finds: ({ gate: { exceptions } }) =>
       indexesOf(exceptions, ({ methods, needs }) => needs === 'none' && methods.some(method => method !== 'GET')),
     message: 'lets every client change data without a session; let it need a session, or leave it to GET',
+  },
+  {
+    setting: ['cors', 'origin'],
+    finds: ({ cors }) => (cors === 'off' ? false : indexesOf(cors.origin, origin => isUnencrypted(origin, 'http:'))),
+    message: UNENCRYPTED_PAGE,
   },
 ]
 

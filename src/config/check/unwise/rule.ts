@@ -15,3 +15,7 @@ export const DAY = 24 * 60 * MINUTE
 
 export const indexesOf = <T>(list: readonly T[], isUnwise: (item: T) => boolean): number[] =>
   list.flatMap((item, index) => (isUnwise(item) ? [index] : []))
+
+/** Of an origin whose pages may send requests here. */
+export const UNENCRYPTED_PAGE =
+  'allows pages that are sent unencrypted over a public network: who changes one on its way acts for its users; use https://'

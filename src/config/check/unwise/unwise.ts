@@ -3,6 +3,7 @@ import type { DecodedSettings } from '../../schema/settings.ts'
 import type { UpstreamSettings } from '../../schema/upstreams.ts'
 import { REACH } from './reach.ts'
 import type { Rule } from './rule.ts'
+import { warnOfWrittenSecrets } from './secrets.ts'
 import { SESSIONS } from './sessions.ts'
 import { SIGN_IN } from './sign-in.ts'
 import { UPSTREAMS } from './upstreams.ts'
@@ -11,7 +12,9 @@ import { UPSTREAMS } from './upstreams.ts'
 
 /** Warns of every unwise setting, where there are no faults. */
 export function warnOfUnwise(settings: DecodedSettings, written: Written, isProduction: boolean): void {
-  if (written.faults.length === 0) warn([...REACH, ...SIGN_IN, ...SESSIONS], settings, written, [], isProduction)
+  if (written.faults.length > 0) return
+  warn([...REACH, ...SIGN_IN, ...SESSIONS], settings, written, [], isProduction)
+  if (isProduction) warnOfWrittenSecrets(written)
 }
 
 export function warnOfUnwiseUpstreams(

@@ -1,7 +1,7 @@
 import type { UpstreamSettings } from '../../schema/upstreams.ts'
 import { targetsOf } from '../../targets.ts'
 import { isUnencrypted } from '../networks.ts'
-import type { Rule } from './rule.ts'
+import { indexesOf, type Rule, UNENCRYPTED_PAGE } from './rule.ts'
 
 export const UPSTREAMS: readonly Rule<UpstreamSettings>[] = [
   {
@@ -19,6 +19,12 @@ export const UPSTREAMS: readonly Rule<UpstreamSettings>[] = [
     setting: ['ejection'],
     finds: ({ ejection, health, targets = [] }) => ejection === 'off' && health === undefined && targets.length > 1,
     message: 'is off, and there are no health checks: a dead target continues to get its share of the requests',
+  },
+  {
+    setting: ['websocket', 'origins'],
+    finds: ({ websocket }) =>
+      websocket === 'off' ? false : indexesOf(websocket.origins ?? [], origin => isUnencrypted(origin, 'http:')),
+    message: UNENCRYPTED_PAGE,
   },
   {
     setting: [],
