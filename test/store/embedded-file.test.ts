@@ -244,3 +244,19 @@ await t.test('a token, captcha id or ticket id too long for a key is refused bef
   const counts = await countAfterClosing(fixture)
   t.match(counts, { members: 0, people: 0, tokens: 0 })
 })
+
+t.test('a process that only looks sessions up lets the file use freed space again', async t => {
+  const folder = t.testdir()
+  const fixture = await openAt(folder)
+  const { store, clock } = fixture
+  const token = await login(fixture, 'CONSUMER', '1', LONG)
+  const change = async (times: number): Promise<number> => {
+    for (let i = 0; i < times; i++) await store.attempts.set('a', i, clock.now() + LONG)
+    return statSync(`${folder}/sessions.mdb`).size
+  }
+  const before = await change(50)
+  t.ok(store.sessions.find('CONSUMER', token))
+  t.ok(store.sessions.find('CONSUMER', token), 'remembered')
+  t.equal(await change(200), before)
+  await store.close()
+})

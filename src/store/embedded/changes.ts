@@ -14,20 +14,28 @@ import { readSideKey, sideKey } from './file/members.ts'
 /** Changes that are kept. A listener that missed more of them is notified that anything may have changed. */
 const SLOTS = 1024
 const LAST = Buffer.from('last')
+const NONE = '0'
 const SESSION = 's'
 /** Stands in files of earlier versions, too. */
 const DISABLED = 'b'
 
 /** Changes as they are stored; `anything` when they are no longer all known. */
 type Unread = readonly string[] | 'anything'
-const NOTHING: Unread = []
+
+/** The changes of all processes, as one listener knows them. */
+export interface FollowedChanges {
+  /** Whether the listener knows all changes that are committed. Outside of a read: it is for what happens very often. */
+  isCurrent(): boolean
+  /** Notifies the listener of the changes that are committed in the snapshot of the present read. */
+  passOn(): void
+}
 
 const slotKey = (change: number): Buffer => Buffer.from(`slot${change % SLOTS}`)
 
 export class EmbeddedChanges implements Changes {
   readonly #file: EmbeddedFile
   readonly #rows: Rows
-  #poll: { listener: ChangeListener; unread: () => Unread } | null = null
+  #polled: FollowedChanges | null = null
 
   constructor(file: EmbeddedFile) {
     this.#file = file
@@ -51,40 +59,33 @@ export class EmbeddedChanges implements Changes {
     this.#rows.putSync(LAST, String(change))
   }
 
-  /** The number of the latest change, as it is stored. */
+  /** The number of the latest change, as it is stored. Within a read or a write. */
   #last(): string {
-    return this.#rows.get(LAST) ?? '0'
+    return this.#rows.get(LAST) ?? NONE
   }
 
   notify(listener: ChangeListener | null): void {
-    this.#poll = listener === null ? null : { listener, unread: this.#reader() }
+    this.#polled = listener === null ? null : this.follow(listener)
   }
 
   poll(): boolean {
-    if (this.#poll === null) return false
-    const { listener, unread } = this.#poll
-    passOn(this.#file.read(unread), listener)
+    if (this.#polled === null) return false
+    if (!this.#polled.isCurrent()) this.#file.read(this.#polled.passOn)
     return true
   }
 
-  /**
-   * Follows the changes of all processes: the function that is answered notifies the listener of those that are committed in
-   * the snapshot of the present read. `listener` must not ask the store.
-   */
-  follow(listener: ChangeListener): () => void {
-    const unread = this.#reader()
-    return () => passOn(unread(), listener)
-  }
-
-  /** Answers the changes since its last call, the first time that anything may have changed. Called within a read. */
-  #reader(): () => Unread {
+  /** Follows the changes of all processes. The first time anything may have changed. `listener` must not ask the store. */
+  follow(listener: ChangeListener): FollowedChanges {
     let read: string | null = null
-    return () => {
-      const last = this.#last()
-      if (last === read) return NOTHING
-      const unread = this.#between(read, Number(last))
-      read = last
-      return unread
+    return {
+      isCurrent: () => (this.#file.readLatest(this.#rows, LAST) ?? NONE) === read,
+      passOn: () => {
+        const last = this.#last()
+        if (last === read) return
+        const unread = this.#between(read, Number(last))
+        read = last
+        passOn(unread, listener)
+      },
     }
   }
 

@@ -21,7 +21,7 @@ import {
   type StoredToken,
   SURVEYED,
 } from '../store.ts'
-import type { EmbeddedChanges } from './changes.ts'
+import type { EmbeddedChanges, FollowedChanges } from './changes.ts'
 import type { EmbeddedFile } from './file/file.ts'
 import { type Member, sideKey } from './file/members.ts'
 import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './file/table.ts'
@@ -46,8 +46,8 @@ export class EmbeddedSessions implements SessionStore {
   readonly #changes: EmbeddedChanges
   readonly #ages: Ages
   readonly #remembered: Readonly<Record<LoginType, RememberedSessions>>
-  /** Evicts the sessions that any process has changed. Within a read. */
-  readonly #evictChanged: () => void
+  /** Evicts the sessions that any process has changed. */
+  readonly #followed: FollowedChanges
 
   constructor(
     file: EmbeddedFile,
@@ -66,7 +66,7 @@ export class EmbeddedSessions implements SessionStore {
     this.#disables = expiries.table(file, 'disables', 'd')
     this.#ended = expiries.table(file, 'ended', 'e')
     this.#remembered = remembered
-    this.#evictChanged = changes.follow({
+    this.#followed = changes.follow({
       session: (type, token) => remembered[type].evict(token),
       disabled: () => undefined,
       anything: () => {
@@ -99,8 +99,10 @@ export class EmbeddedSessions implements SessionStore {
    */
   find(type: LoginType, token: string): SessionRecord | null {
     const remembered = this.#remembered[type]
+    const known = this.#followed.isCurrent() ? remembered.get(token) : null
+    if (known !== null) return remembered.counted(known)
     return this.#file.read(() => {
-      this.#evictChanged()
+      this.#followed.passOn()
       return remembered.counted(remembered.get(token)) ?? this.#recall(type, token)
     })
   }
