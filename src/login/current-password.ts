@@ -45,9 +45,10 @@ export function createCurrentPassword(options: CurrentPasswordOptions): CurrentP
     const account = await accountOf(session)
     const password = await sm2.decrypt(ciphertext)
     const subject = lockout.subject(account?.username ?? userId, userId)
-    await lockout.counted(subject, address, origin, () => accounts.verify(account, password))
-    if (account === null || password === null) throw new Refusal('WRONG_CREDENTIALS')
-    return { account, password }
+    return lockout.counted(subject, address, origin, async () => {
+      const isRight = await accounts.verify(account, password)
+      return isRight && account !== null && password !== null ? { account, password } : null
+    })
   }
 
   return {

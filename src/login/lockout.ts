@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto'
+import { createHmac, hkdfSync } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, secondsUntil } from '../clock.ts'
 import type { Origin } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
@@ -35,31 +36,40 @@ export interface Lockout {
   checkAddress(address: string): Promise<void>
   /** Counts a failure for its address alone: a wrong code, which has a lockout of its own. */
   failedFrom(address: string): Promise<void>
-  /** Runs attempts for one name one after the other. Otherwise simultaneous guesses would count as one. */
-  inTurn<T>(subject: Subject, attempt: () => Promise<T>): Promise<T>
-  /** Refuses a locked name with `DISABLED`. A lock ends early when its login id is untied. */
-  check(subject: Subject): Promise<void>
-  /** Counts a failure, and locks the name when the limit is reached. */
-  failed(subject: Subject, address: string, origin?: Origin): Promise<void>
   /**
-   * Verifies a password of a client that has a session: it is counted before it is verified, so that guesses at the same time,
-   * in any number of workers and gateways, are as few as one after the other. Refuses a locked name like `check`, and a wrong
-   * password with `WRONG_CREDENTIALS`. A password that could not be verified counts, too.
+   * Verifies a password, and answers what `verify` answers if it is right. The attempt is counted before it is verified, so that
+   * guesses at the same time, in any number of workers and gateways, are as few as one after the other. Refuses a locked name
+   * with `DISABLED` and without a verification; a lock ends early when its login id is untied. A wrong password, for which
+   * `verify` answers `null`, is refused with `WRONG_CREDENTIALS`, and locks the name when the limit is reached. A right one
+   * deletes the failures. What could not be verified does not count.
    */
-  counted(subject: Subject, address: string, origin: Origin, isRight: () => Promise<boolean>): Promise<void>
-  /** Deletes the failures of a name. Refuses like `check` if another process has locked the name meanwhile. */
-  passed(subject: Subject): Promise<void>
+  counted<T>(subject: Subject, address: string, origin: Origin, verify: () => Promise<T | null>): Promise<T>
 }
 
 export interface LockoutOptions {
   side: Pick<Side, 'type' | 'disable' | 'getDisableTime' | 'isDisable'>
   attempts: AttemptStore
   settings: LockoutSettings
+  /** Of names in counters, in the log and in events (`namesKey`). */
+  key: Buffer
   clock: Clock
 }
 
+/**
+ * A password may be typed as a name. Its digest goes to the log and to webhooks, and without a key it could be guessed there. All
+ * gateways of a store have the same private key.
+ */
+export const namesKey = (sm2PrivateKey: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', Buffer.from(sm2PrivateKey, 'hex'), '', 'dualgate:names', 32))
+
+/**
+ * How often an attempt asks whether it can be verified, and for how long, in milliseconds: while as many are being verified
+ * in other processes as could lock the name.
+ */
+const ASK_AGAIN = 25
+const MAX_WAIT = 5000
 const WAITING_PER_NAME = 64
-/** Begins the login id that stands for an unknown name; behind it is a digest of the name. */
+/** Begins the login id that stands for an unknown name; behind it is a keyed digest of the name. */
 const UNKNOWN = 'unknown:'
 
 /** Whether a login id stands for a name that no account has. */
@@ -67,15 +77,17 @@ export const isUnknownName = (loginId: string): boolean => loginId.startsWith(UN
 
 /** The names of the counters of a side. */
 const countersOf = (type: LoginType) => ({
+  /** Attempts that began, and were neither right nor taken back. */
+  begunOf: ({ key }: Subject): string => `begun:${type}:name:${key}`,
   failuresOf: ({ key }: Subject): string => `failures:${type}:name:${key}`,
   lockOf: ({ key }: Subject): string => `locked:${type}:${key}`,
   failuresFrom: (address: string): string => `failures:${type}:address:${networkOf(address)}`,
 })
 
-/** Attempts for one name run one after the other, for several names at the same time. */
-function createTurnsByName(): Lockout['inTurn'] {
+/** Attempts for one name run one after the other in a process, for several names at the same time. */
+function createTurnsByName() {
   const turns = new Map<string, { take: Turns; users: number }>()
-  return async ({ key }, attempt) => {
+  return async <T>({ key }: Subject, attempt: () => Promise<T>): Promise<T> => {
     const turn = turns.get(key) ?? { take: createTurns(1, WAITING_PER_NAME), users: 0 }
     turns.set(key, turn)
     turn.users += 1
@@ -104,15 +116,18 @@ function createAddressFailures(options: LockoutOptions): Pick<Lockout, 'checkAdd
 export function createLockout(options: LockoutOptions): Lockout {
   const { side, attempts, settings, clock } = options
   const inTurn = createTurnsByName()
-  const { failuresOf, lockOf } = countersOf(side.type)
+  const { begunOf, failuresOf, lockOf } = countersOf(side.type)
   const { checkAddress, failedFrom } = createAddressFailures(options)
+
+  const forget = async (subject: Subject): Promise<void> =>
+    void (await Promise.all([attempts.clear(failuresOf(subject)), attempts.clear(begunOf(subject))]))
 
   async function check(subject: Subject): Promise<void> {
     const lock = await attempts.read(lockOf(subject))
     if (lock === null) return
     if (await side.isDisable(subject.loginId)) throw locked(secondsUntil(lock.resetsAt, clock.now()))
     await attempts.clear(lockOf(subject))
-    await attempts.clear(failuresOf(subject))
+    await forget(subject)
   }
 
   /** The id first, then the name: `check` treats a lock without a disabled id as untied. */
@@ -122,39 +137,52 @@ export function createLockout(options: LockoutOptions): Lockout {
     const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
     if (isLonger) await side.disable(subject.loginId, seconds, { ...origin, reason: 'too-many-failures' })
     await attempts.set(lockOf(subject), 1, clock.now() + seconds * 1000)
-    await attempts.clear(failuresOf(subject))
+    await forget(subject)
   }
 
-  async function passed(subject: Subject): Promise<void> {
+  /** Counts an attempt that begins. Others that began before it may still be right, so it waits for them and locks nothing. */
+  async function begin(subject: Subject): Promise<void> {
+    const began = performance.now()
     await check(subject)
-    await attempts.clear(failuresOf(subject))
+    while (!(await attempts.countUpTo(begunOf(subject), settings.window, settings.failures))) {
+      if (performance.now() - began > MAX_WAIT) throw new Refusal('BUSY')
+      await pause(ASK_AGAIN)
+      await check(subject)
+    }
+  }
+
+  /** The answer of `verify` to an attempt that was counted. What fails says nothing about the password, and is taken back. */
+  async function answer<T>(subject: Subject, verify: () => Promise<T | null>): Promise<T | null> {
+    try {
+      // A lock that came meanwhile has cleared the count.
+      await check(subject)
+      return await verify()
+    } catch (fault) {
+      await attempts.takeBack(begunOf(subject)).catch(() => undefined)
+      throw fault
+    }
   }
 
   return {
-    check,
-    inTurn,
-    subject(name, loginId) {
-      const key = createHash('sha256').update(name.toLowerCase()).digest('hex').slice(0, 32)
-      return { key, loginId: loginId ?? `${UNKNOWN}${key}` }
-    },
     checkAddress,
     failedFrom,
-    async failed(subject, address, origin = {}) {
-      await failedFrom(address)
-      const { count } = await attempts.count(failuresOf(subject), settings.window)
-      if (count >= settings.failures) await lock(subject, origin)
+    subject(name, loginId) {
+      const key = createHmac('sha256', options.key).update(name.toLowerCase()).digest('hex').slice(0, 32)
+      return { key, loginId: loginId ?? `${UNKNOWN}${key}` }
     },
-    passed,
-    counted: (subject, address, origin, isRight) =>
+    counted: (subject, address, origin, verify) =>
       inTurn(subject, async () => {
-        await check(subject)
-        const { count } = await attempts.count(failuresOf(subject), settings.window)
-        // A lock that came meanwhile has cleared the count.
-        await check(subject)
-        if (count <= settings.failures && (await isRight())) return passed(subject)
+        await begin(subject)
+        const right = await answer(subject, verify)
+        if (right !== null) {
+          // Another process may have locked the name meanwhile.
+          await check(subject)
+          await forget(subject)
+          return right
+        }
         await failedFrom(address)
+        const { count } = await attempts.count(failuresOf(subject), settings.window)
         if (count >= settings.failures) await lock(subject, origin)
-        if (count > settings.failures) await check(subject)
         throw new Refusal('WRONG_CREDENTIALS')
       }),
   }

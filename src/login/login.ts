@@ -68,16 +68,11 @@ export function createLogin(options: LoginOptions): Login {
     attempt.login_id = found?.id
     if (found !== null) attempt.names = eventNames({ ...found.extra, username: found.username })
     const subject = lockout.subject(found?.username ?? username, found?.id ?? null)
-    return lockout.inTurn(subject, async () => {
-      await lockout.check(subject)
+    return lockout.counted(subject, address, attempt.origin, async () => {
       const plain = await sm2.decrypt(password)
-      if (!(await accounts.verify(found, plain)) || found === null) {
-        attempt.because = found === null ? 'unknown user' : plain === null ? 'undecryptable' : 'wrong password'
-        await lockout.failed(subject, address, attempt.origin)
-        throw new Refusal('WRONG_CREDENTIALS')
-      }
-      await lockout.passed(subject)
-      return found
+      if ((await accounts.verify(found, plain)) && found !== null) return found
+      attempt.because = found === null ? 'unknown user' : plain === null ? 'undecryptable' : 'wrong password'
+      return null
     })
   }
 

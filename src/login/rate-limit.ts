@@ -29,7 +29,7 @@ export type RateLimit = (what: Limited, address: string) => Promise<void>
 
 export function createRateLimit(
   type: LoginType,
-  attempts: AttemptStore,
+  attempts: Pick<AttemptStore, 'count'>,
   limits: RateLimits | 'off',
   clock: Clock,
 ): RateLimit {

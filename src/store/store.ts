@@ -157,6 +157,10 @@ export interface Attempts {
 export interface AttemptStore {
   /** Counts one more. The first of a window opens it for `window` milliseconds; later ones do not extend it. */
   count(name: string, window: number): Promise<Attempts>
+  /** Counts one more unless `most` are counted already, and answers whether it did: of several calls at once, `most`. */
+  countUpTo(name: string, window: number, most: number): Promise<boolean>
+  /** Takes back one that was counted; nothing if its window has ended. */
+  takeBack(name: string): Promise<void>
   /** The present count, without counting. `null` if no window is open. */
   read(name: string): Promise<Attempts | null>
   /** Sets the count and the timestamp at which it expires. */

@@ -134,10 +134,6 @@ function inMemory() {
         counts.set(name, (counts.get(name) ?? 0) + 1)
         return { count: counts.get(name)!, resetsAt: window }
       },
-      read: async () => null,
-      set: async () => {},
-      raise: async () => true,
-      clear: async () => {},
     },
   }
 }

@@ -1,10 +1,15 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { createLockout, namesKey } from '../../src/login/lockout.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const NAMES = [
   ['that exists', 'admin'],
   ['without an account', 'unknown'],
 ] as const
+
+const SETTINGS = { failures: 5, window: 300_000, disable: 300_000, address_failures: 30, address_window: 900_000 }
 
 for (const [which, name] of NAMES) {
   t.test(`a name ${which} is locked by five failures, in any case, for 300 seconds`, async t => {
@@ -104,6 +109,66 @@ t.test('of twenty simultaneous guesses only five are checked: a right one after 
   t.equal(reasons.filter(reason => reason === 'DISABLED').length, 15)
   t.equal(fixture.worked.compared, 5)
 })
+
+t.test('simultaneous guesses in any number of workers are as few as in one', async t => {
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  const workers = Array.from({ length: 8 }, fixture.openWorker)
+  for (const [which, name] of NAMES) {
+    fixture.worked.compared = 0
+    const guesses = await Promise.all(Array.from({ length: 40 }, (_, i) => fixture.credentials(name, `guess ${i}`)))
+    const reasons = await Promise.all(guesses.map((guess, i) => reasonOf(workers[i % 8]!.login(guess))))
+    t.equal(fixture.worked.compared, 5, `a name ${which}`)
+    t.equal(reasons.filter(reason => reason === 'WRONG_CREDENTIALS').length, 5)
+    t.equal(reasons.filter(reason => reason === 'DISABLED').length, 35)
+  }
+})
+
+t.test('simultaneous logins with the right password succeed in more workers than failures lock', async t => {
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  for (let i = 0; i < 4; i++) await fixture.attempt('admin', 'wrong')
+  const workers = Array.from({ length: 8 }, fixture.openWorker)
+  const requests = await Promise.all(Array.from({ length: 24 }, () => fixture.credentials('admin', PASSWORD)))
+  const reasons = await Promise.all(requests.map((request, i) => reasonOf(workers[i % 8]!.login(request))))
+  t.same(new Set(reasons), new Set(['granted']))
+  t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+})
+
+t.test('a password that cannot be verified does not count', async t => {
+  const fixture = await openLoginFixture({ accounts: [account('Admin'), account('other')], lockout: { failures: 1 } })
+  t.teardown(fixture.close)
+  fixture.faults.comparing = true
+  for (let i = 0; i < 5; i++) t.equal(await fixture.attempt('admin', PASSWORD), 'UNAVAILABLE')
+  fixture.faults.comparing = false
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+})
+
+t.test(
+  'the id of a name without an account is the same in every gateway, and cannot be computed without its key',
+  async t => {
+    const fixture = await openLoginFixture()
+    t.teardown(fixture.close)
+    const of = (key: Buffer, name: string) =>
+      createLockout({
+        ...fixture,
+        attempts: fixture.store.attempts,
+        settings: SETTINGS,
+        clock: systemClock,
+        key,
+      }).subject(name, null)
+    const [key, other] = [namesKey('a'.repeat(64)), namesKey('b'.repeat(64))]
+    t.same(of(key, 'Secret 1'), of(key, 'secret 1'))
+    t.notSame(of(key, 'secret 1'), of(other, 'secret 1'))
+    for (const algorithm of ['sha256', 'sha512', 'sha1', 'md5', 'sm3']) {
+      for (const name of ['Secret 1', 'secret 1']) {
+        const digest = createHash(algorithm).update(name).digest('hex')
+        t.notOk(of(key, 'Secret 1').loginId.includes(digest.slice(0, 8)), `${algorithm} of ${name}`)
+      }
+    }
+  },
+)
 
 t.test('many simultaneous logins of one name with the right password all succeed', async t => {
   const fixture = await openLoginFixture()

@@ -9,7 +9,7 @@ import { createChangePassword } from '../../src/login/own-password.ts'
 import { createRateLimit } from '../../src/login/rate-limit.ts'
 import type { Session } from '../../src/side/side.ts'
 import { asToken } from '../../src/token/bearer.ts'
-import { account, openLoginFixture, reasonOf, refusalOf } from '../support/login-fixture.ts'
+import { account, NAMES_KEY, openLoginFixture, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const ORIGIN = { address: '192.0.2.1', by: 'id-jane', trace_id: 'a'.repeat(32) }
 const PRESENT = 'the present one'
@@ -67,7 +67,13 @@ async function open(t: Test) {
   const publish = (event: SessionEvent) => void events.push(event)
   const policy = createPasswordPolicy({ min_length: 10, classes: 0, common: 'refuse' })
   const workers = [1, 2].map(() => {
-    const lockout = createLockout({ side, attempts: store.attempts, settings: LOCKOUT, clock })
+    const lockout = createLockout({
+      side,
+      attempts: store.attempts,
+      settings: LOCKOUT,
+      key: NAMES_KEY,
+      clock,
+    })
     const rateLimit = createRateLimit('BUSINESS', store.attempts, 'off', clock)
     const current = createCurrentPassword({ side, accounts, sm2, lockout, rateLimit, publish })
     return createChangePassword({ side, updates, current, sm2, policy, clock, publish })

@@ -43,6 +43,27 @@ export async function attemptLaw(test: StoreTest): Promise<void> {
     )
   })
 
+  await test('of attempts that come at once no more than the most are counted, and those taken back make room', async (t, fixture) => {
+    const { attempts } = fixture.store
+    const admitted = async (n: number) => {
+      const answers = await Promise.all(Array.from({ length: n }, () => attempts.countUpTo('a', MINUTE, 5)))
+      return answers.filter(Boolean).length
+    }
+    t.equal(await admitted(50), 5)
+    t.equal((await attempts.read('a'))?.count, 5, 'what is refused does not count')
+    t.equal(await attempts.countUpTo('a', MINUTE, 6), true)
+    await fixture.fastForward(MINUTE / 2)
+    await Promise.all([1, 2, 3].map(() => attempts.takeBack('a')))
+    t.equal(await admitted(50), 2)
+    ahead(t, fixture, (await attempts.read('a'))?.resetsAt ?? null, MINUTE / 2, 'the same window')
+    await Promise.all(Array.from({ length: 7 }, () => attempts.takeBack('a')))
+    t.equal(await attempts.read('a'), null, 'a count of none is no count')
+    t.equal((await attempts.count('a', MINUTE)).count, 1)
+    await fixture.fastForward(MINUTE + SLACK)
+    await attempts.takeBack('a')
+    t.equal(await admitted(50), 5, 'in a new window')
+  })
+
   await test('a count that was set is counted on from, until the timestamp that was set', async (t, fixture) => {
     const { attempts } = fixture.store
     await attempts.count('a', MINUTE)

@@ -12,12 +12,12 @@ import { createPasswordPolicy } from '../../src/account/password-policy.ts'
 import { generateSm2PrivateKey } from '../../src/config/sm2-key.ts'
 import type { SessionEvent } from '../../src/event/event.ts'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
-import { createLockout, type LockoutSettings } from '../../src/login/lockout.ts'
+import { createLockout, type LockoutSettings, namesKey } from '../../src/login/lockout.ts'
 import { type Credentials, createLogin } from '../../src/login/login.ts'
 import { createRateLimit, type RateLimits } from '../../src/login/rate-limit.ts'
 import { decryptCiphertext } from '../../src/login/sm2/ciphertext.ts'
 import { createSm2 } from '../../src/login/sm2/sm2.ts'
-import { Refusal } from '../../src/refusal.ts'
+import { Refusal, Unavailable } from '../../src/refusal.ts'
 import { createSecondFactors, type SecondFactorSettings } from '../../src/second-factor/second-factors.ts'
 import { createSide } from '../../src/side/side.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
@@ -29,6 +29,7 @@ export const PASSWORD = 'correct horse'
 const HASH = bcrypt.hashSync(PASSWORD, 4)
 
 const PRIVATE_KEY = generateSm2PrivateKey()
+export const NAMES_KEY = namesKey(PRIVATE_KEY)
 
 export const account = (username: string, rest: Partial<HashAccount> = {}): HashAccount => ({
   id: `id-${username.toLowerCase()}`,
@@ -90,6 +91,8 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   // `rounds` are those of bcrypt: 2^cost of each hash that a password was compared with.
   const worked = { decrypted: 0, compared: 0, rounds: 0 }
+  // Whether no password can be compared, as when the helper processes are overloaded.
+  const faults = { comparing: false }
   const compare = (password: string, hash: string): boolean => {
     worked.rounds += 2 ** Number(hash.slice(4, 6))
     return bcrypt.compareSync(password, hash)
@@ -128,6 +131,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     {
       type: 'BUSINESS',
       passwords: createPasswords(async (password, hash, decoys) => {
+        if (faults.comparing) throw new Unavailable('the helpers')
         worked.compared += 1
         return matchesHash(password, hash, decoys, compare)
       }),
@@ -136,33 +140,43 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
       log,
     },
   )
-  const login = createLogin({
-    publish: event => void events.push(event),
-    side,
-    store,
-    factors: createSecondFactors({
-      type: 'BUSINESS',
-      settings: { for: options.secondFactorFor ?? 'optional', issuer: 'dualgate' },
-      key: Buffer.alloc(32, 7),
-      disable: 300_000,
-      accounts: verified,
-      attempts: store.attempts,
-      clock,
-      log,
-    }),
-    policy: createPasswordPolicy({ min_length: 10, classes: 0, common: 'allow' }),
-    maxPasswordAge: options.maxPasswordAge ?? 'off',
-    clock,
-    captcha,
-    accounts: verified,
-    sm2: await createSm2(PRIVATE_KEY, async (ciphertext, privateKey) => {
-      worked.decrypted += 1
-      return plaintexts.get(ciphertext) ?? decryptCiphertext(ciphertext, privateKey)
-    }),
-    lockout: createLockout({ side, attempts: store.attempts, settings: { ...settings, ...options.lockout }, clock }),
-    rateLimit: createRateLimit('BUSINESS', store.attempts, options.rateLimit ?? 'off', clock),
-    log,
+  const sm2 = await createSm2(PRIVATE_KEY, async (ciphertext, privateKey) => {
+    worked.decrypted += 1
+    return plaintexts.get(ciphertext) ?? decryptCiphertext(ciphertext, privateKey)
   })
+  /** The login as each worker process has it: the workers share the store alone. */
+  const openWorker = () =>
+    createLogin({
+      publish: event => void events.push(event),
+      side,
+      store,
+      factors: createSecondFactors({
+        type: 'BUSINESS',
+        settings: { for: options.secondFactorFor ?? 'optional', issuer: 'dualgate' },
+        key: Buffer.alloc(32, 7),
+        disable: 300_000,
+        accounts: verified,
+        attempts: store.attempts,
+        clock,
+        log,
+      }),
+      policy: createPasswordPolicy({ min_length: 10, classes: 0, common: 'allow' }),
+      maxPasswordAge: options.maxPasswordAge ?? 'off',
+      clock,
+      captcha,
+      accounts: verified,
+      sm2,
+      lockout: createLockout({
+        side,
+        attempts: store.attempts,
+        settings: { ...settings, ...options.lockout },
+        key: NAMES_KEY,
+        clock,
+      }),
+      rateLimit: createRateLimit('BUSINESS', store.attempts, options.rateLimit ?? 'off', clock),
+      log,
+    })
+  const login = openWorker()
   const key = encryption.precomputePublicKey(login.publicKey)
 
   /** SM2 of a password, as clients send it. */
@@ -187,6 +201,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
 
   return {
     login,
+    openWorker,
     side,
     store,
     captcha,
@@ -194,6 +209,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     events,
     lines,
     worked,
+    faults,
     credentials,
     encrypt,
     attempt: async (username: string, password: string, rest: Partial<Credentials> = {}) =>

@@ -22,7 +22,7 @@ export interface Captcha {
 export interface CaptchaOptions {
   type: LoginType
   store: CaptchaStore
-  attempts: AttemptStore
+  attempts: Pick<AttemptStore, 'count'>
   /** Lifetime of a captcha in milliseconds. */
   ttl: number
   /** Number of characters. */

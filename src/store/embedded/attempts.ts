@@ -30,12 +30,34 @@ export class EmbeddedAttempts implements AttemptStore {
 
   async count(name: string, window: number): Promise<Attempts> {
     const key = keyOf(name)
+    return this.#file.write(() => this.#countOne(key, window))
+  }
+
+  async countUpTo(name: string, window: number, most: number): Promise<boolean> {
+    const key = keyOf(name)
     return this.#file.write(() => {
-      const open = this.#open(key)
-      const next = { count: (open?.count ?? 0) + 1, resetsAt: open?.resetsAt ?? this.#clock.now() + window }
-      this.#windows.put(key, String(next.count), next.resetsAt)
-      return next
+      if ((this.#open(key)?.count ?? 0) >= most) return false
+      this.#countOne(key, window)
+      return true
     })
+  }
+
+  async takeBack(name: string): Promise<void> {
+    const key = keyOf(name)
+    await this.#file.write(() => {
+      const open = this.#open(key)
+      if (open === null) return
+      if (open.count > 1) this.#windows.put(key, String(open.count - 1), open.resetsAt)
+      else this.#windows.remove(key)
+    })
+  }
+
+  /** Within a write. */
+  #countOne(key: Buffer, window: number): Attempts {
+    const open = this.#open(key)
+    const next = { count: (open?.count ?? 0) + 1, resetsAt: open?.resetsAt ?? this.#clock.now() + window }
+    this.#windows.put(key, String(next.count), next.resetsAt)
+    return next
   }
 
   async read(name: string): Promise<Attempts | null> {

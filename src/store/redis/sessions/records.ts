@@ -69,6 +69,14 @@ export class RedisAttempts implements AttemptStore {
     return { count, resetsAt: this.#clock.now() + timeLeft }
   }
 
+  countUpTo(name: string, window: number, most: number): Promise<boolean> {
+    return this.#redis.countUpTo(this.#keys.attempts(name), window, most)
+  }
+
+  takeBack(name: string): Promise<void> {
+    return this.#redis.takeBack(this.#keys.attempts(name))
+  }
+
   async read(name: string): Promise<Attempts | null> {
     const key = this.#keys.attempts(name)
     const [count, left] = await Promise.all([this.#redis.get(key), this.#redis.timeLeft(key)])
