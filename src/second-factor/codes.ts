@@ -62,7 +62,7 @@ export function createCodes(options: CodesOptions): Codes {
     open,
     async accept(account, text) {
       const factor = open(account)
-      await lockout.admit(account.id)
+      await lockout.admit(account)
       const digits = digitsOf(text)
       const code = digits === null ? readRecoveryCode(text) : null
       const isAccepted =
@@ -70,17 +70,17 @@ export function createCodes(options: CodesOptions): Codes {
           ? code !== null && (await useUp(options, account, factor, hashOf(code)))
           : await acceptStep(account, factor, digits)
       if (!isAccepted) throw new Refusal('WRONG_CODE')
-      await lockout.passed(account.id)
+      await lockout.passed(account)
       if (code === null) return account
       const present = await accounts.find(account.username)
       if (present?.id !== account.id) throw new Refusal('WRONG_CODE')
       return present
     },
     async acceptFirst(account, factor, text) {
-      await lockout.admit(account.id)
+      await lockout.admit(account)
       const digits = digitsOf(text)
       if (digits === null || !(await acceptStep(account, factor, digits))) throw new Refusal('WRONG_CODE')
-      await lockout.passed(account.id)
+      await lockout.passed(account)
     },
   }
 }

@@ -1,16 +1,18 @@
+import type { Account } from '../account/accounts.ts'
 import { type Clock, secondsUntil } from '../clock.ts'
 import type { LoginType } from '../session.ts'
 import { disabledFor } from '../side/disable.ts'
 import type { AttemptStore } from '../store/store.ts'
+import { nameOf } from './sealed.ts'
 
 export interface FactorLockout {
   /**
    * Counts an attempt before its code is checked, so that attempts at the same time cannot outrun the count. Refuses with
    * `DISABLED` without a check while the step is locked.
    */
-  admit(accountId: string): Promise<void>
+  admit(account: Account): Promise<void>
   /** The code was right: its attempts are forgotten. */
-  passed(accountId: string): Promise<void>
+  passed(account: Account): Promise<void>
 }
 
 export interface FactorLockoutOptions {
@@ -31,22 +33,25 @@ const COUNTED = 86_400_000
 
 /**
  * The lockout of wrong codes, apart from that of passwords, by login id. It is asked only after the right password, so it
- * tells no one else that a second factor exists.
+ * tells no one else that a second factor exists. It ends with the factor that the account has: after an administrator has
+ * reset it, its wrong codes do not keep the user from setting up another one. Without an administrator only a right code removes or
+ * replaces a factor, so no one gets more guesses by this.
  */
 export function createFactorLockout({ type, attempts, disable, clock }: FactorLockoutOptions): FactorLockout {
-  const countedOf = (id: string): string => `second-factor:${type}:${id}:attempts`
-  const lockOf = (id: string): string => `second-factor:${type}:${id}:locked`
+  const nameFor = ({ id, secondFactor }: Account): string => `second-factor:${type}:${id}:${nameOf(secondFactor)}`
+  const countedOf = (account: Account): string => `${nameFor(account)}:attempts`
+  const lockOf = (account: Account): string => `${nameFor(account)}:locked`
   return {
-    async admit(accountId) {
-      const { count } = await attempts.count(countedOf(accountId), COUNTED)
+    async admit(account) {
+      const { count } = await attempts.count(countedOf(account), COUNTED)
       if (count < FREE) return
       // The attempt that begins the lock is the last that is checked in it.
-      const lock = await attempts.count(lockOf(accountId), disable)
+      const lock = await attempts.count(lockOf(account), disable)
       if (lock.count > 1) throw disabledFor(Math.max(1, secondsUntil(lock.resetsAt, clock.now())))
     },
-    async passed(accountId) {
-      await attempts.clear(lockOf(accountId))
-      await attempts.clear(countedOf(accountId))
+    async passed(account) {
+      await attempts.clear(lockOf(account))
+      await attempts.clear(countedOf(account))
     },
   }
 }

@@ -34,7 +34,8 @@ const NAME_BYTES = 9
 
 export const newName = (): string => randomBytes(NAME_BYTES).toString('base64url')
 
-export const nameOf = (sealed: string): string => sealed.split('.', 1)[0]!
+/** The name of a stored factor; empty where an account has none. */
+export const nameOf = (sealed: string | undefined): string => sealed?.split('.', 1)[0] ?? ''
 
 /** The key: the configured one, or else one that is derived from the private key of SM2, which cannot be computed back. */
 export function sealingKey(key: string | undefined, sm2PrivateKey: string): Buffer {

@@ -110,12 +110,12 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
       const [{ newSecret, uriOf }, { qrCodeOf }] = await Promise.all([import('./totp.ts'), import('./qr.ts')])
       const secret = newSecret()
       const uri = uriOf(secret, settings.issuer, account.username)
-      const factor = { name: newName(), secret, codes: [], replaces: presentName(account) }
+      const factor = { name: newName(), secret, codes: [], replaces: nameOf(account.secondFactor) }
       return { secret, uri, qr: qrCodeOf(uri), sealed: seal.seal(account.id, factor) }
     },
     async confirm(account, sealed, code) {
       const factor = seal.open(account.id, sealed)
-      if (factor === null || factor.replaces !== presentName(account)) throw new Refusal('SETUP_GONE')
+      if (factor === null || factor.replaces !== nameOf(account.secondFactor)) throw new Refusal('SETUP_GONE')
       await codes.acceptFirst(account, factor, code)
       return withNewCodes(account, factor)
     },
@@ -133,6 +133,3 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
 }
 
 const isIn = (list: readonly string[]) => (text: string) => list.includes(text)
-
-/** The name of the second factor that an account has; empty without one. */
-const presentName = ({ secondFactor }: Account): string => (secondFactor === undefined ? '' : nameOf(secondFactor))

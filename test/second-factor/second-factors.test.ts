@@ -256,6 +256,24 @@ for (const { name, skip, open } of KINDS) {
       t.equal(outcomes.filter(outcome => outcome === 'accepted').length, 1)
     })
 
+    t.test('wrong codes of a factor that an administrator reset do not lock the next one', async t => {
+      const fixture = await openFactorFixture(t, { stores })
+      const { factors, find, stored, time } = fixture
+      stored.set('eve', account('eve'))
+      const { secret } = await fixture.enrol('eve')
+      for (let i = 0; i < 5; i++) t.equal(await verify(fixture, wrongCode(secret, time.now), 'eve'), 'WRONG_CODE')
+      const pending = await factors.create(await find('eve'))
+      t.equal(await verify(fixture.second, codeAt(secret, time.now), 'eve'), 'DISABLED')
+      const ofPending = codeAt(pending.secret, time.now)
+      t.equal(await outcomeOf(factors.confirm(await find('eve'), pending.sealed, ofPending)), 'DISABLED')
+
+      stored.set('eve', account('eve'))
+      const next = await fixture.enrol('eve')
+      t.equal(await verify(fixture.second, codeAt(next.secret, time.now), 'eve'), 'accepted')
+      for (let i = 0; i < 5; i++) t.equal(await verify(fixture, wrongCode(next.secret, time.now), 'eve'), 'WRONG_CODE')
+      t.equal(await verify(fixture.second, codeAt(next.secret, time.now, 1), 'eve'), 'DISABLED', 'its own do')
+    })
+
     t.test('of 64 guesses at once no more than five are checked', async t => {
       const fixture = await openFactorFixture(t, { stores })
       await fixture.enrol('bob')
