@@ -113,32 +113,40 @@ function createAddressFailures(options: LockoutOptions): Pick<Lockout, 'checkAdd
   }
 }
 
-export function createLockout(options: LockoutOptions): Lockout {
-  const { side, attempts, settings, clock } = options
-  const inTurn = createTurnsByName()
+/** The locks of names, and the counts that lead to them. */
+function createLocks({ side, attempts, settings, clock }: LockoutOptions) {
   const { begunOf, failuresOf, lockOf } = countersOf(side.type)
-  const { checkAddress, failedFrom } = createAddressFailures(options)
 
   const forget = async (subject: Subject): Promise<void> =>
     void (await Promise.all([attempts.clear(failuresOf(subject)), attempts.clear(begunOf(subject))]))
 
-  async function check(subject: Subject): Promise<void> {
-    const lock = await attempts.read(lockOf(subject))
-    if (lock === null) return
-    if (await side.isDisable(subject.loginId)) throw locked(secondsUntil(lock.resetsAt, clock.now()))
-    await attempts.clear(lockOf(subject))
-    await forget(subject)
+  return {
+    forget,
+    async check(subject: Subject): Promise<void> {
+      const lock = await attempts.read(lockOf(subject))
+      if (lock === null) return
+      if (await side.isDisable(subject.loginId)) throw locked(secondsUntil(lock.resetsAt, clock.now()))
+      await attempts.clear(lockOf(subject))
+      await forget(subject)
+    },
+    /** The id first, then the name: `check` treats a lock without a disabled id as untied. */
+    async lock(subject: Subject, origin: Origin): Promise<void> {
+      const seconds = Math.ceil(settings.disable / 1000)
+      // A longer disable by an administrator stays.
+      const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
+      if (isLonger) await side.disable(subject.loginId, seconds, { ...origin, reason: 'too-many-failures' })
+      await attempts.set(lockOf(subject), 1, clock.now() + seconds * 1000)
+      await forget(subject)
+    },
   }
+}
 
-  /** The id first, then the name: `check` treats a lock without a disabled id as untied. */
-  async function lock(subject: Subject, origin: Origin): Promise<void> {
-    const seconds = Math.ceil(settings.disable / 1000)
-    // A longer disable by an administrator stays.
-    const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
-    if (isLonger) await side.disable(subject.loginId, seconds, { ...origin, reason: 'too-many-failures' })
-    await attempts.set(lockOf(subject), 1, clock.now() + seconds * 1000)
-    await forget(subject)
-  }
+export function createLockout(options: LockoutOptions): Lockout {
+  const { side, attempts, settings } = options
+  const inTurn = createTurnsByName()
+  const { begunOf, failuresOf } = countersOf(side.type)
+  const { checkAddress, failedFrom } = createAddressFailures(options)
+  const { check, lock, forget } = createLocks(options)
 
   /** Counts an attempt that begins. Others that began before it may still be right, so it waits for them and locks nothing. */
   async function begin(subject: Subject): Promise<void> {
