@@ -2,7 +2,7 @@ import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { ConfigurationError } from '../yaml/fault.ts'
-import type { UpstreamTlsFiles } from './schema/upstreams.ts'
+import type { UpstreamTlsFiles } from './schema/targets.ts'
 
 /** Where the certificate of the public listener is. */
 export interface CertificateFiles {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import type { SessionCacheSettings, Settings } from '../config/schema/settings.ts'
+import type { Settings } from '../config/schema/settings.ts'
+import type { SessionCacheSettings } from '../config/schema/store.ts'
 import type { Logger } from '../log.ts'
 import type { StoreForms } from './forms.ts'
 import type { Store } from './store.ts'

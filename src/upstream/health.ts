@@ -1,4 +1,4 @@
-import type { HealthSettings } from '../config/schema/upstreams.ts'
+import type { HealthSettings } from '../config/schema/targets.ts'
 import type { UpstreamTls } from '../config/tls.ts'
 import type { HttpTarget } from './targets.ts'
 import { type Connect, createConnect } from './wire/connect.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import type { ConnectionSettings } from '../config/schema/upstreams.ts'
+import type { ConnectionSettings } from '../config/schema/targets.ts'
 import type { UpstreamTls } from '../config/tls.ts'
 import { readAddress, type TargetAddress } from './address.ts'
 import { type EjectionRules, TargetHealth, type TargetHealthChange, type TargetState } from './target-health.ts'

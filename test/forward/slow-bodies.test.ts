@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import type { ConnectionSettings } from '../../src/config/schema/upstreams.ts'
+import type { ConnectionSettings } from '../../src/config/schema/targets.ts'
 import { call } from '../support/client.ts'
 import { forwardTo, TOKEN, until } from '../support/forward-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'

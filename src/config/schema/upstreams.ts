@@ -5,7 +5,6 @@ import {
   LongDuration,
   Off,
   OptionalCount,
-  Path,
   Secret,
   Section,
   Size,
@@ -13,6 +12,7 @@ import {
   Variant,
 } from '../../yaml/notation.ts'
 import { Origins } from './listen.ts'
+import { TARGETS } from './targets.ts'
 
 const CODE = {
   type: 'string',
@@ -20,23 +20,6 @@ const CODE = {
   'x-form': 'a permission such as sys:orders:view',
 } as const
 const CODES = { type: 'array', items: CODE, minItems: 1 } as const
-
-const SERVER = 'https?://[^/?#@]+/?|unix:/[^?#]+'
-
-const Server = {
-  type: 'string',
-  pattern: `^(${SERVER})$`,
-  'x-form': 'http://host:port, https://host:port or unix:/path/of.sock',
-} as const
-
-const Weight = Count(1, 'Share of the requests among the targets; 0: no new requests.', 0, 1000)
-
-const Hash = {
-  type: 'string',
-  pattern: "^(login-id|address|header:[A-Za-z0-9!#$%&'*+.^_`|~-]+)$",
-  'x-form': 'login-id, address or header:<name>',
-  description: 'What is the same in all requests of a client.',
-} as const
 
 const Maintenance = Variant(
   {
@@ -92,64 +75,6 @@ const HeaderEdits = (message: string) =>
     `What is changed in the headers of ${message}.`,
   )
 
-const Ejection = Variant(
-  {
-    failures: Count(
-      5,
-      'Failures in a row that eject a target: no connection, no response in time, or a response that is not HTTP.',
-    ),
-    duration: LongDuration('10s', 'For how long; twice as long after each further failure.'),
-    limit: LongDuration('5m', 'The longest time for which a target is ejected.'),
-  },
-  'A target that fails gets no requests for a while.',
-)
-
-const Connections = Section(
-  {
-    limit: Count(1024, 'Connections to one target, of one worker.'),
-    per_address: OptionalCount(
-      'Connections in use by requests of one client address; unset: half of limit, at least 20.',
-    ),
-    queue: Count(8192, 'Requests that may wait for one of them, per target and worker.', 0),
-    wait: Duration('5s', 'How long a request waits at most.'),
-    idle: Duration('4s', 'How long an unused connection is kept, unless the target announces its own limit.'),
-    lifetime: Duration('60s', 'How long a connection to a name is used, so that a changed address takes effect.'),
-  },
-  'The connections to a target.',
-)
-
-const Health = Variant(
-  {
-    path: {
-      type: 'string',
-      pattern: '^/[^\\s#]*$',
-      'x-form': 'a path such as /healthz',
-      description: 'The path that is requested; a status from 200 to 399 is a success.',
-    },
-    interval: Duration('5s', 'Between two checks of a target.'),
-    timeout: Duration('2s', 'Time limit of a check.'),
-    failures: Count(2, 'Failed checks in a row that eject a target.'),
-    successes: Count(1, 'Successful checks in a row that bring it back.'),
-  },
-  'Active checks.',
-  ['path'],
-)
-
-const Tls = Variant(
-  {
-    ca: Path({ description: 'PEM file of the trusted authorities, instead of those of the system.' }),
-    server_name: {
-      type: 'string',
-      pattern: '^(?=.*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$',
-      'x-form': 'a host name',
-      description: 'The name to request and to expect in the certificate, instead of the target’s own.',
-    },
-    cert: Path({ description: 'PEM file of the gateway’s client certificate; needs `key`.' }),
-    key: Path({ description: 'PEM file of its key.' }),
-  },
-  'How https targets are verified, and the gateway’s own certificate.',
-)
-
 const WebSocket = Variant(
   {
     origins: Origins({
@@ -186,15 +111,6 @@ const Identity = Section(
   'What the upstream receives about the client beside login id and type.',
 )
 
-const Timeouts = Section(
-  {
-    connect: Duration('5s', 'To connect.'),
-    response: Duration('30s', 'Until the response’s head arrives, counted from the end of the request.'),
-    idle: Duration('60s', 'Between two parts of the response’s body.'),
-  },
-  'Time limits.',
-)
-
 const Name = {
   type: 'string',
   pattern: '^[A-Za-z0-9._-]{1,64}$',
@@ -214,39 +130,7 @@ export const UpstreamSchema = Variant(
   {
     name: Name,
     match: Match,
-    target: {
-      type: 'string',
-      pattern: `^(builtin:echo|${SERVER})$`,
-      'x-form': 'http://host:port, https://host:port, unix:/path/of.sock or builtin:echo',
-      description: 'The one target: scheme, host and port, or a Unix socket.',
-    },
-    targets: {
-      type: 'array',
-      items: {
-        anyOf: [Server, Variant({ url: Server, weight: Weight }, 'A target with a weight.', ['url'])],
-        'x-form': 'http://host:port, https://host:port or unix:/path/of.sock, or { url: http://host:port, weight: 3 }',
-      },
-      minItems: 1,
-      description: 'Several targets, balanced; each a server, or a server with its weight.',
-    },
-    balance: {
-      anyOf: [
-        { enum: ['round-robin', 'least-pending'] },
-        Variant({ hash: Hash }, 'The same target for a client.', ['hash']),
-      ],
-      default: 'round-robin',
-      'x-form': 'round-robin, least-pending or { hash: login-id }',
-      description:
-        'Targets in turn, the one with the fewest requests in progress, or the same one for the requests of a client.',
-    },
-    resolve: {
-      anyOf: [Off, Duration('30s', 'Between two look-ups.')],
-      default: 'off',
-      'x-form': 'off, or a duration such as 30s, 24d at most',
-      description: 'How often names of targets are looked up, so that each address of a name is a target; or off.',
-    },
-    ejection: { anyOf: [Off, Ejection], default: {}, description: 'Ejects targets that fail, or off.' },
-    health: Health,
+    ...TARGETS,
     retries: {
       type: 'integer',
       minimum: 0,
@@ -254,8 +138,6 @@ export const UpstreamSchema = Variant(
       default: 0,
       description: 'How often an idempotent request without a body is sent again when no response came.',
     },
-    connections: Connections,
-    tls: Tls,
     body_limit: Size('Largest request body.'),
     rewrite: {
       type: 'string',
@@ -270,7 +152,6 @@ export const UpstreamSchema = Variant(
     },
     request_headers: HeaderEdits('requests'),
     response_headers: HeaderEdits('responses'),
-    timeouts: Timeouts,
     maintenance: {
       anyOf: [Off, Maintenance],
       default: 'off',
@@ -312,11 +193,7 @@ export const UpstreamsFileSchema = {
 /** One upstream after its defaults: durations in milliseconds, exactly one of `target` and `targets`. */
 export type UpstreamSettings = Decoded<typeof UpstreamSchema>
 
-export type EjectionSettings = Decoded<typeof Ejection>
 export type PassAuthorization = UpstreamSettings['pass_authorization']
 export type IdentitySettings = UpstreamSettings['identity']
-export type ConnectionSettings = Decoded<typeof Connections>
 export type WebSocketSettings = Decoded<typeof WebSocket>
 export type HeaderEditSettings = Decoded<ReturnType<typeof HeaderEdits>>
-export type HealthSettings = Decoded<typeof Health>
-export type UpstreamTlsFiles = Decoded<typeof Tls>

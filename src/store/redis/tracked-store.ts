@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { Clock } from '../../clock.ts'
-import type { SessionCacheSettings } from '../../config/schema/settings.ts'
+import type { SessionCacheSettings } from '../../config/schema/store.ts'
 import type { Logger } from '../../log.ts'
 import { LOGIN_TYPES, SIDES } from '../../session.ts'
 import type { Store } from '../store.ts'
