@@ -152,7 +152,7 @@ const KNOWERS: Record<string, RegExp> = {
   fastify: /^(http\/.+|store\/redis\/connection\/connections)\.ts$/,
   '@fastify/ajv-compiler': /^http\/server\/validation\.ts$/,
   '@fastify/helmet': /^http\/pages\/protection\.ts$/,
-  '@fastify/swagger': /^http\/pages\/openapi\.ts$/,
+  '@fastify/swagger': /^http\/pages\/openapi\/openapi\.ts$/,
   '@fastify/cors': /^http\/edge\.ts$/,
   '@fastify/http-proxy': /^http\/forward\/routes\.ts$/,
   '@fastify/jwt': /^http\/jwt\.ts$/,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import type { Profile } from '../../profile.ts'
 import { serveAsset, vendored } from './assets.ts'
-import { documentRoutes, type OpenApiOptions } from './openapi.ts'
+import { documentRoutes, type OpenApiOptions } from './openapi/openapi.ts'
 import { pagePolicy } from './protection.ts'
 
 /** What of a document the settings and the profile decide. */

@@ -1,0 +1,127 @@
+import { type Contract, ENDED, type JsonSchema, type Place, type PlainAnswer } from '../../routes/contract.ts'
+import { httpStatusOf, type StatusStyle } from '../../server/envelope.ts'
+import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from '../../server/messages.ts'
+
+export interface AnswerOptions {
+  locale: Locale
+  /** It decides under which status a refusal is described. */
+  style: StatusStyle
+}
+
+/** The reasons for which every route may refuse a request. */
+const ALWAYS: readonly Failure[] = ['BAD_REQUEST', 'UNAVAILABLE', 'INTERNAL']
+/** For the placeholders of the texts. */
+const SAMPLE = {
+  field: 'user_id',
+  fault: 'is missing',
+  faults: 'min_length',
+  min_length: 10,
+  seconds: 42,
+  permissions: "['sys:session:page']",
+}
+/** `data` of the refusals that carry any. */
+const SAMPLE_DATA: Partial<Record<Failure, object>> = {
+  STEP_REQUIRED: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE', required: 'password', expires_in: 300 },
+  TICKET_INVALID: { required: 'login' },
+  PASSWORD_NOT_ALLOWED: { faults: ['min_length', 'common'] },
+  DISABLED: { disable_time: 42 },
+}
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
+
+export const plainResponses = (answers: readonly PlainAnswer[]): JsonSchema =>
+  Object.fromEntries(
+    answers.map(({ status, description, type, schema, example }) => [
+      String(status),
+      { description, content: { [type]: { schema: schema === 'Refusal' ? REFUSAL : schema, example } } },
+    ]),
+  )
+
+/** Answers by HTTP status: refusals that arrive with 200 stand beside the success, as they do on the wire. */
+export function responsesOf(contract: Contract & Place, { locale, style }: AnswerOptions): JsonSchema {
+  const refusals = [...new Set([...refusalsOf(contract), ...ALWAYS])]
+  const statuses = [...new Set([200, ...refusals.map(reason => httpStatusOf(reason, style))])].sort((a, b) => a - b)
+  return Object.fromEntries(
+    statuses.map(status => {
+      const here = refusals.filter(reason => httpStatusOf(reason, style) === status)
+      return [String(status), responseOf(status, here, contract, locale)]
+    }),
+  )
+}
+
+/** What a place and the fields of a contract imply, and what the contract names. */
+const refusalsOf = ({ needs, permission, query, body, refusals = [] }: Contract & Place): Failure[] => [
+  ...(needs === 'nothing' ? [] : (['NOT_LOGGED_IN'] as const)),
+  ...(permission === undefined ? [] : (['NOT_PERMITTED'] as const)),
+  ...(query === undefined && body === undefined ? [] : (['INVALID'] as const)),
+  ...(body === undefined ? [] : (['BODY_TOO_LARGE'] as const)),
+  ...refusals,
+]
+
+function responseOf(status: number, refusals: readonly Failure[], { data }: Contract, locale: Locale): JsonSchema {
+  const success = envelopeOf(data.schema as JsonSchema)
+  const refused = refusals.map(reason => [reason, { value: refusalExample(reason, locale) }] as const)
+  const isSuccess = status === 200
+  const schema = !isSuccess ? REFUSAL : refusals.length === 0 ? success : { oneOf: [success, REFUSAL] }
+  const mayWait = refusals.some(reason => reason === 'TOO_MANY_ATTEMPTS' || reason === 'BUSY')
+  return {
+    description: isSuccess && refusals.length > 0 ? 'Done, or refused: see `code`.' : isSuccess ? 'Done.' : 'Refused.',
+    headers: {
+      'X-Request-Id': { type: 'string', description: 'The trace id, as in the body.' },
+      ...(mayWait && { 'Retry-After': { type: 'integer', description: 'Seconds to wait, where it is known.' } }),
+    },
+    content: {
+      'application/json': {
+        schema,
+        examples: {
+          ...(isSuccess && { SUCCESS: { value: successExample(data.example, locale) } }),
+          ...Object.fromEntries(refused),
+        },
+      },
+    },
+  }
+}
+
+const ENVELOPE_TEXTS = {
+  message: { type: 'string', description: 'In the configured language.' },
+  trace_id: { type: 'string', description: 'Names the request in the log.' },
+} as const satisfies JsonSchema
+
+const envelopeOf = (data: JsonSchema): JsonSchema => ({
+  type: 'object',
+  properties: {
+    code: { type: 'integer', description: '200.', const: 200 },
+    data,
+    success: { type: 'boolean', const: true },
+    ...ENVELOPE_TEXTS,
+  },
+  required: ['code', 'message', 'data', 'success', 'trace_id'],
+})
+
+export const Refusal = {
+  type: 'object',
+  properties: {
+    code: { type: 'integer', description: 'The status that the refusal means, whatever the HTTP status is.' },
+    data: { description: `Mostly \`null\`; the examples show what else it may hold. ${ENDED}` },
+    success: { type: 'boolean', const: false },
+    ...ENVELOPE_TEXTS,
+  },
+  required: ['code', 'message', 'data', 'success', 'trace_id'],
+} as const satisfies JsonSchema
+
+const REFUSAL = { $ref: '#/components/schemas/Refusal' }
+
+const successExample = (data: unknown, locale: Locale) => ({
+  code: 200,
+  message: inLocale(SUCCESS, locale),
+  data,
+  success: true,
+  trace_id: TRACE_ID,
+})
+
+const refusalExample = (reason: Failure, locale: Locale) => ({
+  code: FAILURES[reason].code,
+  message: failureMessage(reason, SAMPLE, locale),
+  data: SAMPLE_DATA[reason] ?? null,
+  success: false,
+  trace_id: TRACE_ID,
+})
