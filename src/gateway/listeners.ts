@@ -39,7 +39,7 @@ export async function openListeners(setup: Setup, sessions: Sessions, forwarding
 
 async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding, isClosing: () => boolean) {
   const { settings, profile, options, clock, log, accessLog, metrics } = setup
-  const { store, jwt, timestamps, sides, logins, accounts, accountAdministrations, ownSecondFactors, permissions } =
+  const { store, jwt, timestamps, sides, logins, ownAccounts, accountAdministrations, ownSecondFactors, permissions } =
     sessions
   const envelopes = createEnvelopes(settings.locale, settings.errors.http_status)
   const edge = createServer({
@@ -63,7 +63,7 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
     envelopes,
     sides,
     logins,
-    accounts,
+    ownAccounts,
     ownSecondFactors,
     upstreams,
     ownTokens,

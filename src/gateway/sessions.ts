@@ -64,7 +64,7 @@ export async function openSessions(setup: Setup) {
     sides,
     journal: journal.pages,
     logins: login.logins,
-    accounts: login.accounts,
+    ownAccounts: login.ownAccounts,
     ownSecondFactors: login.ownSecondFactors,
     permissions,
     accountAdministrations: createAccountAdministrations(setup, {

@@ -18,12 +18,12 @@ import { registerForwarding } from './forward/forward.ts'
 import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
-import { serveAccount } from './routes/account/account.ts'
-import { serveSecondFactor } from './routes/account/second-factor.ts'
 import { ACCOUNT_PERMISSIONS, type AccountRoutesOptions, serveAccounts } from './routes/accounts/accounts.ts'
 import { SEE_JOURNAL, serveJournal } from './routes/journal.ts'
 import { serveLogin, serveLogout } from './routes/login.ts'
 import { serveLoginSteps } from './routes/login-steps.ts'
+import { serveOwnAccount } from './routes/own-account/own-account.ts'
+import { serveOwnSecondFactor } from './routes/own-account/second-factor.ts'
 import { serveCurrent } from './routes/sessions/current.ts'
 import { serveOwnSessions } from './routes/sessions/own.ts'
 import { SESSION_PERMISSIONS, serveSessions } from './routes/sessions/sessions.ts'
@@ -50,7 +50,7 @@ export interface EdgeOptions {
   /** The logins that the gateway itself serves, and `null` for a side whose login is served elsewhere. */
   logins: Readonly<Record<LoginType, Login | null>>
   /** The accounts of their users. */
-  accounts: Readonly<Record<LoginType, OwnAccount | null>>
+  ownAccounts: Readonly<Record<LoginType, OwnAccount | null>>
   upstreams: UpstreamTable
   ownTokens: OwnTokens
   /** The session administration, where it is served. */
@@ -73,7 +73,7 @@ export interface EdgeOptions {
  * refusal.
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
-  const { settings, profile, envelopes, sides, logins, accounts, ownSecondFactors, upstreams, permissions } = options
+  const { settings, profile, envelopes, sides, logins, ownAccounts, ownSecondFactors, upstreams, permissions } = options
   const { ownTokens, webSockets, watch } = options
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const ownPaths = new OwnPaths()
@@ -104,10 +104,11 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     if (login === null) continue
     serveLogin(app, type, login, loginRoutes)
     serveLoginSteps(app, type, login, loginRoutes)
-    const account = accounts[type]
-    if (account !== null) serveAccount(app, type, account, { versions: settings.api_versions, envelopes })
-    const own = ownSecondFactors[type]
-    if (own !== null) serveSecondFactor(app, type, own, { versions: settings.api_versions, envelopes })
+    const own = { versions: settings.api_versions, envelopes }
+    const account = ownAccounts[type]
+    if (account !== null) serveOwnAccount(app, type, account, own)
+    const secondFactor = ownSecondFactors[type]
+    if (secondFactor !== null) serveOwnSecondFactor(app, type, secondFactor, own)
   }
   if (settings.login.logout_routes) serveLogout(app, sides, loginRoutes)
   serveAdministrations(app, options)

@@ -56,8 +56,8 @@ export interface OpenLoginOptions {
  */
 export interface Logins {
   readonly logins: Readonly<Record<LoginType, Login | null>>
-  /** The accounts of their users. */
-  readonly accounts: Readonly<Record<LoginType, OwnAccount | null>>
+  /** What their users do with their own accounts. */
+  readonly ownAccounts: Readonly<Record<LoginType, OwnAccount | null>>
   readonly sources: Readonly<Record<LoginType, Accounts | null>>
   /** The password that a client encrypted with the public key of the logins; `null` if it did not. */
   readonly decrypt: Sm2['decrypt']
@@ -95,7 +95,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
 
   return {
     logins,
-    accounts: ownAccounts,
+    ownAccounts,
     sources,
     decrypt: sm2.decrypt,
     ownSecondFactors,

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Login } from '../../login/login.ts'
 import { type LoginType, SIDES } from '../../session.ts'
-import { NEW_FACTOR } from './account/second-factor.ts'
 import { type Contract, type Place, serve } from './contract.ts'
 import { type LoginRoutesOptions, SIGNED_IN, signedIn } from './login.ts'
+import { NEW_FACTOR } from './own-account/second-factor.ts'
 
 /** Longer than any ticket, and than any code. */
 const MAX_TICKET_LENGTH = 128

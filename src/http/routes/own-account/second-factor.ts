@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { OwnSecondFactor } from '../../../login/own-second-factor.ts'
 import { type LoginType, SIDES } from '../../../session.ts'
-import type { Envelopes } from '../../server/envelope.ts'
 import { originOf } from '../../server/origin.ts'
 import { type Contract, NOTHING, type Place, serve } from '../contract.ts'
+import type { OwnAccountRoutesOptions } from './own-account.ts'
 import { sessionOf } from './session.ts'
 
 /** Longer than any code, with blanks and dashes. */
@@ -120,17 +120,12 @@ const REMOVE = {
   refusals: [...REFUSALS, 'NO_SECOND_FACTOR', 'FACTOR_REQUIRED'],
 } as const satisfies Contract
 
-export interface SecondFactorRoutesOptions {
-  versions: readonly number[]
-  envelopes: Envelopes
-}
-
 /** The second factor of the user of a session, below `/api/v<n>/b/account` and `/api/v<n>/c/account`. */
-export function serveSecondFactor(
+export function serveOwnSecondFactor(
   app: FastifyInstance,
   type: LoginType,
   own: OwnSecondFactor,
-  { versions, envelopes }: SecondFactorRoutesOptions,
+  { versions, envelopes }: OwnAccountRoutesOptions,
 ): void {
   const place: Place = { group: 'account', side: type, needs: type }
   const post = <C extends Contract>(

@@ -6,7 +6,7 @@ import { originOf } from '../../server/origin.ts'
 import { type Contract, type Place, serve, USER_ID } from '../contract.ts'
 import { sessionOf } from './session.ts'
 
-export interface AccountRoutesOptions {
+export interface OwnAccountRoutesOptions {
   versions: readonly number[]
   envelopes: Envelopes
 }
@@ -96,11 +96,11 @@ const PASSWORD = {
 } as const satisfies Contract
 
 /** The own account of the users of one side: `/api/v<n>/b/account` and below, as far as its source can store changes. */
-export function serveAccount(
+export function serveOwnAccount(
   app: FastifyInstance,
   type: LoginType,
   { describe, changePassword }: OwnAccount,
-  { versions, envelopes }: AccountRoutesOptions,
+  { versions, envelopes }: OwnAccountRoutesOptions,
 ): void {
   const place: Place = { group: 'account', side: type, needs: type }
   for (const version of versions) {
