@@ -3,11 +3,10 @@ import type { Login } from '../../login/login.ts'
 import { type LoginType, SIDES } from '../../session.ts'
 import { type Contract, type Place, serve } from './contract.ts'
 import { type LoginRoutesOptions, SIGNED_IN, signedIn } from './login.ts'
-import { NEW_FACTOR } from './own-account/second-factor.ts'
+import { CODE, NEW_FACTOR, RECOVERY_CODES } from './second-factor-fields.ts'
 
-/** Longer than any ticket, and than any code. */
+/** Longer than any ticket. */
 const MAX_TICKET_LENGTH = 128
-const MAX_CODE_LENGTH = 64
 
 const TICKET = {
   type: 'string',
@@ -34,21 +33,14 @@ const PASSWORD = {
   refusals: ['TICKET_INVALID', 'PASSWORD_NOT_ALLOWED', 'STEP_REQUIRED', 'DISABLED', 'TOO_MANY_ATTEMPTS', 'BUSY'],
 } as const satisfies Contract
 
-const CODE = {
+const SECOND_FACTOR = {
   summary: 'Sign in, step `second-factor`: a code',
   details:
     'For a login that demands a code of the second factor, and for the proof that ends its set-up: then the answer also holds `recovery_codes`, in `data` of the token or of the next step. The fifth wrong code makes the ticket invalid.',
   body: {
     schema: {
       type: 'object',
-      properties: {
-        ticket: TICKET,
-        code: {
-          type: 'string',
-          maxLength: MAX_CODE_LENGTH,
-          description: 'Six digits of an authenticator app, or a recovery code. Each is accepted once.',
-        },
-      },
+      properties: { ticket: TICKET, code: CODE },
       required: ['ticket', 'code'],
     },
     example: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE', code: '287082' },
@@ -58,11 +50,7 @@ const CODE = {
       ...SIGNED_IN.schema,
       properties: {
         ...SIGNED_IN.schema.properties,
-        recovery_codes: {
-          type: 'array',
-          items: { type: 'string' },
-          description: 'After a set-up: shown this once. Each stands in for one code.',
-        },
+        recovery_codes: RECOVERY_CODES.schema.properties.recovery_codes,
       },
     },
     example: SIGNED_IN.example,
@@ -118,7 +106,7 @@ export function serveLoginSteps(
       method: 'POST',
       path: `${base}/second-factor`,
       place,
-      contract: CODE,
+      contract: SECOND_FACTOR,
       async answer({ body, id, ip }, reply) {
         reply.header('cache-control', 'no-store')
         return signedIn(await secondFactor.enter({ ...body, address: ip, trace_id: id }), settings)

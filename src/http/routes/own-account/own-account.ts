@@ -4,6 +4,7 @@ import { type LoginType, SIDES } from '../../../session.ts'
 import type { Envelopes } from '../../server/envelope.ts'
 import { originOf } from '../../server/origin.ts'
 import { type Contract, type Place, serve, USER_ID } from '../contract.ts'
+import { CURRENT_PASSWORD, ENCRYPTED } from './fields.ts'
 import { sessionOf } from './session.ts'
 
 export interface OwnAccountRoutesOptions {
@@ -77,12 +78,12 @@ const PASSWORD = {
     schema: {
       type: 'object',
       properties: {
-        current_password: { type: 'string', description: 'The password in use, encrypted with SM2 as at `login`.' },
+        current_password: CURRENT_PASSWORD,
         new_password: { type: 'string', description: 'The new password, encrypted in the same way.' },
       },
       required: ['current_password', 'new_password'],
     },
-    example: { current_password: `${'9f21c4'.repeat(32)}…`, new_password: `${'07be5d'.repeat(32)}…` },
+    example: { current_password: ENCRYPTED, new_password: `${'07be5d'.repeat(32)}…` },
   },
   data: {
     schema: {

@@ -3,57 +3,10 @@ import type { OwnSecondFactor } from '../../../login/own-second-factor.ts'
 import { type LoginType, SIDES } from '../../../session.ts'
 import { originOf } from '../../server/origin.ts'
 import { type Contract, NOTHING, type Place, serve } from '../contract.ts'
+import { CODE, NEW_FACTOR, RECOVERY_CODES } from '../second-factor-fields.ts'
+import { CURRENT_PASSWORD, ENCRYPTED } from './fields.ts'
 import type { OwnAccountRoutesOptions } from './own-account.ts'
 import { sessionOf } from './session.ts'
-
-/** Longer than any code, with blanks and dashes. */
-const MAX_CODE_LENGTH = 64
-
-const CODE = {
-  type: 'string',
-  maxLength: MAX_CODE_LENGTH,
-  description: 'The six digits that the app shows, or a recovery code.',
-} as const
-
-const CURRENT_PASSWORD = {
-  type: 'string',
-  description: 'The present password, encrypted with SM2 as at `login`, as hex.',
-} as const
-
-const ENCRYPTED = `${'9f21c4'.repeat(32)}…`
-
-/** What a client shows to set up an app. */
-export const NEW_FACTOR = {
-  schema: {
-    type: 'object',
-    properties: {
-      secret: { type: 'string', description: 'In Base32, to type it into an app.' },
-      uri: { type: 'string', description: 'The same for apps: `otpauth://`.' },
-      qr: { type: 'string', description: 'The same as a picture of a QR code: a PNG as data URL.' },
-    },
-    required: ['secret', 'uri', 'qr'],
-  },
-  example: {
-    secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
-    uri: 'otpauth://totp/dualgate:ann?issuer=dualgate&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&algorithm=SHA1&digits=6&period=30',
-    qr: 'data:image/png;base64,iVBORw0KGgo…',
-  },
-} as const
-
-const RECOVERY_CODES = {
-  schema: {
-    type: 'object',
-    properties: {
-      recovery_codes: {
-        type: 'array',
-        items: { type: 'string' },
-        description: 'Ten codes for a lost telephone, each valid once. They are not shown again.',
-      },
-    },
-    required: ['recovery_codes'],
-  },
-  example: { recovery_codes: ['7K2M-9QXD-0F4T-VW8A', 'M3RB-51ZC-8XKP-Q0YH'] },
-} as const
 
 const REFUSALS = [
   'WRONG_CREDENTIALS',
