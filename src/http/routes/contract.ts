@@ -60,6 +60,10 @@ declare module 'fastify' {
 /** Any schema. The exact type of JSON Schema is too large for the compiler in generic code. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
+/** An object that always has all of these properties. */
+export const Complete = <const P extends JsonSchema>(properties: P) =>
+  ({ type: 'object', properties, required: Object.keys(properties) as (keyof P & string)[] }) as const
+
 /** The values of a schema; of an object whose schema names its properties, these only. */
 export type ValueOf<S> = S extends JSONSchema ? Named<FromSchema<S>> : never
 type Named<T> = T extends readonly (infer Item)[]

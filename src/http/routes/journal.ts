@@ -6,7 +6,7 @@ import { LOGIN_ID_PATTERN, LOGIN_TYPES } from '../../session.ts'
 import { ENTRY_ID_PATTERN } from '../../store/journal.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import type { Guards } from '../server/guards.ts'
-import { type Contract, serve } from './contract.ts'
+import { Complete, type Contract, serve } from './contract.ts'
 
 /** The permission of the journal. Administrators of the B side hold it, for both sides. */
 export const SEE_JOURNAL = 'sys:journal:page'
@@ -21,48 +21,29 @@ export interface JournalRoutesOptions {
 const OPTIONAL_TEXT = ['string', 'null'] as const
 const TIME = 'a time: `YYYY-MM-DD HH:MM:SS` in the configured time zone, or ISO 8601.'
 
-const ENTRY = {
-  type: 'object',
-  properties: {
-    id: { type: 'string', description: 'Id of the entry. Ids sort by time.' },
-    time: { type: 'string', description: 'When it happened, `YYYY-MM-DD HH:MM:SS` in the configured time zone.' },
-    event: { type: 'string', enum: EVENT_NAMES, description: 'What happened.' },
-    type: { type: 'string', enum: LOGIN_TYPES, description: 'The side.' },
-    login_id: {
-      type: OPTIONAL_TEXT,
-      description: 'Login id of the user whom it happened to; `null` for a name that no account has.',
-    },
-    username: { type: OPTIONAL_TEXT, description: 'Name of that account, then or at its newest login.' },
-    nickname: { type: OPTIONAL_TEXT, description: 'Its name to show.' },
-    by: {
-      type: OPTIONAL_TEXT,
-      description:
-        'Who requested it: a login id, `operations` or `command line`; `null` for the gateway itself, and for a client that it does not know.',
-    },
-    reason: { type: OPTIONAL_TEXT, description: 'Why, where the event alone does not say it.' },
-    address: { type: OPTIONAL_TEXT, description: 'Address of the client.' },
-    device_type: { type: OPTIONAL_TEXT, description: 'Program of the client.' },
-    device_id: { type: OPTIONAL_TEXT, description: 'The name that the program gave itself.' },
-    jti: { type: OPTIONAL_TEXT, description: 'Handle of the token, where it is about one.' },
-    trace_id: { type: OPTIONAL_TEXT, description: 'Id of the request, as in the log.' },
+const ENTRY = Complete({
+  id: { type: 'string', description: 'Id of the entry. Ids sort by time.' },
+  time: { type: 'string', description: 'When it happened, `YYYY-MM-DD HH:MM:SS` in the configured time zone.' },
+  event: { type: 'string', enum: EVENT_NAMES, description: 'What happened.' },
+  type: { type: 'string', enum: LOGIN_TYPES, description: 'The side.' },
+  login_id: {
+    type: OPTIONAL_TEXT,
+    description: 'Login id of the user whom it happened to; `null` for a name that no account has.',
   },
-  required: [
-    'id',
-    'time',
-    'event',
-    'type',
-    'login_id',
-    'username',
-    'nickname',
-    'by',
-    'reason',
-    'address',
-    'device_type',
-    'device_id',
-    'jti',
-    'trace_id',
-  ],
-} as const
+  username: { type: OPTIONAL_TEXT, description: 'Name of that account, then or at its newest login.' },
+  nickname: { type: OPTIONAL_TEXT, description: 'Its name to show.' },
+  by: {
+    type: OPTIONAL_TEXT,
+    description:
+      'Who requested it: a login id, `operations` or `command line`; `null` for the gateway itself, and for a client that it does not know.',
+  },
+  reason: { type: OPTIONAL_TEXT, description: 'Why, where the event alone does not say it.' },
+  address: { type: OPTIONAL_TEXT, description: 'Address of the client.' },
+  device_type: { type: OPTIONAL_TEXT, description: 'Program of the client.' },
+  device_id: { type: OPTIONAL_TEXT, description: 'The name that the program gave itself.' },
+  jti: { type: OPTIONAL_TEXT, description: 'Handle of the token, where it is about one.' },
+  trace_id: { type: OPTIONAL_TEXT, description: 'Id of the request, as in the log.' },
+})
 
 const PAGE = {
   summary: 'The journal, the newest entries first',
@@ -85,14 +66,10 @@ const PAGE = {
     },
   },
   data: {
-    schema: {
-      type: 'object',
-      properties: {
-        records: { type: 'array', items: ENTRY, description: 'Entries, the newest first.' },
-        next: { type: OPTIONAL_TEXT, description: '`cursor` of the next page; `null` on the last.' },
-      },
-      required: ['records', 'next'],
-    },
+    schema: Complete({
+      records: { type: 'array', items: ENTRY, description: 'Entries, the newest first.' },
+      next: { type: OPTIONAL_TEXT, description: '`cursor` of the next page; `null` on the last.' },
+    }),
     example: {
       records: [
         {

@@ -1,4 +1,5 @@
 import type { FieldSchema } from '../server/validation.ts'
+import { Complete } from './contract.ts'
 
 /* The words of second factors, at a login and at the own account. */
 
@@ -14,15 +15,11 @@ export const CODE = {
 
 /** What a client shows to set up an app. */
 export const NEW_FACTOR = {
-  schema: {
-    type: 'object',
-    properties: {
-      secret: { type: 'string', description: 'In Base32, to type it into an app.' },
-      uri: { type: 'string', description: 'The same for apps: `otpauth://`.' },
-      qr: { type: 'string', description: 'The same as a picture of a QR code: a PNG as data URL.' },
-    },
-    required: ['secret', 'uri', 'qr'],
-  },
+  schema: Complete({
+    secret: { type: 'string', description: 'In Base32, to type it into an app.' },
+    uri: { type: 'string', description: 'The same for apps: `otpauth://`.' },
+    qr: { type: 'string', description: 'The same as a picture of a QR code: a PNG as data URL.' },
+  }),
   example: {
     secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
     uri: 'otpauth://totp/dualgate:ann?issuer=dualgate&secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&algorithm=SHA1&digits=6&period=30',
@@ -31,16 +28,12 @@ export const NEW_FACTOR = {
 } as const
 
 export const RECOVERY_CODES = {
-  schema: {
-    type: 'object',
-    properties: {
-      recovery_codes: {
-        type: 'array',
-        items: { type: 'string' },
-        description: 'Ten codes for a lost telephone, each valid once. They are not shown again.',
-      },
+  schema: Complete({
+    recovery_codes: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Ten codes for a lost telephone, each valid once. They are not shown again.',
     },
-    required: ['recovery_codes'],
-  },
+  }),
   example: { recovery_codes: ['7K2M-9QXD-0F4T-VW8A', 'M3RB-51ZC-8XKP-Q0YH'] },
 } as const

@@ -1,47 +1,31 @@
-import type { Contract } from '../contract.ts'
+import { Complete, type Contract } from '../contract.ts'
 import { ID, STATUS_QUERY, USER } from './fields.ts'
 import { accountRoute, SEE_ACCOUNTS } from './route.ts'
 
 const TEXTS = { type: 'array', items: { type: 'string' } } as const
 
-const ACCOUNT = {
-  type: 'object',
-  properties: {
-    id: ID,
-    username: { type: 'string', description: 'Name at the login.' },
-    nickname: { type: 'string', description: 'Name to show.' },
-    status: { type: 'string', enum: ['ACTIVE', 'INACTIVE', 'LOCKED'], description: 'Only ACTIVE users sign in.' },
-    roles: { ...TEXTS, description: 'Roles.' },
-    permissions: { ...TEXTS, description: 'Permissions besides those of the roles.' },
-    second_factor: { type: 'boolean', description: 'Whether the account has a second factor.' },
-    must_change_password: { type: 'boolean', description: 'Whether the next login demands another password.' },
-    password_changed_at: {
-      type: ['string', 'null'],
-      description: 'When the password was set, `YYYY-MM-DD HH:MM:SS` in the configured time zone; `null` if not known.',
-    },
-    last_login_time: {
-      type: ['string', 'null'],
-      description: 'The last login of a user who is online; `null` for others.',
-    },
-    editable: {
-      type: 'boolean',
-      description: 'Whether the client holds all that the account holds: changes of other accounts are refused.',
-    },
+const ACCOUNT = Complete({
+  id: ID,
+  username: { type: 'string', description: 'Name at the login.' },
+  nickname: { type: 'string', description: 'Name to show.' },
+  status: { type: 'string', enum: ['ACTIVE', 'INACTIVE', 'LOCKED'], description: 'Only ACTIVE users sign in.' },
+  roles: { ...TEXTS, description: 'Roles.' },
+  permissions: { ...TEXTS, description: 'Permissions besides those of the roles.' },
+  second_factor: { type: 'boolean', description: 'Whether the account has a second factor.' },
+  must_change_password: { type: 'boolean', description: 'Whether the next login demands another password.' },
+  password_changed_at: {
+    type: ['string', 'null'],
+    description: 'When the password was set, `YYYY-MM-DD HH:MM:SS` in the configured time zone; `null` if not known.',
   },
-  required: [
-    'id',
-    'username',
-    'nickname',
-    'status',
-    'roles',
-    'permissions',
-    'second_factor',
-    'must_change_password',
-    'password_changed_at',
-    'last_login_time',
-    'editable',
-  ],
-} as const
+  last_login_time: {
+    type: ['string', 'null'],
+    description: 'The last login of a user who is online; `null` for others.',
+  },
+  editable: {
+    type: 'boolean',
+    description: 'Whether the client holds all that the account holds: changes of other accounts are refused.',
+  },
+})
 
 const ANN = {
   id: USER,
@@ -75,17 +59,13 @@ const PAGE = {
     },
   },
   data: {
-    schema: {
-      type: 'object',
-      properties: {
-        records: { type: 'array', items: ACCOUNT, description: 'Accounts.' },
-        total: { type: 'integer', description: 'Accounts that were found.' },
-        page: { type: 'integer', description: 'The number of this page.' },
-        size: { type: 'integer', description: 'Accounts on a page.' },
-        pages: { type: 'integer', description: 'Pages.' },
-      },
-      required: ['records', 'total', 'page', 'size', 'pages'],
-    },
+    schema: Complete({
+      records: { type: 'array', items: ACCOUNT, description: 'Accounts.' },
+      total: { type: 'integer', description: 'Accounts that were found.' },
+      page: { type: 'integer', description: 'The number of this page.' },
+      size: { type: 'integer', description: 'Accounts on a page.' },
+      pages: { type: 'integer', description: 'Pages.' },
+    }),
     example: { records: [ANN], total: 1, page: 1, size: 10, pages: 1 },
   },
 } as const satisfies Contract

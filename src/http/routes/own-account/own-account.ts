@@ -3,7 +3,7 @@ import type { OwnAccount } from '../../../login/own-account.ts'
 import { type LoginType, SIDES } from '../../../session.ts'
 import type { Envelopes } from '../../server/envelope.ts'
 import { originOf } from '../../server/origin.ts'
-import { type Contract, type Place, serve, USER_ID } from '../contract.ts'
+import { Complete, type Contract, type Place, serve, USER_ID } from '../contract.ts'
 import { CURRENT_PASSWORD, ENCRYPTED } from './fields.ts'
 import { sessionOf } from './session.ts'
 
@@ -14,47 +14,34 @@ export interface OwnAccountRoutesOptions {
 
 const TEXT = (description: string) => ({ type: ['string', 'null'], description }) as const
 
+const OWN_ACCOUNT = Complete({
+  user_id: USER_ID,
+  username: TEXT('Account name.'),
+  nickname: TEXT('Name to show.'),
+  avatar: TEXT('Picture to show.'),
+  roles: { type: ['array', 'null'], items: { type: 'string' }, description: 'Roles of the account.' },
+  second_factor: { type: ['boolean', 'null'], description: 'Whether the account has a second factor.' },
+  second_factor_required: {
+    type: ['boolean', 'null'],
+    description: 'Whether the account must have one: it can be replaced, but not removed.',
+  },
+  recovery_codes_left: {
+    type: ['integer', 'null'],
+    description: 'How many recovery codes are left; `null` without a second factor.',
+  },
+  password_changed_at: TEXT('When the password was set.'),
+  can: {
+    type: 'array',
+    items: { enum: ['password', 'second-factor'] },
+    description: 'What the user can change here.',
+  },
+})
+
 const ACCOUNT = {
   summary: 'The own account',
   details: 'What the source of the accounts does not know is `null`.',
   data: {
-    schema: {
-      type: 'object',
-      properties: {
-        user_id: USER_ID,
-        username: TEXT('Account name.'),
-        nickname: TEXT('Name to show.'),
-        avatar: TEXT('Picture to show.'),
-        roles: { type: ['array', 'null'], items: { type: 'string' }, description: 'Roles of the account.' },
-        second_factor: { type: ['boolean', 'null'], description: 'Whether the account has a second factor.' },
-        second_factor_required: {
-          type: ['boolean', 'null'],
-          description: 'Whether the account must have one: it can be replaced, but not removed.',
-        },
-        recovery_codes_left: {
-          type: ['integer', 'null'],
-          description: 'How many recovery codes are left; `null` without a second factor.',
-        },
-        password_changed_at: TEXT('When the password was set.'),
-        can: {
-          type: 'array',
-          items: { enum: ['password', 'second-factor'] },
-          description: 'What the user can change here.',
-        },
-      },
-      required: [
-        'user_id',
-        'username',
-        'nickname',
-        'avatar',
-        'roles',
-        'second_factor',
-        'second_factor_required',
-        'recovery_codes_left',
-        'password_changed_at',
-        'can',
-      ],
-    },
+    schema: OWN_ACCOUNT,
     example: {
       user_id: '1923410000000000001',
       username: 'ann',

@@ -1,53 +1,36 @@
 import type { FastifyRequest } from 'fastify'
 import type { Permissions } from '../../../account/permissions.ts'
-import { type Contract, USER_ID } from '../contract.ts'
+import { Complete, type Contract, USER_ID } from '../contract.ts'
 import { SEE, SEE_TOKENS, sessionRoute } from './route.ts'
 
 const OPTIONAL_TEXT = ['string', 'null'] as const
 
-const ONLINE_USER = {
-  type: 'object',
-  properties: {
-    user_id: USER_ID,
-    username: { type: OPTIONAL_TEXT, description: 'Name at the login.' },
-    nickname: { type: OPTIONAL_TEXT, description: 'Name to show.' },
-    avatar: { type: OPTIONAL_TEXT, description: 'Picture.' },
-    status: { type: OPTIONAL_TEXT, description: 'Status of the account at its last login.' },
-    last_login_ip: { type: OPTIONAL_TEXT, description: 'Address of the last login.' },
-    last_login_address: {
-      type: OPTIONAL_TEXT,
-      description: 'Place of the last login, where the account source provides it.',
-    },
-    last_login_time: {
-      type: 'string',
-      description: 'The last login, `YYYY-MM-DD HH:MM:SS` in the configured time zone.',
-    },
-    session_create_time: {
-      type: 'string',
-      description: 'The oldest login that is still live, `YYYY-MM-DD HH:MM:SS` in the configured time zone.',
-    },
-    session_timeout: { type: 'string', description: 'How long the session lives, in words.' },
-    session_timeout_seconds: {
-      type: 'integer',
-      description: 'How long the session lives, in seconds; -1 when it has no end.',
-    },
-    token_count: { type: 'integer', description: 'Live tokens.' },
+const ONLINE_USER = Complete({
+  user_id: USER_ID,
+  username: { type: OPTIONAL_TEXT, description: 'Name at the login.' },
+  nickname: { type: OPTIONAL_TEXT, description: 'Name to show.' },
+  avatar: { type: OPTIONAL_TEXT, description: 'Picture.' },
+  status: { type: OPTIONAL_TEXT, description: 'Status of the account at its last login.' },
+  last_login_ip: { type: OPTIONAL_TEXT, description: 'Address of the last login.' },
+  last_login_address: {
+    type: OPTIONAL_TEXT,
+    description: 'Place of the last login, where the account source provides it.',
   },
-  required: [
-    'user_id',
-    'username',
-    'nickname',
-    'avatar',
-    'status',
-    'last_login_ip',
-    'last_login_address',
-    'last_login_time',
-    'session_create_time',
-    'session_timeout',
-    'session_timeout_seconds',
-    'token_count',
-  ],
-} as const
+  last_login_time: {
+    type: 'string',
+    description: 'The last login, `YYYY-MM-DD HH:MM:SS` in the configured time zone.',
+  },
+  session_create_time: {
+    type: 'string',
+    description: 'The oldest login that is still live, `YYYY-MM-DD HH:MM:SS` in the configured time zone.',
+  },
+  session_timeout: { type: 'string', description: 'How long the session lives, in words.' },
+  session_timeout_seconds: {
+    type: 'integer',
+    description: 'How long the session lives, in seconds; -1 when it has no end.',
+  },
+  token_count: { type: 'integer', description: 'Live tokens.' },
+})
 
 const PAGE = {
   summary: 'Online users, page by page',
@@ -72,17 +55,13 @@ const PAGE = {
     },
   },
   data: {
-    schema: {
-      type: 'object',
-      properties: {
-        records: { type: 'array', items: ONLINE_USER, description: 'Online users, the newest login first.' },
-        total: { type: 'integer', description: 'Users that were found.' },
-        page: { type: 'integer', description: 'The number of this page.' },
-        size: { type: 'integer', description: 'Users on a page.' },
-        pages: { type: 'integer', description: 'Pages.' },
-      },
-      required: ['records', 'total', 'page', 'size', 'pages'],
-    },
+    schema: Complete({
+      records: { type: 'array', items: ONLINE_USER, description: 'Online users, the newest login first.' },
+      total: { type: 'integer', description: 'Users that were found.' },
+      page: { type: 'integer', description: 'The number of this page.' },
+      size: { type: 'integer', description: 'Users on a page.' },
+      pages: { type: 'integer', description: 'Pages.' },
+    }),
     example: {
       records: [
         {
