@@ -233,6 +233,26 @@ t.test(
   },
 )
 
+t.test(
+  'a walk over the sessions of a user passes over none when another server takes over',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const store = await openOn(t, server)
+    const tokens = await Promise.all(Array.from({ length: 1500 }, () => login(store)))
+    await save(server)
+    const walk = store.sessions.batches('BUSINESS', '1')[Symbol.asyncIterator]()
+    const seen = (await walk.next()).value!.map(({ token }: { token: string }) => token)
+    t.ok(seen.length < 300, 'there is more to do')
+    await takeOver(server)
+    await answered(() => store.ping())
+    for (let batch = await walk.next(); !batch.done; batch = await walk.next()) {
+      seen.push(...batch.value.map(({ token }: { token: string }) => token))
+    }
+    t.same(seen.sort(), tokens.sort(), 'each session once')
+  },
+)
+
 t.test('a repeat does not undo later changes', { skip: withoutRedisServer }, async t => {
   const server = await startServer(t)
   const store = await openOn(t, server)

@@ -78,7 +78,7 @@ export class ModelRedis {
     someMembers: key => [...this.#members(key)].sort().slice(0, 2),
     scanMembers: (key, cursor) => {
       const members = [...this.#members(key)].sort().filter(member => cursor === '0' || member > cursor)
-      return { next: members.length > 1 ? members[0] : '0', members: members.slice(0, 1) }
+      return { next: members.length > 1 ? members[0] : '0', members: members.slice(0, 1), server: 'one' }
     },
     countMembers: key => this.#members(key).size,
     addMember: (key, member, endsAt) => {

@@ -54,9 +54,10 @@ export interface RedisCommands {
   someMembers(key: string): Promise<string[]>
   /**
    * Some members and where to go on; begins at `'0'` and ends there. Who is a member from the first page to the last is on
-   * one of them, perhaps twice; unless another server takes over meanwhile, which has an order of its own.
+   * one of them, perhaps twice, if `server` is the same on all of them: each process of Redis has an order of its own, and a
+   * cursor means nothing to another one.
    */
-  scanMembers(key: string, cursor: string): Promise<{ next: string; members: string[] }>
+  scanMembers(key: string, cursor: string): Promise<{ next: string; members: string[]; server: string }>
   /** How many members a set has. */
   countMembers(key: string): Promise<number>
   /** Adds a member and lets the set live at least as long. A set that comes into being ends with its member. */
@@ -241,8 +242,8 @@ function memberCommands(
   return {
     someMembers: key => ask(() => client.srandmember(key, MEMBERS_AT_ONCE)),
     async scanMembers(key, cursor) {
-      const [next, members] = await ask(() => client.sscan(key, cursor, 'COUNT', MEMBERS_AT_ONCE))
-      return { next, members }
+      const [next, members, server] = await ask(() => scripts.sessionScan(key, cursor, MEMBERS_AT_ONCE))
+      return { next, members, server }
     },
     countMembers: key => ask(() => client.scard(key)),
     addMember: async (key, member, at) => void (await ask(() => scripts.sessionAddMember(key, member, Math.ceil(at)))),

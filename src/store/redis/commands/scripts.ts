@@ -86,6 +86,16 @@ return 1`
 const ENDING_COUNT = `${NOW}
 return redis.call('ZCOUNT', KEYS[1], '(' .. string.format('%.0f', now), '+inf')`
 
+/**
+ * KEYS[1] set, ARGV[1] cursor, ARGV[2] about how many members. Answers where to go on, the members, and, where there are
+ * several pages, which process of Redis counts them; '' if the user of Redis may not know.
+ */
+const SCAN = `
+local page = redis.call('SSCAN', KEYS[1], ARGV[1], 'COUNT', ARGV[2])
+if ARGV[1] == '0' and page[1] == '0' then return { page[1], page[2], '' } end
+local info = redis.pcall('INFO', 'server')
+return { page[1], page[2], type(info) == 'string' and string.match(info, 'run_id:(%w+)') or '' }`
+
 /** KEYS[1] counter, ARGV[1] window in milliseconds. */
 const COUNT = `
 local count = redis.call('INCR', KEYS[1])
@@ -176,6 +186,7 @@ export const SCRIPTS = {
   sessionAddMember: ADD_MEMBER,
   sessionExtend: EXTEND,
   sessionEndWith: END_WITH,
+  sessionScan: SCAN,
   keyEnd: END_OF,
   keyMoveEnd: MOVE_END,
   windowCount: COUNT,
@@ -198,6 +209,7 @@ export interface Scripts {
   sessionAddMember(key: string, member: string, timestamp: number): Promise<number>
   sessionExtend(key: string, timestamp: number): Promise<number>
   sessionEndWith(key: string, member: string, from: number, to: number): Promise<number>
+  sessionScan(key: string, cursor: string, count: number): Promise<[next: string, members: string[], server: string]>
   keyEnd(key: string): Promise<number>
   keyMoveEnd(key: string, from: number, to: number): Promise<'moved' | 'same' | 'changed' | 'gone'>
   windowCount(key: string, window: number): Promise<[number, number]>

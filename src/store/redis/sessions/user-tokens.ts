@@ -42,14 +42,18 @@ export class RedisUserTokens {
   async *batches(type: LoginType, userId: string): AsyncGenerator<StoredToken[]> {
     const set = this.#keys.session(type, userId)
     const seen = new Set<string>()
-    let cursor = '0'
-    do {
-      const { next, members } = await this.#redis.scanMembers(set, cursor)
+    let [cursor, counting] = ['0', '']
+    for (;;) {
+      const { next, members, server } = await this.#redis.scanMembers(set, cursor)
       const fresh = members.filter(token => !seen.has(token) && seen.add(token))
       const live = await this.#room.within(fresh.length, () => this.#readAll(type, userId, fresh))
       if (live.length > 0) yield live
-      cursor = next
-    } while (cursor !== '0')
+      // Another server has taken over, to which the cursor meant nothing: what it passed over is found from the start.
+      const isPassedOver = cursor !== '0' && server !== counting
+      if (next === '0' && !isPassedOver) return
+      cursor = isPassedOver ? '0' : next
+      counting = server
+    }
   }
 
   async #readAll(type: LoginType, userId: string, tokens: readonly string[]): Promise<StoredToken[]> {
