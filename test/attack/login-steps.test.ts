@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
-import { sm2 } from 'sm-crypto-v2'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { systemClock } from '../../src/clock.ts'
@@ -12,6 +11,7 @@ import type { Store } from '../../src/store/store.ts'
 import { codeAt, wrongCodes } from '../second-factor/factor-fixture.ts'
 import { call } from '../support/client.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { encrypt, loginWork } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
 
@@ -48,7 +48,7 @@ async function attack(t: Test, { urls, store }: Target): Promise<void> {
     const { captcha_id } = (await call(urls[0]!, { path: '/api/v1/public/b/captcha' })).json().data
     const captcha_value = await store.captchas.take('BUSINESS', captcha_id)
     await store.captchas.put('BUSINESS', captcha_id, captcha_value!, Date.now() + 60_000)
-    const password = sm2.doEncrypt(PASSWORD, key, 1)
+    const password = encrypt(PASSWORD, key)
     return (await post('', { captcha_id, captcha_value, username, password })).data
   }
 
@@ -107,7 +107,11 @@ t.test('against two gateways on one Redis', { skip: withoutRedis }, async t => {
   const fixture = await openFixture({ store: 'redis', config })
   t.teardown(() => fixture.close())
   writeFileSync(join(fixture.folder, 'accounts.yaml'), accountsFile())
-  const second = await createGateway(fixture.settings, { log: createLog('fatal'), clock: systemClock })
+  const second = await createGateway(fixture.settings, {
+    log: createLog('fatal'),
+    clock: systemClock,
+    helpers: loginWork,
+  })
   const { public: url } = await second.listen()
   t.teardown(() => second.close())
   await attack(t, { urls: [fixture.url, url], store: fixture.store })

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
-import { sm2 } from 'sm-crypto-v2'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
 import { createGateway } from '../../src/gateway.ts'
@@ -9,6 +8,7 @@ import { createLog } from '../../src/log.ts'
 import { type Answer, call } from '../support/client.ts'
 import { until } from '../support/forward-fixture.ts'
 import { type Fixture, openFixture, sm2KeyPath } from '../support/gateway-fixture.ts'
+import { encrypt, loginWork } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 
 /* The own account of a user, as pages use it. */
@@ -35,7 +35,7 @@ const keys = new WeakMap<Fixture, string>()
 async function encrypted(fixture: Fixture, text: string): Promise<string> {
   const key = keys.get(fixture) ?? (await fixture.get(sm2KeyPath(fixture.profile))).json().data
   keys.set(fixture, key)
-  return sm2.doEncrypt(text, key, 1)
+  return encrypt(text, key)
 }
 
 async function signIn(fixture: Fixture, password = PASSWORD, section: Section = 'b', username = 'jane') {
@@ -80,7 +80,7 @@ for (const [profile, store] of [
     // Another worker with the same accounts.
     const lines: string[] = []
     const log = createLog('info', { write: line => void lines.push(line) })
-    const another = await createGateway(fixture.settings, { log })
+    const another = await createGateway(fixture.settings, { log, helpers: loginWork })
     const { public: there } = await another.listen()
     t.teardown(() => another.close())
 
@@ -88,6 +88,9 @@ for (const [profile, store] of [
       t.test(`a user changes the own password, and only the session of the request stays: side ${section}`, async t => {
         write(fixture, JANE, section)
         const own = await signIn(fixture, PASSWORD, section)
+        // A worker notices a change of accounts that it has read before.
+        const shown = await call(there, { path: `/api/v1/${section}/account`, token: own })
+        t.match(shown.json(), { data: { nickname: 'Jane D' } })
         const side = section === 'b' ? 'business' : 'consumer'
         let [from, to] = [PASSWORD, NEXT]
         const noticed = () => [fixture.log, lines].map(readAgain)

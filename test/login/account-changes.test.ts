@@ -2,7 +2,6 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
-import { sm2 } from 'sm-crypto-v2'
 import t from 'tap'
 import { parseDocument } from 'yaml'
 import { generateAccountId, removeAccount, setPassword } from '../../src/account/file/source.ts'
@@ -11,6 +10,7 @@ import { createLog } from '../../src/log.ts'
 import { type Call, call } from '../support/client.ts'
 import { until } from '../support/forward-fixture.ts'
 import { ADMIN, type Fixture, openFixture, sm2KeyPath, withEveryStore } from '../support/gateway-fixture.ts'
+import { encrypt, loginWork } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 
 /* Told as operators and users would see it: a change of the accounts file ends sessions, and nothing else does. */
@@ -34,7 +34,7 @@ async function signIn(fixture: Fixture, name: string, password = PASSWORD, secti
     captcha_id: id,
     captcha_value: answer,
     username: name,
-    password: sm2.doEncrypt(password, publicKey, 1),
+    password: encrypt(password, publicKey),
   }
   const login: Call = { method: 'POST', path: `/api/v1/public/${section}/login`, body }
   const { data, success, message } = (await call(url, login)).json()
@@ -152,7 +152,8 @@ withEveryStore(
 async function openAnother(fixture: Fixture, path = fileOf(fixture)) {
   const log: string[] = []
   const settings = { ...fixture.settings, accounts: { kind: 'file' as const, path } }
-  const gateway = await createGateway(settings, { log: createLog('info', { write: line => void log.push(line) }) })
+  const written = createLog('info', { write: line => void log.push(line) })
+  const gateway = await createGateway(settings, { log: written, helpers: loginWork })
   const { public: url } = await gateway.listen()
   return {
     gateway,

@@ -6,7 +6,7 @@ import { stringify } from 'yaml'
 import { versionOf } from '../../src/account/version.ts'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { call } from '../support/client.ts'
-import { encrypt } from '../support/gateway-fixture.ts'
+import { encrypt } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { eventually, startSupervised } from '../support/supervised.ts'
 

@@ -8,14 +8,8 @@ import bcrypt from 'bcrypt'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
-import {
-  ADMIN,
-  encrypt,
-  type Fixture,
-  type FixtureOptions,
-  openFixture,
-  withEveryStore,
-} from '../support/gateway-fixture.ts'
+import { ADMIN, type Fixture, type FixtureOptions, openFixture, withEveryStore } from '../support/gateway-fixture.ts'
+import { encrypt } from '../support/login-work.ts'
 
 /* "Second factor" of the users themselves, as clients call it: below /api/v<n>/b/account/second-factor/. */
 

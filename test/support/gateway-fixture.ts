@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import bcrypt from 'bcrypt'
-import { sm2 } from 'sm-crypto-v2'
 import type { Test } from 'tap'
 import { stringify } from 'yaml'
 import { systemClock } from '../../src/clock.ts'
@@ -11,13 +10,13 @@ import { loadSettings } from '../../src/config/load.ts'
 import type { Settings } from '../../src/config/schema/settings.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
-import { createHelpers } from '../../src/login/helpers/helpers.ts'
 import { Unavailable } from '../../src/refusal.ts'
 import type { LoginType } from '../../src/session.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { createTimestampFormat } from '../../src/timestamp.ts'
 import { type Answer, type Call, call } from './client.ts'
+import { encrypt, hashAtLowestCost, loginWork } from './login-work.ts'
 import { type RedisServer, redisAvailable, startRedis } from './redis-server.ts'
 import { expectSecrecy } from './secrecy.ts'
 import { type Recorder, startUpstream } from './upstream.ts'
@@ -82,13 +81,6 @@ export const ADMIN = { username: 'admin', password: 'correct horse 1' }
 /** At the lowest cost, so that tests are quick. */
 const ADMIN_HASH = bcrypt.hashSync(ADMIN.password, 4)
 
-/** For all gateways of this process: each would start its own at its first login. They end with this process. */
-const helpers = createHelpers({
-  error: (...line: unknown[]) => {
-    throw new Error(`a login helper failed: ${JSON.stringify(line)}`)
-  },
-})
-
 export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const { profile = 1, store: kind = 'embedded', config = {}, environment = {} } = options
   const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
@@ -123,7 +115,8 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
   const settings = loadSettings(file, environment, folder)
   const log: string[] = []
   const logger = createLog('trace', { write: line => void log.push(line) })
-  const gateway = await createGateway(settings, { log: logger, clock, helpers })
+  hashAtLowestCost()
+  const gateway = await createGateway(settings, { log: logger, clock, helpers: loginWork })
   const { public: url, internal } = await gateway.listen()
   const store = await openStore(settings.store, settings.data, clock, logger, undefined, false, {
     timestamps: createTimestampFormat(settings.timezone),
@@ -214,18 +207,6 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 function notConnected(fault: unknown): false {
   if (fault instanceof Unavailable) return false
   throw fault
-}
-
-/** To prepare a key costs as much as twenty encryptions; with a prepared key they cost a fifth. */
-const WORTH_PREPARING = 20
-const encryptions = new Map<string, number>()
-const prepared = new Map<string, Parameters<typeof sm2.doEncrypt>[1]>()
-
-export function encrypt(password: string, publicKey: string): string {
-  const count = (encryptions.get(publicKey) ?? 0) + 1
-  encryptions.set(publicKey, count)
-  if (count === WORTH_PREPARING) prepared.set(publicKey, sm2.precomputePublicKey(publicKey))
-  return sm2.doEncrypt(password, prepared.get(publicKey) ?? publicKey, 1)
 }
 
 export const sm2KeyPath = (profile: 1 | 2): string =>

@@ -23,6 +23,7 @@ import { createSide } from '../../src/side/side.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { createTimestampFormat } from '../../src/timestamp.ts'
 import { createJwt, type Signer } from '../../src/token/jwt.ts'
+import { hashAtLowestCost } from './login-work.ts'
 
 export const PASSWORD = 'correct horse'
 /** Cost 4, so that tests are quick; one hash for all. */
@@ -81,6 +82,7 @@ export interface LoginFixtureOptions {
 
 /** A login of the B side with everything behind it but helper processes, and a clock that the test moves. */
 export async function openLoginFixture(options: LoginFixtureOptions = {}) {
+  hashAtLowestCost()
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-login-'))
   const time = { now: Date.UTC(2025, 0, 31, 12) }
   const clock = { now: () => time.now }
