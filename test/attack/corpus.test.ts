@@ -44,9 +44,8 @@ for (const { name, fixture, tables } of STAGES) {
   for (const { kind, attacks } of tables) {
     t.test(kind + name, async t => {
       for (const attack of attacks) {
-        await t.test(attack.claim, async t => {
-          await fixture.attempt(t, attack)
-        })
+        const faults = await fixture.attempt(attack).catch((fault: unknown) => [String(fault)])
+        t.same(faults, [], attack.claim)
       }
     })
   }

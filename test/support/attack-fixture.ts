@@ -1,3 +1,4 @@
+import { inspect, isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
 import type { LoginType } from '../../src/session.ts'
 import type { Arrival, Attack } from '../attack/attack.ts'
@@ -12,8 +13,28 @@ export interface AttackFixture {
   upstream: WireUpstream
   tokens: Record<LoginType, string>
   users: Record<LoginType, string>
-  /** Carries out an attack, and compares what came of it. */
-  attempt(t: Test, attack: Attack): Promise<void>
+  /** Carries out an attack, and answers what came otherwise than its row says. */
+  attempt(attack: Attack): Promise<string[]>
+}
+
+/** Compares what came of an attack: an assertion for each value of thousands of attacks would cost more than the attacks. */
+interface Comparison {
+  faults: string[]
+  same(found: unknown, wanted: unknown, claim: string): void
+  holds(condition: boolean, claim: string): void
+}
+
+function compare(): Comparison {
+  const faults: string[] = []
+  return {
+    faults,
+    same(found, wanted, claim) {
+      if (!isDeepStrictEqual(found, wanted)) faults.push(`${claim}: ${inspect(found)} instead of ${inspect(wanted)}`)
+    },
+    holds(condition, claim) {
+      if (!condition) faults.push(claim)
+    },
+  }
 }
 
 /** Another client’s request, behind the attack on the same connection; it ends the connection. */
@@ -42,26 +63,29 @@ export async function openAttackFixture(
     CONSUMER: await fixture.gateway.sides.consumer.login(undefined, users.CONSUMER),
   }
 
-  async function attempt(t: Test, attack: Attack): Promise<void> {
+  async function attempt(attack: Attack): Promise<string[]> {
+    const comparison = compare()
     const { send, arrives = [], unfinished = false } = attack
     upstream.arrived.length = 0
     const bytes = withTokens(send, tokens)
     const conversation = await converse(fixture.url, unfinished ? bytes : bytes + HONEST, { methods: methodsOf(send) })
-    compareAnswers(t, conversation, attack)
+    compareAnswers(comparison, conversation, attack)
     if (attack.severs) {
       const answered = conversation.responses.some(answer => headerOf(answer, 'x-case') === 'honest')
-      t.notOk(answered || upstream.arrived.some(isHonest), 'what follows on the connection is not served')
+      const isServed = answered || upstream.arrived.some(isHonest)
+      comparison.holds(!isServed, 'what follows on the connection is not served')
     }
-    t.same(upstream.unreadable.splice(0), [], 'nothing ambiguous arrives')
+    comparison.same(upstream.unreadable.splice(0), [], 'nothing ambiguous arrives')
     const arrived = upstream.arrived.filter(message => !isHonest(message))
-    t.same(
+    comparison.same(
       arrived.map(({ line }) => line),
       arrives.map(({ line }) => line),
       'these requests arrive, and no other',
     )
     for (const [i, expected] of arrives.entries()) {
-      if (arrived[i] !== undefined) compareArrival(t, arrived[i], expected, { users, upstream })
+      if (arrived[i] !== undefined) compareArrival(comparison, arrived[i], expected, { users, upstream })
     }
+    return comparison.faults
   }
 
   return { fixture, upstream, tokens, users, attempt }
@@ -79,11 +103,11 @@ const escapeAll = (text: string): string => `%${Buffer.from(text).toString('hex'
 /** The methods of what is sent, in order, as far as they can be told; the honest request's is GET. */
 const methodsOf = (send: string): string[] => [/^[A-Z]+/.exec(send)?.[0] ?? 'GET']
 
-function compareAnswers(t: Test, { responses, end }: Conversation, { send, answers }: Attack): void {
+function compareAnswers(comparison: Comparison, { responses, end }: Conversation, { send, answers }: Attack): void {
   const given = responses.filter(({ line }) => !isInformational(line))
   const isHead = send.startsWith('HEAD ')
-  t.not(end, 'silent', 'the connection does not hang')
-  t.same(
+  comparison.holds(end !== 'silent', 'the connection does not hang')
+  comparison.same(
     given.slice(0, answers.length).map((answer, i) => codeOf(answer, isHead && i === 0)),
     answers,
     'it is answered',
@@ -92,7 +116,7 @@ function compareAnswers(t: Test, { responses, end }: Conversation, { send, answe
   // or refused because it follows an invalid one.
   for (const answer of given.slice(answers.length)) {
     const code = codeOf(answer)
-    t.ok(code === 400 || headerOf(answer, 'x-case') === 'honest', `and nothing else is, but ${code}`)
+    comparison.holds(code === 400 || headerOf(answer, 'x-case') === 'honest', `and nothing else is, but ${code}`)
   }
 }
 
@@ -110,7 +134,7 @@ function codeOf(answer: Message, toHead = false): 'upstream' | number {
 }
 
 function compareArrival(
-  t: Test,
+  { same, holds }: Comparison,
   arrived: Message,
   { headers = [], body = '', as, host = 'x', version = 1 }: Arrival,
   { users, upstream }: Pick<AttackFixture, 'users' | 'upstream'>,
@@ -123,8 +147,8 @@ function compareArrival(
       own[name] = [...(own[name] ?? []), value]
     else others.push(header)
   }
-  t.same(others, headers, 'these headers of the client arrive, as they were written')
-  t.equal(arrived.body, body, 'the body arrives')
+  same(others, headers, 'these headers of the client arrive, as they were written')
+  same(arrived.body, body, 'the body arrives')
   const {
     connection,
     'content-length': length,
@@ -133,7 +157,7 @@ function compareArrival(
     trace_id: traceId,
     ...said
   } = own
-  t.same(
+  same(
     said,
     {
       host: [new URL(upstream.url).host],
@@ -146,8 +170,9 @@ function compareArrival(
     },
     'the gateway names the client, once each',
   )
-  t.match(id, [/^[A-Za-z0-9._-]{8,64}$/])
-  t.same(traceId, id, 'under both names')
-  t.ok(connection === undefined || /^(keep-alive|close)$/i.test(connection.join()), 'the connection is its own matter')
-  t.ok((length ?? []).length + (coding ?? []).length <= 1, 'it is framed once')
+  holds(id?.length === 1 && /^[A-Za-z0-9._-]{8,64}$/.test(id[0]!), `the request has an id, and not ${inspect(id)}`)
+  same(traceId, id, 'under both names')
+  const isOwn = connection === undefined || /^(keep-alive|close)$/i.test(connection.join())
+  holds(isOwn, 'the connection is its own matter')
+  holds((length ?? []).length + (coding ?? []).length <= 1, 'it is framed once')
 }
