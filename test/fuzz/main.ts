@@ -5,7 +5,12 @@ import { startWireUpstream } from '../attack/wire-upstream.ts'
 import { call } from '../support/client.ts'
 import { withoutNginx } from '../support/nginx.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
+import { withoutRedis } from '../support/redis-server.ts'
+import { fuzzAccounts } from './accounts.ts'
 import { EXCEPTIONS } from './exceptions.ts'
+import { fuzzEmbeddedJournal, fuzzRedisJournal } from './journal-stores.ts'
+import { fuzzLoginSteps } from './login-steps.ts'
+import type { SequenceOptions, SequenceResult } from './model.ts'
 import { startNginx } from './nginx.ts'
 import type { Rules } from './readers.ts'
 import { type FuzzOptions, type FuzzResult, runFuzz, type Witness } from './run.ts'
@@ -14,14 +19,19 @@ import { wireWitness } from './wire-witness.ts'
 const HELP = `npm run fuzz -- [options]
   Sends generated requests to a gateway in a process of its own, before a backend that reads bytes strictly, and then
   before nginx, and looks whether each arrived where its sender may go in the eyes of every reader, or was refused.
+  Then takes random sequences of steps, and compares each step with a model: changes of accounts by administrators, the
+  command line and an editor, some of them at the same time; logins with tickets, codes and new passwords; entries, pages
+  and removals of the journal.
     --requests 240000       of which a sixth go to nginx
+    --sequences 120         of accounts; of logins as many, of the journal of each store five times as many
     --seed N --path P       replays what an earlier run found
-    --only wire|wire-2|wire-exceptions|nginx
+    --only wire|wire-2|wire-exceptions|nginx|accounts|login-steps|journal|journal-redis
                             wire-2 is a gateway in Profile 2, wire-exceptions one with gate.exceptions`
 
 const { values } = parseArgs({
   options: {
     requests: { type: 'string', default: '240000' },
+    sequences: { type: 'string', default: '120' },
     seed: { type: 'string' },
     path: { type: 'string' },
     only: { type: 'string' },
@@ -53,6 +63,14 @@ const RUNS: Readonly<Record<string, { share: number; rules: Rules; start(): Prom
     },
   },
 }
+
+const SEQUENCES: Readonly<Record<string, { times: number; check(options: SequenceOptions): Promise<SequenceResult> }>> =
+  {
+    accounts: { times: 1, check: fuzzAccounts },
+    'login-steps': { times: 1, check: fuzzLoginSteps },
+    journal: { times: 5, check: fuzzEmbeddedJournal },
+    'journal-redis': { times: 5, check: fuzzRedisJournal },
+  }
 
 async function fuzz(name: string, requests: number): Promise<FuzzResult> {
   const { rules, start } = RUNS[name]!
@@ -104,17 +122,41 @@ function report(name: string, seconds: number, result: FuzzResult): void {
   if (violation !== null) console.log(violation)
 }
 
+function reportSequences(name: string, seconds: number, { sequences, steps, seed, ...found }: SequenceResult): void {
+  console.log(`${name}: ${steps} steps in ${sequences} sequences in ${Math.round(seconds)} s, seed ${seed}`)
+  const seen = Array.from(found.seen, ([outcome, times]) => `${outcome} ${times}`).sort()
+  console.log(`  ${seen.join(', ')}`)
+  console.log(`  violations ${found.violation === null ? 0 : 1}`)
+  if (found.violation !== null) console.log(found.violation)
+}
+
+async function run(name: string): Promise<string | null> {
+  const started = performance.now()
+  const seconds = (): number => (performance.now() - started) / 1000
+  const sequences = SEQUENCES[name]
+  if (sequences === undefined) {
+    const result = await fuzz(name, Number(values.requests) * RUNS[name]!.share)
+    report(name, seconds(), result)
+    return result.violation
+  }
+  const seed = values.seed === undefined ? undefined : Number(values.seed)
+  const result = await sequences.check({
+    sequences: Number(values.sequences) * sequences.times,
+    seed,
+    path: values.path,
+  })
+  reportSequences(name, seconds(), result)
+  return result.violation
+}
+
+const MISSING: Readonly<Record<string, string | false>> = { nginx: withoutNginx, 'journal-redis': withoutRedis }
+
 if (values.help) {
   console.log(HELP)
 } else {
-  for (const name of values.only === undefined ? Object.keys(RUNS) : [values.only]) {
-    if (name === 'nginx' && withoutNginx !== false) {
-      console.log(`nginx: ${withoutNginx}`)
-      continue
-    }
-    const started = performance.now()
-    const result = await fuzz(name, Number(values.requests) * RUNS[name]!.share)
-    report(name, (performance.now() - started) / 1000, result)
-    if (result.violation !== null) process.exitCode = 1
+  for (const name of values.only === undefined ? [...Object.keys(RUNS), ...Object.keys(SEQUENCES)] : [values.only]) {
+    const missing = MISSING[name] ?? false
+    if (missing !== false) console.log(`${name}: ${missing}`)
+    else if ((await run(name)) !== null) process.exitCode = 1
   }
 }

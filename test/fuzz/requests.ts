@@ -45,9 +45,14 @@ const FIRST = [
   '',
 ]
 const OWN_SESSIONS = ['/session/tokens', '/session/exit-token', '/session/exit-others']
+/** The gateway answers these itself below some of the sections, too. */
+const OWN_ACCOUNTS = ['/account', '/account/password', '/account/page', '/account/edit', '/journal/page?size=1']
+const STEPS = ['/login/second-factor', '/login/second-factor/setup', '/login/password']
 const REST = [
   ...['', '/', '/x', '/x/y', '/x.json', '/c/x', '/b/x', '/public/b/x', '/sys/x', '/x?a=b', '/%E4%B8%AD', '/a b'],
   ...OWN_SESSIONS,
+  ...OWN_ACCOUNTS,
+  ...STEPS,
 ]
 
 const base = fc

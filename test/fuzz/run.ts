@@ -146,10 +146,11 @@ export const originForm = (target: string): string => target.replace(/^http:\/\/
 const OWN = /^\/api\/v1\/public\/b\/(?:captcha|sm2\/public-key|sm2-public-key)(?:\?|$)/
 
 /** What it answers to sessions of the B side, and to no other client. */
-const OWN_SESSIONS = /^(?:GET \/api\/v1\/b\/session\/tokens|POST \/api\/v1\/b\/session\/exit-(?:token|others))(?:\?|$)/
+const OF_A_SESSION =
+  /^(?:GET \/api\/v1\/b\/(?:account|session\/tokens)|POST \/api\/v1\/b\/session\/exit-(?:token|others))(?:\?|$)/
 
 const isServed = ({ method, target, token }: Sent): boolean =>
-  OWN.test(originForm(target)) || (token === 'BUSINESS' && OWN_SESSIONS.test(`${method} ${originForm(target)}`))
+  OWN.test(originForm(target)) || (token === 'BUSINESS' && OF_A_SESSION.test(`${method} ${originForm(target)}`))
 
 /** A request that has to get through: a gate that refuses everything would break no other law. */
 const isPlain = ({ method, target, token, framing, headers }: Sent, { exceptions }: Rules): boolean =>
@@ -158,7 +159,7 @@ const isPlain = ({ method, target, token, framing, headers }: Sent, { exceptions
   headers.length === 0 &&
   ((exceptions.length > 0 && method === 'GET' && /^\/api\/v1\/(?:sys\/dict\/tree|help\/[a-z]+)$/.test(target)) ||
     (token === 'CONSUMER' && /^\/api\/v\d+\/c\/[a-z]+$/.test(target)) ||
-    (token === 'BUSINESS' && /^\/api\/v\d+\/(?:b|sys|orders)\/[a-z]+$/.test(target)))
+    (token === 'BUSINESS' && /^\/api\/v\d+\/(?!b\/account$)(?:b|sys|orders)\/[a-z]+$/.test(target)))
 
 /** The requests over a few connections, those that end one last. */
 function connectionsOf(cases: readonly Case[]): Case[][] {

@@ -1,0 +1,306 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { parseDocument } from 'yaml'
+import { addAccount, removeAccount, removeSecondFactor, setPassword } from '../../src/account/file/edit.ts'
+import { readAccounts } from '../../src/account/file/source.ts'
+import { versionOf } from '../../src/account/version.ts'
+import { Refusal } from '../../src/refusal.ts'
+import { until } from '../support/forward-fixture.ts'
+import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { expectSecrecy } from '../support/secrecy.ts'
+import { accountStep, type Call, type Move, REFUSED } from './accounts-calls.ts'
+import { editByHand, FORMS, type Form, missingIn, otherHash, readFound, SEALED, writeFirst } from './accounts-file.ts'
+import {
+  type Accounts,
+  apply,
+  type Change,
+  EDIT,
+  holds,
+  type ModelAccount,
+  SEE,
+  SUPER_ADMIN,
+} from './accounts-model.ts'
+import { type Done, fateOf, isFound, type ModelSession, type Order, permutationsOf } from './accounts-orders.ts'
+import { checkSequences, expect, type See, type SequenceOptions } from './model.ts'
+
+/*
+ * Administrators with different rights, the command line and an editor change one accounts file, some of them at the same
+ * time. What was answered and what the file holds must come from the same changes, one after the other in some order.
+ */
+
+export async function fuzzAccounts(options: SequenceOptions) {
+  const fixture = await openFixture()
+  const path = join(fixture.folder, 'accounts.yaml')
+  let sequence = 0
+  try {
+    return await checkSequences(accountStep, { minLength: 4, maxLength: 24 }, options, async (moves, see) => {
+      sequence += 1
+      const world = new AccountsWorld(fixture, path, sequence, see)
+      await world.begin(FORMS[moves.length % FORMS.length]!)
+      for (const move of moves) await world.take(move)
+    })
+  } finally {
+    await fixture.close()
+  }
+}
+
+class AccountsWorld {
+  readonly #fixture: Fixture
+  readonly #path: string
+  readonly #sequence: number
+  readonly #see: See
+  #accounts: Accounts
+  #hashes = new Map<string, string>()
+  readonly #first: readonly string[]
+  readonly #sessions: ModelSession[] = []
+  readonly #passwords = new Set<string>()
+  #changes = 0
+
+  constructor(fixture: Fixture, path: string, sequence: number, see: See) {
+    this.#fixture = fixture
+    this.#path = path
+    this.#sequence = sequence
+    this.#see = see
+    this.#accounts = FIRST.map((rights, i) => ({
+      ...{ id: `${sequence}-${i}`, username: `user-${sequence}-${i}`, nickname: `User${i}`, ...rights },
+      ...{ status: 'ACTIVE' as const, mustChange: false, hasFactor: false, password: 0 },
+    }))
+    this.#first = this.#accounts.map(({ id }) => id)
+  }
+
+  async begin(form: Form): Promise<void> {
+    writeFirst(this.#path, this.#accounts, form)
+    this.#hashes = (await readFound(this.#path)).hashes
+    for (const i of [0, 1, 2, 3]) await this.#beginSession(this.#accounts[i]!, true)
+    // The gateway has read the file when the first administrator is known to it.
+    const [first] = this.#sessions
+    await until(
+      async () => (await this.#fixture.get(`${BASE}/detail?id=${first!.then.id}`, first!.token)).json().success,
+    )
+  }
+
+  async take(move: Move): Promise<void> {
+    if ('calls' in move) await this.#takeAll(move.calls)
+    else if ('look' in move) await this.#look(move.look)
+    else await this.#beginSession(this.#accounts[move.session % this.#accounts.length], move.isVersioned)
+  }
+
+  async #beginSession(then: ModelAccount | undefined, isVersioned: boolean): Promise<void> {
+    if (then === undefined || then.status !== 'ACTIVE') return
+    const account = (await readAccounts(this.#path)).byId.get(then.id)!
+    const extra = { ...account.extra, ...(isVersioned && { account_version: versionOf(account) }) }
+    const token = await this.#fixture.gateway.sides.business.login(undefined, then.id, extra)
+    this.#sessions.push({ token, then, isVersioned, isLive: true })
+  }
+
+  /** Nothing of a password or a second factor is shown, and everything else as it is. */
+  async #look(which: number): Promise<void> {
+    const session = this.#sessions[which % this.#sessions.length]!
+    const answer = await this.#fixture.get(`${BASE}/page?size=100`, session.token)
+    this.#expectSecrecy(answer.text)
+    const { code, data } = answer.json()
+    const expected = !session.isLive ? 401 : holds(session.then, SEE) ? 200 : 403
+    expect(code, expected, 'the code of a page')
+    if (code === 200) {
+      const shown = data.records.map(({ id, nickname, status }: ModelAccount) => [id, nickname, status])
+      expect(
+        shown,
+        this.#accounts.map(({ id, nickname, status }) => [id, nickname, status]),
+        'the page',
+      )
+    }
+    this.#see(`page: ${code}`)
+  }
+
+  #expectSecrecy(text: string, own?: string): void {
+    expectSecrecy([text], { 'a second factor': SEALED })
+    for (const password of this.#passwords) {
+      if (password !== own && text.includes(password)) throw new Error(`a password was told: ${text}`)
+    }
+  }
+
+  async #takeAll(calls: readonly Call[]): Promise<void> {
+    const reading = { isOver: false }
+    const reader = calls.length > 1 ? this.#readAllTheTime(reading) : null
+    const done = await Promise.all(calls.map(one => this.#make(one)))
+    reading.isOver = true
+    await reader
+    const before = this.#accounts
+    const orders = await this.#explain(done)
+    for (const { call, code } of done) this.#see(`${call.way}: ${call.kind}: ${code}`)
+    await this.#settle(before, orders)
+  }
+
+  /** Whoever reads the file while it is changed finds a whole one. */
+  async #readAllTheTime(reading: { isOver: boolean }): Promise<void> {
+    for (let last = ''; !reading.isOver; await turn()) {
+      const text = readFileSync(this.#path, 'utf8')
+      if (text !== last && parseDocument(text).errors.length > 0) throw new Error(`a file that is not whole: ${text}`)
+      last = text
+    }
+  }
+
+  async #make(call: Call): Promise<Done> {
+    for (let i = 0; i < call.delay; i++) await turn()
+    if (call.way === 'administrator' && call.kind !== 'factor') return this.#request(call)
+    const target = this.#accounts[call.target]
+    if (call.way === 'command line' && call.kind !== 'edit' && call.kind !== 'factor')
+      return this.#command(call, target)
+    return this.#edit(call, target)
+  }
+
+  async #request(call: Call): Promise<Done> {
+    const session = this.#sessions[call.actor % this.#sessions.length]!
+    const id = this.#accounts[call.target]?.id ?? 'unknown'
+    const username = `name-${this.#sequence}-${call.name}`
+    const must_change_password = call.mustChange
+    const body = {
+      edit: { id, ...call.fields },
+      add: { username, ...call.fields, must_change_password },
+      remove: { id },
+      'reset-password': { id, must_change_password },
+      'reset-second-factor': { id },
+      factor: {},
+    }[call.kind]
+    const answer = await this.#fixture.post(`${BASE}/${call.kind}`, body, session.token)
+    const { code, data } = answer.json()
+    this.#expectSecrecy(answer.text, data?.password)
+    if (typeof data?.password === 'string') this.#passwords.add(data.password)
+    return { call, session, code, change: this.#changeOf(call, session.then.id, data?.id ?? 'none', id, username) }
+  }
+
+  #changeOf(
+    { kind, fields, mustChange = true }: Call,
+    by: string | null,
+    added: string,
+    id: string,
+    username: string,
+  ): Change {
+    this.#changes += 1
+    const password = this.#changes
+    if (kind === 'add') {
+      const rest = { nickname: username, status: 'ACTIVE' as const, roles: [], permissions: [], ...fields }
+      return { kind, by, account: { id: added, username, ...rest, mustChange, hasFactor: false, password } }
+    }
+    if (kind === 'reset-password') return { kind, by, id, password, mustChange }
+    if (kind === 'edit' || kind === 'factor') return { kind: 'edit', by, id, set: fields }
+    return { kind, by, id }
+  }
+
+  /** As `dualgate account` does it: no law holds for who can write the file. */
+  async #command(call: Call, target: ModelAccount | undefined): Promise<Done> {
+    const username = call.kind === 'add' ? `name-${this.#sequence}-${call.name}` : (target?.username ?? 'nobody')
+    const password = `a password ${this.#sequence} ${this.#changes}`
+    const { roles = [], permissions = [] } = call.fields
+    const mustChange = call.mustChange ?? true
+    const add = () => addAccount(this.#path, { username, password, roles, permissions, mustChange })
+    const work = {
+      add: async () => (await add()).id,
+      remove: () => removeAccount(this.#path, username),
+      'reset-password': () => setPassword(this.#path, username, password, mustChange),
+      'reset-second-factor': () => removeSecondFactor(this.#path, username),
+    }[call.kind as 'add']
+    const outcome: string | boolean = await work().catch(fault => {
+      if (fault instanceof Refusal && fault.reason === 'INVALID') return false
+      throw fault
+    })
+    const change = this.#changeOf(
+      { ...call, fields: { roles, permissions } },
+      null,
+      `${outcome}`,
+      target?.id ?? 'unknown',
+      username,
+    )
+    return { call, session: null, change, code: outcome === false ? 400 : 200 }
+  }
+
+  /** A person with an editor; what is read and saved here comes between nothing. */
+  #edit(call: Call, target: ModelAccount | undefined): Done {
+    const isFactor = call.kind === 'factor' || call.kind === 'reset-second-factor'
+    const { status = 'ACTIVE', roles = target?.roles ?? [] } = call.fields
+    const hash = call.kind === 'reset-password' ? { password: otherHash() } : {}
+    const set = isFactor ? { second_factor: SEALED } : { status, roles, ...hash }
+    const isDone = target !== undefined && editByHand(this.#path, target.id, set, call.how)
+    this.#changes += 1
+    const password = 'password' in set ? { password: this.#changes } : {}
+    const meant: Partial<ModelAccount> = isFactor ? { hasFactor: true } : { status, roles, ...password }
+    const change: Change = { kind: 'edit', by: null, id: target?.id ?? 'unknown', set: meant }
+    return { call: { ...call, way: 'editor' }, session: null, change, code: isDone ? 200 : 400 }
+  }
+
+  /** The orders of the calls that lead to their answers and to the file; at least one does. */
+  async #explain(done: readonly Done[]): Promise<Order[]> {
+    const text = readFileSync(this.#path, 'utf8')
+    const found = await readFound(this.#path)
+    const orders = permutationsOf(done).map(one => this.#inOrder(one))
+    const fitting = orders.filter(
+      order => order !== null && isFound(order.states.at(-1)!, found, this.#hashes, this.#accounts),
+    )
+    if (fitting.length === 0) {
+      const calls = done.map(({ change, code }) => `${JSON.stringify(change)} came to ${code}`)
+      throw new Error(`no order explains this: ${calls.join('; ')}; of ${JSON.stringify(this.#accounts)} came ${text}`)
+    }
+    expect(missingIn(text, this.#first, found.accounts), [], 'comments and keys that were lost')
+    this.#accounts = fitting[0]!.states.at(-1)!
+    this.#hashes = found.hashes
+    return fitting as Order[]
+  }
+
+  /** `null` if a call would have come to another answer in this order. */
+  #inOrder(done: readonly Done[]): Order | null {
+    const states = [this.#accounts]
+    for (const one of done) {
+      const accounts = states.at(-1)!
+      const after = this.#afterCall(accounts, one, states)
+      if (after === null) return null
+      states.push(after)
+    }
+    return { done, states }
+  }
+
+  #afterCall(accounts: Accounts, { session, change, call, code }: Done, states: readonly Accounts[]): Accounts | null {
+    if (session !== null) {
+      // The session is checked when the request comes, which is before the change is made.
+      const mayHaveEnded = !session.isLive || states.length > 1
+      if (code === 401) return mayHaveEnded ? accounts : null
+      if (!session.isLive) return null
+      if (!holds(session.then, EDIT)) return code === 403 ? accounts : null
+      const isRefused = REFUSED.includes(call.fields.nickname ?? '') && (call.kind === 'edit' || call.kind === 'add')
+      if (isRefused) return code === 400 ? accounts : null
+    }
+    const { code: expected, after } = apply(accounts, change)
+    return code === expected ? after : null
+  }
+
+  /** The sessions that had to end have ended, in the end also those of changes past the gateway; the others live. */
+  async #settle(before: Accounts, orders: readonly Order[]): Promise<void> {
+    const isLive = async ({ token }: ModelSession): Promise<boolean> =>
+      (await this.#fixture.store.sessions.find('BUSINESS', token)) !== null
+    for (const session of this.#sessions.filter(one => one.isLive)) {
+      const fates = new Set(orders.map(order => fateOf(session, before, order)))
+      const [fate = 'either'] = fates.size === 1 ? fates : []
+      if (fate === 'ended at once' && (await isLive(session)))
+        throw new Error(`a session of ${session.then.id} survived`)
+      if (fate === 'ends' && !(await until(async () => !(await isLive(session)))))
+        throw new Error(`a session of ${session.then.id} lives on, ${JSON.stringify(orders[0])}`)
+      const lives = await isLive(session)
+      if (fate === 'lives' && !lives)
+        throw new Error(`a session of ${session.then.id} ended, ${JSON.stringify(orders[0])}`)
+      session.isLive = lives
+      this.#see(`session: ${fate}`)
+    }
+  }
+}
+
+const BASE = '/api/v1/sys/account'
+
+/** Of the accounts that every sequence begins with. */
+const FIRST = [
+  { roles: [SUPER_ADMIN], permissions: [] },
+  { roles: [], permissions: ['sys:account:*', 'orders:*'] },
+  { roles: ['operator'], permissions: [EDIT, SEE, 'staff:edit'] },
+  { roles: [], permissions: [SEE] },
+  { roles: ['operator'], permissions: ['orders:read'] },
+  { roles: [SUPER_ADMIN], permissions: ['**'] },
+] as const
