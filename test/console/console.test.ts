@@ -207,7 +207,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     await page.reload()
     await page.waitForSelector('.user-list table')
     await page.click('[data-key=sign-out]')
-    await page.locator('.fault', { hasText: 'You are signed out.' }).waitFor()
+    await page.locator('.told', { hasText: 'You are signed out.' }).waitFor()
     t.equal(await business.getLoginIdByToken(token!), '')
     await page.reload()
     await page.waitForSelector('.sign-in')
@@ -314,14 +314,14 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     const visitor = await visit(t)
     const { page } = visitor
     await solve(fixture, page, () => page.goto(`${fixture.url}/console/`))
-    t.same(await obstaclesEverywhere(page), [])
+    t.same(await obstaclesEverywhere(page, 'sign-in of administrators'), [])
     await fillIn(page, ADMIN.username, ADMIN.password)
     await page.click('button[type=submit]')
     await page.waitForSelector('.user-list table')
-    t.same(await obstaclesEverywhere(page), [])
+    t.same(await obstaclesEverywhere(page, 'sessions'), [])
     await page.click('.user-list .link >> nth=0')
     await page.waitForSelector('.token-list table')
-    t.same(await obstaclesEverywhere(page), [])
+    t.same(await obstaclesEverywhere(page, 'sessions of a user'), [])
   })
 })
 
@@ -358,12 +358,14 @@ t.test('the page works with every configuration of the gateway', { skip: without
     await signIn(fixture, visitor)
     const token = await page.evaluate(() => sessionStorage.getItem('dualgate.token'))
     await page.click('[data-key=sign-out]')
-    await page.locator('.fault', { hasText: 'You are signed out.' }).waitFor()
+    await page.locator('.told', { hasText: 'You are signed out.' }).waitFor()
     t.equal(await fixture.gateway.sides.business.getLoginIdByToken(token!), '')
   })
 
-  t.test('without the session administration, the page is that of the own account', async t => {
-    const fixture = await open(t, { config: { session_administration: false, own_sessions: { business: false } } })
+  t.test('without any administration, the page is that of the own account', async t => {
+    const fixture = await open(t, {
+      config: { session_administration: false, account_administration: false, own_sessions: { business: false } },
+    })
     const visitor = await visit(t)
     const { page } = visitor
     await signIn(fixture, visitor)
@@ -374,6 +376,28 @@ t.test('the page works with every configuration of the gateway', { skip: without
     await page.goto(`${fixture.url}/console/#sessions`)
     await page.locator('.panel', { hasText: 'Profile' }).waitFor()
     t.same(visitor.complaints, [])
+  })
+
+  t.test('without the session administration, the page shows what else its user has permission for', async t => {
+    const fixture = await open(t, { config: { session_administration: false } })
+    for (const [permissions, shown] of [
+      [['**'], ['Accounts', 'Journal', 'My account']],
+      [['sys:account:page'], ['Accounts', 'My account']],
+      [['sys:journal:page'], ['Journal', 'My account']],
+      [['sys:session:page', 'sys:account:edit'], ['My account']],
+    ] as [string[], string[]][]) {
+      const visitor = await visit(t)
+      const { page } = visitor
+      await arrive(fixture, visitor, permissions)
+      t.same(await page.locator('nav a').allTextContents(), shown)
+      if (shown[0] === 'Accounts') {
+        await page.click('.account-list .link')
+        const buttons = await page.locator('dialog footer > *').allTextContents()
+        t.same(buttons, permissions[0] === '**' ? ['Journal'] : [], 'no sessions, and no change of a mightier account')
+        t.equal(await page.locator('[data-key=add]').count(), permissions[0] === '**' ? 1 : 0)
+      }
+      t.same(visitor.complaints, [])
+    }
   })
 
   t.test('a failing store is reported, the shown data stays, and the user stays signed in', async t => {

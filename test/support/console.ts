@@ -36,28 +36,31 @@ export async function signIn(
   await page.waitForSelector('.chrome')
 }
 
+/** Sends the form of the open dialog. */
+export const confirm = (page: Page): Promise<void> => page.click('dialog [type=submit]')
+
 /** Signed in as a new user with these permissions, without the login form. */
 export async function arrive(
   fixture: Fixture,
-  { page }: Visitor,
+  visitor: Visitor,
   permissions: string[],
   user = someone(),
 ): Promise<string> {
   const token = await fixture.gateway.sides.business.login(undefined, user, { username: user, permissions })
-  await page.addInitScript(kept => sessionStorage.setItem('dualgate.token', kept), token)
-  await page.goto(`${fixture.url}/console/`)
-  await page.waitForSelector('.chrome')
+  await bring(fixture, visitor, token)
   return token
 }
 
 /**
- * What a user with a small screen, a keyboard, a screen reader or weak eyes would stumble over: content wider than the screen,
- * controls without a name, ids that occur twice, and texts with less contrast than WCAG 2.2 demands (1.4.3).
+ * What a user with a small screen, a keyboard, a screen reader or weak eyes would stumble over: content wider than the screen
+ * or than its box, controls without a name, or in another order than the focus takes, ids that occur twice, and texts with less contrast than WCAG 2.2 demands (1.4.3).
  */
 export const obstaclesOf = (page: Page): Promise<string[]> => page.evaluate(findObstacles)
 
 /** Runs in the browser. */
 function findObstacles(): string[] {
+  // Colours that still change are those of neither state.
+  for (const animation of document.getAnimations()) animation.finish()
   const found: string[] = []
   const root = document.documentElement
   if (root.scrollWidth > root.clientWidth) found.push(`${root.scrollWidth} pixels wide`)
@@ -70,6 +73,14 @@ function findObstacles(): string[] {
     const labels = [...(control.labels ?? [])].map(label => label.textContent).join('')
     const name = control.getAttribute('aria-label') ?? (labels || control.textContent)
     if (isVisible(control) && name?.trim() === '') found.push(`no name: ${control.outerHTML.slice(0, 80)}`)
+  }
+
+  for (const control of document.querySelectorAll('button, a')) {
+    const next = control.nextElementSibling
+    if (!next?.matches('button, a') || !isVisible(control) || !isVisible(next)) continue
+    const [box, following] = [control.getBoundingClientRect(), next.getBoundingClientRect()]
+    const isBeside = following.top < box.bottom && box.top < following.bottom
+    if (isBeside && following.left < box.left) found.push(`the focus goes back to ${next.textContent}`)
   }
 
   type Colour = [red: number, green: number, blue: number, alpha: number]
@@ -111,6 +122,10 @@ function findObstacles(): string[] {
     const text = texts.currentNode.textContent?.trim() ?? ''
     const isExempt = element.closest('.unseen, caption, svg, option, :disabled, noscript, #notice') !== null
     if (text === '' || isExempt || !isVisible(element)) continue
+    const box = element.closest('dialog, .panel, .sign-in')?.getBoundingClientRect()
+    const range = document.createRange()
+    range.selectNodeContents(texts.currentNode)
+    if (box !== undefined && range.getBoundingClientRect().right > box.right) found.push(`beyond its box: ${text}`)
     const ground = groundOf(element)
     const ink = over(colourOf(getComputedStyle(element).color), ground)
     const [light, dark] = [luminance(ground), luminance(ink)].sort((a, b) => b - a) as [number, number]
@@ -120,8 +135,15 @@ function findObstacles(): string[] {
   return found
 }
 
-/** The obstacles of what is shown, in both colour schemes, at the width of a desk and of a telephone. */
-export async function obstaclesEverywhere(page: Page): Promise<string[]> {
+/** A folder for pictures of everything that is looked at: `SCREENSHOTS=/tmp/pictures npx tap test/console`. */
+const PICTURES = process.env.SCREENSHOTS
+
+/**
+ * The obstacles of what is shown, in both colour schemes, at the width of a desk and of a telephone.
+ *
+ * @param step Names the pictures.
+ */
+export async function obstaclesEverywhere(page: Page, step: string): Promise<string[]> {
   const before = page.viewportSize()
   const found: string[] = []
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -129,9 +151,28 @@ export async function obstaclesEverywhere(page: Page): Promise<string[]> {
     for (const width of [1280, 390]) {
       await page.setViewportSize({ width, height: 844 })
       found.push(...(await obstaclesOf(page)).map(obstacle => `${colorScheme}, ${width}: ${obstacle}`))
+      if (PICTURES !== undefined) await takePicture(page, [step, colorScheme, width])
     }
   }
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
   if (before !== null) await page.setViewportSize(before)
   return found
+}
+
+async function takePicture(page: Page, name: (string | number)[]): Promise<void> {
+  const language = await page.getAttribute('html', 'lang')
+  await page.screenshot({ path: `${PICTURES}/${[...name, language].join('-')}.png`, fullPage: true })
+}
+
+/** Chooses the language of the page, which is then kept by the browser. */
+export async function choose(page: Page, language: 'en' | 'zh'): Promise<void> {
+  const lang = { en: 'en', zh: 'zh-CN' }[language]
+  if ((await page.getAttribute('html', 'lang')) !== lang) await page.click('[data-key=language]')
+}
+
+/** Signed in as the user of a token that another client has got. */
+export async function bring(fixture: Fixture, { page }: Visitor, token: string): Promise<void> {
+  await page.addInitScript(kept => sessionStorage.setItem('dualgate.token', kept), token)
+  await page.goto(`${fixture.url}/console/`)
+  await page.waitForSelector('.chrome')
 }

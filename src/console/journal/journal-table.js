@@ -12,6 +12,12 @@ import { inWords } from './events.js'
 /** Events that operators should notice. */
 const ALARMING = ['login-failed', 'disable', 'second-factor-reset', 'password-reset', 'account-removed']
 
+/**
+ * What only the user does. Anything else may be by an administrator: their login ids are those of the B side, and a user of the C
+ * side may have the same.
+ */
+const BY_USERS = ['login', 'login-failed', 'logout', 'password-changed', 'second-factor-on', 'second-factor-off']
+
 /** @param {JournalRecord[]} records */
 export const journalTable = records =>
   table({
@@ -29,7 +35,7 @@ export const journalTable = records =>
 
 /** @param {JournalRecord} record */
 function row(record) {
-  const { id, event, type, time, by, reason, address } = record
+  const { id, event, type, time, reason, address } = record
   const device = deviceText(record.device_type, record.device_id)
   return [
     [
@@ -47,7 +53,7 @@ function row(record) {
     ],
     time,
     user(record),
-    by === null ? DASH : inWords('by', by),
+    doneBy(record),
     reason === null ? DASH : inWords('reason', reason),
     [address ?? DASH, device !== DASH && h('span', { class: 'quiet' }, device)],
   ]
@@ -59,6 +65,18 @@ function user({ login_id: id, username, nickname }) {
   const name = nickname ?? username
   const link = h('a', { href: addressOf('journal', { login_id: id }), title: t('only_user') }, name ?? id)
   return [link, name !== null && h('span', { class: 'quiet' }, h('code', {}, id))]
+}
+
+/**
+ * Who did it, without repeating the user.
+ *
+ * @param {JournalRecord} record
+ */
+function doneBy({ by, login_id: user, type, event }) {
+  if (by === null) return DASH
+  if (by === user && (type === 'BUSINESS' || BY_USERS.includes(event))) return t('by_user')
+  const text = inWords('by', by)
+  return text === by ? h('code', {}, by) : text
 }
 
 /** @param {JournalRecord} record */
@@ -73,7 +91,7 @@ function openEntry(record) {
         [t('user_id'), code(record.login_id)],
         [t('username'), record.username],
         [t('nickname'), record.nickname],
-        [t('done_by'), record.by !== null && inWords('by', record.by)],
+        [t('done_by'), record.by !== null && doneBy(record)],
         [t('reason'), record.reason !== null && inWords('reason', record.reason)],
         [t('address'), record.address],
         [t('device'), deviceText(record.device_type, record.device_id)],

@@ -35,6 +35,7 @@ export const en = {
   'event_account-edited': 'Account edited',
   'event_account-removed': 'Account removed',
 
+  by_user: 'the user',
   by_operations: 'a backend',
   'by_command line': 'the command line',
 
@@ -94,6 +95,7 @@ export const zh = {
   'event_account-edited': '编辑账号',
   'event_account-removed': '删除账号',
 
+  by_user: '本人',
   by_operations: '后端服务',
   'by_command line': '命令行',
 

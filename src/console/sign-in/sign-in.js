@@ -104,17 +104,20 @@ function credentialsForm({ typed, reason, send }) {
   const password = passwordInput('password', 'current-password')
   const captcha = textInput('captcha', { autocapitalize: 'characters', required: true, maxlength: 8 })
   const picture = createCaptcha(problem => form.showFault(faultText(problem)))
+  // Who has signed out needs no alarm.
+  const signedOut = reason === 'signed_out' && h('p', { class: 'told', role: 'status' }, t(reason))
   const form = actionForm({
     class: 'sign-in',
     title: [mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))],
     body: [
+      signedOut,
       field({ id: 'username', label: t('username'), input: username }),
       field({ id: 'password', label: t('password'), input: password }),
       field({ id: 'captcha', label: t('captcha'), input: captcha, beside: picture.button }),
     ],
     action: t('sign_in'),
     busy: t('signing_in'),
-    fault: reason === null ? null : t(reason),
+    fault: reason === null || signedOut ? null : t(reason),
     async run() {
       Object.assign(typed, { username: username.value.trim(), password: password.value })
       await send('public/b/login', {
@@ -126,6 +129,7 @@ function credentialsForm({ typed, reason, send }) {
       })
     },
     failed() {
+      if (signedOut) signedOut.remove()
       captcha.value = ''
       captcha.focus()
       void picture.draw()
