@@ -4,7 +4,10 @@ import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
 import { encryptFor, signIn } from './sign-in.ts'
 import { quantile } from './statistics.ts'
 
-/* Signs users in as fast as a gateway allows, a fixed number at a time: captcha, then login. */
+/*
+ * Signs users in as fast as a gateway allows, a fixed number at a time: captcha, then login. It prints a line when it begins,
+ * and goes on until its input ends: its own start would delay what is measured beside it.
+ */
 export interface LoginLoad {
   url: string
   /** Folder of the gateway's embedded store. */
@@ -12,7 +15,6 @@ export interface LoginLoad {
   accounts: readonly string[]
   password: string
   together: number
-  seconds: number
 }
 
 export interface LoginResult {
@@ -36,13 +38,18 @@ let next = 0
 const first = new Client(asked.url)
 const password = await encryptFor(first, asked.password)
 await first.close()
+let over = false
+process.stdin.once('end', () => {
+  over = true
+})
+process.stdin.resume()
+console.log('begins')
 const began = performance.now()
-const until = began + asked.seconds * 1000
 
 await Promise.all(
   Array.from({ length: asked.together }, async () => {
     const client = new Client(asked.url)
-    while (performance.now() < until) {
+    while (!over) {
       const username = asked.accounts[next++ % asked.accounts.length]!
       const { token, elapsed } = await signIn(client, store.captchas, username, password)
       if (token !== null) {

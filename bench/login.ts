@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
+import { createInterface } from 'node:readline'
+import { setTimeout as pause } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { type BenchGateway, logIn, startGateway } from './gateway.ts'
 import { type LoadResult, load } from './load.ts'
 import type { LoginLoad, LoginResult } from './login-client.ts'
@@ -16,7 +18,6 @@ export const LOGIN_HELP = `login     logins per second, and how they delay other
             --together 16               logins under way at a time
             --rate 1000                 requests per second at a fixed rate; a second run sends as many as 64 connections can`
 
-const run = promisify(execFile)
 const SESSIONS = 200
 const CONNECTIONS = 64
 
@@ -76,8 +77,8 @@ export async function measureLogins(
     logins.cost.push((meter.read() - before) / 1e6 / (signedIn.rate * seconds))
     for (const [i, shape] of shapes.entries()) {
       logins.quiet[i]!.push(await load(scene.folder, shape))
-      const [loaded] = await Promise.all([load(scene.folder, shape), signIns()])
-      logins.busy[i]!.push(loaded)
+      const { done } = await signInDuring(gateway, together, () => load(scene.folder, shape))
+      logins.busy[i]!.push(done)
     }
     note(`round ${round} of ${rounds}: ${fixed(signedIn.rate, 1)} logins/s`)
   }
@@ -95,13 +96,30 @@ async function startWithAccounts(scene: Scene): Promise<BenchGateway> {
   })
 }
 
-export async function signInFor({ url, data }: BenchGateway, together: number, seconds: number): Promise<LoginResult> {
-  const asked: LoginLoad = { url, data, accounts: ACCOUNTS, password: PASSWORD, together, seconds }
+export const signInFor = async (gateway: BenchGateway, together: number, seconds: number): Promise<LoginResult> =>
+  (await signInDuring(gateway, together, () => pause(seconds * 1000))).logins
+
+/** Signs users in while something runs, which begins when the client of the logins has started. */
+async function signInDuring<T>(
+  { url, data }: BenchGateway,
+  together: number,
+  work: () => Promise<T>,
+): Promise<{ done: T; logins: LoginResult }> {
+  const asked: LoginLoad = { url, data, accounts: ACCOUNTS, password: PASSWORD, together }
   const client = join(import.meta.dirname, 'login-client.ts')
   const command = [process.execPath, '--import', 'tsx', client, JSON.stringify(asked)]
   const [program, ...words] = pinned(OTHER_CORE, command)
-  const { stdout } = await run(program!, words, { cwd: import.meta.dirname })
-  return JSON.parse(stdout) as LoginResult
+  const child = spawn(program!, words, { cwd: import.meta.dirname, stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  try {
+    const { done: failed } = await lines.next()
+    if (failed === true) throw new Error('the client of the logins did not start')
+    const done = await work()
+    child.stdin.end()
+    return { done, logins: JSON.parse((await lines.next()).value) as LoginResult }
+  } finally {
+    child.kill('SIGKILL')
+  }
 }
 
 function print(logins: Logins, paces: readonly (number | undefined)[], { together }: Extent): void {
