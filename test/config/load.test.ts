@@ -330,6 +330,21 @@ t.test('all faults are reported together, those of other files and of the enviro
   }
 })
 
+t.test('a setting of another type is a fault, whatever else is written, and never a crash', async t => {
+  const others = {
+    gate: { exceptions: [{ path: '/api/v1/x', needs: 'none' }] },
+    access: [{ path: '/console', deny: ['10.0.0.1'] }],
+    login: { second_factor: { for: 'all' }, consumer: { kind: 'file' } },
+    account_administration: true,
+  }
+  for (const key of Object.keys(SettingsSchema.properties)) {
+    for (const value of [{ '?': 1 }, [[]]]) {
+      const [first] = faultsOf(t, stringify({ ...others, [key]: value }))
+      t.match(first, new RegExp(`^gateway\\.yaml:\\d+ ${key}\\b`))
+    }
+  }
+})
+
 t.test('a missing file is a fault', async t => {
   t.throws(() => loadSettings('nope.yaml', {}, folderWith(t, {})), { message: /^nope\.yaml: no such file/ })
 })

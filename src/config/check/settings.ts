@@ -43,6 +43,8 @@ const CHECKS: readonly Check[] = [
       ['accounts'],
       ['session_administration'],
       ['account_administration'],
+      ['own_sessions'],
+      ['journal'],
       ['console'],
     ],
     run: checkExceptions,
