@@ -49,7 +49,7 @@ export const END_REASONS = ['replaced', 'kicked-out', 'password-changed', 'accou
 
 export type EndReason = (typeof END_REASONS)[number]
 
-/** Reads a stored value. `null` when it is no reason. */
+/** Reads a stored value. `null` for an unknown reason. */
 export const readEndReason = (text: string): EndReason | null => END_REASONS.find(reason => reason === text) ?? null
 
 /** The refusal of a request without a live session. `ended`: why its session has ended, if that is reported. */

@@ -84,8 +84,8 @@ export function serveOrRefuse(upstream: Pick<GatedUpstream, 'maintenance'> | nul
 }
 
 /**
- * Whether a live session is found where none is needed: `identity.optional` of the upstream. A request that passes only
- * because of its method tells nothing.
+ * Whether a live session is found where none is needed: `identity.optional` of the upstream. Not for a
+ * request that passes only because of its method.
  */
 export const isOptional = (verdict: Verdict, upstream: Pick<GatedUpstream, 'findsOptional'> | null): boolean =>
   verdict.need === 'none' && upstream?.findsOptional === true && verdict.rule.carries === 'everything'
@@ -209,7 +209,7 @@ export interface Gate<S extends Session> {
   upstreamOf(path: CanonicalPath): GatedUpstream | null
 }
 
-/** A request as a proxy tells it. Address and network of its client are `null` where they are not known. */
+/** A request as a proxy describes it. Address and network of its client are `null` where they are not known. */
 export interface Asked {
   target: string
   method: string

@@ -121,8 +121,8 @@ export class AccountWatch {
 }
 
 /**
- * Ends the sessions of an account that changed after its password was verified; `false` if it did not. Whoever ends its
- * sessions may have looked before the new one was stored. A later change finds it.
+ * Ends the sessions of an account that changed after its password was verified; `false` if it did not. Those who
+ * end its sessions may have searched before the new one was stored. A later change finds it.
  */
 export async function endIfChanged(
   side: AccountWatchOptions['side'],

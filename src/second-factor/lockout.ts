@@ -27,15 +27,15 @@ export interface FactorLockoutOptions {
 const FREE = 5
 /**
  * For how long attempts without a right code are counted, in milliseconds. When a lock ends, each further attempt locks
- * again. Who has the password so tries 290 codes a day and not 1440; three of a million are right at any time.
+ * again. So a client with the password can try 290 codes a day instead of 1440; three of a million are right at any time.
  */
 const COUNTED = 86_400_000
 
 /**
- * The lockout of wrong codes, apart from that of passwords, by login id. It is asked only after the right password, so it
- * tells no one else that a second factor exists. It ends with the factor that the account has: after an administrator has
- * reset it, its wrong codes do not keep the user from setting up another one. Without an administrator only a right code removes or
- * replaces a factor, so no one gets more guesses by this.
+ * The lockout of wrong codes, apart from that of passwords, by login id. It is checked only after the right password: without it, no
+ * client learns that a second factor exists. It ends with the factor of the account: after an administrator has reset the
+ * factor, its wrong codes do not keep the user from setting up another one. Otherwise only a right code removes or replaces a
+ * factor, so this allows no further guesses.
  */
 export function createFactorLockout({ type, attempts, disable, clock }: FactorLockoutOptions): FactorLockout {
   const nameFor = ({ id, secondFactor }: Account): string => `second-factor:${type}:${id}:${nameOf(secondFactor)}`

@@ -25,7 +25,7 @@ export interface NewFactor {
   uri: string
   /** A data URL with a PNG. */
   qr: string
-  /** To be kept until `confirm`; tells nothing without the key. */
+  /** To be kept until `confirm`; encrypted, so it reveals nothing without the key. */
   sealed: string
 }
 

@@ -80,7 +80,7 @@ const FAULTY: readonly (readonly [what: string, text: string])[] = [
   ['an id twice', `accounts:\n${block('1')}${block('1')}`],
   ['a name twice', `accounts:\n${block('1')}${block('2').replace('n2', 'N1')}`],
   ['a key twice', `accounts:\n${block('1', '    id: "2"\n')}${block('2')}`],
-  ['a line return that is no line end', `accounts:\n${block('1')}# c\r${block('2')}x\n`],
+  ['a carriage return inside a line', `accounts:\n${block('1')}# c\r${block('2')}x\n`],
 ]
 
 t.test('a faulty text has the faults of the text read whole', async t => {

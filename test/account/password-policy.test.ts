@@ -42,11 +42,11 @@ t.test('what bcrypt would read as another password is refused', async t => {
   t.same(await faultsOf('a lone surrogate \ud800'), ['characters'])
 })
 
-t.test('the user name is no password, in any case of its letters', async t => {
+t.test('the user name is refused as a password, in any case of its letters', async t => {
   t.same(await faultsOf('Ann@Example.com', {}, 'ann@example.COM'), ['username'])
 })
 
-t.test('the password in use is refused only where it may be told', async t => {
+t.test('the password in use is refused only where the client has proven it', async t => {
   const policy = createPasswordPolicy(SHIPPED)
   const candidate = { username: 'jane', password: 'the present one' }
   const isInUse = async (password: string) => password === candidate.password

@@ -424,7 +424,7 @@ async function updateLaw(t: Test, fixture: Fixture): Promise<void> {
     t.match(await rows(), [{ password: HASH }, { password: HASH }])
   })
 
-  await t.test('what the database does not accept fails, tells no value, and is found without a change', async t => {
+  await t.test('what the database does not accept fails, shows no value, and is found without a change', async t => {
     const broken = {
       'a column that does not exist': 'UPDATE TABLE_NAME SET secret = :password WHERE id = :id',
       'a table that does not exist': 'UPDATE no_such_table SET password = :password WHERE id = :id',

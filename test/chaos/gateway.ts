@@ -42,7 +42,7 @@ export class Backend {
   }
 }
 
-/** The refusals that the settings of the moment promise, and those that came. */
+/** The refusals that the present settings promise, and those that came. */
 export interface Promises {
   /** `null` while the settings are those of the start, which promise none. */
   codes: ReadonlySet<number> | null

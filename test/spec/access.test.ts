@@ -72,7 +72,7 @@ t.test('the decision comes before tokens are read: a store that is down changes 
   t.match(answer.json(), { message: 'Address not allowed' })
 })
 
-t.test('a client that is no trusted proxy cannot choose its address', async t => {
+t.test('a client that is not a trusted proxy cannot choose its address', async t => {
   const fixture = await open(t, { config: { trusted_proxies: ['127.0.0.2'] } })
   for (const name of [
     'x-forwarded-for',
@@ -121,7 +121,7 @@ t.test('/verify knows the address from a trusted proxy only, and refuses what it
   }
 })
 
-t.test('explain --live tells which rule decides about an address', async t => {
+t.test('explain --live shows which rule decides about an address', async t => {
   const fixture = await open(t)
   const explain = async (body: object): Promise<string> => {
     const answer = await fetch(`${fixture.internal}/operations/v1/explain`, {

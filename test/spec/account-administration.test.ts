@@ -230,7 +230,7 @@ withEveryStore(
       })
     }
 
-    t.test('a list tells which accounts hold more than the administrator who reads it', async t => {
+    t.test('a list shows which accounts hold more than the administrator who reads it', async t => {
       const lesser = await chief.add({ permissions: ['sys:account:*', 'orders:read'] })
       const equal = await chief.add({ permissions: ['orders:read'] })
       const more = await chief.add({ permissions: ['orders:*'] })
@@ -247,7 +247,7 @@ withEveryStore(
       t.match(await chief.detail(more), { editable: true })
     })
 
-    t.test('each call needs its permission, and the own session tells which are held', async t => {
+    t.test('each call needs its permission, and the own session lists those that it has', async t => {
       const rights = { permissions: ['sys:account:page'] }
       const id = await chief.add(rights)
       const reader = administer(fixture, '/api/v1/sys/account', await sessionOf(fixture, 'business', id))

@@ -19,7 +19,7 @@ const kinds: readonly StoreKind[] = redisAvailable() ? ['embedded', 'redis'] : [
 
 for (const store of kinds) {
   for (const profile of [1, 2] as const) {
-    t.test(`the journal tells what happened, ${store}, profile ${profile}`, async t => {
+    t.test(`the journal shows what happened, ${store}, profile ${profile}`, async t => {
       const fixture = await openFixture({ store, profile, config: { session_administration: 'on' } })
       t.teardown(() => fixture.close())
       const wrong = await fixture.credentials(undefined, 'a wrong password')

@@ -157,7 +157,7 @@ t.test('with passwords.max_age, an account in the file whose password has no dat
 })
 
 t.test(
-  'where the accounts come from a backend that is not told how to store passwords, there is no such step',
+  'accounts from a backend without update_url have no such step',
   async t => {
     const secret = 'a secret of sixteen'
     const fixture = await openFixture({ config: { accounts: { kind: 'http', url: 'http://127.0.0.1:9/', secret } } })

@@ -90,7 +90,7 @@ withEveryStore(
       })
     }
 
-    t.test('a login beyond the limit of a user tells the older session that it was replaced', async t => {
+    t.test('after a login beyond the limit of a user, the older session is refused as replaced', async t => {
       const user = someone()
       const tokens = []
       for (let i = 0; i < 4; i++) tokens.push(await fixture.gateway.sides.consumer.login(undefined, user))
@@ -181,7 +181,7 @@ t.test('where either side will do, the reason of both sides is found', async t =
   }
 })
 
-t.test('a changed account tells its sessions what has changed', async t => {
+t.test('the sessions of a changed account are refused with what has changed', async t => {
   const fixture = await openFixture(TELLING)
   t.teardown(() => fixture.close())
   const file = join(fixture.folder, 'accounts.yaml')

@@ -57,7 +57,7 @@ export async function attemptLaw(test: StoreTest): Promise<void> {
     t.equal(await admitted(50), 2)
     ahead(t, fixture, (await attempts.read('a'))?.resetsAt ?? null, MINUTE / 2, 'the same window')
     await Promise.all(Array.from({ length: 7 }, () => attempts.takeBack('a')))
-    t.equal(await attempts.read('a'), null, 'a count of none is no count')
+    t.equal(await attempts.read('a'), null, 'a count of 0 is absent')
     t.equal((await attempts.count('a', MINUTE)).count, 1)
     await fixture.fastForward(MINUTE + SLACK)
     await attempts.takeBack('a')

@@ -99,7 +99,7 @@ export class FollowedFile implements AccountChanges {
     try {
       await this.current()
     } catch (fault) {
-      // Whoever signs in is refused; what is wrong with the file is logged where it is found.
+      // A login meanwhile is refused; the fault of the file is logged where it is found.
       if (!(fault instanceof Refusal)) throw fault
     }
   }

@@ -12,7 +12,7 @@ const PAUSE = 50
 /** Edits of one file that wait for their turn in this process. */
 const WAITING = 64
 /**
- * Milliseconds. An older lock is void, whoever holds it: its holder may be in another container or on another machine, of
+ * Milliseconds. An older lock is void: its holder may be in another container or on another machine, of
  * which nothing is known, or it may be a lock of an earlier version, which names no holder.
  */
 const ABANDONED = 60_000

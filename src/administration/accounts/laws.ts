@@ -9,7 +9,7 @@ export interface Subject extends Rights {
   status: AccountStatus
 }
 
-/** Whoever changes an account, with the rights that they have while they do it. */
+/** The administrator who requests a change, with their present rights. */
 export interface Actor {
   rights: Rights
   /** The login id; `null` for a user of the other side, who has no account here. */

@@ -21,7 +21,7 @@ export interface ShownAccount {
   must_change_password: boolean
   password_changed_at: string | null
   last_login_time: string | null
-  /** Whether whoever sees it holds all that the account holds; others cannot change it. */
+  /** Whether the administrator who reads the list holds all that the account holds, and so can change it. */
   editable: boolean
 }
 

@@ -53,7 +53,7 @@ const cell = ({ label, look, isUnlabelled = look === 'actions' }, content) =>
   )
 
 /**
- * A button in a row. Its name for screen readers tells the row, too.
+ * A button in a row. Its name for screen readers names the row, too.
  *
  * @param {{ key: string, text: string, about: string, look?: string, onclick: () => void }} options
  */

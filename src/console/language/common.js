@@ -5,7 +5,7 @@ export const en = {
   retry: 'Try again',
   failed: 'The operation failed.',
   offline: 'The gateway does not answer. Check the connection.',
-  unavailable: 'The gateway cannot reach its session store at the moment.',
+  unavailable: 'The gateway cannot reach its session store now.',
   sign_out: 'Sign out',
   theme: 'Theme',
   theme_auto: 'System',

@@ -21,7 +21,7 @@ import { codesStep, STEPS } from './steps.js'
  *
  * @param {Element} place
  * @param {{ reason: import('../language/language.js').TextName | null, choices: () => Node, done: () => void }} options
- *   `reason` tells the user why a new sign-in is necessary; `choices` are language and theme.
+ *   `reason` shows the user why a new sign-in is necessary; `choices` are language and theme.
  */
 export function createSignIn(place, { reason, choices, done }) {
   const typed = { username: '', password: '' }

@@ -3,7 +3,7 @@ import { createAddressList, isAddress } from '../../gate/address-list.ts'
 
 /**
  * The client of a request that a proxy asks about, as `X-Forwarded-For` names it; `null` where that is not known. Only a
- * proxy in `trustedProxies` is believed, and from the end on: what stands before an address that is no trusted proxy could be
+ * proxy in `trustedProxies` is believed, and from the end on: what stands before an address that is not a trusted proxy could be
  * the client's own invention.
  */
 export function createProxiedClient(trustedProxies: readonly string[]): (request: IncomingMessage) => string | null {

@@ -1,6 +1,6 @@
 import { type Attack, asAnonymous, asBusiness, asConsumer } from '../attack.ts'
 
-/* Whoever ends sessions of a user must be that user, on purpose: no other client, no other side, no link and no form. */
+/* Only a user ends the own sessions, and on purpose: no other user, no other side, no link and no form. */
 
 const OTHERS = '/api/v1/b/session/exit-others'
 const TOKEN = '/api/v1/b/session/exit-token'
