@@ -156,16 +156,13 @@ t.test('with passwords.max_age, an account in the file whose password has no dat
   t.equal((await signIn(fixture, 'old', CHOSEN)).json().code, 200)
 })
 
-t.test(
-  'accounts from a backend without update_url have no such step',
-  async t => {
-    const secret = 'a secret of sixteen'
-    const fixture = await openFixture({ config: { accounts: { kind: 'http', url: 'http://127.0.0.1:9/', secret } } })
-    t.teardown(() => fixture.close())
-    const { paths } = (await fixture.get('/openapi.json')).json()
-    t.same(
-      Object.keys(paths).filter(path => path.startsWith(`${LOGIN}/`)),
-      [],
-    )
-  },
-)
+t.test('accounts from a backend without update_url have no such step', async t => {
+  const secret = 'a secret of sixteen'
+  const fixture = await openFixture({ config: { accounts: { kind: 'http', url: 'http://127.0.0.1:9/', secret } } })
+  t.teardown(() => fixture.close())
+  const { paths } = (await fixture.get('/openapi.json')).json()
+  t.same(
+    Object.keys(paths).filter(path => path.startsWith(`${LOGIN}/`)),
+    [],
+  )
+})
