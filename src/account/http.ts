@@ -85,21 +85,25 @@ export function createHttpAccounts(
 /** Otherwise no login would need a second factor that was stored. */
 const NO_SECOND_FACTOR = 'the response has no "second_factor", which update_url stores; respond with null without one'
 
-type Change = { id: string; password: string } | { id: string; second_factor: string | null }
+type Change =
+  | { id: string; password: string }
+  | { id: string; second_factor: string | null; second_factor_before: string | null }
 
-/** `store` answers whether there is such an account. */
+/** `store` answers whether the account was changed. */
 function updatesAt(store: (change: Change) => Promise<boolean>): HashUpdates {
   return {
     can: new Set(['password', 'second-factor'] as const),
     setPassword: (id, { hash }) => orUnavailable(() => store({ id, password: hash })),
-    setSecondFactor: (id, sealed) => orUnavailable(() => store({ id, second_factor: sealed })),
+    setSecondFactor: (id, second_factor, second_factor_before) =>
+      orUnavailable(() => store({ id, second_factor, second_factor_before })),
   }
 }
 
 async function readStored({ statusCode, body }: Dispatcher.ResponseData): Promise<boolean> {
   await body.dump()
   if (statusCode === 200 || statusCode === 204) return true
-  if (statusCode === 404) return false
+  // Conflict (RFC 9110, 15.5.10): another gateway has stored another second factor since.
+  if (statusCode === 404 || statusCode === 409) return false
   throw new Error(`the backend answers with status ${statusCode}`)
 }
 

@@ -77,7 +77,7 @@ const account = { id: '1', username: 'admin', password: HASH, status: 'ACTIVE' }
 t.test('changes are sent to the address for updates, signed like questions', async t => {
   const { url, questions } = await startBackend(t, (question, response) => {
     const { id } = JSON.parse(question.body)
-    response.writeHead(id === 'gone' ? 404 : id === 'odd' ? 302 : 204).end()
+    response.writeHead({ gone: 404, odd: 302, other: 409 }[String(id)] ?? 204).end()
   })
   const update_url = `${new URL(url).origin}/update`
   const source = createHttpAccounts({ kind: 'http', url, update_url, secret: SECRET, timeout: 5000 }, systemClock)
@@ -88,13 +88,14 @@ t.test('changes are sent to the address for updates, signed like questions', asy
   t.equal(await updates.setSecondFactor('1', 'abcdefghijkl.SEALED', null), true)
   t.equal(await updates.setSecondFactor('1', null, 'abcdefghijkl.SEALED'), true)
   t.equal(await updates.setSecondFactor('gone', null, null), false)
+  t.equal(await updates.setSecondFactor('other', null, 'abcdefghijkl.SEALED'), false, 'it has another one')
   t.equal(await reasonOf(updates.setSecondFactor('odd', null, null)), 'UNAVAILABLE')
   t.same(
     questions.slice(0, 3).map(({ body }) => JSON.parse(body)),
     [
       { id: '1', password: HASH },
-      { id: '1', second_factor: 'abcdefghijkl.SEALED' },
-      { id: '1', second_factor: null },
+      { id: '1', second_factor: 'abcdefghijkl.SEALED', second_factor_before: null },
+      { id: '1', second_factor: null, second_factor_before: 'abcdefghijkl.SEALED' },
     ],
   )
   for (const { request, body } of questions) {

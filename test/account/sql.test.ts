@@ -409,6 +409,20 @@ async function updateLaw(t: Test, fixture: Fixture): Promise<void> {
     t.equal(await updates.setSecondFactor('3', 'abcdefghijkl.SEALED', null), false)
   })
 
+  await t.test('a statement that compares stores a second factor only in the place of the expected one', async t => {
+    const equal = fixture.kind === 'postgres' ? 'IS NOT DISTINCT FROM' : '<=>'
+    const { updates, rows } = await openUpdatable(t, fixture, {
+      second_factor: `UPDATE TABLE_NAME SET second_factor = :second_factor WHERE id = :id AND second_factor ${equal} :second_factor_before`,
+    })
+    await updates.check!()
+    t.equal(await updates.setSecondFactor('1', 'first', 'other'), false)
+    const both = await Promise.all(['first', 'second'].map(text => updates.setSecondFactor('1', text, null)))
+    t.same(both.toSorted(), [false, true], 'of two gateways one stores its own')
+    const stored = both[0] ? 'first' : 'second'
+    t.match(await rows(), [{ second_factor: stored }, { second_factor: null }])
+    t.equal(await updates.setSecondFactor('1', 'third', stored), true)
+  })
+
   await t.test('values are parameters, whatever they contain', async t => {
     const { updates, rows } = await openUpdatable(t, fixture)
     const awkward = `x', password = 'y' WHERE 1 = 1 -- :id ? $1`

@@ -1,5 +1,5 @@
 /** A placeholder of a value in an operator's statement. */
-export type Placeholder = ':username' | ':id' | ':password' | ':second_factor'
+export type Placeholder = ':username' | ':id' | ':password' | ':second_factor' | ':second_factor_before'
 
 /** The value of each placeholder of a statement. Values are sent beside the text, and never become part of it. */
 export type Values = Readonly<Partial<Record<Placeholder, string | null>>>

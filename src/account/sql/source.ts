@@ -4,7 +4,7 @@ import type { Updatable } from '../accounts.ts'
 import { readAccount, readRights } from '../answer.ts'
 import type { HashSource, HashUpdates } from '../hash-accounts.ts'
 import { type DatabaseAddress, readDatabaseAddress } from './address.ts'
-import type { Database, DatabaseOptions, Placeholder, Values } from './database.ts'
+import { type Database, type DatabaseOptions, type Placeholder, placesOf, type Values } from './database.ts'
 
 export interface SqlAccountsSettings {
   kind: 'sql'
@@ -40,7 +40,11 @@ export async function createSqlAccounts(settings: Omit<SqlAccountsSettings, 'rec
   const accounts = opened(query, [':username'])!
   const rights = opened(rights_query, [':id'])
   const password = opened(update.password, [':password', ':id'], true)
-  const secondFactor = opened(update.second_factor, [':second_factor', ':id'], true)
+  const secondFactor = opened(
+    update.second_factor,
+    [':second_factor', ':id', ...comparedIn(update.second_factor)],
+    true,
+  )
   const expected = secondFactor === null ? [] : ['second_factor']
 
   return {
@@ -58,6 +62,10 @@ export async function createSqlAccounts(settings: Omit<SqlAccountsSettings, 'rec
   }
 }
 
+/** A statement that compares changes nothing if another gateway has stored another second factor since. */
+const comparedIn = (statement = ''): Placeholder[] =>
+  placesOf([':second_factor_before']).test(statement) ? [':second_factor_before'] : []
+
 /** Nothing of it, where no statement says how a change is stored. */
 function updatesOf(password: Statement | null, secondFactor: Statement | null): Pick<HashSource, 'updates'> {
   const stored = { password, 'second-factor': secondFactor }
@@ -70,7 +78,8 @@ function updatesOf(password: Statement | null, secondFactor: Statement | null): 
   const updates: HashUpdates = {
     can: new Set(can),
     setPassword: (id, { hash }) => change(password, { ':password': hash, ':id': id }),
-    setSecondFactor: (id, sealed) => change(secondFactor, { ':second_factor': sealed, ':id': id }),
+    setSecondFactor: (id, sealed, expected) =>
+      change(secondFactor, { ':second_factor': sealed, ':id': id, ':second_factor_before': expected }),
     async check() {
       await Promise.all([password?.check(), secondFactor?.check()])
     },
@@ -127,7 +136,7 @@ function createStatement(database: Database, { connections, timeout }: DatabaseO
         if (rows.length > 1) throw new Error(`the query returns ${rows.length} rows for one name`)
         return read(columns.map((name, index) => [name, rows[0]![index]]))
       }),
-    /** `false` if there is no such account. */
+    /** `false` if the statement finds no account to change. */
     change: (values: Values): Promise<boolean> =>
       orUnavailable(values, async () => (await inTime(signal => database.change(values, signal))) > 0),
     check: (): Promise<void> => orUnavailable({}, () => inTime(signal => database.check(signal))),

@@ -66,7 +66,7 @@ export const SqlAccounts = Variant(
         ),
         second_factor: UpdateStatement(
           'second_factor',
-          'Stores :second_factor, an encrypted text or NULL, for the account with the login id :id.',
+          'Stores :second_factor, an encrypted text or NULL, for the account with the login id :id; may compare the present one with :second_factor_before.',
         ),
       },
       'How changes that users make of themselves are stored; without it the gateway only reads.',
@@ -98,7 +98,7 @@ export const HttpAccounts = Variant(
       pattern: '^https?://[^\\s@/?#]+(/[^\\s@#]*)?$',
       'x-form': 'http://host:port/path or https://host:port/path',
       description:
-        'Receives {"id": …, "password": …} or {"id": …, "second_factor": …} by POST; responds with 200 or 204, or with 404.',
+        'Receives {"id": …, "password": …} or {"id": …, "second_factor": …, "second_factor_before": …} by POST; responds with 200 or 204, with 404, or with 409.',
     },
     timeout: Duration('2s', 'No login waits longer for the response; then it fails with 503.'),
     recheck: Recheck,
