@@ -48,7 +48,7 @@ export interface Origin {
 export interface SessionEvent extends Origin {
   event: EventName
   type: LoginType
-  /** Whom it happened to; `null` if the name of a failed login is unknown. */
+  /** Whom it happened to; `null` if it concerns a name that no account has. */
   login_id: string | null
   /** The account's own name, where it is known; never a name that a client typed and no account has. */
   username?: string

@@ -10,6 +10,7 @@ import { createSigner } from '../http/jwt.ts'
 import { createJournalPages, type JournalPages } from '../journal/page.ts'
 import { Recorder } from '../journal/recorder.ts'
 import type { Logger } from '../log.ts'
+import { withoutUnknownNames } from '../login/lockout.ts'
 import { type Logins, openLogin } from '../login/open.ts'
 import { bySide, bySideName, type LoginType } from '../session.ts'
 import { offerOperations } from '../side/operations.ts'
@@ -38,7 +39,8 @@ export async function openSessions(setup: Setup) {
   metrics.readStore({ tally: type => store.online.tally(type), counts: () => store.counts() })
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
   const journal = createJournal(setup, store, timestamps)
-  const publish = publishTo(logTo(log), metrics.happened, webhooks.publish, ...journal.sinks)
+  const sinks = [logTo(log), metrics.happened, webhooks.publish, ...journal.sinks]
+  const publish = withoutUnknownNames(publishTo(...sinks))
   // A session may be used only when the logins are open.
   const opened: { rechecks: Logins['rechecks'] | null } = { rechecks: null }
   const sides = createSides(

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import type { Publish, SessionEvent } from '../event/event.ts'
 import type { Logger } from '../log.ts'
-import { isUnknownName } from '../login/lockout.ts'
 import { Refusal } from '../refusal.ts'
 import { createEntryId, type JournalEntry, type JournalStore } from '../store/journal.ts'
 
@@ -153,12 +152,7 @@ export class Recorder {
   }
 }
 
-/**
- * The entry of an event. `null` for a renewal: a backend may renew a session with every request. A name that no account has
- * may be a password, typed into the wrong field, so not even its digest is kept.
- */
+/** The entry of an event. `null` for a renewal: a backend may renew a session with every request. */
 function entryOf({ seconds, ended, replicated, ...event }: SessionEvent, id: string): JournalEntry | null {
-  if (event.event === 'renew') return null
-  const isUnknown = event.login_id !== null && isUnknownName(event.login_id)
-  return { ...event, id, ...(isUnknown && { login_id: null }) }
+  return event.event === 'renew' ? null : { ...event, id }
 }

@@ -1,7 +1,7 @@
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Clock, secondsUntil } from '../clock.ts'
-import type { Origin } from '../event/event.ts'
+import type { Origin, Publish } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
 import type { Side } from '../side/side.ts'
@@ -50,17 +50,8 @@ export interface LockoutOptions {
   side: Pick<Side, 'type' | 'disable' | 'getDisableTime' | 'isDisable'>
   attempts: AttemptStore
   settings: LockoutSettings
-  /** Of names in counters, in the log and in events (`namesKey`). */
-  key: Buffer
   clock: Clock
 }
-
-/**
- * A password may be typed as a name. Its digest goes to the log and to webhooks, and without a key it could be guessed there. All
- * gateways of a store have the same private key.
- */
-export const namesKey = (sm2PrivateKey: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', Buffer.from(sm2PrivateKey, 'hex'), '', 'dualgate:names', 32))
 
 /**
  * How often an attempt asks whether it can be verified, and for how long, in milliseconds: while as many are being verified
@@ -69,11 +60,17 @@ export const namesKey = (sm2PrivateKey: string): Buffer =>
 const ASK_AGAIN = 25
 const MAX_WAIT = 5000
 const WAITING_PER_NAME = 64
-/** Begins the login id that stands for an unknown name; behind it is a keyed digest of the name. */
+/** Begins the login id that stands for an unknown name; behind it is a digest of the name. */
 const UNKNOWN = 'unknown:'
 
-/** Whether a login id stands for a name that no account has. */
-export const isUnknownName = (loginId: string): boolean => loginId.startsWith(UNKNOWN)
+/**
+ * A name that no account has may be a password, typed into the wrong field. So no event has it: not even its digest, from which
+ * a weak password can be guessed.
+ */
+export const withoutUnknownNames =
+  (publish: Publish): Publish =>
+  event =>
+    publish(event.login_id?.startsWith(UNKNOWN) === true ? { ...event, login_id: null } : event)
 
 /** The names of the counters of a side. */
 const countersOf = (type: LoginType) => ({
@@ -175,7 +172,7 @@ export function createLockout(options: LockoutOptions): Lockout {
     checkAddress,
     failedFrom,
     subject(name, loginId) {
-      const key = createHmac('sha256', options.key).update(name.toLowerCase()).digest('hex').slice(0, 32)
+      const key = createHash('sha256').update(name.toLowerCase()).digest('hex').slice(0, 32)
       return { key, loginId: loginId ?? `${UNKNOWN}${key}` }
     },
     counted: (subject, address, origin, verify) =>

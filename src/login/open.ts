@@ -15,7 +15,7 @@ import { AccountWatch } from './account-changes.ts'
 import { createCaptcha } from './captcha/captcha.ts'
 import { createCurrentPassword } from './current-password.ts'
 import { createHelpers, type Helpers } from './helpers/helpers.ts'
-import { createLockout, type LockoutSettings, namesKey } from './lockout.ts'
+import { createLockout, type LockoutSettings } from './lockout.ts'
 import { createLogin, type Login } from './login.ts'
 import { createOwnAccount, type OwnAccount } from './own-account.ts'
 import { createOwnSecondFactor, type OwnSecondFactor } from './own-second-factor.ts'
@@ -122,8 +122,7 @@ function createLoginOfSide(options: OpenLoginOptions, type: LoginType, parts: Si
   const { accounts, helpers, sm2, policy, key } = parts
   const { attempts, captchas, tickets } = store
   const side = sides[type]
-  const lockoutKey = namesKey(settings.sm2.private_key)
-  const lockout = createLockout({ side, attempts, settings: settings.lockout, key: lockoutKey, clock })
+  const lockout = createLockout({ side, attempts, settings: settings.lockout, clock })
   const rateLimit = createRateLimit(type, attempts, settings.rate_limit, clock)
   const secondFactors = createSecondFactors({
     type,

@@ -1,15 +1,10 @@
-import { createHash } from 'node:crypto'
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
-import { createLockout, namesKey } from '../../src/login/lockout.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const NAMES = [
   ['that exists', 'admin'],
   ['without an account', 'unknown'],
 ] as const
-
-const SETTINGS = { failures: 5, window: 300_000, disable: 300_000, address_failures: 30, address_window: 900_000 }
 
 for (const [which, name] of NAMES) {
   t.test(`a name ${which} is locked by five failures, in any case, for 300 seconds`, async t => {
@@ -144,31 +139,6 @@ t.test('a password that cannot be verified does not count', async t => {
   fixture.faults.comparing = false
   t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
 })
-
-t.test(
-  'the id of a name without an account is the same in every gateway, and cannot be computed without its key',
-  async t => {
-    const fixture = await openLoginFixture()
-    t.teardown(fixture.close)
-    const of = (key: Buffer, name: string) =>
-      createLockout({
-        ...fixture,
-        attempts: fixture.store.attempts,
-        settings: SETTINGS,
-        clock: systemClock,
-        key,
-      }).subject(name, null)
-    const [key, other] = [namesKey('a'.repeat(64)), namesKey('b'.repeat(64))]
-    t.same(of(key, 'Secret 1'), of(key, 'secret 1'))
-    t.notSame(of(key, 'secret 1'), of(other, 'secret 1'))
-    for (const algorithm of ['sha256', 'sha512', 'sha1', 'md5', 'sm3']) {
-      for (const name of ['Secret 1', 'secret 1']) {
-        const digest = createHash(algorithm).update(name).digest('hex')
-        t.notOk(of(key, 'Secret 1').loginId.includes(digest.slice(0, 8)), `${algorithm} of ${name}`)
-      }
-    }
-  },
-)
 
 t.test('many simultaneous logins of one name with the right password all succeed', async t => {
   const fixture = await openLoginFixture()

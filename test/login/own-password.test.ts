@@ -9,7 +9,7 @@ import { createChangePassword } from '../../src/login/own-password.ts'
 import { createRateLimit } from '../../src/login/rate-limit.ts'
 import type { Session } from '../../src/side/side.ts'
 import { asToken } from '../../src/token/bearer.ts'
-import { account, NAMES_KEY, openLoginFixture, reasonOf, refusalOf } from '../support/login-fixture.ts'
+import { account, openLoginFixture, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const ORIGIN = { address: '192.0.2.1', by: 'id-jane', trace_id: 'a'.repeat(32) }
 const PRESENT = 'the present one'
@@ -71,7 +71,6 @@ async function open(t: Test) {
       side,
       attempts: store.attempts,
       settings: LOCKOUT,
-      key: NAMES_KEY,
       clock,
     })
     const rateLimit = createRateLimit('BUSINESS', store.attempts, 'off', clock)

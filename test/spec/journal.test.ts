@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { EVENT_NAMES } from '../../src/event/event.ts'
 import type { JournalRecord } from '../../src/journal/page.ts'
@@ -164,7 +165,7 @@ t.test('the journal needs its permission, and a session that has it finds it amo
   t.same((await current(other)).permissions, ['sys:session:page'])
 })
 
-t.test('a name that no account has is in no entry, nor is its digest', async t => {
+t.test('a name that no account has is in no entry and no event, nor is its digest', async t => {
   const fixture = await openFixture()
   t.teardown(() => fixture.close())
   for (let i = 0; i < 6; i++) {
@@ -174,7 +175,15 @@ t.test('a name that no account has is in no entry, nor is its digest', async t =
   const { records } = (await journalOf(fixture, token)).data
   t.same(eventsIn(records), ['login', 'login-failed', 'login-failed', 'disable', ...Array(4).fill('login-failed')])
   for (const entry of records.slice(1)) t.match(entry, { login_id: null, username: null, nickname: null, by: null })
-  t.notMatch(JSON.stringify(records), /secret|unknown:/i)
+  const events = fixture.log.filter(line => JSON.parse(line).msg === 'event')
+  t.ok(
+    events.some(line => line.includes('"too-many-failures"')),
+    'the lock of the name is published',
+  )
+  t.notMatch(JSON.stringify([records, events]), /secret|unknown:/i)
+  for (const text of ['My secret password', 'my secret password']) {
+    t.notOk(JSON.stringify([records, events]).includes(createHash('sha256').update(text).digest('hex').slice(0, 8)))
+  }
 })
 
 t.test('with journal off there is no such path, nothing is kept, and no session has the permission', async t => {

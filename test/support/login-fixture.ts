@@ -12,7 +12,7 @@ import { createPasswordPolicy } from '../../src/account/password-policy.ts'
 import { generateSm2PrivateKey } from '../../src/config/sm2-key.ts'
 import type { SessionEvent } from '../../src/event/event.ts'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
-import { createLockout, type LockoutSettings, namesKey } from '../../src/login/lockout.ts'
+import { createLockout, type LockoutSettings } from '../../src/login/lockout.ts'
 import { type Credentials, createLogin } from '../../src/login/login.ts'
 import { createRateLimit, type RateLimits } from '../../src/login/rate-limit.ts'
 import { decryptCiphertext } from '../../src/login/sm2/ciphertext.ts'
@@ -30,7 +30,6 @@ export const PASSWORD = 'correct horse'
 const HASH = bcrypt.hashSync(PASSWORD, 4)
 
 const PRIVATE_KEY = generateSm2PrivateKey()
-export const NAMES_KEY = namesKey(PRIVATE_KEY)
 
 export const account = (username: string, rest: Partial<HashAccount> = {}): HashAccount => ({
   id: `id-${username.toLowerCase()}`,
@@ -172,7 +171,6 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
         side,
         attempts: store.attempts,
         settings: { ...settings, ...options.lockout },
-        key: NAMES_KEY,
         clock,
       }),
       rateLimit: createRateLimit('BUSINESS', store.attempts, options.rateLimit ?? 'off', clock),
