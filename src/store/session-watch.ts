@@ -4,6 +4,7 @@ import { Refusal } from '../refusal.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { ChangeListener, Changes } from './changes.ts'
 import type { SessionStore } from './store.ts'
+import { type EndOfWatch, WatchedEntry, type WatchedSession } from './watched-session.ts'
 
 /** How often changes and ends are checked while any session is watched, in milliseconds. */
 const TICK = 25
@@ -14,15 +15,6 @@ const READ_INTERVAL = 1000
 /** How long a session counts as live while the store does not answer, in milliseconds. */
 export const MAX_UNKNOWN = 30_000
 
-/** Why a session is no longer watched: it has ended, or the store did not answer for too long. */
-export type EndOfWatch = 'ended' | 'unknown'
-
-export interface WatchedSession {
-  readonly type: LoginType
-  readonly token: string
-  readonly userId: string
-}
-
 export interface SessionWatchOptions {
   sessions: SessionStore
   changes: Changes
@@ -30,28 +22,6 @@ export interface SessionWatchOptions {
   log: Logger
   /** Whether a session counts as ended while its login id is disabled. */
   enforceDisable: boolean
-}
-
-class Entry implements WatchedSession {
-  readonly type: LoginType
-  readonly token: string
-  readonly userId: string
-  readonly listeners = new Set<(why: EndOfWatch) => void>()
-  expiresAt = Number.POSITIVE_INFINITY
-  /** When it was last known to live; used only while it is in doubt. */
-  confirmedAt: number
-  isInDoubt = true
-  isBeingRead = false
-  /** Whether it may have changed since its read began. */
-  mayHaveChanged = false
-  nextRead = 0
-
-  constructor({ type, token, userId }: WatchedSession, now: number) {
-    this.type = type
-    this.token = token
-    this.userId = userId
-    this.confirmedAt = now
-  }
 }
 
 /**
@@ -65,11 +35,11 @@ export class SessionWatch {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #enforceDisable: boolean
-  readonly #watched: Readonly<Record<LoginType, Map<string, Entry>>> = bySide(() => new Map())
+  readonly #watched: Readonly<Record<LoginType, Map<string, WatchedEntry>>> = bySide(() => new Map())
   /** Waiting to be read until fewer than `MAX_READS` are in progress. */
-  readonly #due = new Set<Entry>()
+  readonly #due = new Set<WatchedEntry>()
   /** To be read again, in the order of `nextRead`. */
-  readonly #later = new Set<Entry>()
+  readonly #later = new Set<WatchedEntry>()
   #ticking: NodeJS.Timeout | null = null
   /** Whether the store announces every change. */
   #isNotified = false
@@ -91,7 +61,7 @@ export class SessionWatch {
   /** Calls `ended` once, when the session ends, or at once if it has ended. Returns a function to stop. */
   watch(session: WatchedSession, ended: (why: EndOfWatch) => void): () => void {
     const known = this.#watched[session.type].get(session.token)
-    const entry = known ?? new Entry(session, this.#clock.now())
+    const entry = known ?? new WatchedEntry(session, this.#clock.now())
     entry.listeners.add(ended)
     if (known === undefined) this.#enter(entry)
     return () => {
@@ -106,7 +76,7 @@ export class SessionWatch {
     this.#changes.notify(null)
   }
 
-  #enter(entry: Entry): void {
+  #enter(entry: WatchedEntry): void {
     this.#watched[entry.type].set(entry.token, entry)
     this.#begin()
     this.#due.add(entry)
@@ -120,7 +90,7 @@ export class SessionWatch {
     this.#ticking = setInterval(() => this.#tick(), TICK).unref()
   }
 
-  #forget(entry: Entry): void {
+  #forget(entry: WatchedEntry): void {
     this.#watched[entry.type].delete(entry.token)
     this.#due.delete(entry)
     this.#later.delete(entry)
@@ -159,7 +129,7 @@ export class SessionWatch {
     this.#readDue()
   }
 
-  *#all(): Iterable<Entry> {
+  *#all(): Iterable<WatchedEntry> {
     for (const type of LOGIN_TYPES) yield* this.#watched[type].values()
   }
 
@@ -186,7 +156,7 @@ export class SessionWatch {
   }
 
   /** The session is read as soon as possible. */
-  #doubt(entry: Entry, confirmedAt: number): void {
+  #doubt(entry: WatchedEntry, confirmedAt: number): void {
     if (!entry.isInDoubt) entry.confirmedAt = confirmedAt
     entry.isInDoubt = true
     entry.mayHaveChanged = true
@@ -202,12 +172,12 @@ export class SessionWatch {
     }
   }
 
-  #readLater(entry: Entry): void {
+  #readLater(entry: WatchedEntry): void {
     entry.nextRead = this.#clock.now() + READ_INTERVAL
     this.#later.add(entry)
   }
 
-  async #read(entry: Entry): Promise<void> {
+  async #read(entry: WatchedEntry): Promise<void> {
     entry.isBeingRead = true
     entry.mayHaveChanged = false
     this.#reads++
@@ -218,14 +188,14 @@ export class SessionWatch {
     if (entry.listeners.size > 0) this.#learn(entry, began, end)
   }
 
-  #learn(entry: Entry, began: number, end: number | null | 'unknown'): void {
+  #learn(entry: WatchedEntry, began: number, end: number | null | 'unknown'): void {
     if (end === null) this.#end(entry, 'ended')
     else if (end !== 'unknown') this.#confirm(entry, began, end)
     else if (this.#clock.now() - entry.confirmedAt >= MAX_UNKNOWN) this.#end(entry, 'unknown')
     else this.#readLater(entry)
   }
 
-  #confirm(entry: Entry, began: number, end: number): void {
+  #confirm(entry: WatchedEntry, began: number, end: number): void {
     entry.confirmedAt = began
     entry.expiresAt = end
     this.#nextEnd = Math.min(this.#nextEnd, end)
@@ -235,7 +205,7 @@ export class SessionWatch {
   }
 
   /** When the session ends; `null` when it has ended. */
-  async #endOf({ type, token, userId }: Entry): Promise<number | null | 'unknown'> {
+  async #endOf({ type, token, userId }: WatchedEntry): Promise<number | null | 'unknown'> {
     try {
       if (this.#enforceDisable && (await this.#sessions.disabledUntil(type, userId)) !== null) return null
       return await this.#sessions.tokenExpiresAt(type, token)
@@ -245,7 +215,7 @@ export class SessionWatch {
     }
   }
 
-  #end(entry: Entry, why: EndOfWatch): void {
+  #end(entry: WatchedEntry, why: EndOfWatch): void {
     const listeners = [...entry.listeners]
     entry.listeners.clear()
     this.#forget(entry)

@@ -1,0 +1,33 @@
+import type { LoginType } from '../session.ts'
+
+/** Why a session is no longer watched: it has ended, or the store did not answer for too long. */
+export type EndOfWatch = 'ended' | 'unknown'
+
+export interface WatchedSession {
+  readonly type: LoginType
+  readonly token: string
+  readonly userId: string
+}
+
+/** A watched session, and what is known of it. */
+export class WatchedEntry implements WatchedSession {
+  readonly type: LoginType
+  readonly token: string
+  readonly userId: string
+  readonly listeners = new Set<(why: EndOfWatch) => void>()
+  expiresAt = Number.POSITIVE_INFINITY
+  /** When it was last known to live; used only while it is in doubt. */
+  confirmedAt: number
+  isInDoubt = true
+  isBeingRead = false
+  /** Whether it may have changed since its read began. */
+  mayHaveChanged = false
+  nextRead = 0
+
+  constructor({ type, token, userId }: WatchedSession, now: number) {
+    this.type = type
+    this.token = token
+    this.userId = userId
+    this.confirmedAt = now
+  }
+}
