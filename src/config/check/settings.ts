@@ -1,4 +1,3 @@
-import { LOGIN_TYPES, SIDES } from '../../session.ts'
 import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import {
@@ -8,12 +7,13 @@ import {
   faultOfSm2PrivateKey,
   weaknessOfSigningKey,
 } from '../secrets.ts'
-import { accountsOf, storesSecondFactors } from '../served.ts'
 import { readCertificate } from '../tls.ts'
 import { checkAccess } from './access.ts'
+import { checkAccountAdministration, checkAccounts, checkRequiredFactors, checkRightsQueries } from './accounts.ts'
 import { isAddressRange } from './address-range.ts'
 import { checkExceptions } from './exceptions.ts'
 import { reportFaults } from './files.ts'
+import { checkStore } from './store.ts'
 
 interface Check {
   /** What the check looks at; it is left out when something there is faulty already. */
@@ -108,117 +108,6 @@ function checkTrustedProxies({ trusted_proxies }: DecodedSettings, report: Repor
         'must be an address or a CIDR range such as 10.0.0.0/8; a number of proxies is not supported',
       )
     }
-  }
-}
-
-function checkStore({ store }: DecodedSettings, report: Report): void {
-  const { kind, redis } = store
-  if (kind !== 'redis') return
-  const ways = (['url', 'sentinels', 'cluster'] as const).filter(way => redis?.[way] !== undefined)
-  if (redis === undefined || ways.length === 0) {
-    report(
-      ['store', 'redis'],
-      'must say where Redis is; set store.redis.url (STORE__REDIS__URL), or sentinels with name, or cluster',
-    )
-    return
-  }
-  if (ways.length > 1) report(['store', 'redis'], `has ${ways.join(' and ')}; keep one way to reach Redis`)
-  if (redis.sentinels !== undefined && redis.name === undefined) {
-    report(['store', 'redis', 'sentinels'], 'need store.redis.name, the name of the master that they watch')
-  }
-  if (redis.name !== undefined && redis.sentinels === undefined) {
-    report(
-      ['store', 'redis', 'name'],
-      'is the name of a master that Sentinels watch; add store.redis.sentinels or remove it',
-    )
-  }
-  checkWait(store, report)
-  for (const key of ['username', 'password', 'tls'] as const) {
-    if (redis.url === undefined || redis[key] === undefined) continue
-    report(['store', 'redis', key], 'has no effect beside url; write it in the URL: rediss://user:password@host:port')
-  }
-}
-
-function checkWait({ timeout, redis }: DecodedSettings['store'], report: Report): void {
-  const wait = redis?.wait ?? 'off'
-  if (wait === 'off') return
-  if (redis?.cluster !== undefined) {
-    report(['store', 'redis', 'wait'], 'works with one server and with Sentinel only; remove it')
-  }
-  if (wait.timeout >= timeout) {
-    report(['store', 'redis', 'wait', 'timeout'], 'must be shorter than store.timeout')
-  }
-}
-
-function checkAccounts({ accounts, login }: DecodedSettings, report: Report): void {
-  const { consumer } = login
-  if (consumer === 'off') return
-  if (consumer.kind === 'file' && accounts.kind === 'file' && consumer.path === accounts.path) {
-    report(
-      ['login', 'consumer', 'path'],
-      'is the file of the B-side accounts; the sides are isolated, give each a file of its own',
-    )
-  }
-  if (
-    consumer.kind === 'sql' &&
-    accounts.kind === 'sql' &&
-    consumer.url === accounts.url &&
-    consumer.query === accounts.query
-  ) {
-    report(
-      ['login', 'consumer', 'query'],
-      'finds the B-side accounts; the sides are isolated, give each a table of its own',
-    )
-  }
-  if (consumer.kind === 'http' && accounts.kind === 'http' && consumer.url === accounts.url) {
-    report(
-      ['login', 'consumer', 'url'],
-      'returns the B-side accounts; the sides are isolated, give each a URL of its own',
-    )
-  }
-}
-
-/** Only accounts in a file can be administered. */
-function checkAccountAdministration(
-  { account_administration, accounts, login }: DecodedSettings,
-  report: Report,
-): void {
-  const isInFile = accounts.kind === 'file' || (login.consumer !== 'off' && login.consumer.kind === 'file')
-  if (account_administration !== true || isInFile) return
-  report(
-    ['account_administration'],
-    `has no effect: these accounts come from ${accounts.kind} and are managed there; remove it`,
-  )
-}
-
-/** Rights by login id need a query of their own. */
-function checkRightsQueries({ accounts, login, permissions }: DecodedSettings, report: Report): void {
-  if (typeof permissions === 'string' || permissions.source !== 'accounts') return
-  const places = [
-    { section: accounts, path: ['accounts'] },
-    { section: login.consumer, path: ['login', 'consumer'] },
-  ]
-  for (const { section, path } of places) {
-    if (section === 'off' || section.kind !== 'sql' || section.rights_query !== undefined) continue
-    report(
-      [...path, 'rights_query'],
-      'is missing; permissions.source: accounts needs it: SELECT id, status, roles, permissions FROM … WHERE id = :id',
-    )
-  }
-}
-
-/** Who must have a second factor sets it up at the next login, and could not sign in otherwise. */
-function checkRequiredFactors(settings: DecodedSettings, report: Report): void {
-  const { second_factor } = settings.login
-  if (second_factor.for === 'off' || second_factor.for === 'optional') return
-  const unable = LOGIN_TYPES.filter(
-    type => accountsOf(settings, type) !== 'off' && !storesSecondFactors(settings, type),
-  )
-  for (const type of unable) {
-    report(
-      ['login', 'second_factor', 'for'],
-      `demands second factors of accounts on the ${SIDES[type].name} side, which are not stored; set update.second_factor or update_url beside their source, or use optional`,
-    )
   }
 }
 
