@@ -30,8 +30,6 @@ export class Actors {
   readonly #where: () => Where
   readonly #history: History
   readonly #promises: Promises
-  /** The side of every token that was given out. */
-  readonly #sides = new Map<string, LoginType>()
   #running: Promise<unknown> | null = null
   #stopped = false
 
@@ -82,7 +80,7 @@ export class Actors {
       answer => this.#outcomeOf(answer),
       (fault): Outcome => this.#unanswered(fault),
     )
-    const isOwn = this.#sides.get(token) === side
+    const isOwn = this.#history.sideOf(token) === side
     if (isOwn || outcome === 'failed') this.#history.answered(token, sent, outcome)
     else if (outcome === 'passed')
       this.#history.violated(`a token was passed on the ${side} side, which is not its own`)
@@ -130,9 +128,13 @@ export class Actors {
     const done = await this.#operate(side, 'login', { user_id: user, extra: { at: asked } })
     const token: string | undefined = done?.data?.token
     if (token === undefined) return null
-    this.#sides.set(token, side)
     this.#history.loggedIn(token, side, user, asked)
     return token
+  }
+
+  /** A B-side session that a backend begins for a user with these rights; `null` when it could not. */
+  async begin(user: string, extra: Record<string, unknown>): Promise<string | null> {
+    return (await this.#operate('BUSINESS', 'login', { user_id: user, extra }))?.data?.token ?? null
   }
 
   async #kickout(side: LoginType, user: string): Promise<void> {

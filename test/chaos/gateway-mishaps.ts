@@ -10,6 +10,7 @@ export function gatewayMishaps(gateway: ChaosGateway): Mishap[] {
     {
       name: 'a worker is killed',
       loses: 'nothing',
+      kills: true,
       lasts: 0,
       begin: () => void process.kill(gateway.workers()[0]!, 'SIGKILL'),
       end: () => eventually('another worker', async () => gateway.workers().length === 2),
@@ -17,6 +18,7 @@ export function gatewayMishaps(gateway: ChaosGateway): Mishap[] {
     {
       name: 'the gateway is killed and started',
       loses: 'nothing',
+      kills: true,
       lasts: 300,
       begin: async () => void (await gateway.end('SIGKILL')),
       end: () => gateway.boot(),
@@ -51,6 +53,7 @@ export function withDyingWorkers(mishap: Mishap, gateway: ChaosGateway): Mishap 
   return {
     ...mishap,
     name: `${mishap.name}, and workers die with it`,
+    kills: true,
     async begin() {
       const [first, ...others] = gateway.workers()
       const begun = mishap.begin()

@@ -7,6 +7,7 @@ import { freePort } from '../support/ports.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
 import { ROOT } from '../support/root.ts'
 import type { Where } from './actors.ts'
+import { writePeople } from './people-file.ts'
 
 /** A backend that answers, refuses connections, or keeps clients waiting. */
 export class Backend {
@@ -86,9 +87,13 @@ export class ChaosGateway {
       log: { level: 'warn', access: false },
       own_sessions: { business: true, consumer: true },
       sessions: { tell_end: '1h' },
+      account_administration: true,
+      session_administration: true,
+      login: { rate_limit: 'off', lockout: { failures: 1000, address_failures: 1_000_000 } },
       ...settings,
     }
     gateway.#settings = written
+    writePeople(folder)
     gateway.#write({})
     await gateway.boot()
     return gateway

@@ -96,3 +96,31 @@ t.test('a failed request needs a recent fault', async t => {
   t.equal(fault.failed, 2)
   t.ok(history.recoveryOf(fault) >= 5)
 })
+
+t.test(
+  'a token from before a change of its account is a violation, and a change that was refused ends nothing',
+  async t => {
+    const history = historyWithTokens()
+    await pause(2)
+    history.withdraw(history.endsOthers('b', 'password change'))
+    history.answered('b', history.now(), 'refused')
+    t.match(history.violations, [/was refused as not logged in/])
+    history.kicksOut('BUSINESS', 'u', 'change of the account').acked = history.now()
+    await pause(2)
+    history.answered('b', history.now(), 'passed')
+    t.match(history.violations[1], /passed on .* after its change of the account/)
+  },
+)
+
+t.test('only what a process knew shortly before it was killed may be missing', async t => {
+  const history = historyWithTokens()
+  const early = history.now()
+  await pause(80)
+  const late = history.now()
+  history.beginFault('a worker is killed', 'nothing', true).ended = history.now()
+  await pause(2)
+  t.same(
+    [early, late, history.now()].map(acked => history.wasKilled(acked, 60)),
+    [false, true, false],
+  )
+})

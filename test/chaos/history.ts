@@ -7,7 +7,7 @@ import type { LoginType } from '../../src/session.ts'
 
 /** A request, and when it was acknowledged; `null` while it is not acknowledged. */
 export interface Act {
-  what: 'login' | 'kickout' | 'end' | 'end of all others'
+  what: 'login' | 'kickout' | 'end' | 'end of all others' | 'password change' | 'change of the account'
   asked: number
   acked: number | null
   /** The token that an end of all others spares. */
@@ -34,6 +34,8 @@ export interface Fault {
   failed: number
   /** What it may lose: everything, or what was acknowledged so shortly before it that no replica has it. */
   loses: 'nothing' | 'recent' | 'everything'
+  /** Processes of the gateway die: what they have not written is lost. */
+  kills: boolean
 }
 
 /** How long after a fault's end something may still fail, in milliseconds. */
@@ -50,7 +52,7 @@ export interface HistoryOptions {
 
 export class History {
   readonly violations: string[] = []
-  readonly counts = { requests: 0, operations: 0, failed: 0, late: 0 }
+  readonly counts = { requests: 0, operations: 0, failed: 0, late: 0, tickets: 0, journaled: 0 }
   readonly faults: Fault[] = []
   readonly #tokens = new Map<string, KnownToken>()
   readonly #kickouts = new Map<string, Act[]>()
@@ -67,8 +69,8 @@ export class History {
     return performance.now()
   }
 
-  beginFault(name: string, loses: Fault['loses']): Fault {
-    const fault: Fault = { name, began: this.now(), ended: null, failed: 0, loses }
+  beginFault(name: string, loses: Fault['loses'], kills = false): Fault {
+    const fault: Fault = { name, began: this.now(), ended: null, failed: 0, loses, kills }
     this.faults.push(fault)
     return fault
   }
@@ -90,14 +92,23 @@ export class History {
   }
 
   /** The end of all tokens of a user is requested. */
-  kicksOut(side: LoginType, user: string): Act {
-    return this.#endsAll(side, user, { what: 'kickout', asked: this.now(), acked: null })
+  kicksOut(side: LoginType, user: string, what: 'kickout' | 'change of the account' = 'kickout'): Act {
+    return this.#endsAll(side, user, { what, asked: this.now(), acked: null })
   }
 
   /** The end of all other tokens of its user is requested with a token. */
-  endsOthers(spared: string): Act {
+  endsOthers(spared: string, what: 'end of all others' | 'password change' = 'end of all others'): Act {
     const { side, user } = this.#tokens.get(spared)!
-    return this.#endsAll(side, user, { what: 'end of all others', asked: this.now(), acked: null, spared })
+    return this.#endsAll(side, user, { what, asked: this.now(), acked: null, spared })
+  }
+
+  /** It was refused, and ends nothing. */
+  withdraw(act: Act): void {
+    for (const [key, acts] of this.#kickouts)
+      this.#kickouts.set(
+        key,
+        acts.filter(other => other !== act),
+      )
   }
 
   #endsAll(side: LoginType, user: string, act: Act): Act {
@@ -112,6 +123,13 @@ export class History {
       if (loses === 'nothing' || acked > (ended ?? Number.POSITIVE_INFINITY)) return false
       return loses === 'everything' || acked > began - RECENT
     })
+  }
+
+  /** Whether a process of the gateway was killed then, or so soon after that it had not written what it knew. */
+  wasKilled(acked: number, unwritten: number): boolean {
+    return this.faults.some(
+      ({ began, ended, kills }) => kills && acked > began - unwritten && acked < (ended ?? Number.POSITIVE_INFINITY),
+    )
   }
 
   /** Judges an answer that came now to a request that was sent then. */
@@ -185,6 +203,11 @@ export class History {
 
   violated(what: string): void {
     this.violations.push(what)
+  }
+
+  /** `null` for a token that was never given out. */
+  sideOf(token: string): LoginType | null {
+    return this.#tokens.get(token)?.side ?? null
   }
 
   userOf(token: string): string {

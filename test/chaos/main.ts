@@ -8,9 +8,11 @@ import type { Setup } from './setup.ts'
 import { measureSlowClients, withoutSlowhttptest } from './slow-clients.ts'
 
 const HELP = `npm run chaos -- [options]
-  Injects faults into a gateway of two workers under a light load of requests, logins, kickouts, ends of own sessions and disables, and judges
-  everything that was answered: nothing is accepted without a live session, no client gets 401 because of a fault of
-  ours, and everything works again two seconds after the fault.
+  Injects faults into a gateway of two workers under a light load of requests, logins, kickouts, ends of own sessions and
+  disables, and judges everything that was answered: nothing is accepted without a live session, no client gets 401 because
+  of a fault of ours, and everything works again two seconds after the fault. Meanwhile people sign in with their accounts and
+  second factors, and they and an administrator change these: no older session is accepted after a change, no change is
+  lost, one code and one ticket come to one token, and every login is in the journal once.
   Then holds 1100 connections of slow clients (slowhttptest, in each of its modes), and reports which part of the
   requests of a normal client were answered: all have to be.
   Then ends 100 000 sessions while requests use them, and reports how many were served later than promised.
@@ -43,10 +45,11 @@ const { values } = parseArgs({
   },
 })
 
-function report({ setup, requests, operations, failed, late, faults, violations }: ChaosReport): void {
+function report({ setup, requests, operations, failed, late, faults, violations, ...people }: ChaosReport): void {
   console.log(`${setup}: ${requests} requests, ${operations} operations, ${faults.length} faults`)
   const longest = Math.max(0, ...faults.map(({ recovery }) => recovery))
   console.log(`  failed ${failed}, late within the heartbeat ${late}, longest recovery ${Math.round(longest)} ms`)
+  console.log(`  logins in the journal ${people.journaled}, recovery codes used ${people.tickets}`)
   for (const { name, seconds, failed, recovery } of faults) {
     console.log(`  ${name}: ${seconds.toFixed(1)} s, ${failed} failed, recovered after ${Math.round(recovery)} ms`)
   }

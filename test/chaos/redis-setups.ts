@@ -7,6 +7,9 @@ const TIMEOUT = '500ms'
 /** What a replica misses before its master dies, in milliseconds. */
 const LAG = 700
 
+const JOURNAL = 'svc:auth:events'
+const JOURNAL_ASIDE = `${JOURNAL}-aside`
+
 /** Keys that nothing ends (P6). */
 async function endlessKeys(ports: readonly number[]): Promise<string[]> {
   const found: string[] = []
@@ -31,6 +34,18 @@ export async function singleRedis(): Promise<Setup> {
         lasts: 1500,
         begin: () => redis.pause(),
         end: () => redis.resume(),
+      },
+      {
+        // Redis refuses every entry: what has the name of the journal is a text.
+        name: 'the journal cannot be written',
+        loses: 'nothing',
+        harmless: true,
+        lasts: 2500,
+        begin: async () => {
+          await redis.cli('RENAME', JOURNAL, JOURNAL_ASIDE)
+          await redis.cli('SET', JOURNAL, 'not a journal', 'PX', '60000')
+        },
+        end: async () => void (await redis.cli('RENAME', JOURNAL_ASIDE, JOURNAL)),
       },
       {
         name: 'all connections to Redis are cut',

@@ -1,13 +1,19 @@
 import { Actors } from './actors.ts'
+import { openCaptchas } from './captchas.ts'
 import { ChaosGateway } from './gateway.ts'
 import { gatewayMishaps, withDyingWorkers } from './gateway-mishaps.ts'
 import { History, type HistoryOptions } from './history.ts'
+import { People } from './people.ts'
 import type { Mishap, Setup } from './setup.ts'
 
 export interface ChaosReport {
   setup: string
   requests: number
   operations: number
+  /** Tickets that were tried with one recovery code several times at once. */
+  tickets: number
+  /** Logins in the journal at the end. */
+  journaled: number
   failed: number
   /** Answered once more with what a worker remembered, within the heartbeat. */
   late: number
@@ -42,11 +48,20 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
     try {
       const history = new History({ heartbeat: HEARTBEAT, ...allowance })
       const actors = new Actors(() => gateway.where, history, gateway.promises)
-      actors.start()
-      await pause(1500)
-      for (const mishap of mishapsOf(setup, gateway, options)) await inflict(mishap, history)
-      await actors.stop()
-      await actors.settle()
+      const captchas = await openCaptchas(gateway.folder)
+      try {
+        const people = new People(gateway, history, actors, captchas)
+        actors.start()
+        await people.start()
+        await pause(1500)
+        for (const mishap of mishapsOf(setup, gateway, options)) await inflict(mishap, history, gateway)
+        await people.stop()
+        await actors.stop()
+        await people.settle()
+        await actors.settle()
+      } finally {
+        await captchas.close()
+      }
       const violations = [...history.violations, ...(await setup.inspect())]
       const faults = history.faults.map(fault => ({
         name: fault.name,
@@ -73,11 +88,13 @@ function mishapsOf(setup: Setup, gateway: ChaosGateway, { rounds, only = '', fai
   return Array.from({ length: rounds }, () => mishaps).flat()
 }
 
-async function inflict(mishap: Mishap, history: History): Promise<void> {
-  const fault = history.beginFault(mishap.name, mishap.loses)
+async function inflict(mishap: Mishap, history: History, { promises }: ChaosGateway): Promise<void> {
+  const fault = history.beginFault(mishap.name, mishap.loses, mishap.kills)
+  if (mishap.harmless) promises.codes = new Set()
   await mishap.begin()
   await pause(mishap.lasts)
   await mishap.end()
+  if (mishap.harmless) promises.codes = null
   fault.ended = history.now()
   await pause(QUIET)
 }

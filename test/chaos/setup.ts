@@ -9,6 +9,10 @@ export interface Mishap {
   end(): Promise<void> | void
   /** For how long it lasts, in milliseconds; 0 for what is over as soon as it happened. */
   lasts: number
+  /** Processes of the gateway die: what they have not written of the journal is lost. */
+  kills?: true
+  /** No request fails while it lasts. */
+  harmless?: true
 }
 
 /** A store, and what can happen to it. */

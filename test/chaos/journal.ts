@@ -1,0 +1,41 @@
+import { ask } from './ask.ts'
+import type { History } from './history.ts'
+import type { Login } from './people.ts'
+
+/**
+ * How long before a process was killed its logins may be missing, in milliseconds: it keeps events for a tenth of a second,
+ * and for a second if the store has refused them. A busy machine takes longer.
+ */
+const UNWRITTEN = 2500
+
+/** Every entry of logins in the journal, read page by page. */
+async function loginsIn(url: string, token: string): Promise<{ id: string; jti: string | null }[]> {
+  const found: { id: string; jti: string | null }[] = []
+  for (let cursor = ''; ; ) {
+    const path = `/api/v1/sys/journal/page?size=100&event=login&type=BUSINESS${cursor}`
+    const { body } = await ask(url, path, { token })
+    found.push(...body.data.records)
+    if (body.data.next === null) return found
+    cursor = `&cursor=${body.data.next}`
+  }
+}
+
+/** Judges the journal at the end: acknowledged logins are in it once, but those of which no process knows any more. */
+export async function judgeJournal(
+  url: string,
+  token: string,
+  logins: readonly Login[],
+  history: History,
+): Promise<void> {
+  const found = await loginsIn(url, token)
+  if (new Set(found.map(({ id }) => id)).size < found.length) history.violated('the journal shows an entry twice')
+  const counts = new Map<string | null, number>()
+  for (const { jti } of found) counts.set(jti, (counts.get(jti) ?? 0) + 1)
+  for (const { jti, acked } of logins) {
+    const count = counts.get(jti) ?? 0
+    if (count > 1) history.violated(`a login is in the journal ${count} times`)
+    const isExcused = history.mayBeLost(acked) || history.wasKilled(acked, UNWRITTEN)
+    if (count === 0 && !isExcused) history.violated(`a login is not in the journal${history.placeOf(acked)}`)
+  }
+  history.counts.journaled = found.length
+}
