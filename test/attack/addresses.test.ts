@@ -153,6 +153,12 @@ t.test('failures at one gateway count at every other', { skip: withoutRedis }, a
   for (let i = 0; i < 2; i++) {
     t.equal(await attempt(i, '192.0.2.1', ADMIN.username, ADMIN.password), 200, 'and free again')
   }
+  const guesses = Array.from({ length: 12 }, (_, i) => attempt(i % 2, `203.0.113.${i}`, 'stranger', 'guess'))
+  t.same(
+    (await Promise.all(guesses)).sort(),
+    [...Array(4).fill(400), ...Array(8).fill(403)],
+    'guesses at the same time',
+  )
   for (let i = 0; i < 6; i++) t.equal(await attempt(i, '198.51.100.1', `name-${i}`, 'guess'), 400)
   for (let i = 0; i < 2; i++) {
     t.equal(await attempt(i, '198.51.100.1', ADMIN.username, ADMIN.password), 429, 'the address has to wait')
@@ -171,7 +177,8 @@ t.test('failures at one worker count at every other', async t => {
     const body = { captcha_id, captcha_value: 'abcd', username: 'nobody', password: 'guess' }
     return (await call(gateway.url, { method: 'POST', path: LOGIN, body })).json().code
   }
-  for (let i = 0; i < 5; i++) t.equal(await attempt(), 400)
   // Each on a connection of its own, so that both workers get some.
+  const atOnce = await Promise.all(Array.from({ length: 12 }, attempt))
+  t.same(atOnce.sort(), [...Array(5).fill(400), ...Array(7).fill(403)], 'guesses at the same time')
   t.same(await Promise.all(Array.from({ length: 12 }, attempt)), Array(12).fill(403))
 })
