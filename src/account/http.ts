@@ -29,8 +29,8 @@ const WAITING = 64
 /**
  * Accounts from a backend (design: B-side login). The gateway posts `{"username":"…"}` as JSON. The backend answers 200
  * with `id`, `username`, `password` (the bcrypt hash), `status` and further fields for the session, or 404 for an
- * unknown name. For the rights of a user the gateway posts `{"id":"…"}`. A change goes to `update_url`. Any other answer is a failure of the source,
- * including redirects. The body is signed (`signature.ts`).
+ * unknown name. For the rights of a user the gateway posts `{"id":"…"}`. A change goes to `update_url`. Any other answer is a
+ * failure of the source, including redirects. The body is signed (`signature.ts`).
  */
 export function createHttpAccounts(
   { url, update_url, secret, timeout }: Omit<HttpAccountsSettings, 'recheck'>,

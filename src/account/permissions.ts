@@ -120,8 +120,8 @@ function comparable(pattern: readonly string[]): readonly string[] {
 }
 
 /**
- * Whether a pattern covers a code, or every code of another pattern, in steps bounded by the product of their lengths: after a mismatch only the last
- * `**` is extended by one segment.
+ * Whether a pattern covers a code, or every code of another pattern. The steps are bounded by the product of their lengths: after
+ * a mismatch only the last `**` is extended by one segment.
  */
 function covers(pattern: readonly string[], code: readonly string[]): boolean {
   if (pattern.length === 1 && pattern[0] === '*') return true

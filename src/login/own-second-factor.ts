@@ -21,7 +21,7 @@ export interface Proof {
  * same lockout, and a wrong one is published as a failed login.
  */
 export interface OwnSecondFactor {
-  /** A new factor, which is worth nothing before `confirm`. Who has one already proves it with a code. */
+  /** A new factor, which is worth nothing before `confirm`. A user who has one already proves it with a code. */
   setUp(
     session: Session,
     proof: Pick<Proof, 'current_password'> & { code?: string | null },

@@ -61,7 +61,7 @@ export function checkRightsQueries({ accounts, login, permissions }: DecodedSett
   }
 }
 
-/** Who must have a second factor sets it up at the next login, and could not sign in otherwise. */
+/** Users who must have a second factor set it up at their next login: without a place to store it they could not sign in. */
 export function checkRequiredFactors(settings: DecodedSettings, report: Report): void {
   const { second_factor } = settings.login
   if (second_factor.for === 'off' || second_factor.for === 'optional') return

@@ -75,8 +75,8 @@ const CONVENTIONS = [
 
 /**
  * `/verify` (design: Internal listener): the gate's decision for proxies that forward themselves. 200 with the identity
- * headers lets a request pass; 401 says that a session is missing, 403 that it is refused whatever the session, 429 that its
- * client has to wait, 503 that the store cannot tell or the upstream is out of service. Envoy puts the original path behind ours; the others name it in headers.
+ * headers lets a request pass. 401: a session is missing. 403: refused with every session. 429: its client has to wait. 503: the
+ * store fails, or the upstream is out of service. Envoy puts the original path behind ours; the others name it in headers.
  */
 export function serveVerify(app: FastifyInstance, options: VerifyOptions): void {
   void app.register(async scope => {
