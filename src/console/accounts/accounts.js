@@ -73,7 +73,7 @@ function createList() {
   function fill() {
     if (page === null) return show(list, h('p', { class: 'empty quiet' }, t('loading')))
     found.textContent = t('found_accounts', { n: count(page.total) })
-    show(list, page.records.length === 0 ? nothing() : accountTable(page.records, administered()))
+    show(list, page.records.length === 0 ? nothing(query) : accountTable(page.records, administered()))
     show(pages, turning(page, query.size, request))
   }
 
@@ -106,7 +106,9 @@ function createList() {
 const requestPage = ({ side, status, ...others }) =>
   get(`${SIDES[side].base}/page`, { ...others, ...(status !== '' && { status }) })
 
-const nothing = () => h('div', { class: 'empty' }, h('p', {}, t('no_accounts')))
+/** @param {{ keyword: string, status: string }} query */
+const nothing = ({ keyword, status }) =>
+  h('div', { class: 'empty' }, h('p', {}, t(keyword === '' && status === '' ? 'no_accounts_yet' : 'no_accounts')))
 
 /** @param {() => void} onclick */
 const addButton = onclick =>
