@@ -41,7 +41,7 @@ export interface Lockout {
    * guesses at the same time, in any number of workers and gateways, are as few as one after the other. Refuses a locked name
    * with `DISABLED` and without a verification; a lock ends early when its login id is untied. A wrong password, for which
    * `verify` answers `null`, is refused with `WRONG_CREDENTIALS`, and locks the name when the limit is reached. A right one
-   * deletes the failures. What could not be verified does not count.
+   * deletes the failures. What could not be verified does not count. Refuses with `BUSY` if others stay unanswered for long.
    */
   counted<T>(subject: Subject, address: string, origin: Origin, verify: () => Promise<T | null>): Promise<T>
 }
@@ -139,7 +139,7 @@ function createLocks({ side, attempts, settings, clock }: LockoutOptions) {
 }
 
 export function createLockout(options: LockoutOptions): Lockout {
-  const { side, attempts, settings } = options
+  const { side, attempts, settings, clock } = options
   const inTurn = createTurnsByName()
   const { begunOf, failuresOf } = countersOf(side.type)
   const { checkAddress, failedFrom } = createAddressFailures(options)
@@ -147,10 +147,10 @@ export function createLockout(options: LockoutOptions): Lockout {
 
   /** Counts an attempt that begins. Others that began before it may still be right, so it waits for them and locks nothing. */
   async function begin(subject: Subject): Promise<void> {
-    const began = performance.now()
+    const began = clock.now()
     await check(subject)
     while (!(await attempts.countUpTo(begunOf(subject), settings.window, settings.failures))) {
-      if (performance.now() - began > MAX_WAIT) throw new Refusal('BUSY')
+      if (clock.now() - began > MAX_WAIT) throw new Refusal('BUSY')
       await pause(ASK_AGAIN)
       await check(subject)
     }

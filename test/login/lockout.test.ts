@@ -131,6 +131,28 @@ t.test('simultaneous logins with the right password succeed in more workers than
   t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
 })
 
+t.test('an attempt waits for those that could lock the name, for a limited time, and locks nothing by it', async t => {
+  const fixture = await openLoginFixture({ lockout: { failures: 1 } })
+  t.teardown(fixture.close)
+  const requests = await Promise.all([1, 2].map(() => fixture.credentials('admin', PASSWORD)))
+  let release = (): void => undefined
+  fixture.faults.held = new Promise(resolve => {
+    release = resolve
+  })
+  const first = reasonOf(fixture.openWorker().login(requests[0]!))
+  while (fixture.worked.decrypted === 0) await new Promise(setImmediate)
+  const second = reasonOf(fixture.openWorker().login(requests[1]!))
+  const advancing = setInterval(() => {
+    fixture.time.now += 1000
+  }, 1)
+  t.equal(await second, 'BUSY')
+  clearInterval(advancing)
+  t.equal(fixture.worked.decrypted, 1)
+  release()
+  t.equal(await first, 'granted')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+})
+
 t.test('a password that cannot be verified does not count', async t => {
   const fixture = await openLoginFixture({ accounts: [account('Admin'), account('other')], lockout: { failures: 1 } })
   t.teardown(fixture.close)

@@ -92,8 +92,8 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   // `rounds` are those of bcrypt: 2^cost of each hash that a password was compared with.
   const worked = { decrypted: 0, compared: 0, rounds: 0 }
-  // Whether no password can be compared, as when the helper processes are overloaded.
-  const faults = { comparing: false }
+  // Whether no password can be compared, as when the helper processes are overloaded; and what comparisons wait for.
+  const faults = { comparing: false, held: Promise.resolve() }
   const compare = (password: string, hash: string): boolean => {
     worked.rounds += 2 ** Number(hash.slice(4, 6))
     return bcrypt.compareSync(password, hash)
@@ -132,6 +132,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     {
       type: 'BUSINESS',
       passwords: createPasswords(async (password, hash, decoys) => {
+        await faults.held
         if (faults.comparing) throw new Unavailable('the helpers')
         worked.compared += 1
         return matchesHash(password, hash, decoys, compare)
