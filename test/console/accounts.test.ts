@@ -307,55 +307,58 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     t.equal(await page.locator('dialog').getByRole('button', { name: 'Reset second factor' }).count(), 0)
   })
 
-  t.test('nobody is offered more than they hold, and a refusal is shown in the language of the page', async t => {
-    const visitor = await visit(t)
-    const { page } = visitor
-    const held = ['sys:account:*', 'orders:*']
-    const account = await add({ permissions: ['orders:read'] })
-    const mighty = await add({ permissions: ['stock:read'] })
-    const self = await add({ permissions: held })
-    await bring(fixture, visitor, await fixture.signIn(self.username, PASSWORD))
-    t.same(await pagesOf(page), ['Accounts', 'My account'])
+  t.test(
+    'administrators are offered no right that they do not hold, and a refusal is shown in the language of the page',
+    async t => {
+      const visitor = await visit(t)
+      const { page } = visitor
+      const held = ['sys:account:*', 'orders:*']
+      const account = await add({ permissions: ['orders:read'] })
+      const mighty = await add({ permissions: ['stock:read'] })
+      const self = await add({ permissions: held })
+      await bring(fixture, visitor, await fixture.signIn(self.username, PASSWORD))
+      t.same(await pagesOf(page), ['Accounts', 'My account'])
 
-    const other = await find(page, mighty)
-    t.equal(await other.locator('.actions button').count(), 0, 'it holds what the administrator does not')
-    await page.click('.account-list .link')
-    t.equal(await page.locator('dialog footer > *').count(), 0)
-    await page.keyboard.press('Escape')
+      const other = await find(page, mighty)
+      t.equal(await other.locator('.actions button').count(), 0, 'it holds what the administrator does not')
+      await page.click('.account-list .link')
+      t.equal(await page.locator('dialog footer > *').count(), 0)
+      await page.keyboard.press('Escape')
 
-    const own = await find(page, self)
-    t.same(await own.locator('.actions button').allTextContents(), ['Edit…'])
-    await own.getByRole('button', { name: 'Edit' }).click()
-    t.same(await page.locator('dialog form input').evaluateAll(inputs => inputs.map(({ id }) => id)), [
-      'account-nickname',
-    ])
-    await page.keyboard.press('Escape')
+      const own = await find(page, self)
+      t.same(await own.locator('.actions button').allTextContents(), ['Edit…'])
+      await own.getByRole('button', { name: 'Edit' }).click()
+      t.same(await page.locator('dialog form input').evaluateAll(inputs => inputs.map(({ id }) => id)), [
+        'account-nickname',
+      ])
+      await page.keyboard.press('Escape')
 
-    const row = await find(page, account)
-    await row.getByRole('button', { name: 'Edit' }).click()
-    await page.fill('#account-permissions', 'orders:write, stock:read')
-    await page.fill('#account-roles', 'SUPER_ADMIN')
-    await confirm(page)
-    await page.locator('dialog .fault', { hasText: 'You do not hold: SUPER_ADMIN, stock:read' }).waitFor()
-    t.same(await obstaclesEverywhere(page, 'refused rights'), [])
-    await page.fill('#account-permissions', 'orders:write')
-    await page.fill('#account-roles', '')
-    await confirm(page)
-    await row.filter({ hasText: 'orders:write' }).waitFor()
+      const row = await find(page, account)
+      await row.getByRole('button', { name: 'Edit' }).click()
+      await page.fill('#account-permissions', 'orders:write, stock:read')
+      await page.fill('#account-roles', 'SUPER_ADMIN')
+      await confirm(page)
+      await page.locator('dialog .fault', { hasText: 'You do not hold: SUPER_ADMIN, stock:read' }).waitFor()
+      t.same(await obstaclesEverywhere(page, 'refused rights'), [])
+      await page.fill('#account-permissions', 'orders:write')
+      await page.fill('#account-roles', '')
+      await confirm(page)
+      await row.filter({ hasText: 'orders:write' }).waitFor()
 
-    // Meanwhile another administrator gives it more than this one holds, and then removes it.
-    await page.click('[data-key=language]')
-    await administer('sys/account/edit', { id: account.id, permissions: ['stock:read'] })
-    await row.getByRole('button', { name: '重置密码' }).click()
-    await confirm(page)
-    await page.locator('dialog .fault', { hasText: '该账号拥有您没有的权限' }).waitFor()
-    await administer('sys/account/remove', { id: account.id })
-    await confirm(page)
-    await page.locator('dialog .fault', { hasText: '账号不存在' }).waitFor()
-    t.equal(visitor.complaints.length, 2, 'the statuses of the two refusals')
-  })
+      // Meanwhile another administrator gives it more than this one holds, and then removes it.
+      await page.click('[data-key=language]')
+      await administer('sys/account/edit', { id: account.id, permissions: ['stock:read'] })
+      await row.getByRole('button', { name: '重置密码' }).click()
+      await confirm(page)
+      await page.locator('dialog .fault', { hasText: '该账号拥有您没有的权限' }).waitFor()
+      await administer('sys/account/remove', { id: account.id })
+      await confirm(page)
+      await page.locator('dialog .fault', { hasText: '账号不存在' }).waitFor()
+      t.equal(visitor.complaints.length, 2, 'the statuses of the two refusals')
+    },
+  )
 
-  t.test('who may only see accounts is offered no change', async t => {
+  t.test('users who can only see accounts are offered no change', async t => {
     const visitor = await visit(t)
     const { page } = visitor
     const account = await add()
