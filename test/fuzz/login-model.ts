@@ -111,6 +111,7 @@ export const issued = (
 export function closedBecause(ticket: ModelTicket | null, steps: readonly Step[], now: number): Outcome | null {
   if (ticket === null || ticket.isUsed || ticket.expiresAt <= now) return 'TICKET_INVALID'
   const { account, step, version } = ticket
+  if (step !== 'password' && ticket.codes >= CODES_OF_A_TICKET) return 'TICKET_INVALID'
   if (!steps.includes(step) || account.status !== 'ACTIVE' || account.version !== version) return 'TICKET_INVALID'
   return account.disabledUntil > now ? 'DISABLED' : null
 }
@@ -123,12 +124,8 @@ export function enter(ticket: ModelTicket | null, code: string, now: number): Ou
   if (isSetup && secret === null) return 'SETUP_GONE'
   const factor = isSetup ? { secret: secret!, lastStep: 0, recoveryCodes: [] } : account.factor!
   ticket!.codes += 1
-  if (ticket!.codes > CODES_OF_A_TICKET) return 'TICKET_INVALID'
   if (!admitsCode(account, now)) return 'DISABLED'
-  if (!accepts(factor, code, now)) {
-    if (ticket!.codes >= CODES_OF_A_TICKET) ticket!.isUsed = true
-    return 'WRONG_CODE'
-  }
+  if (!accepts(factor, code, now)) return 'WRONG_CODE'
   account.codes = { count: 0, until: 0, lockedUntil: 0 }
   ticket!.isUsed = true
   if (isSetup) {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { HashAccount } from '../../src/account/hash-accounts.ts'
 import type { Step } from '../../src/login/attempt.ts'
-import { createCheckCode } from '../../src/login/steps/codes.ts'
+import { createTicketCodes } from '../../src/login/steps/codes.ts'
 import type { OpenTicket } from '../../src/login/steps/tickets.ts'
 import { Refusal } from '../../src/refusal.ts'
 import { codeAt, wrongCodes } from '../second-factor/factor-fixture.ts'
@@ -214,7 +214,7 @@ await t.test(
   'of 64 codes at once on one ticket five are checked, whatever the lockout of the second factor does',
   async t => {
     const { store } = await openSteps(t)
-    const checkCode = createCheckCode({ ...store, type: 'BUSINESS' })
+    const codes = createTicketCodes({ type: 'BUSINESS', attempts: store.attempts })
     const ticket = { id: 'a-ticket' } as OpenTicket
     const checked = { times: 0 }
     const check = async () => {
@@ -223,7 +223,7 @@ await t.test(
     }
     const attempt = { type: 'BUSINESS', address: '192.0.2.9', origin: {} } as const
     const results = await Promise.all(
-      Array.from({ length: 64 }, () => reasonOf(checkCode(ticket, { ...attempt }, check))),
+      Array.from({ length: 64 }, () => reasonOf(codes.check(ticket, { ...attempt }, check))),
     )
     t.equal(checked.times, 5)
     t.equal(results.filter(result => result === 'TICKET_INVALID').length, 59)
@@ -237,6 +237,17 @@ await t.test('64 uses of the right code at once give one token', async t => {
   const results = await Promise.all(uses)
   t.equal(results.filter(result => result === 'granted').length, 1, results.join(' '))
   t.equal((await fixture.tokens()).length, 1)
+})
+
+await t.test('a right code that is sent twice after three wrong ones gives a token', async t => {
+  for (let round = 0; round < 4; round++) {
+    const fixture = await withFactor(t)
+    const { ticket } = await fixture.demanded()
+    for (let i = 0; i < 3; i++)
+      t.equal(await reasonOf(fixture.enter(ticket, fixture.wrong(fixture.secret, i))), 'WRONG_CODE')
+    const results = await Promise.all([1, 2].map(() => reasonOf(fixture.enter(ticket, fixture.now()))))
+    t.equal(results.filter(result => result === 'granted').length, 1, results.join(' '))
+  }
 })
 
 await t.test(

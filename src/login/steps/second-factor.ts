@@ -6,7 +6,7 @@ import type { Side } from '../../side/side.ts'
 import type { Attempt } from '../attempt.ts'
 import type { Lockout } from '../lockout.ts'
 import { changedAccount } from './changed.ts'
-import type { CheckCode } from './codes.ts'
+import type { TicketCodes } from './codes.ts'
 import type { OpenTicket, Tickets } from './tickets.ts'
 
 export interface SecondFactorStepsOptions {
@@ -14,7 +14,7 @@ export interface SecondFactorStepsOptions {
   accounts: Pick<AccountSource, 'find'>
   factors: SecondFactors
   tickets: Tickets
-  checkCode: CheckCode
+  codes: Pick<TicketCodes, 'check'>
   lockout: Pick<Lockout, 'failedFrom'>
   publish: Publish
 }
@@ -38,12 +38,12 @@ export interface SecondFactorSteps {
 }
 
 export function createSecondFactorSteps(options: SecondFactorStepsOptions): SecondFactorSteps {
-  const { side, accounts, factors, tickets, checkCode, lockout, publish } = options
+  const { side, accounts, factors, tickets, codes, lockout, publish } = options
 
   /** A wrong code is also a failure of its address. */
   async function checked<T>(ticket: OpenTicket, attempt: Attempt, check: () => Promise<T>): Promise<T> {
     try {
-      return await checkCode(ticket, attempt, check)
+      return await codes.check(ticket, attempt, check)
     } catch (fault) {
       if (fault instanceof Refusal && fault.reason === 'WRONG_CODE') await lockout.failedFrom(attempt.address)
       throw fault

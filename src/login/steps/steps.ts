@@ -11,7 +11,7 @@ import type { Begin } from '../begin.ts'
 import type { Lockout } from '../lockout.ts'
 import type { RateLimit } from '../rate-limit.ts'
 import type { Sm2 } from '../sm2/sm2.ts'
-import { createCheckCode } from './codes.ts'
+import { createTicketCodes, type TicketCodes } from './codes.ts'
 import { createPasswordStep } from './password.ts'
 import { createRequired } from './required.ts'
 import { createSecondFactorSteps, type PassedFactor, type ShownFactor } from './second-factor.ts'
@@ -76,7 +76,8 @@ export function createSteps(options: StepsOptions): Steps {
   const { type } = side
   const tickets = createTickets({ type, accounts, store: store.tickets, clock })
   const proceed = createProceed(options, tickets)
-  const open = createOpen(options, tickets)
+  const codes = createTicketCodes({ ...store, type })
+  const open = createOpen(options, tickets, codes)
   const proven = (
     ticket: OpenTicket,
     attempt: Attempt,
@@ -86,8 +87,7 @@ export function createSteps(options: StepsOptions): Steps {
     return proceed({ account, device, passed: [...passed, step] }, attempt, recoveryCodes)
   }
 
-  const checkCode = createCheckCode({ ...store, type })
-  const { setUp, confirm, verify } = createSecondFactorSteps({ ...options, tickets, checkCode })
+  const { setUp, confirm, verify } = createSecondFactorSteps({ ...options, tickets, codes })
   const secondFactor: Steps['secondFactor'] = {
     setUp: asked => open(asked, ['second-factor-setup'], setUp),
     enter: asked =>
@@ -131,7 +131,7 @@ function createProceed({ side, accounts, factors, maxPasswordAge, clock, begin }
 }
 
 /** Admits a request of a step: within the limits of its address, with a ticket of one of these steps. */
-function createOpen({ side, rateLimit, lockout, run }: StepsOptions, tickets: Tickets) {
+function createOpen({ side, rateLimit, lockout, run }: StepsOptions, tickets: Tickets, codes: TicketCodes) {
   return <T extends object>(
     { ticket, address, trace_id }: StepRequest,
     steps: readonly [Step, ...Step[]],
@@ -143,6 +143,7 @@ function createOpen({ side, rateLimit, lockout, run }: StepsOptions, tickets: Ti
       await lockout.checkAddress(address)
       const opened = await tickets.open(ticket, steps, attempt)
       attempt.step = opened.step
+      if (opened.step !== 'password') await codes.refuseUsedUp(opened, attempt)
       await side.checkDisable(opened.login_id)
       return work(opened, attempt)
     })
