@@ -44,6 +44,9 @@ for (const store of ['embedded', 'redis'] as const) {
       await operate(gateway, 'joan'),
     ]
     t.equal(await liveOn(gateway, jane), CONNECTIONS)
+    // These logins did not read the file: a worker that has never seen jane would find no change in her removal.
+    const isKnown = () => gateway.logged('the accounts were read again').some(({ accounts }) => accounts === 4)
+    t.ok(await eventually(isKnown))
 
     t.match(await account('remove', 'jane'), { code: 0, output: /removed jane; the running gateway ends the sessions/ })
     t.ok(await eventually(async () => (await liveOn(gateway, jane)) === 0))
