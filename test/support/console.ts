@@ -138,31 +138,40 @@ function findObstacles(): string[] {
 /** A folder for pictures of everything that is looked at: `SCREENSHOTS=/tmp/pictures npx tap test/console`. */
 const PICTURES = process.env.SCREENSHOTS
 
+/** Each language has both colour schemes and both widths, and both languages together have each scheme at each width. */
+const LOOKS = {
+  en: [
+    ['light', 1280],
+    ['dark', 390],
+  ],
+  'zh-CN': [
+    ['dark', 1280],
+    ['light', 390],
+  ],
+} as const
+
 /**
- * The obstacles of what is shown, in both colour schemes, at the width of a desk and of a telephone.
+ * The obstacles of what is shown, in both colour schemes, at the width of a desk and at that of a telephone.
  *
  * @param step Names the pictures.
  */
 export async function obstaclesEverywhere(page: Page, step: string): Promise<string[]> {
   const before = page.viewportSize()
+  const language = (await page.getAttribute('html', 'lang')) as keyof typeof LOOKS
   const found: string[] = []
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const [colorScheme, width] of PICTURES === undefined ? LOOKS[language] : Object.values(LOOKS).flat()) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    for (const width of [1280, 390]) {
-      await page.setViewportSize({ width, height: 844 })
-      found.push(...(await obstaclesOf(page)).map(obstacle => `${colorScheme}, ${width}: ${obstacle}`))
-      if (PICTURES !== undefined) await takePicture(page, [step, colorScheme, width])
-    }
+    await page.setViewportSize({ width, height: 844 })
+    found.push(...(await obstaclesOf(page)).map(obstacle => `${colorScheme}, ${width}: ${obstacle}`))
+    if (PICTURES !== undefined) await takePicture(page, [step, colorScheme, width, language])
   }
   await page.emulateMedia({ colorScheme: null, reducedMotion: null })
   if (before !== null) await page.setViewportSize(before)
   return found
 }
 
-async function takePicture(page: Page, name: (string | number)[]): Promise<void> {
-  const language = await page.getAttribute('html', 'lang')
-  await page.screenshot({ path: `${PICTURES}/${[...name, language].join('-')}.png`, fullPage: true })
-}
+const takePicture = (page: Page, name: (string | number)[]): Promise<unknown> =>
+  page.screenshot({ path: `${PICTURES}/${name.join('-')}.png`, fullPage: true })
 
 /** Chooses the language of the page, which is then kept by the browser. */
 export async function choose(page: Page, language: 'en' | 'zh'): Promise<void> {
