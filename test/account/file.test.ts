@@ -212,6 +212,24 @@ t.test('a change of the gateway itself stays if a faulty version follows before 
   t.match(JSON.stringify(logged), /last valid version stay/)
 })
 
+t.test('a change of the gateway itself does not come back after later versions were read', async t => {
+  const { path, find, source } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  await find('a')
+  const later = `accounts:\n${entry('1', 'a')}${entry('2', 'b')}`
+  writeFileSync(path, `# saved\n${later}`)
+  const finding = find('b')
+  await source.updates!.setPassword('1', { hash: OTHER_HASH, changedAt: 0, mustChange: false })
+  writeFileSync(path, later)
+  await finding
+  t.ok(await find('b'))
+  const changes: unknown[] = []
+  source.changes!.follow(changed => void changes.push(changed))
+  writeFileSync(path, `# saved again\n${later}`)
+  t.not((await find('a'))?.passwordHash, OTHER_HASH)
+  source.changes!.follow(null)
+  t.same(changes, [null], 'what is known when the following begins, and nothing after it')
+})
+
 t.test('a file without a valid version is unavailable, not empty', async t => {
   const { path, find, logged } = open(t.testdir(), 'accounts: {')
   for (let i = 0; i < 2; i++) t.match(await refusalOf(find('a')), { reason: 'UNAVAILABLE' })

@@ -126,9 +126,12 @@ export class FollowedFile implements AccountChanges {
     for (let look = 0; look < MAX_LOOKS; look++) {
       const state = await this.#settled()
       if (state === null || state === this.#seen) return
-      if (state === ABSENT) return this.#setAbsent()
-      const read = await this.#read()
-      if ((await this.#state()) === state) return this.#accept(state, read)
+      const own = this.#own
+      const read = state === ABSENT ? null : await this.#read()
+      if ((await this.#state()) !== state) continue
+      // What this process wrote before is in this state, or was replaced: read later, it would bring back old accounts.
+      if (this.#own === own) this.#own = null
+      return read === null ? this.#setAbsent() : this.#accept(state, read)
     }
   }
 
