@@ -84,10 +84,9 @@ export class RedisJournal implements JournalStore {
   async trim(before: number, most: number): Promise<number> {
     const client = this.#client
     const { entries } = this.#keys
-    const [count, oldest] = await Promise.all([
-      this.#ask(() => client.zcard(entries)),
-      this.#ask(() => client.zrange(entries, '0', `${TRIMMED_AT_ONCE - 1}`)),
-    ])
+    const oldest = await this.#ask(() => client.zrange(entries, '0', `${TRIMMED_AT_ONCE - 1}`))
+    // Counted last: what another gateway removes between the two counts as removed, and no others go in its place.
+    const count = await this.#ask(() => client.zcard(entries))
     const due = oldest.filter((member, i) => i < count - most || timeOf(member) < before)
     if (due.length === 0) return 0
     const lists = byList(due.map(split))
