@@ -81,8 +81,9 @@ async function close(how: Extract<Order, { close: unknown }>['close']): Promise<
 async function leave(): Promise<void> {
   if (!process.connected) return
   const left = once(process, 'disconnect')
+  // A primary that was killed meanwhile accepts none of the messages of a departure, and confirms nothing.
+  process.on('error', () => undefined)
   cluster.worker?.disconnect()
-  // A primary that was killed meanwhile confirms nothing.
   await left.catch(() => undefined)
 }
 
