@@ -67,7 +67,11 @@ export function fateOf(
   const ends = states.slice(1).map(accounts => endsSessions(earlier, of(accounts)))
   const isAtOnce = done.some(
     ({ session: by, change }, i) =>
-      by !== null && 'id' in change && change.id === then.id && ends[i]! && isWritten(of(states[i]!), of(states[i + 1]!)),
+      by !== null &&
+      'id' in change &&
+      change.id === then.id &&
+      ends[i]! &&
+      isWritten(of(states[i]!), of(states[i + 1]!)),
   )
   if (isAtOnce) return 'ended at once'
   if (ends.at(-1) === true) return 'ends'

@@ -1,12 +1,10 @@
 import t from 'tap'
 import { fuzzAccounts } from './accounts.ts'
 
-/* A short run, of the same sequences every time; `npm run fuzz` is the long one, of others. */
-
-const SEED = 20_260_131
+/* A short run; `npm run fuzz` is the long one. */
 
 t.test('changes by administrators, the command line and an editor lose nothing and break no law', async t => {
-  const { seen, violation } = await fuzzAccounts({ sequences: 3, seed: SEED })
+  const { seen, violation } = await fuzzAccounts({ sequences: 3 })
   t.equal(violation, null)
   t.ok(seen.get('session: lives'))
 })
