@@ -89,9 +89,13 @@ class Start {
     return this.#embedded
   }
 
+  /** The sessions exist before it starts, as those in Redis. */
   async embedded(name: string, options: GatewayOptions = {}): Promise<Placed & { tokens: readonly string[] }> {
-    const gateway = await this.gateway(name, options)
-    return { ...placed(gateway), tokens: await logIn(gateway, SESSIONS) }
+    const data = join(this.scene.folder, `${name}-sessions`)
+    const first = await this.gateway(`${name}-mint`, { ...options, data })
+    const tokens = await logIn(first, SESSIONS)
+    await first.end()
+    return { ...placed(await this.gateway(name, { ...options, data })), tokens }
   }
 
   /** A gateway with the sessions that Redis has. */
