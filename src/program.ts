@@ -2,6 +2,7 @@ import { DEFAULT_CONFIG } from './cli/default-file.ts'
 import { load, onServing } from './process/bundle.ts'
 import { expectsWorkers, startFirstWorker } from './process/first-worker.ts'
 import { endsWithTerminal } from './process/hangup.ts'
+import { settleTicks } from './process/ticks.ts'
 import { allocateYoung } from './process/young-objects.ts'
 
 /* The program `dualgate`, up to where its commands are loaded. */
@@ -11,6 +12,7 @@ const isStart = command === undefined || (command === 'start' && !words.includes
 
 // Without a listener SIGHUP ends a process. Nothing is read yet that it could reload.
 if (isStart) process.on('SIGHUP', endsWithTerminal)
+if (isStart) settleTicks()
 allocateYoung()
 void run()
 
