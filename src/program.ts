@@ -12,12 +12,13 @@ const isStart = command === undefined || (command === 'start' && !words.includes
 
 // Without a listener SIGHUP ends a process. Nothing is read yet that it could reload.
 if (isStart) process.on('SIGHUP', endsWithTerminal)
-if (isStart) settleTicks()
+const hasWorkers = isStart && expectsWorkers(fileOf(words), process.env)
 allocateYoung()
+// A supervisor serves no requests.
+if (isStart && !hasWorkers) settleTicks()
 void run()
 
 async function run(): Promise<void> {
-  const hasWorkers = isStart && expectsWorkers(fileOf(words), process.env)
   const endFirstWorker = hasWorkers ? startFirstWorker() : () => undefined
   onServing(endFirstWorker)
   const { runProcess } = await load(hasWorkers ? 'primary' : 'cli', () => import('./cli.ts'))

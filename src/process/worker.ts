@@ -3,6 +3,6 @@ import { settleTicks } from './ticks.ts'
 import { allocateYoung } from './young-objects.ts'
 
 /* The program of a worker process. */
-settleTicks()
 allocateYoung()
+settleTicks()
 void load('serve', () => import('./serve.ts')).then(({ serveOnOrders }) => serveOnOrders())
