@@ -53,9 +53,7 @@ export interface AccountManagement {
    * called again for other accounts; the last result is returned. `null` changes nothing, and what it throws changes nothing
    * either. Refuses a username or an id that exists with `INVALID`. Throws `Unavailable` if the source fails or has faults.
    */
-  edit<T>(
-    decide: (accounts: readonly ListedAccount[]) => Decided<T> | Promise<Decided<T>>,
-  ): Promise<{ result: T; version: Version }>
+  edit<T>(decide: (accounts: readonly ListedAccount[]) => Decided<T> | Promise<Decided<T>>): Promise<Edited<T>>
 }
 
 export interface Decided<T> {
@@ -63,5 +61,10 @@ export interface Decided<T> {
   result: T
 }
 
-/** The version of the account after an edit; `null` if there is no such account, or it is not `ACTIVE`. */
-export type Version = string | null
+export interface Edited<T> {
+  result: T
+  /** `false` if everything was as the edit sets it. */
+  changed: boolean
+  /** The version of the account afterwards; `null` if there is no such account, or it is not `ACTIVE`. */
+  version: string | null
+}

@@ -34,12 +34,15 @@ function administer(fixture: Fixture, base: string, token: string) {
   }
 }
 
-/** A B-side session of an account, with the version that a login gives it. */
-async function sessionOf(fixture: Fixture, side: 'business' | 'consumer', id: string): Promise<string> {
+/** A session of an account, with the version that a login gives it. */
+const sessionOf = async (fixture: Fixture, side: 'business' | 'consumer', id: string): Promise<string> =>
+  fixture.gateway.sides[side].login(undefined, id, await extraOf(fixture, side, id))
+
+/** What a login of an account writes into a session. */
+async function extraOf(fixture: Fixture, side: 'business' | 'consumer', id: string) {
   const file = side === 'business' ? 'accounts.yaml' : 'consumers.yaml'
   const account = (await readAccounts(join(fixture.folder, file))).byId.get(id)!
-  const extra = { ...account.extra, account_version: versionOf(account) }
-  return fixture.gateway.sides[side].login(undefined, id, extra)
+  return { ...account.extra, account_version: versionOf(account) }
 }
 
 withEveryStore(
@@ -157,6 +160,26 @@ withEveryStore(
         t.match(await post('reset-second-factor', { id }), { success: true, data: null })
         t.equal(await isLive(token), false)
         t.match(await detail(id), { second_factor: false })
+      })
+
+      t.test(`${base}: a repeated change ends the sessions that the first one could not end`, async t => {
+        const changes: [path: string, body: object, answer: object][] = [
+          ['edit', { roles: [] }, { success: true }],
+          ['edit', { status: 'LOCKED' }, { success: true }],
+          ['reset-second-factor', {}, { success: true }],
+          ['remove', {}, { code: 400, message: 'No such account' }],
+        ]
+        for (const [path, body, answer] of changes) {
+          const id = await add({ roles: ['operator'] })
+          await withSecondFactor(join(fixture.folder, file), id)
+          const before = await extraOf(fixture, side, id)
+          t.match(await post(path, { id, ...body }), { success: true }, path)
+          const left = await fixture.gateway.sides[side].login(undefined, id, before)
+          const from = fixture.log.length
+          t.match(await post(path, { id, ...body }), answer, path)
+          t.equal(await isLive(left), false, path)
+          t.notMatch(fixture.log.slice(from).join(), /"event":"(account-|second-factor-)/, 'nothing else happened')
+        }
       })
 
       t.test(`${base}: unknown accounts and invalid fields are refused with 400`, async t => {

@@ -1,6 +1,6 @@
 import { invalid, Unavailable } from '../../refusal.ts'
 import { ConfigurationError } from '../../yaml/fault.ts'
-import type { AccountEdit, AccountManagement, AddedAccount, ListedAccount, Version } from '../management.ts'
+import type { AccountEdit, AccountManagement, AddedAccount, Edited, ListedAccount } from '../management.ts'
 import { type Change, entryAfter } from './change.ts'
 import { faultOfSize } from './document.ts'
 import { adding, type EditedFile, edit, indexOfId, passwordFields, setting } from './edit.ts'
@@ -15,8 +15,8 @@ export function createFileManagement(
   return {
     list: async () => (await current()).listed,
     async edit(decide) {
-      const outcomes: { result: Awaited<ReturnType<typeof decide>>['result']; version: Version }[] = []
-      await edit(file, async entries => {
+      const outcomes: Omit<Edited<Awaited<ReturnType<typeof decide>>['result']>, 'changed'>[] = []
+      const changed = await edit(file, async entries => {
         const decided = await decide(entries.map(entry => knownOf(entry).listed))
         const change = decided.edit === null ? null : changeOf(decided.edit, entries)
         const version = change === null ? null : versionAfter(change, entries)
@@ -25,7 +25,7 @@ export function createFileManagement(
       }).catch(fault => {
         throw fault instanceof ConfigurationError ? new Unavailable('the accounts file has faults', fault) : fault
       })
-      return outcomes.at(-1)!
+      return { ...outcomes.at(-1)!, changed }
     },
   }
 }
@@ -68,7 +68,7 @@ function entryOf({ id, username, nickname, status, roles, permissions, password 
   }
 }
 
-function versionAfter(change: Change, entries: readonly AccountEntry[]): Version {
+function versionAfter(change: Change, entries: readonly AccountEntry[]): string | null {
   if ('remove' in change) return null
   const entry = 'add' in change ? change.add : entryAfter(entries[change.at]!, change.set)
   const { account, version } = knownOf(entry)

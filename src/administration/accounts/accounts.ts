@@ -82,8 +82,8 @@ function createResets(options: AccountAdministrationOptions, { change }: Changes
 
     resetSecondFactor: (request: Request, id: string): Promise<void> =>
       change(request, id, 'second-factor-reset', before => {
-        const edit = before.secondFactor ? { id, set: { secondFactor: null } } : null
-        return { after: before, edit, resets: true, reason: edit === null ? null : 'account-changed' }
+        const edit = { id, set: { secondFactor: null } }
+        return { after: before, edit, resets: true, reason: before.secondFactor ? 'account-changed' : null }
       }),
   }
 }

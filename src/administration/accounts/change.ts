@@ -30,8 +30,7 @@ export interface Request {
 /** What a change does to one account. */
 interface Plan {
   after: Subject | null
-  /** `null` if nothing changes. */
-  edit: AccountEdit | null
+  edit: AccountEdit
   resets?: true
   /** Why sessions end that carry no version of their account; `null` if nothing ends a session. */
   reason: AccountChange | null
@@ -57,18 +56,22 @@ export function createChange({ side, management, presentRights, permissions, ...
       publish('account-added', account, origin)
     },
 
-    /** Changes an existing account, and ends its sessions before it resolves. */
+    /**
+     * Changes an existing account, and ends its sessions before it resolves. If nothing is left to change, the sessions are
+     * compared all the same: an earlier call may have changed the account and failed to end them. Refuses an unknown account
+     * with `NO_SUCH_ACCOUNT`.
+     */
     async change({ session, origin }: Request, id: string, event: EventName, planOf: (before: ListedAccount) => Plan) {
-      const { result, version } = await management.edit(async accounts => {
+      const { result, version, changed } = await management.edit(async accounts => {
         const before = accounts.find(account => account.id === id)
-        if (before === undefined) throw new Refusal('NO_SUCH_ACCOUNT')
+        if (before === undefined) return { edit: null, result: null }
         const plan = planOf(before)
         await refuse(session, { before, after: plan.after, resets: plan.resets ?? false }, accounts)
-        return { edit: plan.edit, result: { before, plan } }
+        return { edit: plan.edit, result: { before, reason: plan.reason } }
       })
-      const { before, plan } = result
-      if (plan.edit !== null) publish(event, before, origin)
-      await endChanged(side, id, version, plan.reason, origin)
+      if (result !== null && changed) publish(event, result.before, origin)
+      await endChanged(side, id, version, result?.reason ?? null, origin)
+      if (result === null) throw new Refusal('NO_SUCH_ACCOUNT')
     },
   }
 }

@@ -13,7 +13,6 @@ export async function endChanged(
   reason: AccountChange | null,
   origin: Origin,
 ): Promise<void> {
-  if (reason === null) return
   await side.kickoutWhere(
     id,
     ({ extra }) => {
