@@ -64,6 +64,16 @@ export type JsonSchema = Readonly<Record<string, unknown>>
 export const Complete = <const P extends JsonSchema>(properties: P) =>
   ({ type: 'object', properties, required: Object.keys(properties) as (keyof P & string)[] }) as const
 
+/** A page of a list. `what` names the items in the texts. */
+export const PageOf = <const R extends JsonSchema>(what: string, records: R) =>
+  Complete({
+    records,
+    total: { type: 'integer', description: `${what} that were found.` },
+    page: { type: 'integer', description: 'The number of this page.' },
+    size: { type: 'integer', description: `${what} on a page.` },
+    pages: { type: 'integer', description: 'Pages.' },
+  })
+
 /** The values of a schema; of an object whose schema names its properties, these only. */
 export type ValueOf<S> = S extends JSONSchema ? Named<FromSchema<S>> : never
 type Named<T> = T extends readonly (infer Item)[]

@@ -1,4 +1,4 @@
-import { Complete, type Contract } from '../contract.ts'
+import { Complete, type Contract, PageOf } from '../contract.ts'
 import { ID, STATUS_QUERY, USER } from './fields.ts'
 import { accountRoute, SEE_ACCOUNTS } from './route.ts'
 
@@ -59,13 +59,7 @@ const PAGE = {
     },
   },
   data: {
-    schema: Complete({
-      records: { type: 'array', items: ACCOUNT, description: 'Accounts.' },
-      total: { type: 'integer', description: 'Accounts that were found.' },
-      page: { type: 'integer', description: 'The number of this page.' },
-      size: { type: 'integer', description: 'Accounts on a page.' },
-      pages: { type: 'integer', description: 'Pages.' },
-    }),
+    schema: PageOf('Accounts', { type: 'array', items: ACCOUNT, description: 'Accounts.' }),
     example: { records: [ANN], total: 1, page: 1, size: 10, pages: 1 },
   },
 } as const satisfies Contract

@@ -3,7 +3,7 @@ import type { Permissions } from '../../../account/permissions.ts'
 import { SIDES } from '../../../session.ts'
 import type { Envelopes } from '../../server/envelope.ts'
 import type { Guards } from '../../server/guards.ts'
-import { type Contract, serve, USER_ID } from '../contract.ts'
+import { Complete, type Contract, serve, USER_ID } from '../contract.ts'
 import { END, SEE } from './route.ts'
 
 export interface CurrentRouteOptions {
@@ -19,20 +19,16 @@ const CURRENT = {
   summary: 'The client’s own session',
   details: 'For pages that show only what their user is permitted to do.',
   data: {
-    schema: {
-      type: 'object',
-      properties: {
-        user_id: USER_ID,
-        username: { type: ['string', 'null'], description: 'Name at the login.' },
-        nickname: { type: ['string', 'null'], description: 'Name to show.' },
-        permissions: {
-          type: 'array',
-          items: { type: 'string' },
-          description: 'The permission codes of the administration, as far as it is served, that the session holds.',
-        },
+    schema: Complete({
+      user_id: USER_ID,
+      username: { type: ['string', 'null'], description: 'Name at the login.' },
+      nickname: { type: ['string', 'null'], description: 'Name to show.' },
+      permissions: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'The permission codes of the administration, as far as it is served, that the session holds.',
       },
-      required: ['user_id', 'username', 'nickname', 'permissions'],
-    },
+    }),
     example: { user_id: '1923410000000000001', username: 'ann', nickname: 'Ann', permissions: [SEE, END] },
   },
 } as const satisfies Contract

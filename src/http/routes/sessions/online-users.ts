@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Permissions } from '../../../account/permissions.ts'
-import { Complete, type Contract, USER_ID } from '../contract.ts'
+import { Complete, type Contract, PageOf, USER_ID } from '../contract.ts'
 import { SEE, SEE_TOKENS, sessionRoute } from './route.ts'
 
 const OPTIONAL_TEXT = ['string', 'null'] as const
@@ -55,12 +55,10 @@ const PAGE = {
     },
   },
   data: {
-    schema: Complete({
-      records: { type: 'array', items: ONLINE_USER, description: 'Online users, the newest login first.' },
-      total: { type: 'integer', description: 'Users that were found.' },
-      page: { type: 'integer', description: 'The number of this page.' },
-      size: { type: 'integer', description: 'Users on a page.' },
-      pages: { type: 'integer', description: 'Pages.' },
+    schema: PageOf('Users', {
+      type: 'array',
+      items: ONLINE_USER,
+      description: 'Online users, the newest login first.',
     }),
     example: {
       records: [
