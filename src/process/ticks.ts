@@ -2,10 +2,10 @@
 const CALLS = 10_000
 
 /**
- * Lets V8 compile `process.nextTick` before the program is loaded. Each call makes an object with computed keys, some six for a
- * request. V8 compiles that well only while all these objects have had the same hidden class. While the program loads and opens
- * an embedded store, they get another one; V8 compiled the function afterwards, and each call went through V8's runtime for
- * the life of the process: 3 µs of 45 for each request. With Redis that happened in one start of four.
+ * Lets V8 compile `process.nextTick` before the program is loaded. Each call makes an object with computed keys. Compiled
+ * after the program had opened an embedded store, each of these keys was defined by V8's runtime
+ * (`DefineKeyedOwnPropertyInLiteral`) for the life of the process: 3 µs of 45 for each request. That was so in every start with
+ * the embedded store, and in one of four with Redis. Why V8 compiles it differently then is not known.
  */
 export function settleTicks(): void {
   for (let i = 0; i < CALLS / 2; i++) {

@@ -26,8 +26,8 @@ export interface Person extends Omit<FoundPerson, 'hash'> {
   codes: string[]
   /** Tokens. */
   held: string[]
-  /** Every value that was asked for, by field: without an acknowledgement it may have been written or not. */
-  asked?: Record<string, unknown[]>
+  /** Every value that was requested, by field: without an acknowledgement it may have been written or not. */
+  requested?: Record<string, unknown[]>
 }
 
 const fileIn = (folder: string): string => join(folder, 'config/accounts.yaml')

@@ -113,21 +113,21 @@ export class People {
     }
   }
 
-  /** The new state or the old one: anything else was never asked for. */
+  /** The new state or the old one: anything else was never requested. */
   #afterUnknown(person: Person): Person {
     const found = personIn(this.#gateway.folder, person.username)
-    const passwords = [person.password, ...(person.asked?.password ?? [])] as string[]
+    const passwords = [person.password, ...(person.requested?.password ?? [])] as string[]
     const password = passwords.find(one => bcrypt.compareSync(one, found.hash))
-    if (password === undefined) this.#history.violated(`the password of ${person.username} was never asked for`)
+    if (password === undefined) this.#history.violated(`the password of ${person.username} was never requested`)
     for (const field of ['nickname', 'roles', 'status'] as const) {
-      const possible = [person[field], ...(person.asked?.[field] ?? [])].map(value => JSON.stringify(value))
+      const possible = [person[field], ...(person.requested?.[field] ?? [])].map(value => JSON.stringify(value))
       if (!possible.includes(JSON.stringify(found[field])))
         this.#history.violated(`the ${field} of ${person.username} is ${found[field]}; possible are ${possible}`)
     }
     const secret = found.hasFactor ? person.secret : null
     const next = { ...person, ...found, password: password ?? person.password, secret }
-    // Later answers to what was asked before may still come.
-    return { ...next, asked: person.asked ?? {} }
+    // Answers to earlier requests may still come.
+    return { ...next, requested: person.requested ?? {} }
   }
 
   /** A request with a body, or `null` when it is not known what came of it. */
@@ -251,9 +251,9 @@ export class People {
   }
 
   #asks(person: Person, meant: Partial<Person>): void {
-    const asked = person.asked ?? {}
-    for (const [field, value] of Object.entries(meant)) asked[field] = [...(asked[field] ?? []), value]
-    person.asked = asked
+    const requested = person.requested ?? {}
+    for (const [field, value] of Object.entries(meant)) requested[field] = [...(requested[field] ?? []), value]
+    person.requested = requested
   }
 
   #changeRoles(person: Person): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { ModelAccount, Status } from './accounts-model.ts'
 
 /* The accounts file as people write and read it: in several forms of YAML, with comments that no change may lose. */
 
-/** Of a second factor as it is stored; nobody opens it here. */
+/** A second factor as it is stored. These tests never open it. */
 export const SEALED = 'abcdefghijkl.c2VhbGVk'
 /** At the lowest cost, so that no sequence waits for it. */
 const HASH = bcrypt.hashSync('correct horse 1', 4)

@@ -203,7 +203,7 @@ class AccountsWorld {
 
   /** As `dualgate account` does it: no law holds for who can write the file. */
   async #command(call: Call, target: ModelAccount | undefined): Promise<Done> {
-    const username = call.kind === 'add' ? `name-${this.#sequence}-${call.name}` : (target?.username ?? 'nobody')
+    const username = call.kind === 'add' ? `name-${this.#sequence}-${call.name}` : (target?.username ?? 'unknown')
     const password = `a password ${this.#sequence} ${this.#changes}`
     const { roles = [], permissions = [] } = call.fields
     const mustChange = call.mustChange ?? true

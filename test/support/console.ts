@@ -135,7 +135,7 @@ function findObstacles(): string[] {
   return found
 }
 
-/** A folder for pictures of everything that is looked at: `SCREENSHOTS=/tmp/pictures npx tap test/console`. */
+/** A folder for pictures of each view: `SCREENSHOTS=/tmp/pictures npx tap test/console`. */
 const PICTURES = process.env.SCREENSHOTS
 
 /** Each language has both colour schemes and both widths, and both languages together have each scheme at each width. */
