@@ -78,6 +78,9 @@ const countersOf = (type: LoginType) => ({
   begunOf: ({ key }: Subject): string => `begun:${type}:name:${key}`,
   failuresOf: ({ key }: Subject): string => `failures:${type}:name:${key}`,
   lockOf: ({ key }: Subject): string => `locked:${type}:${key}`,
+  /** The same for one of the login ids that share a name: a source may distinguish `ann` from `Ann`. */
+  ownFailuresOf: ({ key, loginId }: Subject): string => `failures:${type}:name:${key}:${loginId}`,
+  ownLockOf: ({ key, loginId }: Subject): string => `locked:${type}:${key}:${loginId}`,
   failuresFrom: (address: string): string => `failures:${type}:address:${networkOf(address)}`,
 })
 
@@ -110,29 +113,60 @@ function createAddressFailures(options: LockoutOptions): Pick<Lockout, 'checkAdd
   }
 }
 
-/** The locks of names, and the counts that lead to them. */
-function createLocks({ side, attempts, settings, clock }: LockoutOptions) {
-  const { begunOf, failuresOf, lockOf } = countersOf(side.type)
+/** The failures of names. A name counts in any case, so accounts whose names differ in case only share the count. */
+function createFailures({ side, attempts, settings }: LockoutOptions) {
+  const { begunOf, failuresOf, ownFailuresOf } = countersOf(side.type)
 
   const forget = async (subject: Subject): Promise<void> =>
-    void (await Promise.all([attempts.clear(failuresOf(subject)), attempts.clear(begunOf(subject))]))
+    void (await Promise.all([failuresOf, ownFailuresOf, begunOf].map(nameOf => attempts.clear(nameOf(subject)))))
 
   return {
     forget,
-    async check(subject: Subject): Promise<void> {
-      const lock = await attempts.read(lockOf(subject))
-      if (lock === null) return
-      if (await side.isDisable(subject.loginId)) throw locked(secondsUntil(lock.resetsAt, clock.now()))
-      await attempts.clear(lockOf(subject))
+    /** Counts a failure; answers how many the name has. */
+    async count(subject: Subject): Promise<number> {
+      const [{ count }] = await Promise.all([
+        attempts.count(failuresOf(subject), settings.window),
+        attempts.count(ownFailuresOf(subject), settings.window),
+      ])
+      return count
+    },
+    /** The attempt was right. Failures of another account with this name stay: the user of this one may be guessing at it. */
+    async passed(subject: Subject): Promise<void> {
+      const [all, own] = await Promise.all([failuresOf, ownFailuresOf].map(nameOf => attempts.read(nameOf(subject))))
+      if ((all?.count ?? 0) <= (own?.count ?? 0)) await forget(subject)
+      else await Promise.all([attempts.clear(ownFailuresOf(subject)), attempts.takeBack(begunOf(subject))])
+    },
+  }
+}
+
+/** The locks of names. */
+function createLocks(options: LockoutOptions, forget: (subject: Subject) => Promise<void>) {
+  const { side, attempts, settings, clock } = options
+  const { lockOf, ownLockOf } = countersOf(side.type)
+
+  /** The id first, then the name: `check` treats a lock without a disabled id as untied. */
+  async function lock(subject: Subject, until: number, origin: Origin): Promise<void> {
+    const seconds = Math.max(1, secondsUntil(until, clock.now()))
+    // A longer disable by an administrator stays.
+    const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
+    if (isLonger) await side.disable(subject.loginId, seconds, { ...origin, reason: 'too-many-failures' })
+    await attempts.set(ownLockOf(subject), 1, until)
+    await attempts.set(lockOf(subject), 1, until)
+  }
+
+  return {
+    async check(subject: Subject, origin: Origin): Promise<void> {
+      const found = await attempts.read(lockOf(subject))
+      if (found === null) return
+      const isOwn = (await attempts.read(ownLockOf(subject))) !== null
+      // Locked by another id of this name: only its own untying ends a lock.
+      if (!isOwn) await lock(subject, found.resetsAt, origin)
+      if (!isOwn || (await side.isDisable(subject.loginId))) throw locked(secondsUntil(found.resetsAt, clock.now()))
+      await Promise.all([lockOf, ownLockOf].map(nameOf => attempts.clear(nameOf(subject))))
       await forget(subject)
     },
-    /** The id first, then the name: `check` treats a lock without a disabled id as untied. */
     async lock(subject: Subject, origin: Origin): Promise<void> {
-      const seconds = Math.ceil(settings.disable / 1000)
-      // A longer disable by an administrator stays.
-      const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
-      if (isLonger) await side.disable(subject.loginId, seconds, { ...origin, reason: 'too-many-failures' })
-      await attempts.set(lockOf(subject), 1, clock.now() + seconds * 1000)
+      await lock(subject, clock.now() + Math.ceil(settings.disable / 1000) * 1000, origin)
       await forget(subject)
     },
   }
@@ -141,26 +175,27 @@ function createLocks({ side, attempts, settings, clock }: LockoutOptions) {
 export function createLockout(options: LockoutOptions): Lockout {
   const { side, attempts, settings, clock } = options
   const inTurn = createTurnsByName()
-  const { begunOf, failuresOf } = countersOf(side.type)
+  const { begunOf } = countersOf(side.type)
   const { checkAddress, failedFrom } = createAddressFailures(options)
-  const { check, lock, forget } = createLocks(options)
+  const failures = createFailures(options)
+  const { check, lock } = createLocks(options, failures.forget)
 
   /** Counts an attempt that begins. Others that began before it may still be right, so it waits for them and locks nothing. */
-  async function begin(subject: Subject): Promise<void> {
+  async function begin(subject: Subject, origin: Origin): Promise<void> {
     const began = clock.now()
-    await check(subject)
+    await check(subject, origin)
     while (!(await attempts.countUpTo(begunOf(subject), settings.window, settings.failures))) {
       if (clock.now() - began > MAX_WAIT) throw new Refusal('BUSY')
       await pause(ASK_AGAIN)
-      await check(subject)
+      await check(subject, origin)
     }
   }
 
   /** The answer of `verify` to an attempt that was counted. What fails says nothing about the password, and is taken back. */
-  async function answer<T>(subject: Subject, verify: () => Promise<T | null>): Promise<T | null> {
+  async function answer<T>(subject: Subject, origin: Origin, verify: () => Promise<T | null>): Promise<T | null> {
     try {
       // A lock that came meanwhile has cleared the count.
-      await check(subject)
+      await check(subject, origin)
       return await verify()
     } catch (fault) {
       await attempts.takeBack(begunOf(subject)).catch(() => undefined)
@@ -177,17 +212,16 @@ export function createLockout(options: LockoutOptions): Lockout {
     },
     counted: (subject, address, origin, verify) =>
       inTurn(subject, async () => {
-        await begin(subject)
-        const right = await answer(subject, verify)
+        await begin(subject, origin)
+        const right = await answer(subject, origin, verify)
         if (right !== null) {
           // Another process may have locked the name meanwhile.
-          await check(subject)
-          await forget(subject)
+          await check(subject, origin)
+          await failures.passed(subject)
           return right
         }
         await failedFrom(address)
-        const { count } = await attempts.count(failuresOf(subject), settings.window)
-        if (count >= settings.failures) await lock(subject, origin)
+        if ((await failures.count(subject)) >= settings.failures) await lock(subject, origin)
         throw new Refusal('WRONG_CREDENTIALS')
       }),
   }

@@ -78,8 +78,11 @@ async function open(t: Test) {
     return createChangePassword({ side, updates, current, sm2, policy, clock, publish })
   })
 
-  async function signIn(extra: object = { username: 'jane', account_version: versionFor(PRESENT) }): Promise<Session> {
-    const token = await side.login(undefined, 'id-jane', { ...extra }, ORIGIN)
+  async function signIn(
+    extra: object = { username: 'jane', account_version: versionFor(PRESENT) },
+    id = 'id-jane',
+  ): Promise<Session> {
+    const token = await side.login(undefined, id, { ...extra }, ORIGIN)
     return (await side.inspect(asToken(token)!))!
   }
   const change = (session: Session, current_password: string, new_password: string, worker = 0) =>
@@ -165,6 +168,23 @@ t.test('a session of a user without an account has no password', async t => {
     t.equal(await reasonOf(change(own, PRESENT, 'battery staple 7')), 'WRONG_CREDENTIALS')
   }
 })
+
+t.test(
+  'a user without an account, whose login id is the name of one, neither locks it nor gives back guesses',
+  async t => {
+    const { signIn, change, side } = await open(t)
+    const [own, stranger] = [await signIn(), await signIn({}, 'jane')]
+    const fail = async (session: Session, times: number): Promise<string[]> => {
+      const reasons: string[] = []
+      for (let i = 0; i < times; i++) reasons.push(await reasonOf(change(session, 'wrong', 'battery staple 7')))
+      return reasons
+    }
+    t.same(await fail(own, 4), Array(4).fill('WRONG_CREDENTIALS'))
+    t.same(await fail(stranger, 6), [...Array(5).fill('WRONG_CREDENTIALS'), 'DISABLED'])
+    t.equal(await side.isDisable('id-jane'), false)
+    t.same(await fail(own, 2), ['WRONG_CREDENTIALS', 'DISABLED'])
+  },
+)
 
 t.test('a wrong current password is published as a failed login, with who asked', async t => {
   const { signIn, change, events } = await open(t)

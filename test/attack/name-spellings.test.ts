@@ -1,0 +1,79 @@
+import t from 'tap'
+import { account, openLoginFixture, PASSWORD, refusalOf } from '../support/login-fixture.ts'
+
+/*
+ * An attacker who guesses the password of `ann` where the source of the accounts distinguishes `ann` from `ANN`, as most databases
+ * and backends do. Names count in any case, so the attacker tries to end the count or the lock of one spelling by another.
+ */
+
+/** `ANN` is the attacker's own account, if there is one. */
+async function open(t: { teardown(close: () => Promise<void>): void }, others: string[] = []) {
+  const accounts = ['ann', ...others].map(name => account(name, { id: `id-of-${name}` }))
+  const find = async (name: string) => accounts.find(({ username }) => username === name) ?? null
+  const fixture = await openLoginFixture({ source: { find, highestCost: () => 4, close: async () => {} } })
+  t.teardown(fixture.close)
+  const guess = async (name: string, times: number): Promise<string[]> => {
+    const reasons: string[] = []
+    for (let i = 0; i < times; i++) reasons.push(await fixture.attempt(name, 'a guess'))
+    return reasons
+  }
+  return { ...fixture, guess }
+}
+
+const WRONG = 'WRONG_CREDENTIALS'
+
+t.test('a failure of another spelling does not give back the guesses of an account', async t => {
+  const fixture = await open(t)
+  t.same(await fixture.guess('ann', 4), Array(4).fill(WRONG))
+  t.same(await fixture.guess('ANN', 1), [WRONG])
+  t.same(await fixture.guess('ann', 2), ['DISABLED', 'DISABLED'])
+  t.equal(fixture.worked.compared, 5)
+  t.equal(await fixture.attempt('ann', PASSWORD), 'DISABLED')
+})
+
+t.test('an attempt with another spelling does not end the lock of an account', async t => {
+  const fixture = await open(t)
+  await fixture.guess('ann', 5)
+  fixture.time.now += 100_000
+  t.same(await fixture.guess('ANN', 3), Array(3).fill('DISABLED'))
+  t.same(await fixture.guess('Ann', 3), Array(3).fill('DISABLED'))
+  t.same(await fixture.guess('ann', 3), Array(3).fill('DISABLED'))
+  t.equal(fixture.worked.compared, 5)
+  fixture.time.now += 200_000
+  t.equal(await fixture.attempt('ann', PASSWORD), 'granted', 'nor does it make the lock longer')
+})
+
+t.test('a login with an account of the attacker’s own does not give back the guesses of another account', async t => {
+  const fixture = await open(t, ['ANN'])
+  t.same(await fixture.guess('ann', 4), Array(4).fill(WRONG))
+  t.equal(await fixture.attempt('ANN', PASSWORD), 'granted')
+  t.same(await fixture.guess('ann', 2), [WRONG, 'DISABLED'])
+  t.equal(await fixture.attempt('ann', PASSWORD), 'DISABLED')
+})
+
+t.test('the answers do not tell which spelling has an account', async t => {
+  const fixture = await open(t)
+  for (const names of [
+    ['ann', 'ANN'],
+    ['nobody', 'NOBODY'],
+  ]) {
+    const answers: unknown[] = []
+    for (let i = 0; i < 8; i++) {
+      const { reason, data, params } = await refusalOf(
+        fixture.login.login(await fixture.credentials(names[i % 2]!, 'a guess')),
+      )
+      answers.push({ reason, data, params })
+    }
+    const locked = { reason: 'DISABLED', data: { disable_time: 300 }, params: { seconds: 300 } }
+    t.match(answers, [...Array(5).fill({ reason: WRONG }), locked, locked, locked], names[0])
+  }
+})
+
+t.test('an administrator ends the lock of an account that was locked by another spelling', async t => {
+  const fixture = await open(t)
+  await fixture.guess('ANN', 5)
+  t.same(await fixture.guess('ann', 1), ['DISABLED'])
+  t.equal(await fixture.side.getDisableTime('id-of-ann'), 300)
+  await fixture.side.untieDisable('id-of-ann', {})
+  t.equal(await fixture.attempt('ann', PASSWORD), 'granted')
+})
