@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
 import { END_REASONS, LOGIN_ID_PATTERN, type LoginType } from '../../session.ts'
 import { MAX_SECONDS } from '../../side/input.ts'
@@ -92,7 +92,7 @@ export type DataOf<C extends Contract> = ValueOf<C['data']['schema']>
 export interface Route<C extends Contract> extends Omit<AnyRoute, 'contract' | 'answer'> {
   contract: C
   /** The answer to a request that fulfils the contract: the envelope's `data`. */
-  answer(request: Request<C>, reply: FastifyReply): Promise<DataOf<C>>
+  answer(request: Request<C>): Promise<DataOf<C>>
 }
 
 export type Request<C extends Contract> = FastifyRequest<{ Querystring: QueryOf<C>; Body: BodyOf<C> }>
@@ -104,7 +104,7 @@ export interface AnyRoute {
   place: Place
   contract: Contract
   onRequest?: onRequestHookHandler
-  answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
+  answer(request: FastifyRequest): Promise<unknown>
 }
 
 export function serveAny(app: FastifyInstance, envelopes: Envelopes, route: AnyRoute): void {
@@ -118,7 +118,12 @@ export function serveAny(app: FastifyInstance, envelopes: Envelopes, route: AnyR
       ...(contract.body !== undefined && { body: contract.body.schema }),
     },
     config: { documented: { ...place, ...contract } },
-    handler: async (request, reply) => envelopes.success(request.id, await answer(request, reply)),
+    async handler(request, reply) {
+      const data = await answer(request)
+      // Answers are for one client, and many hold a secret: a token, a password that was made, the sessions of a user.
+      reply.header('cache-control', 'no-store')
+      return envelopes.success(request.id, data)
+    },
   })
 }
 

@@ -95,10 +95,8 @@ export function serveLoginSteps(
         path: `${base}/password`,
         place,
         contract: PASSWORD,
-        async answer({ body, id, ip }, reply) {
-          reply.header('cache-control', 'no-store')
-          return signedIn(await changePassword({ ...body, address: ip, trace_id: id }), settings)
-        },
+        answer: async ({ body, id, ip }) =>
+          signedIn(await changePassword({ ...body, address: ip, trace_id: id }), settings),
       })
     }
     if (secondFactor === undefined) continue
@@ -107,20 +105,15 @@ export function serveLoginSteps(
       path: `${base}/second-factor`,
       place,
       contract: SECOND_FACTOR,
-      async answer({ body, id, ip }, reply) {
-        reply.header('cache-control', 'no-store')
-        return signedIn(await secondFactor.enter({ ...body, address: ip, trace_id: id }), settings)
-      },
+      answer: async ({ body, id, ip }) =>
+        signedIn(await secondFactor.enter({ ...body, address: ip, trace_id: id }), settings),
     })
     serve(app, envelopes, {
       method: 'POST',
       path: `${base}/second-factor/setup`,
       place,
       contract: SETUP,
-      answer({ body, id, ip }, reply) {
-        reply.header('cache-control', 'no-store')
-        return secondFactor.setUp({ ...body, address: ip, trace_id: id })
-      },
+      answer: ({ body, id, ip }) => secondFactor.setUp({ ...body, address: ip, trace_id: id }),
     })
   }
 }

@@ -144,8 +144,7 @@ export function serveLogin(app: FastifyInstance, type: LoginType, login: Login, 
       path: `${base}/public/${section}/login`,
       place,
       contract: LOGIN,
-      async answer({ body, id, ip, headers }, reply) {
-        reply.header('cache-control', 'no-store')
+      async answer({ body, id, ip, headers }) {
         const userAgent = headers['user-agent'] ?? ''
         return signedIn(await login.login({ ...body, address: ip, userAgent, trace_id: id }), settings)
       },

@@ -98,10 +98,7 @@ export function serveOwnAccount(
       path,
       place,
       contract: ACCOUNT,
-      async answer(request, reply) {
-        reply.header('cache-control', 'no-store')
-        return describe(sessionOf(request))
-      },
+      answer: request => describe(sessionOf(request)),
     })
     if (changePassword === undefined) continue
     serve(app, envelopes, {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { OwnSecondFactor } from '../../../login/own-second-factor.ts'
 import { type LoginType, SIDES } from '../../../session.ts'
 import { originOf } from '../../server/origin.ts'
@@ -45,7 +45,7 @@ const CONFIRM = {
     example: { code: '287082' },
   },
   data: RECOVERY_CODES,
-  refusals: ['SETUP_GONE', 'WRONG_CODE', 'DISABLED'],
+  refusals: ['SETUP_GONE', 'WRONG_CODE', 'DISABLED', 'TOO_MANY_ATTEMPTS'],
 } as const satisfies Contract
 
 const PROOF = {
@@ -88,26 +88,16 @@ export function serveOwnSecondFactor(
   ): void => serve(app, envelopes, { method: 'POST', path: base, place, contract, answer })
   for (const version of versions) {
     const base = `/api/v${version}/${SIDES[type].section}/account/second-factor`
-    post(`${base}/setup`, SETUP, async (request, reply) => {
-      secretly(reply)
-      return own.setUp(sessionOf(request), request.body, originOf(request))
-    })
-    post(`${base}/confirm`, CONFIRM, async (request, reply) => {
-      secretly(reply)
-      return { recovery_codes: [...(await own.confirm(sessionOf(request), request.body.code, originOf(request)))] }
-    })
-    post(`${base}/recovery-codes`, RENEW, async (request, reply) => {
-      secretly(reply)
-      return {
-        recovery_codes: [...(await own.renewRecoveryCodes(sessionOf(request), request.body, originOf(request)))],
-      }
-    })
+    post(`${base}/setup`, SETUP, request => own.setUp(sessionOf(request), request.body, originOf(request)))
+    post(`${base}/confirm`, CONFIRM, async request => ({
+      recovery_codes: [...(await own.confirm(sessionOf(request), request.body.code, originOf(request)))],
+    }))
+    post(`${base}/recovery-codes`, RENEW, async request => ({
+      recovery_codes: [...(await own.renewRecoveryCodes(sessionOf(request), request.body, originOf(request)))],
+    }))
     post(`${base}/remove`, REMOVE, async request => {
       await own.remove(sessionOf(request), request.body, originOf(request))
       return null
     })
   }
 }
-
-/** No cache keeps the answer. */
-const secretly = (reply: FastifyReply): void => void reply.header('cache-control', 'no-store')

@@ -1,0 +1,31 @@
+import t from 'tap'
+import { ownRoutes } from '../../src/config/own-routes.ts'
+import { PROFILES } from '../../src/profile.ts'
+import { openFixture, someone } from '../support/gateway-fixture.ts'
+
+/* A cache between a client and the gateway, or the browser of a shared machine, that keeps what is for one client alone. */
+
+const fixture = await openFixture()
+t.teardown(() => fixture.close())
+const token = await fixture.signIn()
+
+t.test('no answer of the gateway’s own API may be kept by a cache', async t => {
+  for (const route of ownRoutes(fixture.settings, PROFILES[1])) {
+    const [method, path] = route.split(' ') as [string, string]
+    if (!path.startsWith('/api/') || path.endsWith('/logout')) continue
+    const query = path.endsWith('/account/detail') ? '?id=1' : '?user_id=1'
+    const answer = await fixture.call({ method, path: path + query, token, ...(method === 'POST' && { body: {} }) })
+    if (method === 'GET') t.match(answer.json(), { code: 200 }, route)
+    t.equal(answer.headers['cache-control'], 'no-store', route)
+  }
+})
+
+t.test('nor one that shows a password once', async t => {
+  const post = (name: string, body: object) => fixture.post(`/api/v1/sys/account/${name}`, body, token)
+  const added = await post('add', { username: someone() })
+  const { id } = added.json().data
+  for (const answer of [added, await post('reset-password', { id })]) {
+    t.match(answer.json().data, { password: /^\S{20,}$/ })
+    t.equal(answer.headers['cache-control'], 'no-store')
+  }
+})
