@@ -73,6 +73,16 @@ export interface SessionEvent extends Origin {
 /** Accepts an event at once and never fails: its delivery is not part of the request. */
 export type Publish = (event: SessionEvent) => void
 
+/** Reasons of logins that were refused before anything of them was checked: a client can cause any number of these. */
+const UNCHECKED: ReadonlySet<string> = new Set(['TOO_MANY_ATTEMPTS', 'BUSY', 'UNAVAILABLE'])
+
+/** Publishes no login that was refused unchecked: to what keeps events, a flood of them would displace all others. */
+export const withoutUnchecked =
+  (publish: Publish): Publish =>
+  event => {
+    if (event.event !== 'login-failed' || !UNCHECKED.has(event.reason ?? '')) publish(event)
+  }
+
 /** One publisher for several. */
 export const publishTo =
   (...sinks: readonly Publish[]): Publish =>

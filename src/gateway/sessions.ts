@@ -4,7 +4,7 @@ import { createAccountRights } from '../account/rights.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { accountsOf, watchesSessions } from '../config/served.ts'
 import { policyOf } from '../config/session-policy.ts'
-import { type Publish, publishTo } from '../event/event.ts'
+import { type Publish, publishTo, withoutUnchecked } from '../event/event.ts'
 import { createWebhooks } from '../event/webhooks.ts'
 import { createSigner } from '../http/jwt.ts'
 import { createJournalPages, type JournalPages } from '../journal/page.ts'
@@ -39,8 +39,8 @@ export async function openSessions(setup: Setup) {
   metrics.readStore({ tally: type => store.online.tally(type), counts: () => store.counts() })
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
   const journal = createJournal(setup, store, timestamps)
-  const sinks = [logTo(log), metrics.happened, webhooks.publish, ...journal.sinks]
-  const publish = withoutUnknownNames(publishTo(...sinks))
+  const keep = withoutUnchecked(publishTo(webhooks.publish, ...journal.sinks))
+  const publish = withoutUnknownNames(publishTo(logTo(log), metrics.happened, keep))
   // A session may be used only when the logins are open.
   const opened: { rechecks: Logins['rechecks'] | null } = { rechecks: null }
   const sides = createSides(

@@ -8,6 +8,7 @@ import type { Session, Side } from '../side/side.ts'
 import type { TicketStore } from '../store/store.ts'
 import type { CurrentPassword } from './current-password.ts'
 import { keepSession } from './keep-session.ts'
+import type { RateLimit } from './rate-limit.ts'
 
 /** What proves that a request comes from the user, and not from someone at an unlocked computer. */
 export interface Proof {
@@ -40,6 +41,7 @@ export interface OwnSecondFactorOptions {
   current: CurrentPassword
   factors: SecondFactors
   tickets: TicketStore
+  rateLimit: RateLimit
   clock: Clock
   publish: Publish
 }
@@ -54,7 +56,7 @@ const FAILURES: ReadonlySet<RefusalReason> = new Set(['WRONG_CODE', 'DISABLED', 
 const setupOf = ({ claims }: Session): string => `setup:${claims.jti}`
 
 export function createOwnSecondFactor(options: OwnSecondFactorOptions): OwnSecondFactor {
-  const { side, current, factors, tickets, clock } = options
+  const { side, current, factors, tickets, rateLimit, clock } = options
   const { type } = side
 
   return {
@@ -69,6 +71,8 @@ export function createOwnSecondFactor(options: OwnSecondFactorOptions): OwnSecon
       return shown
     },
     async confirm(session, code, origin) {
+      // The others are limited by the check of the password.
+      await rateLimit('step', origin.address ?? '')
       const account = await current.accountOf(session)
       const sealed = await tickets.read(type, setupOf(session))
       if (account === null || sealed === null) throw new Refusal('SETUP_GONE')
