@@ -4,6 +4,7 @@ import type { ListedAccount } from '../account/management.ts'
 import { createPasswordPolicy, type PasswordPolicy } from '../account/password-policy.ts'
 import { isLastSuperAdmin } from '../administration/accounts/laws.ts'
 import { type Configuration, readConfiguration } from '../config/load.ts'
+import { plain } from '../log/text.ts'
 import type { LoginType } from '../session.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { type Happened, keepInJournal } from './journal.ts'
@@ -161,7 +162,7 @@ async function show({ path }: Place, { words }: Written, { output }: Terminal): 
     'must change it': account.mustChangePassword ? 'yes' : 'no',
     'second factor': account.secondFactor ? 'yes' : 'no',
   }
-  for (const [name, value] of Object.entries(rows)) say(output, `${`${name}:`.padEnd(18)}${value}`.trimEnd())
+  for (const [name, value] of Object.entries(rows)) say(output, `${`${name}:`.padEnd(18)}${plain(value)}`.trimEnd())
   return null
 }
 
@@ -174,7 +175,7 @@ async function list({ path }: Place, _written: Written, { output }: Terminal): P
     roles.join(','),
     nickname,
   ])
-  const table = [['USERNAME', 'ID', 'STATUS', 'ROLES', 'NICKNAME'], ...rows]
+  const table = [['USERNAME', 'ID', 'STATUS', 'ROLES', 'NICKNAME'], ...rows.map(row => row.map(plain))]
   const widths = table[0]!.map((_, column) => Math.max(...table.map(row => row[column]!.length)))
   for (const row of table)
     say(

@@ -37,7 +37,7 @@ function faultOf(fault: unknown): string {
   return lines.join('') + (cause === undefined ? '' : `  caused by:\n${faultOf(cause)}`)
 }
 
-/** Without control characters. */
-const plain = (text: string): string => text.replace(/[\u0000-\u001f]/g, escaped).replace(CONTROLS, escaped)
+/** A text that cannot control a terminal: with escapes for control characters. */
+export const plain = (text: string): string => text.replace(/[\u0000-\u001f]/g, escaped).replace(CONTROLS, escaped)
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
