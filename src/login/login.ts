@@ -4,6 +4,7 @@ import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { eventNames } from '../side/names.ts'
 import type { Side } from '../side/side.ts'
+import { charactersOf } from '../store/names.ts'
 import { type Attempt, createRunAttempt, type Device } from './attempt.ts'
 import { createBegin } from './begin.ts'
 import type { Captcha, IssuedCaptcha } from './captcha/captcha.ts'
@@ -108,11 +109,14 @@ function refuseInactive({ status }: Account): void {
   if (status === 'INACTIVE') throw new Refusal('ACCOUNT_INACTIVE')
 }
 
+/** Control characters and halves of characters: databases and backends fail on some of them. */
+const NOT_TEXT = /[\p{Cc}\p{Cs}]/gu
+
 /** Other texts are not names of accounts, and could cause a fault in the source. */
 const canBeName = (text: string): boolean =>
-  text !== '' && text.length <= MAX_NAME_LENGTH && !/[\p{Cc}\p{Cs}]/u.test(text)
+  text !== '' && text.length <= MAX_NAME_LENGTH && text.search(NOT_TEXT) === -1
 
 const deviceOf = ({ userAgent, device_id }: Credentials): Pick<Device, 'device_type' | 'device_id'> => ({
   device_type: deviceTypeOf(userAgent),
-  device_id: device_id?.slice(0, MAX_DEVICE_ID_LENGTH) ?? '',
+  device_id: charactersOf((device_id ?? '').replace(NOT_TEXT, ''), MAX_DEVICE_ID_LENGTH),
 })

@@ -225,6 +225,20 @@ for (const section of SECTIONS) {
   })
 }
 
+t.test('a device id never reaches the session as what a database or a parser of JSON refuses', async t => {
+  const rows: [sent: string, stored: string][] = [
+    ['\ud800', ''],
+    ['a\udc00b', 'ab'],
+    ['\0x\n\u001b[2J\u0085y', 'x[2Jy'],
+    [`${'a'.repeat(127)}😀😀`, `${'a'.repeat(127)}😀`],
+  ]
+  for (const [device_id, stored] of rows) {
+    const { token } = (await login('b', { ...(await credentials('b')), device_id })).json().data
+    const session = await fixture.store.sessions.find('BUSINESS', token)
+    t.equal(session?.extra.device_id, stored, JSON.stringify(device_id))
+  }
+})
+
 t.test('none of these inputs caused a fault of the gateway', async t => {
   t.notOk(fixture.log.some(line => line.includes('internal fault')))
 })
