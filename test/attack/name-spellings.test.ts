@@ -65,7 +65,7 @@ t.test('the answers do not tell which spelling has an account', async t => {
       answers.push({ reason, data, params })
     }
     const locked = { reason: 'DISABLED', data: { disable_time: 300 }, params: { seconds: 300 } }
-    t.match(answers, [...Array(5).fill({ reason: WRONG }), locked, locked, locked], names[0])
+    t.match(answers, [...Array(5).fill({ reason: WRONG }), locked, locked, locked], names.join())
   }
 })
 
