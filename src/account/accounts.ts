@@ -18,6 +18,8 @@ export interface Account {
   version?: string
   /** The second factor, sealed (`version.ts` says what stands before it). Absent without one. Never part of `extra`. */
   secondFactor?: string
+  /** When its second factor was last reset, as the source writes it; absent if it was not. */
+  secondFactorResetAt?: string
   /** When the password was set, in milliseconds; absent if the source does not know it. */
   passwordChangedAt?: number
   /** The next login demands another password. */

@@ -87,7 +87,13 @@ export function createHashAccounts(source: HashSource, options: HashAccountsOpti
 function updatesOf(updates: HashUpdates, hashes: WeakMap<Account, string>): AccountUpdates {
   const versionWith = (account: Account, changed: { passwordHash?: string; secondFactor?: string | null }): string => {
     const { passwordHash = hashes.get(account) ?? '', secondFactor = account.secondFactor ?? null } = changed
-    return versionOf({ passwordHash, extra: account.extra, ...(secondFactor !== null && { secondFactor }) })
+    const { extra, secondFactorResetAt } = account
+    return versionOf({
+      passwordHash,
+      extra,
+      ...(secondFactor !== null && { secondFactor }),
+      ...(secondFactorResetAt !== undefined && { secondFactorResetAt }),
+    })
   }
   return {
     can: updates.can,

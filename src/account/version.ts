@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { type Extra, textsOf } from '../session.ts'
 
 /*
- * The version of an account: two digests, of the stored password and of the rights, and the name of its second factor if it
- * has one. A session that the gateway's own login
+ * The version of an account: two digests, and the name of its second factor if it has one. The digests are of the stored
+ * password, and of the rights with the time of the last reset of a second factor. A session that the gateway's own login
  * creates carries the version of its account in `extra.account_version`, so that any gateway finds out later, also after a
  * restart, that the account has changed since. Sessions without one, from earlier versions or through the operations,
  * cannot be compared. Nothing can be computed back from a version: a bcrypt hash contains 128 random bits.
@@ -29,13 +29,16 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 interface Versioned {
   passwordHash: string
   extra: Extra
+  /** Ends the sessions from before the factor was set up, which carry no name of it. */
+  secondFactorResetAt?: string
   /** `NAME.SEALED`: the name has 12 characters, is random, and stays when a recovery code is used up. */
   secondFactor?: string
 }
 
-export function versionOf({ passwordHash, extra, secondFactor }: Versioned): string {
+export function versionOf({ passwordHash, extra, secondFactor, secondFactorResetAt }: Versioned): string {
   // The order in which a database lists roles is not theirs.
-  const rights = ['roles', 'permissions'].map(name => [...new Set(textsOf(extra, name))].sort())
+  const lists = ['roles', 'permissions'].map(name => [...new Set(textsOf(extra, name))].sort())
+  const rights = secondFactorResetAt === undefined ? lists : [...lists, secondFactorResetAt]
   const parts = [digest(passwordHash), digest(JSON.stringify(rights))]
   return (secondFactor === undefined ? parts : [...parts, secondFactor.split('.', 1)[0]!]).join('.')
 }

@@ -127,7 +127,9 @@ t.test('a lost second factor is removed once', async t => {
     code: 0,
     output: /^removed the second factor of jane; the running gateway ends the sessions/,
   })
-  t.equal(accountsIn(folder)[0].second_factor, undefined)
+  const [jane] = accountsIn(folder)
+  t.equal(jane.second_factor, undefined)
+  t.match(jane.second_factor_reset_at, /^\d{4}-\d\d-\d\dT/, 'sessions from before the factor end by this')
   t.match(await reset(), { code: 1, errors: 'dualgate: jane has no second factor\n' })
 })
 

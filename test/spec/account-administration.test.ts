@@ -154,12 +154,14 @@ withEveryStore(
 
       t.test(`${base}: a lost second factor is removed, and ends the sessions`, async t => {
         const id = await add()
+        const older = await sessionOf(fixture, side, id)
         await withSecondFactor(join(fixture.folder, file), id)
         t.match(await detail(id), { second_factor: true })
         const token = await sessionOf(fixture, side, id)
         t.match(await post('reset-second-factor', { id }), { success: true, data: null })
-        t.equal(await isLive(token), false)
+        t.same([await isLive(token), await isLive(older)], [false, false], 'also one from before its set-up')
         t.match(await detail(id), { second_factor: false })
+        t.equal(await isLive(await sessionOf(fixture, side, id)), true)
       })
 
       t.test(`${base}: a repeated change ends the sessions that the first one could not end`, async t => {

@@ -93,11 +93,19 @@ export const passwordFields = ({ hash, changedAt, mustChange }: NewPassword) => 
   must_change_password: mustChange ? true : undefined,
 })
 
+/**
+ * Removes the second factor, if there is one. Sessions from before it was set up carry no trace of it: they end because of
+ * the time of the reset.
+ */
+export const resetFields = ({ second_factor }: AccountEntry): Fields =>
+  second_factor === undefined ? {} : { second_factor: undefined, second_factor_reset_at: timeText(systemClock.now()) }
+
 /** Removes the second factor of an account. `false` when there is no such account, or it has none. */
 export async function removeSecondFactor(path: string, username: string): Promise<boolean> {
   return edit(fileAt(path), entries => {
     const at = indexOf(entries, username)
-    return entries[at]?.second_factor === undefined ? null : { at, set: { second_factor: undefined } }
+    const entry = entries[at]
+    return entry?.second_factor === undefined ? null : { at, set: resetFields(entry) }
   })
 }
 

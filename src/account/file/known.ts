@@ -22,7 +22,8 @@ export function knownOf(entry: AccountEntry): Known {
 }
 
 function accountOf(entry: AccountEntry): HashAccount {
-  const { id, username, password, must_change_password, password_changed_at, second_factor, ...others } = entry
+  const { id, username, password, must_change_password, password_changed_at, ...rest } = entry
+  const { second_factor, second_factor_reset_at, ...others } = rest
   const status = others.status ?? 'ACTIVE'
   const extra = { nickname: username, avatar: null, roles: [], permissions: [], ...others, status }
   return {
@@ -34,6 +35,7 @@ function accountOf(entry: AccountEntry): HashAccount {
     ...(must_change_password === true && { mustChangePassword: true }),
     ...(password_changed_at !== undefined && { passwordChangedAt: Date.parse(password_changed_at) }),
     ...(second_factor !== undefined && { secondFactor: second_factor }),
+    ...(second_factor_reset_at !== undefined && { secondFactorResetAt: second_factor_reset_at }),
   }
 }
 

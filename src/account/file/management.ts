@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../yaml/fault.ts'
 import type { AccountEdit, AccountManagement, AddedAccount, Edited, ListedAccount } from '../management.ts'
 import { type Change, entryAfter } from './change.ts'
 import { faultOfSize } from './document.ts'
-import { adding, type EditedFile, edit, indexOfId, passwordFields, setting } from './edit.ts'
+import { adding, type EditedFile, edit, indexOfId, passwordFields, resetFields, setting } from './edit.ts'
 import { knownOf } from './known.ts'
 import type { AccountEntry } from './schema.ts'
 
@@ -41,7 +41,7 @@ function changeOf(wanted: AccountEdit, entries: readonly AccountEntry[]): Change
     ...(roles !== undefined && { roles: [...roles] }),
     ...(permissions !== undefined && { permissions: [...permissions] }),
     ...(password !== undefined && passwordFields(password)),
-    ...(secondFactor === null && { second_factor: undefined }),
+    ...(secondFactor === null && at !== -1 && resetFields(entries[at]!)),
   })
   if (change !== null) fitting(entryAfter(entries[at]!, change.set))
   return change

@@ -49,6 +49,12 @@ const Entry = {
       'x-secret': true,
       'x-form': 'as the gateway wrote it; without this line the account has no second factor',
     },
+    second_factor_reset_at: {
+      type: 'string',
+      maxLength: 64,
+      'x-secret': true,
+      'x-form': 'a time such as 2026-01-31T08:00:00Z, in quotes',
+    },
   },
   required: ['id', 'username', 'password'],
   'x-form': 'a section with id, username, password and further keys',
