@@ -5,9 +5,12 @@ import type { LoginType } from '../../src/session.ts'
  * are milliseconds of one clock. What was requested and not acknowledged may have happened, at any time since.
  */
 
+/** What ends all sessions of a person. */
+export type AccountAct = 'kickout' | 'change of the account' | 'removal of the account' | 'required password change'
+
 /** A request, and when it was acknowledged; `null` while it is not acknowledged. */
 export interface Act {
-  what: 'login' | 'kickout' | 'end' | 'end of all others' | 'password change' | 'change of the account'
+  what: 'login' | 'end' | 'end of all others' | 'password change' | AccountAct
   asked: number
   acked: number | null
   /** The token that an end of all others spares. */
@@ -38,6 +41,31 @@ export interface Fault {
   kills: boolean
 }
 
+/** What a run has come to, in numbers. */
+export type Counts = typeof NOTHING
+
+const NOTHING = {
+  requests: 0,
+  operations: 0,
+  failed: 0,
+  /** Answered once more with what a worker remembered, within the heartbeat. */
+  late: 0,
+  /** Codes of second factors that were tried with two tickets at once. */
+  codes: 0,
+  /** Tickets that were tried with several new passwords at once. */
+  required: 0,
+  /** Changes by the administrator that were answered, and those of them that had to be repeated. */
+  changes: 0,
+  repeated: 0,
+  /** Changes by the command line. */
+  commands: 0,
+  /** Changes by the editor, and those of them that were lost. */
+  saves: 0,
+  lost: 0,
+  /** Logins in the journal at the end. */
+  journaled: 0,
+}
+
 /** How long after a fault's end something may still fail, in milliseconds. */
 export const RECOVERY_LIMIT = 2000
 /** Before a fault that loses what is recent. */
@@ -52,7 +80,7 @@ export interface HistoryOptions {
 
 export class History {
   readonly violations: string[] = []
-  readonly counts = { requests: 0, operations: 0, failed: 0, late: 0, tickets: 0, journaled: 0 }
+  readonly counts = { ...NOTHING }
   readonly faults: Fault[] = []
   readonly #tokens = new Map<string, KnownToken>()
   readonly #kickouts = new Map<string, Act[]>()
@@ -92,7 +120,7 @@ export class History {
   }
 
   /** The end of all tokens of a user is requested. */
-  kicksOut(side: LoginType, user: string, what: 'kickout' | 'change of the account' = 'kickout'): Act {
+  kicksOut(side: LoginType, user: string, what: AccountAct = 'kickout'): Act {
     return this.#endsAll(side, user, { what, asked: this.now(), acked: null })
   }
 

@@ -1,12 +1,17 @@
 import { ask } from './ask.ts'
 import type { History } from './history.ts'
-import type { Login } from './people.ts'
 
 /**
  * How long before a process was killed its logins may be missing, in milliseconds: it keeps events for a tenth of a second,
  * and for a second if the store has refused them. A busy machine takes longer.
  */
 const UNWRITTEN = 2500
+
+/** A login that was answered with a token. */
+export interface Login {
+  jti: string
+  acked: number
+}
 
 /** Every entry of logins in the journal, read page by page. */
 async function loginsIn(url: string, token: string): Promise<{ id: string; jti: string | null }[]> {

@@ -11,8 +11,9 @@ const HELP = `npm run chaos -- [options]
   Injects faults into a gateway of two workers under a light load of requests, logins, kickouts, ends of own sessions and
   disables, and judges everything that was answered: nothing is accepted without a live session, no client gets 401 because
   of a fault of ours, and everything works again two seconds after the fault. Meanwhile people sign in with their accounts and
-  second factors, and they and an administrator change these: no older session is accepted after a change, no change is
-  lost, one code and one ticket come to one token, and every login is in the journal once.
+  second factors, and they, an administrator, the command line and an editor change these, and add and remove accounts: no
+  older session is accepted after a change, nor after a repeated one that failed before, no change is lost, one code and one
+  ticket come to one token, and every login is in the journal once.
   Then holds 1100 connections of slow clients (slowhttptest, in each of its modes), and reports which part of the
   requests of a normal client were answered: all have to be.
   Then ends 100 000 sessions while requests use them, and reports how many were served later than promised.
@@ -49,7 +50,10 @@ function report({ setup, requests, operations, failed, late, faults, violations,
   console.log(`${setup}: ${requests} requests, ${operations} operations, ${faults.length} faults`)
   const longest = Math.max(0, ...faults.map(({ recovery }) => recovery))
   console.log(`  failed ${failed}, late within the heartbeat ${late}, longest recovery ${Math.round(longest)} ms`)
-  console.log(`  logins in the journal ${people.journaled}, recovery codes used ${people.tickets}`)
+  console.log(`  logins in the journal ${people.journaled}, codes ${people.codes}, required changes ${people.required}`)
+  const { changes, repeated, commands, saves, lost } = people
+  console.log(`  changes of accounts ${changes}, ${repeated} of them repeated, by command line ${commands}`)
+  console.log(`  changes by an editor ${saves}, lost ${lost}`)
   for (const { name, seconds, failed, recovery } of faults) {
     console.log(`  ${name}: ${seconds.toFixed(1)} s, ${failed} failed, recovered after ${Math.round(recovery)} ms`)
   }

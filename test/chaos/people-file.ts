@@ -7,6 +7,10 @@ import { parse, stringify } from 'yaml'
 export const CHIEF = 'chief'
 /** Each signs in with the name as the first password. */
 export const PERSONS = ['person-one', 'person-two', 'person-three'] as const
+/** Its account changes with an editor only. */
+export const EDITED = 'person-edited'
+/** The text in the permissions of `EDITED` that the editor changes; always as long. */
+export const noteOf = (number: number): string => `note:${String(number).padStart(6, '0')}`
 
 export interface FoundPerson {
   id: string
@@ -15,26 +19,16 @@ export interface FoundPerson {
   roles: readonly string[]
   status: string
   hasFactor: boolean
+  mustChange: boolean
   hash: string
 }
 
-/** What is known of a person: what was acknowledged last. */
-export interface Person extends Omit<FoundPerson, 'hash'> {
-  password: string
-  /** Of the second factor. */
-  secret: string | null
-  codes: string[]
-  /** Tokens. */
-  held: string[]
-  /** Every value that was requested, by field: without an acknowledgement it may have been written or not. */
-  requested?: Record<string, unknown[]>
-}
-
-const fileIn = (folder: string): string => join(folder, 'config/accounts.yaml')
+export const fileIn = (folder: string): string => join(folder, 'config/accounts.yaml')
 
 export function writePeople(folder: string): void {
-  const accounts = [CHIEF, ...PERSONS].map(username => ({
-    ...{ id: username, username, nickname: username, status: 'ACTIVE', permissions: [] },
+  const accounts = [CHIEF, ...PERSONS, EDITED].map(username => ({
+    ...{ id: username, username, nickname: username, status: 'ACTIVE' },
+    permissions: username === EDITED ? [noteOf(0)] : [],
     // At the lowest cost: this is a light load.
     password: bcrypt.hashSync(username, 4),
     roles: username === CHIEF ? ['SUPER_ADMIN'] : [],
@@ -42,11 +36,12 @@ export function writePeople(folder: string): void {
   writeFileSync(fileIn(folder), stringify({ accounts }))
 }
 
-/** As the file has it now; a file that cannot be read throws. */
-export function personIn(folder: string, username: string): FoundPerson {
+/** As the file has it now; `null` without such an account. A file that cannot be read throws. */
+export function personIn(folder: string, username: string): FoundPerson | null {
   const { accounts } = parse(readFileSync(fileIn(folder), 'utf8')) as { accounts: Record<string, any>[] }
   const found = accounts.find(account => account.username === username)
-  if (found === undefined) throw new Error(`${username} has disappeared from the accounts file`)
+  if (found === undefined) return null
   const { id, nickname, roles, status, password: hash } = found
-  return { id, username, nickname, roles, status, hash, hasFactor: found.second_factor !== undefined }
+  const hasFactor = found.second_factor !== undefined
+  return { id, username, nickname, roles, status, hash, hasFactor, mustChange: found.must_change_password === true }
 }

@@ -2,21 +2,12 @@ import { Actors } from './actors.ts'
 import { openCaptchas } from './captchas.ts'
 import { ChaosGateway } from './gateway.ts'
 import { gatewayMishaps, withDyingWorkers } from './gateway-mishaps.ts'
-import { History, type HistoryOptions } from './history.ts'
+import { type Counts, History, type HistoryOptions } from './history.ts'
 import { People } from './people.ts'
 import type { Mishap, Setup } from './setup.ts'
 
-export interface ChaosReport {
+export interface ChaosReport extends Counts {
   setup: string
-  requests: number
-  operations: number
-  /** Tickets that were tried with one recovery code several times at once. */
-  tickets: number
-  /** Logins in the journal at the end. */
-  journaled: number
-  failed: number
-  /** Answered once more with what a worker remembered, within the heartbeat. */
-  late: number
   faults: { name: string; seconds: number; failed: number; recovery: number }[]
   violations: string[]
 }

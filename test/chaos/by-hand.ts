@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { launch } from '../support/command-line.ts'
+import type { History } from './history.ts'
+import { fileIn, noteOf } from './people-file.ts'
+
+/** Runs `dualgate account` beside the gateway, in a process of its own; `false` and a violation when it fails. */
+export async function runAccountCommand(
+  folder: string,
+  history: History,
+  words: readonly string[],
+  input = '',
+): Promise<boolean> {
+  const child = launch(folder, ['account', ...words])
+  child.stdin!.end(input)
+  child.stdout!.resume()
+  const [errors, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')])
+  history.counts.commands++
+  if (code !== 0) history.violated(`account ${words.join(' ')} ended with ${code}: ${errors}`)
+  return code === 0
+}
+
+const NOTE = /note:\d{6}/
+/** Saves that may be lost, of all: those that come within some microseconds before the gateway replaces the file. */
+const LOST_SHARE = 0.05
+/** Of few saves one may be lost by chance. */
+const LOST_BY_CHANCE = 1
+
+/**
+ * An editor that saves one text of the accounts file in place. It sees when the gateway has replaced the file that it has
+ * open; then it has saved nothing.
+ */
+export class Editor {
+  readonly #path: string
+  readonly #history: History
+  #saved = 0
+
+  constructor(folder: string, history: History) {
+    this.#path = fileIn(folder)
+    this.#history = history
+  }
+
+  /** Saves another text of the same length, at once. `false` when the file was replaced meanwhile. */
+  save(): boolean {
+    const file = openSync(this.#path, 'r+')
+    try {
+      const content = readFileSync(file)
+      const found = NOTE.exec(content.toString('latin1'))!
+      this.#compare(found[0])
+      const next = this.#saved + 1
+      writeSync(file, noteOf(next), found.index)
+      // A file without a name is one that was replaced.
+      if (fstatSync(file).nlink === 0) return false
+      this.#saved = next
+      this.#history.counts.saves++
+      return true
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /** When nothing happens any more: of what was saved as good as nothing was lost. */
+  settle(): void {
+    this.#compare(NOTE.exec(readFileSync(this.#path, 'latin1'))![0])
+    const { saves, lost } = this.#history.counts
+    if (lost > Math.max(LOST_BY_CHANCE, LOST_SHARE * saves))
+      this.#history.violated(`${lost} of ${saves} changes of an editor were lost`)
+  }
+
+  #compare(found: string): void {
+    if (found === noteOf(this.#saved)) return
+    this.#history.counts.lost++
+    this.#saved = Number(found.slice('note:'.length))
+  }
+}
