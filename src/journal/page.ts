@@ -91,12 +91,17 @@ interface Names {
   nickname: string | null
 }
 
-/** The names that an entry has, or else those of the newest login of its login id. */
+/** The names that an entry has, or else those of another entry of its user: on the page, or else of the newest login. */
 async function namesOf(entries: readonly JournalEntry[], store: JournalStore): Promise<(entry: JournalEntry) => Names> {
   const key = ({ type, login_id }: JournalEntry): string => `${type} ${login_id}`
   const isNamed = ({ username, nickname }: JournalEntry): boolean => username !== undefined || nickname !== undefined
-  const nameless = entries.filter(entry => entry.login_id !== null && !isNamed(entry))
-  const known = new Map<string, JournalEntry | null>(nameless.map(entry => [key(entry), null]))
+  const known = new Map<string, JournalEntry | null>(
+    entries
+      .filter(isNamed)
+      .toReversed()
+      .map(entry => [key(entry), entry]),
+  )
+  const nameless = entries.filter(entry => entry.login_id !== null && !known.has(key(entry)))
   await Promise.all(
     Array.from(new Map(nameless.map(entry => [key(entry), entry])), async ([user, { type, login_id }]) => {
       const newest = await store.page({ size: 1, type, event: 'login', login_id: login_id! })

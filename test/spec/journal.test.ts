@@ -87,6 +87,23 @@ t.test('the journal has the entries of every gateway of the store, in the order 
   t.same(ids, [...ids].sort().reverse())
 })
 
+t.test('an entry without names has those of another entry of its user', async t => {
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn()
+  const { consumer, business } = fixture.gateway.sides
+  const [user, later] = [someone(), someone()]
+  await consumer.login(undefined, user, { username: 'ann', nickname: 'Ann' })
+  await business.login(undefined, user, { username: 'of the other side' })
+  await consumer.login(undefined, user)
+  await consumer.disable(user, 60)
+  await consumer.login(undefined, later, { username: 'bob' })
+  await consumer.disable(later, 60)
+  const all = (await journalOf(fixture, token, { login_id: user, type: 'CONSUMER' })).data.records
+  t.match(all, Array(3).fill({ username: 'ann', nickname: 'Ann' }))
+  t.match((await journalOf(fixture, token, { login_id: later, size: '1' })).data.records, [{ username: 'bob' }])
+})
+
 t.test('filters and cursors of the journal find each entry once', async t => {
   const fixture = await openFixture({ config: { timezone: 'Asia/Shanghai' } })
   t.teardown(() => fixture.close())

@@ -30,7 +30,7 @@ const ENTRY = Complete({
     type: OPTIONAL_TEXT,
     description: 'Login id of the user whom it happened to; `null` for a name that no account has.',
   },
-  username: { type: OPTIONAL_TEXT, description: 'Name of that account, then or at its newest login.' },
+  username: { type: OPTIONAL_TEXT, description: 'Name of that account, as this entry or another one has it.' },
   nickname: { type: OPTIONAL_TEXT, description: 'Its name to show.' },
   by: {
     type: OPTIONAL_TEXT,
