@@ -42,6 +42,7 @@ export const CONSOLE_FILES = [
   'elements/paging.js',
   'elements/sides.js',
   'elements/tables.js',
+  'elements/trouble.js',
   'encryption.js',
   'journal/events.js',
   'journal/filter.js',

@@ -358,6 +358,27 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     },
   )
 
+  t.test('a page that cannot be loaded says so, shows nothing as loading, and is loaded on request', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await signIn(fixture, visitor)
+    for (const [name, path, loaded] of [
+      ['accounts', '**/sys/account/page*', '.account-list table'],
+      ['journal', '**/sys/journal/page*', '.journal-list table'],
+      ['account', '**/b/account', '.panels .facts'],
+    ] as const) {
+      await page.route(path, route => route.abort())
+      await page.click(`nav [data-key=${name}]`)
+      await page.locator('.trouble', { hasText: 'The gateway does not answer.' }).waitFor()
+      t.equal(await page.getByText('Loading…').count(), 0, name)
+      t.same(await obstaclesEverywhere(page, `trouble ${name}`), [])
+      await page.unroute(path)
+      await page.click('.trouble [data-key=retry]')
+      await page.waitForSelector(loaded)
+      t.equal(await page.locator('.trouble:not(:empty)').count(), 0, name)
+    }
+  })
+
   t.test('users who can only see accounts are offered no change', async t => {
     const visitor = await visit(t)
     const { page } = visitor

@@ -1,8 +1,8 @@
 import { get, serves } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { facts } from '../elements/facts.js'
-import { faultText, t } from '../language/language.js'
-import { session } from '../session.js'
+import { createTrouble } from '../elements/trouble.js'
+import { t } from '../language/language.js'
 import { createOwnSessions } from './own-sessions.js'
 import { passwordPanel } from './password.js'
 import { secondFactorPanel } from './second-factor.js'
@@ -29,17 +29,18 @@ import { secondFactorPanel } from './second-factor.js'
 export function createAccount(place) {
   /** @type {Account | null} */
   let account = null
-  const trouble = h('div', { class: 'trouble', role: 'alert' })
+  const trouble = createTrouble(() => void load())
   const panels = h('div', { class: 'panels' })
   const sessions = serves('b/session/tokens') ? createOwnSessions() : null
 
   async function load() {
     try {
       account = await get('b/account')
-      show(trouble)
+      trouble.clear()
       drawPanels()
     } catch (problem) {
-      if (session.token !== null) show(trouble, faultText(problem))
+      if (account === null) show(panels)
+      trouble.report(problem)
     }
   }
 
@@ -66,7 +67,7 @@ export function createAccount(place) {
     draw() {
       drawPanels()
       sessions?.draw()
-      show(place, trouble, panels, sessions?.element)
+      show(place, trouble.element, panels, sessions?.element)
     },
   }
 }

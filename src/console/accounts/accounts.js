@@ -1,9 +1,10 @@
 import { get } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { createSearch, turning } from '../elements/paging.js'
+import { createTrouble } from '../elements/trouble.js'
 import { count } from '../language/format.js'
-import { faultText, t } from '../language/language.js'
-import { can, session } from '../session.js'
+import { t } from '../language/language.js'
+import { can } from '../session.js'
 import { accountTable } from './account-table.js'
 import { openAdd } from './add.js'
 import { STATUSES } from './listed.js'
@@ -42,7 +43,7 @@ function createList() {
   const query = { side: /** @type {SideName} */ ('BUSINESS'), keyword: '', status: '', current: 1, size: 10 }
   /** @type {AccountPage | null} */
   let page = null
-  const trouble = h('div', { class: 'trouble', role: 'alert' })
+  const trouble = createTrouble(() => void load())
   const search = createSearch({ hint: 'search_accounts', find: keyword => request({ keyword, current: 1 }) })
   const found = h('span', { class: 'quiet', role: 'status' })
   const list = h('div', { class: 'account-list' })
@@ -61,12 +62,14 @@ function createList() {
       const answer = await requestPage(query)
       // Meanwhile something else was requested.
       if (JSON.stringify(query) !== requested) return
-      show(trouble)
+      trouble.clear()
       if (answer.records.length === 0 && query.current > 1) return request({ current: Math.max(1, answer.pages) })
       page = answer
       fill()
     } catch (problem) {
-      if (session.token !== null) show(trouble, faultText(problem))
+      if (JSON.stringify(query) !== requested) return
+      if (page === null) show(list)
+      trouble.report(problem)
     }
   }
 
@@ -90,7 +93,7 @@ function createList() {
         add,
       )
       fill()
-      return h('section', { class: 'panel' }, header, trouble, list, pages)
+      return h('section', { class: 'panel' }, header, trouble.element, list, pages)
     },
     showSide(/** @type {SideName} */ side) {
       page = null

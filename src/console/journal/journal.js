@@ -2,8 +2,8 @@ import { currentAddress } from '../address.js'
 import { get } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { zone } from '../elements/paging.js'
-import { faultText, t } from '../language/language.js'
-import { session } from '../session.js'
+import { createTrouble } from '../elements/trouble.js'
+import { t } from '../language/language.js'
 import { journalFilter } from './filter.js'
 import { journalTable } from './journal-table.js'
 
@@ -40,7 +40,7 @@ export function createJournal(place) {
   /** @type {string | null} */
   let next = null
   let loads = 0
-  const trouble = h('div', { class: 'trouble', role: 'alert' })
+  const trouble = createTrouble(() => reload())
   const filter = h('div', {})
   const list = h('div', { class: 'journal-list' })
   const pages = h('div', { class: 'pages' })
@@ -55,10 +55,12 @@ export function createJournal(place) {
       if (loading !== loads) return
       records = cursor === null ? answer.records : [...(records ?? []), ...answer.records]
       next = answer.next
-      show(trouble)
+      trouble.clear()
       fill()
     } catch (problem) {
-      if (session.token !== null) show(trouble, faultText(problem))
+      if (loading !== loads) return
+      if (records === null) show(list)
+      trouble.report(problem)
     }
   }
 
@@ -78,7 +80,7 @@ export function createJournal(place) {
       drawFilter()
       fill()
       const header = h('header', {}, h('h2', {}, t('journal')))
-      show(place, trouble, h('section', { class: 'panel' }, header, filter, list, pages))
+      show(place, trouble.element, h('section', { class: 'panel' }, header, filter, list, pages))
     },
     turn() {
       records = null

@@ -1,8 +1,8 @@
 import { h, show } from '../elements/dom.js'
 import { sideButtons } from '../elements/sides.js'
+import { createTrouble } from '../elements/trouble.js'
 import { now } from '../language/format.js'
-import { faultText, t } from '../language/language.js'
-import { session } from '../session.js'
+import { t } from '../language/language.js'
 import { createOverview } from './overview.js'
 import { refreshRegularly } from './refresh.js'
 import { createUsers } from './users.js'
@@ -27,7 +27,7 @@ export function createSessions(place, address) {
   let side = sideOf(address)
   let updated = ''
   const bar = h('div', { class: 'bar' })
-  const trouble = h('div', { class: 'trouble', role: 'alert' })
+  const trouble = createTrouble(() => void load())
   const numbers = h('div', {})
   const people = h('div', {})
   const overview = createOverview(numbers)
@@ -38,9 +38,9 @@ export function createSessions(place, address) {
     try {
       await Promise.all([overview.load(SIDES[side]), users.load()])
       updated = now()
-      show(trouble)
+      trouble.clear()
     } catch (problem) {
-      if (session.token !== null) show(trouble, faultText(problem), ' ', retryButton(load))
+      trouble.report(problem)
     }
     drawBar()
   }
@@ -60,7 +60,7 @@ export function createSessions(place, address) {
       drawBar()
       overview.draw()
       users.draw()
-      show(place, bar, trouble, numbers, people)
+      show(place, bar, trouble.element, numbers, people)
     },
     turn(next) {
       side = sideOf(next)
@@ -70,10 +70,6 @@ export function createSessions(place, address) {
     leave: refresh.stop,
   }
 }
-
-/** @param {() => void} again */
-const retryButton = again =>
-  h('button', { type: 'button', class: 'small', 'data-key': 'retry', onclick: again }, t('retry'))
 
 /**
  * When the data was loaded, and the button that stops its refresh.
