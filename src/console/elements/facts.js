@@ -5,7 +5,7 @@ import { h } from './dom.js'
 /**
  * A list of names and values. Rows without a value are left out.
  *
- * @param {[name: string, value: Child][]} rows
+ * @param {[name: string, value: Child | Child[]][]} rows
  */
 export const facts = rows =>
   h(

@@ -5,6 +5,7 @@ import { facts } from '../elements/facts.js'
 import { DASH, table } from '../elements/tables.js'
 import { deviceText } from '../language/format.js'
 import { t } from '../language/language.js'
+import { session } from '../session.js'
 import { inWords } from './events.js'
 
 /** @typedef {import('./journal.js').JournalRecord} JournalRecord */
@@ -19,8 +20,9 @@ const ALARMING = ['login-failed', 'disable', 'second-factor-reset', 'password-re
 const BY_USERS = ['login', 'login-failed', 'logout', 'password-changed', 'second-factor-on', 'second-factor-off']
 
 /** @param {JournalRecord[]} records */
-export const journalTable = records =>
-  table({
+export function journalTable(records) {
+  const names = administratorsIn(records)
+  return table({
     caption: t('journal'),
     columns: [
       { label: t('event'), look: 'who', isUnlabelled: true },
@@ -30,11 +32,35 @@ export const journalTable = records =>
       { label: t('reason') },
       { label: t('address_device') },
     ],
-    rows: records.map(row),
+    rows: records.map(record => row(record, names)),
   })
+}
 
-/** @param {JournalRecord} record */
-function row(record) {
+/**
+ * The names of users of the B side, of whom an entry has the login id alone where they did something: as far as the entries, or
+ * the session of this page, tell them.
+ *
+ * @param {JournalRecord[]} records
+ * @returns {ReadonlyMap<string, string>}
+ */
+function administratorsIn(records) {
+  const { owner } = session
+  const users = records
+    .filter(({ type }) => type === 'BUSINESS')
+    .map(record => ({ ...record, user_id: record.login_id }))
+  return new Map(
+    [...users, ...(owner === null ? [] : [owner])].flatMap(({ user_id, nickname, username }) => {
+      const name = nickname ?? username
+      return user_id === null || name === null ? [] : [[user_id, name]]
+    }),
+  )
+}
+
+/**
+ * @param {JournalRecord} record
+ * @param {ReadonlyMap<string, string>} names
+ */
+function row(record, names) {
   const { id, event, type, time, reason, address } = record
   const device = deviceText(record.device_type, record.device_id)
   return [
@@ -45,7 +71,7 @@ function row(record) {
           type: 'button',
           class: ALARMING.includes(event) ? 'link alarming' : 'link',
           'data-key': `entry ${id}`,
-          onclick: () => openEntry(record),
+          onclick: () => openEntry(record, names),
         },
         inWords('event', event),
       ),
@@ -53,7 +79,7 @@ function row(record) {
     ],
     time,
     user(record),
-    doneBy(record),
+    doneBy(record, names),
     reason === null ? DASH : inWords('reason', reason),
     [address ?? DASH, device !== DASH && h('span', { class: 'quiet' }, device)],
   ]
@@ -71,16 +97,22 @@ function user({ login_id: id, username, nickname }) {
  * Who did it, without repeating the user.
  *
  * @param {JournalRecord} record
+ * @param {ReadonlyMap<string, string>} names
  */
-function doneBy({ by, login_id: user, type, event }) {
+function doneBy({ by, login_id: user, type, event }, names) {
   if (by === null) return DASH
   if (by === user && (type === 'BUSINESS' || BY_USERS.includes(event))) return t('by_user')
   const text = inWords('by', by)
-  return text === by ? h('code', {}, by) : text
+  if (text !== by) return text
+  const [name, id] = [names.get(by), h('code', {}, by)]
+  return name === undefined ? id : [name, h('span', { class: 'quiet' }, id)]
 }
 
-/** @param {JournalRecord} record */
-function openEntry(record) {
+/**
+ * @param {JournalRecord} record
+ * @param {ReadonlyMap<string, string>} names
+ */
+function openEntry(record, names) {
   const code = (/** @type {string | null} */ text) => text !== null && h('code', {}, text)
   openDialog({
     title: inWords('event', record.event),
@@ -91,7 +123,7 @@ function openEntry(record) {
         [t('user_id'), code(record.login_id)],
         [t('username'), record.username],
         [t('nickname'), record.nickname],
-        [t('done_by'), record.by !== null && doneBy(record)],
+        [t('done_by'), record.by !== null && doneBy(record, names)],
         [t('reason'), record.reason !== null && inWords('reason', record.reason)],
         [t('address'), record.address],
         [t('device'), deviceText(record.device_type, record.device_id)],
