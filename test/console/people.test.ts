@@ -71,6 +71,8 @@ async function addAccount(t: Test, { desk: { page }, username, onDesk }: Walk): 
     await confirm(page)
     generated = (await page.locator('dialog .secret code').textContent()) ?? ''
     t.ok(generated.length >= 10)
+    // What is told about an action is above the dialog that it opens.
+    await page.locator('#notice:popover-open', { hasText: onDesk('account_added', { user: username }) }).waitFor()
     t.same(await obstaclesEverywhere(page, 'generated password'), [])
     await page.keyboard.press('Escape')
     await page
@@ -189,7 +191,7 @@ async function readJournal(t: Test, { fixture, desk, phone, onDesk }: Walk) {
       t.ok(seen.includes(onDesk(`event_${event}`)), event)
     }
     const doneBy = await page.locator('.journal-list tbody td:nth-child(4)').allTextContents()
-    const others = [onDesk('by_operations'), '1']
+    const others = [onDesk('by_operations'), 'Admin1']
     t.same(
       doneBy.filter(by => by !== onDesk('by_user')),
       others,

@@ -93,5 +93,10 @@ const ruleList = (password, faults) =>
   [...ruleNames(faults), 'repeated'].map(rule => {
     const isOpen = password === '' || (rule === 'common' && !faults.includes(rule))
     const state = isOpen ? 'open' : faults.includes(rule) ? 'unmet' : 'met'
-    return h('li', { class: state }, ruleText(rule), state !== 'open' && h('span', { class: 'unseen' }, t(state)))
+    return h(
+      'li',
+      { class: state },
+      ruleText(rule, isOpen),
+      state !== 'open' && h('span', { class: 'unseen' }, t(state)),
+    )
   })

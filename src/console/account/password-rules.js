@@ -39,8 +39,11 @@ export function ruleNames(broken) {
   return [...always, ...broken.filter(name => !always.includes(name) && name !== 'repeated')]
 }
 
-/** @param {string} rule */
-export function ruleText(rule) {
+/**
+ * @param {string} rule
+ * @param {boolean} isOpen Whether the gateway still has to check it.
+ */
+export function ruleText(rule, isOpen) {
   const { min_length, classes } = settings.passwords
   const values = { min_length, classes, max_bytes: MAX_BYTES }
   switch (rule) {
@@ -49,7 +52,7 @@ export function ruleText(rule) {
     case 'classes':
       return t('rule_classes', values)
     case 'common':
-      return t('rule_common')
+      return t(isOpen ? 'rule_common_open' : 'rule_common')
     case 'max_bytes':
       return t('rule_max_bytes', values)
     case 'characters':

@@ -25,9 +25,9 @@ export function openAdd(side) {
         ...(await password.values()),
       })
       dialog.close()
-      notify(t('account_added', { user: name }))
       side.changed()
       if (created !== undefined) showPassword(name, created)
+      notify(t('account_added', { user: name }))
     },
     failed: password.failed,
   })

@@ -46,12 +46,17 @@ export function passwordChoice(username) {
  * @param {string} password
  */
 export function showPassword(name, password) {
-  openDialog({
+  const dialog = openDialog({
     title: t('password_of', { user: name }),
     body: [
       h('p', {}, t('password_once')),
       h('p', { class: 'secret' }, h('code', {}, password)),
-      h('footer', {}, copyButton(password)),
+      h(
+        'footer',
+        {},
+        copyButton(password),
+        h('button', { type: 'button', class: 'primary', onclick: () => dialog.close() }, t('close')),
+      ),
     ],
   })
 }

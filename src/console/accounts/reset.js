@@ -24,9 +24,9 @@ export function openResetPassword(account, side) {
         ...(await password.values()),
       })
       dialog.close()
-      notify(t('password_was_reset', { user: name }))
-      if (created !== undefined) showPassword(name, created)
       side.changed()
+      if (created !== undefined) showPassword(name, created)
+      notify(t('password_was_reset', { user: name }))
     },
     failed: password.failed,
   })

@@ -76,6 +76,9 @@ let timer = 0
  */
 export function notify(text) {
   const place = /** @type {HTMLElement} */ (document.getElementById('notice'))
+  // The last popover that is shown is above all others, and above dialogs.
+  if (place.matches(':popover-open')) place.hidePopover()
+  place.showPopover()
   place.textContent = text
   place.classList.add('shown')
   clearTimeout(timer)

@@ -10,7 +10,7 @@ export const en = {
   status_INACTIVE: 'Inactive',
   status_LOCKED: 'Locked',
   permissions: 'Permissions',
-  must_change: 'Must change it',
+  must_change: 'Must be changed',
   password_set: 'Password set',
   yes: 'Yes',
   no: 'No',

@@ -12,7 +12,7 @@ export const en = {
   back: 'Back to the sign-in',
   step_expired: 'The sign-in took too long. Sign in again.',
   step_second_factor: 'Second factor',
-  step_second_factor_detail: 'Your password is right. Enter a code of your authenticator app.',
+  step_second_factor_detail: 'Your password is correct. Enter a code of your authenticator app.',
   step_password: 'Choose a new password',
   step_password_detail: 'Your password must be changed before you can go on. Your older sessions end.',
   step_setup: 'Set up a second factor',
