@@ -83,15 +83,7 @@ function createList() {
   return {
     draw() {
       const add = can('editAccounts') && addButton(() => openAdd(administered()))
-      const header = h(
-        'header',
-        {},
-        h('h2', {}, t('accounts')),
-        found,
-        search.draw(),
-        statusChoice(query, request),
-        add,
-      )
+      const header = h('header', {}, title(), found, search.draw(), statusChoice(query, request), add)
       fill()
       return h('section', { class: 'panel' }, header, trouble.element, list, pages)
     },
@@ -112,6 +104,8 @@ const requestPage = ({ side, status, ...others }) =>
 /** @param {{ keyword: string, status: string }} query */
 const nothing = ({ keyword, status }) =>
   h('div', { class: 'empty' }, h('p', {}, t(keyword === '' && status === '' ? 'no_accounts_yet' : 'no_accounts')))
+
+const title = () => h('h2', {}, t('accounts'))
 
 /** @param {() => void} onclick */
 const addButton = onclick =>
