@@ -153,14 +153,20 @@ export interface Attempts {
   resetsAt: number
 }
 
-/** Counters in fixed windows, shared by all workers and gateways of the store: rate limits and lockouts. */
+/**
+ * Counters in fixed windows, and attempts under way, shared by all workers and gateways of the store: rate limits and lockouts.
+ */
 export interface AttemptStore {
   /** Counts one more. The first of a window opens it for `window` milliseconds; later ones do not extend it. */
   count(name: string, window: number): Promise<Attempts>
-  /** Counts one more unless `most` are counted already, and answers whether it did: of several calls at once, `most`. */
-  countUpTo(name: string, window: number, most: number): Promise<boolean>
-  /** Takes back one that was counted; nothing if its window has ended. */
-  takeBack(name: string): Promise<void>
+  /**
+   * Begins an attempt unless `most` of this name are under way, and answers how many are with it; `null` if it did not begin: of
+   * several calls at once, `most` do. It is under way until `end`, and for `lifetime` milliseconds at most: its process may be
+   * killed. These names have nothing to do with those of counters, nor `clear` with them.
+   */
+  begin(name: string, id: string, lifetime: number, most: number): Promise<number | null>
+  /** Ends an attempt; nothing if it has ended. */
+  end(name: string, id: string): Promise<void>
   /** The present count, without counting. `null` if no window is open. */
   read(name: string): Promise<Attempts | null>
   /** Sets the count and the timestamp at which it expires. */

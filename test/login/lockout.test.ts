@@ -1,4 +1,5 @@
 import t from 'tap'
+import { Unavailable } from '../../src/refusal.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const NAMES = [
@@ -143,7 +144,7 @@ t.test('an attempt waits for those that could lock the name, for a limited time,
   while (fixture.worked.decrypted === 0) await new Promise(setImmediate)
   const second = reasonOf(fixture.openWorker().login(requests[1]!))
   const advancing = setInterval(() => {
-    fixture.time.now += 1000
+    fixture.time.now += 100
   }, 1)
   t.equal(await second, 'BUSY')
   clearInterval(advancing)
@@ -151,6 +152,62 @@ t.test('an attempt waits for those that could lock the name, for a limited time,
   release()
   t.equal(await first, 'granted')
   t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+})
+
+/** A login whose password waits in the middle of its verification, as in a worker that is about to be killed. */
+async function heldLogin(fixture: Awaited<ReturnType<typeof openLoginFixture>>, password: string) {
+  let release = (): void => undefined
+  fixture.faults.held = new Promise(resolve => {
+    release = resolve
+  })
+  const before = fixture.worked.decrypted
+  const reason = reasonOf(fixture.openWorker().login(await fixture.credentials('admin', password)))
+  while (fixture.worked.decrypted === before) await new Promise(setImmediate)
+  fixture.faults.held = Promise.resolve()
+  return { reason, release }
+}
+
+t.test('an attempt whose worker was killed counts for half a minute', async t => {
+  const fixture = await openLoginFixture({ lockout: { failures: 2 } })
+  t.teardown(fixture.close)
+  const killed = [await heldLogin(fixture, 'guess'), await heldLogin(fixture, 'guess')]
+  fixture.time.now += 30_000
+  t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+  for (const { release } of killed) release()
+  await Promise.all(killed.map(({ reason }) => reason))
+})
+
+t.test('a verification that takes longer than others count it reveals nothing, and does not count', async t => {
+  const fixture = await openLoginFixture({ lockout: { failures: 1 } })
+  t.teardown(fixture.close)
+  for (const password of ['wrong', PASSWORD]) {
+    const { reason, release } = await heldLogin(fixture, password)
+    fixture.time.now += 20_001
+    release()
+    t.equal(await reason, 'BUSY')
+  }
+  t.same(await fixture.store.sessions.tokens('BUSINESS', 'id-admin'), [])
+  t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
+})
+
+t.test('a name whose last failure could not lock it is locked by a later attempt', async t => {
+  const fixture = await openLoginFixture({ lockout: { failures: 2 } })
+  t.teardown(fixture.close)
+  const { disable } = fixture.side
+  fixture.side.disable = async () => {
+    throw new Unavailable('the store')
+  }
+  t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
+  t.equal(await fixture.attempt('admin', 'wrong'), 'UNAVAILABLE')
+  fixture.side.disable = disable
+  const advancing = setInterval(() => {
+    fixture.time.now += 1000
+  }, 1)
+  t.equal(await fixture.attempt('admin', PASSWORD), 'DISABLED')
+  clearInterval(advancing)
+  t.ok(await fixture.side.isDisable('id-admin'))
+  t.equal(await fixture.attempt('admin', PASSWORD), 'DISABLED')
 })
 
 t.test('a password that cannot be verified does not count', async t => {
@@ -207,4 +264,23 @@ t.test('a success does not delete the failures of an address', async t => {
   t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
   await fixture.attempt('name 3', 'wrong')
   t.equal(await fixture.attempt('admin', PASSWORD), 'TOO_MANY_ATTEMPTS')
+})
+
+t.test('of simultaneous guesses from an address no more are answered than one after the other', async t => {
+  const fixture = await openLoginFixture({ lockout: { address_failures: 3 } })
+  t.teardown(fixture.close)
+  const guesses = await Promise.all(Array.from({ length: 12 }, (_, i) => fixture.credentials(`name ${i}`, 'wrong')))
+  const reasons = await Promise.all(guesses.map(guess => reasonOf(fixture.login.login(guess))))
+  t.equal(reasons.filter(reason => reason === 'WRONG_CREDENTIALS').length, 3)
+  t.equal(reasons.filter(reason => reason === 'TOO_MANY_ATTEMPTS').length, 9)
+})
+
+t.test('a right password is refused like a wrong one if its address reaches the limit meanwhile', async t => {
+  const fixture = await openLoginFixture({ lockout: { address_failures: 3 } })
+  t.teardown(fixture.close)
+  const { reason, release } = await heldLogin(fixture, PASSWORD)
+  for (let i = 0; i < 3; i++) t.equal(await fixture.attempt(`name ${i}`, 'wrong'), 'WRONG_CREDENTIALS')
+  release()
+  t.equal(await reason, 'TOO_MANY_ATTEMPTS')
+  t.same(await fixture.store.sessions.tokens('BUSINESS', 'id-admin'), [])
 })

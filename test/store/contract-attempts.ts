@@ -43,25 +43,42 @@ export async function attemptLaw(test: StoreTest): Promise<void> {
     )
   })
 
-  await test('of attempts that come at once no more than the most are counted, and those taken back make room', async (t, fixture) => {
+  await test('of attempts that begin at once no more than the most do, and those that end make room', async (t, fixture) => {
     const { attempts } = fixture.store
-    const admitted = async (n: number) => {
-      const answers = await Promise.all(Array.from({ length: n }, () => attempts.countUpTo('a', MINUTE, 5)))
-      return answers.filter(Boolean).length
+    const begin = async (ids: number[]) => {
+      const answers = await Promise.all(ids.map(id => attempts.begin('a', `id ${id}`, MINUTE, 5)))
+      return answers.filter(answer => answer !== null).toSorted((a, b) => a - b)
     }
-    t.equal(await admitted(50), 5)
-    t.equal((await attempts.read('a'))?.count, 5, 'what is refused does not count')
-    t.equal(await attempts.countUpTo('a', MINUTE, 6), true)
+    const ids = Array.from({ length: 50 }, (_, i) => i)
+    t.strictSame(await begin(ids), [1, 2, 3, 4, 5], 'each answer is the number that are under way with it')
+    t.strictSame(await begin(ids.slice(5)), [])
+    t.equal(await attempts.begin('a', 'further', MINUTE, 6), 6)
+    for (let i = 0; i < 2; i++) t.equal(await attempts.begin('a', 'further', MINUTE, 6), 6, 'a repeated call')
+    for (let i = 0; i < 2; i++) await attempts.end('a', 'further')
+    t.strictSame(await begin([100]), [])
+    await Promise.all(ids.map(id => attempts.end('a', `id ${id}`)))
+    t.strictSame(await begin([100, 101]), [1, 2])
+    t.equal(await attempts.begin('b', 'id 100', MINUTE, 1), 1, 'names are apart')
+    t.equal(await attempts.read('a'), null, 'and so are counters')
+    await attempts.count('a', MINUTE)
+    await attempts.clear('a')
+    t.strictSame(await begin([102]), [3])
+  })
+
+  await test('an attempt that does not end is under way for its lifetime, whatever begins after it', async (t, fixture) => {
+    const { attempts } = fixture.store
+    t.equal(await attempts.begin('a', 'first', MINUTE, 2), 1)
     await fixture.fastForward(MINUTE / 2)
-    await Promise.all([1, 2, 3].map(() => attempts.takeBack('a')))
-    t.equal(await admitted(50), 2)
-    ahead(t, fixture, (await attempts.read('a'))?.resetsAt ?? null, MINUTE / 2, 'the same window')
-    await Promise.all(Array.from({ length: 7 }, () => attempts.takeBack('a')))
-    t.equal(await attempts.read('a'), null, 'a count of 0 is absent')
-    t.equal((await attempts.count('a', MINUTE)).count, 1)
+    t.equal(await attempts.begin('a', 'second', MINUTE, 2), 2)
+    t.equal(await attempts.begin('a', 'third', MINUTE, 2), null)
+    await fixture.fastForward(MINUTE / 2 + SLACK)
+    t.equal(await attempts.begin('a', 'third', MINUTE / 4, 2), 2, 'the first has ended, the second has not')
+    t.equal(await attempts.begin('a', 'fourth', MINUTE, 2), null)
+    await fixture.fastForward(MINUTE / 4 + SLACK)
+    t.equal(await attempts.begin('a', 'fourth', MINUTE, 2), 2, 'the third has ended, the second has not')
+    await attempts.end('a', 'first')
     await fixture.fastForward(MINUTE + SLACK)
-    await attempts.takeBack('a')
-    t.equal(await admitted(50), 5, 'in a new window')
+    t.equal(await attempts.begin('a', 'fifth', MINUTE, 1), 1)
   })
 
   await test('a count that was set is counted on from, until the timestamp that was set', async (t, fixture) => {

@@ -16,48 +16,63 @@ function keyOf(name: string): Buffer {
   return Buffer.concat([DIGEST, createHash('sha256').update(bytes).digest()])
 }
 
-/** One table: name -> the count; ends with the window. */
+type UnderWay = [id: string, endsAt: number]
+
+/**
+ * Two tables: name -> the count, which ends with the window; name -> the attempts under way, which end with the last of them.
+ */
 export class EmbeddedAttempts implements AttemptStore {
   readonly #file: EmbeddedFile
   readonly #clock: Clock
   readonly #windows: ExpiringTable
+  readonly #attempts: ExpiringTable
 
   constructor(file: EmbeddedFile, expiries: Expiries, clock: Clock) {
     this.#file = file
     this.#clock = clock
     this.#windows = expiries.table(file, 'attempts', 'a')
+    this.#attempts = expiries.table(file, 'attempts-under-way', 'u')
   }
 
   async count(name: string, window: number): Promise<Attempts> {
     const key = keyOf(name)
-    return this.#file.write(() => this.#countOne(key, window))
+    return this.#file.write(() => {
+      const open = this.#open(key)
+      const next = { count: (open?.count ?? 0) + 1, resetsAt: open?.resetsAt ?? this.#clock.now() + window }
+      this.#windows.put(key, String(next.count), next.resetsAt)
+      return next
+    })
   }
 
-  async countUpTo(name: string, window: number, most: number): Promise<boolean> {
+  async begin(name: string, id: string, lifetime: number, most: number): Promise<number | null> {
     const key = keyOf(name)
     return this.#file.write(() => {
-      if ((this.#open(key)?.count ?? 0) >= most) return false
-      this.#countOne(key, window)
-      return true
+      const others = this.#underWay(key).filter(([other]) => other !== id)
+      if (others.length >= most) return null
+      this.#putUnderWay(key, [...others, [id, this.#clock.now() + lifetime]])
+      return others.length + 1
     })
   }
 
-  async takeBack(name: string): Promise<void> {
+  async end(name: string, id: string): Promise<void> {
     const key = keyOf(name)
-    await this.#file.write(() => {
-      const open = this.#open(key)
-      if (open === null) return
-      if (open.count > 1) this.#windows.put(key, String(open.count - 1), open.resetsAt)
-      else this.#windows.remove(key)
-    })
+    await this.#file.write(() =>
+      this.#putUnderWay(
+        key,
+        this.#underWay(key).filter(([other]) => other !== id),
+      ),
+    )
   }
 
-  /** Within a write. */
-  #countOne(key: Buffer, window: number): Attempts {
-    const open = this.#open(key)
-    const next = { count: (open?.count ?? 0) + 1, resetsAt: open?.resetsAt ?? this.#clock.now() + window }
-    this.#windows.put(key, String(next.count), next.resetsAt)
-    return next
+  #underWay(key: Buffer): UnderWay[] {
+    const entry = this.#attempts.get(key)
+    const all = entry === null ? [] : (JSON.parse(entry.text) as UnderWay[])
+    return all.filter(([, endsAt]) => endsAt > this.#clock.now())
+  }
+
+  #putUnderWay(key: Buffer, attempts: readonly UnderWay[]): void {
+    if (attempts.length === 0) this.#attempts.remove(key)
+    else this.#attempts.put(key, JSON.stringify(attempts), Math.max(...attempts.map(([, endsAt]) => endsAt)))
   }
 
   async read(name: string): Promise<Attempts | null> {

@@ -112,16 +112,8 @@ export class ModelRedis {
       this.#put(key, String(count), this.entry(key)?.endsAt ?? this.now + window)
       return { count, timeLeft: this.entry(key)!.endsAt - this.now }
     },
-    countUpTo: (key, window, most) => {
-      const count = Number(this.#text(key) ?? 0)
-      if (count < most) this.#put(key, String(count + 1), this.entry(key)?.endsAt ?? this.now + window)
-      return count < most
-    },
-    takeBack: key => {
-      const count = Number(this.#text(key) ?? 0)
-      if (count > 1) this.#put(key, String(count - 1), this.entry(key)!.endsAt)
-      else this.#entries.delete(key)
-    },
+    // No session begins or ends with it.
+    beginAttempt: () => 1,
     raise: (key, count, window) => {
       const isGreater = count > Number(this.#text(key) ?? 0)
       if (isGreater) this.#put(key, String(count), this.now + window)

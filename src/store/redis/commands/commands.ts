@@ -79,10 +79,11 @@ export interface RedisCommands {
 
   /** Counts one more; the first opens a window of so many milliseconds, later ones do not extend it. */
   count(key: string, window: number): Promise<{ count: number; timeLeft: number }>
-  /** The same unless so many are counted already: `false` then. */
-  countUpTo(key: string, window: number, most: number): Promise<boolean>
-  /** Takes back one that was counted. A count of none has no key. */
-  takeBack(key: string): Promise<void>
+  /**
+   * Adds an attempt to a sorted set, unless so many are in it, from which it ends by itself after so many milliseconds. Answers
+   * how many are in it then; 0 if it was not added.
+   */
+  beginAttempt(key: string, id: string, lifetime: number, most: number): Promise<number>
   /** Sets a count for so many milliseconds if it is greater than the present one; `false` if it is not. */
   raise(key: string, count: number, window: number): Promise<boolean>
 }
@@ -134,8 +135,7 @@ export function commandsOn(client: RedisClient, ask: Ask, memory: Memory, clock:
       const [count, timeLeft] = await ask(() => scripts.windowCount(key, window))
       return { count, timeLeft }
     },
-    countUpTo: async (key, window, most) => (await ask(() => scripts.windowCountUpTo(key, window, most))) === 1,
-    takeBack: async key => void (await ask(() => scripts.windowTakeBack(key))),
+    beginAttempt: (key, id, lifetime, most) => ask(() => scripts.attemptBegin(key, id, lifetime, most)),
     raise: async (key, count, window) => (await ask(() => scripts.windowRaise(key, count, window))) === 1,
   }
 }

@@ -18,6 +18,8 @@ export interface Keys {
   /** Counts the kickouts of a user, so that a login can detect that it overlaps one. */
   kicked(type: LoginType, userId: string): string
   attempts(name: string): string
+  /** The attempts that have begun and not ended, by the end of each. */
+  underWay(name: string): string
   /** What was acknowledged lately, for the other gateways of the store. */
   readonly journal: string
   /** The entries of the journal of events, in their order. */
@@ -45,6 +47,7 @@ export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha
     ticket: (type, id) => `${prefix}:${type}:ticket:${id}`,
     kicked: (type, userId) => `${prefix}:${type}:kicked:${userId}`,
     attempts: name => `${prefix}:attempts:${name}`,
+    underWay: name => `${prefix}:attempts-under-way:${name}`,
     journal: `${prefix}:journal`,
     entries: `${prefix}:events`,
     entriesIn: list => `${prefix}:events:${list}`,

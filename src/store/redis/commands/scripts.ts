@@ -102,17 +102,18 @@ local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return { count, redis.call('PTTL', KEYS[1]) }`
 
-/** KEYS[1] counter, ARGV[1] window in milliseconds, ARGV[2] how many are counted at most. Answers 0 if so many are counted. */
-const COUNT_UP_TO = `
-if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(ARGV[2]) then return 0 end
-if redis.call('INCR', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return 1`
-
-/** KEYS[1] counter. */
-const TAKE_BACK = `
-if tonumber(redis.call('GET', KEYS[1]) or 0) > 1 then return redis.call('DECR', KEYS[1]) end
-redis.call('UNLINK', KEYS[1])
-return 0`
+/**
+ * KEYS[1] sorted set of attempts under way, ARGV[1] id, ARGV[2] milliseconds until it ends by itself, ARGV[3] how many begin at
+ * most. Answers how many are under way with it; 0 if it did not begin.
+ */
+const ATTEMPT_BEGIN = `${NOW}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))
+redis.call('ZREM', KEYS[1], ARGV[1])
+local others = redis.call('ZCARD', KEYS[1])
+if others >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return others + 1`
 
 /** KEYS[1] counter, ARGV[1] the count to set, ARGV[2] window in milliseconds. Answers 0 if the count is not greater. */
 const RAISE = `
@@ -190,8 +191,7 @@ export const SCRIPTS = {
   keyEnd: END_OF,
   keyMoveEnd: MOVE_END,
   windowCount: COUNT,
-  windowCountUpTo: COUNT_UP_TO,
-  windowTakeBack: TAKE_BACK,
+  attemptBegin: ATTEMPT_BEGIN,
   windowRaise: RAISE,
   endingAdd: ENDING_ADD,
   endingCount: ENDING_COUNT,
@@ -213,8 +213,7 @@ export interface Scripts {
   keyEnd(key: string): Promise<number>
   keyMoveEnd(key: string, from: number, to: number): Promise<'moved' | 'same' | 'changed' | 'gone'>
   windowCount(key: string, window: number): Promise<[number, number]>
-  windowCountUpTo(key: string, window: number, most: number): Promise<0 | 1>
-  windowTakeBack(key: string): Promise<number>
+  attemptBegin(key: string, id: string, lifetime: number, most: number): Promise<number>
   windowRaise(key: string, count: number, window: number): Promise<0 | 1>
   endingAdd(key: string, member: string, timestamp: number): Promise<number>
   endingCount(key: string): Promise<number>

@@ -69,12 +69,12 @@ export class RedisAttempts implements AttemptStore {
     return { count, resetsAt: this.#clock.now() + timeLeft }
   }
 
-  countUpTo(name: string, window: number, most: number): Promise<boolean> {
-    return this.#redis.countUpTo(this.#keys.attempts(name), window, most)
+  async begin(name: string, id: string, lifetime: number, most: number): Promise<number | null> {
+    return (await this.#redis.beginAttempt(this.#keys.underWay(name), id, lifetime, most)) || null
   }
 
-  takeBack(name: string): Promise<void> {
-    return this.#redis.takeBack(this.#keys.attempts(name))
+  end(name: string, id: string): Promise<void> {
+    return this.#redis.removeEnding(this.#keys.underWay(name), id)
   }
 
   async read(name: string): Promise<Attempts | null> {
