@@ -63,7 +63,7 @@ export interface SessionEvent extends Origin {
    * Failed login: the reason of the refusal. Kickout: `password-changed` or `account-changed` if the gateway ended sessions
    * because their account changed; sessions that began after the change are not among them. Disable: `too-many-failures` if
    * the gateway locked the name after failed logins. Second factor on: `replaced` if it took the place of another one, and
-   * `recovery-codes` if only these are new.
+   * `recovery-codes` if only these are new. Login and second factor off: `recovery-code` if the user proved the factor by one.
    */
   reason?: string
   /** Set if no replica was proven to have the change (`store.redis.wait`). */

@@ -22,6 +22,8 @@ export interface Attempt {
   login_id?: string | undefined
   /** The step that the login still needs. */
   required?: Step
+  /** Set if the second factor was proven by a recovery code, in this request or an earlier one of the login. */
+  proof?: 'recovery-code' | undefined
   /** The details that the client does not receive. */
   because?:
     | 'unknown user'

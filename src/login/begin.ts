@@ -22,6 +22,7 @@ export function createBegin({ side, accounts, log }: BeginOptions): Begin {
     const token = await side.login(undefined, account.id, extraOf(account, device), {
       by: account.id,
       ...attempt.origin,
+      ...(attempt.proof !== undefined && { reason: attempt.proof }),
     })
     if (await endIfChanged(side, accounts, account)) {
       attempt.because = 'changed meanwhile'

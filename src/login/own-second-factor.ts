@@ -97,9 +97,9 @@ export function createOwnSecondFactor(options: OwnSecondFactorOptions): OwnSecon
     },
     async remove(session, { current_password, code }, origin) {
       const { account } = await current.verify(session, current_password, origin)
-      const update = await checked(options, account, origin, () => factors.remove(account, code))
+      const { update, proof } = await checked(options, account, origin, () => factors.remove(account, code))
       await store(options, session, account, update)
-      publishChange(options, 'second-factor-off', account, origin)
+      publishChange(options, 'second-factor-off', account, origin, proof === 'recovery-code' ? proof : undefined)
       await endOthers(options, session, origin)
     },
   }
@@ -145,7 +145,7 @@ function publishChange(
   event: EventName,
   { id: login_id, username, extra }: Account,
   origin: Origin,
-  reason?: 'replaced' | 'recovery-codes',
+  reason?: 'replaced' | 'recovery-codes' | 'recovery-code',
 ): void {
   const names = eventNames({ ...extra, username })
   publish({ event, type: side.type, login_id, ...names, ...(reason !== undefined && { reason }), ...origin })

@@ -8,12 +8,15 @@ import { createFactorLockout } from './lockout.ts'
 import { hashOf, isAmong, readRecoveryCode } from './recovery-codes.ts'
 import type { OpenFactor, Seal } from './sealed.ts'
 
+/** What proved a second factor. */
+export type Proof = 'code' | 'recovery-code'
+
 /** The check of codes: each counts before it is checked, and is accepted once. */
 export interface Codes {
   /** The second factor of an account. Refuses with `NO_SECOND_FACTOR`, or with `FACTOR_UNREADABLE`. */
   open(account: Account): OpenFactor
-  /** Accepts a code of an app or a recovery code; returns the account as it is after that. */
-  accept(account: Account, text: string): Promise<Account>
+  /** Accepts a code of an app or a recovery code; returns which, and the account as it is after that. */
+  accept(account: Account, text: string): Promise<{ account: Account; proof: Proof }>
   /** Accepts a code of a factor that is not stored yet. */
   acceptFirst(account: Account, factor: OpenFactor, text: string): Promise<void>
 }
@@ -71,10 +74,10 @@ export function createCodes(options: CodesOptions): Codes {
           : await acceptStep(account, factor, digits)
       if (!isAccepted) throw new Refusal('WRONG_CODE')
       await lockout.passed(account)
-      if (code === null) return account
+      if (code === null) return { account, proof: 'code' }
       const present = await accounts.find(account.username)
       if (present?.id !== account.id) throw new Refusal('WRONG_CODE')
-      return present
+      return { account: present, proof: 'recovery-code' }
     },
     async acceptFirst(account, factor, text) {
       await lockout.admit(account)

@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { type LoginType, textsOf } from '../session.ts'
 import type { AttemptStore } from '../store/store.ts'
-import { createCodes } from './codes.ts'
+import { createCodes, type Proof } from './codes.ts'
 import { hashesOf, newRecoveryCodes } from './recovery-codes.ts'
 import { createSeal, nameOf, newName, type OpenFactor } from './sealed.ts'
 
@@ -49,7 +49,7 @@ export interface SecondFactors {
   /** Whether the account has one, and its login needs a code. */
   isAsked(account: Account): boolean
   /** Accepts a code of the account's second factor, once. */
-  verify(account: Account, code: string): Promise<void>
+  verify(account: Account, code: string): Promise<Proof>
   /** A new factor for the account. It replaces what the account has when it is confirmed. */
   create(account: Account): Promise<NewFactor>
   /**
@@ -60,7 +60,7 @@ export interface SecondFactors {
   /** Accepts a code, and prepares new recovery codes in the place of the old ones. */
   renewRecoveryCodes(account: Account, code: string): Promise<NewRecoveryCodes>
   /** Accepts a code, and prepares the removal. Refuses with `FACTOR_REQUIRED` where the account must have one. */
-  remove(account: Account, code: string): Promise<PreparedUpdate>
+  remove(account: Account, code: string): Promise<{ update: PreparedUpdate; proof: Proof }>
   /** How many recovery codes are left; `null` if the account has no second factor, or one that cannot be opened. */
   recoveryCodesLeft(account: Account): number | null
 }
@@ -104,7 +104,7 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
     canSetUp: canStore && settings.for !== 'off',
     isRequired,
     isAsked: ({ secondFactor }) => settings.for !== 'off' && secondFactor !== undefined,
-    verify: async (account, code) => void (await codes.accept(account, code)),
+    verify: async (account, code) => (await codes.accept(account, code)).proof,
     async create(account) {
       // Few logins set up a second factor, and none waits for these libraries before.
       const [{ newSecret, uriOf }, { qrCodeOf }] = await Promise.all([import('./totp.ts'), import('./qr.ts')])
@@ -120,12 +120,13 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
       return withNewCodes(account, factor)
     },
     async renewRecoveryCodes(account, code) {
-      const present = await codes.accept(account, code)
+      const { account: present } = await codes.accept(account, code)
       return withNewCodes(present, codes.open(present))
     },
     async remove(account, code) {
       if (isRequired(account)) throw new Refusal('FACTOR_REQUIRED')
-      return storing().secondFactor(await codes.accept(account, code), null)
+      const { account: present, proof } = await codes.accept(account, code)
+      return { update: storing().secondFactor(present, null), proof }
     },
     recoveryCodesLeft: ({ id, secondFactor }) =>
       secondFactor === undefined ? null : (seal.open(id, secondFactor)?.codes.length ?? null),

@@ -32,7 +32,7 @@ export function createBegin({ type, jwt, store, clock, timestamps, live, policy,
     _request: WithHeaders | undefined,
     userId: string,
     extra: Extra | undefined = {},
-    origin: Origin,
+    { reason, ...origin }: Origin & Pick<SessionEvent, 'reason'>,
   ): Promise<Token> {
     checkLoginId(userId)
     const fault = faultOfExtra(extra)
@@ -42,7 +42,8 @@ export function createBegin({ type, jwt, store, clock, timestamps, live, policy,
     const admission = await store.add(type, token, record, policy.firstExpiry())
     if (admission.admitted) {
       const jti = jwt.read(token)?.jti ?? ''
-      publish({ event: 'login', login_id: userId, jti, ...origin, ...clientOf(extra), ...eventNames(extra) })
+      const why = reason === undefined ? {} : { reason }
+      publish({ event: 'login', login_id: userId, jti, ...origin, ...why, ...clientOf(extra), ...eventNames(extra) })
       await policy.entered(userId, origin)
       return token
     }

@@ -157,6 +157,21 @@ await t.test('the second factor comes first, then the new password, each with a 
   t.same(await fixture.tokens(), [token])
 })
 
+await t.test('the log of a login says that a recovery code proved the second factor, up to its last step', async t => {
+  const fixture = await withFactor(t, { mustChangePassword: true })
+  const { ticket } = await fixture.demandOf(fixture.enter((await fixture.demanded()).ticket, fixture.recoveryCodes[0]!))
+  await fixture.change(ticket)
+  await fixture.enter((await fixture.demanded('ann', NEW)).ticket, fixture.now())
+  const lines = fixture.lines.filter(({ msg }) => msg === 'login')
+  t.match(lines, [
+    { granted: false, required: 'second-factor', proof: undefined },
+    { granted: false, required: 'password', proof: 'recovery-code' },
+    { granted: true, step: 'password', proof: 'recovery-code' },
+    { granted: false, required: 'second-factor', proof: undefined },
+    { granted: true, step: 'second-factor', proof: undefined },
+  ])
+})
+
 await t.test('after a set-up whose login needs a new password, too, the recovery codes come at once', async t => {
   const fixture = await openSteps(t, { mustChangePassword: true })
   const { ticket } = await fixture.demanded()

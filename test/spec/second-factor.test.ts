@@ -125,6 +125,8 @@ withEveryStore(t, async (t, fixture) => {
     t.ok(await isLive(fixture, own))
     t.notOk(await isLive(fixture, third))
     t.match(await user.post('remove', user.proof('123456')), { code: 400, message: 'No second factor is set up' })
+    const { recoveryCodes } = await user.enrol()
+    t.match(await user.post('remove', user.proof(recoveryCodes[0])), { code: 200, data: null })
   })
 
   await t.test('every change and every wrong code is an event, without a secret', async t => {
@@ -138,7 +140,9 @@ withEveryStore(t, async (t, fixture) => {
       { event: 'login-failed', reason: 'WRONG_CODE', ...names },
       { event: 'second-factor-on', reason: 'replaced', ...names },
       { event: 'login-failed', reason: 'WRONG_CREDENTIALS', ...names },
-      { event: 'second-factor-off', ...names },
+      { event: 'second-factor-off', reason: undefined, ...names },
+      { event: 'second-factor-on', reason: undefined, ...names },
+      { event: 'second-factor-off', reason: 'recovery-code', ...names },
     ])
     const { secret, recoveryCodes } = enrolled
     for (const told of [secret, ...recoveryCodes, 'data:image']) {
@@ -190,6 +194,32 @@ t.test('a required factor cannot be removed, but replaced', async t => {
   t.match(shown, { second_factor: true, second_factor_required: true })
   const { data } = await user.setUp(recoveryCodes[9])
   t.equal((await user.post('confirm', { code: codeAt(data.secret, fixture.now()) })).code, 200)
+})
+
+t.test('the journal tells which logins used a recovery code, also if a new password was needed after it', async t => {
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  const user = await userOf(fixture, await fixture.signIn())
+  const { secret, recoveryCodes } = await user.enrol()
+  const key = await publicKeyOf(fixture)
+  const begin = '/api/v1/public/b/login'
+  const proven = async (code: string) => {
+    const { ticket } = (await fixture.post(begin, await fixture.credentials('admin', RIGHT))).json().data
+    return (await fixture.post(`${begin}/second-factor`, { ticket, code })).json()
+  }
+  t.equal((await proven(codeAt(secret, fixture.now(), 1))).code, 200)
+  t.equal((await proven(recoveryCodes[0]!)).code, 200)
+  const text = accountsText(fixture).replace(/^( +)username: "?admin"?$/m, '$&\n$1must_change_password: true')
+  writeFileSync(join(fixture.folder, 'accounts.yaml'), text)
+  const { required, ticket } = (await proven(recoveryCodes[1]!)).data
+  t.equal(required, 'password')
+  const change = { ticket, new_password: encrypt('a new password of mine', key) }
+  const { token } = (await fixture.post(`${begin}/password`, change)).json().data
+  const page = await fixture.get('/api/v1/sys/journal/page?event=login', token)
+  t.match(
+    page.json().data.records.map(({ reason }: { reason: string | null }) => reason),
+    ['recovery-code', 'recovery-code', null, null],
+  )
 })
 
 t.test('a set-up is good for ten minutes', async t => {

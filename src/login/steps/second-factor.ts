@@ -7,7 +7,7 @@ import type { Attempt } from '../attempt.ts'
 import type { Lockout } from '../lockout.ts'
 import { changedAccount } from './changed.ts'
 import type { TicketCodes } from './codes.ts'
-import type { OpenTicket, Tickets } from './tickets.ts'
+import type { OpenTicket, Progress, Tickets } from './tickets.ts'
 
 export interface SecondFactorStepsOptions {
   side: Pick<Side, 'type'>
@@ -22,10 +22,11 @@ export interface SecondFactorStepsOptions {
 /** What is shown once to set up an app. */
 export type ShownFactor = Omit<NewFactor, 'sealed'>
 
-/** The account after a step, and what its user is shown once. */
+/** The account after a step, what its user is shown once, and what proved the factor. */
 export interface PassedFactor {
   account: Account
   recoveryCodes?: string[]
+  proof?: Progress['proof']
 }
 
 export interface SecondFactorSteps {
@@ -68,9 +69,9 @@ export function createSecondFactorSteps(options: SecondFactorStepsOptions): Seco
     },
     async verify(ticket, code, attempt) {
       const { account } = ticket
-      await checked(ticket, attempt, () => factors.verify(account, code))
+      const proof = await checked(ticket, attempt, () => factors.verify(account, code))
       await tickets.use(ticket, attempt, async () => true)
-      return { account }
+      return proof === 'code' ? { account } : { account, proof }
     },
   }
 }

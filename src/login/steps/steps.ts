@@ -15,7 +15,7 @@ import { createTicketCodes, type TicketCodes } from './codes.ts'
 import { createPasswordStep } from './password.ts'
 import { createRequired } from './required.ts'
 import { createSecondFactorSteps, type PassedFactor, type ShownFactor } from './second-factor.ts'
-import { createTickets, type OpenTicket, TICKET_LIFETIME, type Tickets } from './tickets.ts'
+import { createTickets, type OpenTicket, type Progress, TICKET_LIFETIME, type Tickets } from './tickets.ts'
 
 /** The next request of a login that needs more than the password. */
 export interface StepRequest {
@@ -63,13 +63,6 @@ export interface Steps {
   }
 }
 
-/** How far a login is. */
-interface Progress {
-  account: Account
-  device: Device
-  passed: readonly Step[]
-}
-
 export function createSteps(options: StepsOptions): Steps {
   const { side, accounts, factors, store, clock } = options
   const { updates } = accounts
@@ -81,10 +74,10 @@ export function createSteps(options: StepsOptions): Steps {
   const proven = (
     ticket: OpenTicket,
     attempt: Attempt,
-    { account, recoveryCodes }: PassedFactor,
+    { recoveryCodes, ...proven }: PassedFactor,
   ): Promise<SignedIn> => {
-    const { device, passed, step } = ticket
-    return proceed({ account, device, passed: [...passed, step] }, attempt, recoveryCodes)
+    const { device, passed, step, proof } = ticket
+    return proceed({ device, proof, ...proven, passed: [...passed, step] }, attempt, recoveryCodes)
   }
 
   const { setUp, confirm, verify } = createSecondFactorSteps({ ...options, tickets, codes })
@@ -113,18 +106,16 @@ export function createSteps(options: StepsOptions): Steps {
 /** Begins the session of a login that needs no more, or demands its next step. */
 function createProceed({ side, accounts, factors, maxPasswordAge, clock, begin }: StepsOptions, tickets: Tickets) {
   const required = createRequired({ accounts, factors, maxAge: maxPasswordAge, clock })
-  return async (
-    { account, device, passed }: Progress,
-    attempt: Attempt,
-    recoveryCodes?: string[],
-  ): Promise<SignedIn> => {
+  return async (progress: Progress, attempt: Attempt, recoveryCodes?: string[]): Promise<SignedIn> => {
+    const { account, device, passed } = progress
+    attempt.proof = progress.proof
     const shown = recoveryCodes === undefined ? {} : { recovery_codes: recoveryCodes }
     const step = required(account, passed)
     if (step === null) return { ...(await begin(account, device, attempt)), ...shown }
     // A disabled user learns it before the step, as without one.
     await side.checkDisable(account.id)
     attempt.required = step
-    const ticket = await tickets.issue(step, account, device, passed)
+    const ticket = await tickets.issue(step, progress)
     const expires_in = TICKET_LIFETIME / 1000
     throw new Refusal('STEP_REQUIRED', { data: { ticket, required: step, expires_in, ...shown } })
   }

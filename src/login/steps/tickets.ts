@@ -12,16 +12,22 @@ export const TICKET_LIFETIME = 300_000
 /** 192 bits. */
 const TICKET_BYTES = 24
 
-/** What the store keeps under the digest of a ticket. */
-interface StoredTicket {
-  step: Step
+/** How far a login is. */
+export interface Progress {
+  account: Account
+  device: Device
   /** Steps of the same login that were passed before. */
   passed: readonly Step[]
+  proof?: Attempt['proof']
+}
+
+/** What the store keeps under the digest of a ticket. */
+interface StoredTicket extends Omit<Progress, 'account'> {
+  step: Step
   login_id: string
   username: string
   /** The version of the account when the ticket was issued. */
   version: string | null
-  device: Device
   expires_at: number
 }
 
@@ -38,7 +44,7 @@ export interface OpenTicket extends StoredTicket {
  * the second factor, the status or the rights of the account change. It is worth nothing anywhere else.
  */
 export interface Tickets {
-  issue(step: Step, account: Account, device: Device, passed: readonly Step[]): Promise<string>
+  issue(step: Step, progress: Progress): Promise<string>
   /** Refuses with `TICKET_INVALID` a ticket that is unknown, void or of another step; it is not used up by this. */
   open(text: string, steps: readonly Step[], attempt: Attempt): Promise<OpenTicket>
   /**
@@ -69,11 +75,11 @@ export function createTickets({ type, accounts, store, clock }: TicketsOptions):
   }
 
   return {
-    async issue(step, account, device, passed) {
+    async issue(step, { account, ...progress }) {
       const text = randomBytes(TICKET_BYTES).toString('base64url')
       const { id: login_id, username, version = null } = account
       const expires_at = clock.now() + TICKET_LIFETIME
-      const ticket: StoredTicket = { step, passed, login_id, username, version, device, expires_at }
+      const ticket: StoredTicket = { step, ...progress, login_id, username, version, expires_at }
       await store.put(type, idOf(text), JSON.stringify(ticket), expires_at)
       return text
     },
