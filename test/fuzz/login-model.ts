@@ -32,7 +32,7 @@ export interface ModelAccount {
   codes: { count: number; until: number; lockedUntil: number }
   /** When each session began. */
   sessions: number[]
-  /** Grows with every password, factor and right: it makes tickets void. A status that is not ACTIVE does while it lasts. */
+  /** Grows with every password, factor and right: it makes tickets void. A status that is not ACTIVE makes those void that come meanwhile. */
   version: number
 }
 
@@ -111,8 +111,9 @@ export const issued = (
 export function closedBecause(ticket: ModelTicket | null, steps: readonly Step[], now: number): Outcome | null {
   if (ticket === null || ticket.isUsed || ticket.expiresAt <= now) return 'TICKET_INVALID'
   const { account, step, version } = ticket
-  if (step !== 'password' && ticket.codes >= CODES_OF_A_TICKET) return 'TICKET_INVALID'
-  if (!steps.includes(step) || account.status !== 'ACTIVE' || account.version !== version) return 'TICKET_INVALID'
+  if (!steps.includes(step)) return 'TICKET_INVALID'
+  if (account.status !== 'ACTIVE' || account.version !== version) ticket.isUsed = true
+  if (ticket.isUsed || (step !== 'password' && ticket.codes >= CODES_OF_A_TICKET)) return 'TICKET_INVALID'
   return account.disabledUntil > now ? 'DISABLED' : null
 }
 

@@ -123,6 +123,17 @@ for (const [what, change] of Object.entries(CHANGES)) {
   })
 }
 
+await t.test('a ticket that has met a change of its account stays void when the change is undone', async t => {
+  const fixture = await openSteps(t)
+  const [ticket, other] = [await fixture.ticket(), await fixture.ticket()]
+  const [before] = fixture.accounts
+  fixture.alter(one => ({ ...one, status: 'LOCKED' }))
+  t.equal(await reasonOf(fixture.change(ticket)), 'TICKET_INVALID')
+  fixture.alter(() => before!)
+  t.equal(await reasonOf(fixture.change(ticket)), 'TICKET_INVALID')
+  t.ok((await fixture.change(other)).token, 'the account is the one that signed in')
+})
+
 await t.test('a change of the account while the new password is hashed is not overwritten', async t => {
   const accounts = [account('Ann', { mustChangePassword: true })]
   const source = sourceOf(accounts)

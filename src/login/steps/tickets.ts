@@ -41,11 +41,13 @@ export interface OpenTicket extends StoredTicket {
 /**
  * Tickets for the steps of a login. A ticket belongs to one account and one step, lives for 300 s, and is used up by the
  * step's success, whichever worker or gateway sees it first, or by the fifth wrong code. It becomes void when the password,
- * the second factor, the status or the rights of the account change. It is worth nothing anywhere else.
+ * the second factor, the status or the rights of the account change. A request that finds such a change uses it up, so it is not
+ * valid again when the change is undone. A change that is undone before any request of the ticket leaves it valid: then the account
+ * is the one that signed in, and another login would get the same ticket. It is worth nothing anywhere else.
  */
 export interface Tickets {
   issue(step: Step, progress: Progress): Promise<string>
-  /** Refuses with `TICKET_INVALID` a ticket that is unknown, void or of another step; it is not used up by this. */
+  /** Refuses with `TICKET_INVALID` a ticket that is unknown, void or of another step, which does not use it up. */
   open(text: string, steps: readonly Step[], attempt: Attempt): Promise<OpenTicket>
   /**
    * Uses the ticket up and does what it was for: `false` stands for an account that has changed. Of several calls at the
@@ -93,7 +95,10 @@ export function createTickets({ type, accounts, store, clock }: TicketsOptions):
       Object.assign(attempt.origin, { device_type, device_id })
       if (!steps.includes(ticket.step)) throw ticketInvalid(attempt, 'ticket of another step')
       const account = await accountOf(ticket)
-      if (account === null) throw ticketInvalid(attempt, 'changed meanwhile')
+      if (account === null) {
+        await store.take(type, id)
+        throw ticketInvalid(attempt, 'changed meanwhile')
+      }
       attempt.names = eventNames({ ...account.extra, username: account.username })
       return { ...ticket, id, account }
     },
