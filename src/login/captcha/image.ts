@@ -4,8 +4,10 @@ import { faceOf, linesAcross, moved, type Outline, type Point, pointsOf } from '
 
 const WIDTH = 100
 const HEIGHT = 38
-/** Margin around the text, in pixels. */
+/** Margin to the left and right of the text, in pixels. */
 const MARGIN = 2
+/** Least distance of a character from the upper and the lower edge, in pixels: more than its outline adds. */
+const EDGE = 1
 
 /** The height of a character before rotation, in pixels: at least two thirds of the picture. */
 const GLYPH_HEIGHT = [25, 28] as const
@@ -47,7 +49,7 @@ export function captchaSvg(text: string): string {
   const cuts = linesAcross(WIDTH, HEIGHT, CUTS).join('')
   const drawn = (dark: string, light: string): string =>
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="${light}"/>` +
-    `<path class="glyphs" fill="${dark}" stroke="${dark}" stroke-width="${2 * BOLDNESS}" d="${glyphs}"/>` +
+    `<path class="glyphs" fill="${dark}" stroke="${dark}" stroke-width="${2 * BOLDNESS}" stroke-linejoin="round" d="${glyphs}"/>` +
     `<path class="cuts" fill="none" stroke="${light}" stroke-width="${CUT_WIDTH}" d="${cuts}"/>`
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}">`,
@@ -97,11 +99,16 @@ function turned(outline: Outline): Outline {
   return moved(rotated, ([right, down]) => [right - least, down])
 }
 
-/** Moves an outline to a random height between the upper and the lower edge. */
+/**
+ * Moves an outline to a random height between the upper and the lower edge. A wide character that is rotated far is higher
+ * than the picture: it is flattened, not cut.
+ */
 function intoHeight(outline: Outline): Outline {
   const { least, size } = rangeOf(outline, 1)
-  const down = between(1, Math.max(1, HEIGHT - 1 - size)) - least
-  return moved(outline, ([x, y]) => [x, y + down])
+  const room = HEIGHT - 2 * EDGE
+  const scale = Math.min(1, room / (size || 1))
+  const top = between(EDGE, EDGE + room - size * scale)
+  return moved(outline, ([x, y]) => [x, top + (y - least) * scale])
 }
 
 /** Two waves, along the text and across it. */
