@@ -20,6 +20,8 @@ const pagesOf = (page: Page) => page.locator('nav a').allTextContents()
 
 /** Searches the list of accounts for one, and returns its row. */
 async function find(page: Page, { username }: Added) {
+  // The page before it may have a search field, too.
+  await page.waitForSelector('.account-list')
   await page.fill('#keyword', username)
   await page.locator('.account-list tbody tr', { hasText: username }).waitFor()
   await page.locator('.panel header', { hasText: '1 found' }).waitFor()
