@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from './ports.ts'
-import { endProcess, redisCommand, spawnRedis } from './redis-server.ts'
+import { endProcess, redisCommand, removeFolder, spawnRedis } from './redis-server.ts'
 
 export interface ClusterNode {
   port: number
@@ -61,7 +61,7 @@ export async function startCluster(): Promise<RedisCluster> {
     },
     async stop() {
       await Promise.all([...nodes, ...further].map(({ child }) => endProcess(child)))
-      rmSync(folder, { recursive: true, force: true })
+      await removeFolder(folder)
     },
   }
 }

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './ports.ts'
-import { endProcess, redisCommand, spawnOn, spawnRedis } from './redis-server.ts'
+import { endProcess, redisCommand, removeFolder, spawnOn, spawnRedis } from './redis-server.ts'
 
 /** A master with one replica, watched by three Sentinels of which two have to agree. */
 export interface SentinelSetup {
@@ -40,7 +40,7 @@ export async function startSentinels(): Promise<SentinelSetup> {
   }
   const stop = async (): Promise<void> => {
     await Promise.all(processes.map(endProcess))
-    rmSync(folder, { recursive: true, force: true })
+    await removeFolder(folder)
   }
   try {
     const [masterPort, replicaPort] = [await freePort(), await freePort()]

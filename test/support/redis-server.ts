@@ -78,6 +78,18 @@ export async function endProcess(child: ChildProcess): Promise<void> {
   await exit
 }
 
+/** Removes the folder of servers that have ended. One that was killed may leave a child behind, which still writes a file there. */
+export async function removeFolder(folder: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return rmSync(folder, { recursive: true, force: true })
+    } catch (fault) {
+      if ((fault as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || tries === 200) throw fault
+      await new Promise(resolve => setTimeout(resolve, 25))
+    }
+  }
+}
+
 async function startServer(): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-redis-'))
   const port = await freePort()
@@ -95,7 +107,7 @@ async function startServer(): Promise<RedisServer> {
     },
     async stop() {
       await endProcess(child)
-      rmSync(folder, { recursive: true, force: true })
+      await removeFolder(folder)
     },
   }
 }
