@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { call } from '../support/client.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 
 /* Documents promise what is checked: requests generated from them are answered as they say. */
@@ -55,6 +56,8 @@ interface Call {
   authorization: string
   /** Tokens by path, where it is not `authorization`. */
   tokens?: Record<string, string>
+  /** Paths that get no requests. */
+  without: string[]
 }
 
 const headerOf = ([path, token]: [string, string]): string => `[[operations]]
@@ -62,11 +65,16 @@ include-path = "${path}"
 headers = { Authorization = "Bearer ${token}" }
 `
 
-function run(t: Test, { base, authorization, tokens = {} }: Call): Promise<{ code: number; said: string }> {
+const leaveOut = (path: string): string => `[[operations]]
+include-path = "${path}"
+enabled = false
+`
+
+function run(t: Test, { base, authorization, tokens = {}, without }: Call): Promise<{ code: number; said: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-schemathesis-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const settings = join(folder, 'schemathesis.toml')
-  writeFileSync(settings, [SETTINGS, ...Object.entries(tokens).map(headerOf)].join('\n'))
+  writeFileSync(settings, [SETTINGS, ...Object.entries(tokens).map(headerOf), ...without.map(leaveOut)].join('\n'))
   const header = `Authorization: Bearer ${authorization}`
   const more = ['--header', header, '--max-examples', '10', '--seed', '1', '--no-color']
   const args = ['--config-file', settings, 'run', `${base}/openapi.json`, '--url', base, ...more]
@@ -85,8 +93,18 @@ async function open(t: Test, profile: 1 | 2): Promise<Fixture> {
   return fixture
 }
 
+/** Answers once for each text, and `false` from then on. */
+const seen = new Set<string>()
+const isNew = (text: string): boolean => !seen.has(text) && seen.add(text) !== undefined
+
+/** The paths of a document that another document before it has described in the same words. */
+async function describedBefore(base: string): Promise<string[]> {
+  const { paths, components } = (await call(base, { path: '/openapi.json' })).json()
+  return Object.keys(paths).filter(path => !isNew(JSON.stringify([path, paths[path], components])))
+}
+
 for (const profile of [1, 2] as const) {
-  t.test(`profile ${profile}: schemathesis finds nothing`, { skip }, async t => {
+  t.test(`profile ${profile}: schemathesis finds nothing in what is not described before`, { skip }, async t => {
     const fixture = await open(t, profile)
     const { business, consumer } = fixture.gateway.sides
     const roles = ['SUPER_ADMIN']
@@ -97,20 +115,17 @@ for (const profile of [1, 2] as const) {
       consumer: await consumer.login(undefined, '8'),
     }
     const tokens = { '/api/v1/b/logout': user.business, '/api/v1/c/logout': user.consumer }
-    for (const [what, call] of Object.entries<Call>({
+    for (const [what, { base, ...rest }] of Object.entries<Omit<Call, 'without'>>({
       public: { base: fixture.url, authorization: admin, tokens },
       internal: { base: fixture.internal, authorization: fixture.settings.internal.secret },
     })) {
-      const { code, said } = await run(t, call)
+      const without = await describedBefore(base)
+      const { code, said } = await run(t, { base, ...rest, without })
       t.equal(code, 0, what)
       t.comment(code === 0 ? said.slice(said.indexOf('= SUMMARY =')) : said)
-      if (what === 'internal') continue
-      t.equal(
-        await business.getLoginIdByToken(user.business),
-        '',
-        'the logout of the B side was tested with a live session',
-      )
-      t.equal(await consumer.getLoginIdByToken(user.consumer), '', 'and that of the C side')
     }
+    if (profile === 2) return
+    const ended = [await business.getLoginIdByToken(user.business), await consumer.getLoginIdByToken(user.consumer)]
+    t.same(ended, ['', ''], 'the logouts of both sides were tested with live sessions')
   })
 }
