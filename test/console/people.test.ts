@@ -183,7 +183,9 @@ async function readJournal(t: Test, { fixture, desk, phone, onDesk }: Walk) {
     await page.waitForSelector('.journal-list table')
     t.same(await obstaclesEverywhere(page, 'journal'), [])
     await page.fill('#journal-login-id', id)
+    const filtered = page.waitForResponse(response => response.url().includes(`/journal/page?login_id=${id}`))
     await page.click('[data-key=apply]')
+    await filtered
     const entries = page.locator('.journal-list tbody tr')
     await entries.filter({ hasText: onDesk('event_account-added') }).waitFor()
     const seen = await page.locator('.journal-list .who').allTextContents()
