@@ -24,7 +24,7 @@ export function createTimestampFormat(timeZone: string): TimestampFormat {
     return format.format(timestamp)
   }
 
-  /** The zone's offset from UTC at a timestamp, in milliseconds. */
+  /** The zone's offset from UTC at a timestamp, in milliseconds; `NaN` where its year has not four digits. */
   const offsetAt = (timestamp: number): number => {
     const wholeSecond = Math.floor(timestamp / 1000) * 1000
     return Date.parse(`${write(wholeSecond).replace(' ', 'T')}Z`) - wholeSecond
@@ -39,7 +39,8 @@ export function createTimestampFormat(timeZone: string): TimestampFormat {
     if (zone !== undefined) return wall
     // Two steps find the offset on both sides of a change of clocks.
     const guess = wall - offsetAt(wall)
-    return wall - offsetAt(guess)
+    const time = Number.isNaN(guess) ? guess : wall - offsetAt(guess)
+    return Number.isNaN(time) ? null : time
   }
 
   return {

@@ -38,3 +38,16 @@ t.test('every hour of a year reads back as it was written, also where clocks cha
   }
   t.ok(ambiguous.length <= 1, 'only the hour that the clock shows twice has two readings')
 })
+
+t.test('a time whose year has not four digits in the zone is not a time, and no fault', async t => {
+  for (const zone of ['UTC', 'America/New_York', 'Asia/Shanghai']) {
+    const { read, normalize } = createTimestampFormat(zone)
+    for (const text of ['0000-01-01 00:00:00', '0001-01-01T00:00:00', '0999-06-01 00:00:00']) {
+      t.equal(read(text), null, `${text} ${zone}`)
+    }
+    t.equal(normalize('0000-01-01T00:00:00'), null)
+    t.equal(read('1901-06-01 00:00:00') === null, false)
+  }
+  t.equal(createTimestampFormat('Asia/Shanghai').read('9999-12-31 23:59:59'), null)
+  t.equal(createTimestampFormat('America/New_York').read('1000-01-01 00:00:00'), null)
+})
