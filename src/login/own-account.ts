@@ -1,4 +1,4 @@
-import type { AccountSource, Updatable } from '../account/accounts.ts'
+import type { Account, AccountSource, Updatable } from '../account/accounts.ts'
 import type { SecondFactors } from '../second-factor/second-factors.ts'
 import { type Extra, textsOf } from '../session.ts'
 import type { Session } from '../side/side.ts'
@@ -38,6 +38,7 @@ export interface OwnAccountOptions extends Omit<OwnPasswordOptions, 'updates'> {
 export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
   const { current, secondFactors, timestamps } = options
   const { updates } = options.accounts
+  const accountOf = oneAtATime(current)
   const storesFactors = updates?.can.has('second-factor') === true
   const can: Updatable[] = [
     ...(updates?.can.has('password') === true ? (['password'] as const) : []),
@@ -49,7 +50,7 @@ export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
     }),
     async describe(session) {
       const { user_id, extra } = session.record
-      const account = await current.accountOf(session)
+      const account = await accountOf(session)
       if (account === null) return { ...namesOf(extra), user_id, ...NOTHING_KNOWN, can: [] }
       const { secondFactor, passwordChangedAt } = account
       return {
@@ -62,6 +63,21 @@ export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
         can,
       }
     },
+  }
+}
+
+/**
+ * Simultaneous look-ups of one account are one: no limit holds for those who are signed in, and a user with many requests at once
+ * must not occupy the source, which logins need.
+ */
+function oneAtATime(current: Pick<CurrentPassword, 'accountOf'>): CurrentPassword['accountOf'] {
+  const underWay = new Map<string, Promise<Account | null>>()
+  return session => {
+    const { user_id, extra } = session.record
+    const key = JSON.stringify([user_id, extra.username])
+    const found = underWay.get(key) ?? current.accountOf(session).finally(() => underWay.delete(key))
+    underWay.set(key, found)
+    return found
   }
 }
 
