@@ -8,7 +8,7 @@ import { type Knowledge, type Person, personOf } from './person.ts'
 import type { SignIn } from './sign-in.ts'
 
 /** Between two things that a person does, in milliseconds. */
-const PAUSE = 400
+const PAUSE = 200
 /** Who is added and removed, again and again. */
 const HIRED = 'person-hired'
 const COMMAND = 'the command line'

@@ -60,9 +60,20 @@ function report({ setup, requests, operations, failed, late, faults, violations,
   const isSlow = (violation: string): boolean => / failed \d+ ms after the end of/.test(violation)
   const slow = violations.filter(isSlow)
   console.log(`  violations ${violations.length}, ${slow.length} of them slow recoveries`)
-  const worstFirst = [...violations.filter(violation => !isSlow(violation)), ...slow]
-  for (const violation of worstFirst.slice(0, 30)) console.log(`    ${violation}`)
+  for (const [first, count] of kindsOf([...violations.filter(violation => !isSlow(violation)), ...slow]))
+    console.log(`    ${count} times: ${first}`)
   console.log()
+}
+
+/** Violations that differ in their numbers only: the first of each kind, and how many there are. */
+function kindsOf(violations: readonly string[]): Iterable<[first: string, count: number]> {
+  const kinds = new Map<string, [string, number]>()
+  for (const violation of violations) {
+    const kind = violation.replace(/\d+/g, '#')
+    const [first, count] = kinds.get(kind) ?? [violation, 0]
+    kinds.set(kind, [first, count + 1])
+  }
+  return kinds.values()
 }
 
 if (values.help) {

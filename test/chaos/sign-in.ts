@@ -80,36 +80,50 @@ export class SignIn {
     this.logins.push({ jti: jtiOf(token), acked: this.#history.now() })
   }
 
-  /** One code with two tickets, twice each and at once: it is worth one token. Afterwards it is worth none. */
+  /** Codes and tickets that are worth one token, at once and each twice; and afterwards what is worth none any more. */
   async #enterCode(person: Person, ticket: string, began: number): Promise<boolean> {
     const found = nextCode(person)
-    if (found === null) {
-      await this.#administrator.resetFactor(person)
-      return true
-    }
-    const other = (await this.sendPassword(person))?.data?.ticket ?? ticket
-    const tickets: string[] = [ticket, other, ticket, other]
-    const answers = await Promise.all(tickets.map(sent => this.#sendCode(sent, found.code)))
+    const trial = found === null ? null : await this.#trialOf(person, ticket, found)
+    if (trial === null) return this.#resetFactor(person)
+    const { what, tries } = trial
+    const sent = [...tries, ...tries]
+    const answers = await Promise.all(sent.map(one => this.#sendCode(one)))
     const passed = answers.flatMap((answer, index) => (hasPassed(answer) ? [index] : []))
-    if (passed.length === 0 && answers.some(answer => answer?.message === LOCKED)) {
-      await this.#administrator.resetFactor(person)
-      return true
-    }
-    this.#judge(person, `a ${found.kind} and two tickets`, answers, passed.length, began)
+    if (passed.length === 0 && answers.some(answer => answer?.message === LOCKED)) return this.#resetFactor(person)
+    this.#judge(person, what, answers, passed.length, began)
     this.#history.counts.codes++
     if (passed.length === 0) return true
     const isKnown = await this.#proceed(person, answers[passed[0]!]!, began)
-    if (other !== ticket) await this.#sendAgain(found, tickets[passed[0]! + 1] ?? ticket, began)
+    const again = trial.after(sent[passed[0]!]!)
+    if (again !== null && hasPassed(await this.#sendCode(again)) && !this.#history.mayBeLost(began))
+      this.#history.violated(`${what}: one was accepted again after it was used`)
     return isKnown
   }
 
-  #sendCode(ticket: string, code: string): Promise<Body> {
-    return this.#requests.send(`${LOGIN}/second-factor`, { ticket, code })
+  /** One code with two tickets, or one ticket with two codes. */
+  async #trialOf(person: Person, ticket: string, { kind, code }: Code): Promise<Trial> {
+    const second = Math.random() < 0.4 ? nextCode(person) : null
+    if (second !== null) {
+      const tries = [code, second.code].map(one => ({ ticket, code: one }))
+      const after = () => {
+        const unused = person.codes.shift()
+        return unused === undefined ? null : { ticket, code: unused }
+      }
+      return { what: `one ticket and two codes`, tries, after }
+    }
+    const other: string = (await this.sendPassword(person))?.data?.ticket ?? ticket
+    const tries = [ticket, other].map(one => ({ ticket: one, code }))
+    const after = (used: Try) => (other === ticket ? null : tries.find(one => one.ticket !== used.ticket)!)
+    return { what: `one ${kind} and two tickets`, tries, after }
   }
 
-  async #sendAgain({ kind, code }: Code, unused: string, began: number): Promise<void> {
-    if (hasPassed(await this.#sendCode(unused, code)) && !this.#history.mayBeLost(began))
-      this.#history.violated(`a ${kind} was accepted again after it was used`)
+  async #resetFactor(person: Person): Promise<boolean> {
+    await this.#administrator.resetFactor(person)
+    return true
+  }
+
+  #sendCode(sent: Try): Promise<Body> {
+    return this.#requests.send(`${LOGIN}/second-factor`, sent)
   }
 
   /** What is worth one token came to one, unless an answer is missing, or the store may have lost what it knew. */
@@ -148,6 +162,18 @@ export class SignIn {
     if (hasPassed(done) || done?.data?.required === 'second-factor')
       this.#history.violated(`${person.username} was removed and has signed in`)
   }
+}
+
+interface Try {
+  ticket: string
+  code: string
+}
+
+interface Trial {
+  what: string
+  tries: Try[]
+  /** After one of them was accepted: one more, which must not be. */
+  after(used: Try): Try | null
 }
 
 interface Code {
