@@ -14,15 +14,12 @@ export class Administrator {
   readonly #requests: PeopleRequests
   readonly #history: History
   readonly #knowledge: Knowledge
-  readonly #begins: () => void
   #token: string | null = null
 
-  /** `begins` is called with each request that changes the accounts file. */
-  constructor(requests: PeopleRequests, knowledge: Knowledge, begins: () => void) {
+  constructor(requests: PeopleRequests, knowledge: Knowledge) {
     this.#requests = requests
     this.#history = requests.history
     this.#knowledge = knowledge
-    this.#begins = begins
   }
 
   /** A change that ends the sessions of a person, whichever try succeeds. */
@@ -115,7 +112,6 @@ export class Administrator {
   async #try(path: string, body: object): Promise<Body> {
     this.#token ??= await this.#requests.actors.begin(CHIEF, { roles: ['SUPER_ADMIN'] })
     if (this.#token === null) return null
-    this.#begins()
     const done = await this.#requests.send(`${ACCOUNTS}/${path}`, body, this.#token)
     if (done?.code !== 401) return done
     this.#token = null

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, watch, writeSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { launch } from '../support/command-line.ts'
 import type { History } from './history.ts'
@@ -26,6 +27,9 @@ const NOTE = /note:\d{6}/
 const LOST_SHARE = 0.05
 /** Of few saves one may be lost by chance. */
 const LOST_BY_CHANCE = 1
+/** Of the edits of others, so many meet a change by the editor, so many milliseconds after their beginning at most. */
+const MET = 0.4
+const WITHIN = 10
 
 /**
  * An editor that saves one text of the accounts file in place. It sees when the gateway has replaced the file that it has
@@ -39,6 +43,16 @@ export class Editor {
   constructor(folder: string, history: History) {
     this.#path = fileIn(folder)
     this.#history = history
+  }
+
+  /** From now on it saves while others edit the file, which they show by their lock. The result ends it. */
+  meet(): () => void {
+    const lock = `${this.#path}.lock`
+    const watcher = watch(dirname(lock), (_, name) => {
+      if (name !== basename(lock) || Math.random() > MET || !existsSync(lock)) return
+      setTimeout(() => this.save(), Math.random() * WITHIN)
+    })
+    return () => watcher.close()
   }
 
   /** Saves another text of the same length, at once. `false` when the file was replaced meanwhile. */

@@ -153,10 +153,14 @@ export class History {
     })
   }
 
-  /** Whether a process of the gateway was killed then, or so soon after that it had not written what it knew. */
-  wasKilled(acked: number, unwritten: number): boolean {
+  /**
+   * Whether a process of the gateway was killed while this was under way, or so soon after that it had not written what it
+   * knew. The process may have answered and died before the answer was read here.
+   */
+  wasKilled({ began, acked }: { began: number; acked: number }, unwritten: number): boolean {
     return this.faults.some(
-      ({ began, ended, kills }) => kills && acked > began - unwritten && acked < (ended ?? Number.POSITIVE_INFINITY),
+      ({ kills, ...fault }) =>
+        kills && acked > fault.began - unwritten && began < (fault.ended ?? Number.POSITIVE_INFINITY),
     )
   }
 

@@ -10,6 +10,7 @@ const UNWRITTEN = 2500
 /** A login that was answered with a token. */
 export interface Login {
   jti: string
+  began: number
   acked: number
 }
 
@@ -36,10 +37,10 @@ export async function judgeJournal(
   if (new Set(found.map(({ id }) => id)).size < found.length) history.violated('the journal shows an entry twice')
   const counts = new Map<string | null, number>()
   for (const { jti } of found) counts.set(jti, (counts.get(jti) ?? 0) + 1)
-  for (const { jti, acked } of logins) {
+  for (const { jti, began, acked } of logins) {
     const count = counts.get(jti) ?? 0
     if (count > 1) history.violated(`a login is in the journal ${count} times`)
-    const isExcused = history.mayBeLost(acked) || history.wasKilled(acked, UNWRITTEN)
+    const isExcused = history.mayBeLost(acked) || history.wasKilled({ began, acked }, UNWRITTEN)
     if (count === 0 && !isExcused) history.violated(`a login is not in the journal${history.placeOf(acked)}`)
   }
   history.counts.journaled = found.length

@@ -12,10 +12,6 @@ import { PeopleRequests } from './people-requests.ts'
 import { Knowledge } from './person.ts'
 import { SignIn } from './sign-in.ts'
 
-/** The editor saves so often while the gateway edits the file, and within so many milliseconds from the request on. */
-const SAVED_MEANWHILE = 0.5
-const WITHIN = 25
-
 /**
  * People with accounts: they sign in, in several steps, and change their accounts while an administrator, the command line
  * and an editor change them too.
@@ -28,15 +24,14 @@ export class People {
   readonly #editor: Editor
   readonly #lives: Lives
   #running: Promise<unknown> | null = null
+  #part: () => void = () => undefined
 
   constructor(gateway: ChaosGateway, history: History, actors: Actors, captchas: Captchas) {
     const { folder } = gateway
     const requests = new PeopleRequests(gateway, history, actors)
     const knowledge = new Knowledge(folder, history)
     const editor = new Editor(folder, history)
-    const administrator = new Administrator(requests, knowledge, () => {
-      if (Math.random() < SAVED_MEANWHILE) setTimeout(() => editor.save(), Math.random() * WITHIN)
-    })
+    const administrator = new Administrator(requests, knowledge)
     const signIn = new SignIn(requests, knowledge, administrator, captchas)
     const own = new OwnAccount(requests, knowledge)
     this.#lives = new Lives({ requests, knowledge, administrator, signIn, own, editor })
@@ -49,6 +44,7 @@ export class People {
 
   async start(): Promise<void> {
     await this.#requests.open()
+    this.#part = this.#editor.meet()
     const lives = [
       ...PERSONS.map(username => this.#lives.live(username)),
       this.#lives.beHired(),
@@ -61,6 +57,7 @@ export class People {
   async stop(): Promise<void> {
     this.#lives.stop()
     await this.#running
+    this.#part()
   }
 
   /** When nothing happens any more: what the file and the journal hold. */

@@ -77,7 +77,7 @@ export class SignIn {
   #begun(person: Person, token: string, began: number): void {
     this.#history.loggedIn(token, 'BUSINESS', person.id, began)
     person.held = [...person.held, token].slice(-5)
-    this.logins.push({ jti: jtiOf(token), acked: this.#history.now() })
+    this.logins.push({ jti: jtiOf(token), began, acked: this.#history.now() })
   }
 
   /** Codes and tickets that are worth one token, at once and each twice; and afterwards what is worth none any more. */
