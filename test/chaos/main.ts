@@ -59,6 +59,7 @@ function report({ setup, requests, operations, failed, late, faults, violations,
   }
   const isSlow = (violation: string): boolean => / failed \d+ ms after the end of/.test(violation)
   const slow = violations.filter(isSlow)
+  console.log(`  the machine stalled the test for up to ${Math.round(people.stalled)} ms`)
   console.log(`  violations ${violations.length}, ${slow.length} of them slow recoveries`)
   for (const [first, count] of kindsOf([...violations.filter(violation => !isSlow(violation)), ...slow]))
     console.log(`    ${count} times: ${first}`)
@@ -69,7 +70,7 @@ function report({ setup, requests, operations, failed, late, faults, violations,
 function kindsOf(violations: readonly string[]): Iterable<[first: string, count: number]> {
   const kinds = new Map<string, [string, number]>()
   for (const violation of violations) {
-    const kind = violation.replace(/\d+/g, '#')
+    const kind = violation.replace(/[0-9a-f]{32}|\d+/g, '#')
     const [first, count] = kinds.get(kind) ?? [violation, 0]
     kinds.set(kind, [first, count + 1])
   }

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Actors } from './actors.ts'
 import { openCaptchas } from './captchas.ts'
 import { ChaosGateway } from './gateway.ts'
@@ -8,6 +9,8 @@ import type { Mishap, Setup } from './setup.ts'
 
 export interface ChaosReport extends Counts {
   setup: string
+  /** Longest time that this process itself did not run, in milliseconds: the machine gave the gateway no more. */
+  stalled: number
   faults: { name: string; seconds: number; failed: number; recovery: number }[]
   violations: string[]
 }
@@ -38,11 +41,13 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
     const gateway = await ChaosGateway.start({ store: setup.store, ...setup.settings }, options.gateway)
     try {
       const history = new History({ heartbeat: HEARTBEAT, ...allowance })
+      const delay = monitorEventLoopDelay()
       const actors = new Actors(() => gateway.where, history, gateway.promises)
       const captchas = await openCaptchas(gateway.folder)
       try {
         const people = new People(gateway, history, actors, captchas)
         actors.start()
+        delay.enable()
         await people.start()
         await pause(1500)
         for (const mishap of mishapsOf(setup, gateway, options)) await inflict(mishap, history, gateway)
@@ -51,6 +56,7 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
         await people.settle()
         await actors.settle()
       } finally {
+        delay.disable()
         await captchas.close()
       }
       const violations = [...history.violations, ...(await setup.inspect())]
@@ -60,7 +66,7 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
         failed: fault.failed,
         recovery: history.recoveryOf(fault),
       }))
-      return { setup: setup.name, ...history.counts, faults, violations }
+      return { setup: setup.name, stalled: delay.max / 1e6, ...history.counts, faults, violations }
     } finally {
       await gateway.remove()
     }
