@@ -1,7 +1,7 @@
 /**
  * A decision against the client, with a stable reason. The same reason is logged, counted and documented; the answer to
- * the client (status, code, text) is in one table, `http/server/envelope.ts`. Absence is `null` and never a refusal;
- * any other exception is a fault.
+ * the client (code, status, text) is one row of the table in `http/server/messages.ts`. Absence is `null` and never a
+ * refusal; any other exception is a fault.
  */
 export type RefusalReason =
   // the request itself, before any rule
@@ -61,6 +61,7 @@ export type RefusalReason =
   /** Administrators do not lock, demote, remove or reset themselves. */
   | 'OWN_ACCOUNT'
   | 'LAST_SUPER_ADMIN'
+  // too much at once: logins, captchas, edits of accounts, WebSockets
   | 'BUSY'
   // what stands behind us
   | 'UNAVAILABLE'
