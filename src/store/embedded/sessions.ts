@@ -1,16 +1,13 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type EndReason,
   LOGIN_TYPES,
   type LoginType,
   readEndReason,
-  readRecord,
   type SessionRecord,
   writeRecord,
 } from '../../session.ts'
 import type { Ages } from '../age.ts'
 import { tokenDigest } from '../digest.ts'
-import { Newest, overviewOf } from '../newest.ts'
 import type { RememberedSessions } from '../remembered.ts'
 import {
   type Admission,
@@ -19,13 +16,13 @@ import {
   type Overview,
   type SessionStore,
   type StoredToken,
-  SURVEYED,
 } from '../store.ts'
 import type { EmbeddedChanges, FollowedChanges } from './changes.ts'
 import type { EmbeddedFile } from './file/file.ts'
 import { type Member, sideKey } from './file/members.ts'
 import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './file/table.ts'
 import type { EmbeddedOnline } from './online/online.ts'
+import { liveToken, UserTokens } from './user-tokens.ts'
 
 /*
  * Three tables; the users' sets belong to the online users, which change with them in the same transaction.
@@ -34,7 +31,7 @@ import type { EmbeddedOnline } from './online/online.ts'
  *   ended     side, digest of a token  -> why it was ended; ends with its note
  */
 
-/** Tokens of a user that one transaction ends, or one snapshot reads: some milliseconds in which others wait. */
+/** Tokens of a user that one transaction ends: some milliseconds in which others wait. */
 const BATCH = 100
 
 export class EmbeddedSessions implements SessionStore {
@@ -44,7 +41,7 @@ export class EmbeddedSessions implements SessionStore {
   readonly #disables: ExpiringTable
   readonly #ended: ExpiringTable
   readonly #changes: EmbeddedChanges
-  readonly #ages: Ages
+  readonly #userTokens: UserTokens
   readonly #remembered: Readonly<Record<LoginType, RememberedSessions>>
   /** Evicts the sessions that any process has changed. */
   readonly #followed: FollowedChanges
@@ -60,7 +57,7 @@ export class EmbeddedSessions implements SessionStore {
   ) {
     this.#file = file
     this.#changes = changes
-    this.#ages = ages
+    this.#userTokens = new UserTokens(file, tokens, online, ages)
     this.#tokens = tokens
     this.#online = online
     this.#disables = expiries.table(file, 'disables', 'd')
@@ -109,7 +106,7 @@ export class EmbeddedSessions implements SessionStore {
 
   /** Reads the record of a token, and remembers it. */
   #recall(type: LoginType, token: string): SessionRecord | null {
-    const live = this.#live(type, token)
+    const live = liveToken(this.#tokens, type, token)
     this.#remembered[type].set(token, live)
     return live?.record ?? null
   }
@@ -152,7 +149,7 @@ export class EmbeddedSessions implements SessionStore {
 
   #ownMembers(type: LoginType, userId: string, tokens: readonly string[]): Member[] {
     return tokens.flatMap(token => {
-      const record = this.#live(type, token)?.record
+      const record = liveToken(this.#tokens, type, token)?.record
       return record?.user_id === userId ? [this.#online.members.memberOf(token, record)] : []
     })
   }
@@ -177,7 +174,7 @@ export class EmbeddedSessions implements SessionStore {
 
   async renew(type: LoginType, userId: string, token: string, expiresAt: number): Promise<boolean> {
     return this.#file.write(() => {
-      const live = this.#live(type, token)
+      const live = liveToken(this.#tokens, type, token)
       if (live?.record.user_id !== userId) return false
       this.#tokens.put(sideKey(type, token), live.text, expiresAt)
       this.#changes.noteSessions(type, [token])
@@ -187,7 +184,7 @@ export class EmbeddedSessions implements SessionStore {
 
   async replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean> {
     return this.#file.write(() => {
-      const live = this.#live(type, token)
+      const live = liveToken(this.#tokens, type, token)
       if (live?.record.user_id !== userId) return false
       this.#tokens.put(sideKey(type, token), writeRecord({ ...live.record, extra: record.extra }), live.expiresAt)
       this.#changes.noteSessions(type, [token])
@@ -195,68 +192,28 @@ export class EmbeddedSessions implements SessionStore {
     })
   }
 
-  async tokens(type: LoginType, userId: string, limit = LISTED_AT_MOST): Promise<StoredToken[]> {
-    const newest = new Newest(limit, this.#ages)
-    for await (const batch of this.#walk(type, userId, 'before')) {
-      newest.add(batch)
-      if (newest.added >= limit) break
-    }
-    return newest.list()
+  tokens(type: LoginType, userId: string, limit = LISTED_AT_MOST): Promise<StoredToken[]> {
+    return this.#userTokens.newest(type, userId, limit)
   }
 
   batches(type: LoginType, userId: string): AsyncIterable<StoredToken[]> {
-    return this.#walk(type, userId, 'after')
+    return this.#userTokens.batches(type, userId)
   }
 
-  /** The live tokens of a user in the order of their age, each batch from a snapshot of its own. */
-  async *#walk(type: LoginType, userId: string, next: 'after' | 'before'): AsyncGenerator<StoredToken[]> {
-    let last: Member | null = null
-    for (;;) {
-      const from: Member | null = last
-      const { members, live } = this.#file.read((): { members: Member[]; live: StoredToken[] } => {
-        const members = this.#online.members[next](type, userId, from, BATCH)
-        return { members, live: members.flatMap(({ token }) => this.#stored(type, token)) }
-      })
-      if (live.length > 0) yield live
-      if (members.length < BATCH) return
-      last = members.at(-1) ?? null
-      await nextTurn()
-    }
+  count(type: LoginType, userId: string): Promise<number> {
+    return this.#userTokens.count(type, userId)
   }
 
-  #stored(type: LoginType, token: string): StoredToken[] {
-    const live = this.#live(type, token)
-    return live === null ? [] : [{ token, record: live.record, expiresAt: live.expiresAt }]
+  overview(type: LoginType, userId: string): Promise<Overview | null> {
+    return this.#userTokens.overview(type, userId)
   }
 
-  async count(type: LoginType, userId: string): Promise<number> {
-    return this.#file.read(() => this.#online.tokensOf(type, userId))
-  }
-
-  async overview(type: LoginType, userId: string): Promise<Overview | null> {
-    const newest = await this.tokens(type, userId, SURVEYED)
-    const seen = overviewOf(newest)
-    const count = await this.count(type, userId)
-    if (seen === null || newest.length < SURVEYED || count <= SURVEYED) return seen
-    const first = await this.#oldest(type, userId)
-    return { ...seen, count, first: first ?? seen.first }
-  }
-
-  async #oldest(type: LoginType, userId: string): Promise<StoredToken | null> {
-    for await (const [oldest] of this.#walk(type, userId, 'after')) return oldest ?? null
-    return null
+  sessionExpiresAt(type: LoginType, userId: string): Promise<number | null> {
+    return this.#userTokens.lastEnd(type, userId)
   }
 
   async tokenExpiresAt(type: LoginType, token: string): Promise<number | null> {
-    return this.#file.read(() => this.#live(type, token)?.expiresAt ?? null)
-  }
-
-  async sessionExpiresAt(type: LoginType, userId: string): Promise<number | null> {
-    let last: number | null = null
-    for await (const batch of this.#walk(type, userId, 'after')) {
-      for (const { expiresAt } of batch) last = Math.max(last ?? 0, expiresAt)
-    }
-    return last
+    return this.#file.read(() => liveToken(this.#tokens, type, token)?.expiresAt ?? null)
   }
 
   async disable(type: LoginType, userId: string, until: number): Promise<void> {
@@ -276,12 +233,6 @@ export class EmbeddedSessions implements SessionStore {
       this.#changes.noteDisabled(type, userId)
       return true
     })
-  }
-
-  #live(type: LoginType, token: string): { record: SessionRecord; text: string; expiresAt: number } | null {
-    const entry = this.#tokens.get(sideKey(type, token))
-    const record = entry === null ? null : readRecord(entry.text, type)
-    return entry === null || record === null ? null : { record, text: entry.text, expiresAt: entry.expiresAt }
   }
 
   /** What hangs on a token that the sweep has removed: `key` is its key, `text` its record. Within a write. */
