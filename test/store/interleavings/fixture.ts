@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/clock.ts'
 import { Unavailable } from '../../../src/refusal.ts'
-import type { RedisCommands } from '../../../src/store/redis/commands/commands.ts'
+import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
 import type { Keys } from '../../../src/store/redis/commands/keys.ts'
 import { type Act, keys, PREFIX, perform, printAct, type Verbs } from './acts.ts'
 import { checkLaws, expect, type Scene, Violation } from './laws.ts'

@@ -1,4 +1,4 @@
-import type { RedisCommands } from '../../../src/store/redis/commands/commands.ts'
+import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
 
 interface Entry {
   value: string | Set<string>

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../src/clock.ts'
 import { type LoginType, type SessionRecord, writeRecord } from '../../../src/session.ts'
-import type { RedisCommands } from '../../../src/store/redis/commands/commands.ts'
+import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
 import type { Keys } from '../../../src/store/redis/commands/keys.ts'
 import { RedisSessions } from '../../../src/store/redis/sessions/sessions.ts'
 import type { Admission } from '../../../src/store/store.ts'

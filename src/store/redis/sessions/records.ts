@@ -1,7 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import type { LoginType } from '../../../session.ts'
 import type { AttemptStore, Attempts, CaptchaStore, TicketStore } from '../../store.ts'
-import type { RedisCommands } from '../commands/commands.ts'
+import type { RedisCommands } from '../commands/contract.ts'
 import type { Keys } from '../commands/keys.ts'
 
 export class RedisCaptchas implements CaptchaStore {

@@ -10,7 +10,7 @@ import {
 } from '../../../session.ts'
 import { createAges } from '../../age.ts'
 import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
-import { MEMBERS_AT_ONCE, type Note, type RedisCommands } from '../commands/commands.ts'
+import { MEMBERS_AT_ONCE, type Note, type RedisCommands } from '../commands/contract.ts'
 import type { Keys } from '../commands/keys.ts'
 import { NO_OBSERVER, type SessionObserver } from './observer.ts'
 import { RedisUserTokens } from './user-tokens.ts'

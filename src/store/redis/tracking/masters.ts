@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis'
-import type { KeyReads } from '../commands/commands.ts'
+import type { KeyReads } from '../commands/contract.ts'
 import { summaryOf } from '../connection/fault.ts'
 import { type AnnouncementListener, type Announcements, Announcer } from './announcer.ts'
 import { type OwnView, ownViewOf, SLOTS, slotOf } from './slots.ts'
