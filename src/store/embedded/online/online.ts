@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../clock.ts'
-import { isLoginId, LOGIN_TYPES, type LoginType, readRecord, type SessionRecord } from '../../../session.ts'
+import { isLoginId, type LoginType, readRecord, type SessionRecord } from '../../../session.ts'
 import type { Ages } from '../../age.ts'
 import { fold, namesOf } from '../../names.ts'
 import type { OnlineUsers, PageQuery, Tally, UserPage } from '../../online.ts'
 import type { EmbeddedFile } from '../file/file.ts'
 import { EmbeddedMembers, type Member, sideKey } from '../file/members.ts'
 import type { Expiries, ExpiringTable } from '../file/table.ts'
-import { FilterDraft } from './filters.ts'
+import { Filtering } from './filtering.ts'
 import { LoginCounters } from './logins.ts'
 import { NameIndex, sameNames } from './names.ts'
 import { OnlineOrder, type Place } from './order.ts'
@@ -17,8 +17,6 @@ import { People, type Person } from './users.ts'
 
 /** Users whom a keyword finds at most. */
 const MAX_FOUND = 1000
-/** Blocks of names that go into a filter before anybody else gets a turn: some milliseconds. */
-const DRAFT_BLOCKS = 16
 /** Expired sessions that a question removes at most before it is answered, and how many in one transaction. */
 const MAX_SETTLED = 1000
 const SETTLE_BATCH = 100
@@ -39,7 +37,7 @@ export class EmbeddedOnline implements OnlineUsers {
   readonly #names: NameIndex
   readonly #people: People
   readonly #logins: LoginCounters
-  #filtering: Promise<void> | null = null
+  readonly #filtering: Filtering
 
   constructor(file: EmbeddedFile, expiries: Expiries, clock: Clock, tokens: ExpiringTable, ages: Ages) {
     this.members = new EmbeddedMembers(file, ages)
@@ -48,6 +46,7 @@ export class EmbeddedOnline implements OnlineUsers {
     this.#tokens = tokens
     this.#order = new OnlineOrder(file)
     this.#names = new NameIndex(file)
+    this.#filtering = new Filtering(file, this.#names)
     this.#people = new People(file, expiries, clock, (type, userId, person) => this.#leaveIndex(type, userId, person))
     this.#logins = new LoginCounters(file, expiries, clock)
   }
@@ -126,29 +125,7 @@ export class EmbeddedOnline implements OnlineUsers {
 
   /** Makes the filters that the index lacks. */
   filter(): Promise<void> {
-    this.#filtering ??= this.#filter().finally(() => {
-      this.#filtering = null
-    })
-    return this.#filtering
-  }
-
-  async #filter(): Promise<void> {
-    for (const type of LOGIN_TYPES) {
-      const groups = this.#file.read(() => this.#names.fullGroups(type))
-      for (const group of groups) {
-        if (!this.#file.read(() => this.#names.hasFilter(type, group))) await this.#filterGroup(type, group)
-      }
-    }
-  }
-
-  async #filterGroup(type: LoginType, group: number): Promise<void> {
-    const draft = new FilterDraft()
-    for (let from: number | null = 0; from !== null; ) {
-      const here: number = from
-      from = this.#file.read(() => this.#names.draft(type, group, draft, here, DRAFT_BLOCKS))
-      await nextTurn()
-    }
-    await this.#file.write(() => this.#names.putFilter(type, group, draft))
+    return this.#filtering.run()
   }
 
   page(type: LoginType, { offset, limit, keyword = '' }: PageQuery): Promise<UserPage> {
@@ -223,7 +200,7 @@ export class EmbeddedOnline implements OnlineUsers {
       truthOf: this.#truthOf.bind(this),
       index: this.#index.bind(this),
       leaveIndex: this.#leaveIndex.bind(this),
-      filterGroup: this.#filterGroup.bind(this),
+      filtering: this.#filtering,
     }
     await new Reindexing(indexed, type, share => progress(Math.floor(total * share), total)).run()
     return (await this.tally(type)).tokens

@@ -3,6 +3,7 @@ import { type LoginType, readRecord, type SessionRecord } from '../../../session
 import type { EmbeddedFile } from '../file/file.ts'
 import { type EmbeddedMembers, type Member, type OwnedMember, sideKey } from '../file/members.ts'
 import type { ExpiringTable } from '../file/table.ts'
+import type { Filtering } from './filtering.ts'
 import { type NameIndex, sameNames } from './names.ts'
 import { LEVELS, type OnlineOrder, type Place, type Span } from './order.ts'
 import { usersIn } from './sizes.ts'
@@ -21,6 +22,7 @@ export interface Indexed {
   order: OnlineOrder
   names: NameIndex
   people: People
+  filtering: Filtering
   /** Takes a stored token into its user's set and all that follows from it. Within a write. */
   enter(type: LoginType, token: string, record: SessionRecord): void
   /** What is to be kept of a user, by the members. */
@@ -29,8 +31,6 @@ export interface Indexed {
   index(type: LoginType, userId: string, before: Person | null, names: readonly string[]): number
   /** Takes a user out of a block of the index. Within a write. */
   leaveIndex(type: LoginType, userId: string, kept: Pick<Person, 'names' | 'block'>): void
-  /** Makes the filter of a group anew. */
-  filterGroup(type: LoginType, group: number): Promise<void>
 }
 
 /** A user in a block of the index. */
@@ -83,10 +83,10 @@ export class Reindexing {
   }
 
   async #makeFilters(): Promise<void> {
-    const { file, names, filterGroup } = this.#all
+    const { file, names, filtering } = this.#all
     const groups = file.read(() => names.fullGroups(this.#type))
     for (const [i, group] of groups.entries()) {
-      await filterGroup(this.#type, group)
+      await filtering.group(this.#type, group)
       this.#report((i + 1) / groups.length)
     }
   }
