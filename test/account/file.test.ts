@@ -45,6 +45,13 @@ function open(folder: string, text?: string) {
   return { path, logged, source, find: (name: string) => source.find(name) }
 }
 
+/** Adds an account as an administrator does. */
+const addBy = ({ management }: ReturnType<typeof open>['source']) => {
+  const password = { hash: HASH, changedAt: 0, mustChange: false }
+  const add = { id: 'b', username: 'b', nickname: 'b', status: 'ACTIVE' as const, roles: [], permissions: [], password }
+  return management!.edit(() => ({ edit: { add }, result: null }))
+}
+
 hashContract(t, 'file', async (t, accounts) => {
   const path = join(t.testdir(), 'accounts.yaml')
   writeFileSync(path, stringify({ accounts }, { defaultStringType: 'QUOTE_DOUBLE' }))
@@ -440,8 +447,61 @@ t.test('a first start creates an administrator once, with a password without loo
 t.test('a start with an empty file is not a first start', async t => {
   const { path } = open(t.testdir(), '')
   t.equal(await firstAccount(path), null)
-  await addAccount(path, { username: 'a', password: 'correct horse' })
-  t.equal((await listAccounts(path)).length, 1)
+  t.equal(readFileSync(path, 'utf8'), '')
+})
+
+t.test('a file that an editor is saving is neither listed nor edited before it is whole', async t => {
+  const text = `accounts:\n${entry('1', 'a')}${entry('2', 'b')}`
+  const { path } = open(t.testdir(), text)
+  const namesIn = async () => (await listAccounts(path)).map(({ username }) => username)
+  /** Each part is a valid file in which accounts are missing. */
+  async function save(): Promise<void> {
+    for (const name of ['a', 'b', 'c']) {
+      appendFileSync(path, `${name === 'a' ? 'accounts:\n' : ''}${entry(name, name)}`)
+      await setTimeout(30)
+    }
+  }
+  for (const empty of [() => writeFileSync(path, ''), () => rmSync(path)]) {
+    empty()
+    const listed = namesIn()
+    await Promise.all([save(), listed])
+    t.same(await listed, ['a', 'b', 'c'])
+    empty()
+    const added = addAccount(path, { username: 'd', password: 'correct horse' })
+    const removed = removeAccount(path, 'b')
+    await save()
+    t.equal(await removed, true)
+    await added
+    t.same(await namesIn(), ['a', 'c', 'd'])
+  }
+})
+
+t.test('an account is not added to a file that was emptied, and the fault names the remedy', async t => {
+  for (const text of ['', '# nothing\n', 'accounts:\n']) {
+    const { path, source } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+    await source.find('a')
+    writeFileSync(path, text)
+    const remedy = { message: /write `accounts: \[\]` to have none/ }
+    await t.rejects(addAccount(path, { username: 'b', password: 'correct horse' }), remedy)
+    await t.rejects(listAccounts(path), remedy)
+    t.match(await refusalOf(addBy(source)), { reason: 'UNAVAILABLE' })
+    t.equal(readFileSync(path, 'utf8'), text)
+    rmSync(path)
+    t.match(await refusalOf(addBy(source)), { reason: 'UNAVAILABLE' }, 'nor to one that was removed')
+    t.notOk(existsSync(path))
+  }
+})
+
+t.test('the gateway stores nothing in a file with faults, which is a failure of the source', async t => {
+  const { path, source, find } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  await find('a')
+  writeFileSync(path, 'accounts:\n  - { id: 1 }\n')
+  const { setPassword, setSecondFactor } = source.updates!
+  const update = { hash: OTHER_HASH, changedAt: 0, mustChange: false }
+  t.match(await refusalOf(setPassword('1', update)), { reason: 'UNAVAILABLE' })
+  t.match(await refusalOf(setSecondFactor('1', FACTOR, null)), { reason: 'UNAVAILABLE' })
+  t.match(await refusalOf(addBy(source)), { reason: 'UNAVAILABLE' })
+  t.equal(readFileSync(path, 'utf8'), 'accounts:\n  - { id: 1 }\n')
 })
 
 t.test('ids are snowflakes: 19 digits that grow with time and do not repeat', async t => {

@@ -91,12 +91,16 @@ t.test('accounts of a database are not managed here', async t => {
 
 t.test('a faulty accounts file is reported and not changed', async t => {
   const folder = shippedFolder(t)
-  const text = 'accounts:\n  - { id: 7, username: x, password: secret }\n'
-  writeFileSync(join(folder, 'config/accounts.yaml'), text)
-  const { code, errors } = await run(folder, ['account', 'add', 'jane'])
-  t.equal(code, 1)
-  t.match(errors, /accounts\.yaml/)
-  t.equal(readFileSync(join(folder, 'config/accounts.yaml'), 'utf8'), text)
+  for (const [text, fault] of [
+    ['accounts:\n  - { id: 7, username: x, password: secret }\n', /accounts\.yaml/],
+    ['', /accounts\.yaml: the list of accounts is missing; write `accounts: \[\]` to have none/],
+  ] as const) {
+    writeFileSync(join(folder, 'config/accounts.yaml'), text)
+    const { code, errors } = await run(folder, ['account', 'add', 'jane'])
+    t.equal(code, 1)
+    t.match(errors, fault)
+    t.equal(readFileSync(join(folder, 'config/accounts.yaml'), 'utf8'), text)
+  }
 })
 
 t.test('an account is shown without its hash, and a required change of its password is set and cleared', async t => {

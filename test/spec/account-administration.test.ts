@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { fileUpdates } from '../../src/account/file/edit.ts'
 import { AccountsReader } from '../../src/account/file/reader.ts'
 import { readAccounts } from '../../src/account/file/source.ts'
+import { fileUpdates } from '../../src/account/file/updates.ts'
 import { versionOf } from '../../src/account/version.ts'
 import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { type Document, isSeq } from 'yaml'
 import type { FieldFault } from '../../refusal.ts'
 import { faultOfExtra, isLoginId } from '../../session.ts'
-import { ConfigurationError } from '../../yaml/fault.ts'
+import { ConfigurationError, type Fault } from '../../yaml/fault.ts'
 import { read } from '../../yaml/read.ts'
 import type { Written } from '../../yaml/written.ts'
 import { parseYaml } from '../../yaml/yaml.ts'
@@ -30,6 +30,12 @@ export interface AccountsDocument {
   /** `false` for a file without a list of accounts, such as an empty one. */
   hasList: boolean
 }
+
+/** What is wrong with a file that has lost its list. */
+export const listMissing = (path: string): Fault => ({
+  place: path,
+  message: 'the list of accounts is missing; write `accounts: []` to have none',
+})
 
 /** Reads the text of the accounts file at `path`. Throws one `ConfigurationError` with all of its faults. */
 export function parseAccounts(text: string, path: string): AccountsDocument {

@@ -1,21 +1,22 @@
-import { readFileSync } from 'node:fs'
 import { mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { systemClock } from '../../clock.ts'
 import { createFile, replaceFile } from '../../durable-file.ts'
 import { invalid, Unavailable } from '../../refusal.ts'
 import { isLoginId } from '../../session.ts'
+import { ConfigurationError } from '../../yaml/fault.ts'
 import { generatePassword } from '../generate-password.ts'
 import type { HashUpdates } from '../hash-accounts.ts'
 import { generateAccountId } from '../id.ts'
 import type { AccountStatus, ListedAccount } from '../management.ts'
 import { hashPassword } from '../password.ts'
 import { type Change, changed, type Fields } from './change.ts'
-import { isUsername, nameKey } from './document.ts'
+import { isUsername, listMissing, nameKey } from './document.ts'
 import { knownOf } from './known.ts'
 import { type IsHeld, withLock } from './lock.ts'
 import { AccountsReader } from './reader.ts'
 import type { AccountEntry } from './schema.ts'
+import { noteWhole, readIfAny, settledText } from './settled.ts'
 
 export interface NewAccount {
   username: string
@@ -56,18 +57,6 @@ export async function setPassword(
   const update = { hash, changedAt: systemClock.now(), mustChange }
   return edit(fileAt(path), entries => setting(indexOf(entries, username), passwordFields(update)))
 }
-
-/** What the gateway itself changes of the accounts in a file. */
-export const fileUpdates = (file: EditedFile): HashUpdates => ({
-  can: new Set(['password', 'second-factor'] as const),
-  setPassword: (id, update) => edit(file, entries => setting(indexOfId(entries, id), passwordFields(update))),
-  setSecondFactor: (id, sealed, expected) =>
-    edit(file, entries => {
-      const index = indexOfId(entries, id)
-      const isExpected = (entries[index]?.second_factor ?? null) === expected
-      return isExpected ? setting(index, { second_factor: sealed ?? undefined }) : null
-    }),
-})
 
 /** Refuses a name or an id that exists or is invalid with `INVALID`. */
 export function adding(entries: readonly AccountEntry[], entry: AccountEntry): Change {
@@ -126,8 +115,8 @@ export async function removeAccount(
 
 /** The accounts in the file, without their hashes. Empty without a file. */
 export async function listAccounts(path: string): Promise<readonly ListedAccount[]> {
-  const { entries } = await new AccountsReader(path).read(readIfAny(path) ?? EMPTY)
-  return entries.map(entry => knownOf(entry).listed)
+  const { read } = await readWhole(path, new AccountsReader(path))
+  return read.entries.map(entry => knownOf(entry).listed)
 }
 
 /**
@@ -198,26 +187,27 @@ type Outcome = 'changed' | 'unchanged' | 'overtaken'
 
 async function tryEdit(file: string, edited: EditedFile, decide: Decide, isHeld: IsHeld): Promise<Outcome> {
   const { reader, written } = edited
-  const before = readIfAny(file)
-  const text = before ?? EMPTY
-  const read = await reader.read(text)
+  const { before, text, read } = await readWhole(file, reader)
   const change = await decide(read.entries)
   if (change === null) return 'unchanged'
   const after = await changed(text, read, change, reader)
   if (after === before) return 'unchanged'
   if (!replaceFile(file, after, () => isHeld() && readIfAny(file) === before)) return 'overtaken'
+  noteWhole(file, after)
   written?.(after)
   return 'changed'
 }
 
-/** Synchronous, so that nothing of this process comes between a last look and the replacement. */
-function readIfAny(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw fault
-  }
+/**
+ * The accounts of a file that no program is writing. A file without a list has faults: that is how one looks whose disk was full,
+ * and an account that is added to it would replace all others.
+ */
+async function readWhole(path: string, reader: AccountsReader) {
+  const before = await settledText(path)
+  const text = before ?? EMPTY
+  const read = await reader.read(text)
+  if (!read.hasList) throw new ConfigurationError([listMissing(path)])
+  return { before, text, read }
 }
 
 async function exists(path: string): Promise<boolean> {

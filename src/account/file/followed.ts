@@ -4,15 +4,13 @@ import { Refusal, Unavailable } from '../../refusal.ts'
 import { ConfigurationError, type Fault } from '../../yaml/fault.ts'
 import type { AccountChanges, ChangedAccounts } from '../accounts.ts'
 import { type AccountChange, changeBetween } from '../version.ts'
+import { listMissing } from './document.ts'
 import { ABSENT, accountsIn, NO_ACCOUNTS, type ReadAccounts, readAccounts, stateOf, textIfAny } from './read.ts'
 import type { AccountsReader } from './reader.ts'
+import { MAX_LOOKS, SETTLED } from './settled.ts'
 
 /** How often the file is checked while its changes are followed, in milliseconds. Mounted files announce nothing. */
 const POLL = 250
-/** How long a file must be unchanged before it is read, in milliseconds. */
-const SETTLED = 100
-/** Looks at a file that changes all the time; then the accounts stay as they are until the next check. */
-const MAX_LOOKS = 10
 /** The state of a file that another program has replaced before this process read what it had written itself. */
 const OVERTAKEN = 'overtaken'
 
@@ -121,6 +119,7 @@ export class FollowedFile implements AccountChanges {
     return new Unavailable(UNREADABLE, fault)
   }
 
+  /** If the file changes all the time, the accounts stay as they are until the next check. */
   async #update(): Promise<void> {
     if (this.#own !== null && (await this.#readOwn(this.#own))) return
     for (let look = 0; look < MAX_LOOKS; look++) {
@@ -160,7 +159,7 @@ export class FollowedFile implements AccountChanges {
     try {
       const read = await readAccounts(this.#path, this.#reader)
       if (read.hasList || (this.#accounts ?? NO_ACCOUNTS).byId.size === 0) return read
-      return [{ place: this.#path, message: 'the list of accounts is missing; write `accounts: []` to have none' }]
+      return [listMissing(this.#path)]
     } catch (fault) {
       if (fault instanceof ConfigurationError) return fault.faults
       throw this.#unreadable(fault)

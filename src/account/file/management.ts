@@ -1,11 +1,11 @@
-import { invalid, Unavailable } from '../../refusal.ts'
-import { ConfigurationError } from '../../yaml/fault.ts'
+import { invalid } from '../../refusal.ts'
 import type { AccountEdit, AccountManagement, AddedAccount, Edited, ListedAccount } from '../management.ts'
 import { type Change, entryAfter } from './change.ts'
 import { faultOfSize } from './document.ts'
-import { adding, type EditedFile, edit, indexOfId, passwordFields, resetFields, setting } from './edit.ts'
+import { adding, type EditedFile, indexOfId, passwordFields, resetFields, setting } from './edit.ts'
 import { knownOf } from './known.ts'
 import type { AccountEntry } from './schema.ts'
+import { editByGateway } from './updates.ts'
 
 /** The administration of the accounts in a file. `current` are those that logins see. */
 export function createFileManagement(
@@ -15,15 +15,15 @@ export function createFileManagement(
   return {
     list: async () => (await current()).listed,
     async edit(decide) {
+      // A file that was removed is unavailable: an account that is added to it would replace all others.
+      await current()
       const outcomes: Omit<Edited<Awaited<ReturnType<typeof decide>>['result']>, 'changed'>[] = []
-      const changed = await edit(file, async entries => {
+      const changed = await editByGateway(file, async entries => {
         const decided = await decide(entries.map(entry => knownOf(entry).listed))
         const change = decided.edit === null ? null : changeOf(decided.edit, entries)
         const version = change === null ? null : versionAfter(change, entries)
         outcomes.push({ result: decided.result, version })
         return change
-      }).catch(fault => {
-        throw fault instanceof ConfigurationError ? new Unavailable('the accounts file has faults', fault) : fault
       })
       return { ...outcomes.at(-1)!, changed }
     },

@@ -1,10 +1,10 @@
 import type { Logger } from '../../log.ts'
 import type { HashSource } from '../hash-accounts.ts'
 import { nameKey } from './document.ts'
-import { fileUpdates } from './edit.ts'
 import { FollowedFile } from './followed.ts'
 import { createFileManagement } from './management.ts'
 import { AccountsReader } from './reader.ts'
+import { fileUpdates } from './updates.ts'
 
 export { generateAccountId } from '../id.ts'
 export { addAccount, firstAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from './edit.ts'

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { systemClock } from '../../clock.ts'
+import { Unavailable } from '../../refusal.ts'
+import { ABSENT } from './read.ts'
+
+/** How long a file must be unchanged before it is read, in milliseconds. */
+export const SETTLED = 100
+/** Looks at a file that changes all the time. */
+export const MAX_LOOKS = 10
+
+/** Digests of texts, by the paths of their files: the last that this process has put there, or found there unchanged. */
+const whole = new Map<string, string>()
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64')
+
+/** This process has just put the text there. */
+export const noteWhole = (path: string, text: string): void => void whole.set(path, digestOf(text))
+
+/**
+ * The text of a file that no program is writing: it has been unchanged for `SETTLED`, or is known to be whole. `null` for a file
+ * that has been missing for as long: some editors remove a file before they write it anew. A program that pauses for longer
+ * within a file can defeat this. Throws `Unavailable` for a file that changes all the time.
+ */
+export async function settledText(path: string): Promise<string | null> {
+  let before: string | null = null
+  for (let look = 0; look < MAX_LOOKS; look++) {
+    const { text, state, age } = lookAt(path)
+    if (text !== null && whole.get(path) === digestOf(text)) return text
+    if (state !== null && (state === before || age >= SETTLED)) {
+      if (text !== null) noteWhole(path, text)
+      return text
+    }
+    before = state
+    await pause(age > 0 && age < SETTLED ? SETTLED - age : SETTLED)
+  }
+  throw new Unavailable(`${path} is saved by another program all the time; try again`)
+}
+
+interface Look {
+  /** `null` for a missing file. */
+  text: string | null
+  /** `null` for a file that has changed while it was read. */
+  state: string | null
+  /** Milliseconds since its last change, by the clock of its file system; negative if that is ahead. */
+  age: number
+}
+
+function lookAt(path: string): Look {
+  const { state, age } = stateOf(path)
+  const text = readIfAny(path)
+  return { text, state: stateOf(path).state === state ? state : null, age }
+}
+
+function stateOf(path: string): { state: string; age: number } {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  if (found === undefined) return { state: ABSENT, age: 0 }
+  const { ino, size, mtimeNs, ctimeNs } = found
+  return { state: `${ino} ${size} ${mtimeNs} ${ctimeNs}`, age: systemClock.now() - Number(ctimeNs / 1_000_000n) }
+}
+
+/** Synchronous, so that nothing of this process comes between a last look and the replacement. `null` for a missing file. */
+export function readIfAny(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw fault
+  }
+}
