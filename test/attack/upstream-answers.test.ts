@@ -41,6 +41,18 @@ const ANSWERS: Readonly<Record<string, [answer: string, outcome: Outcome]>> = {
     `HTTP/1.1 103 Early Hints\r\nSet-Cookie: a=1\r\nX-Login-Id: 1\r\n\r\n${OK}Content-Length: 4\r\n\r\ngood`,
     GOOD,
   ],
+  'early hints with a line end in a link': [
+    `HTTP/1.1 103 Early Hints\r\nLink: </a>\rX-A: 1\r\n\r\n${OK}Content-Length: 4\r\n\r\ngood`,
+    502,
+  ],
+  'early hints with a folded link': [
+    `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n HTTP/1.1 200 OK\r\n\r\n${OK}Content-Length: 4\r\n\r\ngood`,
+    502,
+  ],
+  'early hints behind its response': [
+    `${OK}Content-Length: 4\r\n\r\ngoodHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n`,
+    GOOD,
+  ],
   'nothing, for longer than it may': [`${OK}X-A: 1\r\n`, 504],
   'half a body, and then nothing': [`${OK}Content-Length: 100\r\n\r\nhalf`, 'broken off'],
   'half a chunk, and then nothing': [`${OK}Transfer-Encoding: chunked\r\n\r\n64\r\nhalf`, 'broken off'],
