@@ -77,6 +77,17 @@ function createAddressFailures(options: LockoutOptions): Pick<Lockout, 'checkAdd
   }
 }
 
+/**
+ * The form in which names count: without regard to case, width, accents of Latin, Greek and Cyrillic letters, and spaces at the
+ * ends. Databases compare so. If spellings of an unknown name were counted apart, a shared count would tell that an account exists.
+ */
+const folded = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .trim()
+    .toLowerCase()
+
 export function createLockout(options: LockoutOptions): Lockout {
   const { settings } = options
   const inTurn = createTurnsByName()
@@ -95,7 +106,7 @@ export function createLockout(options: LockoutOptions): Lockout {
     checkAddress,
     failedFrom,
     subject(name, loginId) {
-      const key = createHash('sha256').update(name.toLowerCase()).digest('hex').slice(0, 32)
+      const key = createHash('sha256').update(folded(name)).digest('hex').slice(0, 32)
       return { key, loginId: loginId ?? `${UNKNOWN}${key}` }
     },
     counted: (subject, address, origin, verify) =>

@@ -69,6 +69,25 @@ t.test('the answers do not tell which spelling has an account', async t => {
   }
 })
 
+t.test(
+  'the answers do not tell which name has an account where the source ignores case, accents and spaces',
+  async t => {
+    const ann = account('Ann')
+    const isAnn = (name: string) => ['ann', 'ánn'].includes(name.trim().normalize('NFKC').toLowerCase())
+    const find = async (name: string) => (isAnn(name) ? ann : null)
+    const fixture = await openLoginFixture({ source: { find, highestCost: () => 4, close: async () => {} } })
+    t.teardown(fixture.close)
+    for (const names of [
+      ['ann', 'ANN ', 'Ánn', 'a\u0301nn', '\uff41nn', 'ann'],
+      ['foo', 'FOO ', 'Fóo', 'fo\u0301o', '\uff46oo', 'foo'],
+    ]) {
+      const reasons: string[] = []
+      for (const name of names) reasons.push(await fixture.attempt(name, 'a guess'))
+      t.same(reasons, [...Array(5).fill(WRONG), 'DISABLED'], names[0]!)
+    }
+  },
+)
+
 t.test('an administrator ends the lock of an account that was locked by another spelling', async t => {
   const fixture = await open(t)
   await fixture.guess('ANN', 5)
