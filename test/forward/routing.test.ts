@@ -185,3 +185,20 @@ t.test('a listener with thousands of upstreams starts and closes', async t => {
   t.same(answer.json(), { rewrite: '/u2999', path: '/u2999/x' })
   await app.close()
 })
+
+t.test('the requests and replies of all upstreams are of the same classes, which V8 compiles well', async t => {
+  const app = fastify()
+  app.decorateRequest('own', null)
+  const classes = new Set<unknown>()
+  const upstreams = Array.from({ length: 300 }, (_, i) => ({ match: `/api/v1/u${i}`, rewrite: `/u${i}` }))
+  await routeToUpstreams(app, upstreams, () => (request, reply, path) => {
+    classes.add(request.constructor).add(reply.constructor)
+    reply.send({ path, isDecorated: 'own' in request })
+  })
+  for (const i of [0, 1, 299]) {
+    const answer = await app.inject({ method: 'GET', url: `/api/v1/u${i}/x` })
+    t.same(answer.json(), { path: `/u${i}/x`, isDecorated: true })
+  }
+  t.equal(classes.size, 2)
+  await app.close()
+})

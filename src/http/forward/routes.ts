@@ -22,6 +22,7 @@ export async function routeToUpstreams<U extends Routed>(
   if (upstreams.length === 0) return
   // Loading it takes a while, so it is loaded only with upstreams.
   const { default: httpProxy } = await import('@fastify/http-proxy')
+  app.addHook('onRegister', shareClasses)
   for (let i = 0; i < upstreams.length; i += GROUP) {
     await app.register(async scope => {
       for (const upstream of upstreams.slice(i, i + GROUP)) await register(scope, upstream)
@@ -47,6 +48,20 @@ export async function routeToUpstreams<U extends Routed>(
       handler: handlerOf(upstream),
     })
   }
+}
+
+/** What Fastify calls its classes of requests and replies in an instance. */
+const CLASSES: readonly (string | undefined)[] = ['fastify.Request', 'fastify.Reply']
+
+/**
+ * Makes the requests of all upstreams objects of the same classes: those of the instance above. Fastify creates classes for
+ * each plugin, because it may decorate them. V8 compiles code badly that receives objects of many classes: with 50 upstreams
+ * in use each request cost 8 µs more. The plugin would decorate replies with its HTTP client, which is not used.
+ */
+function shareClasses(instance: FastifyInstance): void {
+  const own = Object.getOwnPropertySymbols(instance).filter(({ description }) => CLASSES.includes(description))
+  for (const key of own) Reflect.deleteProperty(instance, key)
+  Object.assign(instance, { decorateReply: () => instance })
 }
 
 /** Fastify closes the contexts below one in a recursion, whose stack ends at some thousands of them. */
