@@ -1,10 +1,14 @@
 import { availableParallelism } from 'node:os'
 import type { Logger } from '../../log.ts'
+import { Unavailable } from '../../refusal.ts'
 import { createLine, type Place } from './line.ts'
 import { Helper } from './process.ts'
 import type { WorkName, WorkResult, WorkTask } from './work.ts'
 
-/** A few processes that compute for logins. What would wait too long is refused with `BUSY` at once. */
+/**
+ * A few processes that compute for logins. What would wait too long is refused with `BUSY` at once, and with `UNAVAILABLE` if
+ * its process fails: another try may succeed.
+ */
 export interface Helpers {
   decrypt(ciphertext: string, privateKey: string): Promise<string | null>
   draw(text: string): Promise<string>
@@ -80,7 +84,7 @@ export function createHelpers(log: Pick<Logger, 'error'>): Helpers {
     line(PLACES[name], () =>
       perform(name, task).catch((err: unknown) => {
         if (!closed) log.error({ err }, 'a login helper failed')
-        throw err
+        throw new Unavailable('a login helper failed', err)
       }),
     )
 
