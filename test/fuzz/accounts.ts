@@ -2,26 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseDocument } from 'yaml'
-import { addAccount, removeAccount, removeSecondFactor, setPassword } from '../../src/account/file/edit.ts'
 import { readAccounts } from '../../src/account/file/source.ts'
 import { versionOf } from '../../src/account/version.ts'
-import { Refusal } from '../../src/refusal.ts'
 import { until } from '../support/forward-fixture.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
-import { expectSecrecy } from '../support/secrecy.ts'
 import { accountStep, type Call, type Move, REFUSED } from './accounts-calls.ts'
-import { editByHand, FORMS, type Form, missingIn, otherHash, readFound, SEALED, writeFirst } from './accounts-file.ts'
-import {
-  type Accounts,
-  apply,
-  type Change,
-  EDIT,
-  holds,
-  type ModelAccount,
-  SEE,
-  SUPER_ADMIN,
-} from './accounts-model.ts'
+import { FORMS, type Form, missingIn, readFound, writeFirst } from './accounts-file.ts'
+import { type Accounts, apply, EDIT, holds, type ModelAccount, SEE, SUPER_ADMIN } from './accounts-model.ts'
 import { type Done, fateOf, isFound, type ModelSession, type Order, permutationsOf } from './accounts-orders.ts'
+import { AccountCalls, BASE } from './accounts-ways.ts'
 import { checkSequences, expect, type See, type SequenceOptions } from './model.ts'
 
 /*
@@ -36,32 +25,30 @@ export async function fuzzAccounts(options: SequenceOptions) {
   try {
     return await checkSequences(accountStep, { minLength: 4, maxLength: 24 }, options, async (moves, see) => {
       sequence += 1
-      const world = new AccountsWorld(fixture, path, sequence, see)
-      await world.begin(FORMS[moves.length % FORMS.length]!)
-      for (const move of moves) await world.take(move)
+      const run = new AccountsSequence(fixture, path, sequence, see)
+      await run.begin(FORMS[moves.length % FORMS.length]!)
+      for (const move of moves) await run.take(move)
     })
   } finally {
     await fixture.close()
   }
 }
 
-class AccountsWorld {
+class AccountsSequence {
   readonly #fixture: Fixture
   readonly #path: string
-  readonly #sequence: number
+  readonly #calls: AccountCalls
   readonly #see: See
   #accounts: Accounts
   #hashes = new Map<string, string>()
   readonly #first: readonly string[]
   readonly #sessions: ModelSession[] = []
-  readonly #passwords = new Set<string>()
-  #changes = 0
   readonly #changed = new Set<string>()
 
   constructor(fixture: Fixture, path: string, sequence: number, see: See) {
     this.#fixture = fixture
     this.#path = path
-    this.#sequence = sequence
+    this.#calls = new AccountCalls(fixture, path, sequence)
     this.#see = see
     this.#accounts = FIRST.map((rights, i) => ({
       ...{ id: `${sequence}-${i}`, username: `user-${sequence}-${i}`, nickname: `User${i}`, ...rights },
@@ -99,7 +86,7 @@ class AccountsWorld {
   async #look(which: number): Promise<void> {
     const session = this.#sessions[which % this.#sessions.length]!
     const answer = await this.#fixture.get(`${BASE}/page?size=100`, session.token)
-    this.#expectSecrecy(answer.text)
+    this.#calls.expectSecrecy(answer.text)
     const { code, data } = answer.json()
     const expected = !session.isLive ? 401 : holds(session.then, SEE) ? 200 : 403
     expect(code, expected, 'the code of a page')
@@ -114,17 +101,10 @@ class AccountsWorld {
     this.#see(`page: ${code}`)
   }
 
-  #expectSecrecy(text: string, own?: string): void {
-    expectSecrecy([text], { 'a second factor': SEALED })
-    for (const password of this.#passwords) {
-      if (password !== own && text.includes(password)) throw new Error(`a password was told: ${text}`)
-    }
-  }
-
   async #takeAll(calls: readonly Call[]): Promise<void> {
     const reading = { isOver: false }
     const reader = calls.length > 1 ? this.#readAllTheTime(reading) : null
-    const done = await Promise.all(calls.map(one => this.#make(one)))
+    const done = await Promise.all(calls.map(one => this.#calls.make(one, this.#accounts, this.#sessions)))
     reading.isOver = true
     await reader
     const before = this.#accounts
@@ -152,94 +132,6 @@ class AccountsWorld {
       if (text !== last && parseDocument(text).errors.length > 0) throw new Error(`a file that is not whole: ${text}`)
       last = text
     }
-  }
-
-  async #make(call: Call): Promise<Done> {
-    for (let i = 0; i < call.delay; i++) await turn()
-    if (call.way === 'administrator' && call.kind !== 'factor') return this.#request(call)
-    const target = this.#accounts[call.target]
-    if (call.way === 'command line' && call.kind !== 'edit' && call.kind !== 'factor')
-      return this.#command(call, target)
-    return this.#edit(call, target)
-  }
-
-  async #request(call: Call): Promise<Done> {
-    const session = this.#sessions[call.actor % this.#sessions.length]!
-    const id = this.#accounts[call.target]?.id ?? 'unknown'
-    const username = `name-${this.#sequence}-${call.name}`
-    const must_change_password = call.mustChange
-    const body = {
-      edit: { id, ...call.fields },
-      add: { username, ...call.fields, must_change_password },
-      remove: { id },
-      'reset-password': { id, must_change_password },
-      'reset-second-factor': { id },
-      factor: {},
-    }[call.kind]
-    const answer = await this.#fixture.post(`${BASE}/${call.kind}`, body, session.token)
-    const { code, data } = answer.json()
-    this.#expectSecrecy(answer.text, data?.password)
-    if (typeof data?.password === 'string') this.#passwords.add(data.password)
-    return { call, session, code, change: this.#changeOf(call, session.then.id, data?.id ?? 'none', id, username) }
-  }
-
-  #changeOf(
-    { kind, fields, mustChange = true }: Call,
-    by: string | null,
-    added: string,
-    id: string,
-    username: string,
-  ): Change {
-    this.#changes += 1
-    const password = this.#changes
-    if (kind === 'add') {
-      const rest = { nickname: username, status: 'ACTIVE' as const, roles: [], permissions: [], ...fields }
-      return { kind, by, account: { id: added, username, ...rest, mustChange, hasFactor: false, password } }
-    }
-    if (kind === 'reset-password') return { kind, by, id, password, mustChange }
-    if (kind === 'edit' || kind === 'factor') return { kind: 'edit', by, id, set: fields }
-    return { kind, by, id }
-  }
-
-  /** As `dualgate account` does it: no law holds for who can write the file. */
-  async #command(call: Call, target: ModelAccount | undefined): Promise<Done> {
-    const username = call.kind === 'add' ? `name-${this.#sequence}-${call.name}` : (target?.username ?? 'unknown')
-    const password = `a password ${this.#sequence} ${this.#changes}`
-    const { roles = [], permissions = [] } = call.fields
-    const mustChange = call.mustChange ?? true
-    const add = () => addAccount(this.#path, { username, password, roles, permissions, mustChange })
-    const work = {
-      add: async () => (await add()).id,
-      remove: () => removeAccount(this.#path, username),
-      'reset-password': () => setPassword(this.#path, username, password, mustChange),
-      'reset-second-factor': () => removeSecondFactor(this.#path, username),
-    }[call.kind as 'add']
-    const outcome: string | boolean = await work().catch(fault => {
-      if (fault instanceof Refusal && fault.reason === 'INVALID') return false
-      throw fault
-    })
-    const change = this.#changeOf(
-      { ...call, fields: { roles, permissions } },
-      null,
-      `${outcome}`,
-      target?.id ?? 'unknown',
-      username,
-    )
-    return { call, session: null, change, code: outcome === false ? 400 : 200 }
-  }
-
-  /** A person with an editor; what is read and saved here comes between nothing. */
-  #edit(call: Call, target: ModelAccount | undefined): Done {
-    const isFactor = call.kind === 'factor' || call.kind === 'reset-second-factor'
-    const { status = 'ACTIVE', roles = target?.roles ?? [] } = call.fields
-    const hash = call.kind === 'reset-password' ? { password: otherHash() } : {}
-    const set = isFactor ? { second_factor: SEALED } : { status, roles, ...hash }
-    const isDone = target !== undefined && editByHand(this.#path, target.id, set, call.how)
-    this.#changes += 1
-    const password = 'password' in set ? { password: this.#changes } : {}
-    const meant: Partial<ModelAccount> = isFactor ? { hasFactor: true } : { status, roles, ...password }
-    const change: Change = { kind: 'edit', by: null, id: target?.id ?? 'unknown', set: meant }
-    return { call: { ...call, way: 'editor' }, session: null, change, code: isDone ? 200 : 400 }
   }
 
   /** The orders of the calls that lead to their answers and to the file; at least one does. */
@@ -309,8 +201,6 @@ class AccountsWorld {
     }
   }
 }
-
-const BASE = '/api/v1/sys/account'
 
 /** Of the accounts that every sequence begins with. */
 const FIRST = [
