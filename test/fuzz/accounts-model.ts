@@ -1,4 +1,4 @@
-/* Who may change which account, by people.md alone: "Account administration". */
+/* Who may change which account, by the design alone ("Account administration"). */
 
 export type Status = 'ACTIVE' | 'INACTIVE' | 'LOCKED'
 

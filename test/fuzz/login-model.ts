@@ -1,7 +1,7 @@
 import type { Step } from '../../src/login/attempt.ts'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 
-/* What a login has to come to, by people.md alone: "Steps of a login" and "Second factor". Times are milliseconds. */
+/* What a login has to come to, by the design alone ("Steps of a login", "Second factor"). Times are milliseconds. */
 
 const TICKET_LIFETIME = 300_000
 const SESSION_LIFETIME = 3_600_000

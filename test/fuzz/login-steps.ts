@@ -1,9 +1,9 @@
-import bcrypt from 'bcrypt'
 import type { HashAccount } from '../../src/account/hash-accounts.ts'
 import type { Step } from '../../src/login/attempt.ts'
 import { Refusal } from '../../src/refusal.ts'
-import { codeAt, wrongCodes } from '../second-factor/factor-fixture.ts'
-import { account as accountOf, changed, openLoginFixture, PASSWORD } from '../support/login-fixture.ts'
+import { account as accountOf, openLoginFixture, PASSWORD } from '../support/login-fixture.ts'
+import { AccountChanges, rightsOf } from './login-changes.ts'
+import { Codes } from './login-codes.ts'
 import * as model from './login-model.ts'
 import { HOSTILE, LEAPS, loginStep, type Move, USERS } from './login-moves.ts'
 import { checkSequences, expect, type See, type SequenceOptions } from './model.ts'
@@ -35,30 +35,31 @@ export async function fuzzLoginSteps(options: SequenceOptions) {
   try {
     return await checkSequences(loginStep, { minLength: 8, maxLength: 60 }, options, async (moves, see) => {
       sequence += 1
-      const world = new LoginWorld({ fixture, accounts }, sequence, moves, see)
-      await world.begin()
-      for (const move of moves) await world.take(move)
-      await world.compareSessions()
+      const run = new LoginSequence({ fixture, accounts }, sequence, moves, see)
+      await run.begin()
+      for (const move of moves) await run.take(move)
+      await run.compareSessions()
     })
   } finally {
     await fixture.close()
   }
 }
 
-class LoginWorld {
+class LoginSequence {
   readonly #fixture: Fixture
   readonly #accounts: HashAccount[]
   readonly #see: See
   readonly #users: model.ModelAccount[]
   readonly #tickets: model.ModelTicket[] = []
-  /** Codes that were accepted, or lost with their factor. */
-  readonly #usedCodes = new Map<string, string[]>()
+  readonly #codes = new Codes()
+  readonly #changes: AccountChanges
   #requests = 0
 
   constructor({ fixture, accounts }: Stored, sequence: number, moves: readonly Move[], see: See) {
     this.#fixture = fixture
     this.#accounts = accounts
     this.#see = see
+    this.#changes = new AccountChanges(fixture, accounts)
     this.#users = Array.from({ length: USERS }, (_, i) =>
       model.newAccount(`user-${sequence}-${i}`, { ...(FIRST[i] ?? moves[i]!.rights), password: PASSWORD }),
     )
@@ -85,7 +86,7 @@ class LoginWorld {
     const ticket = (move.any ? this.#tickets : this.#open).at(-1 - back) ?? null
     if (verb === 'login') await this.#login(user, move.password === 'wrong')
     else if (verb === 'wait') this.#fixture.time.now += move.leap
-    else if (verb === 'alter') await this.#alter(user, move)
+    else if (verb === 'alter') await this.#alter(user, move.change)
     else if (verb === 'setUp') await this.#setUp(ticket)
     else if (verb === 'password') await this.#password(ticket, move.password, move.pick)
     else if (verb === 'enter') await this.#enter(ticket, this.#code(ticket, move))
@@ -133,7 +134,7 @@ class LoginWorld {
 
   async #enter(ticket: model.ModelTicket | null, code: string): Promise<void> {
     const expected = model.enter(ticket, code, this.#now)
-    if (isSuccess(expected) && ticket !== null) this.#usedOf(ticket.account).push(code)
+    if (isSuccess(expected) && ticket !== null) this.#codes.usedOf(ticket.account).push(code)
     await this.#compare('code', this.#entering(ticket, code), expected, ticket?.account, ticket)
   }
 
@@ -150,14 +151,7 @@ class LoginWorld {
     const new_password = isHostile ? HOSTILE[pick % HOSTILE.length]! : this.#fixture.encrypt(text)
     const request = { ticket: ticket?.text ?? '', new_password, ...this.#origin() }
     await this.#compare('new password', this.#fixture.login.changePassword!(request), expected, account, ticket)
-    if (isSuccess(expected)) this.#makeCheap(account!)
-  }
-
-  /** The same password, at the lowest cost: the next logins of a long run need not take the time of a real one. */
-  #makeCheap(account: model.ModelAccount): void {
-    const passwordHash = bcrypt.hashSync(account.password, 4)
-    account.version += 1
-    changed(this.#accounts, account.id, one => ({ ...one, passwordHash }))
+    if (isSuccess(expected)) this.#changes.makeCheap(account!)
   }
 
   /** What was never a ticket, at every step. */
@@ -203,72 +197,13 @@ class LoginWorld {
     this.#tickets.splice(0, this.#tickets.length, ...others)
   }
 
-  #usedOf({ id }: model.ModelAccount): string[] {
-    const used = this.#usedCodes.get(id) ?? []
-    this.#usedCodes.set(id, used)
-    return used
-  }
-
-  #code(ticket: model.ModelTicket | null, { kind, pick }: Pick<Move, 'kind' | 'pick'>): string {
-    const account = ticket?.account ?? this.#users[0]!
-    const secret = ticket?.secret ?? account.factor?.secret ?? null
-    const used = this.#usedOf(account)
-    const codes = account.factor?.recoveryCodes ?? []
-    if (kind === 'hostile') return HOSTILE[pick % HOSTILE.length]!
-    if (kind === 'recovery' && codes.length > 0) return codes[pick % codes.length]!
-    if (kind === 'used recovery') return used.findLast(code => code.includes('-')) ?? 'AAAA-BBBB-CCCC-DDDD'
-    if (kind === 'used') return used.at(-1) ?? '000000'
-    if (kind === 'foreign') return this.#foreignCode(account, pick)
-    if (secret === null) return '123456'
-    if (kind === 'wrong') return wrongCodes(secret, this.#now, 20)[pick % 20]!
-    return codeAt(secret, this.#now, { next: 1, previous: -1, old: -2 }[kind as string] ?? 0)
-  }
-
-  #foreignCode(account: model.ModelAccount, pick: number): string {
-    const factor = this.#users.find(user => user !== account && user.factor !== null)?.factor
-    if (factor == null) return '123456'
-    return (pick % 2 === 0 ? factor.recoveryCodes[0] : undefined) ?? codeAt(factor.secret, this.#now)
-  }
-
-  async #alter(user: model.ModelAccount, { change }: Move): Promise<void> {
-    const alter = (update: (account: HashAccount) => HashAccount) => changed(this.#accounts, user.id, update)
-    const { side } = this.#fixture
-    if (change === 'disable') {
-      await side.disable(user.id, 61, {})
-      user.disabledUntil = this.#now + 61_000
-    } else if (change === 'enable') {
-      await side.untieDisable(user.id, {})
-      user.disabledUntil = 0
-    } else if (change === 'nickname') alter(one => ({ ...one, extra: { ...one.extra, nickname: 'Other' } }))
-    else if (change === 'must-change') {
-      user.mustChange = true
-      alter(one => ({ ...one, mustChangePassword: true }))
-    } else this.#alterVersion(user, change, alter)
+  async #alter(user: model.ModelAccount, change: Move['change']): Promise<void> {
+    await this.#changes.make(user, change)
     this.#see(`alter ${change}`)
   }
 
-  #alterVersion(
-    user: model.ModelAccount,
-    change: Move['change'],
-    alter: (update: (account: HashAccount) => HashAccount) => void,
-  ): void {
-    if (change === 'factor' && user.factor === null) return
-    if (change === 'status') {
-      user.status = user.status === 'ACTIVE' ? 'LOCKED' : 'ACTIVE'
-      alter(one => ({ ...one, status: user.status }))
-      return
-    }
-    user.version += 1
-    if (change === 'factor') {
-      user.factor = null
-      alter(({ secondFactor: _, ...one }) => one)
-    } else if (change === 'roles') {
-      user.isChief = !user.isChief
-      alter(one => ({ ...one, extra: { ...one.extra, ...rightsOf(user.isChief, user.version) } }))
-    } else {
-      user.password = PASSWORD
-      this.#makeCheap(user)
-    }
+  #code(ticket: model.ModelTicket | null, move: Pick<Move, 'kind' | 'pick'>): string {
+    return this.#codes.pick(ticket?.account ?? this.#users[0]!, ticket, move, this.#users, this.#now)
   }
 
   async #compare(
@@ -307,11 +242,6 @@ class LoginWorld {
 
 const isSuccess = (outcome: model.Outcome): boolean =>
   outcome === 'token' || (STEPS as readonly string[]).includes(outcome)
-
-const rightsOf = (isChief: boolean, version = 0) => ({
-  ...{ nickname: 'User', avatar: null, permissions: [`v:${version}`] },
-  roles: isChief ? [model.CHIEF] : ['operator'],
-})
 
 /** What a call answers a client with, in one word, and everything in it. */
 async function outcomeOf(work: Promise<object>): Promise<[model.Outcome, object]> {
