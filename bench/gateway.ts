@@ -26,6 +26,8 @@ export interface PreparedGateway {
   folder: string
   /** Folder of its embedded store. */
   data: string
+  /** Address of Redis, if its store is there. */
+  redis: string | undefined
   /** Its environment, also for commands on this gateway. */
   environment: Record<string, string>
   command: readonly string[]
@@ -89,7 +91,7 @@ export async function prepareGateway(
   const { nodeOptions = [], main = MAIN } = options
   const command = [process.execPath, ...nodeOptions, main, 'start', '--config', 'gateway.yaml']
   const [url, internal] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${internalPort}`]
-  return { url, internal, folder, data, environment, command }
+  return { url, internal, folder, data, redis: options.redis, environment, command }
 }
 
 export const portOf = (url: string): number => Number(new URL(url).port)

@@ -49,8 +49,10 @@ export async function journal(words: string[]): Promise<void> {
     Number,
   ) as [number, number, number, number]
   await onScene(async scene => {
-    if (entries > 0) for (const kind of values.store.split(',')) await measurePages(scene, kind, entries)
-    if (rounds > 0) await measureLogins(scene, { rounds, seconds, together })
+    for (const kind of values.store.split(',')) {
+      if (entries > 0) await measurePages(scene, kind, entries)
+      if (rounds > 0) await measureLogins(scene, kind, { rounds, seconds, together })
+    }
   })
 }
 
@@ -75,9 +77,9 @@ function entryAt(i: number, id: string): JournalEntry {
 }
 
 async function measurePages(scene: Scene, kind: string, entries: number): Promise<void> {
-  const redis = kind === 'redis' ? ((await startRedis(scene)) ?? undefined) : undefined
-  if (kind === 'redis' && redis === undefined) return note('no redis-server here')
-  const store = await openBeside(redis?.url, join(scene.folder, 'journal'), PATIENCE)
+  const redis = await redisFor(scene, kind, 'pages')
+  if (redis === null) return note('no redis-server here')
+  const store = await openBeside(redis, join(scene.folder, 'journal'), PATIENCE)
   const began = performance.now()
   await fill(store, entries)
   note(`${kind}: ${whole(entries)} entries in ${whole((performance.now() - began) / 1000)} s`)
@@ -113,6 +115,13 @@ async function measurePages(scene: Scene, kind: string, entries: number): Promis
   printTable(['filter', 'p50', 'p99'], rows)
 }
 
+/** The address of a new Redis, `undefined` for the embedded store, or `null` if this machine has no Redis. */
+async function redisFor(scene: Scene, kind: string, use: string): Promise<string | undefined | null> {
+  if (kind !== 'redis') return undefined
+  const redis = await startRedis(scene, `redis-${use}`)
+  return redis === null ? null : redis.url
+}
+
 async function fill({ journal: kept }: Store, entries: number): Promise<void> {
   const createId = createEntryId()
   const now = Date.now()
@@ -132,11 +141,13 @@ interface Extent {
 }
 
 /** The same logins at two gateways in turn, one with a journal and one without. */
-async function measureLogins(scene: Scene, { rounds, seconds, together }: Extent): Promise<void> {
+async function measureLogins(scene: Scene, kind: string, { rounds, seconds, together }: Extent): Promise<void> {
+  const redis = await redisFor(scene, kind, 'logins')
+  if (redis === null) return note('no redis-server here')
   const settings = accountSettings(scene.folder)
   const gateways = {
-    with: await startGateway(scene, 'with', { settings }),
-    without: await startGateway(scene, 'without', { settings: { ...settings, journal: 'off' } }),
+    with: await startGateway(scene, `${kind}-with`, { redis, settings }),
+    without: await startGateway(scene, `${kind}-without`, { redis, settings: { ...settings, journal: 'off' } }),
   }
   const found = { with: [] as (LoginResult & { cost: number })[], without: [] as (LoginResult & { cost: number })[] }
   for (let round = 0; round <= rounds; round++) {
@@ -148,7 +159,7 @@ async function measureLogins(scene: Scene, { rounds, seconds, together }: Extent
       // The first round warms up.
       if (round > 0) found[name].push({ ...result, cost })
     }
-    note(`round ${round} of ${rounds}`)
+    note(`${kind}, round ${round} of ${rounds}`)
   }
   const rows = (['without', 'with'] as const).map(name => [
     name,
@@ -160,6 +171,6 @@ async function measureLogins(scene: Scene, { rounds, seconds, together }: Extent
   const ratio = (figure: (one: LoginResult & { cost: number }) => number): string =>
     fixed(medianOf(found.with.map((one, i) => figure(one) / figure(found.without[i]!))), 3)
   rows.push(['ratio', ratio(one => one.rate), ratio(one => one.cost), ratio(one => one.p50), ratio(one => one.p99)])
-  console.log(`Logins, ${together} at a time, embedded store, without and with a journal in turn:\n`)
+  console.log(`Logins, ${together} at a time, ${kind}, without and with a journal in turn:\n`)
   printTable(['journal', 'per second', 'processor ms each', 'p50 ms', 'p99 ms'], rows)
 }

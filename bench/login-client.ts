@@ -1,8 +1,7 @@
 import { Client } from 'undici'
-import { systemClock } from '../src/clock.ts'
-import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
 import { encryptFor, signIn } from './sign-in.ts'
 import { quantile } from './statistics.ts'
+import { openBeside } from './stored.ts'
 
 /*
  * Signs users in as fast as a gateway allows, a fixed number at a time: captcha, then login. It prints a line when it begins,
@@ -10,7 +9,8 @@ import { quantile } from './statistics.ts'
  */
 export interface LoginLoad {
   url: string
-  /** Folder of the gateway's embedded store. */
+  /** The store of the gateway: an address of Redis, or the folder of the embedded one. */
+  redis?: string | undefined
   data: string
   accounts: readonly string[]
   password: string
@@ -30,7 +30,7 @@ export interface LoginResult {
 const REFUSED_PAUSE = 100
 
 const asked = JSON.parse(process.argv[2]!) as LoginLoad
-const store = await openEmbeddedStore(asked.data, systemClock, 20_000)
+const store = await openBeside(asked.redis, asked.data, 20_000)
 const latencies: number[] = []
 let refused = 0
 let next = 0

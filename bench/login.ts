@@ -101,11 +101,11 @@ export const signInFor = async (gateway: BenchGateway, together: number, seconds
 
 /** Signs users in while something runs, which begins when the client of the logins has started. */
 async function signInDuring<T>(
-  { url, data }: BenchGateway,
+  { url, redis, data }: BenchGateway,
   together: number,
   work: () => Promise<T>,
 ): Promise<{ done: T; logins: LoginResult }> {
-  const asked: LoginLoad = { url, data, accounts: ACCOUNTS, password: PASSWORD, together }
+  const asked: LoginLoad = { url, redis, data, accounts: ACCOUNTS, password: PASSWORD, together }
   const client = join(import.meta.dirname, 'login-client.ts')
   const command = [process.execPath, '--import', 'tsx', client, JSON.stringify(asked)]
   const [program, ...words] = pinned(OTHER_CORE, command)
