@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, watch, writeSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, ftruncateSync, openSync, readFileSync, watch, writeSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { launch } from '../support/command-line.ts'
@@ -30,6 +30,12 @@ const LOST_BY_CHANCE = 1
 /** Of the edits of others, so many meet a change by the editor, so many milliseconds after their beginning at most. */
 const MET = 0.4
 const WITHIN = 10
+/** So many saves empty the file before they write it, so many milliseconds before at most. */
+const EMPTIED = 0.5
+const EMPTY_FOR = 10
+
+/** This process does nothing else meanwhile: it reads no half file itself. */
+const stand = (ms: number): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
 /**
  * An editor that saves one text of the accounts file in place. It sees when the gateway has replaced the file that it has
@@ -63,7 +69,12 @@ export class Editor {
       const found = NOTE.exec(content.toString('latin1'))!
       this.#compare(found[0])
       const next = this.#saved + 1
-      writeSync(file, noteOf(next), found.index)
+      if (Math.random() < EMPTIED) {
+        ftruncateSync(file)
+        stand(Math.random() * EMPTY_FOR)
+        content.write(noteOf(next), found.index)
+        writeSync(file, content, 0, content.length, 0)
+      } else writeSync(file, noteOf(next), found.index)
       // A file without a name is one that was replaced.
       if (fstatSync(file).nlink === 0) return false
       this.#saved = next
