@@ -34,7 +34,7 @@ export interface PreparedUpdate {
   /** The version of the account once the change is stored; absent in a source that has no versions. */
   readonly version?: string
   /**
-   * `false` if the account is gone. For a second factor also `false` if the account has another one meanwhile, in a source
+   * `false` if the account is gone, and if it has another password, or another second factor, meanwhile, in a source
    * that can compare. Throws `Unavailable` if the source fails.
    */
   store(): Promise<boolean>

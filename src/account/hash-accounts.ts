@@ -33,8 +33,11 @@ export interface HashSource extends RightsSource {
 
 export interface HashUpdates {
   readonly can: ReadonlySet<Updatable>
-  /** `false` if there is no such account. */
-  setPassword(id: string, update: Omit<PasswordUpdate, 'password'> & { hash: string }): Promise<boolean>
+  /** `false` if there is no such account, or if its hash is not `before`, where that is given and the source can compare. */
+  setPassword(
+    id: string,
+    update: Omit<PasswordUpdate, 'password'> & { hash: string; before?: string | undefined },
+  ): Promise<boolean>
   /** `false` if there is no such account, or if its second factor is not `expected` and the source can compare. */
   setSecondFactor(id: string, sealed: string | null, expected: string | null): Promise<boolean>
   /** Fails if the source would not accept a change, as far as this can be found out without one. */
@@ -100,7 +103,8 @@ function updatesOf(updates: HashUpdates, hashes: WeakMap<Account, string>): Acco
     async password(account, { password, ...update }) {
       const hash = await hashPassword(password)
       const version = versionWith(account, { passwordHash: hash })
-      return { version, store: () => updates.setPassword(account.id, { ...update, hash }) }
+      const before = hashes.get(account)
+      return { version, store: () => updates.setPassword(account.id, { ...update, hash, before }) }
     },
     secondFactor(account, sealed) {
       const version = versionWith(account, { secondFactor: sealed })

@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { readAccounts } from '../../src/account/file/source.ts'
+import { createFileAccounts, readAccounts } from '../../src/account/file/source.ts'
+import { createHashAccounts } from '../../src/account/hash-accounts.ts'
+import { createPasswords } from '../../src/account/password.ts'
 import { versionOf } from '../../src/account/version.ts'
+import { systemClock } from '../../src/clock.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
 
 /*
@@ -13,6 +16,8 @@ const fixture = await openFixture({ store: 'embedded' })
 t.teardown(() => fixture.close())
 const BASE = '/api/v1/sys/account'
 const EDITOR = ['sys:account:edit', 'sys:account:page', 'orders:*']
+
+const SILENT = { error: () => undefined, info: () => undefined }
 
 const present = async () => readAccounts(join(fixture.folder, 'accounts.yaml'))
 
@@ -119,6 +124,30 @@ t.test('a session that still has the rights of an earlier day changes nothing', 
   t.match(await stale('reset-password', { id: '1' }), { code: 403 })
   const unknown = asking(await fixture.gateway.sides.business.login(undefined, someone(), extra))
   t.match(await unknown('add', { username: someone() }), { code: 403 }, 'a user without an account')
+})
+
+t.test('a thief who changes a password while an administrator resets it does not undo the reset', async t => {
+  const id = await account()
+  const source = createFileAccounts({ kind: 'file', path: join(fixture.folder, 'accounts.yaml') }, SILENT)
+  const passwords = createPasswords(async () => true)
+  const options = {
+    type: 'BUSINESS',
+    passwords,
+    memory: fixture.store.attempts,
+    clock: systemClock,
+    log: SILENT,
+  } as const
+  const accounts = createHashAccounts(source, options)
+  t.teardown(() => accounts.close())
+  const { username } = (await present()).byId.get(id)!
+  // The present password was right, and the change waits for the accounts, which the administrator has locked.
+  const found = (await accounts.find(username))!
+  const change = await accounts.updates!.password(found, { password: 'of the thief', changedAt: 0, mustChange: false })
+  t.match(await chief('reset-password', { id }), { success: true })
+  const reset = (await present()).byId.get(id)
+  t.equal(await change.store(), false)
+  t.same((await present()).byId.get(id), reset)
+  t.equal(reset?.mustChangePassword, true)
 })
 
 t.test('two administrators remove each other at the same time', async t => {

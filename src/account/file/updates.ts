@@ -12,7 +12,12 @@ export const editByGateway = (file: EditedFile, decide: Decide): Promise<boolean
 /** What the gateway itself changes of the accounts in a file. */
 export const fileUpdates = (file: EditedFile): HashUpdates => ({
   can: new Set(['password', 'second-factor'] as const),
-  setPassword: (id, update) => editByGateway(file, entries => setting(indexOfId(entries, id), passwordFields(update))),
+  setPassword: (id, { before, ...update }) =>
+    editByGateway(file, entries => {
+      const index = indexOfId(entries, id)
+      const isExpected = before === undefined || entries[index]?.password === before
+      return isExpected ? setting(index, passwordFields(update)) : null
+    }),
   setSecondFactor: (id, sealed, expected) =>
     editByGateway(file, entries => {
       const index = indexOfId(entries, id)
