@@ -17,23 +17,30 @@ function closed(schema: any): any {
   return inner.properties === undefined ? inner : { additionalProperties: false, ...inner }
 }
 
+const ajv = new Ajv2020({ strict: false, formats: { uuid: true } })
+/** By description: most are the same for all gateways. */
+const compiled = new Map<string, ValidateFunction>()
+
+function compile(described: object, Refusal: object): ValidateFunction {
+  const text = JSON.stringify(described, (_, value) =>
+    value?.$ref === '#/components/schemas/Refusal' ? Refusal : value,
+  )
+  const validate = compiled.get(text) ?? ajv.compile(closed(JSON.parse(text)))
+  compiled.set(text, validate)
+  return validate
+}
+
 /** Says what is wrong with an answer, by its route's description; empty when nothing is. */
 function createJudge(document: any) {
-  const ajv = new Ajv2020({ strict: false, formats: { uuid: true } })
   const { Refusal } = document.components.schemas
-  const compile = (described: object): ValidateFunction => {
-    const text = JSON.stringify(described)
-    const schema = JSON.parse(text, (_, value) => (value?.$ref === '#/components/schemas/Refusal' ? Refusal : value))
-    return ajv.compile(closed(schema))
-  }
-  /** By description: most are answered many times. */
-  const compiled = new Map<object, ValidateFunction>()
+  /** Most are answered many times. */
+  const validators = new Map<object, ValidateFunction>()
   return (method: string, path: string, { status, json }: Answer): string => {
     const response = document.paths[path]?.[method.toLowerCase()]?.responses[status]
     if (response === undefined) return `${method} ${path} answers ${status}, which is not described`
     const described = response.content['application/json'].schema
-    const validate = compiled.get(described) ?? compile(described)
-    compiled.set(described, validate)
+    const validate = validators.get(described) ?? compile(described, Refusal)
+    validators.set(described, validate)
     return validate(json()) ? '' : `${method} ${path}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(json())}`
   }
 }

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { startWorker } from './embedded-child.ts'
 
-const ROUNDS = 25
+const ROUNDS = 15
 const WORKERS = 4
 /** A worker is killed after at most so many lines: the time that they take depends on the disk. */
 const LINES = 120
@@ -21,7 +21,7 @@ interface Said {
   ended: boolean
 }
 
-await t.test('a hundred workers killed at any time lose no login and revive no logout', async t => {
+await t.test('sixty workers killed at any time lose no login and revive no logout', async t => {
   const folder = t.testdir()
   const seen = { killed: 0, alive: 0, dead: 0, interrupted: 0 }
   const users = new Set<string>()
