@@ -19,13 +19,19 @@ function remembered<R>(work: (...words: [string, string]) => Promise<R>): (...wo
   }
 }
 
+/** Of all captchas: to draw one takes six milliseconds, and tests read the answers in the store. */
+let picture: Promise<string> | undefined
+
 /**
  * What helper processes do, in this process: helpers of the lowest priority would not even start while other tests want the
  * core. The decoys of a comparison cost time only.
  */
 export const loginWork: Helpers = {
   decrypt: remembered((ciphertext, privateKey) => WORK.decrypt({ ciphertext, privateKey })),
-  draw: text => WORK.draw({ text }),
+  draw: text => {
+    picture ??= WORK.draw({ text })
+    return picture
+  },
   compare: remembered((password, hash) => WORK.compare({ password, hash, decoys: [] })),
   close: async () => undefined,
 }
