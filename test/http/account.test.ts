@@ -202,3 +202,33 @@ t.test('a source that stores no passwords has no route for them, and its users r
   t.ok(Object.hasOwn(document.paths, '/api/v1/b/account'))
   t.notOk(Object.hasOwn(document.paths, '/api/v1/c/account'))
 })
+
+t.test('what a source of accounts cannot do has no route and no place in the document', async t => {
+  const url = 'mysql://u:p@127.0.0.1:9/d'
+  const query = 'SELECT * FROM t WHERE name = :username'
+  const password = 'UPDATE t SET hash = :password WHERE id = :id'
+  const second_factor = 'UPDATE t SET factor = :second_factor WHERE id = :id'
+  const ofPasswords = ['b/account/password', 'public/b/login/password']
+  const ofFactors = ['setup', 'confirm', 'recovery-codes', 'remove'].map(name => `b/account/second-factor/${name}`)
+  const inLogin = ['public/b/login/second-factor', 'public/b/login/second-factor/setup']
+  const ofAccounts = ['sys/account/add', 'sys/account/edit']
+  const all = [...ofPasswords, ...ofFactors, ...inLogin, ...ofAccounts]
+  for (const [update, served] of [
+    [{}, []],
+    [{ password }, ofPasswords],
+    [{ second_factor }, [...ofFactors, ...inLogin]],
+  ] as const) {
+    const accounts = { kind: 'sql', url, query, ...(Object.keys(update).length > 0 && { update }) }
+    const fixture = await openFixture({ config: { accounts } })
+    const { paths } = (await fixture.get('/openapi.json')).json()
+    const { token } = (await fixture.operate('business', 'login', { user_id: 'u-1' })).data
+    for (const route of all) {
+      const isServed = (served as readonly string[]).includes(route)
+      t.equal(Object.hasOwn(paths, `/api/v1/${route}`), isServed, route)
+      const before = fixture.upstream.requests.length
+      await fixture.post(`/api/v1/${route}`, {}, token)
+      t.equal(fixture.upstream.requests.length, before + (isServed ? 0 : 1), route)
+    }
+    await fixture.close()
+  }
+})

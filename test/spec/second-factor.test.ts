@@ -170,6 +170,21 @@ withEveryStore(t, async (t, fixture) => {
       'the id is not disabled',
     )
   })
+
+  await t.test('everything that the second factor, tickets and the journal leave in Redis has a lifetime', async t => {
+    const demanded = await fixture.post('/api/v1/public/b/login', await fixture.credentials())
+    t.match(demanded.json(), { data: { required: 'second-factor' } })
+    await fixture.get('/api/v1/sys/journal/page', own)
+    if (fixture.redis === null) return
+    const { cli } = fixture.redis
+    const keys = (await cli('KEYS', '*')).trim().split('\n')
+    for (const part of [':journal', 'second-factor:', ':ticket'])
+      t.ok(
+        keys.some(key => key.includes(part)),
+        part,
+      )
+    for (const key of keys) t.not(Number(await cli('TTL', key)), -1, key)
+  })
 })
 
 /** A gateway whose accounts file is the test's. */
@@ -279,7 +294,7 @@ t.test('accounts of a backend have second factors where it stores them', async t
     const asked = JSON.parse(await text(request))
     const isChange = request.url === '/update'
     if (isChange) changes.push(asked)
-    if (isChange) account.second_factor = asked.second_factor
+    if (isChange) Object.assign(account, asked)
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify(isChange ? {} : account))
   })
@@ -301,6 +316,18 @@ t.test('accounts of a backend have second factors where it stores them', async t
   const step = async (body: object) => (await fixture.post('/api/v1/public/b/login/second-factor', body)).json()
   t.match(await step({ ticket, code: recoveryCodes[0] }), { code: 200 })
   t.match(await step({ ticket: (await signIn()).ticket, code: recoveryCodes[0] }), { code: 400, message: 'Wrong code' })
+
+  const own = await signIn()
+  const { token } = (await step({ ticket: own.ticket, code: recoveryCodes[2] })).data
+  const other = (await step({ ticket: (await signIn()).ticket, code: recoveryCodes[3] })).data.token
+  changes.splice(0)
+  const change = { ...user.proof(), new_password: user.proof(undefined, 'battery staple 7').current_password }
+  const changed = (await fixture.post('/api/v1/b/account/password', change, token)).json()
+  t.match(changed, { code: 200, data: { ended: 3 } })
+  t.match(changes, [{ id: '7', password: /^\$2b\$/ }])
+  t.ok(await isLive(fixture, token))
+  t.notOk(await isLive(fixture, other), 'no source has to report the change')
+  account.password = password
 
   account.second_factor = `${String(account.second_factor).slice(0, -4)}AAAA`
   t.match(await step({ ticket: (await signIn()).ticket, code: recoveryCodes[1] }), {

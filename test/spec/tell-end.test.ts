@@ -21,6 +21,7 @@ const TELLING = {
     sessions: { tell_end: '24h', consumer: { max_tokens_per_user: 2 } },
     own_sessions: { consumer: true },
     session_administration: true,
+    account_administration: true,
   },
 }
 const PATHS = { business: '/api/v1/b/x', consumer: '/api/v1/c/x' } as const
@@ -39,6 +40,30 @@ withEveryStore(
   t,
   async (t, fixture) => {
     const admin = await fixture.signIn()
+
+    t.test('the 401 of a session says what has changed of its account, whoever changed it', async t => {
+      const administer = async (path: string, body: object) =>
+        (await fixture.post(`/api/v1/sys/account/${path}`, body, admin)).json().data
+      const encrypted = async (text: string) => (await fixture.credentials('any', text)).password
+      const [present, next] = await Promise.all(['battery staple 7', 'another staple 9'].map(encrypted))
+      const change = { current_password: present, new_password: next }
+      const ends: [reason: EndReason, end: (id: string, another: string) => Promise<unknown>][] = [
+        ['password-changed', (_, another) => fixture.post('/api/v1/b/account/password', change, another)],
+        ['password-changed', id => administer('reset-password', { id })],
+        ['account-changed', id => administer('edit', { id, roles: ['operator'] })],
+        ['account-changed', id => administer('edit', { id, status: 'LOCKED' })],
+        ['account-changed', id => administer('remove', { id })],
+      ]
+      for (const [reason, end] of ends) {
+        const username = someone()
+        const { id } = await administer('add', { username, password: present, must_change_password: false })
+        const signIn = () => fixture.signIn(username, 'battery staple 7')
+        const [token, another] = [await signIn(), await signIn()]
+        await end(id, another)
+        t.equal(await toldOf(fixture, 'business', token), reason, `${end}`)
+      }
+    })
+
     for (const side of ['business', 'consumer'] as const) {
       const operations = fixture.gateway.sides[side]
       const section = side === 'business' ? 'b' : 'c'
