@@ -14,6 +14,8 @@ import { setTimeout } from 'node:timers/promises'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { stringify } from 'yaml'
+import { edit } from '../../src/account/file/edit.ts'
+import { AccountsReader } from '../../src/account/file/reader.ts'
 import {
   addAccount,
   createFileAccounts,
@@ -404,8 +406,14 @@ t.test('simultaneous writers lose no change', async t => {
   await Promise.all(names.map(username => addAccount(path, { username, password: 'correct horse' })))
   const left = async () => (await listAccounts(path)).map(({ username }) => username).sort()
   t.same(await left(), names.toSorted())
-  // None of these computes a hash: all of them read before the first has written.
-  await Promise.all(names.slice(0, 9).map(name => removeAccount(path, name)))
+  // Without turns, all of them would read before the first has written.
+  const removed = names.slice(0, 9).map(name =>
+    edit({ path, reader: new AccountsReader(path) }, async entries => {
+      await setTimeout(1)
+      return { at: entries.findIndex(({ username }) => username === name), remove: true }
+    }),
+  )
+  t.same(await Promise.all(removed), Array(9).fill(true))
   t.same(await left(), names.slice(9).toSorted())
 })
 
