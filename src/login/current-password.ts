@@ -44,8 +44,8 @@ export function createCurrentPassword(options: CurrentPasswordOptions): CurrentP
     await side.checkDisable(userId)
     const account = await accountOf(session)
     const password = await sm2.decrypt(ciphertext)
-    // No account has a name with a line feed: a user without an account counts against none.
-    const subject = lockout.subject(account?.username ?? `\n${userId}`, userId)
+    // No account has a name with a NUL: a user without an account counts against none.
+    const subject = lockout.subject(account?.username ?? `\0${userId}`, userId)
     return lockout.counted(subject, address, origin, async () => {
       const isRight = await accounts.verify(account, password)
       return isRight && account !== null && password !== null ? { account, password } : null
