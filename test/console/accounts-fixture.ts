@@ -1,0 +1,81 @@
+import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { codeAt } from '../second-factor/factor-fixture.ts'
+import { openBrowser } from '../support/browser.ts'
+import { type Fixture, openFixture, sm2KeyPath, someone } from '../support/gateway-fixture.ts'
+import { encrypt } from '../support/login-work.ts'
+
+/* A gateway and a browser for the pages with accounts. */
+
+export const PASSWORD = 'given by an admin 1'
+export const OWN_PASSWORD = 'an own password 7'
+
+export interface Added {
+  id: string
+  username: string
+}
+
+export const pagesOf = (page: Page) => page.locator('nav a').allTextContents()
+
+/** Searches the list of accounts for one, and returns its row. */
+export async function find(page: Page, { username }: Added) {
+  // The page before it may have a search field, too.
+  await page.waitForSelector('.account-list')
+  await page.fill('#keyword', username)
+  await page.locator('.account-list tbody tr', { hasText: username }).waitFor()
+  await page.locator('.panel header', { hasText: '1 found' }).waitFor()
+  return page.locator('.account-list tbody tr')
+}
+
+/** Opens the account in the only row of the list, and presses a button there. */
+export async function openAnd(page: Page, button: string): Promise<void> {
+  await page.click('.account-list .link')
+  await page.locator('dialog footer').getByRole('button', { name: button }).click()
+}
+
+/** The secret that a set-up shows, as an app reads it. */
+export const shownSecret = async (page: Page): Promise<string> =>
+  ((await page.locator('.secret').textContent()) ?? '').replaceAll(' ', '')
+
+export const isLive = async (fixture: Fixture, token: string): Promise<boolean> =>
+  (await fixture.gateway.sides.business.getLoginIdByToken(token)) !== ''
+
+export type AccountsFixture = Awaited<ReturnType<typeof openAccounts>>
+
+export async function openAccounts(t: Test) {
+  const visit = await openBrowser(t)
+  const fixture = await openFixture({
+    config: {
+      login: { consumer: { kind: 'file', path: 'consumers.yaml' }, second_factor: { for: ['guarded'] } },
+    },
+  })
+  t.teardown(() => fixture.close())
+  const admin = await fixture.signIn()
+  const administer = async (path: string, body: object) => (await fixture.post(`/api/v1/${path}`, body, admin)).json()
+
+  /** Adds an account, by default one that is used at once. */
+  async function add(account: object = {}, base = 'sys/account'): Promise<Added> {
+    const username = someone()
+    const password = encrypt(PASSWORD, (await fixture.get(sm2KeyPath(1))).json().data)
+    const body = { username, password, must_change_password: false, ...account }
+    const answer = await administer(`${base}/add`, body)
+    if (answer.success !== true) throw new Error(JSON.stringify(answer))
+    return { id: answer.data.id, username }
+  }
+
+  /** A code of an app. Each is worth once, so a step of time passes. */
+  const nextCode = async (secret: string): Promise<string> => {
+    await fixture.elapse(30_000)
+    return codeAt(secret, fixture.now())
+  }
+
+  return { visit, fixture, administer, add, nextCode }
+}
+
+/** A C-side token by the whole login. */
+export async function signInConsumer(fixture: Fixture, username: string, password: string): Promise<string> {
+  const { id, answer } = await fixture.captcha('c')
+  const publicKey = (await fixture.get(sm2KeyPath(1).replace('/b/', '/c/'))).json().data
+  const body = { username, password: encrypt(password, publicKey), captcha_id: id, captcha_value: answer }
+  return (await fixture.post('/api/v1/public/c/login', body)).json().data.token
+}

@@ -1,0 +1,165 @@
+import type { Test } from 'tap'
+import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
+import { bring, confirm, fillIn, obstaclesEverywhere, sendSignIn, solve } from '../support/console.ts'
+import { type AccountsFixture, isLive, OWN_PASSWORD, PASSWORD, pagesOf, shownSecret } from './accounts-fixture.ts'
+
+/** The required steps of a login, and what users do with their own factor. */
+export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode }: AccountsFixture): void {
+  t.test('a required second factor is set up in the login, before a required password', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const { username } = await add({ roles: ['guarded'], must_change_password: true })
+    await sendSignIn(fixture, page, username, PASSWORD)
+    await page.locator('h1', { hasText: 'Set up a second factor' }).waitFor()
+    await page.waitForSelector('.qr')
+    t.ok(await page.evaluate(() => document.querySelector<HTMLImageElement>('.qr')!.naturalWidth > 100))
+    const secret = await shownSecret(page)
+    t.match(secret, /^[A-Z2-7]{32}$/)
+    const uri = (await page.getAttribute('.on-phone a', 'href'))!
+    t.match(uri, `otpauth://totp/dualgate:${username}?`)
+    t.match(uri, `secret=${secret}`)
+    t.same(await obstaclesEverywhere(page, 'required set-up'), [])
+    await page.fill('#code', wrongCode(secret, fixture.now()))
+    await page.keyboard.press('Enter')
+    await page.locator('.fault', { hasText: 'Wrong code' }).waitFor()
+    t.equal(await page.inputValue('#code'), '')
+    t.equal(await page.evaluate(() => document.activeElement?.id), 'code')
+    t.equal(await shownSecret(page), secret, 'the same secret')
+
+    await page.fill('#code', codeAt(secret, fixture.now()))
+    await page.keyboard.press('Enter')
+    await page.locator('h1', { hasText: 'Your recovery codes' }).waitFor()
+    t.equal(new Set(await page.locator('.codes code').allTextContents()).size, 10)
+    t.same(await obstaclesEverywhere(page, 'required recovery codes'), [])
+    await page.click('[type=submit]')
+    t.ok(await page.isVisible('.codes'), 'not before they are kept')
+    await page.check('#codes-kept')
+    await page.click('[type=submit]')
+
+    await page.locator('h1', { hasText: 'Choose a new password' }).waitFor()
+    await page.fill('#new-password', OWN_PASSWORD)
+    await page.fill('#repeated', OWN_PASSWORD)
+    await page.click('[type=submit]')
+    await page.waitForSelector('.chrome')
+    t.same(await pagesOf(page), ['My account'])
+    t.equal(await page.locator('[data-key=state]').textContent(), 'On')
+    t.equal(await page.locator('[data-key=remove]').count(), 0, 'what is required cannot be removed')
+    await page.reload()
+    await page.locator('.panel', { hasText: 'Recovery codes left: 10' }).waitFor()
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('after a reset of the password, the login asks for the factor and then for a new password', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const account = await add({ roles: ['guarded'] })
+    await sendSignIn(fixture, page, account.username, PASSWORD)
+    const secret = await shownSecret(page)
+    const code = codeAt(secret, fixture.now())
+    await page.fill('#code', code)
+    await page.keyboard.press('Enter')
+    await page.check('#codes-kept')
+    await page.click('[type=submit]')
+    await page.waitForSelector('.chrome')
+
+    const reset = await administer('sys/account/reset-password', { id: account.id })
+    await solve(fixture, page, () => page.reload())
+    await page.locator('.fault', { hasText: 'Your session has ended' }).waitFor()
+    await fillIn(page, account.username, reset.data.password)
+    await page.keyboard.press('Enter')
+    await page.locator('h1', { hasText: /^Second factor$/ }).waitFor()
+    // It was used at the set-up.
+    await page.fill('#code', code)
+    await page.keyboard.press('Enter')
+    await page.locator('.fault', { hasText: 'Wrong code' }).waitFor()
+    await page.fill('#code', await nextCode(secret))
+    await page.keyboard.press('Enter')
+    await page.locator('h1', { hasText: 'Choose a new password' }).waitFor()
+    await page.fill('#new-password', OWN_PASSWORD)
+    await page.fill('#repeated', OWN_PASSWORD)
+    await page.click('[type=submit]')
+    await page.waitForSelector('.chrome')
+    t.equal(await page.locator('[data-key=state]').textContent(), 'On')
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('a step that takes too long leads back to the sign-in', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const { username } = await add({ roles: ['guarded'] })
+    await sendSignIn(fixture, page, username, PASSWORD)
+    const secret = await shownSecret(page)
+    await fixture.elapse(300_000)
+    await page.fill('#code', codeAt(secret, fixture.now()))
+    await page.keyboard.press('Enter')
+    await page.locator('.fault', { hasText: 'sign in again' }).waitFor()
+    await page.getByRole('button', { name: 'Back to the sign-in' }).click()
+    t.equal(await page.inputValue('#username'), username)
+    t.equal(await page.inputValue('#password'), '')
+  })
+
+  t.test('the own factor is set up, replaced and removed, and its recovery codes are renewed', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const account = await add({ permissions: ['orders:read'] })
+    await bring(fixture, visitor, await fixture.signIn(account.username, PASSWORD))
+    const other = await fixture.signIn(account.username, PASSWORD)
+    const keepCodes = async (): Promise<string[]> => {
+      await page.waitForSelector('.codes')
+      const codes = await page.locator('.codes code').allTextContents()
+      await page.check('#codes-kept')
+      await confirm(page)
+      await page.locator('dialog').waitFor({ state: 'detached' })
+      return codes
+    }
+    const enrol = async (): Promise<string> => {
+      await page.waitForSelector('.qr')
+      const secret = await shownSecret(page)
+      await page.fill('#code', await nextCode(secret))
+      await confirm(page)
+      return secret
+    }
+
+    await page.click('[data-key=set-up]')
+    await page.fill('#current-password', PASSWORD)
+    await confirm(page)
+    const first = await enrol()
+    const codes = await keepCodes()
+    await page.locator('.panel', { hasText: 'Recovery codes left: 10' }).waitFor()
+    t.ok(await isLive(fixture, other), 'it takes no rights away')
+
+    await page.click('[data-key=new-codes]')
+    await page.fill('#current-password', PASSWORD)
+    await page.fill('#code', wrongCode(first, fixture.now()))
+    await confirm(page)
+    await page.locator('dialog .fault', { hasText: 'Wrong code' }).waitFor()
+    await page.fill('#code', await nextCode(first))
+    await confirm(page)
+    const renewed = await keepCodes()
+    t.notOk(renewed.some(code => codes.includes(code)))
+
+    await page.click('[data-key=replace]')
+    await page.fill('#current-password', PASSWORD)
+    await page.fill('#code', codes[0]!)
+    await confirm(page)
+    await page.locator('dialog .fault', { hasText: 'Wrong code' }).waitFor()
+    await page.fill('#code', renewed[0]!)
+    t.same(await obstaclesEverywhere(page, 'replace the factor'), [])
+    await confirm(page)
+    const second = await enrol()
+    t.not(second, first)
+    await keepCodes()
+    t.notOk(await isLive(fixture, other), 'who held the old app is out')
+
+    await page.click('[data-key=remove]')
+    await page.fill('#current-password', PASSWORD)
+    await page.fill('#code', await nextCode(first))
+    await confirm(page)
+    await page.locator('dialog .fault', { hasText: 'Wrong code' }).waitFor()
+    await page.fill('#code', await nextCode(second))
+    await confirm(page)
+    await page.locator('#notice', { hasText: 'The second factor is removed.' }).waitFor()
+    await page.waitForSelector('[data-key=set-up]')
+    t.same(visitor.complaints, [])
+  })
+}
