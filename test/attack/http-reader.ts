@@ -29,7 +29,7 @@ export class HttpReader {
   readonly #startLine: RegExp
   readonly #isBodiless: IsBodiless
   #text = ''
-  #index = 0
+  #writer = 0
 
   constructor(kind: 'requests' | 'responses', isBodiless: IsBodiless = () => false) {
     this.#startLine = kind === 'requests' ? REQUEST_LINE : STATUS_LINE
@@ -42,7 +42,7 @@ export class HttpReader {
     const complete: Message[] = []
     for (let found = this.#next(); found !== null; found = this.#next()) {
       this.#text = this.#text.slice(found.end)
-      if (!isInformational(found.message.line)) this.#index++
+      if (!isInformational(found.message.line)) this.#writer++
       complete.push(found.message)
     }
     return complete
@@ -63,7 +63,7 @@ export class HttpReader {
     }
     const message: Message = { line, headers, body: '', trailers: [] }
     const start = end + 4
-    if (this.#isBodiless(line, this.#index)) return { message, end: start }
+    if (this.#isBodiless(line, this.#writer)) return { message, end: start }
     const length = framingOf(headers)
     if (length === 'chunked') return this.#chunks(message, start)
     if (this.#text.length < start + length) return null

@@ -17,7 +17,7 @@ import { openRedisUnderTest } from './redis-under-test.ts'
  */
 
 const keys = createKeys('svc:auth')
-const key = (part: string): string => keys.index('BUSINESS', part)
+const key = (part: string): string => keys.online('BUSINESS', part)
 const DAY = 86_400_000
 
 interface Fixture extends StoreUnderTest {

@@ -21,7 +21,7 @@ import { RedisJournal } from './journal.ts'
 import { onlineCommandsOn } from './online/commands.ts'
 import { RedisOnline } from './online/online.ts'
 import { RedisUpkeep } from './online/upkeep.ts'
-import { RedisIndex } from './online/writes.ts'
+import { OnlineWriter } from './online/writes.ts'
 import { RedisAttempts, RedisCaptchas, RedisTickets } from './sessions/records.ts'
 import { type ReadableSessions, RedisSessions } from './sessions/sessions.ts'
 
@@ -52,7 +52,7 @@ export class RedisStore implements Store {
   /** Reads a session as `sessions.read` does, by other reads of its key. */
   readonly readBy: (reads: KeyReads) => ReadableSessions['read']
   readonly #commands: RedisCommands
-  readonly #index: RedisIndex
+  readonly #writer: OnlineWriter
   readonly #upkeep: RedisUpkeep
   readonly #probe: string
   readonly #proof: ReplicaProof | null = null
@@ -76,7 +76,7 @@ export class RedisStore implements Store {
       sharing,
     })
     const commands = commandsOn(client, repeats.ask, repeats, clock)
-    const view = onlineCommandsOn(client, repeats.ask, keys, clock)
+    const online = onlineCommandsOn(client, repeats.ask, keys, clock)
     this.connections = connections
     this.repeats = repeats
     this.#commands = commands
@@ -87,15 +87,15 @@ export class RedisStore implements Store {
       this.#proof = proof
       this.isReplicated = () => proof.prove()
     }
-    this.#index = new RedisIndex(view, new RedisSessions(commands, keys, clock), clock, ages)
-    this.#upkeep = new RedisUpkeep(view, this.#index, clock)
-    this.sessions = new RedisSessions(commands, keys, clock, this.#index, ages)
+    this.#writer = new OnlineWriter(online, new RedisSessions(commands, keys, clock), clock, ages)
+    this.#upkeep = new RedisUpkeep(online, this.#writer, clock)
+    this.sessions = new RedisSessions(commands, keys, clock, this.#writer, ages)
     this.readBy = reads => {
       const redis = { ...commands, ...readCommands(reads, () => true, repeats.ask, repeats, clock) }
-      const sessions = new RedisSessions(redis, keys, clock, this.#index, ages)
+      const sessions = new RedisSessions(redis, keys, clock, this.#writer, ages)
       return (type, token) => sessions.read(type, token)
     }
-    this.online = new RedisOnline(view, clock, this.#upkeep.reindex)
+    this.online = new RedisOnline(online, clock, this.#upkeep.reindex)
     this.captchas = new RedisCaptchas(commands, keys)
     this.tickets = new RedisTickets(commands, keys)
     this.attempts = new RedisAttempts(commands, keys, clock)
@@ -121,7 +121,7 @@ export class RedisStore implements Store {
 
   async #close(): Promise<void> {
     await this.#upkeep.close()
-    await this.#index.settled()
+    await this.#writer.settled()
     this.repeats.close()
     this.#proof?.close()
     await this.connections.close()

@@ -28,11 +28,8 @@ export interface Keys {
   entriesIn(list: string): string
   /** Written to prove that replicas have everything that was written before. */
   readonly mark: string
-  /**
-   * A part of the view of who is online. All parts of a side lie in the same slot of a Cluster: the braces hold the name
-   * of the first.
-   */
-  index(type: LoginType, part: string): string
+  /** One of the online keys of a side. All of them lie in the same slot of a Cluster: the braces hold the name of the first. */
+  online(type: LoginType, part: string): string
 }
 
 export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha:{id}'): Keys {
@@ -52,7 +49,7 @@ export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha
     entries: `${prefix}:events`,
     entriesIn: list => `${prefix}:events:${list}`,
     mark: `${prefix}:mark`,
-    index: (type, part) => {
+    online: (type, part) => {
       const first = `${prefix}:${type}:idx:online`
       return part === 'online' ? first : `${prefix}:${type}:idx:${part}:{${first}}`
     },

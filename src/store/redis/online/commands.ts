@@ -4,10 +4,10 @@ import type { Ask } from '../commands/ask.ts'
 import type { Keys } from '../commands/keys.ts'
 import type { RedisClient } from '../connection/connections.ts'
 import type { Entry } from './entries.ts'
-import { CLAIM, FORGOTTEN_AT_ONCE, INDEX_KEYS, ONLINE_SCRIPTS } from './scripts.ts'
+import { CLAIM, FORGOTTEN_AT_ONCE, ONLINE_KEYS, ONLINE_SCRIPTS } from './scripts.ts'
 import { sessionSetsOf } from './session-sets.ts'
 
-/** What the view asks of Redis: each is one command, on keys of one slot. */
+/** The commands on the online keys of a side, which lie in one slot. */
 export type OnlineCommands = ReturnType<typeof onlineCommandsOn>
 
 /** Digests that a script takes at once: Lua unpacks a few thousand values at most. */
@@ -18,47 +18,47 @@ const USERS_AT_ONCE = 500
 type Arguments = (string | number)[]
 type Script = (...args: Arguments) => Promise<never>
 type Scripts = Record<keyof typeof ONLINE_SCRIPTS | 'onlineClaim', Script>
-type IndexKey = (typeof INDEX_KEYS)[number]
+type OnlineKey = (typeof ONLINE_KEYS)[number]
 
 /** How the commands reach Redis. */
-interface View {
+interface Access {
   client: RedisClient
   ask: Ask
   keys: Keys
   clock: Clock
-  /** Runs a script on the keys of a side's view. */
+  /** Runs a script on the online keys of a side. */
   run<T>(name: keyof typeof ONLINE_SCRIPTS, type: LoginType, ...args: Arguments): Promise<T>
-  on(type: LoginType, key: IndexKey): string
+  on(type: LoginType, key: OnlineKey): string
 }
 
 export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, clock: Clock) {
   for (const [name, lua] of Object.entries(ONLINE_SCRIPTS)) {
-    client.defineCommand(name, { numberOfKeys: INDEX_KEYS.length, lua })
+    client.defineCommand(name, { numberOfKeys: ONLINE_KEYS.length, lua })
   }
   client.defineCommand('onlineClaim', { numberOfKeys: 1, lua: CLAIM })
   const scripts = client as unknown as Scripts
-  const view: View = {
+  const access: Access = {
     client,
     ask,
     keys,
     clock,
-    run: (name, type, ...args) => ask(() => scripts[name](...INDEX_KEYS.map(key => keys.index(type, key)), ...args)),
-    on: (type, key) => keys.index(type, key),
+    run: (name, type, ...args) => ask(() => scripts[name](...ONLINE_KEYS.map(key => keys.online(type, key)), ...args)),
+    on: (type, key) => keys.online(type, key),
   }
   return {
-    ...changesOf(view),
-    ...repairsOf(view),
-    ...roundsOf(view, scripts),
-    ...questionsOf(view),
-    ...linesIn(view),
-    ...endsIn(view),
+    ...changesOf(access),
+    ...repairsOf(access),
+    ...roundsOf(access, scripts),
+    ...queriesOf(access),
+    ...linesIn(access),
+    ...endsIn(access),
     ...sessionSetsOf(client, ask, keys),
   }
 }
 
-function changesOf({ run, clock }: View) {
+function changesOf({ run, clock }: Access) {
   return {
-    /** A token lives. Where it is new to the view, a login is counted on its day, and in `minute` unless that is `null`. */
+    /** A token lives. Where it is new to the online keys, a login is counted on its day, and in `minute` unless that is `null`. */
     async enter(type: LoginType, userId: string, entry: Entry, minute: number | null): Promise<void> {
       const { digest, created, names, endsAt, day } = entry
       await run('onlineEnter', type, clock.now(), userId, digest, created, names, endsAt, day, minute ?? '')
@@ -68,7 +68,7 @@ function changesOf({ run, clock }: View) {
         await run('onlineLeave', type, clock.now(), userId, ...digests.slice(i, i + MAX_DIGESTS))
       }
     },
-    /** A token ends at another time; `false` when the view does not know it. */
+    /** A token ends at another time; `false` when the online keys do not have it. */
     move: async (type: LoginType, userId: string, digest: string, endsAt: number): Promise<boolean> =>
       (await run<number>('onlineMove', type, clock.now(), userId, digest, endsAt)) === 1,
     /** Removes some tokens that have expired, and answers how many, and whether there is more to do. */
@@ -79,8 +79,8 @@ function changesOf({ run, clock }: View) {
   }
 }
 
-/** What puts the view right, when it is built anew. */
-function repairsOf({ run }: View) {
+/** What repairs the online keys, when they are built anew. */
+function repairsOf({ run }: Access) {
   return {
     repair: async (type: LoginType, userIds: readonly string[]): Promise<void> => {
       if (userIds.length > 0) await run('onlineRepair', type, ...userIds)
@@ -92,21 +92,21 @@ function repairsOf({ run }: View) {
 }
 
 /** What the gateways of a store share of their rounds. */
-function roundsOf({ client, ask, keys, clock }: View, scripts: Scripts) {
+function roundsOf({ client, ask, keys, clock }: Access, scripts: Scripts) {
   return {
     /**
-     * Where this gateway's rounds go on, over the users of the view and over the session sets; `''` for one that is
+     * Where this gateway's rounds go on, over the online users and over the session sets; `''` for one that is
      * complete and was begun lately, `null` when it is not this gateway's turn.
      */
     claim: (type: LoginType, pause: number, roundPause: number): Promise<[users: string, sets: string] | null> =>
-      ask(() => scripts.onlineClaim(keys.index(type, 'upkeep'), clock.now(), pause, roundPause)),
+      ask(() => scripts.onlineClaim(keys.online(type, 'upkeep'), clock.now(), pause, roundPause)),
     async goOn(type: LoginType, round: 'cursor' | 'sets', position: string): Promise<void> {
-      await ask(() => client.hset(keys.index(type, 'upkeep'), round, position))
+      await ask(() => client.hset(keys.online(type, 'upkeep'), round, position))
     },
   }
 }
 
-function questionsOf({ client, ask, run, on, clock }: View) {
+function queriesOf({ client, ask, run, on, clock }: Access) {
   return {
     tally: (type: LoginType): Promise<[users: number, tokens: number, most: number]> =>
       run('onlineTally', type, clock.now()),
@@ -128,7 +128,7 @@ function questionsOf({ client, ask, run, on, clock }: View) {
   }
 }
 
-function linesIn({ client, ask, on }: View) {
+function linesIn({ client, ask, on }: Access) {
   return {
     linesOf: (type: LoginType, userId: string): Promise<string | null> =>
       ask(() => client.hget(on(type, 'users'), userId)),
@@ -139,7 +139,7 @@ function linesIn({ client, ask, on }: View) {
       ask(() => client.zrange(`${on(type, 'users')}:${userId}`, `${from}`, `${from + limit - 1}`)),
     linesOfAll: async (type: LoginType, userIds: readonly string[]): Promise<(string | null)[]> =>
       userIds.length === 0 ? [] : ask(() => client.hmget(on(type, 'users'), ...userIds)),
-    /** Some users of the view, each with the lines. */
+    /** Some online users, each with the lines. */
     async someUsers(
       type: LoginType,
       cursor: string,
@@ -151,12 +151,12 @@ function linesIn({ client, ask, on }: View) {
   }
 }
 
-function endsIn({ client, ask, on }: View) {
+function endsIn({ client, ask, on }: Access) {
   return {
-    /** When the last session of each user ends, as the view has it; `null` for a user it does not know. */
+    /** When the last session of each user ends, by the online keys; `null` for a user whom they do not have. */
     endsOfUsers: async (type: LoginType, userIds: readonly string[]): Promise<(number | null)[]> =>
       userIds.length === 0 ? [] : (await ask(() => client.zmscore(on(type, 'online'), ...userIds))).map(orNull),
-    /** When tokens end, by the view: each named by digest and user id. */
+    /** When tokens end, by the online keys: each named by digest and user id. */
     async endsOf(type: LoginType, members: readonly string[]): Promise<(number | null)[]> {
       const ends: (number | null)[] = []
       for (let i = 0; i < members.length; i += MAX_DIGESTS) {

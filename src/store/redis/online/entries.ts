@@ -4,7 +4,7 @@ import { namesOf } from '../../names.ts'
 import type { StoredToken } from '../../store.ts'
 import { CREATED_LENGTH, DIGEST_LENGTH } from './lines.ts'
 
-/** What the view holds of one token. */
+/** What the online keys hold of one token. */
 export interface Entry {
   digest: string
   /** The creation as digits, which sort as `created_at` does. */
@@ -24,10 +24,10 @@ const DAY = 'YYYY-MM-DD'.length
 const BETWEEN_NAMES = '\t'
 const CONTROL = /[\u0000-\u001f]/g
 
-/** The short name of a token in the view: 72 bits, so that of a million tokens no two are confused. */
+/** The short name of a token in the online keys: 72 bits, so that of a million tokens no two are confused. */
 export const digestOf = (token: string): string => tokenDigest(token).slice(0, DIGEST_LENGTH)
 
-/** A text without the characters that the view's own form needs; nothing that has them is found. */
+/** A text without the characters that separate the parts of these keys; nothing that has them is found. */
 export const withoutControl = (text: string): string => text.replace(CONTROL, '\ufffd')
 
 export function entryOf(stored: StoredToken, ages: Ages): Entry {

@@ -24,7 +24,7 @@ interface Found {
   created: string
 }
 
-/** Who is online, as the view in Redis has it; `RedisIndex` keeps it, and `RedisUpkeep` sweeps it. */
+/** The online users, read from the online keys (`scripts.ts`), which `OnlineWriter` writes and `RedisUpkeep` sweeps. */
 export class RedisOnline implements OnlineUsers {
   readonly reindex: Reindex
   readonly #commands: OnlineCommands

@@ -1,6 +1,6 @@
 import { DIGEST_LENGTH } from './lines.ts'
 
-/* What the view is asked, as scripts that change nothing. */
+/* The queries of the online keys, as scripts that change nothing. */
 
 /** Expired entries that a question looks past to be exact; a sweep that is this far behind makes it a little less so. */
 const MAX_OVERDUE = 1000

@@ -3,8 +3,9 @@ import { NAMES } from './names.ts'
 import { PAGE, SEARCH, TALLY } from './queries.ts'
 
 /*
- * The view of one side in Redis, as scripts that change it in one step. All its keys lie in one slot of a Cluster
- * (keys.ts), so each script is one command to one node. Timestamps are milliseconds since the epoch by the client's clock.
+ * The online keys: in them Redis holds the online users of one side. Scripts change them in one step. All keys of a side lie
+ * in one slot of a Cluster (keys.ts), so each script is one command to one node. Timestamps are milliseconds since the epoch by
+ * the client's clock.
  *
  *   online   ZSET  user id by the end of the user's last session      how many users
  *   tokens   ZSET  digest + user id by the end of the token           how many tokens; what to sweep
@@ -35,7 +36,7 @@ const MAX_LOGIN_FIELDS = 2000
 const KEPT_MINUTES = 1500
 const KEPT_DAYS = 60
 
-export const INDEX_KEYS = [
+export const ONLINE_KEYS = [
   'online',
   'tokens',
   'recent',
@@ -48,7 +49,7 @@ export const INDEX_KEYS = [
   'scratch',
 ] as const
 
-const TABLES = `local ${INDEX_KEYS.join(', ')} = unpack(KEYS)\n`
+const TABLES = `local ${ONLINE_KEYS.join(', ')} = unpack(KEYS)\n`
 
 /** ARGV: now, user id, digest, creation, names, end; the day and the minute of the login, or '' where it does not count. */
 const ENTER = `
@@ -95,7 +96,7 @@ redis.call('PEXPIRE', ended, ${REMEMBER_ENDED})
 leave(ARGV[2], gone)
 return 1`
 
-/** ARGV: now, user id, digest, end. Answers 0 when the view does not hold the token. */
+/** ARGV: now, user id, digest, end. Answers 0 when the online keys do not hold the token. */
 const MOVE = `
 local lines = redis.call('HGET', users, ARGV[2])
 if not lines or not isKnown(ARGV[2], ARGV[3], lines) then return 0 end
@@ -157,7 +158,7 @@ return page[1]`
 
 /**
  * KEYS[1] upkeep; ARGV: now, pause between sweeps, pause between rounds. One gateway sweeps at a time: answers nothing to
- * the others, and to this one where its round over the users of the view goes on, and where that over the session sets;
+ * the others, and to this one where its round over the online users goes on, and where that over the session sets;
  * '' for one that was begun lately and is complete.
  */
 export const CLAIM = `
@@ -175,18 +176,18 @@ local function turn(position, start)
 end
 return { turn('cursor', 'began'), turn('sets', 'sets-began') }`
 
-const VIEW = TABLES + NAMES + LINES
+const CHANGES = TABLES + NAMES + LINES
 
-/** Each becomes a command of the client under its name; all take the keys of a side's view first. */
+/** Each becomes a command of the client under its name; all take the online keys of a side first. */
 export const ONLINE_SCRIPTS = {
-  onlineEnter: VIEW + ENTER,
-  onlineLeave: VIEW + LEAVE,
-  onlineMove: VIEW + MOVE,
-  onlineSweep: VIEW + STRAIGHTEN + SWEEP,
-  onlineRepair: VIEW + STRAIGHTEN + REPAIR,
-  onlinePrune: VIEW + PRUNE,
-  onlinePruneNames: VIEW + PRUNE_NAMES,
+  onlineEnter: CHANGES + ENTER,
+  onlineLeave: CHANGES + LEAVE,
+  onlineMove: CHANGES + MOVE,
+  onlineSweep: CHANGES + STRAIGHTEN + SWEEP,
+  onlineRepair: CHANGES + STRAIGHTEN + REPAIR,
+  onlinePrune: CHANGES + PRUNE,
+  onlinePruneNames: CHANGES + PRUNE_NAMES,
   onlineTally: TABLES + TALLY,
   onlinePage: TABLES + PAGE,
-  onlineSearch: VIEW + SEARCH,
+  onlineSearch: CHANGES + SEARCH,
 } as const

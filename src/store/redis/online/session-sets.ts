@@ -15,7 +15,7 @@ export interface FoundUsers {
   done: number
 }
 
-/** Reads the session sets, which are the truth that the view is compared with. */
+/** Reads the session sets, which are the truth that the online keys are compared with. */
 export function sessionSetsOf(client: RedisClient, ask: Ask, keys: Keys) {
   return {
     /** How many tokens are in a user's set. */
@@ -46,7 +46,7 @@ export function sessionSetsOf(client: RedisClient, ask: Ask, keys: Keys) {
       return { next: here + 1 < names.length ? `${names[here + 1]} 0` : '0', userIds }
     },
 
-    /** The users who have a session set, page by page; only for building the view anew. */
+    /** The users who have a session set, page by page; only for building the online keys anew. */
     sets: (type: LoginType): AsyncGenerator<FoundUsers> => allSets(client, ask, keys, type),
   }
 }

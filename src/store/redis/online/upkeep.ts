@@ -2,11 +2,11 @@ import type { Clock } from '../../../clock.ts'
 import { LOGIN_TYPES, type LoginType } from '../../../session.ts'
 import type { OnlineUsers } from '../../online.ts'
 import type { OnlineCommands } from './commands.ts'
-import type { RedisIndex } from './writes.ts'
+import type { OnlineWriter } from './writes.ts'
 
 export type Reindex = OnlineUsers['reindex']
 
-/** How often the view is swept, by one of the gateways, in milliseconds. */
+/** How often the online keys are swept, by one of the gateways, in milliseconds. */
 const SWEEP_INTERVAL = 1000
 /** Two timers that are due together are not kept apart by the little that one is early. */
 const SWEEP_PAUSE = 0.9 * SWEEP_INTERVAL
@@ -17,27 +17,27 @@ const SWEEP_BUDGET = 500
 const COMPARED = 500
 /** Rounds begin at most this often, in milliseconds: few users are compared every few seconds. */
 const ROUND_PAUSE = 3000
-/** Steps of the round over the session sets in one sweep, and users new to the view after which it takes no further one. */
+/** Steps of the round over the session sets in one sweep, and users new to the online keys after which it takes no further one. */
 const SET_STEPS = 4
 const MAX_NEW = 200
 /** Users that are compared at once. */
 const AT_ONCE = 50
 
 /**
- * Keeps the view right without being asked: removes what has expired, and goes round the users to find the sessions that
+ * Keeps the online keys right without a request: removes what has expired, and goes round the users to find the sessions that
  * other programs deleted, renewed or stored. Of several gateways one does it at a time; two would do no harm.
  */
 export class RedisUpkeep {
   readonly #commands: OnlineCommands
-  readonly #index: RedisIndex
+  readonly #writer: OnlineWriter
   readonly #clock: Clock
   readonly #timer: NodeJS.Timeout
   #running: Promise<void> | null = null
   #closed = false
 
-  constructor(commands: OnlineCommands, index: RedisIndex, clock: Clock) {
+  constructor(commands: OnlineCommands, writer: OnlineWriter, clock: Clock) {
     this.#commands = commands
-    this.#index = index
+    this.#writer = writer
     this.#clock = clock
     this.#timer = setInterval(() => this.#run(), SWEEP_INTERVAL).unref()
   }
@@ -52,8 +52,8 @@ export class RedisUpkeep {
   }
 
   async #upkeep(): Promise<void> {
-    await this.#index.compareDoubted()
-    await this.#index.compareSeen()
+    await this.#writer.compareDoubted()
+    await this.#writer.compareSeen()
     for (const type of LOGIN_TYPES) {
       const claimed = await this.#commands.claim(type, SWEEP_PAUSE, ROUND_PAUSE)
       if (claimed === null) continue
@@ -73,11 +73,11 @@ export class RedisUpkeep {
 
   async #goRound(type: LoginType, cursor: string): Promise<void> {
     const { next, users } = await this.#commands.someUsers(type, cursor, COMPARED)
-    await this.#compareEach(type, await this.#index.suspects(type, users))
+    await this.#compareEach(type, await this.#writer.suspects(type, users))
     await this.#commands.goOn(type, 'cursor', next)
   }
 
-  /** Finds the users whom other programs signed in: their sets are there, and the view does not know them. */
+  /** Finds the users whom other programs signed in: their sets are there, and the online keys do not have them. */
   async #goRoundSets(type: LoginType, from: string): Promise<void> {
     let position = from
     for (let step = 0; step < SET_STEPS && !this.#closed; step++) {
@@ -95,14 +95,14 @@ export class RedisUpkeep {
   async #compareEach(type: LoginType, userIds: readonly string[]): Promise<void> {
     for (let i = 0; i < userIds.length && !this.#closed; i += AT_ONCE) {
       const some = userIds.slice(i, i + AT_ONCE)
-      await Promise.allSettled(some.map(userId => this.#index.compare(type, userId)))
+      await Promise.allSettled(some.map(userId => this.#writer.compare(type, userId)))
     }
   }
 
   async #compareAll(type: LoginType, userIds: readonly string[]): Promise<number> {
     let live = 0
     for (let i = 0; i < userIds.length && !this.#closed; i += AT_ONCE) {
-      const compared = userIds.slice(i, i + AT_ONCE).map(userId => this.#index.compare(type, userId))
+      const compared = userIds.slice(i, i + AT_ONCE).map(userId => this.#writer.compare(type, userId))
       for (const count of await Promise.all(compared)) live += count
     }
     return live

@@ -28,12 +28,12 @@ interface EnteringEntry extends Entry {
 
 /**
  * Keeps the online users in step with the specified keys. A change is reported after it was done, and no request waits
- * for this: the verb is as right without it, and must not be slower or fail where only the view's slot of a Cluster is
- * away. It still leaves with the verb's last command or right after its answer, on one connection in order, so
+ * for this: the verb is as right without it, and must not be slower or fail where only the slot of the online keys is
+ * away in a Cluster. It still leaves with the verb's last command or right after its answer, on one connection in order, so
  * that the next question to this process finds it written. A user of whom something could not be written is compared as
  * soon as Redis answers again.
  */
-export class RedisIndex implements SessionObserver {
+export class OnlineWriter implements SessionObserver {
   readonly #commands: OnlineCommands
   /** The sessions themselves, read without an observer. */
   readonly #truth: SessionStore
@@ -76,7 +76,7 @@ export class RedisIndex implements SessionObserver {
     this.#sightings.note(type, token, userId)
   }
 
-  /** Compares at once, and then is waited for: what is seen is in the view when it is shown. */
+  /** Compares at once, and the request waits for it: what it shows is then in the online keys. */
   reading(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void> {
     const asked = this.#digestsOf(type, userId).catch(() => null)
     return async live => {
@@ -88,7 +88,7 @@ export class RedisIndex implements SessionObserver {
     }
   }
 
-  /** The tokens of a user that the view knows, by their digests. */
+  /** The tokens of a user in the online keys, by their digests. */
   async #digestsOf(type: LoginType, userId: string): Promise<Set<string>> {
     const known = new Set(digestsIn((await this.#commands.linesOf(type, userId)) ?? ''))
     // With fewer lines there are no older tokens.
@@ -111,8 +111,8 @@ export class RedisIndex implements SessionObserver {
   }
 
   /**
-   * Makes the view of a user what the specified keys say, and answers how many live tokens there are. The view is read
-   * first: a token enters its set before it enters the view, so what the view had and the set has not is gone.
+   * Makes the online keys say of a user what the specified keys say, and answers how many live tokens there are. The online
+   * keys are read first: a token enters its set before it enters them, so what they had and the set has not is gone.
    */
   async compare(type: LoginType, userId: string): Promise<number> {
     const known = await this.#digestsOf(type, userId)
@@ -159,8 +159,8 @@ export class RedisIndex implements SessionObserver {
   }
 
   /**
-   * Those of some users of the view whose sets or ends differ from it, by fewer questions than a comparison takes. Whose
-   * set cannot be read is left as it is; of a user with many tokens only their number is compared.
+   * Those of some online users whose sets or ends differ from the online keys, by fewer queries than a comparison takes. A
+   * user whose set cannot be read is left as is; of a user with many tokens only their number is compared.
    */
   async suspects(type: LoginType, users: readonly [userId: string, lines: string][]): Promise<string[]> {
     const sizes = await Promise.all(users.map(user => this.#sizesOf(type, user).catch(() => null)))
@@ -172,7 +172,7 @@ export class RedisIndex implements SessionObserver {
     return [...differing.map(([userId]) => userId), ...(await this.#withOtherEnds(type, few))]
   }
 
-  /** How many tokens are in a user's set, and how many the view knows. */
+  /** How many tokens are in a user's set, and how many in the online keys. */
   async #sizesOf(type: LoginType, [userId, lines]: [string, string]): Promise<{ set: number; known: number }> {
     const { length } = digestsIn(lines)
     const [set, older] = await Promise.all([
@@ -182,7 +182,7 @@ export class RedisIndex implements SessionObserver {
     return { set, known: length + older }
   }
 
-  /** Those of some users with few tokens each whose records end at other times than in the view, or are gone. */
+  /** Those of some users with few tokens each whose records end at other times than in the online keys, or are gone. */
   async #withOtherEnds(type: LoginType, users: readonly [userId: string, lines: string][]): Promise<string[]> {
     const sets = await Promise.all(users.map(([userId]) => this.#commands.setOf(type, userId).catch(() => null)))
     const now = this.#clock.now()
@@ -206,7 +206,7 @@ export class RedisIndex implements SessionObserver {
     }
   }
 
-  /** Compares the users of the sessions that passed the gate and that the view does not know. */
+  /** Compares the users of the sessions that passed the gate and that the online keys do not have. */
   async compareSeen(): Promise<void> {
     const seen = this.#sightings.take()
     for (const type of LOGIN_TYPES) {

@@ -82,7 +82,7 @@ export class RedisUserTokens {
     const found = this.#observer.reading(type, userId)
     const newest = new Newest(limit, this.#ages)
     for await (const batch of this.batches(type, userId)) newest.add(batch)
-    // Of a user with more, the round learns what is not in the view.
+    // Of a user with more, the round finds what is not in the online keys.
     if (newest.added <= Math.min(limit, SURVEYED)) await found(newest.list())
     return newest.list()
   }
