@@ -21,7 +21,7 @@ export interface NewPassword {
   isInUse?: (password: string) => Promise<boolean>
 }
 
-/** The only law for new passwords. Hashes that were made elsewhere are not checked. */
+/** The rules for every new password. Hashes that were made elsewhere are not checked. */
 export interface PasswordPolicy {
   readonly settings: PasswordSettings
   /** Every fault of a new password, in the order of the settings; empty if it has none. */

@@ -72,7 +72,7 @@ export function createPasswords(
   }
 }
 
-/** The bcrypt hash of a password. Refuses one that bcrypt would truncate with `INVALID`; `password-policy.ts` is the law for new ones. */
+/** The bcrypt hash of a password. Refuses one that bcrypt would truncate with `INVALID`; `password-policy.ts` has the rules for new ones. */
 export async function hashPassword(plain: string): Promise<string> {
   const fault = faultOfPassword(plain)
   if (fault !== null) throw invalid('password', fault)

@@ -10,7 +10,7 @@ import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written
 import { type Happened, keepInJournal } from './journal.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
-/** The accounts file, its side, and the law for new passwords in it. */
+/** The accounts file, its side, and the rules for new passwords in it. */
 interface Place {
   path: string
   type: LoginType

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 /*
  * The first worker starts before the program of the primary is loaded and has checked the configuration: both take as long
- * as the start of a process. A worker does nothing without an order, so it listens to no one before that check.
+ * as the start of a process. A worker does nothing without an order, so it does not listen before that check.
  */
 
 /** The program of a worker: one file beside the bundle, or the module (.ts in tests). */

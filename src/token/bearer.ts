@@ -1,6 +1,6 @@
 declare const token: unique symbol
 
-/** A string that has the form of a JWS in compact serialization and is short enough to be worth any crypto. */
+/** A string that has the form of a JWS in compact serialization and is short enough to be verified. */
 export type Token = string & { readonly [token]: true }
 
 export const MAX_TOKEN_BYTES = 4096

@@ -115,7 +115,7 @@ export class EmbeddedStore implements Store {
     this.captchas = new EmbeddedCaptchas(file, this.#expiries)
     this.tickets = new EmbeddedTickets(file, this.#expiries)
     this.attempts = new EmbeddedAttempts(file, this.#expiries, clock)
-    // A sweep that fails is repeated by the next; meanwhile the failure is everybody's answer.
+    // The next sweep repeats one that fails; meanwhile the requests report the failure.
     this.#timer = setInterval(() => this.sweep().catch(() => undefined), SWEEP_INTERVAL).unref()
   }
 

@@ -121,7 +121,7 @@ export class EmbeddedSessions implements SessionStore {
 
   /**
    * In batches, each a transaction of its own, until the user has no others: others write in between. The oldest end first,
-   * so a login that comes meanwhile is met at the end, or stays, and can be ended.
+   * so a login that comes meanwhile is ended last, or stays, and can be ended later.
    */
   async removeOthers(type: LoginType, userId: string, spared: string | null, note?: EndNote): Promise<number> {
     let ended = 0

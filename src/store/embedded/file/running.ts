@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** Which of the fields after the command's name in `/proc/PID/stat` tell what is asked here (proc(5)). */
+/** Which of the fields after the command's name in `/proc/PID/stat` are needed here (proc(5)). */
 const STATE = 0
 const THREADS = 17
 const STARTED = 19
 
-/** Names this process among all that this machine has run since it booted: a number alone is given again. */
+/** Names this process among all since the machine was booted: process ids are used again. */
 export const ownProcessName = (): string => `${process.pid}-${statusOf(process.pid)?.started ?? 0}`
 
 /** Whether a process that gave this name to itself still runs. What cannot be told counts as running. */

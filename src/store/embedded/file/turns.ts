@@ -7,12 +7,12 @@ import { isRunning, ownProcessName } from './running.ts'
  * While one process opens an LMDB file, no other may change it. Opening reads the number of the last transaction and then
  * writes it into the memory that all processes share; a transaction that is committed in between is lost, although its
  * change was acknowledged. LMDB does not keep the two apart, so this file does:
- * - A process that opens says so with a file in one folder, and waits until no process is changing the session file.
- * - A process that has the session file open keeps a file in another folder. The one byte in it says whether the process
- *   changes the session file. It says so first, then looks whether another process opens: if so, it takes its word back and
- *   waits.
- * Each of the two says its own before it reads the other's, so at least one of them sees the other. What an ended process
- * left behind counts for nothing, and whoever meets it removes it.
+ * - A process that opens the session file announces it by a file in one folder, and waits until no process changes the
+ *   session file.
+ * - A process that has the session file open keeps a file in another folder. The one byte in it is set while the process
+ *   changes the session file. The process sets it, then checks whether another process opens: if so, it clears it and waits.
+ * Each of the two writes its own file before it reads those of the others, so at least one of them sees the other. Files of
+ * processes that have ended are ignored, and removed by the next process that finds them.
  */
 
 const CHANGING = Buffer.from('1')

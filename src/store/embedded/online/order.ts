@@ -37,7 +37,7 @@ export interface Position {
   tokens: number
 }
 
-/** Part of the order, whether anybody is in it or not; `start` is its first second, as it is stored. */
+/** Part of the order, with or without users; `start` is its first second, as it is stored. */
 export interface Span {
   type: LoginType
   level: (typeof LEVELS)[number]

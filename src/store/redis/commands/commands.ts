@@ -48,7 +48,7 @@ export function readCommands(
     async timeLeft(key) {
       const known = memory.isSettled ? undefined : memory.changes.disabled(key)
       if (known !== undefined) return known.until > clock.now() ? known.until - clock.now() : null
-      // Redis keeps a key through the millisecond in which it ends; here its life is over when it begins.
+      // Redis keeps a key until the millisecond of its end is over; here it has ended when that millisecond begins.
       return orNone(await ask(() => reads.pttl(key))) || null
     },
   }

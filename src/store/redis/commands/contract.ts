@@ -1,7 +1,7 @@
 import type { Acknowledged, AcknowledgedChanges, Disabled } from '../../acknowledged.ts'
 
 /*
- * What the Redis store asks of Redis: commands on one key each, because the specified key shapes fall into different
+ * The commands that the store sends to Redis: on one key each, because the specified key shapes fall into different
  * slots of a Cluster. Timestamps are milliseconds since the epoch. Every command throws `Unavailable` when Redis does not
  * answer it in time; it may have happened all the same.
  */
@@ -83,7 +83,7 @@ export interface RedisCommands {
 }
 
 /**
- * Members of a set that one command reads. What is done with each of them are commands too: so many take the gateway some
+ * Members of a set that one command reads. Each of them leads to further commands: so many take the gateway some
  * milliseconds, and Redis less.
  */
 export const MEMBERS_AT_ONCE = 100
