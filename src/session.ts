@@ -30,7 +30,6 @@ export type SideName = (typeof SIDES)[LoginType]['name']
 
 /** In the order in which both sides are shown. */
 export const LOGIN_TYPES = Object.keys(SIDES) as readonly LoginType[]
-export const SIDE_NAMES: readonly SideName[] = LOGIN_TYPES.map(type => SIDES[type].name)
 
 /** One value per side. */
 export const bySide = <T>(make: (type: LoginType) => T): Record<LoginType, T> => ({
@@ -108,7 +107,7 @@ export function textsOf(extra: Extra, name: string): string[] {
 }
 
 export const MAX_EXTRA_BYTES = 8192
-export const MAX_EXTRA_DEPTH = 16
+const MAX_EXTRA_DEPTH = 16
 
 /** Why `extra` cannot be stored; `null` when it can. */
 export function faultOfExtra(extra: unknown): FieldFault | null {

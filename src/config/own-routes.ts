@@ -56,7 +56,7 @@ export const JOURNAL_ROUTES = { page: 'GET' } as const
 export const OWN_SESSION_ROUTES = { tokens: 'GET', 'exit-token': 'POST', 'exit-others': 'POST' } as const
 
 /** What users do with their own second factor. */
-export const SECOND_FACTOR_ROUTES = ['setup', 'confirm', 'recovery-codes', 'remove'] as const
+const SECOND_FACTOR_ROUTES = ['setup', 'confirm', 'recovery-codes', 'remove'] as const
 
 /** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
 export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySet<string> {

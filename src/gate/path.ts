@@ -15,7 +15,7 @@ export interface Target {
 }
 
 export const MAX_PATH_BYTES = 2048
-export const MAX_TARGET_BYTES = 8192
+const MAX_TARGET_BYTES = 8192
 
 /**
  * RFC 3986 pchar without `;` (parameters are stripped by some servers), plus `/`; percent signs are checked separately.

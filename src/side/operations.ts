@@ -21,7 +21,7 @@ export const OPERATIONS = [
 ] as const
 
 /** The ten that Profile 2 adds. */
-export const EXTENDED_OPERATIONS = [
+const EXTENDED_OPERATIONS = [
   'getLoginIdDefaultNull',
   'getTokenInfo',
   'getSession',

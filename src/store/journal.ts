@@ -118,7 +118,7 @@ function digitsOf(value: number, length: number): string {
 const END_OF_TIME = DIGITS.length ** TIME_DIGITS - 1
 
 /** What the ids of entries of a millisecond begin with: earlier ids are smaller, those of the millisecond are not. */
-export const idsFrom = (timestamp: number): string =>
+const idsFrom = (timestamp: number): string =>
   digitsOf(Math.min(Math.max(Math.floor(timestamp), 0), END_OF_TIME), TIME_DIGITS)
 
 export const timeOf = (id: string): number =>

@@ -3,7 +3,7 @@ declare const token: unique symbol
 /** A string that has the form of a JWS in compact serialization and is short enough to be verified. */
 export type Token = string & { readonly [token]: true }
 
-export const MAX_TOKEN_BYTES = 4096
+const MAX_TOKEN_BYTES = 4096
 
 const COMPACT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
 

@@ -29,7 +29,7 @@ export interface Proxy {
 }
 
 /** An example with its places replaced; each has to be in it. */
-export function exampleWith(file: string, places: Record<string, string>): string {
+function exampleWith(file: string, places: Record<string, string>): string {
   let text = readFileSync(join(ROOT, 'config/examples', file), 'utf8')
   for (const [from, to] of Object.entries(places)) {
     if (!text.includes(from)) throw new Error(`${file} does not contain ${from}`)

@@ -8,7 +8,7 @@ const SESSION_LIFETIME = 3_600_000
 const CODES_OF_A_TICKET = 5
 const CODES_OF_AN_ACCOUNT = 5
 const CODES_COUNTED_FOR = 86_400_000
-export const CODE_LOCK = 300_000
+const CODE_LOCK = 300_000
 export const MAX_PASSWORD_AGE = 7_200_000
 /** Whose users must have a second factor. */
 export const CHIEF = 'chief'
@@ -108,7 +108,7 @@ export const issued = (
 })
 
 /** Why a ticket opens none of these steps; `null` if it does. */
-export function closedBecause(ticket: ModelTicket | null, steps: readonly Step[], now: number): Outcome | null {
+function closedBecause(ticket: ModelTicket | null, steps: readonly Step[], now: number): Outcome | null {
   if (ticket === null || ticket.isUsed || ticket.expiresAt <= now) return 'TICKET_INVALID'
   const { account, step, version } = ticket
   if (!steps.includes(step)) return 'TICKET_INVALID'

@@ -15,7 +15,7 @@ export interface Rules {
 /**
  * The specification's gate ("Authentication gate") and its exceptions, applied to a path as another parser reads it.
  */
-export function accessTo(path: string, method: string, { profile, exceptions }: Rules): Access {
+function accessTo(path: string, method: string, { profile, exceptions }: Rules): Access {
   if (!/^\/api\/v[0-9]+(\/|$)/.test(path)) return 'outside'
   if (method === 'OPTIONS') return 'none'
   const [, , , first, second] = path.split('/')
@@ -81,7 +81,7 @@ const OPTIONAL: Readonly<Record<string, Step>> = {
 const COARSER: Readonly<Record<string, Step>> = { trimSegments, compatibilityForms, lowerCase }
 
 /** Every combination of what servers do: decoding not at all, once or twice, any of the steps, then dots, then folding. */
-export const READERS: readonly Reader[] = [0, 1, 2].flatMap(times =>
+const READERS: readonly Reader[] = [0, 1, 2].flatMap(times =>
   subsetsOf(Object.keys(OPTIONAL)).flatMap(steps =>
     ['', ...Object.keys(COARSER)].map((folding): Reader => {
       const chain = [

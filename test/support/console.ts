@@ -55,7 +55,7 @@ export async function arrive(
  * What a user with a small screen, a keyboard, a screen reader or weak eyes would stumble over: content wider than the screen
  * or than its box, controls without a name, or in another order than the focus takes, ids that occur twice, and texts with less contrast than WCAG 2.2 demands (1.4.3).
  */
-export const obstaclesOf = (page: Page): Promise<string[]> => page.evaluate(findObstacles)
+const obstaclesOf = (page: Page): Promise<string[]> => page.evaluate(findObstacles)
 
 /** Runs in the browser. */
 function findObstacles(): string[] {

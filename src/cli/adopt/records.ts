@@ -15,7 +15,7 @@ export interface ReadSample {
   jwt: { alg: string; hasClaims: boolean; iat: number | null } | null
 }
 
-export const DEFAULT_PREFIX = 'svc:auth'
+const DEFAULT_PREFIX = 'svc:auth'
 
 /** The prefix with the most tokens. */
 export function prefixOf({ families }: Survey): string {

@@ -1,4 +1,4 @@
-import { Count, type Decoded, LongDuration, Off, Section } from '../../yaml/notation.ts'
+import { Count, LongDuration, Off, Section } from '../../yaml/notation.ts'
 
 /** A longer minimum would leave bcrypt, which reads 72 bytes, no room for other alphabets. */
 const LONGEST_MINIMUM = 64
@@ -22,5 +22,3 @@ export const Passwords = Section(
   },
   'New passwords, on both sides.',
 )
-
-export type PasswordsSettings = Decoded<typeof Passwords>

@@ -95,7 +95,7 @@ function drawBars(width, days, series, showDay, today) {
  *
  * @param {number} most
  */
-export function ticksUpTo(most) {
+function ticksUpTo(most) {
   const rough = Math.max(most, 1) / 4
   const magnitude = 10 ** Math.floor(Math.log10(rough))
   const step = Math.max(1, [1, 2, 5, 10].map(n => n * magnitude).find(n => n >= rough) ?? rough)

@@ -4,7 +4,7 @@ import { Refusal } from '../../refusal.ts'
 import { connectionOf } from './connection/connection.ts'
 import { isHost } from './host.ts'
 
-export const MAX_HEADER_LINES = 200
+const MAX_HEADER_LINES = 200
 
 /** The methods that are served and forwarded. */
 export const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
