@@ -6,20 +6,13 @@ import { launch } from '../support/command-line.ts'
 import type { History } from './history.ts'
 import { fileIn, noteOf } from './people-file.ts'
 
-/** Runs `dualgate account` beside the gateway, in a process of its own; `false` and a violation when it fails. */
-export async function runAccountCommand(
-  folder: string,
-  history: History,
-  words: readonly string[],
-  input = '',
-): Promise<boolean> {
+/** Runs `dualgate account` beside the gateway, in a process of its own. Returns its errors; `null` when it succeeded. */
+export async function runAccountCommand(folder: string, words: readonly string[], input = ''): Promise<string | null> {
   const child = launch(folder, ['account', ...words])
   child.stdin!.end(input)
   child.stdout!.resume()
   const [errors, [code]] = await Promise.all([text(child.stderr!), once(child, 'exit')])
-  history.counts.commands++
-  if (code !== 0) history.violated(`account ${words.join(' ')} ended with ${code}: ${errors}`)
-  return code === 0
+  return code === 0 ? null : `${code}: ${errors}`
 }
 
 const NOTE = /note:\d{6}/
@@ -33,6 +26,8 @@ const WITHIN = 10
 /** So many saves empty the file before they write it, so many milliseconds before at most. */
 const EMPTIED = 0.5
 const EMPTY_FOR = 10
+/** A file that was empty for longer may be read like this: the machine has stalled the editor. In milliseconds. */
+const TOO_LONG = 60
 
 /** This process does nothing else meanwhile: it reads no half file itself. */
 const stand = (ms: number): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
@@ -45,6 +40,8 @@ export class Editor {
   readonly #path: string
   readonly #history: History
   #saved = 0
+  /** Saves in which the file was empty for too long. */
+  pauses = 0
 
   constructor(folder: string, history: History) {
     this.#path = fileIn(folder)
@@ -71,9 +68,11 @@ export class Editor {
       const next = this.#saved + 1
       if (Math.random() < EMPTIED) {
         ftruncateSync(file)
+        const emptied = this.#history.now()
         stand(Math.random() * EMPTY_FOR)
         content.write(noteOf(next), found.index)
         writeSync(file, content, 0, content.length, 0)
+        if (this.#history.now() - emptied > TOO_LONG) this.pauses++
       } else writeSync(file, noteOf(next), found.index)
       // A file without a name is one that was replaced.
       if (fstatSync(file).nlink === 0) return false

@@ -104,8 +104,14 @@ export class Lives {
     await this.#requests.untilEnded(held, COMMAND)
   }
 
-  #command(words: readonly string[], input?: string): Promise<boolean> {
-    return runAccountCommand(this.#requests.gateway.folder, this.#history, words, input)
+  async #command(words: readonly string[], input?: string): Promise<boolean> {
+    const { pauses } = this.#editor
+    const errors = await runAccountCommand(this.#requests.gateway.folder, words, input)
+    this.#history.counts.commands++
+    if (errors === null) return true
+    if (this.#editor.pauses > pauses) return this.#command(words, input)
+    this.#history.violated(`account ${words.join(' ')} ended with ${errors}`)
+    return false
   }
 
   /** A person is added, signs in for the first time, and is removed, by the administrator or by the command line. */
