@@ -21,6 +21,7 @@ const openRaw = (folder: string): RootDatabase => open({ path: `${folder}/sessio
 
 const TABLES = [
   'attempts',
+  'attempts-under-way',
   'captcha_counts',
   'captchas',
   'disables',
