@@ -19,7 +19,7 @@ const PATIENCE = '20s'
 export const SECRETS = { jwt: generateSecret(), internal: generateSecret(), sm2: generateSm2PrivateKey() }
 
 /** A gateway that can be started: its configuration is written. */
-export interface PreparedGateway {
+interface PreparedGateway {
   url: string
   internal: string
   /** Where its configuration is. */

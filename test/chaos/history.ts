@@ -67,7 +67,7 @@ const NOTHING = {
 }
 
 /** How long after a fault's end something may still fail, in milliseconds. */
-export const RECOVERY_LIMIT = 2000
+const RECOVERY_LIMIT = 2000
 /** Before a fault that loses what is recent. */
 const RECENT = 1500
 

@@ -93,7 +93,7 @@ function openBody({ request, reply, upstream }: Forwarded, shared: SharedByBodie
 }
 
 /** Creates the handlers of upstreams. Refusals are thrown or sent only before the upstream's head. */
-export function createForwarder(options: ForwardingOptions): (upstream: Upstream) => UpstreamHandler {
+function createForwarder(options: ForwardingOptions): (upstream: Upstream) => UpstreamHandler {
   const { log, permissions, webSockets, watch } = options
   const outgoingOf = createOutgoing(options)
   const answers = new BodyMemory(READ_AHEAD_TOTAL)

@@ -6,7 +6,7 @@ import { RequestWriter } from './request-writer.ts'
 import { ResponseReader } from './response-reader.ts'
 
 /** A target that received a request and did not answer in time. */
-export class ResponseTimeout extends Error {
+class ResponseTimeout extends Error {
   constructor(limit: number) {
     super(`no head of a response after ${limit} ms`)
     this.name = 'ResponseTimeout'
