@@ -11,8 +11,8 @@ const DEADLINE = 100_000
 
 const inTenMinutes = () => systemClock.now() + 10 * MINUTE
 
-await t.test('a token ended by one worker is refused by the other at once, four thousand times', async t => {
-  const TOKENS = 4000
+await t.test('a token ended by one worker is refused by the other at once, ten thousand times', async t => {
+  const TOKENS = 10_000
   const folder = t.testdir()
   const store = await openEmbeddedStore(folder, systemClock, 30_000)
   t.teardown(() => store.close())
