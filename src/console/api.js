@@ -54,10 +54,17 @@ export class CallError extends Error {
   }
 }
 
-/** Called when an answer shows that the session of the page has ended. */
+/** @typedef {'replaced' | 'kicked-out' | 'password-changed' | 'account-changed' | 'logged-out'} EndReason */
+
+/**
+ * Called when an answer shows that the session of the page has ended, with the reason if the gateway keeps it
+ * (`sessions.tell_end`).
+ *
+ * @type {(reason: EndReason | undefined) => void}
+ */
 let notifyEnded = () => {}
 
-/** @param {() => void} listener */
+/** @param {typeof notifyEnded} listener */
 export function onEnded(listener) {
   notifyEnded = listener
 }
@@ -90,7 +97,7 @@ async function call(path, init) {
   // An answer to an earlier session does not end the present one.
   if (envelope.code === 401 && token !== null && session.token === token) {
     forget()
-    notifyEnded()
+    notifyEnded(envelope.data?.ended)
   }
   throw new CallError(Number(envelope.code) || 500, String(envelope.message ?? ''), envelope.data)
 }

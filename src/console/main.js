@@ -6,7 +6,7 @@ import { faultText, t } from './language/language.js'
 import { offeredPages, PAGES } from './pages.js'
 import { forget, ownHandle, session } from './session.js'
 import { choices, topBar } from './shell.js'
-import { createSignIn } from './sign-in/sign-in.js'
+import { createSignIn, endedText } from './sign-in/sign-in.js'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 
@@ -148,6 +148,6 @@ async function start() {
   }
 }
 
-onEnded(() => signIn('ended'))
+onEnded(reason => signIn(endedText(reason)))
 window.addEventListener('hashchange', route)
 void start()

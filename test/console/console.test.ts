@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
 import { arrive, fillIn, obstaclesEverywhere, signIn, solve } from '../support/console.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
+import { textOf } from './texts.ts'
 
 /* The page for administrators, as its users see it. */
 
@@ -327,11 +328,12 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
 
 t.test('the page works with every configuration of the gateway', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
-  for (const [what, options] of [
+  for (const [what, options, ended = 'ended'] of [
     ['profile 2, with another token header', { profile: 2, config: { jwt: { token_name: 'X-Token' } } }],
     ['real statuses, in Chinese', { config: { errors: { http_status: 'native' }, locale: 'zh-CN' } }],
     ['version 3 of the API', { config: { api_versions: [3] } }],
-  ] as [string, FixtureOptions][]) {
+    ['reasons of ends', { config: { sessions: { tell_end: '24h' } } }, 'because_kicked-out'],
+  ] as [string, FixtureOptions, string?][]) {
     t.test(what, async t => {
       const fixture = await open(t, options)
       const visitor = await visit(t)
@@ -347,7 +349,7 @@ t.test('the page works with every configuration of the gateway', { skip: without
       await row(page, 'Admin').waitFor()
       await fixture.gateway.sides.business.kickout('1')
       await page.click('.sides .CONSUMER')
-      await page.locator('.fault', { hasText: 'Your session has ended.' }).waitFor()
+      await page.locator('.fault', { hasText: textOf('en', ended) }).waitFor()
     })
   }
 

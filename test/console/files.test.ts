@@ -3,6 +3,7 @@ import { join, sep } from 'node:path'
 import t from 'tap'
 import { EVENT_NAMES } from '../../src/event/event.ts'
 import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/pages.ts'
+import { END_REASONS } from '../../src/session.ts'
 import { call } from '../support/client.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
@@ -56,6 +57,11 @@ t.test('no text stands in two files', async t => {
 t.test('every event of the journal has a name', async t => {
   const named = Object.keys(TEXTS.en).filter(name => name.startsWith('event_'))
   t.same(named.sort(), EVENT_NAMES.map(name => `event_${name}`).sort())
+})
+
+t.test('the sign-in names every reason for which a session ends', async t => {
+  const named = Object.keys(TEXTS.en).filter(name => name.startsWith('because_'))
+  t.same(named.sort(), END_REASONS.map(reason => `because_${reason}`).sort())
 })
 
 t.test('every text is used', async t => {

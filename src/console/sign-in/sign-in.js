@@ -3,6 +3,7 @@ import { h, mark, show } from '../elements/dom.js'
 import { actionForm, field, focusFirst, passwordInput, textInput } from '../elements/forms.js'
 import { encrypted } from '../encryption.js'
 import { faultText, t } from '../language/language.js'
+import { TEXTS } from '../language/texts.js'
 import { begin } from '../session.js'
 import { createCaptcha } from './captcha.js'
 import { codesStep, STEPS } from './steps.js'
@@ -15,6 +16,17 @@ import { codesStep, STEPS } from './steps.js'
  * @property {(path: string, body: object) => Promise<void>} send Sends the answer of the step, and shows what comes next.
  * @property {() => void} restart
  */
+
+/**
+ * What the sign-in says about a session that has ended.
+ *
+ * @param {import('../api.js').EndReason} [reason] As the gateway names it; a later version may have others.
+ * @returns {import('../language/language.js').TextName}
+ */
+export function endedText(reason) {
+  const name = /** @type {const} */ (`because_${reason}`)
+  return name in TEXTS.en ? /** @type {import('../language/language.js').TextName} */ (name) : 'ended'
+}
 
 /**
  * The sign-in: name, password and captcha, and then the steps that the gateway requires.
