@@ -86,14 +86,14 @@ export function createHttpAccounts(
 const NO_SECOND_FACTOR = 'the response has no "second_factor", which update_url stores; respond with null without one'
 
 type Change =
-  | { id: string; password: string }
+  | { id: string; password: string; password_before: string | undefined }
   | { id: string; second_factor: string | null; second_factor_before: string | null }
 
 /** `store` answers whether the account was changed. */
 function updatesAt(store: (change: Change) => Promise<boolean>): HashUpdates {
   return {
     can: new Set(['password', 'second-factor'] as const),
-    setPassword: (id, { hash }) => orUnavailable(() => store({ id, password: hash })),
+    setPassword: (id, { hash, before }) => orUnavailable(() => store({ id, password: hash, password_before: before })),
     setSecondFactor: (id, second_factor, second_factor_before) =>
       orUnavailable(() => store({ id, second_factor, second_factor_before })),
   }
@@ -102,7 +102,7 @@ function updatesAt(store: (change: Change) => Promise<boolean>): HashUpdates {
 async function readStored({ statusCode, body }: Dispatcher.ResponseData): Promise<boolean> {
   await body.dump()
   if (statusCode === 200 || statusCode === 204) return true
-  // Conflict (RFC 9110, 15.5.10): another gateway has stored another second factor since.
+  // Conflict (RFC 9110, 15.5.10): another password or second factor has been stored since.
   if (statusCode === 404 || statusCode === 409) return false
   throw new Error(`the backend answers with status ${statusCode}`)
 }

@@ -9,6 +9,7 @@ import { systemClock } from '../../src/clock.ts'
 import { Unavailable } from '../../src/refusal.ts'
 import { HASH, hashContract, reasonOf, type StoredAccount, stored } from './source-contract.ts'
 
+const OLD_HASH = HASH.replace(/.$/, 'x')
 const SECRET = 'a secret between two'
 
 interface Question {
@@ -84,16 +85,19 @@ t.test('changes are sent to the address for updates, signed like questions', asy
   t.teardown(() => source.close())
   const updates = source.updates!
   t.same([...updates.can], ['password', 'second-factor'])
-  t.equal(await updates.setPassword('1', { hash: HASH, changedAt: 0, mustChange: false }), true)
+  const password = { hash: HASH, before: OLD_HASH, changedAt: 0, mustChange: false }
+  t.equal(await updates.setPassword('1', password), true)
+  t.equal(await updates.setPassword('other', password), false, 'it has another one')
   t.equal(await updates.setSecondFactor('1', 'abcdefghijkl.SEALED', null), true)
   t.equal(await updates.setSecondFactor('1', null, 'abcdefghijkl.SEALED'), true)
   t.equal(await updates.setSecondFactor('gone', null, null), false)
   t.equal(await updates.setSecondFactor('other', null, 'abcdefghijkl.SEALED'), false, 'it has another one')
   t.equal(await reasonOf(updates.setSecondFactor('odd', null, null)), 'UNAVAILABLE')
   t.same(
-    questions.slice(0, 3).map(({ body }) => JSON.parse(body)),
+    questions.slice(0, 4).map(({ body }) => JSON.parse(body)),
     [
-      { id: '1', password: HASH },
+      { id: '1', password: HASH, password_before: OLD_HASH },
+      { id: 'other', password: HASH, password_before: OLD_HASH },
       { id: '1', second_factor: 'abcdefghijkl.SEALED', second_factor_before: null },
       { id: '1', second_factor: null, second_factor_before: 'abcdefghijkl.SEALED' },
     ],

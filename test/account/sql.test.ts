@@ -409,6 +409,20 @@ async function updateLaw(t: Test, fixture: Fixture): Promise<void> {
     t.equal(await updates.setSecondFactor('3', 'abcdefghijkl.SEALED', null), false)
   })
 
+  await t.test(
+    'a statement that compares stores a password only in the place of the one that was verified',
+    async t => {
+      const { updates, rows } = await openUpdatable(t, fixture, {
+        password: 'UPDATE TABLE_NAME SET password = :password WHERE id = :id AND password = :password_before',
+      })
+      await updates.check!()
+      t.equal(await updates.setPassword('1', { ...CHANGED, before: OTHER_HASH }), false)
+      t.match(await rows(), [{ password: HASH }, { password: HASH }])
+      t.equal(await updates.setPassword('1', { ...CHANGED, before: HASH }), true)
+      t.match(await rows(), [{ password: OTHER_HASH }, { password: HASH }])
+    },
+  )
+
   await t.test('a statement that compares stores a second factor only in the place of the expected one', async t => {
     const equal = fixture.kind === 'postgres' ? 'IS NOT DISTINCT FROM' : '<=>'
     const { updates, rows } = await openUpdatable(t, fixture, {

@@ -1,5 +1,11 @@
 /** A placeholder of a value in an operator's statement. */
-export type Placeholder = ':username' | ':id' | ':password' | ':second_factor' | ':second_factor_before'
+export type Placeholder =
+  | ':username'
+  | ':id'
+  | ':password'
+  | ':password_before'
+  | ':second_factor'
+  | ':second_factor_before'
 
 /** The value of each placeholder of a statement. Values are sent beside the text, and never become part of it. */
 export type Values = Readonly<Partial<Record<Placeholder, string | null>>>

@@ -39,10 +39,10 @@ export async function createSqlAccounts(settings: Omit<SqlAccountsSettings, 'rec
   }
   const accounts = opened(query, [':username'])!
   const rights = opened(rights_query, [':id'])
-  const password = opened(update.password, [':password', ':id'], true)
+  const password = opened(update.password, [':password', ':id', ...compared(update.password, ':password_before')], true)
   const secondFactor = opened(
     update.second_factor,
-    [':second_factor', ':id', ...comparedIn(update.second_factor)],
+    [':second_factor', ':id', ...compared(update.second_factor, ':second_factor_before')],
     true,
   )
   const expected = secondFactor === null ? [] : ['second_factor']
@@ -62,9 +62,9 @@ export async function createSqlAccounts(settings: Omit<SqlAccountsSettings, 'rec
   }
 }
 
-/** A statement that compares changes nothing if another gateway has stored another second factor since. */
-const comparedIn = (statement = ''): Placeholder[] =>
-  placesOf([':second_factor_before']).test(statement) ? [':second_factor_before'] : []
+/** A statement that compares with the value before changes nothing if another one has been stored since. */
+const compared = (statement: string | undefined, before: Placeholder): Placeholder[] =>
+  placesOf([before]).test(statement ?? '') ? [before] : []
 
 /** Nothing of it, where no statement says how a change is stored. */
 function updatesOf(password: Statement | null, secondFactor: Statement | null): Pick<HashSource, 'updates'> {
@@ -77,7 +77,8 @@ function updatesOf(password: Statement | null, secondFactor: Statement | null): 
   }
   const updates: HashUpdates = {
     can: new Set(can),
-    setPassword: (id, { hash }) => change(password, { ':password': hash, ':id': id }),
+    setPassword: (id, { hash, before = null }) =>
+      change(password, { ':password': hash, ':id': id, ':password_before': before }),
     setSecondFactor: (id, sealed, expected) =>
       change(secondFactor, { ':second_factor': sealed, ':id': id, ':second_factor_before': expected }),
     async check() {

@@ -62,7 +62,7 @@ export const SqlAccounts = Variant(
       {
         password: UpdateStatement(
           'password',
-          'Stores :password, a bcrypt hash, for the account with the login id :id.',
+          'Stores :password, a bcrypt hash, for the account with the login id :id; may compare the present one with :password_before.',
         ),
         second_factor: UpdateStatement(
           'second_factor',
@@ -98,7 +98,7 @@ export const HttpAccounts = Variant(
       pattern: '^https?://[^\\s@/?#]+(/[^\\s@#]*)?$',
       'x-form': 'http://host:port/path or https://host:port/path',
       description:
-        'Receives {"id": …, "password": …} or {"id": …, "second_factor": …, "second_factor_before": …} by POST; responds with 200 or 204, with 404, or with 409.',
+        'Receives {"id": …, "password": …, "password_before": …} or {"id": …, "second_factor": …, "second_factor_before": …} by POST; responds with 200 or 204, with 404, or with 409.',
     },
     timeout: Duration('2s', 'No login waits longer for the response; then it fails with 503.'),
     recheck: Recheck,
