@@ -36,7 +36,7 @@ for (const store of ['embedded', 'redis'] as const) {
       outcomes.flatMap(({ failures }) => failures),
       [],
     )
-    for (const { answered } of outcomes) t.ok(answered > 100, `${answered} requests were answered`)
+    for (const { answered } of outcomes) t.ok(answered > 20, `${answered} requests were answered`)
     t.equal(await gateway.end('SIGTERM'), 0)
   })
 }
