@@ -65,6 +65,11 @@ const find = (store: RedisStore, token: string) => answered(() => store.sessions
 const disabledUntil = (store: RedisStore, user: string) =>
   answered(() => store.sessions.disabledUntil('BUSINESS', user))
 
+/** Fails by the time limit of the test. */
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
 /** Until a store has received so many changes that others acknowledged. */
 async function untilKnown(store: RedisStore, count: number): Promise<void> {
   while (store.repeats.changes.all().length < count) await new Promise(resolve => setTimeout(resolve, 5))
@@ -250,6 +255,44 @@ t.test(
       seen.push(...batch.value.map(({ token }: { token: string }) => token))
     }
     t.same(seen.sort(), tokens.sort(), 'each session once')
+  },
+)
+
+t.test(
+  'a gateway that starts repeats nothing that this server has confirmed',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const first = await openOn(t, server)
+    await first.sessions.disable('BUSINESS', 'tied', systemClock.now() + MINUTE)
+    // As another program unties, or a gateway whose untie is not in the journal yet.
+    await server.cli('DEL', 'svc:auth:BUSINESS:disable:tied')
+    const second = await openOn(t, server)
+    t.equal(await disabledUntil(second, 'tied'), null)
+    t.equal(await server.cli('EXISTS', 'svc:auth:BUSINESS:disable:tied'), '0')
+  },
+)
+
+t.test(
+  'an untie holds that was made before an earlier disable of the id was repeated',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const key = 'svc:auth:BUSINESS:disable:tied'
+    const until = systemClock.now() + MINUTE
+    const { store, receive } = await openReceiving(t, server)
+    t.equal(await disabledUntil(store, 'tied'), null)
+    const present = store.repeats.server
+    const disabled = { kind: 'disabled', key, server: 'another', until, version: 1, replaced: [] } as const
+    receive([disabled])
+    await eventually(async () => (await server.cli('EXISTS', key)) === '1')
+    // Both changes were made on the present server before this process received them: the disable, and then the untie.
+    await server.cli('DEL', key)
+    receive([{ ...disabled, server: present, until: until + 1, version: 2, replaced: [until] }])
+    await eventually(async () => (await server.cli('EXISTS', key)) === '1')
+    receive([{ ...disabled, server: present, until: 0, version: 3, replaced: [until, until + 1] }])
+    await eventually(async () => (await server.cli('EXISTS', key)) === '0')
+    t.equal(await disabledUntil(store, 'tied'), null)
   },
 )
 

@@ -1,7 +1,13 @@
 import { Cluster, type Redis } from 'ioredis'
 import type { Clock } from '../../../clock.ts'
 import type { Logger } from '../../../log.ts'
-import { type Acknowledged, AcknowledgedChanges, type Disabled, type Sharing } from '../../acknowledged.ts'
+import {
+  type Acknowledged,
+  AcknowledgedChanges,
+  type Disabled,
+  MAX_DISABLED,
+  type Sharing,
+} from '../../acknowledged.ts'
 import { type Ask, createAsk, type Gate } from '../commands/ask.ts'
 import type { Memory } from '../commands/contract.ts'
 import type { Scripts } from '../commands/scripts.ts'
@@ -30,9 +36,10 @@ export interface RepeatsOptions {
 
 /**
  * Keeps what was acknowledged true on whichever server answers. Each change is remembered here, passed to the other
- * processes of this gateway and written to the journal for other gateways, before it is acknowledged; all of it is
- * repeated on a server that took over, before anything else is asked there. In a Cluster masters change one by one: there
- * the memory itself answers for what it knows, and changes are repeated as soon as their master is there.
+ * processes of this gateway and written to the journal for other gateways, before it is acknowledged. What another server
+ * has confirmed is repeated on a server that took over, before anything else is asked there. What the present server has
+ * confirmed is not repeated, because it may have been changed there since. In a Cluster masters change one by one: there the
+ * memory itself answers for what it knows, and changes are repeated as soon as their master is there.
  */
 export class Repeats implements Memory {
   readonly changes: AcknowledgedChanges
@@ -50,6 +57,8 @@ export class Repeats implements Memory {
   #repeating = 0
   /** What came while a server behind the gate is prepared. */
   #late: Acknowledged[] | null = null
+  /** Login ids whose changes were repeated: a later change by another process may have come before that, and is repeated, too. */
+  readonly #repeated = new Set<string>()
   #isClosed = false
   #pending: Acknowledged[] = []
   #passing: Promise<void> | null = null
@@ -66,7 +75,7 @@ export class Repeats implements Memory {
     this.gate =
       client instanceof Cluster
         ? new ClusterMasters(client, unsettled, () => this.#repeatAll())
-        : new ServerGate(client, () => this.#prepare())
+        : new ServerGate(client, id => this.#prepare(id))
     this.ask = createAsk(client, timeout, this.gate)
     this.#journal = new Journal({ client, line, ask: this.ask, key: journal, timeout, log })
     this.#journal.follow(changes => this.#receive(changes))
@@ -106,19 +115,18 @@ export class Repeats implements Memory {
   }
 
   #receive(changes: readonly Acknowledged[]): void {
-    // An earlier change of another server may have been repeated here after this one was made.
-    const overtaken = new Set(
-      changes
-        .filter(({ key, server }) => (this.changes.disabled(key)?.server ?? server) !== server)
-        .map(({ key }) => key),
-    )
     const news = this.changes.add(changes)
     if (news.length === 0) return
     for (const { kind, key } of news) if (kind === 'ended') this.onEnded(key)
     const { server } = this
     // Without a checked server, all of it is repeated with the next.
     if (server === '') this.#late?.push(...news)
-    else void this.#repeatMissing(news.filter(change => change.server !== server || overtaken.has(change.key)))
+    else void this.#repeatMissing(news.filter(change => this.#mayMiss(change, server)))
+  }
+
+  /** Whether a server may miss a change; `null` is a server without an id. */
+  #mayMiss({ key, server }: Acknowledged, present: string | null): boolean {
+    return server !== present || this.#repeated.has(key)
   }
 
   async #repeatMissing(missing: readonly Acknowledged[]): Promise<void> {
@@ -134,22 +142,23 @@ export class Repeats implements Memory {
     }
   }
 
-  async #prepare(): Promise<void> {
+  async #prepare(server: string | null): Promise<void> {
     try {
       for await (const changes of this.#journal.read()) this.#receive(changes)
     } catch (error) {
       if ((error as Error).name !== 'ReplyError') throw error
       this.#log.error({ fault: summaryOf(error) }, 'what other gateways ended is not known')
     }
-    await this.#repeatAll()
+    await this.#repeatAll(server)
   }
 
-  async #repeatAll(): Promise<void> {
+  async #repeatAll(server: string | null = null): Promise<void> {
+    const mayMiss = (change: Acknowledged): boolean => this.#mayMiss(change, server)
     const late: Acknowledged[] = []
     this.#late = late
     try {
-      let refused = await this.#repeat(this.changes.all())
-      while (late.length > 0) refused += await this.#repeat(late.splice(0))
+      let refused = await this.#repeat(this.changes.all().filter(mayMiss))
+      while (late.length > 0) refused += await this.#repeat(late.splice(0).filter(mayMiss))
       this.#settle(refused, false)
     } finally {
       if (this.#late === late) this.#late = null
@@ -180,10 +189,18 @@ export class Repeats implements Memory {
       refused++
     }
     for (let i = 0; i < changes.length; i += BATCH) {
-      const batch = changes.slice(i, i + BATCH)
+      const batch = changes.slice(i, i + BATCH).map(change => this.#latest(change))
       await Promise.all(batch.map(change => repeat(this.#client as Redis & Scripts, change).catch(full)))
     }
     return refused
+  }
+
+  /** What is repeated of a login id is the last change that is known now. */
+  #latest(change: Acknowledged): Acknowledged {
+    if (change.kind !== 'disabled') return change
+    if (this.#repeated.size >= MAX_DISABLED) this.#repeated.clear()
+    this.#repeated.add(change.key)
+    return this.changes.disabled(change.key) ?? change
   }
 
   close(): void {

@@ -10,17 +10,20 @@ import type { CheckedServer, Gate } from '../commands/ask.ts'
 /** Before a server that could not be prepared is tried again, in milliseconds. */
 const RETRY_PAUSE = 100
 
-/** The gate of one server, or of the master that Sentinels name. `prepare` has to resolve before another server is asked. */
+/**
+ * The gate of one server, or of the master that Sentinels name. `prepare` has to resolve before another server is asked; it gets
+ * its id, or `null` if the server reports none.
+ */
 export class ServerGate implements Gate {
   server: CheckedServer | null = null
   answering: CheckedServer | null = null
   readonly #client: Redis
-  readonly #prepare: (id: string) => Promise<void>
+  readonly #prepare: (id: string | null) => Promise<void>
   #connection: object = {}
   #prepared: string | null = null
   #waiting: ((isOpen: boolean) => void)[] = []
 
-  constructor(client: Redis, prepare: (id: string) => Promise<void>) {
+  constructor(client: Redis, prepare: (id: string | null) => Promise<void>) {
     this.#client = client
     this.#prepare = prepare
     client.on('close', () => {
@@ -52,7 +55,7 @@ export class ServerGate implements Gate {
 
   async #prepareOther(): Promise<string> {
     const id = await identityOf(this.#client)
-    if (id === UNKNOWN || id !== this.#prepared) await this.#prepare(id)
+    if (id === UNKNOWN || id !== this.#prepared) await this.#prepare(id === UNKNOWN ? null : id)
     this.#prepared = id
     return id
   }
