@@ -38,6 +38,9 @@ redis.call('ZADD', KEYS[1], unpack(members))
 redis.call('PEXPIREAT', KEYS[1], ARGV[1])
 return 1`
 
+/** KEYS[1] a sorted set, ARGV: how many members. Answers how many it has, and the first of them. */
+const FIRST = `return {redis.call('ZCARD', KEYS[1]), redis.call('ZRANGE', KEYS[1], 0, ARGV[1] - 1)}`
+
 /** Members that the script adds at once: Lua unpacks a few thousand values at most. */
 const ADDED_AT_ONCE = 500
 
@@ -46,6 +49,7 @@ const AFTER_TEXT = '\u007f'
 
 interface Scripts {
   journalAdd(key: string, expiresAt: number, ...members: string[]): Promise<number>
+  journalFirst(key: string, count: number): Promise<[count: number, members: string[]]>
 }
 
 export class RedisJournal implements JournalStore {
@@ -56,6 +60,7 @@ export class RedisJournal implements JournalStore {
 
   constructor(client: RedisClient, ask: Ask, keys: Keys) {
     client.defineCommand('journalAdd', { numberOfKeys: 1, lua: ADD })
+    client.defineCommand('journalFirst', { numberOfKeys: 1, lua: FIRST })
     this.#client = client
     this.#scripts = client as unknown as Scripts
     this.#ask = ask
@@ -80,13 +85,14 @@ export class RedisJournal implements JournalStore {
     }
   }
 
-  /** The lists first, for the same reason. Gateways that trim at the same time remove the same entries. */
+  /**
+   * The lists first, for the same reason. The oldest are read and counted at once. So each entry that is removed had `most` newer
+   * ones, whatever other gateways append and trim at the same time.
+   */
   async trim(before: number, most: number): Promise<number> {
     const client = this.#client
     const { entries } = this.#keys
-    const oldest = await this.#ask(() => client.zrange(entries, '0', `${TRIMMED_AT_ONCE - 1}`))
-    // Counted last: what another gateway removes between the two counts as removed, and no others go in its place.
-    const count = await this.#ask(() => client.zcard(entries))
+    const [count, oldest] = await this.#ask(() => this.#scripts.journalFirst(entries, TRIMMED_AT_ONCE))
     const due = oldest.filter((member, i) => i < count - most || timeOf(member) < before)
     if (due.length === 0) return 0
     const lists = byList(due.map(split))
