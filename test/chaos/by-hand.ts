@@ -40,8 +40,6 @@ export class Editor {
   readonly #path: string
   readonly #history: History
   #saved = 0
-  /** Saves in which the file was empty for too long. */
-  pauses = 0
 
   constructor(folder: string, history: History) {
     this.#path = fileIn(folder)
@@ -72,7 +70,7 @@ export class Editor {
         stand(Math.random() * EMPTY_FOR)
         content.write(noteOf(next), found.index)
         writeSync(file, content, 0, content.length, 0)
-        if (this.#history.now() - emptied > TOO_LONG) this.pauses++
+        if (this.#history.now() - emptied > TOO_LONG) this.#history.counts.pauses++
       } else writeSync(file, noteOf(next), found.index)
       // A file without a name is one that was replaced.
       if (fstatSync(file).nlink === 0) return false

@@ -61,6 +61,8 @@ const NOTHING = {
   commands: 0,
   /** Changes by the editor, and those of them that were lost. */
   saves: 0,
+  /** Saves in which the file was empty for too long: the machine stalled the editor. */
+  pauses: 0,
   lost: 0,
   /** Logins in the journal at the end. */
   journaled: 0,

@@ -105,11 +105,11 @@ export class Lives {
   }
 
   async #command(words: readonly string[], input?: string): Promise<boolean> {
-    const { pauses } = this.#editor
+    const { pauses } = this.#history.counts
     const errors = await runAccountCommand(this.#requests.gateway.folder, words, input)
     this.#history.counts.commands++
     if (errors === null) return true
-    if (this.#editor.pauses > pauses) return this.#command(words, input)
+    if (this.#history.counts.pauses > pauses) return this.#command(words, input)
     this.#history.violated(`account ${words.join(' ')} ended with ${errors}`)
     return false
   }

@@ -45,9 +45,12 @@ export class PeopleRequests {
   async send(path: string, body: unknown, token?: string): Promise<Body> {
     const sent = this.history.now()
     this.history.counts.operations++
+    const { pauses } = this.history.counts
     const answer = await ask(this.where.url, path, { body, ...(token !== undefined && { token }) }).catch(() => null)
     if (answer !== null && answer.status < 500) return answer.body
     if (answer?.status === 500) this.history.violated(`${path} was a fault of the gateway`)
+    // A file of accounts that stays empty has faults.
+    if (this.history.counts.pauses > pauses) return null
     if (answer !== null && this.gateway.promises.codes !== null)
       this.history.violated(
         `${path} failed with ${answer.status} ${answer.body?.message}, though neither the store nor the gateway has a fault`,
