@@ -75,6 +75,8 @@ async function addAccount(t: Test, { desk: { page }, username, onDesk }: Walk): 
     await page.locator('#notice:popover-open', { hasText: onDesk('account_added', { user: username }) }).waitFor()
     t.same(await obstaclesEverywhere(page, 'generated password'), [])
     await page.keyboard.press('Escape')
+    // A dialog is removed by a task of the browser after it has closed.
+    await page.locator('dialog').waitFor({ state: 'detached' })
     await page
       .locator('.account-list tr', { hasText: username })
       .filter({ hasText: onDesk('must_change') })
