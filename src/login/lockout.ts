@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { Origin, Publish } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import { createTurns, type Turns } from '../turns.ts'
-import { createBegin } from './begun.ts'
 import { countersOf, createFailures, createLocks, type LockoutOptions, type Subject } from './locks.ts'
 import { tooManyAttempts } from './rate-limit.ts'
+import { createUnderWay } from './under-way.ts'
 
 export type { LockoutSettings } from './locks.ts'
 
@@ -94,7 +94,7 @@ export function createLockout(options: LockoutOptions): Lockout {
   const { checkAddress, failedFrom } = createAddressFailures(options)
   const failures = createFailures(options)
   const locks = createLocks(options, failures.forget)
-  const begin = createBegin(options, failures, locks)
+  const begin = createUnderWay(options, failures, locks)
 
   async function fail(subject: Subject, address: string, origin: Origin): Promise<never> {
     if ((await failures.count(subject)) >= settings.failures) await locks.lock(subject, origin)

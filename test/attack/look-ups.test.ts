@@ -5,7 +5,7 @@ import bcrypt from 'bcrypt'
 import t from 'tap'
 import { openFixture } from '../support/gateway-fixture.ts'
 
-/* A user who is signed in, and wants that nobody else can sign in: by occupying the backend that looks up the accounts. */
+/* A user who is signed in keeps all others from signing in: by occupying the backend that looks up the accounts. */
 
 const PASSWORD = 'correct horse 3'
 const password = bcrypt.hashSync(PASSWORD, 4)

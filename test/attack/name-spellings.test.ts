@@ -55,7 +55,7 @@ t.test('the answers do not tell which spelling has an account', async t => {
   const fixture = await open(t)
   for (const names of [
     ['ann', 'ANN'],
-    ['nobody', 'NOBODY'],
+    ['unknown', 'UNKNOWN'],
   ]) {
     const answers: unknown[] = []
     for (let i = 0; i < 8; i++) {

@@ -181,7 +181,7 @@ interface Code {
   code: string
 }
 
-/** A code that was not used; `null` when there is none. Only codes that are accepted for half a minute more. */
+/** A code that was not used, or `null`. Only codes that are accepted for half a minute more. */
 function nextCode(person: Person): Code | null {
   const now = Math.floor(Date.now() / STEP)
   const step = Math.max(now, person.step + 1)

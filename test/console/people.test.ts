@@ -71,7 +71,7 @@ async function addAccount(t: Test, { desk: { page }, username, onDesk }: Walk): 
     await confirm(page)
     generated = (await page.locator('dialog .secret code').textContent()) ?? ''
     t.ok(generated.length >= 10)
-    // What is told about an action is above the dialog that it opens.
+    // The message about an action is above the dialog that it opens.
     await page.locator('#notice:popover-open', { hasText: onDesk('account_added', { user: username }) }).waitFor()
     t.same(await obstaclesEverywhere(page, 'generated password'), [])
     await page.keyboard.press('Escape')

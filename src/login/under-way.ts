@@ -12,7 +12,7 @@ const ASK_AGAIN = 25
 const MAX_WAIT = 5000
 /**
  * How long a verification may take, in milliseconds: twice the longest wait for a helper process (`helpers/helpers.ts`) and the
- * work of an expensive hash. A later result is not told.
+ * work of an expensive hash. A later result is not answered.
  */
 const MAX_VERIFICATION = 20_000
 /**
@@ -32,7 +32,7 @@ interface Begun {
  * The attempts under way: with the failures, never more than would lock the name. A failure is counted before its attempt ends,
  * and who begins reads the failures after that: so it finds every earlier attempt under way, or as a failure, or as both.
  */
-export function createBegin(
+export function createUnderWay(
   { side, attempts, settings, clock }: LockoutOptions,
   failures: Pick<Failures, 'read'>,
   { check, lock }: Locks,
