@@ -18,6 +18,7 @@ const tests = join(compiled, 'test')
 /** Packages with native code or files of their own, those that only few tests load, and one whose classes tests compare. */
 const EXTERNAL = [
   'ioredis',
+  'fast-check',
   '@resvg/resvg-js',
   'bcrypt',
   'lmdb',

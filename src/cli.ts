@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import type { Command } from './cli/command.ts'
 import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
-import { version } from './cli/version.ts'
 import { failureMessage } from './http/server/messages.ts'
+import { packageVersion } from './package-version.ts'
 import { reportCrashes } from './process/crash.ts'
 import { messageOf } from './process/message.ts'
 import { Refusal, Unavailable } from './refusal.ts'
@@ -45,7 +45,7 @@ export async function runCommand(words: readonly string[], terminal: Terminal): 
 async function dispatch([name, ...rest]: readonly string[], terminal: Terminal): Promise<number> {
   if (name === undefined) return (await import('./cli/start.ts')).startHere(terminal)
   if (name === '--help' || name === '-h' || name === 'help') return printed(terminal, await overview())
-  if (name === '--version' || name === '-v') return printed(terminal, version())
+  if (name === '--version' || name === '-v') return printed(terminal, packageVersion())
   const command = Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]!() : null
   if (command === null)
     throw new UsageError(`unknown command ${name}${suggest(name, Object.keys(COMMANDS), 'Commands')}`)

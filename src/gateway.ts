@@ -17,6 +17,7 @@ export async function createGateway(settings: Settings, options: GatewayOptions 
   bindBusiness(sessions.operations.business)
   return {
     sides: sessions.operations,
+    reachStore: limit => sessions.reachStore(limit),
     async listen() {
       await forwarding.start()
       return listeners.open()

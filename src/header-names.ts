@@ -13,27 +13,35 @@ const IDENTITY = new Set(['x-login-id', 'x-login-type', 'x-login-extra', 'x-logi
 /** Whether a server that folds spellings reads a name as one of these. */
 export const isIdentity = (name: string): boolean => IDENTITY.has(reservedForm(name))
 
-/** Every lower-case spelling that some server reads as one of them, for proxies that remove headers by name. */
-export const IDENTITY_SPELLINGS: readonly string[] = [...IDENTITY].flatMap(name => {
+/** Every lower-case spelling that some server reads as a name. */
+function spellingsOf(name: string): string[] {
   const [first = '', ...rest] = name.split('-')
   return rest.reduce((begun, part) => begun.flatMap(text => ['-', '_', '.'].map(mark => text + mark + part)), [first])
-})
+}
+
+/** Those of the identity headers, for proxies that remove headers by name. */
+export const IDENTITY_SPELLINGS: readonly string[] = [...IDENTITY].flatMap(spellingsOf)
 
 /** RFC 9110 7.6.1 and other headers of a single connection. `Proxy-*` is matched by its prefix. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'te', 'transfer-encoding', 'upgrade', 'http2-settings'])
 
-/** Headers that a client must not send to an upstream: another method, another path, its own address. */
-const FORGEABLE = new Set([
+/** Headers with which a backend serves another method or another path than the gate has judged. */
+const OVERRIDING = new Set([
   'x-http-method-override',
   'x-http-method',
   'x-method-override',
-  'forwarded',
-  'x-real-ip',
   'x-original-url',
   'x-rewrite-url',
-  'x-request-id',
-  'trace-id',
 ])
+
+/** Whether a server that folds spellings reads a name as one of these. */
+export const isOverriding = (name: string): boolean => OVERRIDING.has(reservedForm(name))
+
+/** Their spellings, for the same proxies. */
+export const OVERRIDING_SPELLINGS: readonly string[] = [...OVERRIDING].flatMap(spellingsOf)
+
+/** Headers that a client must not send to an upstream: another method, another path, its own address. */
+const FORGEABLE = new Set([...OVERRIDING, 'forwarded', 'x-real-ip', 'x-request-id', 'trace-id'])
 const FORGEABLE_PREFIXES = ['x-forwarded-', 'x-accel-']
 
 /** Fields of the message itself; `Connection` cannot make them hop-by-hop (RFC 9110 7.6.1). */
@@ -44,6 +52,14 @@ const isHopByHop = (reserved: string): boolean => HOP_BY_HOP.has(reserved) || re
 /** `Content_Length` and the like: a second framing for a server that folds names. */
 const isOtherSpellingOfLength = (name: string, reserved: string): boolean =>
   reserved === 'content-length' && name.toLowerCase() !== 'content-length'
+
+/**
+ * Whether a `Content-Length` has one reading. RFC 9110 8.6 allows leading zeros, but some parsers read them as octal, so that
+ * the message would end in another place.
+ */
+export const isPlainLength = (value: string): boolean => PLAIN_LENGTH.test(value)
+
+const PLAIN_LENGTH = /^(?:0|[1-9]\d*)$/
 
 /** Whether a header of a request never reaches an upstream. */
 export function isDroppedFromRequests(name: string): boolean {
@@ -58,6 +74,13 @@ export function isDroppedFromRequests(name: string): boolean {
     isOtherSpellingOfLength(name, reserved)
   )
 }
+
+/**
+ * Whether a name is another spelling of one that proxies set or remove in its plain spelling only. `trace_id` is not: it is a
+ * name of its own.
+ */
+export const isUnusualSpelling = (name: string): boolean =>
+  /[_.]/.test(name) && reservedForm(name) !== 'trace-id' && isDroppedFromRequests(name)
 
 /** Whether a header of an upstream's response never reaches a client. */
 export function isDroppedFromResponses(name: string): boolean {

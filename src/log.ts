@@ -2,6 +2,7 @@ import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'p
 import { systemClock } from './clock.ts'
 import { Output } from './log/output.ts'
 import { textOfLine } from './log/text.ts'
+import { Outage, Unavailable } from './refusal.ts'
 
 export type { Logger } from 'pino'
 
@@ -24,7 +25,7 @@ const optionsOf = (timestamp: () => string): LoggerOptions => ({
   base: { pid: process.pid },
   timestamp,
   // A request or response object in a line would carry its headers, and with them the token.
-  serializers: { req: () => undefined, res: () => undefined, err: describeFault },
+  serializers: { req: () => undefined, res: () => undefined, err: fault => describeFault(fault) },
 })
 
 /** What writes to a stream: as text if a person reads it at a terminal. */
@@ -115,17 +116,19 @@ const PLAIN = /^[ !#-[\]-~]*$/
 export const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
 
 /**
- * The logged parts of a fault: class, message, stack, and the same of its causes, without fields that libraries attach.
+ * The logged parts of a fault: class, message, stack, and the same of its causes, without fields that libraries attach. An
+ * outage has no stack.
  */
-function describeFault(fault: unknown): unknown {
+function describeFault(fault: unknown, hasStack = true): unknown {
   if (!(fault instanceof Error)) return String(fault)
   const { name, message, stack, cause } = fault
   const code = (fault as { code?: unknown }).code
+  const isTraced = hasStack && !(fault instanceof Outage) && !(fault instanceof Unavailable)
   return {
     type: name,
     message,
     ...(typeof code === 'string' && { code }),
-    stack,
-    ...(cause !== undefined && { cause: describeFault(cause) }),
+    ...(isTraced && { stack }),
+    ...(cause !== undefined && { cause: describeFault(cause, isTraced) }),
   }
 }

@@ -72,7 +72,7 @@ export type RefusalReason =
   | 'MAINTENANCE'
 
 export interface RefusalDetails {
-  /** Fills the placeholders of the reason's text: `field`, `fault`, `permissions`, `rights`, `seconds`. */
+  /** Fills the placeholders of the reason's text: `field`, `fault`, `permissions`, `rights`, `seconds`, `minutes`. */
   params?: Record<string, string | number>
   /** Goes to the client as the envelope's `data`. */
   data?: unknown
@@ -147,10 +147,15 @@ export type PasswordFault =
 export const invalid = (field: string, fault: FieldFault, limits: Record<string, string | number> = {}): Refusal =>
   new Refusal('INVALID', { params: { field, fault, ...limits } })
 
+/** Why something is not available. Every request logs it until it is back: its text says everything, its stack nothing. */
+export class Outage extends Error {
+  override readonly name = 'Error'
+}
+
 /** A store, or a source of accounts, that does not answer. Never "not logged in": the answer is 503 (design: fail closed). */
 export class Unavailable extends Refusal {
   constructor(what: string, cause?: unknown) {
-    super('UNAVAILABLE', { cause: new Error(what, cause === undefined ? undefined : { cause }) })
+    super('UNAVAILABLE', { cause: new Outage(what, cause === undefined ? undefined : { cause }) })
     this.name = 'Unavailable'
   }
 }

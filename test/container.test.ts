@@ -5,7 +5,6 @@ import sm from 'sm-crypto'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { call } from './support/client.ts'
-import { until } from './support/forward-fixture.ts'
 import {
   buildImage,
   container,
@@ -21,6 +20,7 @@ import { freePort } from './support/ports.ts'
 import { type GatewayProcess, startGateway } from './support/process.ts'
 import { endProcess, redisCommand, spawnOn, withoutRedisServer } from './support/redis-server.ts'
 import { ROOT } from './support/root.ts'
+import { until } from './support/until.ts'
 
 /*
  * The image and the compose file, without an engine: what the compose file starts is started with its commands and its
@@ -121,13 +121,11 @@ async function startBackend(t: Test): Promise<string> {
   const child = spawn(process.execPath, words, { stdio: 'ignore' })
   t.teardown(() => endProcess(child))
   const url = `http://127.0.0.1:${port}`
-  await until(
-    () =>
-      call(url, { path: '/' }).then(
-        () => true,
-        () => false,
-      ),
-    60_000,
+  await until(() =>
+    call(url, { path: '/' }).then(
+      () => true,
+      () => false,
+    ),
   )
   return url
 }

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import t from 'tap'
+import { composeFile } from '../src/cli/compose-file.ts'
 import { SettingsSchema } from '../src/config/schema/settings.ts'
 import { branchesOf } from '../src/yaml/read.ts'
 import { run, shippedFolder } from './support/command-line.ts'
@@ -65,7 +66,7 @@ t.test('the guide has every command that there is', async t => {
   const { output } = await run(shippedFolder(t), ['--help'])
   const commands = [...output.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!).filter(name => name !== 'dualgate')
   t.ok(commands.length >= 7)
-  for (const readme of [GUIDE, '.github/README.zh-CN.md']) {
+  for (const readme of [GUIDE, 'config/README.zh-CN.md']) {
     const named = MENTIONS.filter(({ file }) => file === readme).map(({ command }) => command)
     for (const command of commands) t.ok(named.includes(command), `${readme}: dualgate ${command}`)
   }
@@ -83,8 +84,8 @@ function exists(path: string[], schema: Schema = SettingsSchema as unknown as Sc
   return inner.some(found => exists(below, found))
 }
 
-/** Fields of bodies, records, spans and of the object in a program; settings have no such first part. */
-const isField = (name: string): boolean => /^(data|extra|url|gateway)\./.test(name)
+/** Fields of bodies, records, responses, spans and of the object in a program; settings have no such first part. */
+const isField = (name: string): boolean => /^(data|extra|url|gateway|response)\./.test(name)
 const isFile = (name: string): boolean => /\.(md|json|yaml|yml|ts|js|mjs|py|go|sh|key|ca|service|env)$/.test(name)
 
 t.test('every setting that is mentioned by its path exists', async t => {
@@ -161,17 +162,57 @@ t.test('every link of a document leads to a file and a heading that exist', asyn
   t.ok(looked > 40)
 })
 
-t.test('the Chinese README has the sections, commands, rows and footnotes of the English one', async t => {
-  const chinese = '.github/README.zh-CN.md'
-  const commandsIn = (file: string): string[] =>
-    blocksOf(file).flatMap(({ language, text }) => (/sh$/.test(language) ? [text.replace(/^# .*[.。]$/gm, '')] : []))
-  const countIn = (file: string, line: RegExp): number => proseOf(file).match(line)!.length
-  const notesIn = (file: string): string[] => documentText(file).match(/\[\^\w+\]/g)!
-  t.same(commandsIn(chinese), commandsIn(README))
-  t.same(notesIn(chinese), notesIn(README))
-  t.equal(countIn(chinese, /^\|/gm), countIn(README, /^\|/gm))
-  // And a last one, a summary of the guide.
-  t.equal(countIn(chinese, /^## /gm), countIn(README, /^## /gm) + 1)
+/** What both READMEs must share: the sections in their order, and what is in each. */
+function outlineOf(file: string): object[] {
+  const parts = documentText(file).split(/^(?=#{1,6} )/m)
+  let isBlock = false
+  const sections = parts.reduce<string[]>((all, part) => {
+    // A comment in a block of commands is no heading.
+    if (isBlock) all.push(all.pop() + part)
+    else all.push(part)
+    isBlock = all.at(-1)!.split(/^```/m).length % 2 === 0
+    return all
+  }, [])
+  return sections.map(text => ({
+    level: /^#*/.exec(text)![0].length,
+    blocks: [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language, code]) =>
+      language === '' ? code!.split('\n').length : [language, code!.replace(/^# .*[.。]$/gm, '')],
+    ),
+    rows: text.match(/^\|/gm)?.length,
+    bullets: text.match(/^- /gm)?.length,
+    notes: text.match(/\[\^\w+\]/g),
+  }))
+}
+
+t.test('the Chinese README has the sections, commands, rows, bullets and footnotes of the English one', async t => {
+  const [english, chinese] = [README, '.github/README.zh-CN.md'].map(outlineOf)
+  t.equal(english!.length, 6)
+  t.same(chinese, english)
+})
+
+/** Commands that read the package from a registry, and images of ours that no step of a document builds. */
+const PUBLISHED = /\bnpm (?:install|i|exec)(?: -\S+)* dualgate\b|\bnpx dualgate@|\bdocker (?:pull|run)\b.* dualgate\b/
+
+t.test('no command of a document needs anything published, and what would says so', async t => {
+  let looked = 0
+  for (const file of FILES) {
+    const paragraphs = file.endsWith('.md') ? proseOf(file).split(/\n\s*\n/) : []
+    for (const paragraph of paragraphs.filter(text => PUBLISHED.test(text))) {
+      looked++
+      t.match(paragraph, /\bonce the package is published\b|发布之后/i, file)
+    }
+    const blocks = file.endsWith('.md') ? blocksOf(file).map(({ text }) => text) : [textOf(file)]
+    for (const text of blocks) t.notMatch(text, PUBLISHED, file)
+  }
+  t.ok(looked >= 2)
+  t.notMatch(composeFile('1.0.0'), PUBLISHED)
+})
+
+t.test('the documents name the package by its version', async t => {
+  const { version } = JSON.parse(textOf('package.json'))
+  const named = DOCUMENTS.flatMap(file => [...documentText(file).matchAll(/\bdualgate[-:](\d\S*?)(?:\.tgz\b|[`\s])/g)])
+  t.ok(named.length >= 3)
+  for (const [text, found] of named) t.equal(found, version, text)
 })
 
 t.test('the guide lists each of its tasks at the top, in their order', async t => {

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { sealingKey } from '../src/second-factor/sealed.ts'
 import { otherProgram } from './beside/other-program.ts'
 import { GOOD_KEY } from './config/folder.ts'
 import { call } from './support/client.ts'
+import { run, shippedFolder } from './support/command-line.ts'
 import { blocksOf, GUIDE, README } from './support/documents.ts'
 import type { GatewayProcess } from './support/process.ts'
 import { startRedis, withoutRedisServer } from './support/redis-server.ts'
@@ -20,15 +22,13 @@ const HEADINGS = [...new Set(COMMANDS.map(({ heading }) => heading))]
 
 /** The blocks that are not run, by what is in them. */
 const NOT_RUN: readonly { text: RegExp; reason: string }[] = [
-  {
-    text: /^npm install dualgate$/m,
-    reason: 'installs a release; package.test.ts installs the packed one and starts it like this',
-  },
   { text: /^docker compose up$/m, reason: 'needs Docker; container.test.ts runs what the file starts' },
 ]
-/** The tasks with a test of their own: in readme.test.ts, and below. */
+/** The tasks with a test of their own: in readme.test.ts and package.test.ts, and below. */
 const APART = [
+  'dualgate',
   'See it work',
+  'In a folder of your own',
   'Sign administrators in',
   'Finish a login in steps',
   'Move to Redis',
@@ -58,13 +58,39 @@ t.test('every block of the documents but the picture names its language', async 
 
 t.test('every npm command of the documents is a script of the package', async t => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const own = new Set([...Object.keys(scripts), 'ci', 'install'])
+  const own = new Set([...Object.keys(scripts), 'ci', 'install', 'pack'])
   const named = COMMANDS.flatMap(({ text }) => [...text.matchAll(/\bnpm (?:run )?([\w-]+)/g)].map(([, name]) => name!))
   t.same(
     named.filter(name => !own.has(name)),
     [],
   )
   t.ok(named.length > 0)
+})
+
+/** A block of YAML in its file, as the guide says: it replaces the setting of its name, or is one more upstream. */
+function inFile(file: string, block: string, folder: string): void {
+  const path = join(folder, file)
+  const [key] = /^\w+(?=:)/m.exec(block) ?? []
+  const shipped = readFileSync(path, 'utf8')
+  writeFileSync(
+    path,
+    shipped.replace(key === undefined ? '' : new RegExp(`^${key}:.*\\n(?:[ ].*\\n|\\n)*`, 'm'), '') + block,
+  )
+}
+
+t.test('each block of YAML in the guide is valid in the file that it names', async t => {
+  const blocks = blocksOf(GUIDE).filter(({ language }) => language === 'yaml')
+  t.ok(blocks.length >= 7)
+  for (const { heading, text } of blocks) {
+    const [, file, block] = /^# (config\/(?:gateway|upstreams)\.yaml)\n([\s\S]*)$/.exec(text)!
+    const folder = shippedFolder(t)
+    inFile(file!, block!, folder)
+    const { code, errors } = await run(folder, ['check'])
+    // The certificate is the operator's.
+    if (heading === 'Serve HTTPS')
+      t.match(errors, /^config\/gateway\.yaml:\d+ listen\.tls: \S+tls\.crt.*\n1 fault /, heading)
+    else t.equal(code, 0, `${heading}: ${errors}`)
+  }
 })
 
 /** A session of the C side, and whether it is accepted. */
@@ -75,12 +101,10 @@ async function session(gateway: GatewayProcess) {
   return async (by = gateway) => (await call(by.url, { path: '/api/v1/c/x', token })).json().code !== 401
 }
 
-t.test('the commands of the guide', async t => {
-  const gateway = await initiated(t)
-  for (const heading of HEADINGS.filter(heading => !APART.includes(heading))) {
-    const script = runnable(heading).join('\n')
-    if (script !== '') await t.test(heading, t => runScript(t, gateway, script))
-  }
+t.test('the commands of the guide, in their order and in one shell', async t => {
+  const tasks = HEADINGS.filter(heading => !APART.includes(heading) && runnable(heading).length > 0)
+  t.ok(tasks.length >= 10)
+  await runScript(t, await initiated(t), tasks.flatMap(runnable).join('\n'))
 })
 
 t.test('a gateway that moves to Redis keeps new sessions there', { skip: withoutRedisServer }, async t => {
@@ -128,10 +152,28 @@ t.test('a new secret of the tokens ends every session, without a restart', async
   await runScript(t, gateway, blocksAt('Rotate a secret').join('\n'))
   t.notOk(await isAccepted())
   t.ok(await (await session(gateway))())
+  t.equal(readFileSync(join(gateway.folder, '.env'), 'utf8').match(/^JWT__SECRET_KEY=\S{64}$/gm)?.length, 1)
   const { LOGIN__SM2__PRIVATE_KEY, LOGIN__SECOND_FACTOR__KEY } = parseEnv(
     readFileSync(join(gateway.folder, '.env'), 'utf8'),
   )
   t.equal(LOGIN__SECOND_FACTOR__KEY, sealingKey(undefined, LOGIN__SM2__PRIVATE_KEY!).toString('hex'))
+})
+
+t.test('a rotation whose command cannot be called changes no secret', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'dualgate-uncalled-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const secrets = `JWT__SECRET_KEY=${GOOD_KEY}\n`
+  writeFileSync(join(folder, '.env'), secrets)
+  const [rotation, sealing] = blocksAt('Rotate a secret')
+  for (const script of [rotation!, sealing!]) {
+    const { status } = spawnSync('bash', ['-c', script], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH },
+    })
+    t.not(status, 0)
+    t.equal(readFileSync(join(folder, '.env'), 'utf8'), secrets)
+  }
 })
 
 t.test('a copy of a stopped gateway continues its sessions elsewhere', async t => {

@@ -1,22 +1,27 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { publint } from 'publint'
 import sm from 'sm-crypto'
 import t from 'tap'
+import { parse } from 'yaml'
 import { systemClock } from '../src/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
 import { codeAt } from './second-factor/factor-fixture.ts'
 import { call } from './support/client.ts'
-import { temporaryFolder } from './support/image.ts'
+import { freshClone, startedBy } from './support/clone.ts'
+import { stagesOf, temporaryFolder } from './support/image.ts'
 import { ROOT } from './support/root.ts'
+import { blocksAt, runScript } from './support/shell.ts'
+import { PATIENCE } from './support/until.ts'
 
-/* The package as it is published: packed from a copy of the sources, and installed in an empty folder as users do. */
+/* The package as it is published: packed in a fresh clone and installed in an empty folder, with the commands of the README. */
 
-const SOURCES = ['src', '.build', 'config', 'package.json', 'tsconfig.json', 'README.md', 'LICENSE']
 const MINUTES = 60_000
 t.setTimeout(9 * MINUTES)
 
@@ -42,18 +47,24 @@ function programs(names: string[]): string {
   return folder
 }
 
-const source = temporaryFolder(t, 'source')
-for (const name of SOURCES) cpSync(join(ROOT, name), join(source, name), { recursive: true })
+const source = freshClone(t)
 symlinkSync(join(ROOT, 'node_modules'), join(source, 'node_modules'))
 // Accounts of a developer, which must not be published.
 for (const name of ['accounts.yaml', 'consumers.yaml']) writeFileSync(join(source, 'config', name), 'accounts: []\n')
-const packed = await run(source, ['npm', 'pack', '--silent'])
-if (packed.code !== 0) throw new Error(packed.printed)
-const tarball = join(source, readdirSync(source).find(name => name.endsWith('.tgz'))!)
 
-const place = temporaryFolder(t, 'installed')
-const PATH = programs(['node', 'npm', 'npx', 'sh'])
-const installed = await run(place, ['npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', tarball], { PATH })
+/** The commands of the README, without the last one, which starts the gateway. */
+const [INSTALL, CONFIGURE] = blocksAt('In a folder of your own')
+const START = /^npx dualgate$/m
+const PATH = programs(['node', 'npm', 'npx', 'sh', 'bash', 'env', 'mkdir'])
+const installed = await run(source, ['bash', '-euc', INSTALL!.replace(START, '')], {
+  PATH,
+  npm_config_prefer_offline: 'true',
+  npm_config_audit: 'false',
+  npm_config_fund: 'false',
+})
+const place = join(source, '../gateway')
+if (installed.code !== 0) throw new Error(installed.printed)
+const tarball = join(place, readdirSync(place).find(name => name.endsWith('.tgz'))!)
 const root = join(place, 'node_modules/dualgate')
 
 t.test('the package installs in an empty folder, without compilers and without a warning of an engine', async t => {
@@ -162,7 +173,7 @@ t.test('a strict TypeScript project compiles against the package', async t => {
 
 /** The answer of a captcha, which only the store knows; it stays there. */
 async function answerOf(captchaId: string): Promise<string> {
-  const store = await openEmbeddedStore(join(place, 'data'), systemClock)
+  const store = await openEmbeddedStore(join(place, 'data'), systemClock, PATIENCE)
   try {
     const answer = (await store.captchas.take('BUSINESS', captchaId))!
     await store.captchas.put('BUSINESS', captchaId, answer, systemClock.now() + MINUTES)
@@ -183,35 +194,80 @@ async function signIn(url: string, password: string): Promise<{ token: string; c
   return { token, cipher }
 }
 
-t.test('`npx dualgate` in that folder starts; an administrator signs in, and a request is forwarded', async t => {
+t.test('`npx dualgate` in that folder starts; after `init` and `reload` it forwards to an own backend', async t => {
   const began = systemClock.now()
-  const env = { PATH, HOME: process.env.HOME, LISTEN__HOST: '127.0.0.1', LISTEN__PORT: '0', INTERNAL__PORT: '0' }
-  const child = spawn(join(PATH, 'npx'), ['dualgate'], {
-    cwd: place,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
+  const gateway = await startedBy(t, {
+    folder: place,
+    script: START.exec(INSTALL!)![0],
+    environment: { PATH, WORKERS: '2' },
+    last: /^next: npx dualgate init /m,
   })
-  t.teardown(() => process.kill(-child.pid!, 'SIGKILL'))
-  let printed = ''
-  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
-    printed += chunk
-    if (/^next: npx dualgate init /m.test(printed)) break
-  }
   t.comment(`up after ${systemClock.now() - began} ms`)
-  const [, url] = /answers at (\S+),/.exec(printed)!
-  const { token, cipher } = await signIn(url!, /password: (\S+)/.exec(printed)![1]!)
-  const { method, headers } = (await call(url!, { path: '/api/v1/orders/7', token })).json()
+  const { url } = gateway
+  const { token, cipher } = await signIn(url, /password: (\S+)/.exec(gateway.output())![1]!)
+  const { method, headers } = (await call(url, { path: '/api/v1/orders/7', token })).json()
   t.equal(method, 'GET')
   t.match(headers, { 'x-login-type': 'BUSINESS', 'x-login-id': /^\d+$/ })
-  t.equal((await call(url!, { path: '/api/v1/orders/7' })).json().code, 401)
-  t.equal((await call(url!, { path: '/docs' })).status, 200)
+  t.equal((await call(url, { path: '/api/v1/orders/7' })).json().code, 401)
+  t.equal((await call(url, { path: '/docs' })).status, 200)
   // Its libraries are loaded now, and are in the package.
   const post = async (name: string, body: object) =>
-    (await call(url!, { method: 'POST', path: `/api/v1/b/account/second-factor/${name}`, token, body })).json().data
+    (await call(url, { method: 'POST', path: `/api/v1/b/account/second-factor/${name}`, token, body })).json().data
   const { secret, qr } = await post('setup', { current_password: cipher })
   t.match(qr, /^data:image\/png;base64,/)
   t.equal((await post('confirm', { code: codeAt(secret, systemClock.now()) })).recovery_codes.length, 10)
+  await runScript(t, gateway, blocksAt('See it work').join('\n'))
+
+  const program = [join(PATH, 'npx'), 'dualgate']
+  t.match(await run(place, [...program, 'init'], { PATH }), {
+    code: 0,
+    printed: /^then: npx dualgate check && npx dualgate reload$/m,
+  })
+  const backend = createServer((_request, response) => response.end('an own backend')).listen(0, '127.0.0.1')
+  await once(backend, 'listening')
+  t.teardown(() => backend.close())
+  const { port } = backend.address() as AddressInfo
+  writeFileSync(
+    join(place, 'config/upstreams.yaml'),
+    `upstreams:\n  - { name: own, match: /api/v1, target: "http://127.0.0.1:${port}" }\n`,
+  )
+  t.match(await run(place, [...program, 'reload'], { PATH }), {
+    code: 0,
+    printed: /^reloaded config\/gateway\.yaml: \d+ new workers? answers?$/m,
+  })
+  t.equal((await call(url, { path: '/api/v1/orders/7', token })).text, 'an own backend', 'the session goes on')
+  for (const name of ['config', '.env', 'docker-compose.yml']) rmSync(join(place, name), { recursive: true })
+  await gateway.end()
+})
+
+t.test('`npx dualgate init` writes a configuration there that passes the check', async t => {
+  const { code, printed } = await run(place, ['bash', '-euc', CONFIGURE!], { PATH })
+  t.equal(code, 0, printed)
+  t.match(printed, /^wrote config\/gateway\.yaml$/m)
+  t.match(printed, /^next: .*\nthen: npx dualgate check && npx dualgate start$/m, 'nothing else is needed')
+  t.match(printed, /^ok\n/m)
+})
+
+t.test('a program that npx has installed for one command names the package by which npx finds it again', async t => {
+  const manifest = join(place, 'package.json')
+  const before = readFileSync(manifest, 'utf8')
+  const note = (packages: string[]): void =>
+    writeFileSync(manifest, JSON.stringify({ ...JSON.parse(before), _npx: { packages } }))
+  const init = (): Promise<Ended> => run(place, ['node', join(root, 'dist/main.js'), 'init'], { npm_command: 'exec' })
+  note([`./${basename(tarball)}`])
+  t.match((await init()).printed, `then: npx ${tarball} check && npx ${tarball} start\n`)
+  note(['dualgate@next'])
+  t.match((await init()).printed, 'then: npx dualgate@next check && npx dualgate@next start\n')
+  writeFileSync(manifest, before)
+})
+
+t.test('the image of the compose file needs the package beside it, and nothing published', async t => {
+  const { dockerfile_inline } = parse(readFileSync(join(place, 'docker-compose.yml'), 'utf8')).services.gateway.build
+  // .ci/image-steps runs them.
+  const steps = stagesOf(dockerfile_inline).flat()
+  const [copied] = steps.filter(({ name }) => name === 'COPY')
+  t.equal(copied!.rest, `${basename(tarball)} /tmp/`)
+  t.match(steps.find(({ rest }) => rest.startsWith('npm install'))!.rest, new RegExp(` /tmp/${basename(tarball)}$`))
 })
 
 const EMBEDDED = `

@@ -1,29 +1,85 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../src/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
+import { freshClone, startedBy } from './support/clone.ts'
+import { documentText, README } from './support/documents.ts'
+import { LINK_PACKAGES, npmBut } from './support/image.ts'
 import { ROOT } from './support/root.ts'
-import {
-  ANSWERS,
-  blocksAt,
-  expectPromises,
-  initiated,
-  installedFolder,
-  openShell,
-  runScript,
-  startedIn,
-} from './support/shell.ts'
+import { ANSWERS, blocksAt, COMMANDS, expectPromises, initiated, openShell, runScript } from './support/shell.ts'
+import { PATIENCE, until } from './support/until.ts'
 
-/* What a newcomer does first: the transcript of the README, and the login of an administrator. */
+/*
+ * What a newcomer does first: the blocks of the README in their order, and the login of an administrator. The last two blocks, of
+ * a folder with the package, are in package.test.ts.
+ */
+
+const BLOCKS = COMMANDS.filter(({ file }) => file === README)
+
+/**
+ * `npm` in a clone. Packages and what was built come from this tree: a bare clone is installed, built and tested by `.ci/run` and
+ * by container.test.ts. A test run inside of this one would start itself again, so it lists its files instead.
+ */
+const NPM = npmBut({
+  ci: LINK_PACKAGES,
+  start: `cp -r '${join(ROOT, 'dist')}' . && command npm start --ignore-scripts`,
+  test: 'command npm test --ignore-scripts -- list',
+})
+
+t.test('the first blocks of the README start the gateway, and run the tests, in a clone', async t => {
+  t.same(
+    BLOCKS.slice(0, 2).map(({ language, text }) => [language, text]),
+    [
+      ['sh', 'npm ci && npm start\n'],
+      ['sh', 'npm ci && npm test\n'],
+    ],
+  )
+  t.same(
+    BLOCKS.slice(2).map(({ heading }) => heading),
+    ['See it work', 'In a folder of your own', 'In a folder of your own'],
+  )
+  const before = documentText(README).split('```sh\n')[0]!
+  t.ok(before.split('\n').length <= 10, 'near the top')
+  const steps = readFileSync(join(ROOT, '.ci/run'), 'utf8')
+  for (const command of ['npm ci', 'npm test'])
+    t.match(steps, new RegExp(`step ${command}\\b`), '.ci/run runs it as it stands')
+})
 
 t.test('the README shows a login, a forwarded request, a forged identity and the end of a session', async t => {
-  await runScript(t, await startedIn(t, installedFolder(t)), blocksAt('See it work').join('\n'))
+  const [start, test, transcript] = BLOCKS.map(({ text }) => text)
+  const environment = { PATH: process.env.PATH }
+  const clone = freshClone(t)
+  const gateway = await startedBy(t, {
+    folder: clone,
+    script: `${NPM}\n${start}`,
+    environment,
+    last: /^administrators sign in at /m,
+  })
+  t.match(gateway.output(), /password: \S+/)
+  const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-euc', `${NPM}\n${test}`], {
+    cwd: clone,
+    env: { ...environment, HOME: process.env.HOME },
+    encoding: 'utf8',
+  })
+  t.equal(status, 0, stderr)
+  const files = readdirSync(join(clone, 'test'), { recursive: true, encoding: 'utf8' })
+  t.same(
+    stdout.match(/^test\/.*\.test\.ts$/gm)?.sort(),
+    files
+      .filter(file => file.endsWith('.test.ts'))
+      .map(file => `test/${file}`)
+      .sort(),
+    'all tests are found',
+  )
+  await runScript(t, gateway, transcript!)
+  await gateway.end()
 })
 
 async function answerOf(data: string, captchaId: string): Promise<string> {
-  const store = await openEmbeddedStore(data, systemClock)
+  const store = await openEmbeddedStore(data, systemClock, PATIENCE)
   try {
     const answer = await store.captchas.take('BUSINESS', captchaId)
     await store.captchas.put('BUSINESS', captchaId, answer!, Date.now() + 60_000)
@@ -31,15 +87,6 @@ async function answerOf(data: string, captchaId: string): Promise<string> {
   } finally {
     await store.close()
   }
-}
-
-async function until<T>(look: () => T | undefined | null | false): Promise<T> {
-  for (let tries = 0; tries < 300; tries++) {
-    const found = look()
-    if (found) return found
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  throw new Error('it did not happen')
 }
 
 t.test(

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { call } from './support/client.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from './support/process.ts'
+import { random } from './support/random.ts'
 
 /* The embedded store and the life of its process. */
 
@@ -41,29 +42,25 @@ t.test('SIGTERM lets a request in progress finish, and a restart keeps the sessi
   t.notMatch(second.output(), /password/i, 'the first account is made once')
 })
 
-t.test(
-  `kill -9 at ${ROUNDS} random timestamps: acknowledged logins live, acknowledged logouts stay dead`,
-  { timeout: 200_000 },
-  async t => {
-    const { folder, remove } = newcomerFolder()
-    t.teardown(remove)
-    const alive = new Set<string>()
-    const dead = new Set<string>()
-    const everyTokenIsRight = async (client: ReturnType<typeof clientOf>): Promise<void> => {
-      for (const token of alive) if (!(await client.isServed(token))) t.fail('an acknowledged login is lost')
-      for (const token of dead) if (await client.isServed(token)) t.fail('an acknowledged logout is undone')
-    }
+t.test(`kill -9 at ${ROUNDS} random timestamps: acknowledged logins live, acknowledged logouts stay dead`, async t => {
+  const { folder, remove } = newcomerFolder()
+  t.teardown(remove)
+  const alive = new Set<string>()
+  const dead = new Set<string>()
+  const everyTokenIsRight = async (client: ReturnType<typeof clientOf>): Promise<void> => {
+    for (const token of alive) if (!(await client.isServed(token))) t.fail('an acknowledged login is lost')
+    for (const token of dead) if (await client.isServed(token)) t.fail('an acknowledged logout is undone')
+  }
 
-    for (let round = 0; round <= ROUNDS; round++) {
-      const gateway = await startGateway(folder, { LOG__LEVEL: 'warn', WORKERS: '1' })
-      t.teardown(() => gateway.end('SIGKILL'))
-      const client = clientOf(gateway)
-      await everyTokenIsRight(client)
-      if (round < ROUNDS) await killAtWork(gateway, client, alive, dead)
-    }
-    t.ok(alive.size > ROUNDS && dead.size > ROUNDS, `${alive.size} logins and ${dead.size} logouts were acknowledged`)
-  },
-)
+  for (let round = 0; round <= ROUNDS; round++) {
+    const gateway = await startGateway(folder, { LOG__LEVEL: 'warn', WORKERS: '1' })
+    t.teardown(() => gateway.end('SIGKILL'))
+    const client = clientOf(gateway)
+    await everyTokenIsRight(client)
+    if (round < ROUNDS) await killAtWork(gateway, client, alive, dead)
+  }
+  t.ok(alive.size > ROUNDS && dead.size > ROUNDS, `${alive.size} logins and ${dead.size} logouts were acknowledged`)
+})
 
 /** Three users log in and out until the gateway is killed, some time after the first logouts were acknowledged. */
 async function killAtWork(
@@ -72,7 +69,7 @@ async function killAtWork(
   alive: Set<string>,
   dead: Set<string>,
 ): Promise<void> {
-  const enough = dead.size + 2 + Math.random() * 10
+  const enough = dead.size + 2 + random() * 10
   let isOver = false
   const work = async (user: number) => {
     for (let i = 0; ; i++) {
@@ -84,7 +81,7 @@ async function killAtWork(
       if (await client.logout(token)) dead.add(token)
       if (dead.size < enough || isOver) continue
       isOver = true
-      setTimeout(() => void gateway.end('SIGKILL'), Math.random() * 10)
+      setTimeout(() => void gateway.end('SIGKILL'), random() * 10)
     }
   }
   await Promise.allSettled([work(1), work(2), work(3)])

@@ -11,12 +11,12 @@ import { folderWith } from './config/folder.ts'
 import { codeAt } from './second-factor/factor-fixture.ts'
 import { type Answer, call, callRaw } from './support/client.ts'
 import { run } from './support/command-line.ts'
-import { until } from './support/forward-fixture.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from './support/gateway-fixture.ts'
 import { freePort } from './support/ports.ts'
 import { newcomerFolder, startGateway } from './support/process.ts'
 import { withoutRedis } from './support/redis-server.ts'
 import { expectSecrecy } from './support/secrecy.ts'
+import { until } from './support/until.ts'
 
 /*
  * Whatever happens, nothing that is secret has a text form: not in a log line at any level, not in an answer that
@@ -492,7 +492,7 @@ t.test('processes: what they print from the first start to the last crash', asyn
     body: { captcha_id: 'x', captcha_value: 'abcd', username: 'admin', password },
   })
   gateway.child.kill('SIGHUP')
-  t.ok(await until(() => /"reloaded|reload/.test(gateway.output()), 30_000))
+  t.ok(await until(() => /"reloaded|reload/.test(gateway.output())))
   await gateway.end('SIGTERM')
 
   // The first start says the first password, once, to the terminal of who started it, and to no log.

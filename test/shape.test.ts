@@ -45,7 +45,18 @@ const roomOf = (file: string): string => file.split('/')[0]!.replace(/\.ts$/, ''
 
 /** The rooms of src from the ground up. A room imports from floors below its own. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['clock', 'durable-file', 'header-names', 'refusal', 'remembering', 'signature', 'timestamp', 'yaml'],
+  [
+    'clock',
+    'deadline',
+    'durable-file',
+    'header-names',
+    'package-version',
+    'refusal',
+    'remembering',
+    'signature',
+    'timestamp',
+    'yaml',
+  ],
   ['log', 'session', 'token', 'turns'],
   ['event', 'gate'],
   ['profile'],

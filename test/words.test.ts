@@ -22,6 +22,13 @@ const WORDS: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\b(?:is|are) none\b/i, 'is invalid, is missing'],
 ]
 
+/** Chinese that reads as translated, or has the marks of another script, with what is written instead. */
+const CHINESE: readonly (readonly [word: RegExp, instead: string])[] = [
+  [/不被允许/, '不允许…'],
+  [/由我|被您/, 'a verb in the active voice'],
+  [/\p{Script=Han}(?:[,;!?]|\.(?=\s|'|$))/u, 'a full-width mark'],
+]
+
 const TEXTS = /\.(?:ts|js|css|html|md|yaml|yml|json|service|conf|Caddyfile|mjs|py|go|java)$/
 
 /** Every text below a folder. */
@@ -39,9 +46,9 @@ const FILES = [
   ...['src', 'config', 'bench', '.github'].flatMap(textsIn).filter(isOurs),
 ]
 
-function faultsIn(file: string, text: string): string[] {
+function faultsIn(file: string, text: string, words = WORDS): string[] {
   return text.split('\n').flatMap((line, index) =>
-    WORDS.flatMap(([word, instead]) => {
+    words.flatMap(([word, instead]) => {
       const found = word.exec(line)
       return found === null ? [] : [`${file}:${index + 1}: "${found[0]}"; write: ${instead}`]
     }),
@@ -51,6 +58,11 @@ function faultsIn(file: string, text: string): string[] {
 t.test('the texts of the project use the standard terms', async t => {
   t.ok(FILES.length > 300)
   const faults = FILES.flatMap(file => faultsIn(file.slice(ROOT.length + 1), readFileSync(file, 'utf8')))
+  t.same(faults, [])
+})
+
+t.test('the Chinese texts are written as Chinese', async t => {
+  const faults = FILES.flatMap(file => faultsIn(file.slice(ROOT.length + 1), readFileSync(file, 'utf8'), CHINESE))
   t.same(faults, [])
 })
 

@@ -60,6 +60,7 @@ t.test('every job has an end, no more rights than it needs, and leaves no creden
   ])
   t.same(Object.fromEntries(writing), {
     test: [],
+    pack: [],
     image: ['packages'],
     package: ['id-token'],
     name: ['packages', 'id-token'],
@@ -126,9 +127,26 @@ t.test('the scripts of the workflows are valid', async t => {
   }
 })
 
-t.test('the package is published as npm packs it, which includes its build', async t => {
-  const [, { steps }] = jobsOf(`${FOLDER}/release.yml`).find(([name]) => name === 'package')!
-  const publish = steps.flatMap(({ run }) => (run?.startsWith('npm publish ') ? run : []))
-  t.equal(publish.length, 1)
-  t.notMatch(publish[0], '--ignore-scripts')
-})
+t.test(
+  'the package is built by a job without rights, and the job that may publish runs no script of any package',
+  async t => {
+    const jobs = new Map(jobsOf(`${FOLDER}/release.yml`))
+    const runsOf = (name: string): string[] => jobs.get(name)!.steps.flatMap(({ run }) => run ?? [])
+    const { steps, permissions } = jobs.get('pack')!
+    t.same(permissions, { contents: 'read' })
+    t.match(runsOf('pack').join('\n'), /npm pack/)
+    t.equal(steps.at(-1)?.with?.name, 'package')
+    const publish = runsOf('package').filter(run => /^npm /m.test(run))
+    t.match(publish, [/^npm publish "\.\/\$FILE" --ignore-scripts --provenance /])
+    t.equal(publish.length, 1)
+    t.match(runsOf('package').join('\n'), /sha256sum --check/)
+    for (const [name, job] of jobs) {
+      if (!('id-token' in (job.permissions ?? {}))) continue
+      t.notMatch(
+        job.steps.map(({ uses = '', run = '' }) => `${uses}\n${run}`).join('\n'),
+        /checkout|npm (?:ci|install|run|pack)/,
+        name,
+      )
+    }
+  },
+)

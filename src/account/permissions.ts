@@ -35,10 +35,24 @@ export interface Permissions {
    * has its wildcards in another place.
    */
   lacking(holder: Rights, rights: Rights): string[]
+  /** The roles that grant something. */
+  readonly roles: readonly Role[]
+}
+
+/** A role, and what it grants. */
+export interface Role {
+  readonly name: string
+  readonly permissions: readonly string[]
 }
 
 /** The role that holds every permission. */
 export const SUPER_ADMIN = 'SUPER_ADMIN'
+
+/** The role with every permission, and those of the permissions file in its order. */
+export const rolesOf = (grants: Readonly<Record<string, readonly string[]>>): readonly Role[] => [
+  { name: SUPER_ADMIN, permissions: ['**'] },
+  ...Object.entries(grants).map(([name, permissions]) => ({ name, permissions })),
+]
 
 /**
  * `roles` are the permissions that each role grants; a session's own record has the rights, unless `holderOf` supplies
@@ -74,6 +88,7 @@ export function createPermissions(
   }
 
   return {
+    roles: rolesOf(roles),
     holderOf,
     allows,
     check,
@@ -105,6 +120,10 @@ export const rightsIn = (extra: Extra): Rights => ({
 
 /** In the form of existing clients: `['sys:session:page']`. */
 const listed = (codes: readonly string[]): string => `[${codes.map(code => `'${code}'`).join(', ')}]`
+
+/** The roles of an account that grant nothing: they are for backends, or mistyped. */
+export const unknownRoles = (roles: readonly string[], known: readonly Role[]): string[] =>
+  roles.filter(role => !known.some(({ name }) => name === role))
 
 const segmentsOf = (text: string): readonly string[] => text.split(':')
 

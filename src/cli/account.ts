@@ -2,12 +2,14 @@ import { addAccount, listAccounts, removeAccount, removeSecondFactor, setPasswor
 import { generatePassword } from '../account/generate-password.ts'
 import type { ListedAccount } from '../account/management.ts'
 import { createPasswordPolicy, type PasswordPolicy } from '../account/password-policy.ts'
+import { rolesOf, unknownRoles } from '../account/permissions.ts'
 import { isLastSuperAdmin } from '../administration/accounts/laws.ts'
 import { type Configuration, readConfiguration } from '../config/load.ts'
 import { plain } from '../log/text.ts'
 import type { LoginType } from '../session.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { type Happened, keepInJournal } from './journal.ts'
+import { unknownRoleText } from './roles.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
 /** The accounts file, its side, and the rules for new passwords in it. */
@@ -101,18 +103,27 @@ function placeOf(written: Written, { environment, cwd }: Terminal): Place {
   return { path: source.path, type, settings, policy: createPasswordPolicy(settings.passwords) }
 }
 
-async function add({ path, policy }: Place, { words, values }: Written, terminal: Terminal): Promise<Happened> {
+/** A role may be for backends only, so it is accepted. */
+function warnOfUnknownRoles(roles: readonly string[], { settings }: Place, { errors }: Terminal): void {
+  const known = rolesOf(settings.permissions.roles)
+  for (const role of unknownRoles(roles, known)) say(errors, `dualgate: warning: ${unknownRoleText(role, known)}`)
+}
+
+async function add(place: Place, { words, values }: Written, terminal: Terminal): Promise<Happened> {
+  const { path, policy } = place
   const username = words[0]!
+  const roles = (values.role ?? []) as string[]
   const { password, isMade } = await passwordFor(username, policy, values['password-stdin'] === true, terminal)
   const { id } = await addAccount(path, {
     username,
     password,
-    roles: (values.role ?? []) as string[],
+    roles,
     ...(typeof values.nickname === 'string' && { nickname: values.nickname }),
     ...(typeof values.id === 'string' && { id: values.id }),
     mustChange: values['must-change'] === true,
   })
   say(terminal.output, `added ${username} with id ${id}`)
+  warnOfUnknownRoles(roles, place, terminal)
   if (isMade) say(terminal.output, `password: ${password}`)
   const nickname = typeof values.nickname === 'string' ? values.nickname : username
   return { event: 'account-added', account: { id, username, nickname } }

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { systemClock } from '../clock.ts'
 import { createFile } from '../durable-file.ts'
+import { plain } from '../log/text.ts'
 import { createLog } from '../log.ts'
 import { Unavailable } from '../refusal.ts'
 import { type Survey, surveyRedis } from '../store/redis/survey.ts'
@@ -43,9 +44,9 @@ If one of them exists, nothing is written. No secret is printed. config/examples
     const survey = await surveyed(url)
     const plan = planOf(survey, service, url, systemClock.now())
     await askAccounts(plan)
-    say(output, ...findingsOf(survey, service, url), '')
+    say(output, ...findingsOf(survey, service, url).map(plain), '')
     if (plan.problems.length === 0) say(output, 'found nothing that will not work', '')
-    else say(output, 'what will not work:', ...plan.problems.map(problem => `  - ${problem}`), '')
+    else say(output, 'what will not work:', ...plan.problems.map(problem => `  - ${plain(problem)}`), '')
     write(plan, resolve(cwd, folder), terminal)
     return 0
   },

@@ -3,6 +3,7 @@ import { editorSchema } from '../config/schema/editor.ts'
 import { describeTarget, targetsOf } from '../config/targets.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
 import { connectAll, type Reached } from './connect.ts'
+import { warningsOfRoles } from './roles.ts'
 import { say, UsageError } from './terminal.ts'
 
 export const check: Command = {
@@ -23,7 +24,8 @@ ${CONFIG_HELP}
       return 0
     }
     const configuration = readConfiguration(configOf(written), environment, cwd)
-    say(output, 'ok', ...summaryOf(configuration))
+    const roles = await warningsOfRoles(configuration)
+    say(output, 'ok', ...summaryOf(configuration), ...roles.map(text => row('warning', text)))
     if (written.values.connect !== true) return 0
     const reached = await connectAll(configuration.settings)
     say(output, ...reached.map(lineOf))

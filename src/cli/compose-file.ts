@@ -1,7 +1,11 @@
-/** A compose file that runs this version of the gateway with the configuration and the `.env` beside it. */
+/** The package, as `npm pack` in a clone makes it. */
+export const tarballOf = (version: string): string => `dualgate-${version}.tgz`
+
+/** A compose file that runs this version of the gateway with the package, the configuration and the `.env` beside it. */
 export const composeFile = (
   version: string,
-): string => `# The gateway in a container, with the configuration and the secrets of this folder:
+): string => `# The gateway in a container, with the configuration and the secrets of this folder. The image is built from the package in the
+# file ${tarballOf(version)}, which must be here, too: \`npm pack\` in a clone of the repository makes it.
 #
 #   docker compose up
 #
@@ -15,7 +19,9 @@ services:
     build:
       dockerfile_inline: |
         FROM node:26-slim
-        RUN npm install --global dualgate@${version}
+        # Once the package is published, the next line is not needed: name dualgate@${version} instead of the file.
+        COPY ${tarballOf(version)} /tmp/
+        RUN npm install --global --ignore-scripts --no-audit --no-fund /tmp/${tarballOf(version)}
         WORKDIR /app
         RUN install -d -o node -g node -m 0700 data
         USER node

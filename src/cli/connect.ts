@@ -41,7 +41,10 @@ export async function connectAll(settings: ReadSettings): Promise<Reached[]> {
 
 async function reachStore({ store, data }: ReadSettings): Promise<Reached[]> {
   if (store.kind === 'embedded' || store.redis === undefined) return [reachFolder(data)]
-  const { placeOf, reachRedis } = await import('../store/redis/reach.ts')
+  const [{ reachRedis }, { placeOf }] = await Promise.all([
+    import('../store/redis/reach.ts'),
+    import('../store/redis/connection/place.ts'),
+  ])
   const what = `store (${placeOf(store.redis)})`
   const reach = await reachRedis(store.redis, store.prefix, Math.min(store.timeout, LIMIT))
   if (reach.fault !== null) return [{ what, isReached: false, text: reach.fault }]

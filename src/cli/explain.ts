@@ -9,7 +9,7 @@ import { readAll, say, type Terminal, UsageError } from './terminal.ts'
 export const explain: Command = {
   words: 'METHOD PATH',
   summary: 'show rule, side, upstream and headers for a request',
-  help: `Shows the path as it is judged, the rule that speaks, the session that is needed, who answers, and what an upstream
+  help: `Shows the path as it is judged, the rule that applies, the session that is needed, who answers, and what an upstream
 would get. Nothing is sent.
 
 ${CONFIG_HELP}

@@ -1,16 +1,20 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { SECRETS } from '../config/secrets.ts'
+import { keptSecret, SECRETS } from '../config/secrets.ts'
 import { createFile } from '../durable-file.ts'
+import { packageVersion } from '../package-version.ts'
+import { isRunning } from '../process/control.ts'
 import { labelOf } from '../yaml/yaml.ts'
 import type { Command } from './command.ts'
-import { composeFile } from './compose-file.ts'
+import { composeFile, tarballOf } from './compose-file.ts'
 import { programOf, say, UsageError } from './terminal.ts'
-import { version } from './version.ts'
 
 /** The shipped configuration; `gateway.yaml` names its schema for editors. */
 const SHIPPED = new URL('../../config/', import.meta.url)
 const CONFIGURATION = ['gateway.yaml', 'upstreams.yaml', 'permissions.yaml', 'gateway.schema.json']
+
+/** The data folder of the shipped configuration, and of the built-in one. */
+const DATA = 'data'
 
 export const init: Command = {
   words: '[FOLDER]',
@@ -18,10 +22,11 @@ export const init: Command = {
   help: `Writes into the folder, or into the working directory:
 
   config/               the configuration: every setting with its meaning and its default
-  docker-compose.yml    runs the gateway in a container with this configuration
-  .env                  new secrets, readable only by you
+  docker-compose.yml    runs the gateway in a container with this configuration, from the package that \`npm pack\` makes
+  .env                  the secrets, readable only by you: those of an earlier start in data/, or new ones
 
-Files that exist stay as they are. Then name your backends in config/upstreams.yaml and start the gateway in that folder.`,
+Files that exist stay as they are. Then name your backends in config/upstreams.yaml, and start the gateway in that folder. A
+gateway that runs there already takes the configuration with \`dualgate reload\`.`,
   options: {},
   async run({ words: [folder = '.', ...more] }, terminal) {
     if (more.length > 0) throw new UsageError(`init takes one folder, but also got ${more.join(' ')}`)
@@ -35,17 +40,24 @@ Files that exist stay as they are. Then name your backends in config/upstreams.y
       report(path, writeNew(path, text))
     }
     const secrets = join(root, '.env')
-    report(secrets, createFile(secrets, secretsFile()))
+    report(secrets, createFile(secrets, secretsFile(join(root, DATA))))
     const program = programOf(terminal)
+    const last = (await isRunning(join(root, DATA))) ? 'reload' : 'start'
+    const tarball = join(root, tarballOf(packageVersion()))
+    if (!existsSync(tarball))
+      say(
+        output,
+        `docker-compose.yml needs ${labelOf(tarball, cwd)}: \`npm pack\` in a clone of the repository makes it`,
+      )
     say(output, `next: name your backends in ${labelOf(join(root, 'config/upstreams.yaml'), cwd)}`)
-    say(output, `then: ${root === cwd ? '' : `cd ${folder} && `}${program} check && ${program} start`)
+    say(output, `then: ${root === cwd ? '' : `cd ${folder} && `}${program} check && ${program} ${last}`)
     return 0
   },
 }
 
 const files = (): [name: string, text: string][] => [
   ...CONFIGURATION.map((name): [string, string] => [`config/${name}`, readFileSync(new URL(name, SHIPPED), 'utf8')]),
-  ['docker-compose.yml', composeFile(version())],
+  ['docker-compose.yml', composeFile(packageVersion())],
 ]
 
 /** `false`, and nothing changed, if there is a file already. */
@@ -59,10 +71,12 @@ function writeNew(path: string, text: string): boolean {
   }
 }
 
-const secretsFile =
-  (): string => `# The secrets of this gateway. Keep them out of version control. All gateways of one store need the same.
+/** With the secrets that an earlier start has kept: sessions go on, and stored second factors can still be checked. */
+const secretsFile = (
+  data: string,
+): string => `# The secrets of this gateway. Keep them out of version control. All gateways of one store need the same.
 ${Object.values(SECRETS)
-  .map(({ variable, generate }) => `${variable}=${generate()}`)
+  .map(kind => `${kind.variable}=${keptSecret(kind, data) ?? kind.generate()}`)
   .join('\n')}
 # The file with the accounts, created by the first start; relative to the working directory.
 ACCOUNTS__PATH=data/accounts.yaml

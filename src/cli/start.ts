@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { firstAccount } from '../account/file/source.ts'
 import { systemClock } from '../clock.ts'
 import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadSettings } from '../config/load.ts'
@@ -10,7 +11,7 @@ import { announceServing } from '../process/bundle.ts'
 import { type Outcome, openControl } from '../process/control.ts'
 import { endsWithTerminal } from '../process/hangup.ts'
 import { messageOf } from '../process/message.ts'
-import { ReloadError, type Running } from '../process/running.ts'
+import { type Loaded, ReloadError, type Running } from '../process/running.ts'
 import { labelOf } from '../yaml/yaml.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, configOrBuiltIn } from './command.ts'
 import { CommandError, programOf, say, type Terminal, UsageError } from './terminal.ts'
@@ -32,25 +33,44 @@ ${CONFIG_HELP}`,
   options: CONFIG_OPTION,
   async run(written, terminal) {
     if (written.words.length > 0) throw new UsageError(`start takes no arguments, but got ${written.words.join(' ')}`)
-    return serve(configOf(written), terminal)
+    const file = configOf(written)
+    return serve(() => file, terminal)
   },
 }
 
-/** Starts the gateway of this folder: by its configuration, or by what is built in. */
+/**
+ * Starts the gateway of this folder: by its configuration, or by what is built in. Without a configuration at the start, a
+ * reload takes the one that has been written since. From then on it is the only one.
+ */
 export function startHere(terminal: Terminal): Promise<number> {
-  return serve(configOrBuiltIn({ values: {}, words: [] }, terminal.cwd), terminal)
+  return serve(
+    before => (before === BUILT_IN ? configOrBuiltIn({ values: {}, words: [] }, terminal.cwd) : before),
+    terminal,
+  )
 }
 
-async function serve(file: ConfigurationFile, terminal: Terminal): Promise<number> {
+/** `fileAfter` returns the file to read, by the one in use; `BUILT_IN` before a start. */
+async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile, terminal: Terminal): Promise<number> {
   const warn = ({ place, message }: Fault): void => say(terminal.errors, `dualgate: warning: ${place} ${message}`)
-  const load = (): Settings => loadSettings(file, terminal.environment, terminal.cwd, warn)
-  const settings = load()
+  let inUse: ConfigurationFile = BUILT_IN
+  const load = (): Loaded => {
+    const file = fileAfter(inUse)
+    return { file, settings: loadSettings(file, terminal.environment, terminal.cwd, warn) }
+  }
+  const { file, settings } = load()
+  inUse = file
   const log = createLog(settings.log.level)
-  const opening = announceFirstAccount(settings, terminal).then(() => open(settings, load))
-  reloadOnSignal(opening, log)
-  const running = await opening
+  const opening = open(settings, load)
+  const opened = opening.then(running => announcedFirstAccount(running, settings, terminal))
+  const reload = async (running: Running): Promise<Outcome> => {
+    const outcome = await reloaded(running, terminal.cwd, log)
+    if (outcome.fault === null && outcome.file !== null) inUse = outcome.file
+    return outcome
+  }
+  reloadOnSignal(opened, reload)
+  const running = await opened
   const stopped = nextSignal()
-  const control = await openControl(settings.data, () => reloaded(running, log), log)
+  const control = await openControl(settings.data, () => reload(running), log)
   say(terminal.output, ...whereToFindIt(settings, running), ...(file === BUILT_IN ? [nextStep(terminal)] : []))
   announceServing()
   await stopped
@@ -67,10 +87,22 @@ function whereToFindIt(settings: Settings, { urls }: Running): string[] {
 const nextStep = (terminal: Terminal): string =>
   `next: ${programOf(terminal)} init writes a configuration, in which you name your backends`
 
-async function announceFirstAccount({ accounts, data }: Settings, { output, cwd }: Terminal): Promise<void> {
+/**
+ * Creates the first account when the gateway answers: a start that fails must not show a password that is shown only once.
+ * Until then there are no accounts, and no login.
+ */
+async function announcedFirstAccount(running: Running, settings: Settings, terminal: Terminal): Promise<Running> {
+  try {
+    await announceFirstAccount(settings, terminal)
+    return running
+  } catch (fault) {
+    await running.close()
+    throw fault
+  }
+}
+
+async function announceFirstAccount({ accounts }: Settings, { output, cwd }: Terminal): Promise<void> {
   if (accounts.kind !== 'file') return
-  // The accounts may be the first file in there.
-  mkdirSync(data, { recursive: true, mode: 0o700 })
   const first = await firstAccount(accounts.path)
   if (first === null) return
   say(output, `first account, in ${labelOf(accounts.path, cwd)}, shown only this once:`)
@@ -78,8 +110,9 @@ async function announceFirstAccount({ accounts, data }: Settings, { output, cwd 
 }
 
 /** Only one of the two is loaded: a primary does not need the code that serves requests. */
-async function open(settings: Settings, load: () => Settings): Promise<Running> {
+async function open(settings: Settings, load: () => Loaded): Promise<Running> {
   try {
+    mkdirSync(settings.data, { recursive: true, mode: 0o700 })
     if (settings.workers === 1) return await (await import('../process/alone.ts')).startAlone(settings)
     const { Primary } = await import('../process/primary.ts')
     return await Primary.start({ settings, load, clock: systemClock })
@@ -97,17 +130,16 @@ const nextSignal = async (): Promise<void> => {
 }
 
 /** Without a listener SIGHUP ends a process, so there is one from the beginning; it reloads as soon as the gateway runs. */
-function reloadOnSignal(opening: Promise<Running>, log: Logger): void {
+function reloadOnSignal(opening: Promise<Running>, reload: (running: Running) => Promise<Outcome>): void {
   const isFailed = (): void => undefined
-  const reload = (): void => void opening.then(running => reloaded(running, log), isFailed)
-  process.on('SIGHUP', () => endsWithTerminal() || reload())
+  process.on('SIGHUP', () => endsWithTerminal() || void opening.then(reload, isFailed))
 }
 
 /** Reloads; logs the reason of a failure. */
-async function reloaded(running: Running, log: Logger): Promise<Outcome> {
+async function reloaded(running: Running, cwd: string, log: Logger): Promise<Outcome> {
   try {
-    await running.reload()
-    return { fault: null }
+    const { file, workers, notes } = await running.reload()
+    return { fault: null, file: typeof file === 'string' ? resolve(cwd, file) : null, workers, notes }
   } catch (fault) {
     const isFaulty = fault instanceof ConfigurationError
     log.error(

@@ -1,3 +1,6 @@
+import { plain } from '../log/text.ts'
+import { packageForNpx } from './npx.ts'
+
 /** The input and output of a command. */
 export interface Terminal {
   input: NodeJS.ReadStream
@@ -7,13 +10,14 @@ export interface Terminal {
   cwd: string
 }
 
+/** Writes lines. What a file, a server or a client has put into them does not control the terminal. */
 export const say = (stream: NodeJS.WritableStream, ...lines: string[]): void => {
-  stream.write(lines.map(line => `${line}\n`).join(''))
+  stream.write(lines.map(line => `${line.split('\n').map(plain).join('\n')}\n`).join(''))
 }
 
 /** How a person starts this program: npx runs it although it is in no PATH. */
-export const programOf = ({ environment }: Terminal): string =>
-  environment.npm_command === 'exec' ? 'npx dualgate' : 'dualgate'
+export const programOf = ({ environment, cwd }: Terminal): string =>
+  environment.npm_command === 'exec' ? `npx ${packageForNpx(cwd)}` : 'dualgate'
 
 /** A usage error. Its message describes the fault of the command line. */
 export class UsageError extends Error {}

@@ -5,6 +5,7 @@ import { read } from '../yaml/read.ts'
 import { emptySection, isSection, textOf, type Warning, Written } from '../yaml/written.ts'
 import { labelOf, readYamlFile } from '../yaml/yaml.ts'
 import { checkSettings } from './check/settings.ts'
+import { warnOfEmptySecrets } from './check/unwise/secrets.ts'
 import { warnOfUnwise } from './check/unwise/unwise.ts'
 import { type DecodedSettings, type Settings, SettingsSchema } from './schema/settings.ts'
 import { keepSecret, SECRETS, type SecretKind } from './secrets.ts'
@@ -82,6 +83,7 @@ export function readConfiguration(
   const isProduction = variables.get('NODE_ENV')?.text === 'production'
   checkSettings(decoded, written)
   warnOfUnwise(decoded, written, isProduction)
+  warnOfEmptySecrets(written, variables.empty)
   const faults: Fault[] = []
   if (jwtInFile !== null && decoded.profile !== undefined && !PROFILES[decoded.profile].jwtSettingsInFile) {
     faults.push({ place: jwtInFile, message: NO_JWT_IN_FILE })

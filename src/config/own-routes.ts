@@ -42,6 +42,7 @@ export const ADMINISTRATION_ROUTES = {
 export const ACCOUNT_ROUTES = {
   page: 'GET',
   detail: 'GET',
+  roles: 'GET',
   add: 'POST',
   edit: 'POST',
   'reset-password': 'POST',
@@ -50,7 +51,7 @@ export const ACCOUNT_ROUTES = {
 } as const
 
 /** The journal, below `sys/journal/`. */
-export const JOURNAL_ROUTES = { page: 'GET' } as const
+export const JOURNAL_ROUTES = { page: 'GET', export: 'GET' } as const
 
 /** What users do with their own sessions, below the section of their side. */
 export const OWN_SESSION_ROUTES = { tokens: 'GET', 'exit-token': 'POST', 'exit-others': 'POST' } as const

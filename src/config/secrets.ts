@@ -2,50 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFile } from '../durable-file.ts'
+import { isPattern, weaknessOf } from './guessable.ts'
 import { generateSm2PrivateKey, isSm2PrivateKey } from './sm2-key.ts'
 
 /** A new key for signing tokens, or any other shared secret: 48 random bytes as text. */
 export const generateSecret = (): string => randomBytes(48).toString('base64url')
 
-/**
- * Words and sequences of which examples are made: letters and digits only, in lower case. They are easy to guess, so only
- * the rest of a secret counts.
- */
-const COMMON = [
-  'changeme',
-  'changethis',
-  'changeit',
-  'replaceme',
-  'inproduction',
-  'astringsecretatleast',
-  'bitsecret',
-  'bitslong',
-  'yoursecret',
-  'secretkey',
-  'supersecret',
-  'topsecret',
-  'mysecret',
-  'insecure',
-  'password',
-  'authorization',
-  'development',
-  'production',
-  'padded',
-  'tobelongenough',
-  'example',
-  'default',
-  'fastapi',
-  'secret',
-  'token',
-  'your',
-  'jwt',
-  'key',
-  'qwertyuiop',
-]
 const MIN_KEY_BYTES = 32
-/** Random keys of 32 hex digits have 14 different ones; fewer than this is a pattern. */
-const MIN_DIFFERENT_CHARACTERS = 8
-/** The least entropy beside common words, in bits by the frequency of the characters: 32 random hex digits have 90 and more. */
+/** The least entropy beside words, in bits by the frequency of the characters: 32 random hex digits have 70 and more. */
 const MIN_KEY_BITS = 64
 const MIN_SECRET_BITS = 32
 
@@ -62,61 +26,18 @@ export function faultOfForm(secret: string): string | null {
 }
 
 /** Why a text is unfit as a secret: it is an example, or a pattern; `null` when it is fit. */
-export const faultOfSecret = (secret: string): string | null => weaknessOf(secret, MIN_SECRET_BITS)
+export const faultOfSecret = (secret: string): string | null => withRemedy(weaknessOf(secret, MIN_SECRET_BITS))
 
 /** Why a key that is long enough can be guessed; an operator may accept that. `null` when it cannot be guessed. */
 export function weaknessOfSigningKey(secret: string): string | null {
-  return faultOfForm(secret) === null ? weaknessOf(secret, MIN_KEY_BITS) : null
+  return faultOfForm(secret) === null ? withRemedy(weaknessOf(secret, MIN_KEY_BITS)) : null
 }
 
-function weaknessOf(secret: string, minBits: number): string | null {
-  if (isRepetition(secret) || new Set(secret).size < MIN_DIFFERENT_CHARACTERS)
-    return `is a pattern that can be guessed; ${MAKE_ONE}`
-  const own = withoutCommon(secret)
-  if (own.length < secret.length && bitsOf(own) < minBits)
-    return `is a well-known example, or common words with too little beside them; ${MAKE_ONE}`
-  return null
-}
-
-/** A secret without the words that examples are made of and without runs such as `0123456789` or `aaaa`. */
-function withoutCommon(secret: string): string {
-  let rest = secret.toLowerCase().replace(/[^a-z0-9]/g, '')
-  const plain = rest
-  for (const word of COMMON) rest = rest.replaceAll(word, '')
-  rest = withoutRuns(rest)
-  return rest === plain ? secret : rest
-}
-
-/** Each character that follows the one before it, in the order of the alphabet or of digits or as the same again, is left out. */
-function withoutRuns(text: string): string {
-  const steps = Array.from(text, (character, i) => character.charCodeAt(0) - (text.charCodeAt(i - 1) || 0))
-  const inRun = (i: number): boolean => Math.abs(steps[i]!) <= 1 && steps[i] === (steps[i + 1] ?? steps[i - 1])
-  return Array.from(text)
-    .filter((_, i) => !(i > 0 && inRun(i)))
-    .join('')
-}
-
-/** The entropy of a text by how often each of its characters occurs: an upper bound of what there is to guess. */
-function bitsOf(text: string): number {
-  const counts = new Map<string, number>()
-  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
-  let bits = 0
-  for (const count of counts.values()) bits += count * Math.log2(text.length / count)
-  return bits
-}
-
-/** Whether a text repeats its beginning: it is as easy to guess as that beginning. */
-function isRepetition(text: string): boolean {
-  for (let length = 1; length <= text.length / 2; length++) {
-    if (text.startsWith(text.slice(length))) return true
-  }
-  return false
-}
+const withRemedy = (fault: string | null): string | null => (fault === null ? null : `${fault}; ${MAKE_ONE}`)
 
 /** Why a key of 64 hex digits can be guessed; `null` when it cannot. */
 export function faultOfSealingKey(key: string): string | null {
-  const isPattern = isRepetition(key) || new Set(key.toLowerCase()).size < MIN_DIFFERENT_CHARACTERS
-  return isPattern ? 'is a pattern that can be guessed; make one with `openssl rand -hex 32`' : null
+  return isPattern(key.toLowerCase()) ? 'is a pattern that can be guessed; make one with `openssl rand -hex 32`' : null
 }
 
 export function faultOfSm2PrivateKey(privateKey: string): string | null {

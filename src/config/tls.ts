@@ -16,7 +16,7 @@ export interface Certificate {
   key: string
   /**
    * Base64 of 48 random bytes: the key of session tickets. Workers share it, so that a client resumes its TLS session with
-   * any of them; it is replaced together with the certificate.
+   * any of them. It is replaced once an hour, and together with the certificate.
    */
   ticketKeys: string
 }
@@ -24,8 +24,15 @@ export interface Certificate {
 /** Reads a certificate with its key. Throws `ConfigurationError` when a file cannot be read or the two do not fit. */
 export function readCertificate({ cert, key }: CertificateFiles): Certificate {
   const pair = readPair(cert, key, 'listen.tls')
-  return { ...pair, ticketKeys: randomBytes(48).toString('base64') }
+  return withNewTicketKeys(pair)
 }
+
+/** The same certificate: tickets from before are not accepted any more, and their clients make a full handshake. */
+export const withNewTicketKeys = ({ cert, key }: Pick<Certificate, 'cert' | 'key'>): Certificate => ({
+  cert,
+  key,
+  ticketKeys: randomBytes(48).toString('base64'),
+})
 
 /** The end of a certificate's validity, as it is written there. */
 export const endOf = ({ cert }: Certificate): string => new X509Certificate(cert).validTo

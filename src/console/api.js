@@ -9,6 +9,7 @@ import { forget, session } from './session.js'
  * @typedef {object} Settings
  * @property {string} api
  * @property {string} sm2_public_key_path
+ * @property {'off' | 'proof-of-work'} captcha_alternative
  * @property {string} token_name
  * @property {string[]} routes Below `/api/v<n>/`: what the gateway serves itself.
  * @property {{ min_length: number, classes: number, common: 'refuse' | 'allow' }} passwords
@@ -18,6 +19,8 @@ import { forget, session } from './session.js'
 
 /** Milliseconds to wait for an answer. */
 const TIMEOUT = 15_000
+/** The same for a whole file. */
+const DOWNLOAD_TIMEOUT = 300_000
 
 /** @type {Settings} */
 export let settings
@@ -73,9 +76,24 @@ export function onEnded(listener) {
  * @param {string} path Below `/api/v<n>/`.
  * @param {Record<string, string | number>} [query]
  */
-export function get(path, query = {}) {
+export const get = (path, query = {}) => call(withQuery(path, query), {})
+
+/**
+ * A file, instead of an envelope.
+ *
+ * @param {string} path Below `/api/v<n>/`.
+ * @param {Record<string, string | number>} query
+ * @returns {Promise<Blob>}
+ */
+export const download = (path, query) => call(withQuery(path, query), {}, fileOf)
+
+/**
+ * @param {string} path
+ * @param {Record<string, string | number>} query
+ */
+function withQuery(path, query) {
   const text = String(new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])))
-  return call(text === '' ? path : `${path}?${text}`, {})
+  return text === '' ? path : `${path}?${text}`
 }
 
 /**
@@ -88,11 +106,16 @@ export const post = (path, body = {}) =>
 /**
  * @param {string} path
  * @param {RequestInit} init
+ * @param {typeof envelopeOf} read
  */
-async function call(path, init) {
+async function call(path, init, read = envelopeOf) {
   const { token } = session
   const headers = { ...init.headers, ...(token !== null && { [settings.token_name]: `Bearer ${token}` }) }
-  const envelope = await answerOf(new URL(path, base), { ...init, headers, credentials: 'omit', cache: 'no-store' })
+  const envelope = await answerOf(
+    new URL(path, base),
+    { ...init, headers, credentials: 'omit', cache: 'no-store' },
+    read,
+  )
   if (envelope.success === true) return envelope.data
   // An answer to an earlier session does not end the present one.
   if (envelope.code === 401 && token !== null && session.token === token) {
@@ -105,12 +128,22 @@ async function call(path, init) {
 /**
  * @param {URL} url
  * @param {RequestInit} init
+ * @param {typeof envelopeOf} read
  */
-async function answerOf(url, init) {
+async function answerOf(url, init, read) {
   try {
-    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT) })
-    return await response.json()
+    const limit = read === envelopeOf ? TIMEOUT : DOWNLOAD_TIMEOUT
+    return await read(await fetch(url, { ...init, signal: AbortSignal.timeout(limit) }))
   } catch {
     throw new CallError(0, '')
   }
 }
+
+/** @param {Response} response */
+const envelopeOf = response => response.json()
+
+/** A file as the data of an envelope; a refusal is an envelope itself. */
+const fileOf = async (/** @type {Response} */ response) =>
+  response.headers.get('content-type')?.includes('json')
+    ? envelopeOf(response)
+    : { success: true, data: await response.blob() }

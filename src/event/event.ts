@@ -15,6 +15,8 @@ export const EVENT_NAMES = [
   'second-factor-on',
   'second-factor-off',
   'second-factor-reset',
+  'second-factor-failed',
+  'second-factor-locked',
   'account-added',
   'account-edited',
   'account-removed',
@@ -34,6 +36,11 @@ export interface Origin {
    * it does not know the client. Administrators of both sides are users of the B side.
    */
   by?: string
+  /**
+   * The side of the login id in `by`. Absent if `by` is one of the two words: a login id may be spelled like them, or like one
+   * of the other side.
+   */
+  by_type?: LoginType
   /** The id of the request. */
   trace_id?: string
   /** The client's address, as reported by trusted proxies. */
@@ -57,7 +64,7 @@ export interface SessionEvent extends Origin {
   jti?: string
   /** Kickout: the number of sessions that ended. */
   ended?: number
-  /** Renewal and disable: the duration in seconds. */
+  /** Renewal, disable, and lock of a second factor: the duration in seconds. */
   seconds?: number
   /**
    * Failed login: the reason of the refusal. Kickout: `password-changed` or `account-changed` if the gateway ended sessions
@@ -81,6 +88,39 @@ export const withoutUnchecked =
   (publish: Publish): Publish =>
   event => {
     if (event.event !== 'login-failed' || !UNCHECKED.has(event.reason ?? '')) publish(event)
+  }
+
+/** Reasons of failures that were behind the right password. */
+const BEHIND_PASSWORD: ReadonlySet<string> = new Set([
+  'WRONG_CODE',
+  'FACTOR_UNREADABLE',
+  'FACTOR_REQUIRED',
+  'ACCOUNT_LOCKED',
+  'ACCOUNT_INACTIVE',
+])
+
+/**
+ * Whether a client caused the event that has proven nothing: a failed login, or the lock after several. Many clients can cause any
+ * number of these. They must not displace other events, wherever a number of events is limited.
+ */
+export const isUnproven = ({ event, by, reason }: Pick<SessionEvent, 'event' | 'by' | 'reason'>): boolean =>
+  by === undefined &&
+  ((event === 'login-failed' && !BEHIND_PASSWORD.has(reason ?? '')) ||
+    (event === 'disable' && reason === 'too-many-failures'))
+
+/** Reasons of logins that were refused before any password was checked. */
+const WITHOUT_PASSWORD: ReadonlySet<string> = new Set([
+  'CAPTCHA_BLANK',
+  'CAPTCHA_GONE',
+  'CAPTCHA_WRONG',
+  'TICKET_INVALID',
+])
+
+/** Publishes no refused captcha and no unknown ticket. A client needs nothing for these, and a receiver cannot use them. */
+export const withoutWorthless =
+  (publish: Publish): Publish =>
+  event => {
+    if (event.login_id !== null || !isUnproven(event) || !WITHOUT_PASSWORD.has(event.reason ?? '')) publish(event)
   }
 
 /** One publisher for several. */

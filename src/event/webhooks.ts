@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Agent } from 'undici'
 import type { Clock } from '../clock.ts'
+import { within } from '../deadline.ts'
 import type { Logger } from '../log.ts'
 import { SIGNATURE_HEADER, sign } from '../signature.ts'
-import type { Publish, SessionEvent } from './event.ts'
+import { isUnproven, type Publish, type SessionEvent } from './event.ts'
 
 /** Events that wait for one receiver. Beyond it the oldest are dropped, and the log has their number. */
 const MAX_WAITING = 10_000
+/** Beyond it, failed logins are dropped as they come: so they never displace another event. */
+const MAX_WAITING_FAILURES = 1000
 /** Pauses between attempts, in milliseconds; the last is repeated until `give_up_after`. */
 const BACK_OFF = [500, 1000, 2000, 5000, 15_000, 30_000, 60_000]
 
@@ -86,6 +89,10 @@ class Line {
     const id = randomUUID()
     const now = this.#clock.now()
     const body = JSON.stringify({ id, at: new Date(now).toISOString(), ...event })
+    if (isUnproven(event) && this.#waiting.length >= MAX_WAITING_FAILURES) {
+      this.#lost++
+      return
+    }
     if (this.#waiting.length >= MAX_WAITING) {
       this.#waiting.shift()
       this.#lost++
@@ -145,7 +152,7 @@ class Line {
   }
 
   async close(limit: number): Promise<void> {
-    await Promise.race([this.#sending, pause(limit, undefined, { ref: false })])
+    await within<unknown>(limit, Promise.resolve(this.#sending), () => undefined)
     this.#lost += this.#waiting.length
     this.#closing.abort()
     await this.#sending

@@ -27,6 +27,11 @@ export interface GatewayOptions {
 export interface Gateway {
   /** The operations of each side, for a program that embeds the gateway. */
   readonly sides: Readonly<Record<SideName, Operations>>
+  /**
+   * Waits for an answer of the store, for `limit` milliseconds at most; returns whether there was one. Without it, the first
+   * requests could meet a connection that is not checked yet.
+   */
+  reachStore(limit: number): Promise<boolean>
   /** Opens both listeners; returns their URLs. */
   listen(): Promise<{ public: string; internal: string }>
   /** Presents another certificate to new connections, where the public listener speaks HTTPS. */

@@ -1,10 +1,12 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { openAccounts } from '../account/open.ts'
 import { createPermissions } from '../account/permissions.ts'
 import { createAccountRights } from '../account/rights.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { accountsOf, watchesSessions } from '../config/served.ts'
 import { policyOf } from '../config/session-policy.ts'
-import { type Publish, publishTo, withoutUnchecked } from '../event/event.ts'
+import { within } from '../deadline.ts'
+import { type Publish, publishTo, withoutUnchecked, withoutWorthless } from '../event/event.ts'
 import { createWebhooks } from '../event/webhooks.ts'
 import { createSigner } from '../http/jwt.ts'
 import { createJournalPages, type JournalPages } from '../journal/page.ts'
@@ -25,6 +27,8 @@ import type { Setup } from './setup.ts'
 
 /** How long waiting events are still sent while the gateway closes, in milliseconds. */
 const WEBHOOK_LIMIT = 2000
+/** Between two questions whether the store answers, in milliseconds. */
+const PING_PAUSE = 50
 /** How long entries of the journal are still stored while the gateway closes, in milliseconds. */
 const JOURNAL_LIMIT = 5000
 
@@ -39,7 +43,7 @@ export async function openSessions(setup: Setup) {
   metrics.readStore({ tally: type => store.online.tally(type), counts: () => store.counts() })
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
   const journal = createJournal(setup, store, timestamps)
-  const keep = withoutUnchecked(publishTo(webhooks.publish, ...journal.sinks))
+  const keep = withoutUnchecked(publishTo(withoutWorthless(webhooks.publish), ...journal.sinks))
   const publish = withoutUnknownNames(publishTo(logTo(log), metrics.happened, keep))
   // A session may be used only when the logins are open.
   const opened: { rechecks: Logins['rechecks'] | null } = { rechecks: null }
@@ -48,6 +52,7 @@ export async function openSessions(setup: Setup) {
     {
       jwt,
       store: measureSessions(store.sessions, metrics.stored),
+      attempts: store.attempts,
       clock,
       timestamps,
       publish,
@@ -80,11 +85,33 @@ export async function openSessions(setup: Setup) {
     accountWarnings: (): string[] => accountWarnings(login),
     /** The operations of each side, for a program that embeds the gateway. */
     operations: bySideName(type => offerOperations(sides[type], profile)),
+    reachStore: (limit: number): Promise<boolean> => reachStore(store, limit),
     async close(): Promise<void> {
       await login.close()
       await Promise.all([webhooks.close(WEBHOOK_LIMIT), journal.close()])
       await store.close()
     },
+  }
+}
+
+/** Asks the store until it answers; a connection may still be on its way. */
+async function reachStore(store: Store, limit: number): Promise<boolean> {
+  let isOver = false
+  const answers = async (): Promise<boolean> => {
+    while (!isOver) {
+      const isAnswered = await store.ping().then(
+        () => true,
+        () => false,
+      )
+      if (isAnswered) return true
+      await pause(PING_PAUSE)
+    }
+    return false
+  }
+  try {
+    return await within(limit, answers(), () => false)
+  } finally {
+    isOver = true
   }
 }
 
@@ -118,7 +145,7 @@ const logTo =
 /** Both sides, with the same parts. An operation of one side never changes the other. */
 function createSides(
   { settings }: Setup,
-  parts: Pick<SideOptions, 'jwt' | 'store' | 'clock' | 'timestamps' | 'publish' | 'isReplicated'>,
+  parts: Pick<SideOptions, 'jwt' | 'store' | 'attempts' | 'clock' | 'timestamps' | 'publish' | 'isReplicated'>,
   used: (type: LoginType, session: Session) => void,
 ): Readonly<Record<LoginType, Side>> {
   const { jwt, disable, sessions } = settings

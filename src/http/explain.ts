@@ -61,7 +61,7 @@ export async function explainRequest(
   const query = withoutToken(target.query)
   const rows: Row[] = [['path', target.path]]
   if (query !== '') rows.push(['query', query])
-  if (verdict === null) return refusedWith([...rows, ['rule', 'none speaks']], 'NOT_FOUND')
+  if (verdict === null) return refusedWith([...rows, ['rule', 'no rule applies']], 'NOT_FOUND')
   rows.push(...ruleRows(verdict, rules, profile.number))
   const access = accessRuleOf(target.path, rules)
   if (access !== null) {

@@ -11,7 +11,7 @@ import { serveMetrics } from './routes/metrics.ts'
 import { serveOperations } from './routes/operations/operations.ts'
 import { serveProbes } from './routes/probes.ts'
 import { serveVerify, type VerifyOptions } from './routes/verify.ts'
-import { refuseDoubled, refuseForeignTarget, refuseInvalid } from './server/ambiguous.ts'
+import { refuseDoubled, refuseForeignTarget, refuseInvalid, refuseMisframed } from './server/ambiguous.ts'
 import type { Sides } from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
 import type { Locale } from './server/messages.ts'
@@ -41,7 +41,8 @@ export interface InternalOptions {
 export async function serveInternal(app: FastifyInstance, options: InternalOptions): Promise<void> {
   const { secret, sides, profile, envelopes, locale, store, warnings, upstreams, gatherMetrics, isStopping } = options
   const ownPaths = new OwnPaths()
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    refuseMisframed(request.raw, reply.raw)
     ownPaths.refuseUnknownMethod(request.method, request.url.split('?', 1)[0]!)
     refuseInvalid(request.raw, request.host)
     refuseForeignTarget(request.raw)

@@ -1,8 +1,10 @@
+import { setImmediate as otherWork } from 'node:timers/promises'
 import type { EventName } from '../event/event.ts'
 import { invalid } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
 import { type JournalEntry, type JournalStore, timeOf } from '../store/journal.ts'
 import type { TimestampFormat } from '../timestamp.ts'
+import { csvOf } from './csv.ts'
 import type { Recorder } from './recorder.ts'
 
 export interface JournalRecord {
@@ -14,6 +16,7 @@ export interface JournalRecord {
   username: string | null
   nickname: string | null
   by: string | null
+  by_type: LoginType | null
   reason: string | null
   address: string | null
   device_type: string | null
@@ -27,6 +30,7 @@ export interface JournalQuestion {
   size: number
   cursor?: string | undefined
   login_id?: string | undefined
+  username?: string | undefined
   type?: LoginType | undefined
   event?: EventName | undefined
   since?: string | undefined
@@ -38,6 +42,30 @@ export interface JournalPagesOptions {
   recorder: Pick<Recorder, 'flush'>
   timestamps: TimestampFormat
 }
+
+/** Records of an export at most: some 30 MB. */
+export const EXPORTED_AT_MOST = 100_000
+/** Records that an export reads at once, as on the largest page. */
+const READ_AT_ONCE = 100
+
+/** The columns of an export. The id is the last: people read the others. */
+const COLUMNS = [
+  'time',
+  'event',
+  'type',
+  'login_id',
+  'username',
+  'nickname',
+  'by',
+  'by_type',
+  'reason',
+  'address',
+  'device_type',
+  'device_id',
+  'jti',
+  'trace_id',
+  'id',
+] as const satisfies readonly (keyof JournalRecord)[]
 
 export type JournalPages = ReturnType<typeof createJournalPages>
 
@@ -52,6 +80,7 @@ export function createJournalPages({ store, recorder, timestamps }: JournalPages
     username,
     nickname,
     by: entry.by ?? null,
+    by_type: entry.by_type ?? null,
     reason: entry.reason ?? null,
     address: entry.address ?? null,
     device_type: entry.device_type ?? null,
@@ -60,21 +89,44 @@ export function createJournalPages({ store, recorder, timestamps }: JournalPages
     trace_id: entry.trace_id ?? null,
   })
 
+  /** A page. What this process has published is in it. */
+  async function page({ cursor, since, until, username, ...query }: JournalQuestion) {
+    const from = timeIn('since', since, timestamps)
+    const to = timeIn('until', until, timestamps)
+    await recorder.flush()
+    const { entries, next } = await store.page({
+      ...query,
+      username: username?.trim() || undefined,
+      before: cursor,
+      since: from,
+      // A second that is named counts as a whole, as it is shown.
+      until: to === undefined ? undefined : to + 999,
+    })
+    const names = await namesOf(entries, store)
+    return { records: entries.map(entry => show(entry, names(entry))), next }
+  }
+
+  /** Batches of records, as many as an export may have. The first is given. */
+  async function* batches(question: JournalQuestion, first: Awaited<ReturnType<typeof page>>) {
+    let { records, next } = first
+    yield records
+    for (let left = question.size - READ_AT_ONCE; next !== null && left > 0; left -= READ_AT_ONCE) {
+      // A long export must not hold up the requests of others.
+      await otherWork()
+      ;({ records, next } = await page({ ...question, size: Math.min(left, READ_AT_ONCE), cursor: next }))
+      yield records
+    }
+  }
+
   return {
-    /** A page. What this process has published is in it. */
-    async page({ cursor, since, until, ...query }: JournalQuestion) {
-      const from = timeIn('since', since, timestamps)
-      const to = timeIn('until', until, timestamps)
-      await recorder.flush()
-      const { entries, next } = await store.page({
-        ...query,
-        before: cursor,
-        since: from,
-        // A second that is named counts as a whole, as it is shown.
-        until: to === undefined ? undefined : to + 999,
-      })
-      const names = await namesOf(entries, store)
-      return { records: entries.map(entry => show(entry, names(entry))), next }
+    page,
+    /**
+     * The newest `size` records of a question, as CSV in parts that are read one after another. The first are read at once, so
+     * that an invalid question and a failing store are refusals; a later failure ends the text without its rest.
+     */
+    async export(question: JournalQuestion): Promise<AsyncIterable<string>> {
+      const first = await page({ ...question, size: Math.min(question.size, READ_AT_ONCE) })
+      return csvOf(COLUMNS, batches(question, first))
     },
   }
 }

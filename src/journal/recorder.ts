@@ -1,9 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
-import type { Publish, SessionEvent } from '../event/event.ts'
+import { within } from '../deadline.ts'
+import { isUnproven, type Publish, type SessionEvent } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
-import { createEntryId, type JournalEntry, type JournalStore } from '../store/journal.ts'
+import { createEntryId, type JournalEntry, type JournalStore, PARTS, type Part } from '../store/journal.ts'
 
 /** How long events are collected before they are stored together, in milliseconds. */
 const COLLECTED_FOR = 100
@@ -11,6 +11,8 @@ const COLLECTED_FOR = 100
 const AT_ONCE = 200
 /** Entries that wait while the store fails; beyond it the oldest are lost. */
 const MAX_WAITING = 10_000
+/** Beyond it, failed logins are lost as they come: so they never displace another entry. */
+const MAX_WAITING_FAILURES = 1000
 /** How long to wait before entries are stored that the store refused, in milliseconds. */
 const RETRY = 1000
 /** How often entries that are too old are removed, in milliseconds. */
@@ -22,6 +24,8 @@ const TRIM_STEPS = 50
 export interface JournalSettings {
   keep: number
   max_entries: number
+  /** Of the failed logins of accounts, and as many of names that no account has. */
+  max_failures: number
 }
 
 export interface RecorderOptions {
@@ -63,6 +67,7 @@ export class Recorder {
     const { clock, journaled } = this.#options
     const entry = entryOf(event, this.#createId(Math.floor(clock.now())))
     if (entry === null) return
+    if (isUnproven(event) && this.#waiting.length >= MAX_WAITING_FAILURES) return journaled('lost', 1)
     this.#waiting.push(entry)
     if (this.#waiting.length > MAX_WAITING) {
       this.#waiting.shift()
@@ -86,7 +91,7 @@ export class Recorder {
     if (this.#timer !== null) clearTimeout(this.#timer)
     // What was published while an earlier write was under way is stored by the second.
     const stored = this.flush().then(() => this.flush())
-    await Promise.race([Promise.all([stored, this.#trimming]), pause(limit)])
+    await within<unknown>(limit, Promise.all([stored, this.#trimming]), () => undefined)
     const lost = this.#unanswered.length + this.#waiting.splice(0).length
     if (lost === 0) return
     this.#options.journaled('lost', lost)
@@ -145,9 +150,14 @@ export class Recorder {
   }
 
   async #trim(): Promise<void> {
+    for (const part of PARTS) await this.#trimPart(part)
+  }
+
+  async #trimPart(part: Part): Promise<void> {
     const { store, settings, clock } = this.#options
+    const most = part === 'trail' ? settings.max_entries : settings.max_failures
     for (let step = 0; step < TRIM_STEPS && !this.#isClosed; step++) {
-      if ((await store.trim(clock.now() - settings.keep, settings.max_entries)) === 0) return
+      if ((await store.trim(clock.now() - settings.keep, most, part)) === 0) return
     }
   }
 }

@@ -24,6 +24,8 @@ export interface Attempt {
   required?: Step
   /** Set if the second factor was proven by a recovery code, in this request or an earlier one of the login. */
   proof?: 'recovery-code' | undefined
+  /** Wrong codes of the second factor that were entered before the right one, since the one before it. */
+  wrongCodes?: number | undefined
   /** The details that the client does not receive. */
   because?:
     | 'unknown user'
@@ -41,7 +43,7 @@ export interface Attempt {
   names?: Pick<SessionEvent, 'username' | 'nickname'>
 }
 
-/** Runs one request of a login, logs its result, and publishes `login-failed` if it is refused for what it proves. */
+/** Runs one request of a login, logs its result, and publishes if it is refused for what it proves. */
 export type RunAttempt = <T extends object>(attempt: Attempt, work: () => Promise<T>) => Promise<T>
 
 /** The user has not failed: a further step is required, or a field is to be corrected. */
@@ -64,11 +66,23 @@ export function createRunAttempt(log: Logger, publish: Publish): RunAttempt {
         const { reason } = fault
         log.info({ granted: false, reason, ...lineOf(attempt) }, 'login')
         const { type, login_id = null, names, origin } = attempt
-        if (!NO_FAILURES.has(reason)) publish({ event: 'login-failed', type, login_id, ...names, reason, ...origin })
+        const event =
+          attempt.step === 'second-factor-setup' && reason === 'WRONG_CODE' ? 'second-factor-failed' : 'login-failed'
+        if (!NO_FAILURES.has(reason)) publish({ event, type, login_id, ...names, reason, ...origin })
+        publishLock(publish, fault, { type, login_id, ...names, ...origin })
       }
       throw fault
     }
   }
 }
 
-const lineOf = ({ origin: _, names: __, ...line }: Attempt) => line
+/** Publishes that a wrong code has locked the second factor, if it has. */
+export function publishLock(
+  publish: Publish,
+  { params: { lockedFor } }: Refusal,
+  event: Omit<SessionEvent, 'event'>,
+): void {
+  if (typeof lockedFor === 'number') publish({ event: 'second-factor-locked', ...event, seconds: lockedFor })
+}
+
+const lineOf = ({ origin: _, names: __, wrongCodes: ___, ...line }: Attempt) => line

@@ -10,6 +10,9 @@ import type { Attempt, Device } from './attempt.ts'
 /** Begins the session of an account that has proven everything that its login demands. */
 export type Begin = (account: Account, device: Device, attempt: Attempt) => Promise<{ token: string }>
 
+/** In the `extra` of a session: wrong codes of the second factor that were entered before its login. */
+export const WRONG_CODES = 'wrong_codes'
+
 export interface BeginOptions {
   side: Pick<Side, 'type' | 'login' | 'kickoutWhere'>
   accounts: Pick<AccountSource, 'changes' | 'updates' | 'find'>
@@ -19,8 +22,9 @@ export interface BeginOptions {
 export function createBegin({ side, accounts, log }: BeginOptions): Begin {
   return async (account, device, attempt) => {
     warnOfLeftOut(log, side.type, account)
-    const token = await side.login(undefined, account.id, extraOf(account, device), {
+    const token = await side.login(undefined, account.id, extraOf(account, device, attempt), {
       by: account.id,
+      by_type: side.type,
       ...attempt.origin,
       ...(attempt.proof !== undefined && { reason: attempt.proof }),
     })
@@ -42,12 +46,13 @@ function warnOfLeftOut(log: Logger, type: LoginType, { id, leftOut }: Account): 
 }
 
 /** The record's `extra` (design: B-side login). */
-function extraOf(account: Account, device: Device): Extra {
+function extraOf(account: Account, device: Device, { wrongCodes }: Attempt): Extra {
   const extra = {
     ...account.extra,
     username: account.username,
     status: account.status,
     ...device,
+    ...(wrongCodes !== undefined && { [WRONG_CODES]: wrongCodes }),
     ...(account.version !== undefined && { [ACCOUNT_VERSION]: account.version }),
   }
   const fault = faultOfExtra(extra)

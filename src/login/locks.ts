@@ -1,7 +1,8 @@
 import { type Clock, secondsUntil } from '../clock.ts'
 import type { Origin } from '../event/event.ts'
-import { Refusal } from '../refusal.ts'
+import type { Refusal } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
+import { disabledFor } from '../side/disable.ts'
 import type { Side } from '../side/side.ts'
 import type { AttemptStore } from '../store/store.ts'
 import { networkOf } from './address.ts'
@@ -27,7 +28,7 @@ export interface Subject {
 }
 
 export interface LockoutOptions {
-  side: Pick<Side, 'type' | 'disable' | 'getDisableTime' | 'isDisable'>
+  side: Pick<Side, 'type' | 'lockOut' | 'getDisableTime' | 'isDisable'>
   attempts: AttemptStore
   settings: LockoutSettings
   clock: Clock
@@ -79,12 +80,12 @@ export function createLocks(options: LockoutOptions, forget: (subject: Subject) 
   const { side, attempts, settings, clock } = options
   const { lockOf, ownLockOf } = countersOf(side.type)
 
-  /** The id first, then the name: `check` treats a lock without a disabled id as untied. */
+  /** The id first, then the name: `check` treats the lock of a name without that of its id as untied. */
   async function lock(subject: Subject, until: number, origin: Origin): Promise<void> {
     const seconds = Math.max(1, secondsUntil(until, clock.now()))
     // A longer disable by an administrator stays.
     const isLonger = (await side.getDisableTime(subject.loginId)) < seconds
-    if (isLonger) await side.disable(subject.loginId, seconds, { ...origin, reason: 'too-many-failures' })
+    if (isLonger) await side.lockOut(subject.loginId, seconds, origin)
     await attempts.set(ownLockOf(subject), 1, until)
     await attempts.set(lockOf(subject), 1, until)
   }
@@ -109,5 +110,4 @@ export function createLocks(options: LockoutOptions, forget: (subject: Subject) 
 
 export type Locks = ReturnType<typeof createLocks>
 
-const locked = (seconds: number): Refusal =>
-  new Refusal('DISABLED', { params: { seconds }, data: { disable_time: Math.max(1, seconds) } })
+const locked = (seconds: number): Refusal => disabledFor(Math.max(1, seconds))

@@ -7,7 +7,7 @@ import type { Side } from '../side/side.ts'
 import { charactersOf } from '../store/names.ts'
 import { type Attempt, createRunAttempt, type Device } from './attempt.ts'
 import { createBegin } from './begin.ts'
-import type { Captcha, IssuedCaptcha } from './captcha/captcha.ts'
+import type { Captcha, IssuedCaptcha, IssuedChallenge } from './captcha/captcha.ts'
 import { deviceTypeOf } from './device.ts'
 import type { Lockout } from './lockout.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -36,6 +36,8 @@ export interface Login extends Omit<Steps, 'proceed'> {
   /** 130 hex digits; clients encrypt passwords with it. */
   readonly publicKey: string
   issueCaptcha(address: string): Promise<IssuedCaptcha>
+  /** A challenge for a proof of work, where it is allowed instead of a captcha. */
+  issueChallenge(address: string): Promise<IssuedChallenge>
   /**
    * A new session, or a refusal. Wrong name, wrong password and undecryptable password cannot be distinguished. A login that
    * needs another step is refused with `STEP_REQUIRED`.
@@ -83,6 +85,10 @@ export function createLogin(options: LoginOptions): Login {
     async issueCaptcha(address) {
       await rateLimit('captcha', address)
       return captcha.issue(address)
+    },
+    async issueChallenge(address) {
+      await rateLimit('captcha', address)
+      return captcha.challenge(address)
     },
     /** The order is the specification's ("Login processing order"): captcha, SM2, bcrypt, then token and record. */
     login(credentials) {

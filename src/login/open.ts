@@ -12,7 +12,7 @@ import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import type { TimestampFormat } from '../timestamp.ts'
 import { AccountWatch } from './account-changes.ts'
-import { createCaptcha } from './captcha/captcha.ts'
+import { type CaptchaOptions, createCaptcha } from './captcha/captcha.ts'
 import { createCurrentPassword } from './current-password.ts'
 import { createHelpers, type Helpers } from './helpers/helpers.ts'
 import { createLockout, type LockoutSettings } from './lockout.ts'
@@ -25,7 +25,7 @@ import { createSm2, type Sm2 } from './sm2/sm2.ts'
 
 /** Times in milliseconds. */
 export interface LoginSettings {
-  captcha: { ttl: number; length: number }
+  captcha: Pick<CaptchaOptions, 'ttl' | 'length' | 'alternative' | 'difficulty'>
   sm2: { private_key: string }
   lockout: LockoutSettings
   rate_limit: RateLimits | 'off'

@@ -3,6 +3,7 @@ import type { SecondFactors } from '../second-factor/second-factors.ts'
 import { type Extra, textsOf } from '../session.ts'
 import type { Session } from '../side/side.ts'
 import type { TimestampFormat } from '../timestamp.ts'
+import { WRONG_CODES } from './begin.ts'
 import type { CurrentPassword } from './current-password.ts'
 import { type ChangePassword, createChangePassword, type OwnPasswordOptions } from './own-password.ts'
 
@@ -18,6 +19,8 @@ export interface DescribedAccount {
   second_factor_required: boolean | null
   recovery_codes_left: number | null
   password_changed_at: string | null
+  /** Wrong codes of the second factor that were entered between the login before and the one of the session. */
+  wrong_codes: number
   can: Updatable[]
 }
 
@@ -51,7 +54,8 @@ export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
     async describe(session) {
       const { user_id, extra } = session.record
       const account = await accountOf(session)
-      if (account === null) return { ...namesOf(extra), user_id, ...NOTHING_KNOWN, can: [] }
+      const wrong_codes = typeof extra[WRONG_CODES] === 'number' ? extra[WRONG_CODES] : 0
+      if (account === null) return { ...namesOf(extra), user_id, ...NOTHING_KNOWN, wrong_codes, can: [] }
       const { secondFactor, passwordChangedAt } = account
       return {
         ...namesOf({ ...account.extra, username: account.username }),
@@ -60,6 +64,7 @@ export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
         second_factor_required: secondFactors.isRequired(account),
         recovery_codes_left: secondFactors.recoveryCodesLeft(account),
         password_changed_at: passwordChangedAt === undefined ? null : timestamps.write(passwordChangedAt),
+        wrong_codes,
         can,
       }
     },

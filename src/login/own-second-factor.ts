@@ -6,6 +6,7 @@ import type { NewFactor, SecondFactors } from '../second-factor/second-factors.t
 import { eventNames } from '../side/names.ts'
 import type { Session, Side } from '../side/side.ts'
 import type { TicketStore } from '../store/store.ts'
+import { publishLock } from './attempt.ts'
 import type { CurrentPassword } from './current-password.ts'
 import { keepSession } from './keep-session.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -49,7 +50,7 @@ export interface OwnSecondFactorOptions {
 /** How long a set-up waits for its confirmation, in milliseconds. */
 const SETUP_LIFETIME = 600_000
 
-/** Refusals of a code that are failed logins. */
+/** Refusals of a code that are published. */
 const FAILURES: ReadonlySet<RefusalReason> = new Set(['WRONG_CODE', 'DISABLED', 'FACTOR_UNREADABLE'])
 
 /** The set-up of a session, among the tickets of logins, which are digests without a colon. */
@@ -127,14 +128,9 @@ async function checked<T>(
   } catch (fault) {
     if (fault instanceof Refusal && FAILURES.has(fault.reason)) {
       const names = eventNames({ ...account.extra, username: account.username })
-      publish({
-        event: 'login-failed',
-        type: side.type,
-        login_id: account.id,
-        ...names,
-        reason: fault.reason,
-        ...origin,
-      })
+      const about = { type: side.type, login_id: account.id, ...names, ...origin }
+      publish({ event: 'second-factor-failed', reason: fault.reason, ...about })
+      publishLock(publish, fault, about)
     }
     throw fault
   }

@@ -19,6 +19,8 @@ export function countJournal(registers: Registry[]): JournalCounter {
     help: 'How often the store refused entries of the journal, which then wait',
     registers,
   })
+  // A counter that begins with its first loss would hide it from an alert, which needs a rise.
+  for (const result of ['written', 'lost']) entries.inc({ result }, 0)
   return {
     journaled: (result, count) => entries.inc({ result }, count),
     failed: () => failures.inc(),

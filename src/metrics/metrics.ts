@@ -1,9 +1,10 @@
-import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
+import { Counter, Registry } from 'prom-client'
 import type { SessionEvent } from '../event/event.ts'
 import type { LoginType } from '../session.ts'
 import { type AccountsSource, countRechecks, readAccounts } from './accounts.ts'
 import type { Snapshot } from './exposition.ts'
 import { countJournal, type JournalCounter } from './journal.ts'
+import { showProcess } from './process.ts'
 import { type AnsweredRequest, countRequests } from './requests.ts'
 import { countStore, readStore, type StoreCounter, type StoreSource } from './store.ts'
 import { readUpstreams, type UpstreamSource } from './upstreams.ts'
@@ -29,13 +30,10 @@ export interface Metrics {
   snapshot(): Promise<Snapshot>
 }
 
-/** How often the delay of the event loop is measured, in milliseconds. */
-const LOOP_PRECISION = 20
-
 /** The metrics of this process for Prometheus; config/README.md lists the names. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_PRECISION })
+  showProcess(registry)
   const registers = [registry]
   const requests = countRequests()
   const stored = countStore(registers)

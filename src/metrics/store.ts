@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import { LOGIN_TYPES, type LoginType } from '../session.ts'
-import type { StoreVerb } from '../store/measured.ts'
+import { STORE_VERBS, type StoreVerb } from '../store/measured.ts'
 import type { Tally } from '../store/online.ts'
 import type { StoreCounts } from '../store/store.ts'
 
@@ -30,6 +30,8 @@ export function countStore(registers: Registry[]): StoreCounter {
     labelNames: ['verb'],
     registers,
   })
+  // A counter that begins with its first failure would hide it from an alert, which needs a rise.
+  for (const verb of STORE_VERBS) errors.inc({ verb }, 0)
   return (verb, seconds, failed) => {
     durations.observe({ verb }, seconds)
     if (failed) errors.inc({ verb })

@@ -37,8 +37,10 @@ export function readUpstreams(registers: Registry[], { upstreams, webSockets }: 
     state === 'up' ? 1 : 0,
   )
   read('dualgate_upstream_target_weight', 'Share of the requests among the targets', 'max', ({ weight }) => weight)
-  read('dualgate_upstream_requests', 'Requests at a target, waiting ones included', 'sum', ({ open }) => open)
-  read('dualgate_upstream_waiting', 'Requests that wait for a connection to a target', 'sum', ({ waiting }) => waiting)
+  const inFlight = 'dualgate_upstream_requests_in_flight'
+  read(inFlight, 'Requests at a target that are not answered yet, waiting ones included', 'sum', ({ open }) => open)
+  const inQueue = 'dualgate_upstream_requests_waiting'
+  read(inQueue, 'Requests that wait for a connection to a target', 'sum', ({ waiting }) => waiting)
   new Gauge({
     name: 'dualgate_websockets',
     help: 'WebSockets that are open',

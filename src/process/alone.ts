@@ -1,5 +1,6 @@
 import type { Settings } from '../config/schema/settings.ts'
 import { readCertificate } from '../config/tls.ts'
+import { within } from '../deadline.ts'
 import { createGateway } from '../gateway.ts'
 import { createLog } from '../log.ts'
 import { explainListening } from './address.ts'
@@ -29,13 +30,8 @@ export async function startAlone(settings: Settings): Promise<Running> {
     },
     async close() {
       watch?.close()
-      let timer: NodeJS.Timeout | undefined
-      const late = new Promise<false>(resolve => {
-        timer = setTimeout(() => resolve(false), endLimit(settings.drain))
-      })
-      const inTime = await Promise.race([gateway.close({ grace: IDLE_GRACE, drain: settings.drain }), late])
-      clearTimeout(timer)
-      return inTime
+      const { drain } = settings
+      return within(endLimit(drain), gateway.close({ grace: IDLE_GRACE, drain }), () => false)
     },
     kill() {},
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { channel, subscribe } from 'node:diagnostics_channel'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,9 +17,6 @@ import { readCodeCache, writeCodeCache } from './code-cache.ts'
 const MODULES = new URL('../', import.meta.url)
 const BUNDLE = fileURLToPath(new URL('bundle/gateway.cjs', MODULES))
 
-/** The first line of the bundle is a comment with the digest of the rest, of this length. */
-const IDENTITY = 64 + '// '.length
-
 /** How long after a start the compiled form is kept, in milliseconds: with what the first requests need. */
 const SETTLED = 1000
 
@@ -33,8 +31,10 @@ export const onServing = (listener: () => void): void => subscribe(SERVING, list
 /** Loads an entry from the bundle; `otherwise` loads the same from its module. */
 export async function load<T>(entry: string, otherwise: () => Promise<T>): Promise<T> {
   if (!existsSync(BUNDLE)) return otherwise()
-  const source = readFileSync(BUNDLE, 'latin1')
-  const identity = source.slice(0, IDENTITY)
+  const bytes = readFileSync(BUNDLE)
+  // Computed: V8 itself compares only the length, so a change of the same length would not run.
+  const identity = createHash('sha256').update(bytes).digest('hex')
+  const source = bytes.toString('latin1')
   const cache = join(dirname(BUNDLE), `${entry}-${process.version}-${process.arch}.cache`)
   const cachedData = readCodeCache(cache, BUNDLE, identity)
   const script = new Script(`(function (exports, require, urlOf) {${source}\n})`, {

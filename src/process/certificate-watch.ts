@@ -1,10 +1,17 @@
 import { statSync } from 'node:fs'
-import { type Certificate, type CertificateFiles, endOf, readCertificate } from '../config/tls.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import { type Certificate, type CertificateFiles, endOf, readCertificate, withNewTicketKeys } from '../config/tls.ts'
 import type { Logger } from '../log.ts'
 import { ConfigurationError } from '../yaml/fault.ts'
 
 /** How often the files are checked, in milliseconds. */
 const INTERVAL = 1000
+
+/**
+ * How long one key encrypts session tickets, in milliseconds: an attacker who gets it later can decrypt the sessions that were
+ * resumed with it. A client whose ticket has another key makes a full handshake.
+ */
+export const TICKET_KEY_LIFETIME = 3_600_000
 
 /** Watches the files of a certificate. */
 export interface CertificateWatch {
@@ -15,18 +22,27 @@ export interface CertificateWatch {
  * Publishes the certificate whenever its files have changed. The files are polled, not watched, because mounted secrets
  * are replaced by swapping links above them. Two polls must find the same state, so that both files are complete. Files
  * that do not match each other are logged once, and the previous certificate stays. `current` is the certificate in
- * use: the files may have changed since it was read.
+ * use: the files may have changed since it was read. The same certificate is published with another key of session tickets
+ * once an hour.
  */
 export function watchCertificate(
   files: CertificateFiles,
   current: Certificate,
   log: Logger,
   renew: (certificate: Certificate) => void,
+  clock: Clock = systemClock,
 ): CertificateWatch {
   let inUse = current
+  let keyedAt = clock.now()
   let read: string | null = null
   let seen: string | null = null
+  const use = (certificate: Certificate): void => {
+    inUse = certificate
+    keyedAt = clock.now()
+    renew(certificate)
+  }
   const look = (): void => {
+    if (clock.now() - keyedAt >= TICKET_KEY_LIFETIME) use(withNewTicketKeys(inUse))
     const found = versionOf(files)
     const isSettled = found === seen
     seen = found
@@ -35,8 +51,7 @@ export function watchCertificate(
     try {
       const certificate = readCertificate(files)
       if (certificate.cert === inUse.cert && certificate.key === inUse.key) return
-      inUse = certificate
-      renew(certificate)
+      use(certificate)
       log.info({ valid_to: endOf(certificate) }, 'the certificate was renewed')
     } catch (fault) {
       if (!(fault instanceof ConfigurationError)) throw fault

@@ -6,10 +6,17 @@ import { text } from 'node:stream/consumers'
 import { listenPrivately } from '../http/server/private-socket.ts'
 import type { Logger } from '../log.ts'
 
-/** The result of a command to a running gateway: the fault to report, or `null`. */
-export interface Outcome {
-  fault: string | null
-}
+/** The result of a command to a running gateway: the fault to report, or what was done. */
+export type Outcome =
+  | { fault: string }
+  | {
+      fault: null
+      /** The configuration file that was read; `null` without one. */
+      file: string | null
+      /** How many new workers answer. */
+      workers: number
+      notes: readonly string[]
+    }
 
 /** The Unix socket in the data folder; commands reach the gateway with this data folder through it. */
 const FILE = 'control.sock'
@@ -37,6 +44,9 @@ export async function openControl(folder: string, reload: () => Promise<Outcome>
   }
   return { close: () => void server.close() }
 }
+
+/** Whether a gateway runs with a data folder, and receives commands. */
+export const isRunning = (folder: string): Promise<boolean> => isAnswered(pathIn(folder))
 
 /** Sends a reload to the gateway that runs with a data folder; returns `null` if none runs. */
 export async function askReload(folder: string): Promise<Outcome | null> {

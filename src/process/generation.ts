@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import type { Certificate } from '../config/tls.ts'
+import { within } from '../deadline.ts'
 import type { Logger } from '../log.ts'
 import { CUT_OFF, endLimit, type Urls } from './message.ts'
 import type { Ports } from './ports.ts'
@@ -44,24 +45,21 @@ export class Generation {
 
   /**
    * Starts all workers and resolves when every one answers. After `limit` milliseconds it stops all of them and
-   * rejects.
+   * rejects; so it does when the store of one does not answer, if they are to replace workers that serve.
    */
-  async start(limit: number): Promise<Urls> {
-    const workers = Array.from({ length: this.#options.workers }, () => this.#fork())
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, failed) => {
-      timer = setTimeout(() => failed(new Error(`the workers did not answer within ${limit / 1000} seconds`)), limit)
-    })
+  async start(limit: number, replaces: boolean): Promise<Urls> {
+    const workers = Array.from({ length: this.#options.workers }, () => this.#fork(replaces))
+    const answers = Promise.all(workers.map(({ answers }) => answers))
     try {
-      const [urls] = await Promise.race([Promise.all(workers.map(({ answers }) => answers)), late])
+      const [urls] = await within(limit, answers, () => {
+        throw new Error(`the workers did not answer within ${limit / 1000} seconds`)
+      })
       this.#urls = urls!
       for (const worker of workers) this.#keepUp(worker, 0)
       return this.#urls
     } catch (fault) {
       await this.kill()
       throw fault
-    } finally {
-      clearTimeout(timer)
     }
   }
 
@@ -105,10 +103,17 @@ export class Generation {
     return Promise.all([...this.#workers].map(({ ended }) => ended))
   }
 
-  #fork(): WorkerProcess {
+  /** A worker that takes the place of a crashed one serves without a store, too. */
+  #fork(needsStore = false): WorkerProcess {
     const { settings, workers, ports, metrics, changes } = this.#options
     const serve = ports.for(settings)
-    const worker = new WorkerProcess(() => ({ serve, workers, certificate: this.#certificate, changes: changes.all() }))
+    const worker = new WorkerProcess(() => ({
+      serve,
+      workers,
+      certificate: this.#certificate,
+      changes: changes.all(),
+      needsStore,
+    }))
     this.#workers.add(worker)
     metrics.follow(worker)
     changes.follow(worker)

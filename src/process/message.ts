@@ -13,7 +13,14 @@ export interface Urls {
 export type Order =
   /** Report again that the worker waits for orders. */
   | { wait: true }
-  | { serve: Settings; workers: number; certificate: Certificate | null; changes: readonly Acknowledged[] }
+  | {
+      serve: Settings
+      workers: number
+      certificate: Certificate | null
+      changes: readonly Acknowledged[]
+      /** It is to replace workers that serve: without an answer of its store it must not. */
+      needsStore: boolean
+    }
   | { renew: Certificate }
   | { close: { handover: boolean; drain: Settings['drain'] } }
   /** Report the worker's metrics. */

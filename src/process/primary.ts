@@ -9,7 +9,8 @@ import { WORKER_UMASK } from './first-worker.ts'
 import { Generation, type GenerationOptions } from './generation.ts'
 import { messageOf, type Urls } from './message.ts'
 import { Ports } from './ports.ts'
-import { ReloadError, type Running } from './running.ts'
+import { consequencesOf, refuseMissingAccounts } from './reload-limits.ts'
+import { type Loaded, ReloadError, type Reloaded, type Running } from './running.ts'
 import { SharedChanges } from './shared-changes.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
@@ -19,14 +20,14 @@ const START_LIMIT = 60_000
 export interface PrimaryOptions {
   settings: Settings
   /** Reads and checks the configuration again. */
-  load: () => Settings
+  load: () => Loaded
   clock: Clock
 }
 
 /** The primary process serves no requests. It starts the workers and replaces them after a crash or a reload. */
 export class Primary implements Running {
   readonly urls: Urls
-  readonly #load: () => Settings
+  readonly #load: () => Loaded
   readonly #clock: Clock
   #log: Logger
   readonly #ports: Ports
@@ -37,7 +38,7 @@ export class Primary implements Running {
   /** Generations that are starting, and those that finish their last requests. */
   readonly #others = new Set<Generation>()
   #watch: CertificateWatch | null = null
-  #reloading: Promise<void> = Promise.resolve()
+  #reloading: Promise<unknown> = Promise.resolve()
   #closing = false
 
   private constructor(options: PrimaryOptions, started: Started) {
@@ -61,40 +62,47 @@ export class Primary implements Running {
     await tryAddresses(settings)
     const ports = new Ports(settings)
     const log = createLog(settings.log.level)
-    const metrics = new WorkerMetrics()
+    const metrics = new WorkerMetrics(clock)
     const changes = new SharedChanges(clock)
     const generation = generationOf({ settings, ports, metrics, changes, log, clock })
-    const urls = await generation.start(START_LIMIT)
+    const urls = await generation.start(START_LIMIT, false)
     ports.settle(urls)
     return new Primary(options, { generation, ports, metrics, changes, urls, log })
   }
 
   /** Reloads run one after the other; each uses the files as they are when its turn comes. */
-  reload(): Promise<void> {
+  reload(): Promise<Reloaded> {
     const turn = this.#reloading.then(() => this.#reload())
-    this.#reloading = turn.catch(() => undefined)
+    this.#reloading = turn.then(
+      () => this.#metrics.reloaded(true),
+      () => this.#metrics.reloaded(false),
+    )
     return turn
   }
 
-  async #reload(): Promise<void> {
+  async #reload(): Promise<Reloaded> {
     if (this.#closing) throw new ReloadError('the gateway is stopping')
-    const next = this.#load()
+    const { settings: next, file } = this.#load()
     const fixed = fixedKeysChanged(this.#settings, next)
     if (fixed.length > 0) throw new ReloadError(`${fixed.join(', ')} cannot change while the gateway runs; restart it`)
+    refuseMissingAccounts(this.#settings, next)
     const log = createLog(next.log.level)
     const [ports, metrics, changes, clock] = [this.#ports, this.#metrics, this.#changes, this.#clock]
     const generation = generationOf({ settings: next, ports, metrics, changes, log, clock })
     await this.#replaceBy(generation)
+    const notes = consequencesOf(this.#settings, next)
     this.#settings = next
     this.#log = log
     this.#follow(next)
-    log.info('the configuration was reloaded')
+    const workers = workerCount(next)
+    log.info({ workers, ...(notes.length > 0 && { notes }) }, 'the configuration was reloaded')
+    return { file, workers, notes }
   }
 
   async #replaceBy(generation: Generation): Promise<void> {
     this.#others.add(generation)
     try {
-      await generation.start(START_LIMIT)
+      await generation.start(START_LIMIT, true)
     } catch (fault) {
       throw new ReloadError(`the new workers cannot start: ${messageOf(fault)}`)
     } finally {

@@ -1,13 +1,30 @@
+import type { ConfigurationFile } from '../config/load.ts'
+import type { Settings } from '../config/schema/settings.ts'
 import type { Urls } from './message.ts'
+
+/** The settings of a gateway, and where they were read. */
+export interface Loaded {
+  settings: Settings
+  file: ConfigurationFile
+}
+
+/** What a reload has done, as it was seen. */
+export interface Reloaded {
+  file: ConfigurationFile
+  /** How many new workers answer. */
+  workers: number
+  /** What has become different for users, beside what was changed. */
+  notes: readonly string[]
+}
 
 /** A running gateway, in one process or in several. */
 export interface Running {
   readonly urls: Urls
   /**
-   * Applies the configuration as it is written now, without failing a request. Throws `ConfigurationError` if it has
-   * faults and `ReloadError` if it cannot be applied; then nothing changes.
+   * Applies the configuration as it is written now, without failing a request; resolves when every new worker answers. Throws
+   * `ConfigurationError` if it has faults and `ReloadError` if it cannot be applied; then nothing changes.
    */
-  reload(): Promise<void>
+  reload(): Promise<Reloaded>
   /** Stops accepting and lets requests in progress finish, as long as `drain` allows; returns whether they did. */
   close(): Promise<boolean>
   /** Ends every process but this one. */

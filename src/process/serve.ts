@@ -8,6 +8,10 @@ import { reportCrashes } from './crash.ts'
 import { CUT_OFF, IDLE_GRACE, messageOf, type Order, type Report } from './message.ts'
 import { WorkerSharing } from './worker-sharing.ts'
 
+/** How long a new worker waits for the first answer of its store, in multiples of `store.timeout`. */
+const REPLACEMENT_PATIENCE = 10
+const START_PATIENCE = 2
+
 let gateway: Gateway | null = null
 let isClosing = false
 const sharing = new WorkerSharing(report)
@@ -54,10 +58,14 @@ async function serve({
   workers,
   certificate,
   changes,
+  needsStore,
 }: Extract<Order, { serve: unknown }>): Promise<void> {
   sharing.obey({ changes })
   try {
     gateway = await createGateway(settings, { workers, certificate, gatherMetrics, sharing })
+    const limit = settings.store.timeout * (needsStore ? REPLACEMENT_PATIENCE : START_PATIENCE)
+    if (!(await gateway.reachStore(limit)) && needsStore)
+      throw new Error(`their store did not answer within ${limit / 1000} seconds; see the log`)
     void report({ answers: await gateway.listen() })
     announceServing()
   } catch (fault) {

@@ -1,5 +1,6 @@
+import type { Clock } from '../clock.ts'
 import { remainsOf, type Snapshot, textOf } from '../metrics/exposition.ts'
-import { createSupervisorMetrics } from '../metrics/supervisor.ts'
+import { createSupervisorMetrics, type SupervisorMetrics } from '../metrics/supervisor.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
 /** How long a worker may take to report its metrics, in milliseconds. */
@@ -10,9 +11,13 @@ const LIMIT = 2000
  * Prometheus reads a falling sum as a restart from zero.
  */
 export class WorkerMetrics {
-  readonly #own = createSupervisorMetrics()
+  readonly #own: SupervisorMetrics
   readonly #said = new Map<WorkerProcess, Snapshot>()
   #remains: Promise<Snapshot> = Promise.resolve([])
+
+  constructor(clock: Clock) {
+    this.#own = createSupervisorMetrics(clock)
+  }
 
   /** Includes a worker, from its start to its end. */
   follow(worker: WorkerProcess): void {
@@ -24,6 +29,11 @@ export class WorkerMetrics {
 
   crashed(): void {
     this.#own.crashed()
+  }
+
+  /** A reload applied the configuration, or it did not. */
+  reloaded(isApplied: boolean): void {
+    this.#own.reloaded(isApplied)
   }
 
   #fold(worker: WorkerProcess): void {

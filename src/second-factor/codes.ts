@@ -11,12 +11,23 @@ import type { OpenFactor, Seal } from './sealed.ts'
 /** What proved a second factor. */
 export type Proof = 'code' | 'recovery-code'
 
+export interface Accepted {
+  account: Account
+  proof: Proof
+  /** Wrong codes since the last right one. */
+  wrongCodes: number
+}
+
+/** The refusal of a code; `lockedFor`: the seconds for which it has locked the step. */
+const wrongCode = (lockedFor: number | null): Refusal =>
+  new Refusal('WRONG_CODE', lockedFor === null ? {} : { params: { lockedFor } })
+
 /** The check of codes: each counts before it is checked, and is accepted once. */
 export interface Codes {
   /** The second factor of an account. Refuses with `NO_SECOND_FACTOR`, or with `FACTOR_UNREADABLE`. */
   open(account: Account): OpenFactor
   /** Accepts a code of an app or a recovery code; returns which, and the account as it is after that. */
-  accept(account: Account, text: string): Promise<{ account: Account; proof: Proof }>
+  accept(account: Account, text: string): Promise<Accepted>
   /** Accepts a code of a factor that is not stored yet. */
   acceptFirst(account: Account, factor: OpenFactor, text: string): Promise<void>
 }
@@ -27,7 +38,7 @@ export interface CodesOptions {
   /** How long wrong codes lock the step, in milliseconds. */
   disable: number
   accounts: Pick<AccountSource, 'find' | 'updates'>
-  attempts: Pick<AttemptStore, 'count' | 'clear' | 'raise'>
+  attempts: Pick<AttemptStore, 'count' | 'read' | 'clear' | 'raise'>
   clock: Clock
   log: Pick<Logger, 'error'>
 }
@@ -65,24 +76,24 @@ export function createCodes(options: CodesOptions): Codes {
     open,
     async accept(account, text) {
       const factor = open(account)
-      await lockout.admit(account)
+      const lockedFor = await lockout.admit(account)
       const digits = digitsOf(text)
       const code = digits === null ? readRecoveryCode(text) : null
       const isAccepted =
         digits === null
           ? code !== null && (await useUp(options, account, factor, hashOf(code)))
           : await acceptStep(account, factor, digits)
-      if (!isAccepted) throw new Refusal('WRONG_CODE')
-      await lockout.passed(account)
-      if (code === null) return { account, proof: 'code' }
+      if (!isAccepted) throw wrongCode(lockedFor)
+      const wrongCodes = await lockout.passed(account)
+      if (code === null) return { account, proof: 'code', wrongCodes }
       const present = await accounts.find(account.username)
       if (present?.id !== account.id) throw new Refusal('WRONG_CODE')
-      return { account: present, proof: 'recovery-code' }
+      return { account: present, proof: 'recovery-code', wrongCodes }
     },
     async acceptFirst(account, factor, text) {
-      await lockout.admit(account)
+      const lockedFor = await lockout.admit(account)
       const digits = digitsOf(text)
-      if (digits === null || !(await acceptStep(account, factor, digits))) throw new Refusal('WRONG_CODE')
+      if (digits === null || !(await acceptStep(account, factor, digits))) throw wrongCode(lockedFor)
       await lockout.passed(account)
     },
   }

@@ -8,17 +8,18 @@ import { nameOf } from './sealed.ts'
 export interface FactorLockout {
   /**
    * Counts an attempt before its code is checked, so that attempts at the same time cannot outrun the count. Refuses with
-   * `DISABLED` without a check while the step is locked.
+   * `DISABLED` without a check while the step is locked. Answers for how many seconds the attempt locks the step if its code is
+   * wrong; `null` if it does not.
    */
-  admit(account: Account): Promise<void>
-  /** The code was right: its attempts are forgotten. */
-  passed(account: Account): Promise<void>
+  admit(account: Account): Promise<number | null>
+  /** The code was right: its attempts are forgotten. Answers how many there were before it. */
+  passed(account: Account): Promise<number>
 }
 
 export interface FactorLockoutOptions {
   type: LoginType
-  attempts: Pick<AttemptStore, 'count' | 'clear'>
-  /** How long wrong codes lock the step, in milliseconds. */
+  attempts: Pick<AttemptStore, 'count' | 'read' | 'clear'>
+  /** How long wrong codes lock the step for the first time, in milliseconds. */
   disable: number
   clock: Clock
 }
@@ -26,10 +27,12 @@ export interface FactorLockoutOptions {
 /** Attempts that are checked before the step locks. */
 const FREE = 5
 /**
- * For how long attempts without a right code are counted, in milliseconds. When a lock ends, each further attempt locks
- * again. So a client with the password can try 290 codes a day instead of 1440; three of a million are right at any time.
+ * For how long attempts without a right code are counted, in milliseconds. When a lock ends, each further attempt locks again, for
+ * twice as long as before and a day at most. So a client with the password can try about 45 codes in this time; three of a million
+ * are right at any time.
  */
-const COUNTED = 86_400_000
+const COUNTED = 30 * 86_400_000
+const LONGEST = 86_400_000
 
 /**
  * The lockout of wrong codes, apart from that of passwords, by login id. It is checked only after the right password: without it, no
@@ -41,17 +44,30 @@ export function createFactorLockout({ type, attempts, disable, clock }: FactorLo
   const nameFor = ({ id, secondFactor }: Account): string => `second-factor:${type}:${id}:${nameOf(secondFactor)}`
   const countedOf = (account: Account): string => `${nameFor(account)}:attempts`
   const lockOf = (account: Account): string => `${nameFor(account)}:locked`
+  /** How often the step was locked. */
+  const locksOf = (account: Account): string => `${nameFor(account)}:locks`
+  /** Attempts that were checked. */
+  const checkedOf = (account: Account): string => `${nameFor(account)}:checked`
   return {
     async admit(account) {
       const { count } = await attempts.count(countedOf(account), COUNTED)
-      if (count < FREE) return
+      if (count < FREE) {
+        await attempts.count(checkedOf(account), COUNTED)
+        return null
+      }
+      const locks = (await attempts.read(locksOf(account)))?.count ?? 0
       // The attempt that begins the lock is the last that is checked in it.
-      const lock = await attempts.count(lockOf(account), disable)
-      if (lock.count > 1) throw disabledFor(Math.max(1, secondsUntil(lock.resetsAt, clock.now())))
+      const lock = await attempts.count(lockOf(account), Math.max(disable, Math.min(disable * 2 ** locks, LONGEST)))
+      const seconds = Math.max(1, secondsUntil(lock.resetsAt, clock.now()))
+      if (lock.count > 1) throw disabledFor(seconds)
+      await attempts.count(locksOf(account), COUNTED)
+      await attempts.count(checkedOf(account), COUNTED)
+      return seconds
     },
     async passed(account) {
-      await attempts.clear(lockOf(account))
-      await attempts.clear(countedOf(account))
+      const checked = (await attempts.read(checkedOf(account)))?.count ?? 0
+      for (const nameOf of [lockOf, locksOf, checkedOf, countedOf]) await attempts.clear(nameOf(account))
+      return Math.max(0, checked - 1)
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 import { type LoginType, textsOf } from '../session.ts'
 import type { AttemptStore } from '../store/store.ts'
-import { createCodes, type Proof } from './codes.ts'
+import { type Accepted, createCodes, type Proof } from './codes.ts'
 import { hashesOf, newRecoveryCodes } from './recovery-codes.ts'
 import { createSeal, nameOf, newName, type OpenFactor } from './sealed.ts'
 
@@ -49,7 +49,7 @@ export interface SecondFactors {
   /** Whether the account has one, and its login needs a code. */
   isAsked(account: Account): boolean
   /** Accepts a code of the account's second factor, once. */
-  verify(account: Account, code: string): Promise<Proof>
+  verify(account: Account, code: string): Promise<Pick<Accepted, 'proof' | 'wrongCodes'>>
   /** A new factor for the account. It replaces what the account has when it is confirmed. */
   create(account: Account): Promise<NewFactor>
   /**
@@ -73,7 +73,7 @@ export interface SecondFactorsOptions {
   /** How long wrong codes lock the step, in milliseconds. */
   disable: number
   accounts: Pick<AccountSource, 'find' | 'updates'>
-  attempts: Pick<AttemptStore, 'count' | 'clear' | 'raise'>
+  attempts: Pick<AttemptStore, 'count' | 'read' | 'clear' | 'raise'>
   clock: Clock
   log: Pick<Logger, 'error'>
 }
@@ -104,7 +104,7 @@ export function createSecondFactors(options: SecondFactorsOptions): SecondFactor
     canSetUp: canStore && settings.for !== 'off',
     isRequired,
     isAsked: ({ secondFactor }) => settings.for !== 'off' && secondFactor !== undefined,
-    verify: async (account, code) => (await codes.accept(account, code)).proof,
+    verify: (account, code) => codes.accept(account, code),
     async create(account) {
       // Few logins set up a second factor, and none waits for these libraries before.
       const [{ newSecret, uriOf }, { qrCodeOf }] = await Promise.all([import('./totp.ts'), import('./qr.ts')])

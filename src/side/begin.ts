@@ -22,11 +22,24 @@ export interface BeginOptions {
   expireSeconds: number
   live: Pick<LiveSessions, 'sessionOf'>
   policy: Pick<Policy, 'firstExpiry' | 'entered'>
+  /** Refuses an id that is locked after failed logins. */
+  checkLock(userId: string): Promise<void>
   publish(event: Omit<SessionEvent, 'type'>): void
 }
 
 /** The operations that give a session its lifetime: login and renew timeout. */
-export function createBegin({ type, jwt, store, clock, timestamps, live, policy, publish, ...options }: BeginOptions) {
+export function createBegin({
+  type,
+  jwt,
+  store,
+  clock,
+  timestamps,
+  live,
+  policy,
+  checkLock,
+  publish,
+  ...options
+}: BeginOptions) {
   /** login: a new token for a user, and its record. Refuses a disabled id with `DISABLED`. The request may be absent. */
   async function login(
     _request: WithHeaders | undefined,
@@ -37,6 +50,7 @@ export function createBegin({ type, jwt, store, clock, timestamps, live, policy,
     checkLoginId(userId)
     const fault = faultOfExtra(extra)
     if (fault !== null) throw invalid('extra', fault)
+    await checkLock(userId)
     const token = jwt.issue()
     const record = { user_id: userId, type, created_at: timestamps.write(clock.now()), extra }
     const admission = await store.add(type, token, record, policy.firstExpiry())

@@ -1,29 +1,35 @@
 import type { Clock } from '../clock.ts'
-import type { Origin, SessionEvent } from '../event/event.ts'
+import type { Origin } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
-import type { SessionStore } from '../store/store.ts'
+import type { AttemptStore, SessionStore } from '../store/store.ts'
 import type { Confirmed } from './confirmed.ts'
 import { checkLoginId, checkSeconds, NONE, remaining } from './input.ts'
 
 export interface DisableOptions {
   type: LoginType
   store: SessionStore
+  /** Keeps the locks after failed logins. */
+  attempts: Pick<AttemptStore, 'read' | 'set' | 'clear'>
   clock: Clock
   confirmed: Confirmed
 }
 
-/** The refusal of a login while its id is disabled. */
-export const disabledFor = (seconds: number): Refusal =>
-  new Refusal('DISABLED', { params: { seconds }, data: { disable_time: seconds } })
+const toWait = (seconds: number) => ({ params: { minutes: Math.ceil(seconds / 60) }, data: { disable_time: seconds } })
 
-/** The operations that disable login ids for a time ("Login-id disable"). */
-export function createDisable({ type, store, clock, confirmed }: DisableOptions) {
-  async function disable(
-    loginId: string,
-    seconds: number,
-    origin: Origin & Pick<SessionEvent, 'reason'>,
-  ): Promise<void> {
+/** The refusal of a login while its id is disabled. */
+export const disabledFor = (seconds: number): Refusal => new Refusal('DISABLED', toWait(seconds))
+
+/**
+ * The operations that disable login ids for a time ("Login-id disable"), and the lock of an id after failed logins. Any client can
+ * cause a lock: so it refuses logins alone, and is no disable record. What an administrator, a backend or another program disables
+ * is refused on requests too, where `disable.enforce` says so. Whoever asks whether an id is disabled, asks about logins: both count.
+ */
+export function createDisable(options: DisableOptions) {
+  const { type, store, attempts, clock, confirmed } = options
+  const { lockOf, lockedFor, disabledOnly } = createTimes(options)
+
+  async function disable(loginId: string, seconds: number, origin: Origin): Promise<void> {
     checkLoginId(loginId)
     checkSeconds(seconds)
     await store.disable(type, loginId, clock.now() + seconds * 1000)
@@ -32,10 +38,20 @@ export function createDisable({ type, store, clock, confirmed }: DisableOptions)
 
   const isDisable = async (loginId: string): Promise<boolean> => (await getDisableTime(loginId)) !== NONE
 
-  /** untie disable: `false` when the id was not disabled. */
+  /** Refuses the logins of an id for a time, after failed ones. */
+  async function lockOut(loginId: string, seconds: number, origin: Origin): Promise<void> {
+    checkLoginId(loginId)
+    checkSeconds(seconds)
+    await attempts.set(lockOf(loginId), 1, clock.now() + seconds * 1000)
+    await confirmed({ event: 'disable', login_id: loginId, seconds, ...origin, reason: 'too-many-failures' })
+  }
+
+  /** untie disable: ends a disable and a lock; `false` when there was neither. */
   async function untieDisable(loginId: string, origin: Origin): Promise<boolean> {
     checkLoginId(loginId)
-    if (!(await store.untieDisable(type, loginId))) return false
+    const isLocked = (await lockedFor(loginId)) !== NONE
+    if (isLocked) await attempts.clear(lockOf(loginId))
+    if (!(await store.untieDisable(type, loginId)) && !isLocked) return false
     await confirmed({ event: 'untie-disable', login_id: loginId, ...origin })
     return true
   }
@@ -43,7 +59,7 @@ export function createDisable({ type, store, clock, confirmed }: DisableOptions)
   /** get disable time: seconds for which the id stays disabled; -1 when it is not. */
   async function getDisableTime(loginId: string): Promise<number> {
     checkLoginId(loginId)
-    return remaining(await store.disabledUntil(type, loginId), clock.now())
+    return Math.max(...(await Promise.all([disabledOnly(loginId), lockedFor(loginId)])))
   }
 
   /** check disable: refuses with `DISABLED` while the id is disabled. */
@@ -52,11 +68,31 @@ export function createDisable({ type, store, clock, confirmed }: DisableOptions)
     if (seconds !== NONE) throw disabledFor(seconds)
   }
 
-  /** Refuses a request with `SESSION_DISABLED` while the login id of its session is disabled. */
-  async function enforce(userId: string): Promise<void> {
-    const seconds = await getDisableTime(userId)
-    if (seconds !== NONE) throw new Refusal('SESSION_DISABLED', { data: { disable_time: seconds } })
+  /** Refuses a login with `DISABLED` while its id is locked. The store refuses a disabled one itself. */
+  async function checkLock(userId: string): Promise<void> {
+    const seconds = await lockedFor(userId)
+    if (seconds !== NONE) throw disabledFor(seconds)
   }
 
-  return { disable, isDisable, untieDisable, getDisableTime, checkDisable, enforce }
+  /** Refuses a request with `SESSION_DISABLED` while the login id of its session is disabled. */
+  async function enforce(userId: string): Promise<void> {
+    const seconds = await disabledOnly(userId)
+    if (seconds !== NONE) throw new Refusal('SESSION_DISABLED', toWait(seconds))
+  }
+
+  return { disable, isDisable, untieDisable, getDisableTime, checkDisable, lockOut, checkLock, enforce }
+}
+
+/** For how long a login id is locked, and for how long it is disabled: each by itself. */
+function createTimes({ type, store, attempts, clock }: Omit<DisableOptions, 'confirmed'>) {
+  const lockOf = (loginId: string): string => `lockout:${type}:${loginId}`
+
+  /** Seconds for which the logins of an id stay locked after failed ones; -1 when they are not. */
+  const lockedFor = async (loginId: string): Promise<number> =>
+    remaining((await attempts.read(lockOf(loginId)))?.resetsAt ?? null, clock.now())
+
+  const disabledOnly = async (loginId: string): Promise<number> =>
+    remaining(await store.disabledUntil(type, loginId), clock.now())
+
+  return { lockOf, lockedFor, disabledOnly }
 }

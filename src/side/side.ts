@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Publish } from '../event/event.ts'
 import type { EndReason, Extra, LoginType } from '../session.ts'
 import { createAges } from '../store/age.ts'
-import type { EndNote, SessionStore } from '../store/store.ts'
+import type { AttemptStore, EndNote, SessionStore } from '../store/store.ts'
 import type { TimestampFormat } from '../timestamp.ts'
 import type { Jwt } from '../token/jwt.ts'
 import { createBegin } from './begin.ts'
@@ -19,6 +19,7 @@ export interface SideOptions {
   type: LoginType
   jwt: Jwt
   store: SessionStore
+  attempts: Pick<AttemptStore, 'read' | 'set' | 'clear'>
   clock: Clock
   timestamps: TimestampFormat
   /** Lifetime of a session in seconds. */
@@ -44,7 +45,7 @@ export function createSide(options: SideOptions) {
   const confirmed = createConfirmed(type, options.publish, options.isReplicated)
   const noteOf = createNotes(options)
   const policy = createPolicy({ ...options, confirmed, noteOf, ages: createAges(timestamps) })
-  const { enforce, ...disable } = createDisable({ ...options, confirmed })
+  const { enforce, checkLock, ...disable } = createDisable({ ...options, confirmed })
   const reading = {
     ...options,
     headerName: options.tokenName.toLowerCase(),
@@ -65,7 +66,7 @@ export function createSide(options: SideOptions) {
     /** As `find` and `authenticate`, for an explanation: the session does not count as used, so it is not renewed. */
     inspect: unused.find,
     inspectForGate: unused.authenticate,
-    ...createBegin({ ...options, live, policy, publish: event => options.publish({ ...event, type }) }),
+    ...createBegin({ ...options, live, policy, checkLock, publish: event => options.publish({ ...event, type }) }),
     ...createEnd({ ...options, live, confirmed, noteOf }),
     /** Another `extra` for a live session; `false` if it has ended. */
     replaceExtra: ({ token, record }: Session, extra: Extra): Promise<boolean> =>

@@ -1,7 +1,18 @@
 import type { SessionStore } from './store.ts'
 
 /** The measured operations, as named in metrics. */
-export type StoreVerb = 'add' | 'find' | 'remove' | 'remove_all' | 'renew' | 'tokens' | 'disable' | 'disabled_until'
+export const STORE_VERBS = [
+  'add',
+  'find',
+  'remove',
+  'remove_all',
+  'renew',
+  'tokens',
+  'disable',
+  'disabled_until',
+] as const
+
+export type StoreVerb = (typeof STORE_VERBS)[number]
 
 /** Called with the duration of an operation and whether it failed. */
 export type Measure = (verb: StoreVerb, seconds: number, failed: boolean) => void

@@ -1,4 +1,5 @@
 import type { WeightedTarget } from '../config/targets.ts'
+import { within } from '../deadline.ts'
 import type { Logger } from '../log.ts'
 import { readAddress } from './address.ts'
 import type { Balance } from './balance/balance.ts'
@@ -64,12 +65,8 @@ export class TargetGroup {
   async start(): Promise<void> {
     for (const { checks } of this.#members.flat()) checks?.start()
     if (this.#lookUps.length === 0) return
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>(resolve => {
-      timer = setTimeout(resolve, this.#options.patience)
-    })
-    await Promise.race([Promise.all(this.#lookUps.map(lookUps => lookUps.start())), late])
-    clearTimeout(timer)
+    const lookUps = Promise.all(this.#lookUps.map(lookUps => lookUps.start()))
+    await within<unknown>(this.#options.patience, lookUps, () => undefined)
   }
 
   close(): void {

@@ -121,7 +121,10 @@ function readSection(schema: Schema, value: Section, path: KeyPath, reading: Rea
     else if (additionalProperties !== false)
       entries.push([key, readValue(additionalProperties, value[key], [...path, key], reading)])
     else
-      reading.written.report([...path, key], `unknown setting${suggest(key, Object.keys(properties), 'Settings here')}`)
+      reading.written.reportUnknown(
+        [...path, key],
+        `unknown setting${suggest(key, Object.keys(properties), 'Settings here')}`,
+      )
   }
   return Object.fromEntries(entries)
 }
@@ -173,14 +176,22 @@ function numberForm({ type, minimum, maximum }: Schema): string {
   return minimum === undefined ? kind : `${kind}, ${minimum} or more`
 }
 
+/** What to write instead of a number or a word like true. */
+function remedyOf(value: unknown, branches: readonly Schema[]): string {
+  const unit = branches.map(branch => UNITS[branch['x-reads'] ?? '']).find(found => found !== undefined)
+  if (typeof value === 'number' && unit !== undefined) return `; a number needs its unit, as in ${value}${unit}`
+  return '; a number or a word like true needs quotes to be a text'
+}
+
+/** The units that are written most. */
+const UNITS: Readonly<Record<string, string | undefined>> = { duration: 's', size: 'KiB' }
+
 /** What was written instead, unless it may be a secret. */
 function instead(schema: Schema, value: unknown): string {
   if (Array.isArray(value)) return ', not a list'
   if (isSection(value)) return ', not a section'
   const branches = branchesOf(schema)
-  if (typeof value !== 'string' && branches.some(({ type }) => type === 'string')) {
-    return '; a number or a word like true needs quotes to be a text'
-  }
+  if (typeof value !== 'string' && branches.some(({ type }) => type === 'string')) return remedyOf(value, branches)
   const shown = String(value)
   const tellable = schema['x-secret'] !== true && branches.some(isLeaf) && shown.length <= 40 && !shown.includes('@')
   return tellable ? `, not ${JSON.stringify(value)}` : ''

@@ -27,6 +27,12 @@ export interface Warning extends Fault {
   path: KeyPath
 }
 
+interface WrittenFault extends Fault {
+  path: KeyPath
+  /** An unknown key: what stands beside it was read all the same. */
+  isUnknown?: true
+}
+
 export type Section = Record<string, unknown>
 
 export const isSection = (value: unknown): value is Section =>
@@ -37,7 +43,7 @@ export class Written {
   value: unknown
   /** `false` when what was written could not be made out: then nothing is to be said about what it does not contain. */
   legible = true
-  readonly faults: (Fault & { path: KeyPath })[] = []
+  readonly faults: WrittenFault[] = []
   /** What does not prevent a start. */
   readonly warnings: Warning[] = []
   readonly #places = new Map<string, { place: Place; path: KeyPath }>()
@@ -60,6 +66,10 @@ export class Written {
     this.faults.push({ place: this.#labelOf(path), message, path })
   }
 
+  reportUnknown(path: KeyPath, message: string): void {
+    this.faults.push({ place: this.#labelOf(path), message, path, isUnknown: true })
+  }
+
   warn(path: KeyPath, message: string): void {
     this.warnings.push({ place: this.#labelOf(path), message, path })
   }
@@ -70,9 +80,24 @@ export class Written {
     return said ? place.label : `${place.label} ${textOf(path)}`
   }
 
-  /** Whether anything at, below or above the path is faulty: there is nothing sound to look at then. */
+  /** Whether a value at, below or above the path is faulty: there is nothing sound to look at then. */
   isFaulty(path: KeyPath): boolean {
+    return this.#hasFault(path, () => true)
+  }
+
+  /** Whether a section has an unknown key, which may be meant for one that is missing. */
+  hasUnknown(path: KeyPath): boolean {
+    return this.faults.some(fault => fault.isUnknown === true && textOf(fault.path.slice(0, -1)) === textOf(path))
+  }
+
+  /** Whether a list has no value, because it or something above it is faulty; its entries may be. */
+  isUnread(path: KeyPath): boolean {
+    return this.#hasFault(path, fault => fault.length <= path.length)
+  }
+
+  #hasFault(path: KeyPath, counts: (path: KeyPath) => boolean): boolean {
     return this.faults.some(fault => {
+      if (fault.isUnknown === true || !counts(fault.path)) return false
       // A fault of the file as a whole says nothing about its keys.
       if (fault.path.length === 0) return path.length === 0
       const shared = Math.min(path.length, fault.path.length)

@@ -19,7 +19,6 @@ const WORDS: Partial<Record<YAMLError['code'], string>> = {
   BAD_INDENT: 'the indentation does not fit, or a bracket is not closed',
   BAD_SCALAR_START: 'a value that begins with @ or ` needs quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a second ": " on one line; a value that contains one needs quotes',
-  DUPLICATE_KEY: 'the key is written twice; keep one of them',
   MISSING_CHAR: 'a quote, a bracket, a comma or the space after a colon is missing',
   MULTIPLE_DOCS: 'a second document begins; remove the line with ---',
   TAB_AS_INDENT: 'a tab as indentation; use spaces',
@@ -54,13 +53,15 @@ export function parseYaml(text: string, label: string, folder: string): { writte
   const lines = new LineCounter()
   const document = parseDocument(text.replace(/^\uFEFF/, ''), { lineCounter: lines, prettyErrors: false })
   const written = new Written(emptySection(), { label, folder })
-  const lineAt = (offset: number): string => `${label}:${lines.linePos(offset).line}`
+  const lineOf = (offset: number): number => lines.linePos(offset).line
+  const lineAt = (offset: number): string => `${label}:${lineOf(offset)}`
   for (const { code, pos } of [...document.errors, ...document.warnings]) {
-    written.faults.push({
-      place: lineAt(pos[0]),
-      message: WORDS[code] ?? 'invalid YAML; check quotes, brackets and indentation',
-      path: [],
-    })
+    const twice = code === 'DUPLICATE_KEY' ? firstOf(document.contents, pos[0]) : null
+    const message =
+      twice === null
+        ? (WORDS[code] ?? 'invalid YAML; check quotes, brackets and indentation')
+        : `the key ${twice.name} is written twice, first in line ${lineOf(twice.offset)}; join both, or remove one`
+    written.faults.push({ place: lineAt(pos[0]), message, path: [] })
     if (code !== 'DUPLICATE_KEY') written.legible = false
   }
   if (written.legible) {
@@ -72,6 +73,25 @@ export function parseYaml(text: string, label: string, folder: string): { writte
     })
   }
   return { written, document }
+}
+
+/** The name of a key that is written at an offset for a second time, and where it is written first. */
+function firstOf(node: ParsedNode | null, offset: number): { name: string; offset: number } | null {
+  if (isSeq(node)) return firstFound(node.items, item => firstOf(item, offset))
+  if (!isMap(node)) return null
+  const second = node.items.find(({ key }) => key.range[0] === offset)
+  if (second === undefined) return firstFound(node.items, ({ value }) => firstOf(value, offset))
+  const name = isScalar(second.key) ? String(second.key.value) : '?'
+  const first = node.items.find(({ key }) => isScalar(key) && String(key.value) === name)
+  return { name, offset: (first ?? second).key.range[0] }
+}
+
+function firstFound<T, R>(items: readonly T[], find: (item: T) => R | null): R | null {
+  for (const item of items) {
+    const found = find(item)
+    if (found !== null) return found
+  }
+  return null
 }
 
 /** The plain value of a node; `visit` receives the beginning of each of its parts. */

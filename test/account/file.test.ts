@@ -27,8 +27,8 @@ import {
   setPassword,
 } from '../../src/account/file/source.ts'
 import { ConfigurationError } from '../../src/yaml/fault.ts'
-import { until } from '../support/forward-fixture.ts'
 import { refusalOf } from '../support/login-fixture.ts'
+import { until } from '../support/until.ts'
 import { hashContract } from './source-contract.ts'
 
 const HASH = bcrypt.hashSync('correct horse', 4)
@@ -310,6 +310,18 @@ t.test('all faults are reported together, each with its line', async t => {
     '2 accounts[0].password',
     '2 accounts[0].username',
     '3 accounts[1]',
+  ])
+})
+
+t.test('a faulty account hides no fault of its other fields, nor of another account', async t => {
+  const text = `accounts:\n${entry('a/b', '"a "', ', status: active')}${entry('2', 'b').replace('$04$', '$31$')}`
+  const path = join(t.testdir({ 'accounts.yaml': text }), 'accounts.yaml')
+  const { faults } = (await readAccounts(path).catch(fault => fault)) as ConfigurationError
+  t.same(faults.map(({ place }) => place.replace(/^.* /, '')).sort(), [
+    'accounts[0].id',
+    'accounts[0].status',
+    'accounts[0].username',
+    'accounts[1].password',
   ])
 })
 

@@ -7,6 +7,7 @@ import { call } from '../support/client.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
+import { PATIENCE } from '../support/until.ts'
 
 /* The address that attempts are counted by: clients cannot choose it by a header, another worker or another gateway. */
 
@@ -169,7 +170,7 @@ t.test('failures at one worker count at every other', async t => {
   const gateway = await startSupervised(t, {
     environment: { LOGIN__RATE_LIMIT: 'off', STORE__TIMEOUT: '20s' },
   })
-  const store = await openEmbeddedStore(join(gateway.folder, 'data'), systemClock)
+  const store = await openEmbeddedStore(join(gateway.folder, 'data'), systemClock, PATIENCE)
   t.teardown(() => store.close())
   const attempt = async (): Promise<number> => {
     const { captcha_id } = (await call(gateway.url, { path: CAPTCHA })).json().data

@@ -51,14 +51,15 @@ const CODES: readonly unknown[] = [
   'ſ'.repeat(16),
 ]
 
-const INVALID = /^(?:Wrong code|code: .+|Account disabled|No second factor is set up|The set-up has expired.*)$/
+const INVALID =
+  /^(?:Wrong code|code: .+|Account disabled, try again in \d+ min|No second factor is set up|The set-up has expired.*)$/
 
 for (const [index, code] of CODES.entries()) {
   t.test(`as a code, ${JSON.stringify(code)?.slice(0, 60)} is refused (${index})`, async t => {
     for (const name of ['setup', 'confirm', 'recovery-codes', 'remove']) {
       const answer = await post(name, { current_password, code })
       t.match(answer, { success: false, code: /^40[03]$/, message: INVALID }, name)
-      t.match(answer.data, answer.message === 'Account disabled' ? { disable_time: 1 } : null)
+      t.match(answer.data, answer.message.startsWith('Account disabled') ? { disable_time: Number } : null)
     }
   })
 }
@@ -88,8 +89,8 @@ t.test('no user reaches the second factor of another user, or without a session 
 })
 
 t.test('after all of this, the code that was right is still worth once', async t => {
-  // The last try may have locked the step, for a millisecond.
-  await fixture.elapse(1000)
+  // The last try may have locked the step, for a day at most.
+  await fixture.elapse(86_400_000)
   const answer = await post('recovery-codes', { current_password, code: recoveryCode })
   t.match(answer, { code: 200 })
   t.match(await post('recovery-codes', { current_password, code: recoveryCode }), { code: 400, message: 'Wrong code' })

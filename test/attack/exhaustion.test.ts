@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { type Answer, call } from '../support/client.ts'
-import { until } from '../support/forward-fixture.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 /*
  * Clients that cost the gateway more than themselves. Bounds on memory are far above what is used: they find what grows
@@ -88,7 +88,7 @@ for (const [name, words] of Object.entries(SILENT)) {
     const growth = await growthOf(async () => {
       const { sockets, closed } = await openSockets(1000, words)
       t.ok(await isServed())
-      t.ok(await until(() => closed() === sockets.length, 60_000), `${closed()} were disconnected`)
+      t.ok(await until(() => closed() === sockets.length), `${closed()} were disconnected`)
     })
     t.ok(growth < BOUND)
     t.ok(await isServed())
@@ -109,7 +109,7 @@ t.test('finished connections are closed, even if the client keeps them open', as
   )
   for (const kind of sockets) {
     await Promise.all(kind.map(socket => (socket.readableEnded ? null : once(socket, 'end'))))
-    t.ok(await until(() => descriptors() < before + 20, 60_000), `${descriptors()} descriptors after ${before}`)
+    t.ok(await until(() => descriptors() < before + 20), `${descriptors()} descriptors after ${before}`)
   }
   for (const socket of sockets.flat()) socket.destroy()
 })
@@ -127,7 +127,7 @@ t.test('clients that send requests without reading answers are disconnected', as
       return sockets.every(socket => socket.destroyed)
     }
     t.ok(await isServed())
-    t.ok(await until(isOver, 60_000))
+    t.ok(await until(isOver))
   })
   t.ok(growth < BOUND)
 })

@@ -14,6 +14,7 @@ import { openFixture } from '../support/gateway-fixture.ts'
 import { encrypt, loginWork } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
+import { PATIENCE } from '../support/until.ts'
 
 /*
  * An attacker who has learned a password, and has only the second factor left to guess: with as many requests at once as the
@@ -97,7 +98,7 @@ t.test('against two workers of one gateway', async t => {
       }),
     },
   })
-  const store = await openEmbeddedStore(join(gateway.folder, 'data'), systemClock, 30_000)
+  const store = await openEmbeddedStore(join(gateway.folder, 'data'), systemClock, PATIENCE)
   t.teardown(() => store.close())
   await attack(t, { urls: [gateway.url], store })
 })

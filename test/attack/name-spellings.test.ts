@@ -64,7 +64,7 @@ t.test('the answers do not tell which spelling has an account', async t => {
       )
       answers.push({ reason, data, params })
     }
-    const locked = { reason: 'DISABLED', data: { disable_time: 300 }, params: { seconds: 300 } }
+    const locked = { reason: 'DISABLED', data: { disable_time: 300 }, params: { minutes: 5 } }
     t.match(answers, [...Array(5).fill({ reason: WRONG }), locked, locked, locked], names.join())
   }
 })

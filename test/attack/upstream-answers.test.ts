@@ -30,6 +30,8 @@ const ANSWERS: Readonly<Record<string, [answer: string, outcome: Outcome]>> = {
   ],
   'a length and chunks': [`${OK}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n`, 502],
   'two lengths': [`${OK}Content-Length: 4\r\nContent-Length: 0\r\n\r\nevil`, 502],
+  'a length with zeros before it': [`${OK}Content-Length: 0004\r\n\r\nevil`, 502],
+  'a length of several zeros': [`${OK}Content-Length: 0000\r\n\r\n`, 502],
   'status 099': ['HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n', 502],
   'a control byte in a header': [`${OK}X-A: a\x01\r\nContent-Length: 0\r\n\r\n`, 502],
   'a line end in a header': [`${OK}X-A: a\rSet-Cookie: a=1\r\nContent-Length: 0\r\n\r\n`, 502],

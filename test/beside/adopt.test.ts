@@ -106,6 +106,7 @@ t.test(
     t.equal(statSync(join(root, '.env')).mode & 0o777, 0o600)
     const shown = [output, textOf(root, 'config/gateway.yaml')].join()
     for (const secret of [GOOD_KEY, SM2_KEY, 'p@ss#w/rd', 'p%40ss']) t.notOk(shown.includes(secret), secret)
+    t.match(shown, '#gate: { exceptions: [{ path: /api/v1/sys/dict/tree, needs: none }] }', 'also after sign-in')
     t.match(output, /- the query for the accounts fails: .*ECONNREFUSED/, 'a database that does not answer is reported')
   },
 )
@@ -148,11 +149,13 @@ const TABLES = [
   'CREATE TABLE sys_role (id varchar(32) PRIMARY KEY, code varchar(32))',
   'CREATE TABLE rel_user_role (id varchar(32) PRIMARY KEY, user_id varchar(32), role_id varchar(32))',
   'CREATE TABLE rel_role_permission (id varchar(32) PRIMARY KEY, role_id varchar(32), permission_code varchar(255))',
+  'CREATE TABLE rel_user_permission (id varchar(32) PRIMARY KEY, user_id varchar(32), permission_code varchar(255))',
   `INSERT INTO sys_user VALUES ('1', 'admin', '${bcrypt.hashSync('correct horse', 4)}', 'Admin', NULL, 'ACTIVE')`,
   `INSERT INTO sys_user VALUES ('2', 'gone', '${bcrypt.hashSync('correct horse', 4)}', 'Gone', NULL, 'DISABLED')`,
   "INSERT INTO sys_role VALUES ('7', 'OPERATOR')",
   "INSERT INTO rel_user_role VALUES ('1', '1', '7')",
   "INSERT INTO rel_role_permission VALUES ('1', '7', 'sys:session:page'), ('2', '7', 'sys:user:page')",
+  "INSERT INTO rel_user_permission VALUES ('1', '1', 'sys:session:exit'), ('2', '1', 'sys:user:page'), ('3', '2', 'sys:secret')",
 ]
 
 for (const kind of ['mysql', 'postgres'] as const) {
@@ -183,6 +186,14 @@ for (const kind of ['mysql', 'postgres'] as const) {
         200,
         'a session without rights in its record has those of its account',
       )
+      const exit = { user_id: 'absent' }
+      const granted = await call(gateway.url, {
+        method: 'POST',
+        path: '/api/v1/sys/session/exit',
+        token: tokens[0]!,
+        body: exit,
+      })
+      t.equal(granted.json().code, 200, 'and those that are granted to its user directly')
 
       const publicKey = (await call(gateway.url, { path: '/api/v1/public/b/sm2/public-key' })).json().data
       const signIn = async (username: string) => {
@@ -246,9 +257,9 @@ t.test(
   'a secret that can be guessed starts no gateway until the operator accepts it',
   { skip: withoutRedis },
   async t => {
-    const { folder } = await familyService(t, 'backend-secret-key-change-in-production')
-    t.match((await adopt(folder)).output, /JWT__SECRET_KEY can be guessed: .* remove the "#"/)
-    t.match(await run(folder, ['check']), { code: 1, errors: /JWT__SECRET_KEY: is a well-known example/ })
+    const { folder } = await familyService(t, 'hei-fastapi-jwt-secret-key-2026-please-change-in-production')
+    t.match((await adopt(folder)).output, /JWT__SECRET_KEY is a published example.* remove the "#"/)
+    t.match(await run(folder, ['check']), { code: 1, errors: /JWT__SECRET_KEY: is a published example/ })
     writeFileSync(join(folder, '.env'), textOf(folder, '.env').replace('#JWT__ACCEPT', 'JWT__ACCEPT'))
     t.match(await run(folder, ['check']), { code: 0, output: /warning .*an attacker who guesses it/ })
   },
@@ -276,6 +287,26 @@ t.test('adopt reads the settings of a service from YAML, for profile 2', { skip:
   t.match(output, /JWT__SECRET_KEY does not fit 3 of 3 sessions read/)
   const { settings } = readConfiguration('config/gateway.yaml', {}, folder)
   t.match(settings, { profile: 2, listen: { port: 18080 }, session_administration: true })
+})
+
+/** Characters that control a terminal or the direction of its text; not the line feed. */
+const CONTROLS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
+
+t.test('nothing in the Redis of the service controls the terminal of adopt', { skip: withoutRedis }, async t => {
+  const { folder, server } = await familyService(t)
+  await server.cli('FLUSHALL')
+  const evil = 'a\u001b]0;title\u0007\u009b31m\u202eb\nprefix forged'
+  const extra = { [evil]: 1 }
+  await otherProgram(server, GOOD_KEY, evil).signIn('1', { extra })
+  const { output } = await adopt(folder)
+  t.notMatch(output, CONTROLS)
+  t.notMatch(output, /^prefix forged/m, 'a line break makes no line')
+  t.match(output, String.raw`prefix a\u001b]0;title\u0007\u009b31m\u202eb\u000aprefix forged`)
+  t.match(output, String.raw`extra names a\u001b]0`)
+  t.notMatch(textOf(folder, 'config/gateway.yaml'), CONTROLS, 'nor does the configuration, when it is shown')
+  const { errors } = await run(folder, ['check'])
+  t.match(errors, /store\.prefix: must be .* not "a/)
+  t.notMatch(errors, CONTROLS, 'nor the message of a fault that names it')
 })
 
 t.test('adopt without a Redis reports this, and writes nothing', async t => {

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { eventually, isoInShanghai, isoInUtc, type OtherProgram, otherProgram } from './other-program.ts'
 
 /* The gateway finds sessions of another program by itself: without a command, and without a request for their users. */
@@ -29,9 +30,7 @@ const UPKEEP = { BUSINESS: upkeepOf('BUSINESS'), CONSUMER: upkeepOf('CONSUMER') 
 /** Resolves when another round over the session sets has begun: for the gateway the last one began long ago. */
 async function nextRound({ redis }: Fixture, side: Side): Promise<void> {
   await redis!.cli('HSET', UPKEEP[side], 'sets-began', '0')
-  while ((await redis!.cli('HGET', UPKEEP[side], 'sets-began')) === '0') {
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
+  await until(async () => (await redis!.cli('HGET', UPKEEP[side], 'sets-began')) !== '0')
 }
 
 /** What the session administration shows of a side, through the gateway itself. */

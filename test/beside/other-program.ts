@@ -1,6 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { LoginType } from '../../src/session.ts'
 import type { RedisServer } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 
 /** A back end of the same family that signs users in on the same Redis: raw keys as the specification has them. */
 export interface OtherProgram {
@@ -51,10 +52,6 @@ export function otherProgram(server: RedisServer, secret: string, prefix = 'svc:
 /** Repeats a request until the answer is the expected one, for at most half a minute; returns the last answer. */
 export async function eventually<T>(ask: () => Promise<T>, expected: T): Promise<T> {
   const wanted = JSON.stringify(expected)
-  for (let tries = 0; tries < 300; tries++) {
-    const found = await ask()
-    if (JSON.stringify(found) === wanted) return found
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
+  await until(async () => JSON.stringify(await ask()) === wanted).catch(() => undefined)
   return ask()
 }

@@ -76,9 +76,10 @@ export class Actors {
   /** One request; a token used on the other side must never be accepted. */
   async request(side: LoginType, token: string): Promise<Outcome> {
     const sent = this.#history.now()
+    const { codes } = this.#promises
     const outcome = await ask(this.#where().url, PATHS[side], { token }).then(
-      answer => this.#outcomeOf(answer),
-      (fault): Outcome => this.#unanswered(fault),
+      answer => this.#outcomeOf(answer, codes),
+      (fault): Outcome => this.#unanswered(fault, codes),
     )
     const isOwn = this.#history.sideOf(token) === side
     if (isOwn || outcome === 'failed') this.#history.answered(token, sent, outcome)
@@ -88,25 +89,28 @@ export class Actors {
   }
 
   /** While settings change, no request is lost. A busy machine may take too long for one. */
-  #unanswered(fault: Error): Outcome {
-    if (this.#promises.codes !== null && fault.message !== LATE) this.#history.violated(`no answer: ${fault.message}`)
+  #unanswered(fault: Error, codes: Promises['codes']): Outcome {
+    if (codes !== null && fault.message !== LATE) this.#history.violated(`no answer: ${fault.message}`)
     return 'failed'
   }
 
-  /** What a request comes to that is neither forwarded nor refused for its session. */
-  #failureOf({ status, body }: Asked): Outcome {
+  /**
+   * What a request comes to that is neither forwarded nor refused for its session. `sentUnder` was promised when it was sent: the
+   * settings may have changed since, and its answer may be read after the end of the reload.
+   */
+  #failureOf({ status, body }: Asked, sentUnder: Promises['codes']): Outcome {
     const { codes, seen } = this.#promises
-    const isPromised =
-      codes === null ? status >= 502 && status <= 504 : codes.has(status) && MESSAGES[status] === body?.message
-    if (isPromised) seen.add(status)
+    const allows = (promised: Promises['codes']): boolean =>
+      promised === null ? status >= 502 && status <= 504 : promised.has(status) && MESSAGES[status] === body?.message
+    if (allows(sentUnder) || allows(codes)) seen.add(status)
     else this.#history.violated(`an unexpected answer: ${status} ${JSON.stringify(body)}`)
     return 'failed'
   }
 
-  #outcomeOf({ status, body }: Asked): Outcome {
+  #outcomeOf({ status, body }: Asked, sentUnder: Promises['codes']): Outcome {
     if (status === 200 && body === 'backend') return 'passed'
     if (status === 200 && body.code === 401) return 'refused'
-    return this.#failureOf({ status, body })
+    return this.#failureOf({ status, body }, sentUnder)
   }
 
   /** `null` when it is not known whether it happened. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { until } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import type { Mishap, Setup } from './setup.ts'
 
 /** Room for the store's file and no more than a little else. */

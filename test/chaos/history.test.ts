@@ -1,5 +1,6 @@
 import t from 'tap'
 import { History } from './history.ts'
+import { Withheld } from './withheld.ts'
 
 /* The judge of the chaos runs, judged: it must see what is wrong, and nothing else. */
 
@@ -131,4 +132,31 @@ t.test('only what a process knew shortly before it was killed may be missing', a
     times.map(([began, acked]) => history.wasKilled({ began, acked }, 60)),
     [false, true, true, false],
   )
+})
+
+t.test('on a busy machine a recovery may take longer by the time that was withheld, and by no more', async t => {
+  const clock = { withheld: 100 }
+  const history = new History({ heartbeat: 0, patience: 0, withheld: () => clock.withheld })
+  const fault = history.beginFault('a fault', 'nothing')
+  history.endFault(fault)
+  const late = fault.ended! + 400
+  history.failed('a request', late)
+  t.match(history.violations, [/a request failed 400 ms after the end of: a fault \(the machine withheld 0 ms\)/])
+  clock.withheld += 399
+  history.failed('a request', late)
+  t.equal(history.violations.length, 2)
+  clock.withheld += 2
+  history.failed('a request', late)
+  t.equal(history.violations.length, 2)
+  t.equal(history.counts.excused, 1)
+})
+
+t.test('what is withheld is counted', async t => {
+  const withheld = new Withheld()
+  t.teardown(() => withheld.stop())
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+  t.ok(withheld.total >= 150)
+  const until = withheld.total
+  await pause(1)
+  t.ok(withheld.total >= until, 'the look that follows keeps it')
 })

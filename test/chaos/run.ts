@@ -6,11 +6,14 @@ import { gatewayMishaps, withDyingWorkers } from './gateway-mishaps.ts'
 import { type Counts, History, type HistoryOptions } from './history.ts'
 import { People } from './people.ts'
 import type { Mishap, Setup } from './setup.ts'
+import { Withheld } from './withheld.ts'
 
 export interface ChaosReport extends Counts {
   setup: string
   /** Longest time that this process itself did not run, in milliseconds: the machine gave the gateway no more. */
   stalled: number
+  /** All the time that the machine withheld from this process, in milliseconds. */
+  withheld: number
   faults: { name: string; seconds: number; failed: number; recovery: number }[]
   violations: string[]
 }
@@ -40,7 +43,8 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
   try {
     const gateway = await ChaosGateway.start({ store: setup.store, ...setup.settings }, options.gateway)
     try {
-      const history = new History({ heartbeat: HEARTBEAT, ...allowance })
+      const withheld = new Withheld()
+      const history = new History({ heartbeat: HEARTBEAT, withheld: () => withheld.total, ...allowance })
       const delay = monitorEventLoopDelay()
       const actors = new Actors(() => gateway.where, history, gateway.promises)
       const captchas = await openCaptchas(gateway.folder)
@@ -57,6 +61,7 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
         await actors.settle()
       } finally {
         delay.disable()
+        withheld.stop()
         await captchas.close()
       }
       const violations = [...history.violations, ...(await setup.inspect())]
@@ -66,7 +71,14 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
         failed: fault.failed,
         recovery: history.recoveryOf(fault),
       }))
-      return { setup: setup.name, stalled: delay.max / 1e6, ...history.counts, faults, violations }
+      return {
+        setup: setup.name,
+        stalled: delay.max / 1e6,
+        withheld: withheld.total,
+        ...history.counts,
+        faults,
+        violations,
+      }
     } finally {
       await gateway.remove()
     }
@@ -92,7 +104,7 @@ async function inflict(mishap: Mishap, history: History, { promises }: ChaosGate
   await pause(mishap.lasts)
   await mishap.end()
   if (mishap.harmless) promises.codes = null
-  fault.ended = history.now()
+  history.endFault(fault)
   await pause(QUIET)
 }
 

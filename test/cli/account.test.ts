@@ -18,7 +18,7 @@ t.test('an account is added with a password from standard input, listed, changed
     ['account', 'add', 'jane', '--password-stdin', '--role', 'a', '--role', 'b', '--nickname', 'Jane D', '--id', 'u7'],
     { input: 'correct horse\n' },
   )
-  t.match(added, { code: 0, output: 'added jane with id u7\n', errors: '' })
+  t.match(added, { code: 0, output: 'added jane with id u7\n' })
   t.match(accountsIn(folder), [{ id: 'u7', username: 'jane', nickname: 'Jane D', roles: ['a', 'b'] }])
   t.ok(matchesHash('correct horse', accountsIn(folder)[0].password))
   t.equal(statSync(join(folder, 'config/accounts.yaml')).mode & 0o777, 0o600)
@@ -32,6 +32,18 @@ t.test('an account is added with a password from standard input, listed, changed
 
   t.equal((await run(folder, ['account', 'remove', 'jane'])).code, 0)
   t.same(accountsIn(folder), [])
+})
+
+t.test('a role that grants nothing is named, with those that do, when it is given and by `check`', async t => {
+  const folder = shippedFolder(t)
+  const known = 'roles of the permissions file: SUPER_ADMIN, operator'
+  const errors = async (role: string) => (await run(folder, ['account', 'add', `is-${role}`, '--role', role])).errors
+  t.equal(await errors('operater'), `dualgate: warning: the role operater grants nothing here; ${known}\n`)
+  t.equal(await errors('operator'), '')
+  t.equal(await errors('SUPER_ADMIN'), '')
+  const warnings = (await run(folder, ['check'])).output.split('\n').filter(line => /^ {2}warning/.test(line))
+  t.equal(warnings.length, 1)
+  t.ok(warnings[0]!.endsWith(`the role operater grants nothing here; ${known}; held by is-operater`), warnings[0]!)
 })
 
 t.test('without a password one is generated and printed', async t => {

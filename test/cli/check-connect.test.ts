@@ -80,6 +80,11 @@ t.test('check --connect says what to do about a Redis that cannot be used', { sk
   redis.resume()
 })
 
+t.test('check --connect says that the name of a Redis is not known', async t => {
+  const { code, lines } = await connect(t, redisAt('redis://no-such-host.invalid:6379'))
+  t.match([code, lines[0]], [1, /^NOT REACHED store \(no-such-host.invalid:6379.*ENOTFOUND: the name is not known/])
+})
+
 t.test(
   'check --connect reports a Redis where no program listens, and one that is a replica',
   { skip: withoutRedisServer },

@@ -82,11 +82,15 @@ t.test('what init wrote passes the check and starts, in production too', async t
 
 t.test('the compose file of init runs this version with what init wrote', async t => {
   const folder = temporaryFolder(t, 'init')
-  await run(folder, ['init'])
+  const { output } = await run(folder, ['init'])
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const { services, volumes } = parse(readFileSync(join(folder, 'docker-compose.yml'), 'utf8'))
   const { build, command, environment, env_file, volumes: mounts, healthcheck } = services.gateway
-  t.match(build.dockerfile_inline, `RUN npm install --global dualgate@${version}\n`)
+  const tarball = `dualgate-${version}.tgz`
+  t.match(build.dockerfile_inline, `COPY ${tarball} /tmp/\nRUN npm install `)
+  t.match(output, `\ndocker-compose.yml needs ${tarball}: \`npm pack\``, 'init names what is missing')
+  writeFileSync(join(folder, tarball), '')
+  t.notMatch((await run(folder, ['init'])).output, tarball)
   t.match(build.dockerfile_inline, /^WORKDIR \/app$/m)
   t.match(build.dockerfile_inline, /^USER node$/m)
   t.equal(env_file, '.env')

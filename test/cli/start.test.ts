@@ -1,13 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { generateSecret } from '../../src/config/secrets.ts'
 import { call } from '../support/client.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
 import { temporaryFolder } from '../support/image.ts'
 import { ROOT } from '../support/root.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const FREE_PORTS = { LISTEN__HOST: '127.0.0.1', LISTEN__PORT: '0', INTERNAL__PORT: '0' }
 
@@ -94,7 +96,73 @@ t.test('without a command and a configuration, the gateway starts with what is b
   t.same(readdirSync(folder), ['data'], 'everything is in the data folder')
   const list = await run(folder, ['account', 'list'])
   t.match(list.output, /^admin .* SUPER_ADMIN /m, 'commands without a configuration find its data')
-  t.match(await run(folder, ['reload']), { code: 0 })
+  const { code, output } = await run(folder, ['reload'])
+  t.equal(code, 0)
+  t.match(output, /^reloaded the built-in configuration: \d+ new workers? answers?\n$/)
+  t.equal(await exitOf(gateway, 'SIGTERM'), 0)
+})
+
+t.test('a gateway without a configuration takes that of `init` at a reload; sessions and account go on', async t => {
+  const folder = temporaryFolder(t, 'empty')
+  const gateway = await started(t, folder, { WORKERS: '2' }, [])
+  const headers = { authorization: `Bearer ${readFileSync(join(folder, 'data/internal.secret'), 'utf8').trim()}` }
+  const operate = async (name: string, body: object) =>
+    (await call(gateway.internal, { path: `/operations/v1/business/${name}`, method: 'POST', headers, body })).json()
+      .data
+  const { token } = await operate('login', { user_id: '42' })
+  t.match((await run(folder, ['init'])).output, /^then: dualgate check && dualgate reload$/m)
+  const backend = await startUpstream({ answer: (_request, response) => void response.end('own') })
+  t.teardown(() => backend.close())
+  writeFileSync(
+    join(folder, 'config/upstreams.yaml'),
+    `upstreams: [{ name: own, match: /api/v1, target: "${backend.url}" }]\n`,
+  )
+  t.same(await run(folder, ['reload']), {
+    code: 0,
+    output: 'reloaded config/gateway.yaml: 2 new workers answer\n',
+    errors: '',
+  })
+  t.equal((await call(gateway.public, { path: '/api/v1/b/x', token })).text, 'own', 'the session of before goes on')
+  t.match(await operate('is-login', { token }), { is_login: true }, 'services keep their secret')
+  t.match(
+    (await run(folder, ['check'])).output,
+    / accounts +file \S+\/data\/accounts\.yaml\n/,
+    'admin is the same account',
+  )
+
+  renameSync(join(folder, 'config'), join(folder, 'elsewhere'))
+  t.match(await run(folder, ['reload', '--config', 'elsewhere/gateway.yaml']), {
+    code: 1,
+    output: '',
+    errors: /not reloaded: config\/gateway\.yaml: no such file/,
+  })
+  t.equal(await exitOf(gateway, 'SIGTERM'), 0)
+})
+
+t.test('a reload names the file that was read, and does not confirm another one', async t => {
+  const folder = shippedFolder(t)
+  const gateway = await started(t, folder, { WORKERS: '2' })
+  cpSync(join(folder, 'config'), join(folder, 'other'), { recursive: true })
+  const { code, output, errors } = await run(folder, ['reload', '--config', 'other/gateway.yaml'])
+  t.equal(code, 1)
+  t.equal(output, 'reloaded config/gateway.yaml: 2 new workers answer\n')
+  t.match(errors, /^dualgate: other\/gateway\.yaml was not read: the gateway was started with config\/gateway\.yaml;/)
+  t.equal(await exitOf(gateway, 'SIGTERM'), 0)
+})
+
+t.test('a reload refuses an accounts file that does not exist, and says what a new secret does', async t => {
+  const folder = shippedFolder(t)
+  const gateway = await started(t, folder, { WORKERS: '2' })
+  writeFileSync(join(folder, '.env'), 'ACCOUNTS__PATH=elsewhere.yaml\n')
+  t.match(await run(folder, ['reload']), {
+    code: 1,
+    errors: /not reloaded: there is no accounts file \S+elsewhere\.yaml;/,
+  })
+  writeFileSync(join(folder, '.env'), `JWT__SECRET_KEY=${generateSecret()}\n`)
+  t.match(await run(folder, ['reload']), {
+    code: 0,
+    output: /^note: jwt\.secret_key has changed: every earlier session is refused$/m,
+  })
   t.equal(await exitOf(gateway, 'SIGTERM'), 0)
 })
 
@@ -189,8 +257,11 @@ t.test('a port in use is reported, with the setting to change', async t => {
   const { port } = holder.address() as { port: number }
   for (const variable of ['LISTEN__PORT', 'INTERNAL__PORT']) {
     const environment = { ...FREE_PORTS, [variable]: String(port) }
-    const { code, errors } = await run(shippedFolder(t), ['start'], { environment })
+    const folder = shippedFolder(t)
+    const { code, output, errors } = await run(folder, ['start'], { environment })
     t.equal(code, 1)
+    t.equal(output, '', 'no password is shown of a gateway that has not started')
+    t.notOk(existsSync(join(folder, 'config/accounts.yaml')), 'and there is no account')
     t.equal(
       errors,
       `dualgate: 127.0.0.1:${port} is in use by another program; stop it, or set another ${variable.toLowerCase().replace('__', '.')} (${variable})\n`,

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { openBrowser, type Visit, withoutBrowser } from '../support/browser.ts'
-import { until } from '../support/forward-fixture.ts'
 import { ADMIN, someone } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 import { type Answer, Front } from './front.ts'
 import { CLIENTS, type Client, ORIGINS, openSite, type Site } from './site.ts'
 

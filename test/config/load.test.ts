@@ -216,7 +216,21 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
     'locale: en\njwt: { algorithm: HS256 }\n',
     /^gateway\.yaml:2 jwt: Profile 1 takes the JWT settings from the environment: set JWT__SECRET_KEY/,
   ],
-  ['a key that is written twice', 'locale: en\nlocale: en\n', /^gateway\.yaml:2: the key is written twice/],
+  [
+    'a key that is written twice',
+    'locale: en\nlocale: en\n',
+    /^gateway\.yaml:2: the key locale is written twice, first in line 1; /,
+  ],
+  [
+    'a key that is written twice, within lists',
+    'upstreams:\n  - name: a\n    match: /api\n    target: http://a\n    match: /api/v1\n',
+    /^gateway\.yaml:5: the key match is written twice, first in line 3; join both, or remove one$/,
+  ],
+  [
+    'a number without its unit',
+    'sessions: { idle_timeout: 30 }\n',
+    /idle_timeout: must be .*duration.*; a number needs its unit, as in 30s$/,
+  ],
   ['a bracket that is not closed', 'api_versions: [1,\nlocale: en\n', /^gateway\.yaml:\d: /],
   ['a tab', 'listen:\n\tport: 1\n', /^gateway\.yaml:2: a tab as indentation/],
   ['a second document', 'locale: en\n---\nlocale: en\n', /^gateway\.yaml:2: a second document/],
@@ -292,7 +306,7 @@ const UPSTREAM_FAULTS: [title: string, entries: string, fault: RegExp][] = [
   ['a text', '- http://127.0.0.1', /upstreams\[0\]: must be a section with name, match/],
   [
     'three keys for one signature',
-    `- { name: a, match: /api, target: "http://a", identity: { signature: [${'"sixteen or more!", '.repeat(3)}] } }`,
+    `- { name: a, match: /api, target: "http://a", identity: { signature: [${'"kJ3vQ8zR2xW7bN5m", '.repeat(3)}] } }`,
     /upstreams\[0\]\.identity\.signature: must have at most 2 entries/,
   ],
 ]
@@ -327,6 +341,76 @@ t.test('all faults are reported together, those of other files and of the enviro
       found.some(fault => fault.includes(part)),
       part,
     )
+  }
+})
+
+/** Each list has an unknown key in its first entry and a fault of another kind in another; some entries have both. */
+const ENTRIES = `
+  - { name: a, match: /api/v1/a, target: "http://a", prio: 1, rewrite: /x//y }
+  - { name: a, match: /api/v1/b, target: nonsense }
+  - name: c
+    match: /api/v1/c
+    targets: [{ url: "http://a", wight: 1 }, { url: nonsense }]
+    maintenance: { allow: [10.0.0.1, nonsense], until: x }
+  - { name: d, match: 7, target: "http://a", tls: { cert: a.pem } }
+`
+const ENTRY_FAULTS = [
+  'upstreams[0].prio: unknown',
+  'upstreams[0].rewrite: is not a valid path',
+  'upstreams[1].name: is also that of upstream 1',
+  'upstreams[1].target: must be http',
+  'upstreams[2].targets[0].wight: unknown',
+  'upstreams[2].targets[1].url: must be http',
+  'upstreams[2].maintenance.until: unknown',
+  'upstreams[2].maintenance.allow[1]: must be an address',
+  'upstreams[3].match: must be',
+  'upstreams[3].tls: has no effect',
+]
+
+t.test('an unknown key or a faulty entry hides no fault of the others in its list', async t => {
+  const yaml = `
+trusted_proxies: [[], nonsense]
+gate:
+  exceptions:
+    - { path: /api/v1/a, needs: none, why: x }
+    - { path: no-path, needs: none }
+    - { path: /api/v1/b, needs: nothing }
+    - { path: /api/v1/a, needs: either }
+access:
+  - { path: /console, allow: [10.0.0.1], why: x }
+  - { path: /console, deny: [nonsense] }
+  - { path: 7, deny: [] }
+permissions: { path: permissions.yaml, paths: x }
+login: { captcha: { lenght: 4 } }
+`
+  const wanted = [
+    'trusted_proxies[0]: must be',
+    'trusted_proxies[1]: must be an address',
+    'gate.exceptions[0].why: unknown',
+    'gate.exceptions[1].path: must be a path',
+    'gate.exceptions[2].needs: must be',
+    'gate.exceptions[3]: is never reached with GET, because exception 1',
+    'access[0].why: unknown',
+    'access[1]: is never reached, because rule 1',
+    'access[1].deny[0]: must be an address',
+    'access[2].path: must be',
+    'permissions.paths: unknown',
+    'roles.a: must be',
+    'roles.SUPER_ADMIN: always has',
+    'login.captcha.lenght: unknown',
+    ...ENTRY_FAULTS,
+  ]
+  const files = { 'permissions.yaml': 'roles: { a: 7, SUPER_ADMIN: [] }\n' }
+  const list = `upstreams:${ENTRIES}`
+  for (const found of [
+    faultsOf(t, yaml + list, {}, files),
+    faultsOf(t, yaml, {}, { ...files, 'upstreams.yaml': list }),
+  ]) {
+    for (const fault of wanted)
+      t.ok(
+        found.some(text => text.includes(fault)),
+        `${fault}\n${found.join('\n')}`,
+      )
   }
 })
 

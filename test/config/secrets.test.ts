@@ -35,9 +35,9 @@ t.test('only their owner can read generated secrets', async t => {
 t.test('a configured secret is used, and none is generated for it', async t => {
   const folder = folderWith(t, {})
   const sm2 = generateSm2PrivateKey()
-  const environment = { JWT__SECRET_KEY: GOOD_KEY, LOGIN__SM2__PRIVATE_KEY: sm2, INTERNAL__SECRET: 'sixteen or more!' }
+  const environment = { JWT__SECRET_KEY: GOOD_KEY, LOGIN__SM2__PRIVATE_KEY: sm2, INTERNAL__SECRET: 'kJ3vQ8zR2xW7bN5m' }
   const settings = loadSettings(undefined, { ...environment, NODE_ENV: 'production' }, folder)
-  t.same(secretsOf(settings), [GOOD_KEY, sm2, 'sixteen or more!'])
+  t.same(secretsOf(settings), [GOOD_KEY, sm2, 'kJ3vQ8zR2xW7bN5m'])
   t.throws(() => readdirSync(join(folder, 'data')), { code: 'ENOENT' })
 })
 
@@ -105,15 +105,28 @@ const REFUSED: [key: string, fault: RegExp][] = [
   ['changeme-changeme-changeme-changeme', /pattern/],
   ['CHANGE_ME_CHANGE_ME_CHANGE_ME_32', /well-known/],
   ['your-256-bit-secret-padded-to-be-long-enough', /well-known/],
-  ['a-string-secret-at-least-256-bits-long', /well-known/],
+  ['a-string-secret-at-least-256-bits-long', /published/],
   ['00112233001122330011223300112233', /pattern/],
   ['0123456789abcdefFEDCBA9876543210', /well-known/],
+  ['hei-fastapi-jwt-secret-key-2026-please-change-in-production', /published/],
+  ['hei-gin-jwt-secret-key-2026-please-change-in-production', /published/],
+  ['HEI_FASTAPI_JWT_SECRET_KEY_2026_PLEASE_CHANGE_IN_PRODUCTION', /published/],
+  ['09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7', /published/],
+  ['another-service-jwt-secret-key-2027-please-change-in-production', /well-known/],
+  ['AnotherServiceJwtSecretKey2027PleaseChangeInProduction', /well-known/],
+  ['anotherservicejwtsecretkeypleasechangeinproduction', /well-known/],
+  ['this is the secret of our company, tell it to no one', /well-known/],
 ]
 
 for (const [key, fault] of REFUSED) {
-  t.test(`a key that can be guessed is refused: ${key.slice(0, 16)}…`, async t => {
+  t.test(`a key that can be guessed is refused in both profiles: ${key.slice(0, 16)}…`, async t => {
     t.match(faultOfSigningKey(key), fault)
     t.match(faultsOf(t, '', { JWT__SECRET_KEY: key }), [fault])
+    t.match(
+      faultsOf(t, `profile: 2\njwt: { secret_key: ${JSON.stringify(key)} }\n`),
+      [fault],
+      'in the file of profile 2',
+    )
   })
 }
 
@@ -121,6 +134,13 @@ t.test('a key from `openssl rand` is accepted', async t => {
   t.equal(faultOfSigningKey('9f86d081884c7d659a2feaa0c55ad015'), null)
   t.equal(faultOfSigningKey('n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg='), null)
   for (let i = 0; i < 200; i++) t.equal(faultOfSigningKey(generateSecret()), null)
+})
+
+t.test('an internal secret that is published or a sentence is refused', async t => {
+  for (const secret of ['asdasdasifhueuiwyurfewbfjsdafjk', 'the secret of our company'])
+    t.match(faultsOf(t, '', { INTERNAL__SECRET: secret }), [
+      /^environment INTERNAL__SECRET: is a .*`dualgate keys jwt`/,
+    ])
 })
 
 t.test('an SM2 private key outside the range of the curve is refused', async t => {

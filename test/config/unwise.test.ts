@@ -187,3 +187,16 @@ t.test('/readyz does not say which secret can be guessed, and check does', async
     /warning .*JWT__SECRET_KEY/,
   )
 })
+
+t.test('an empty variable of a secret is named, unless the secret is set elsewhere', async t => {
+  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': '', '.env': 'JWT__SECRET_KEY=\nLISTEN__PORT=\n' })
+  const warnings = (environment = {}) =>
+    readConfiguration('gateway.yaml', environment, folder).warnings.map(({ place, message }) => `${place} ${message}`)
+  t.same(warnings(), ['.env JWT__SECRET_KEY is empty, so the secret is not set here; give it a value, or remove it'])
+  t.same(warnings({ JWT__SECRET_KEY: GOOD_KEY }), [])
+  t.match(warnings({ STORE__REDIS__PASSWORD: '', JWT__SECRET_KEY: GOOD_KEY }), [
+    /^environment STORE__REDIS__PASSWORD is empty/,
+  ])
+  const { output } = await run(folder, ['check', '--config', 'gateway.yaml'])
+  t.match(output, /^ {2}warning +\.env JWT__SECRET_KEY is empty/m)
+})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { withoutBrowser } from '../support/browser.ts'
-import { arrive, bring, confirm, obstaclesEverywhere, sendSignIn, signIn } from '../support/console.ts'
+import { arrive, bring, confirm, keep, obstaclesEverywhere, sendSignIn, signIn } from '../support/console.ts'
 import { sm2KeyPath, someone } from '../support/gateway-fixture.ts'
 import { encrypt } from '../support/login-work.ts'
 import {
@@ -39,8 +39,16 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     await row.filter({ hasText: '新名字' }).waitFor()
     t.ok(await isLive(fixture, token), 'a name ends no session')
     await row.getByRole('button', { name: 'Edit' }).click()
-    await page.fill('#account-roles', 'operator，clerk auditor')
+    t.ok(await page.isChecked('[data-key="role operator"]'), 'known roles are a list')
+    t.notOk(await page.isChecked('[data-key="role SUPER_ADMIN"]'))
+    t.notOk(await page.isVisible('#roles-meant'))
+    await page.fill('#account-roles', 'clerk，auditor')
+    await page.locator('dialog .advice', { hasText: 'The gateway does not know: clerk, auditor.' }).waitFor()
+    t.same(await obstaclesEverywhere(page, 'unknown roles'), [])
     await page.selectOption('#account-status', 'LOCKED')
+    await confirm(page)
+    t.ok(await page.isVisible('#roles-meant'), 'a role that may be mistyped is not sent before it is confirmed')
+    await page.check('#roles-meant')
     await confirm(page)
     await row.filter({ hasText: 'operator, clerk, auditor' }).locator('.tag', { hasText: 'Locked' }).waitFor()
     t.notOk(await isLive(fixture, token), 'other rights end them')
@@ -206,7 +214,7 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     await page.uncheck('#must-change')
     await confirm(page)
     const password = (await page.locator('dialog .secret code').textContent())!
-    await page.keyboard.press('Escape')
+    await keep(page)
     const row = await find(page, consumer)
     t.same(await obstaclesEverywhere(page, 'consumer accounts'), [])
     const token = await signInConsumer(fixture, consumer.username, password)
@@ -221,7 +229,7 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     await row.getByRole('button', { name: 'Reset password' }).click()
     await confirm(page)
     t.not(await page.locator('dialog .secret code').textContent(), password)
-    await page.keyboard.press('Escape')
+    await keep(page)
     await page.click('.account-list .link')
     await page.locator('dialog footer a', { hasText: 'Journal' }).click()
     await page.locator('.journal-list tbody tr', { hasText: 'Account added' }).waitFor()

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
-import { arrive, fillIn, obstaclesEverywhere, signIn, solve } from '../support/console.ts'
+import { arrive, fillIn, obstaclesEverywhere, search, sendSignIn, signIn, solve } from '../support/console.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
 import { textOf } from './texts.ts'
 
@@ -9,12 +9,6 @@ import { textOf } from './texts.ts'
 
 const rows = (page: Page) => page.locator('.user-list tbody tr')
 const row = (page: Page, text: string) => rows(page).filter({ hasText: text })
-
-async function search(page: Page, keyword: string): Promise<void> {
-  const found = page.waitForResponse(response => response.url().includes(`keyword=${encodeURIComponent(keyword)}`))
-  await page.fill('#keyword', keyword)
-  await found
-}
 
 async function open(t: Test, options: FixtureOptions = {}): Promise<Fixture> {
   const fixture = await openFixture({ ...options, config: { session_administration: true, ...options.config } })
@@ -269,6 +263,17 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.pass()
   })
 
+  t.test('after too many failures, the sign-in says until when the account is disabled', async t => {
+    const { page } = await visit(t)
+    const name = someone()
+    for (let failures = 0; failures < 5; failures++) {
+      await fixture.post('/api/v1/public/b/login', await fixture.credentials(name, 'wrong'))
+    }
+    await sendSignIn(fixture, page, name, 'wrong')
+    await page.locator('.fault', { hasText: /The account is disabled until .*\d+:\d\d:\d\d/ }).waitFor()
+    t.pass()
+  })
+
   t.test('the page can be used with the keyboard alone, and a refresh keeps the focus', async t => {
     const visitor = await visit(t)
     const { page } = visitor
@@ -408,12 +413,7 @@ t.test('the page works with every configuration of the gateway', { skip: without
     const { page } = visitor
     await signIn(fixture, visitor)
     await row(page, 'Admin').waitFor()
-    await page.route(/\/api\//, route =>
-      route.fulfill({
-        status: 503,
-        json: { code: 503, message: 'Service unavailable', data: null, success: false, trace_id: '' },
-      }),
-    )
+    await failStore(page)
     await page.click('[data-key=pause]')
     await page.click('[data-key=pause]')
     await page.locator('.trouble', { hasText: 'cannot reach its session store' }).waitFor()
@@ -426,4 +426,59 @@ t.test('the page works with every configuration of the gateway', { skip: without
     await page.locator('.trouble', { hasText: 'The gateway does not answer' }).waitFor()
     t.not(await page.evaluate(() => sessionStorage.getItem('dualgate.token')), null)
   })
+
+  t.test('users who cannot see the picture sign in by a proof of work, where the gateway accepts it', async t => {
+    const fixture = await open(t, { config: { login: { captcha: { alternative: 'proof-of-work', difficulty: 12 } } } })
+    const visitor = await visit(t)
+    const { page } = visitor
+    await page.goto(`${fixture.url}/console/`)
+    await page.getByRole('button', { name: 'I cannot see the picture' }).click()
+    t.notOk(await page.isVisible('#captcha'))
+    t.same(await obstaclesEverywhere(page, 'sign-in by proof'), [])
+    await fillIn(page, ADMIN.username, 'wrong')
+    await page.keyboard.press('Enter')
+    await page.locator('.fault', { hasText: 'Wrong username or password' }).waitFor()
+    await page.fill('#password', ADMIN.password)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.user-list table')
+    await page.click('[data-key=sign-out]')
+    await solve(fixture, page, () => page.getByRole('button', { name: 'Use the picture' }).click())
+    await fillIn(page, ADMIN.username, ADMIN.password)
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.user-list table')
+    t.same(visitor.complaints, [], 'the policy of the page allows it')
+  })
+
+  t.test('after a failure of the store, the sign-in tries again to load the captcha', async t => {
+    const fixture = await open(t)
+    const { page } = await visit(t)
+    await failStore(page)
+    await page.goto(`${fixture.url}/console/`)
+    const retry = page.getByRole('button', { name: 'Try again' })
+    await retry.waitFor()
+    await page.locator('.fault', { hasText: 'cannot reach its session store' }).waitFor()
+    t.same(await obstaclesEverywhere(page, 'sign-in without captcha'), [])
+    await page.unroute(/\/api\//)
+    await solve(fixture, page, () => retry.click())
+    await page.locator('.fault').waitFor({ state: 'hidden' })
+    await page.locator('.captcha img').waitFor()
+    t.equal(await retry.count(), 0)
+    await fillIn(page, ADMIN.username, ADMIN.password)
+    await failStore(page)
+    await page.keyboard.press('Enter')
+    await retry.waitFor()
+    await page.unroute(/\/api\//)
+    await solve(fixture, page, () => retry.click())
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('.user-list table')
+  })
 })
+
+/** Every call of the gateway is answered as if the store did not answer it. */
+const failStore = (page: Page): Promise<unknown> =>
+  page.route(/\/api\//, route =>
+    route.fulfill({
+      status: 503,
+      json: { code: 503, message: 'Service unavailable', data: null, success: false, trace_id: '' },
+    }),
+  )

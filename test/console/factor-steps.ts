@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
-import { bring, confirm, fillIn, obstaclesEverywhere, sendSignIn, solve } from '../support/console.ts'
+import { bring, confirm, fillIn, keep, obstaclesEverywhere, sendSignIn, solve } from '../support/console.ts'
 import { type AccountsFixture, isLive, OWN_PASSWORD, PASSWORD, pagesOf, shownSecret } from './accounts-fixture.ts'
 
 /** The required steps of a login, and what users do with their own factor. */
@@ -33,7 +33,7 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
     t.same(await obstaclesEverywhere(page, 'required recovery codes'), [])
     await page.click('[type=submit]')
     t.ok(await page.isVisible('.codes'), 'not before they are kept')
-    await page.check('#codes-kept')
+    await page.check('#is-kept')
     await page.click('[type=submit]')
 
     await page.locator('h1', { hasText: 'Choose a new password' }).waitFor()
@@ -58,7 +58,7 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
     const code = codeAt(secret, fixture.now())
     await page.fill('#code', code)
     await page.keyboard.press('Enter')
-    await page.check('#codes-kept')
+    await page.check('#is-kept')
     await page.click('[type=submit]')
     await page.waitForSelector('.chrome')
 
@@ -107,9 +107,7 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
     const keepCodes = async (): Promise<string[]> => {
       await page.waitForSelector('.codes')
       const codes = await page.locator('.codes code').allTextContents()
-      await page.check('#codes-kept')
-      await confirm(page)
-      await page.locator('dialog').waitFor({ state: 'detached' })
+      await keep(page)
       return codes
     }
     const enrol = async (): Promise<string> => {

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
-import { choose, confirm, fillIn, obstaclesEverywhere, sendSignIn, signIn, solve } from '../support/console.ts'
+import { choose, confirm, fillIn, keep, obstaclesEverywhere, sendSignIn, signIn, solve } from '../support/console.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { type Language, textOf } from './texts.ts'
 
@@ -66,7 +66,7 @@ async function addAccount(t: Test, { desk: { page }, username, onDesk }: Walk): 
     await page.click('[data-key=add]')
     await page.fill('#account-username', username)
     await page.fill('#account-nickname', `N ${username}`)
-    await page.fill('#account-roles', 'operator')
+    await page.check('[data-key="role operator"]')
     t.same(await obstaclesEverywhere(page, 'add account'), [])
     await confirm(page)
     generated = (await page.locator('dialog .secret code').textContent()) ?? ''
@@ -74,9 +74,13 @@ async function addAccount(t: Test, { desk: { page }, username, onDesk }: Walk): 
     // The message about an action is above the dialog that it opens.
     await page.locator('#notice:popover-open', { hasText: onDesk('account_added', { user: username }) }).waitFor()
     t.same(await obstaclesEverywhere(page, 'generated password'), [])
-    await page.keyboard.press('Escape')
-    // A dialog is removed by a task of the browser after it has closed.
-    await page.locator('dialog').waitFor({ state: 'detached' })
+    // The browser closes a dialog at the second Escape, unless the page prevents that.
+    await page.click('dialog .secret')
+    for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape')
+    t.equal(await page.locator('dialog .close').count(), 0)
+    await confirm(page)
+    t.ok(await page.isVisible('dialog .secret'), 'it stays until the administrator confirms that it is kept')
+    await keep(page)
     await page
       .locator('.account-list tr', { hasText: username })
       .filter({ hasText: onDesk('must_change') })
@@ -136,8 +140,7 @@ async function setUpFactor(t: Test, { fixture, phone: { page }, onPhone }: Walk)
     t.ok(await page.isVisible('.codes'))
     t.notOk(await page.isVisible('.top'), 'the codes are printed alone')
     await page.emulateMedia({ media: null })
-    await page.check('#codes-kept')
-    await confirm(page)
+    await keep(page)
     await page.locator('.panel', { hasText: onPhone('codes_left', { n: 10 }) }).waitFor()
   })
   return recoveryCodes

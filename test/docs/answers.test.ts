@@ -35,13 +35,16 @@ function createJudge(document: any) {
   const { Refusal } = document.components.schemas
   /** Most are answered many times. */
   const validators = new Map<object, ValidateFunction>()
-  return (method: string, path: string, { status, json }: Answer): string => {
+  return (method: string, path: string, { status, headers, text, json }: Answer): string => {
     const response = document.paths[path]?.[method.toLowerCase()]?.responses[status]
     if (response === undefined) return `${method} ${path} answers ${status}, which is not described`
-    const described = response.content['application/json'].schema
+    const type = headers['content-type']!.split(';', 1)[0]!
+    const described = response.content[type]?.schema
+    if (described === undefined) return `${method} ${path} answers ${type}, which is not described`
     const validate = validators.get(described) ?? compile(described, Refusal)
     validators.set(described, validate)
-    return validate(json()) ? '' : `${method} ${path}: ${ajv.errorsText(validate.errors)} in ${JSON.stringify(json())}`
+    const value = type === 'application/json' ? json() : text
+    return validate(value) ? '' : `${method} ${path}: ${ajv.errorsText(validate.errors)} in ${text}`
   }
 }
 
@@ -183,10 +186,11 @@ withEveryStore(
 
     t.test('the journal answers as it is described', async t => {
       await fixture.gateway.sides.consumer.disable(someone(), 60)
-      const path = '/api/v1/sys/journal/page'
-      for (const client of [admin, undefined]) {
-        for (const query of ['', '?size=1', '?type=CONSUMER&event=disable', '?cursor=x', '?since=x']) {
-          await check(t, 'GET', path, query, undefined, client)
+      for (const path of ['/api/v1/sys/journal/page', '/api/v1/sys/journal/export']) {
+        for (const client of [admin, undefined]) {
+          for (const query of ['', '?size=1', '?type=CONSUMER&username=x', '?cursor=x', '?since=x']) {
+            await check(t, 'GET', path, query, undefined, client)
+          }
         }
       }
     })
@@ -229,6 +233,7 @@ withEveryStore(
         await check(t, 'GET', `${base}/page`, '?status=x', undefined, client)
         await check(t, 'GET', `${base}/detail`, `?id=${id}`, undefined, client)
         await check(t, 'GET', `${base}/detail`, '?id=nobody', undefined, client)
+        await check(t, 'GET', `${base}/roles`, '', undefined, client)
         for (const body of [{ id, nickname: 'Ann' }, { id: 'nobody' }, { id, roles: 'x' }]) {
           for (const path of ['add', 'edit', 'reset-password', 'reset-second-factor']) {
             await check(t, 'POST', `${base}/${path}`, '', body, client)

@@ -1,14 +1,50 @@
 import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import { withoutWorthless } from '../../src/event/event.ts'
+import { createWebhooks } from '../../src/event/webhooks.ts'
+import { createLog } from '../../src/log.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const SECRET = 'a key of at least thirty-two characters'
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
-async function until(happened: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 200 && !happened(); tries++) await new Promise(resolve => setTimeout(resolve, 25))
-}
+t.test('receivers get no refused captcha, and while they are away failed logins displace no other event', async t => {
+  const bodies: string[] = []
+  let isAway = true
+  const receiver = createServer((request, response) => {
+    let text = ''
+    request.on('data', chunk => {
+      text += chunk
+    })
+    request.on('end', () => {
+      if (!isAway) bodies.push(text)
+      response.writeHead(isAway ? 503 : 204).end()
+    })
+  })
+  await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => receiver.close())
+  const { port } = receiver.address() as AddressInfo
+  const options = { url: `http://127.0.0.1:${port}`, secret: SECRET, timeout: 5000, give_up_after: 60_000 }
+  const webhooks = await createWebhooks([options], systemClock, createLog('silent'))
+  t.teardown(() => webhooks.close(0))
+  const publish = withoutWorthless(webhooks.publish)
+  const event = { type: 'BUSINESS', login_id: null } as const
+  for (let i = 0; i < 50; i++) publish({ ...event, event: 'login', login_id: String(i) })
+  for (let i = 0; i < 20_000; i++) publish({ ...event, event: 'login-failed', reason: 'WRONG_CREDENTIALS' })
+  for (const reason of ['CAPTCHA_GONE', 'TICKET_INVALID']) publish({ ...event, event: 'login-failed', reason })
+  publish({ ...event, event: 'logout', login_id: '1' })
+  isAway = false
+  await until(() => bodies.at(-1)?.includes('logout') === true)
+  const events = bodies.map(body => JSON.parse(body))
+  t.equal(events.filter(({ event }) => event === 'login').length, 50)
+  t.equal(events.filter(({ event }) => event === 'login-failed').length, 950)
+  t.equal(events.at(-1).event, 'logout')
+})
 
 t.test('every event arrives, in order and signed, and is a log line', async t => {
   const receiver = await startUpstream()

@@ -49,10 +49,9 @@ const BACKENDS: Backend[] = [
 /** Compilers and interpreters write beside nothing of this tree. */
 const CLEAN = { PYTHONDONTWRITEBYTECODE: '1' }
 
-async function start(t: Test, { words }: Backend): Promise<string> {
-  const port = await freePort()
+async function start(t: Test, { words }: Backend, port: number, own: Record<string, string>): Promise<void> {
   const [program, ...rest] = words(t, port)
-  const env = { ...process.env, ...CLEAN, PORT: String(port), IDENTITY_KEYS: `${KEY},${NEXT}` }
+  const env = { ...process.env, ...CLEAN, PORT: String(port), IDENTITY_KEYS: `${KEY},${NEXT}`, ...own }
   // In a group of its own, because `go run` starts what it has compiled.
   const child: ChildProcess = spawn(program!, rest, { env, stdio: 'ignore', detached: true })
   t.teardown(async () => {
@@ -63,9 +62,9 @@ async function start(t: Test, { words }: Backend): Promise<string> {
     if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`)
     await new Promise(resolve => setTimeout(resolve, 50))
   }
-  return `http://127.0.0.1:${port}`
 }
 
+const PASSWORD = 'a password for demonstrations'
 const PATH = '/api/v1/c/a%20b'
 const USER = { id: '42', type: 'CONSUMER' }
 
@@ -78,20 +77,38 @@ function signed(key: string, time: number, { id, type } = USER, path = PATH): Re
 
 for (const backend of BACKENDS) {
   t.test(`a backend with ${backend.name}`, { skip: backend.skip }, async t => {
-    const url = await start(t, backend)
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}`
     const target = { target: url, identity: { signature: [KEY, NEXT], extra: true } }
     const fixture = await openFixture({
       upstreams: [
         { name: 'backend', match: '/api/v1/c', ...target },
         { name: 'public', match: '/api/v1/public/c', rewrite: '/api/v1/c', ...structuredClone(target) },
+        { name: 'sign-in', match: '/api/v1/public/c/sign-in', ...structuredClone(target) },
       ],
     })
     t.teardown(() => fixture.close())
+    await start(t, backend, port, {
+      INTERNAL_URL: fixture.internal,
+      INTERNAL_SECRET: fixture.settings.internal.secret,
+      DEMO_PASSWORD: PASSWORD,
+    })
 
     t.test('reads the identity of a request that comes through the gateway', async t => {
       const { token } = (await fixture.operate('consumer', 'login', { user_id: '42', extra: { name: '安' } })).data
       t.same((await fixture.get(`${PATH}?q=1&r=%2f`, token)).json(), USER)
       t.same((await fixture.get('/api/v1/public/c/x')).json(), { id: '', type: '' }, 'without a session')
+    })
+
+    t.test('signs a consumer in, who can end every session of theirs', async t => {
+      const signIn = (password: string) =>
+        call(fixture.url, { method: 'POST', path: '/api/v1/public/c/sign-in', body: { name: '43', password } })
+      for (const wrong of ['', `${PASSWORD}x`]) t.equal((await signIn(wrong)).status, 401, 'with a wrong password')
+      const [first, second] = [(await signIn(PASSWORD)).json().token, (await signIn(PASSWORD)).json().token]
+      t.same((await fixture.get(PATH, first)).json(), { id: '43', type: 'CONSUMER' })
+      const path = '/api/v1/c/sign-out-everywhere'
+      t.equal((await call(fixture.url, { method: 'POST', path, token: second })).status, 200)
+      for (const token of [first, second]) t.equal((await fixture.get(PATH, token)).json().code, 401)
     })
 
     t.test('refuses every request that the gateway has not signed within the last minute', async t => {

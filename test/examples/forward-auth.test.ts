@@ -1,7 +1,10 @@
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { IDENTITY_SPELLINGS } from '../../src/header-names.ts'
+import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../src/header-names.ts'
 import { call, callRaw } from '../support/client.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { temporaryFolder } from '../support/image.ts'
 import { type Arrived, startUpstream } from '../support/upstream.ts'
 import { FORWARD_AUTH } from './proxies.ts'
 
@@ -23,6 +26,24 @@ function environmentOf({ rawHeaders }: Arrived): Record<string, string> {
 
 const OUT = { retry_after: '90s', allow: ['10.0.0.1'] }
 const FEW = { requests: 1, window: '60s' }
+
+const PAGE = '<!doctype html><title>Orders</title>'
+
+/** The pages beside the backend, as files and from a server of their own. */
+async function startPages(t: Test): Promise<{ folder: string; url: string }> {
+  const folder = temporaryFolder(t, 'pages')
+  // For servers that give their rights away.
+  chmodSync(folder, 0o755)
+  writeFileSync(join(folder, 'index.html'), PAGE)
+  const server = await startUpstream({
+    answer: ({ url = '' }, response) => {
+      if (url !== '/' && url !== '/index.html') response.statusCode = 404
+      response.end(url === '/' || url === '/index.html' ? PAGE : '')
+    },
+  })
+  t.teardown(() => server.close())
+  return { folder, url: server.url }
+}
 
 const inCapitals = (name: string): string => name.replace(/(^|[-_.])[a-z]/g, letter => letter.toUpperCase())
 
@@ -46,7 +67,7 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
     })
     const backend = await startUpstream()
     t.teardown(() => Promise.all([fixture.close(), backend.close()]))
-    const url = await start(t, { gateway: fixture.internal, backend: backend.url })
+    const url = await start(t, { gateway: fixture.internal, backend: backend.url, pages: await startPages(t) })
     const { token } = (await fixture.operate('consumer', 'login', { user_id: '42' })).data
 
     /** What a request leads to: its status, and what the backend reads of it. */
@@ -92,7 +113,7 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
         ['/api/v1/orders', token, 401],
         ['/api/v1/c/orders', `${token}x`, 401],
         ['/api/v1/dict/', token, 401],
-        ['/elsewhere', token, 403],
+        ['/api/elsewhere', token, 403],
       ]
       for (const [path, by, status] of refused) {
         const { arrived, status: given } = await ask(path, {}, by)
@@ -150,6 +171,30 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
           } else expectIdentity(t, environment, id, type, `${spelling} at ${path}`)
         }
       }
+    })
+
+    t.test('has pages beside it, which every client gets', async t => {
+      for (const path of ['/', '/index.html'])
+        for (const own of [{}, { token }, { token: `${token}x` }]) {
+          const { status, text } = await call(url, { path, ...own })
+          t.same([status, text], [200, PAGE], path)
+        }
+    })
+
+    t.test('gets no header that names another path or method, however it is spelled', async t => {
+      for (const spelling of OVERRIDING_SPELLINGS) {
+        const { status, environment } = await ask('/api/v1/public/c/x', { [spelling]: '/api/v1/sys/x' })
+        if (status === 403) continue
+        t.equal(status, 200, spelling)
+        t.notOk(Object.values(environment ?? {}).includes('/api/v1/sys/x'), spelling)
+      }
+    })
+
+    t.test('gets no request that could be for a page, however its path is spelled', async t => {
+      for (const path of ['/', '/c/x', '/x/../api/v1/c/x', '/x/%2e%2e/api/v1/c/x', '//api/v1/c/x', '/./api/v1/c/x'])
+        t.equal((await ask(path, {}, token)).arrived, undefined, path)
+      for (const path of ['/API/v1/c/x', '/%61pi/v1/c/x', '/api%2fv1/c/x', '/api;/v1/c/x', '/api', '/api/', '/api/x'])
+        t.equal((await ask(path, {}, token)).arrived, undefined, path)
     })
 
     t.test('cannot be sent another path or method than the requested one', async t => {

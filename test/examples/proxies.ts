@@ -17,6 +17,8 @@ import { runTraefik, withoutTraefik } from '../support/traefik.ts'
 export interface Addresses {
   gateway: string
   backend?: string
+  /** Where the pages beside the backend come from: their folder, and a server of them. */
+  pages?: { folder: string; url: string }
 }
 
 export interface Proxy {
@@ -72,9 +74,9 @@ const traefikStatic = (port: number, routes: string): string =>
 /** The gateway decides, and the proxy forwards. `http` is what stands beside the example in the block of that name. */
 const nginxForwardAuth =
   (http = '') =>
-  (t: Test, { gateway, backend = '' }: Addresses): Promise<string> =>
+  (t: Test, { gateway, backend = '', pages }: Addresses): Promise<string> =>
     onFreePort(t, port => {
-      const places = { 'listen 80;': `listen 127.0.0.1:${port};` }
+      const places = { 'listen 80;': `listen 127.0.0.1:${port};`, '/var/www/pages': pages!.folder }
       const servers = { 'http://127.0.0.1:3000': backend, 'http://127.0.0.1:8081': gateway }
       return runNginx(port, `${http}\n${exampleWith('nginx/forward-auth.conf', { ...places, ...servers })}`)
     })
@@ -89,9 +91,9 @@ export const FORWARD_AUTH: readonly Proxy[] = [
   {
     name: 'Caddy',
     skip: withoutCaddy,
-    start: (t, { gateway, backend }) =>
+    start: (t, { gateway, backend, pages }) =>
       onFreePort(t, port => {
-        const places = { 'api.example.com': `http://127.0.0.1:${port}` }
+        const places = { 'api.example.com': `http://127.0.0.1:${port}`, '/var/www/pages': pages!.folder }
         const servers = { '127.0.0.1:8081': hostOf(gateway), '127.0.0.1:3000': hostOf(backend) }
         return runCaddy(port, exampleWith('caddy/forward-auth.Caddyfile', { ...places, ...servers }))
       }),
@@ -100,11 +102,12 @@ export const FORWARD_AUTH: readonly Proxy[] = [
     name: 'Envoy',
     skip: withoutEnvoy,
     answers503Itself: true,
-    start: (t, { gateway, backend }) =>
+    start: (t, { gateway, backend, pages }) =>
       onFreePort(t, port => {
         const servers = {
           'port_value: 8081': `port_value: ${portOf(gateway)}`,
           'port_value: 3000': `port_value: ${portOf(backend)}`,
+          'port_value: 3001': `port_value: ${portOf(pages!.url)}`,
         }
         return runEnvoy(port, exampleWith('envoy/forward-auth.yaml', { ...servers, ...envoyPlaces(port) }))
       }),
@@ -112,10 +115,10 @@ export const FORWARD_AUTH: readonly Proxy[] = [
   {
     name: 'Traefik',
     skip: withoutTraefik,
-    start: (t, { gateway, backend = '' }) =>
+    start: (t, { gateway, backend = '', pages }) =>
       onFreePort(t, port => {
         const servers = { 'http://127.0.0.1:8081': gateway, 'http://127.0.0.1:3000': backend }
-        const routes = exampleWith('traefik/forward-auth.yaml', servers)
+        const routes = exampleWith('traefik/forward-auth.yaml', { ...servers, 'http://127.0.0.1:3001': pages!.url })
         return runTraefik(port, traefikStatic(port, 'routes.yaml'), routes)
       }),
   },

@@ -1,7 +1,8 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
-import { openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
+import { openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 t.jobs = 3

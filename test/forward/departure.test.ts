@@ -3,7 +3,8 @@ import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { call, callRaw } from '../support/client.ts'
-import { type ForwardFixture, openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
+import { type ForwardFixture, openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { type Handler, type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
 
 const C = '/api/v1/c/things'

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { openForwardFixture, TOKEN, until } from '../support/forward-fixture.ts'
+import { openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const C = '/api/v1/c/things'

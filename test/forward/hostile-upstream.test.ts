@@ -2,7 +2,8 @@ import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Answer, call, callRaw } from '../support/client.ts'
-import { forwardTo, TOKEN, until } from '../support/forward-fixture.ts'
+import { forwardTo, TOKEN } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { startRawUpstream } from '../support/upstream.ts'
 
 t.jobs = 12

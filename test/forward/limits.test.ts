@@ -1,7 +1,8 @@
 import { request as httpRequest } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Answer, call } from '../support/client.ts'
-import { openForwardFixture, TOKEN, until, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { type Recorder, startUpstream } from '../support/upstream.ts'
 
 const C = '/api/v1/c/things'

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import fc from 'fast-check'
 import { fastify } from 'fastify'
 import t from 'tap'
 import { readTarget } from '../../src/gate/path.ts'
 import { routeToUpstreams } from '../../src/http/forward/routes.ts'
 import { type ForwardFixture, openForwardFixture, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { fc } from '../support/random.ts'
 
 /*
  * Where a request goes: the upstream with the longest `match` that is the path, or its beginning up to a slash, byte by

@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { ConnectionSettings } from '../../src/config/schema/targets.ts'
 import { call } from '../support/client.ts'
-import { forwardTo, TOKEN, until } from '../support/forward-fixture.ts'
+import { forwardTo, TOKEN } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 t.jobs = 6

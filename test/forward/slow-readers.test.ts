@@ -6,7 +6,8 @@ import { Backlog, READ_AHEAD_TOTAL } from '../../src/http/forward/backlog.ts'
 import { BodyMemory } from '../../src/http/forward/body.ts'
 import type { EndOfWatch } from '../../src/store/watched-session.ts'
 import { call } from '../support/client.ts'
-import { openForwardFixture, TOKEN, until, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 /* Clients that accept their answers slowly, or not at all. */
@@ -117,7 +118,7 @@ t.test('the unread answers of all clients are bounded, and those of disconnected
   const { target, slow, ask, inMemory, accept } = await open(t)
   const most = READ_AHEAD_TOTAL / MIB
   const received = Array.from({ length: most + 10 }, () => ask(20 * MIB))
-  t.ok(await until(() => slow.length === most + 10 && inMemory() > READ_AHEAD_TOTAL, 25_000))
+  t.ok(await until(() => slow.length === most + 10 && inMemory() > READ_AHEAD_TOTAL))
   t.ok(inMemory() < READ_AHEAD_TOTAL + slow.length * PART)
   for (const socket of slow.splice(0)) socket.destroy()
   t.ok((await Promise.all(received)).every(one => one instanceof Error))

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
-import { openForwardFixture, TOKEN, until, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { type Recorder, startRawUpstream, startUpstream } from '../support/upstream.ts'
 
 t.jobs = 6

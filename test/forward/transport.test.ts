@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
-import { openForwardFixture, TOKEN, until, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { openForwardFixture, TOKEN, type WrittenUpstream } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 
 const C = '/api/v1/c/things'
 

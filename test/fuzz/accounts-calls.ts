@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../support/random.ts'
 import { ALL_PERMISSIONS, ALL_ROLES, type Status } from './accounts-model.ts'
 
 /* What is done with accounts, generated. */

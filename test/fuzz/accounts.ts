@@ -4,8 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { parseDocument } from 'yaml'
 import { readAccounts } from '../../src/account/file/source.ts'
 import { versionOf } from '../../src/account/version.ts'
-import { until } from '../support/forward-fixture.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 import { accountStep, type Call, type Move, REFUSED } from './accounts-calls.ts'
 import { FORMS, type Form, missingIn, readFound, writeFirst } from './accounts-file.ts'
 import { type Accounts, apply, EDIT, holds, type ModelAccount, SEE, SUPER_ADMIN } from './accounts-model.ts'
@@ -23,12 +23,13 @@ export async function fuzzAccounts(options: SequenceOptions) {
   const path = join(fixture.folder, 'accounts.yaml')
   let sequence = 0
   try {
-    return await checkSequences(accountStep, { minLength: 4, maxLength: 24 }, options, async (moves, see) => {
+    const take = async (moves: readonly Move[], see: See): Promise<void> => {
       sequence += 1
       const run = new AccountsSequence(fixture, path, sequence, see)
       await run.begin(FORMS[moves.length % FORMS.length]!)
       for (const move of moves) await run.take(move)
-    })
+    }
+    return await checkSequences(accountStep, { minLength: 4, maxLength: 24 }, options, take, [FIRST_MOVES])
   } finally {
     await fixture.close()
   }
@@ -189,8 +190,10 @@ class AccountsSequence {
       const fate = only === 'lives' && !session.isVersioned && this.#changed.has(session.then.id) ? 'either' : only
       if (fate === 'ended at once' && (await isLive(session)))
         throw new Error(`a session of ${session.then.id} survived`)
-      if (fate === 'ends' && !(await until(async () => !(await isLive(session)))))
-        throw new Error(`a session of ${session.then.id} lives on, ${JSON.stringify(orders[0])}`)
+      if (fate === 'ends')
+        await until(async () => !(await isLive(session))).catch(() => {
+          throw new Error(`a session of ${session.then.id} lives on, ${JSON.stringify(orders[0])}`)
+        })
       const lives = await isLive(session)
       if (fate === 'lives' && !lives)
         throw new Error(
@@ -200,6 +203,18 @@ class AccountsSequence {
       this.#see(`session: ${fate}`)
     }
   }
+}
+
+/** The first administrator changes a name, by which no other session ends, and then locks an account. */
+const FIRST_MOVES: Move[] = [
+  { look: 0 },
+  { calls: [editOf(4, { nickname: 'Ann' })] },
+  { calls: [editOf(3, { status: 'LOCKED' })] },
+]
+
+function editOf(target: number, fields: Call['fields']): Call {
+  const rest = { actor: 0, name: 0, mustChange: undefined, how: 'renamed', delay: 0 } as const
+  return { way: 'administrator', kind: 'edit', target, fields, ...rest }
 }
 
 /** Of the accounts that every sequence begins with. */

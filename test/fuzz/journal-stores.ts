@@ -5,6 +5,7 @@ import { systemClock } from '../../src/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { openRedisUnderTest } from '../store/redis-under-test.ts'
 import { startRedis } from '../support/redis-server.ts'
+import { PATIENCE } from '../support/until.ts'
 import { fuzzJournal } from './journal.ts'
 import type { SequenceOptions } from './model.ts'
 
@@ -12,7 +13,7 @@ import type { SequenceOptions } from './model.ts'
 
 export async function fuzzEmbeddedJournal(options: SequenceOptions) {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-journal-'))
-  const stores = await Promise.all([1, 2].map(() => openEmbeddedStore(folder, systemClock, 30_000)))
+  const stores = await Promise.all([1, 2].map(() => openEmbeddedStore(folder, systemClock, PATIENCE)))
   try {
     return await fuzzJournal(stores[0]!.journal, stores[1]!.journal, options)
   } finally {

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../support/random.ts'
 
 /* What users, guessers and administrators do while logins are under way, generated. */
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc, SEED } from '../support/random.ts'
 
 /* Random sequences of steps, each compared with a model that is too simple to be wrong in the same way. */
 
@@ -23,12 +23,16 @@ export interface SequenceResult {
 /** Counts an outcome. */
 export type See = (outcome: string) => void
 
-/** Takes the steps of generated sequences, until a model and the gateway disagree, or never did in so many sequences. */
+/**
+ * Takes the steps of sequences, until a model and the gateway disagree, or never did in so many sequences. All but the `first`
+ * are generated: what a run must see it sees in these, and not by chance.
+ */
 export async function checkSequences<S>(
   step: fc.Arbitrary<S>,
   length: { minLength: number; maxLength: number },
-  { sequences, seed = Math.trunc(Math.random() * 0x7fffffff), path }: SequenceOptions,
+  { sequences, seed = SEED, path }: SequenceOptions,
   take: (steps: readonly S[], see: See) => Promise<void>,
+  first: readonly S[][] = [],
 ): Promise<SequenceResult> {
   const result = { sequences: 0, steps: 0, seen: new Map<string, number>() }
   const see: See = outcome => void result.seen.set(outcome, (result.seen.get(outcome) ?? 0) + 1)
@@ -38,7 +42,7 @@ export async function checkSequences<S>(
     await take(steps, see)
   })
   // A violation says what was called; making the sequence shorter would take longer than the run.
-  const settings = { numRuns: sequences, seed, endOnFailure: true }
+  const settings = { numRuns: sequences, seed, endOnFailure: true, examples: first.map((steps): [S[]] => [steps]) }
   const details = await fc.check(property, path === undefined ? settings : { ...settings, path })
   const violation = details.failed
     ? `${details.errorInstance}\nafter ${fc.stringify(details.counterexample)}\nreplay with --seed ${seed} --path ${details.counterexamplePath}`

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { fc } from '../support/random.ts'
 import type { Proven } from './readers.ts'
 
 /** A request as it is sent. */

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { reservedForm } from '../../src/header-names.ts'
 import { converse } from '../attack/conversation.ts'
 import { fieldOf, headerOf, isInformational, type Message } from '../attack/http-reader.ts'
+import { fc, SEED } from '../support/random.ts'
 import { misreader, type Proven, type Rules } from './readers.ts'
 import { endsConnection, FORGED, RESERVED, type Sent, sentRequest } from './requests.ts'
 
@@ -45,7 +45,7 @@ const CONNECTIONS = 4
 
 /** Sends generated requests until one got past the gate, or none of so many did. */
 export async function runFuzz(options: FuzzOptions): Promise<FuzzResult> {
-  const { requests, seed = Math.trunc(Math.random() * 0x7fffffff), path, onProgress = () => {} } = options
+  const { requests, seed = SEED, path, onProgress = () => {} } = options
   const sender = new Sender(options)
   const batches = fc.array(sentRequest, { minLength: BATCH, maxLength: BATCH })
   const property = fc.asyncProperty(batches, async batch => {

@@ -6,10 +6,10 @@ import { parse, stringify } from 'yaml'
 import { createGateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import { type Answer, call } from '../support/client.ts'
-import { until } from '../support/forward-fixture.ts'
 import { type Fixture, openFixture, sm2KeyPath } from '../support/gateway-fixture.ts'
 import { encrypt, loginWork } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 
 /* The own account of a user, as pages use it. */
 

@@ -1,8 +1,8 @@
 import { connect } from 'node:net'
 import t from 'tap'
-import { until } from '../store/tracking-fixture.ts'
 import { type Answer, call } from '../support/client.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 
 /* Bodies of our own routes: where one is needed, and where whatever comes is ignored. */
 
@@ -134,7 +134,7 @@ for (const [what, path, body, inEnglish, inChinese] of FAULTS) {
 t.test('a body of another type than JSON is refused where one is needed, with what it must be', async t => {
   for (const [fixture, message] of [
     [english, 'body: must be sent as application/json'],
-    [chinese, 'body: 必须以 application/json 发送'],
+    [chinese, 'body: 必须以 application/json 格式发送'],
   ] as const) {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'undefined', '']) {
       const headers = { 'content-type': type }

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { createDrain } from '../../src/http/server/drain.ts'
-import { until } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 
 /* The end of a server that fails no request. */
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { until } from '../support/forward-fixture.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 
 t.jobs = 14
 

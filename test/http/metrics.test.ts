@@ -3,7 +3,9 @@ import t from 'tap'
 import { call } from '../support/client.ts'
 import { documentText, GUIDE } from '../support/documents.ts'
 import { ADMIN, withEveryStore } from '../support/gateway-fixture.ts'
+import { runPromtool, withoutPromtool } from '../support/promtool.ts'
 import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 
 /** The value of a metric with just these labels; `null` without one. */
 function readMetric(text: string, name: string, labels: Record<string, string> = {}): number | null {
@@ -80,7 +82,7 @@ withEveryStore(t, async (t, fixture) => {
     const shown = await metrics()
     t.equal(readMetric(shown, 'dualgate_upstream_target_up', { upstream: name, target }), 1)
     t.equal(readMetric(shown, 'dualgate_upstream_target_weight', { upstream: name, target }), 1)
-    t.equal(readMetric(shown, 'dualgate_upstream_requests', { upstream: name, target }), 0)
+    t.equal(readMetric(shown, 'dualgate_upstream_requests_in_flight', { upstream: name, target }), 0)
     t.equal(readMetric(shown, 'dualgate_websockets'), 0)
   })
 
@@ -106,7 +108,52 @@ t.test('the metrics of all workers are one answer, and stay when a worker is rep
   t.equal(await count(), 25)
 })
 
-t.test('guide and dashboard name exactly the existing metrics', async t => {
+t.test('metrics say which version runs since when, and whether the last reload succeeded', async t => {
+  const gateway = await startSupervised(t)
+  const metrics = async (): Promise<string> => (await call(gateway.internal, { path: '/metrics' })).text
+  const [wasOk, successAt] = ['successful', 'success_timestamp_seconds'].map(
+    end => `dualgate_config_last_reload_${end}`,
+  )
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+
+  const started = await metrics()
+  t.equal(readMetric(started, 'dualgate_build_info', { version, node: process.versions.node }), 1)
+  t.match([...started.matchAll(/^dualgate_build_info/gm)], { length: 1 }, 'once for all workers')
+  const since = readMetric(started, 'process_start_time_seconds')!
+  const startedAt = readMetric(started, successAt!)!
+  t.equal(readMetric(started, wasOk!), 1, 'the start counts')
+  t.ok(since < startedAt)
+
+  gateway.write('config/upstreams.yaml', 'upstreams: wrong\n')
+  process.kill(gateway.child.pid!, 'SIGHUP')
+  t.ok(await until(async () => readMetric(await metrics(), wasOk!) === 0))
+  t.equal(readMetric(await metrics(), successAt!), startedAt)
+
+  gateway.writeUpstream('second')
+  t.equal((await gateway.reload()).code, 0)
+  const reloaded = await metrics()
+  t.equal(readMetric(reloaded, wasOk!), 1)
+  t.ok(readMetric(reloaded, successAt!)! > startedAt)
+  t.equal(readMetric(reloaded, 'process_start_time_seconds'), since, 'new workers are no new start')
+})
+
+t.test('counters of failures are there before the first failure, so that alerts see it', async t => {
+  const gateway = await startSupervised(t)
+  const { text } = await call(gateway.internal, { path: '/metrics' })
+  t.equal(readMetric(text, 'dualgate_store_errors_total', { verb: 'find' }), 0)
+  t.equal(readMetric(text, 'dualgate_journal_entries_total', { result: 'lost' }), 0)
+  for (const name of ['worker_crashes', 'journal_failures', 'store_unreplicated'])
+    t.equal(readMetric(text, `dualgate_${name}_total`), 0, name)
+})
+
+t.test('promtool finds no fault in the names and types of the metrics', { skip: withoutPromtool }, async t => {
+  const gateway = await startSupervised(t)
+  await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })
+  const { text } = await call(gateway.internal, { path: '/metrics' })
+  t.same(runPromtool(['check', 'metrics'], text), { code: 0, said: '' })
+})
+
+t.test('guide and dashboard name exactly the existing metrics, and alerts no other', async t => {
   const gateway = await startSupervised(t)
   const { text } = await call(gateway.internal, { path: '/metrics' })
   const all = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)
@@ -117,5 +164,8 @@ t.test('guide and dashboard name exactly the existing metrics', async t => {
   const dashboard = readFileSync('config/examples/grafana/dashboard.json', 'utf8')
   t.type(JSON.parse(dashboard).panels, Array)
   t.same([...new Set(namedIn(dashboard).map(name => name.replace(/_bucket$/, '')))].sort(), ours)
-  for (const [name] of dashboard.matchAll(/\b(?:nodejs|process)_[a-z0-9_]+/g)) t.ok(all.includes(name), name)
+  const alerts = readFileSync('config/examples/prometheus/alerts.yaml', 'utf8')
+  for (const name of namedIn(alerts)) t.ok(ours.includes(name), `${name} in an alert`)
+  for (const [name] of `${alerts}${dashboard}`.matchAll(/\b(?:nodejs|process)_[a-z0-9_]+/g))
+    t.ok(all.includes(name), name)
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { until } from '../support/forward-fixture.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`

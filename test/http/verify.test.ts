@@ -1,5 +1,5 @@
 import t from 'tap'
-import { IDENTITY_SPELLINGS } from '../../src/header-names.ts'
+import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../src/header-names.ts'
 import { type Answer, call, callRaw } from '../support/client.ts'
 import { openFixture, withEveryStore } from '../support/gateway-fixture.ts'
 
@@ -86,6 +86,24 @@ withEveryStore(t, async (t, fixture) => {
     t.equal((await call(fixture.internal, { path: '/verify/api/v1/public/b/x', headers: near })).status, 200)
   })
 
+  t.test('/verify refuses headers with which a backend serves another path or method, in every spelling', async t => {
+    const ask = async (name: string): Promise<number> =>
+      (await call(fixture.internal, { path: '/verify/api/v1/public/b/x', headers: { [name]: '/api/v1/sys/x' } })).status
+    for (const name of [
+      'X-Original-URL',
+      'X-Rewrite-URL',
+      'X-HTTP-Method-Override',
+      'X-HTTP-Method',
+      'X-Method-Override',
+    ])
+      t.ok(OVERRIDING_SPELLINGS.includes(name.toLowerCase()), name)
+    for (const name of OVERRIDING_SPELLINGS) t.equal(await ask(name), 403, name)
+    for (const name of ['X_Forwarded_For', 'x.forwarded-prefix', 'X_Real_IP', 'Content_Length', 'X_Accel_Redirect'])
+      t.equal(await ask(name), 403, name)
+    for (const name of ['x-original', 'x-rewrite-urls', 'x_other', 'trace_id', 'x-forwarded-prefix', 'x-real-ip'])
+      t.equal(await ask(name), 200, name)
+  })
+
   t.test('/verify names to Envoy every spelling that it has to remove, and never what it sets', async t => {
     const named = async (path: string, token?: string): Promise<string[]> => {
       const { headers } = await call(fixture.internal, {
@@ -95,7 +113,7 @@ withEveryStore(t, async (t, fixture) => {
       return String(headers['x-envoy-auth-headers-to-remove']).split(',')
     }
     const anonymous = await named('/api/v1/public/b/x')
-    t.same(anonymous, IDENTITY_SPELLINGS)
+    t.same(anonymous, [...IDENTITY_SPELLINGS, ...OVERRIDING_SPELLINGS])
     for (const name of ['x-login-id', 'x_login_id', 'x-login.type', 'x.login_extra', 'x-login-signature'])
       t.ok(anonymous.includes(name), name)
     t.same(

@@ -25,7 +25,7 @@ function openRecorder() {
   }
   const recorder = new Recorder({
     store,
-    settings: { keep: 1000, max_entries: 10 },
+    settings: { keep: 1000, max_entries: 10, max_failures: 10 },
     clock: { now: () => 1_700_000_000_000 },
     log: createLog('info', { write: line => void lines.push(line) }),
     journaled: (result, entries) => {
@@ -50,6 +50,20 @@ t.test('events that are published together are stored together, in their order',
   )
   t.same(counts, { written: 150, lost: 0, failures: 0 })
   await recorder.close(1000)
+})
+
+t.test('while the store fails, failed logins of unknown clients displace no entry that waits', async t => {
+  const { recorder, fixture, kept, counts } = openRecorder()
+  fixture.fails = true
+  recorder.publish(LOGIN)
+  await recorder.flush()
+  const failed: SessionEvent = { event: 'login-failed', type: 'BUSINESS', login_id: null, reason: 'CAPTCHA_GONE' }
+  for (let i = 0; i < 11_000; i++) recorder.publish(failed)
+  for (let i = 0; i < 100; i++) recorder.publish(LOGIN)
+  fixture.fails = false
+  await recorder.close(1000)
+  t.equal(kept.filter(({ event }) => event === 'login').length, 101)
+  t.same(counts, { written: 1100, lost: 10_001, failures: 1 })
 })
 
 t.test('a recorder that is closed stores what was published until then', async t => {
@@ -91,6 +105,15 @@ t.test('of more than ten thousand entries that wait the oldest are lost, and cou
   t.equal(kept[0]!.login_id, '50')
   t.same(counts, { written: 10_000, lost: 50, failures: 1 })
   await recorder.close(1000)
+})
+
+t.test('a recorder that is closed leaves no timer that keeps the process from ending', async t => {
+  const timers = (): number => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
+  const before = timers()
+  const { recorder } = openRecorder()
+  recorder.publish(LOGIN)
+  await recorder.close(60_000)
+  t.equal(timers(), before)
 })
 
 t.test('a store that never answers does not keep a recorder from closing, and what is lost is counted', async t => {

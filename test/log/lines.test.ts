@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import t from 'tap'
 import { createObservation } from '../../src/http/server/observe.ts'
 import { createLineWriter, createLog, type Logger } from '../../src/log.ts'
+import { fc } from '../support/random.ts'
 
 /*
  * A line of the access log is made of text. It must be the line that pino makes of an object, whatever a client sends.
@@ -22,7 +22,9 @@ interface Answered {
   status: number
   refused: string | null
   elapsed: number
+  bytes: number | undefined
   ip: string | undefined
+  agent: string | undefined
 }
 
 /** Text of any code points, often with those that JSON escapes. */
@@ -52,7 +54,9 @@ const answered = (of: fc.Arbitrary<string>): fc.Arbitrary<Answered> =>
     status: fc.integer({ min: 100, max: 999 }),
     refused: fc.option(of),
     elapsed: fc.double({ min: 0, max: 1e7, noNaN: true }),
+    bytes: fc.option(fc.nat(), { nil: undefined }),
     ip: fc.option(of, { nil: undefined }),
+    agent: fc.option(of, { nil: undefined }),
   })
 
 /** What the log says of it, as an object. */
@@ -71,8 +75,17 @@ const fieldsOf = (one: Answered): Record<string, unknown> => ({
   status: one.status,
   refused: one.refused ?? undefined,
   ms: Math.round(one.elapsed * 10) / 10,
+  bytes: one.status === 101 ? undefined : one.bytes,
   ip: one.ip,
+  user_agent: one.agent === undefined ? undefined : withoutControls(one.agent.slice(0, 256)),
 })
+
+/** U+0000 to U+001F, and DEL to U+009F. */
+const withoutControls = (text: string): string =>
+  [...Array(text.length).keys()]
+    .map(i => text[i]!)
+    .filter(unit => !(unit < ' ' || (unit >= '\x7f' && unit <= '\x9f')))
+    .join('')
 
 /** The line of the access log for it. */
 function writeLine(one: Answered, accessLog: Logger): void {
@@ -81,7 +94,10 @@ function writeLine(one: Answered, accessLog: Logger): void {
   const request = {
     id,
     method,
-    raw: { headers: { traceparent: one.traceparent } },
+    raw: {
+      headers: { traceparent: one.traceparent, 'user-agent': one.agent },
+      socket: one.bytes === undefined ? undefined : { bytesWritten: one.bytes },
+    },
     target: one.path === undefined ? undefined : { path: one.path },
     routeOptions: { url: route },
     verdict:
@@ -168,7 +184,9 @@ t.test('a log of another program writes the line with its own settings', async t
     status: 200,
     refused: null,
     elapsed: 1.26,
+    bytes: 312,
     ip: '127.0.0.1',
+    agent: 'curl/8.5.0',
   }
   writeLine(one, foreign)
   const { message, ...fields } = JSON.parse(theirs.line)

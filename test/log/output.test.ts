@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { Output } from '../../src/log/output.ts'
-import { until } from '../support/forward-fixture.ts'
 import { type NamedPipe, openNamedPipe } from '../support/named-pipe.ts'
+import { until } from '../support/until.ts'
 
 /* How lines reach standard output. */
 

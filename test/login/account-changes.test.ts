@@ -8,10 +8,10 @@ import { generateAccountId, removeAccount, setPassword } from '../../src/account
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import { type Call, call } from '../support/client.ts'
-import { until } from '../support/forward-fixture.ts'
-import { ADMIN, type Fixture, openFixture, sm2KeyPath, withEveryStore } from '../support/gateway-fixture.ts'
+import { ADMIN, type Fixture, openFixture, sm2KeyPath, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { encrypt, loginWork } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 
 /* Told as operators and users would see it: a change of the accounts file ends sessions, and nothing else does. */
 
@@ -75,7 +75,7 @@ function add(path: string, username: string, rest: object = {}): string {
 
 /** Waits until the gateway has read the present state of the file: an account that comes after it can sign in. */
 async function hasRead(fixture: Fixture, section: Section = 'b'): Promise<void> {
-  const name = `after-${Math.random().toString(36).slice(2)}`
+  const name = someone()
   add(fileOf(fixture, section), name)
   await signIn(fixture, name, PASSWORD, section)
 }

@@ -3,8 +3,8 @@ import type { AccountChanges, ChangedAccounts } from '../../src/account/accounts
 import { versionOf } from '../../src/account/version.ts'
 import { AccountWatch } from '../../src/login/account-changes.ts'
 import { Unavailable } from '../../src/refusal.ts'
-import { until } from '../support/forward-fixture.ts'
 import { account, openLoginFixture, PASSWORD } from '../support/login-fixture.ts'
+import { until } from '../support/until.ts'
 
 const version = (password: string): string => versionOf({ passwordHash: password, extra: {} })
 

@@ -2,14 +2,26 @@ import t from 'tap'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { reasonOf, refusalOf } from '../support/login-fixture.ts'
+import { PATIENCE } from '../support/until.ts'
+
+const PICTURES = { alternative: 'off', difficulty: 12 } as const
 
 /** Captchas whose picture is the text itself, with a clock that the test moves. */
 async function openCaptchas(folder: string, draw = async (text: string) => text) {
   const time = { now: Date.UTC(2025, 0, 31, 12) }
   const clock = { now: () => time.now }
-  const store = await openEmbeddedStore(folder, clock)
+  const store = await openEmbeddedStore(folder, clock, PATIENCE)
   const of = (type: 'BUSINESS' | 'CONSUMER', length = 4) =>
-    createCaptcha({ type, store: store.captchas, attempts: store.attempts, ttl: 300_000, length, clock, draw })
+    createCaptcha({
+      type,
+      store: store.captchas,
+      attempts: store.attempts,
+      ttl: 300_000,
+      length,
+      ...PICTURES,
+      clock,
+      draw,
+    })
   return { time, store, of, captcha: of('BUSINESS') }
 }
 
@@ -87,6 +99,7 @@ async function crowded(folder: string) {
     attempts: fixture.store.attempts,
     ttl: 300_000,
     length: 4,
+    ...PICTURES,
     clock: { now: () => fixture.time.now },
     draw: async text => text,
   })
@@ -141,7 +154,7 @@ function inMemory() {
 t.test('after 105 000 requests from 3500 sites, a new client still gets a captcha', async t => {
   const clock = { now: () => 0 }
   const draw = async (text: string) => text
-  const captcha = createCaptcha({ type: 'BUSINESS', ...inMemory(), ttl: 300_000, length: 4, clock, draw })
+  const captcha = createCaptcha({ type: 'BUSINESS', ...inMemory(), ttl: 300_000, length: 4, ...PICTURES, clock, draw })
   for (let round = 0; round < 30; round++) {
     for (let site = 0; site < 3500; site++) await reasonOf(captcha.issue(`10.${site >> 8}.${site & 255}.1`))
   }

@@ -3,6 +3,7 @@ import { getPriority, platform } from 'node:os'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { Helper } from '../../src/login/helpers/process.ts'
+import { until } from '../support/until.ts'
 
 const LOWEST = { niceness: 19, idle: true }
 /** On a busy machine a helper of the lowest priority takes long. */
@@ -21,10 +22,6 @@ const isAlive = (pid: number): boolean => {
   } catch {
     return false
   }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 /** The scheduling policies of all threads of a process; proc(5): field 41 of `stat`. SCHED_IDLE is 5. */

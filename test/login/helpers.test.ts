@@ -8,7 +8,7 @@ import { sm2 as encryption } from 'sm-crypto-v2'
 import t from 'tap'
 import { hashPassword } from '../../src/account/password.ts'
 import { generateSm2PrivateKey } from '../../src/config/sm2-key.ts'
-import { createHelpers, firstOf } from '../../src/login/helpers/helpers.ts'
+import { createHelpers } from '../../src/login/helpers/helpers.ts'
 import { createSm2 } from '../../src/login/sm2/sm2.ts'
 import { reasonOf } from '../support/login-fixture.ts'
 
@@ -111,22 +111,3 @@ t.test(
     t.equal(await helpers.compare('wrong', hash), false)
   },
 )
-
-t.test('other work starts only after the patience with the first, and the first to end decides', async t => {
-  const never = new Promise<string>(() => undefined)
-  t.equal(await firstOf(Promise.resolve('first'), 1000, async () => 'substitute'), 'first')
-  t.equal(await firstOf(never, 0, async () => 'substitute'), 'substitute')
-  await t.rejects(
-    firstOf(Promise.reject(new Error('first')), 1000, async () => 'substitute'),
-    { message: 'first' },
-  )
-  let end = (_: string): void => undefined
-  const slow = new Promise<string>(resolve => {
-    end = resolve
-  })
-  const substitute = async (): Promise<string> => {
-    end('first')
-    return never
-  }
-  t.equal(await firstOf(slow, 0, substitute), 'first')
-})

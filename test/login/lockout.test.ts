@@ -194,13 +194,13 @@ t.test('a verification that takes longer than others count it reveals nothing, a
 t.test('a name whose last failure could not lock it is locked by a later attempt', async t => {
   const fixture = await openLoginFixture({ lockout: { failures: 2 } })
   t.teardown(fixture.close)
-  const { disable } = fixture.side
-  fixture.side.disable = async () => {
+  const { lockOut } = fixture.side
+  fixture.side.lockOut = async () => {
     throw new Unavailable('the store')
   }
   t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
   t.equal(await fixture.attempt('admin', 'wrong'), 'UNAVAILABLE')
-  fixture.side.disable = disable
+  fixture.side.lockOut = lockOut
   const advancing = setInterval(() => {
     fixture.time.now += 1000
   }, 1)

@@ -10,8 +10,8 @@ import { Unavailable } from '../../src/refusal.ts'
 import type { SessionRecord } from '../../src/session.ts'
 import type { Session } from '../../src/side/side.ts'
 import { call } from '../support/client.ts'
-import { until } from '../support/forward-fixture.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 
 const MINUTE = 60_000
 const PASSWORD = 'correct horse 3'

@@ -117,17 +117,40 @@ await t.test('a used ticket shows no further second factor, and a note beside it
 
 await t.test('a code, or a recovery code, begins the session of who has a second factor', async t => {
   const fixture = await withFactor(t)
-  for (const code of [fixture.now(), fixture.recoveryCodes[0]!]) {
+  for (const [i, code] of [fixture.now(), fixture.recoveryCodes[0]!].entries()) {
     const { ticket, required } = await fixture.demanded('ann', PASSWORD, { device_id: 'WEB_PC' })
     t.equal(required, 'second-factor')
     const done = await fixture.enter(ticket, code)
-    t.same(Object.keys(done), ['token'])
+    t.same(done, { token: done.token, ...(i > 0 && { wrong_codes: 1 }) })
     const found = await fixture.store.sessions.find('BUSINESS', done.token)
     t.match(found?.extra, { device_id: 'WEB_PC', login_ip: '192.0.2.1' })
     t.equal(await reasonOf(fixture.enter(ticket, code)), 'TICKET_INVALID')
     const again = await fixture.demanded()
     t.equal(await reasonOf(fixture.enter(again.ticket, code)), 'WRONG_CODE', 'it is worth once, on any ticket')
   }
+})
+
+await t.test(
+  'a login says how many wrong codes were entered since the one before, and so does its session',
+  async t => {
+    const fixture = await withFactor(t, { mustChangePassword: true })
+    const { ticket } = await fixture.demanded()
+    for (let i = 0; i < 3; i++)
+      t.equal(await reasonOf(fixture.enter(ticket, fixture.wrong(fixture.secret, i))), 'WRONG_CODE')
+    const next = await fixture.demandOf(fixture.enter(ticket, fixture.now()))
+    const done = await fixture.change(next.ticket)
+    t.equal(done.wrong_codes, 3)
+    t.equal((await fixture.store.sessions.find('BUSINESS', done.token))?.extra.wrong_codes, 3)
+  },
+)
+
+await t.test('the wrong code that locks the step is an event with the time of the lock', async t => {
+  const fixture = await withFactor(t)
+  const { ticket } = await fixture.demanded()
+  for (let i = 0; i < 5; i++) await reasonOf(fixture.enter(ticket, fixture.wrong(fixture.secret, i)))
+  const locks = fixture.events.filter(({ event }) => event === 'second-factor-locked')
+  t.match(locks, [{ login_id: USER, username: 'Ann', seconds: 300, address: '192.0.2.9' }])
+  t.equal(locks.length, 1)
 })
 
 await t.test('that a second factor exists is shown after the right password only', async t => {
@@ -365,7 +388,7 @@ await t.test('log and events name the steps, and no code, secret or ticket', asy
   ])
   t.notOk('granted' in lines[1]!)
   t.match(fixture.events, [
-    { event: 'login-failed', reason: 'WRONG_CODE', login_id: USER, username: 'Ann' },
+    { event: 'second-factor-failed', reason: 'WRONG_CODE', login_id: USER, username: 'Ann' },
     { event: 'second-factor-on', login_id: USER, by: USER, username: 'Ann', address: '192.0.2.9' },
   ])
   const said = JSON.stringify([fixture.lines, fixture.events])

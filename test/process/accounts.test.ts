@@ -6,7 +6,8 @@ import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
 import { type GatewayProcess, startGateway } from '../support/process.ts'
 import { withoutRedis } from '../support/redis-server.ts'
-import { eventually, startSupervised } from '../support/supervised.ts'
+import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 
 /** So many connections meet both workers. */
 const CONNECTIONS = 12
@@ -46,12 +47,12 @@ for (const store of ['embedded', 'redis'] as const) {
     t.equal(await liveOn(gateway, jane), CONNECTIONS)
     // These logins did not read the file: a worker that has never seen jane would find no change in her removal.
     const isKnown = () => gateway.logged('the accounts were read again').some(({ accounts }) => accounts === 4)
-    t.ok(await eventually(isKnown))
+    t.ok(await until(isKnown))
 
     t.match(await account('remove', 'jane'), { code: 0, output: /removed jane; the running gateway ends the sessions/ })
-    t.ok(await eventually(async () => (await liveOn(gateway, jane)) === 0))
+    t.ok(await until(async () => (await liveOn(gateway, jane)) === 0))
     await account('passwd', 'john', '--password-stdin')
-    t.ok(await eventually(async () => (await liveOn(gateway, john)) === 0))
+    t.ok(await until(async () => (await liveOn(gateway, john)) === 0))
     t.equal(await liveOn(gateway, joan), CONNECTIONS)
     t.match(
       gateway.logged('event').filter(({ event }) => event === 'kickout'),
@@ -66,7 +67,7 @@ for (const store of ['embedded', 'redis'] as const) {
     await account('remove', 'joan')
     const later = await startGateway(folder, environment)
     t.teardown(() => later.end('SIGKILL'))
-    t.ok(await eventually(async () => (await liveOn(later, joan)) === 0))
+    t.ok(await until(async () => (await liveOn(later, joan)) === 0))
     t.equal(await liveOn(later, again), CONNECTIONS)
 
     // The last login came right before the end of its worker; commands keep what they did while no gateway runs, too.
@@ -76,7 +77,7 @@ for (const store of ['embedded', 'redis'] as const) {
     ].sort()
     const admin = (await later.operate('business', 'login', { user_id: 'boss', extra: { roles: ['SUPER_ADMIN'] } }))
       .data
-    await eventually(async () => (await journalOn(later, admin.token)).includes('kickout joan'))
+    await until(async () => (await journalOn(later, admin.token)).includes('kickout joan'))
     const kept = (await journalOn(later, admin.token)).filter(line => !line.endsWith(' null'))
     t.same(kept.sort(), happened, 'the journal has each of it once')
   })
@@ -137,7 +138,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const additions = [...names, 'jane', 'joan'].map(name => `account-added ${name}`).sort()
       const pagesOfBoth = () =>
         Promise.all(Array.from({ length: CONNECTIONS }, () => journalOn(gateway, admin, '&event=account-added')))
-      t.ok(await eventually(async () => (await pagesOfBoth()).every(page => page.length === additions.length)))
+      t.ok(await until(async () => (await pagesOfBoth()).every(page => page.length === additions.length)))
       for (const page of await pagesOfBoth()) t.same(page.sort(), additions, 'each worker shows what both recorded')
     },
   )

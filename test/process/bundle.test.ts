@@ -1,12 +1,24 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { load } from '../../src/process/bundle.ts'
 import { readCodeCache, writeCodeCache } from '../../src/process/code-cache.ts'
+import { NPM_START, newcomerFolder, startGateway } from '../support/process.ts'
 import { ROOT } from '../support/root.ts'
+import { until } from '../support/until.ts'
 
 /* The gateway starts from one file, and from what V8 compiled of it at an earlier start. */
 
@@ -71,6 +83,29 @@ t.test('a gateway starts beside damaged compiled code, and without a bundle', as
   cpSync(join(ROOT, 'dist/cli.js'), join(folder, 'dist/cli.js'))
   rmSync(join(folder, 'dist/bundle'), { recursive: true })
   t.equal(await version(), expected)
+})
+
+t.test('a bundle changed to another of the same length runs as it stands', async t => {
+  const folder = temporary(t)
+  cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true, filter: file => !file.endsWith('.cache') })
+  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  const newcomer = newcomerFolder()
+  t.teardown(() => newcomer.remove())
+  const [main, ...words] = [join(folder, 'dist/main.js'), ...NPM_START.slice(1)]
+  const start = async () => {
+    const gateway = await startGateway(newcomer.folder, {}, [main, ...words])
+    t.teardown(() => gateway.end('SIGKILL'))
+    return gateway
+  }
+  const first = await start()
+  const bundle = join(folder, 'dist/bundle/gateway.cjs')
+  await until(() => readdirSync(dirname(bundle)).some(file => /^(?:cli|primary)-.*\.cache$/.test(file)))
+  t.match(first.output(), 'administrators sign in at')
+  await first.end('SIGTERM')
+  const text = readFileSync(bundle, 'latin1')
+  writeFileSync(bundle, text.replaceAll('administrators sign in at', 'administrators SIGN IN at'), 'latin1')
+  t.match((await start()).output(), 'administrators SIGN IN at')
 })
 
 t.test('a stack trace from the bundle names the sources', async t => {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { call } from '../support/client.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
-import { eventually, startSupervised } from '../support/supervised.ts'
+import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
 
 t.jobs = 2
@@ -19,9 +20,9 @@ t.test('a worker that is killed takes only its own requests with it, and is repl
   for (let kill = 0; kill < KILLS; kill++) {
     const [oldest] = gateway.workers()
     process.kill(oldest!, 'SIGKILL')
-    t.ok(await eventually(() => gateway.logged('a new worker replaced it').length === kill + 1))
+    t.ok(await until(() => gateway.logged('a new worker replaced it').length === kill + 1))
     const { answered } = load.outcome
-    t.ok(await eventually(() => load.outcome.answered > answered + 100), 'clients are served on')
+    t.ok(await until(() => load.outcome.answered > answered + 100), 'clients are served on')
   }
   const { failures } = await load.stop()
   t.ok(failures.length <= KILLS * CLIENTS, `${failures.length} requests failed`)
@@ -47,7 +48,7 @@ t.test('a connection on its way to a worker that dies ends, and does not wait fo
     })
   const answers: (number | string)[] = []
   const asked = Array.from({ length: 6 }, () => ask().then(answer => answers.push(answer)))
-  t.ok(await eventually(() => answers.length === 5), 'what goes to the other worker is answered')
+  t.ok(await until(() => answers.length === 5), 'what goes to the other worker is answered')
   process.kill(stopped!, 'SIGKILL')
   await Promise.all(asked)
   t.same(answers, [200, 200, 200, 200, 200, 'ECONNRESET'])
@@ -60,7 +61,7 @@ t.test('workers that crash repeatedly are restarted after growing pauses, on the
     for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
   }, 20)
   t.teardown(() => clearInterval(killing))
-  t.ok(await eventually(() => pauses().filter(pause => pause === 1000).length === 2))
+  t.ok(await until(() => pauses().filter(pause => pause === 1000).length === 2))
   clearInterval(killing)
   // One line for each of the two; the first pause is 0 if they had served for long enough.
   const ladder = [100, 500, 1000].flatMap(pause => [pause, pause])
@@ -72,7 +73,7 @@ t.test('workers that crash repeatedly are restarted after growing pauses, on the
     ladder,
   )
   const served = () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }).catch(() => null)
-  t.ok(await eventually(async () => (await served())?.status === 200), 'the port is the one from before')
+  t.ok(await until(async () => (await served())?.status === 200), 'the port is the one from before')
 })
 
 t.test('a gateway that cannot start reports this once, and exits', async t => {
@@ -123,9 +124,9 @@ t.test('workers end with a primary that is killed, also while they write to the 
       }
     }
     const clients = Array.from({ length: 40 }, (_, user) => logIn(user))
-    t.ok(await eventually(() => logins > 200))
+    t.ok(await until(() => logins > 200))
     gateway.child.kill('SIGKILL')
-    t.ok(await eventually(() => !workers.some(isRunning)), 'no worker is left')
+    t.ok(await until(() => !workers.some(isRunning)), 'no worker is left')
     await Promise.all(clients)
   }
 })

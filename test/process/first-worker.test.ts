@@ -4,7 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { NPM_START, newcomerFolder } from '../support/process.ts'
-import { childrenOf, eventually } from '../support/supervised.ts'
+import { childrenOf } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 
 /* The first worker starts before the configuration is read. */
 
@@ -44,14 +45,14 @@ const isAlive = (pid: number): boolean => {
 /** The processes that a start has begun before it could read the configuration; none after a start that ended first. */
 async function early({ child, workers }: Start): Promise<number[]> {
   let found: number[] = []
-  await eventually(() => {
+  await until(() => {
     found = workers()
     return found.length > 0 || child.exitCode !== null
   })
   return found
 }
 
-const serves = ({ output }: Start): Promise<boolean> => eventually(() => output().includes('dualgate answers at'))
+const serves = ({ output }: Start): Promise<boolean> => until(() => output().includes('dualgate answers at'))
 
 t.test('a configuration with faults is reported once, and ends the worker that started meanwhile', async t => {
   const faulty = (folder: string): void => writeFileSync(join(folder, '.env'), 'TIMEZONE=Nowhere\n')
@@ -64,13 +65,13 @@ t.test('a configuration with faults is reported once, and ends the worker that s
   t.equal(code, 1)
   t.equal(output().match(/is not a time zone/g)?.length, 1, output())
   t.notMatch(output(), /answers at|worker/)
-  t.ok(await eventually(() => !started.some(isAlive)), 'no worker stays')
+  t.ok(await until(() => !started.some(isAlive)), 'no worker stays')
 })
 
 t.test('a gateway of one process has no other, also where the program expected workers', async t => {
   const alone = start(t, folder => writeFileSync(join(folder, '.env'), 'WORKERS=1\n'))
   t.ok(await serves(alone), alone.output())
-  t.ok(await eventually(() => alone.workers().length === 0))
+  t.ok(await until(() => alone.workers().length === 0))
   t.notMatch(alone.output(), /crashed/)
 })
 

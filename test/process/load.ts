@@ -1,5 +1,6 @@
 import { Agent as HttpAgent, type RequestOptions, request } from 'node:http'
 import { Agent as HttpsAgent, request as secureRequest } from 'node:https'
+import { random } from '../support/random.ts'
 
 /** Whoever ends things: a test, or a run of measurements. */
 export interface Ending {
@@ -45,7 +46,7 @@ export function startLoad(t: Ending, url: string, options: LoadOptions): Load {
   async function ask(index: number): Promise<void> {
     const keepAlive = index >= clients * fresh
     const agent = new (url.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive, maxSockets: 1 })
-    let due = performance.now() + Math.random() * pause
+    let due = performance.now() + random() * pause
     while (!stopped) {
       await new Promise(resolve => setTimeout(resolve, due - performance.now()))
       due = Math.max(due + pause, performance.now() - 10 * pause)
@@ -85,7 +86,7 @@ function askOnce(url: string, agent: HttpAgent, { token, path, body, expected }:
       authorization: `Bearer ${typeof token === 'string' ? token : token()}`,
       ...(body !== undefined && { 'content-length': body.length }),
     },
-    timeout: 15_000,
+    timeout: 120_000,
     rejectUnauthorized: false,
   }
   return new Promise((answered, failed) => {

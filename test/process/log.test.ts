@@ -4,7 +4,8 @@ import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type NamedPipe, openNamedPipe } from '../support/named-pipe.ts'
-import { eventually, type Supervised, startSupervised } from '../support/supervised.ts'
+import { type Supervised, startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 
 t.jobs = 2
 
@@ -80,7 +81,7 @@ function missingLines(gateway: Supervised, answered: readonly string[]): string[
 t.test('SIGTERM under load loses no line', async t => {
   const { gateway, pipe } = await startLogged(t, '1')
   const clients = startClients(t, gateway)
-  t.ok(await eventually(() => clients.answered.length > 500))
+  t.ok(await until(() => clients.answered.length > 500))
   t.equal(await gateway.end('SIGTERM'), 0)
   await clients.stop()
   await expectLines(t, gateway, pipe, clients.answered)
@@ -89,7 +90,7 @@ t.test('SIGTERM under load loses no line', async t => {
 t.test('neither a reload under load nor a stop of all workers loses a line', async t => {
   const { gateway, pipe } = await startLogged(t, '2')
   const clients = startClients(t, gateway)
-  t.ok(await eventually(() => clients.answered.length > 100))
+  t.ok(await until(() => clients.answered.length > 100))
   await replaceWorkers(t, gateway)
   t.equal(await gateway.end('SIGTERM'), 0)
   await clients.stop()
@@ -99,7 +100,7 @@ t.test('neither a reload under load nor a stop of all workers loses a line', asy
 async function replaceWorkers(t: Test, gateway: Supervised): Promise<void> {
   const before = gateway.workers()
   t.equal((await gateway.reload()).code, 0)
-  t.ok(await eventually(() => gateway.workers().every(worker => !before.includes(worker))))
+  t.ok(await until(() => gateway.workers().every(worker => !before.includes(worker))))
 }
 
 /** A module that makes a process throw when it gets SIGUSR2. */
@@ -114,7 +115,7 @@ function crashing(t: Test): Record<string, string> {
 t.test('a crash under load loses no line', async t => {
   const { gateway, pipe } = await startLogged(t, '1', crashing(t))
   const clients = startClients(t, gateway)
-  t.ok(await eventually(() => clients.answered.length > 500))
+  t.ok(await until(() => clients.answered.length > 500))
   gateway.child.kill('SIGUSR2')
   await once(gateway.child, 'exit')
   await clients.stop()
@@ -125,11 +126,11 @@ t.test('a crash under load loses no line', async t => {
 t.test('neither a crash of workers nor the sudden end of their primary loses a line', async t => {
   const { gateway, pipe } = await startLogged(t, '2', crashing(t))
   const clients = startClients(t, gateway)
-  t.ok(await eventually(() => clients.answered.length > 500))
+  t.ok(await until(() => clients.answered.length > 500))
   for (const worker of gateway.workers()) process.kill(worker, 'SIGUSR2')
-  t.ok(await eventually(() => gateway.logged('a new worker replaced it').length === 2))
+  t.ok(await until(() => gateway.logged('a new worker replaced it').length === 2))
   const before = clients.answered.length
-  t.ok(await eventually(() => clients.answered.length > before + 100))
+  t.ok(await until(() => clients.answered.length > before + 100))
   await gateway.end('SIGKILL')
   await clients.stop()
   await expectLines(t, gateway, pipe, clients.answered)
@@ -143,7 +144,7 @@ t.test('while nothing reads the log, requests are answered, their lines wait, an
   const answeredFurther = (): Promise<boolean> => {
     // The lines of so many are three times what a pipe holds.
     const enough = clients.answered.length + 700
-    return eventually(() => clients.answered.length > enough)
+    return until(() => clients.answered.length > enough)
   }
   // Workers that end set the pipe to blocking, for all processes that share it.
   await replaceWorkers(t, gateway)
@@ -151,7 +152,7 @@ t.test('while nothing reads the log, requests are answered, their lines wait, an
   t.ok(await answeredFurther())
   for (const user_id of USERS) await gateway.operate('consumer', 'login', { user_id })
   pipe.reader.resume()
-  t.ok(await eventually(() => USERS.every(user => gateway.output().includes(`"login_id":"${user}"`))))
+  t.ok(await until(() => USERS.every(user => gateway.output().includes(`"login_id":"${user}"`))))
 
   pipe.reader.pause()
   t.ok(await answeredFurther())

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { withoutRedis } from '../support/redis-server.ts'
+import { startRedis, withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
 
 /* The configuration changes while clients go on; none of them notices. */
@@ -27,16 +28,38 @@ for (const store of ['embedded', 'redis'] as const) {
         continue
       }
       t.equal(code, 0, errors)
-      t.equal(output, 'reloaded\n')
+      t.equal(output, 'reloaded config/gateway.yaml: 2 new workers answer\n')
       t.match((await call(gateway.url, options)).text, `/${answer}/`, 'what is asked afterwards gets the new answer')
     }
 
-    const outcomes = [await questions.stop(), await uploads.stop()]
+    const loads = [questions, uploads]
+    t.ok(await until(() => loads.every(({ outcome }) => outcome.answered > 20)))
+    const outcomes = await Promise.all(loads.map(load => load.stop()))
     t.same(
       outcomes.flatMap(({ failures }) => failures),
       [],
     )
-    for (const { answered } of outcomes) t.ok(answered > 20, `${answered} requests were answered`)
     t.equal(await gateway.end('SIGTERM'), 0)
   })
 }
+
+t.test(
+  'a reload is refused while the store does not answer, and the previous workers go on',
+  { skip: withoutRedisServer },
+  async t => {
+    const redis = await startRedis()
+    t.teardown(() => redis.stop())
+    const environment = { STORE__KIND: 'redis', STORE__REDIS__URL: redis.url, STORE__TIMEOUT: '200ms' }
+    const gateway = await startSupervised(t, { environment })
+    const before = gateway.workers()
+    redis.pause()
+    const { code, errors } = await gateway.reload()
+    redis.resume()
+    t.equal(code, 1)
+    t.match(errors, /the new workers cannot start: their store did not answer within 2 seconds/)
+    t.same(gateway.workers(), before)
+    const ask = async () => (await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).status === 200
+    t.ok(await until(ask))
+    t.equal((await gateway.reload()).code, 0, 'it is applied when the store answers')
+  },
+)

@@ -8,7 +8,8 @@ import { codeAt } from '../second-factor/factor-fixture.ts'
 import { call } from '../support/client.ts'
 import { encrypt } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
-import { eventually, startSupervised } from '../support/supervised.ts'
+import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 
 /* One second factor and two worker processes. */
 
@@ -50,12 +51,9 @@ for (const store of ['embedded', 'redis'] as const) {
     t.equal(await liveOn(own), CONNECTIONS)
     t.equal(await liveOn(other), CONNECTIONS)
 
-    t.ok(await eventually(() => gateway.logged('the accounts were read again').length === 2), 'both workers know it')
+    t.ok(await until(() => gateway.logged('the accounts were read again').length === 2), 'both workers know it')
     writeFileSync(join(gateway.folder, 'config/accounts.yaml'), accounts)
-    t.ok(
-      await eventually(async () => (await liveOn(own)) === 0),
-      'a factor that is lost ends the sessions that carry it',
-    )
+    t.ok(await until(async () => (await liveOn(own)) === 0), 'a factor that is lost ends the sessions that carry it')
     t.equal(await liveOn(other), CONNECTIONS, 'a session from before the factor does not')
   })
 }

@@ -9,7 +9,7 @@ t.test(
   async t => {
     const redis = await startRedis()
     t.teardown(() => redis.stop())
-    const gateway = await ChaosGateway.start({ store: { kind: 'redis', redis: { url: redis.url } } })
+    const gateway = await ChaosGateway.start({ store: { kind: 'redis', timeout: '30s', redis: { url: redis.url } } })
     t.teardown(() => gateway.remove())
     const { url, internal, secret } = gateway.where
     const operate = async (operation: string, body: unknown) =>

@@ -3,7 +3,8 @@ import t from 'tap'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
 import { NPM_START, newcomerFolder } from '../support/process.ts'
-import { eventually, startSupervised } from '../support/supervised.ts'
+import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 
 t.jobs = 2
 
@@ -13,13 +14,13 @@ t.test('SIGHUP reloads, and the result is logged', async t => {
   const gateway = await startSupervised(t)
   gateway.writeUpstream('second')
   gateway.child.kill('SIGHUP')
-  t.ok(await eventually(() => gateway.logged('the configuration was reloaded').length === 1))
+  t.ok(await until(() => gateway.logged('the configuration was reloaded').length === 1))
   t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
 
   gateway.write('config/upstreams.yaml', 'upstreams: [{ name: 7 }]\n')
   gateway.child.kill('SIGHUP')
   const refused = () => gateway.logged('not reloaded; the gateway continues with the previous configuration')
-  t.ok(await eventually(() => refused().length === 1))
+  t.ok(await until(() => refused().length === 1))
   t.match(refused()[0]?.faults, [{ place: /upstreams\.yaml/ }], 'with every fault')
   t.match((await call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })).text, '/second/')
 })
@@ -41,7 +42,7 @@ t.test('a gateway that gets SIGHUP while it starts reloads when it has started',
     output += chunk
   })
   const isReloaded = (): boolean => output.includes('the configuration was reloaded')
-  t.ok(await eventually(() => isReloaded() || child.signalCode !== null))
+  t.ok(await until(() => isReloaded() || child.signalCode !== null))
   t.equal(child.signalCode, null)
   t.ok(output.startsWith('first account, in '))
 })
@@ -52,7 +53,7 @@ t.test('a client that is passed to a stopping worker is answered by another work
     const leaving = gateway.workers()
     for (const worker of leaving) process.kill(worker, 'SIGSTOP')
     gateway.child.kill('SIGHUP')
-    t.ok(await eventually(() => gateway.logged('the configuration was reloaded').length === round))
+    t.ok(await until(() => gateway.logged('the configuration was reloaded').length === round))
     const clients = Array.from({ length: 16 }, () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }))
     for (const worker of leaving) process.kill(worker, 'SIGCONT')
     for (const { status } of await Promise.all(clients)) t.equal(status, 200)
@@ -64,7 +65,7 @@ t.test('a crashed worker restarts with the checked configuration, even if the fi
   gateway.write('config/upstreams.yaml', 'upstreams: [{ name: 7 }]\n')
   for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
   const served = () => call(gateway.url, { path: '/api/v1/c/x', token: gateway.token }).catch(() => null)
-  t.ok(await eventually(async () => (await served())?.text.includes('/first/') === true))
+  t.ok(await until(async () => (await served())?.text.includes('/first/') === true))
 })
 
 t.test('addresses and the data folder change only with a restart', async t => {
@@ -83,7 +84,7 @@ t.test('a single process cannot reload, and reports this', async t => {
   t.match(errors, /^dualgate: not reloaded: .*restart/)
   gateway.child.kill('SIGHUP')
   t.ok(
-    await eventually(
+    await until(
       () => gateway.logged('not reloaded; the gateway continues with the previous configuration').length === 2,
     ),
   )
@@ -94,7 +95,7 @@ t.test('the number of workers changes with a reload', async t => {
   const gateway = await startSupervised(t, { environment: { WORKERS: '' } })
   gateway.write('.env', 'WORKERS=3\n')
   t.equal((await gateway.reload()).code, 0)
-  t.ok(await eventually(() => gateway.workers().length === 3))
+  t.ok(await until(() => gateway.workers().length === 3))
 })
 
 t.test('without a gateway there is nothing to reload', async t => {

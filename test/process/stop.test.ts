@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { eventually, startSupervised } from '../support/supervised.ts'
+import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
 
 t.jobs = 3
@@ -26,7 +27,7 @@ for (const workers of ['1', '2']) {
     gateway.backend.answer = (_request, response) => void setTimeout(() => response.end('late'), 300)
     const options = { token: gateway.token, path: '/api/v1/c/x', expected: 'late', clients: 24, rate: 100, fresh: 0 }
     const load = startLoad(t, gateway.url, options)
-    t.ok(await eventually(() => load.outcome.answered > 100))
+    t.ok(await until(() => load.outcome.answered > 100))
     t.equal(await gateway.end('SIGTERM'), 0)
     const { failures } = await load.stop()
     t.ok(failures.length > 0, 'clients went on')
@@ -43,12 +44,12 @@ for (const workers of ['1', '2']) {
         release = () => void response.end('released')
       }
       const pending = call(gateway.url, { path: '/api/v1/c/x', token: gateway.token })
-      t.ok(await eventually(() => gateway.backend.open === 1))
+      t.ok(await until(() => gateway.backend.open === 1))
       t.equal((await call(gateway.internal, { path: '/readyz' })).status, 200)
       const ended = gateway.end('SIGTERM')
       // A probe that meets a worker which ends is reset, and asks again.
       const answers = (path: string, status: number) =>
-        eventually(async () => (await call(gateway.internal, { path }).catch(() => null))?.status === status)
+        until(async () => (await call(gateway.internal, { path }).catch(() => null))?.status === status)
       t.ok(await answers('/readyz', 503))
       t.ok(await answers('/livez', 200))
       release()
@@ -68,7 +69,7 @@ t.test('a client that connects during the shutdown is refused at once', async t 
   const ask = (path: string) => call(gateway.url, { path: `/api/v1/c/${path}`, token: gateway.token })
   // Several, so that no worker has none.
   const pending = Array.from({ length: 8 }, () => ask('slow'))
-  t.ok(await eventually(() => answers.length === pending.length))
+  t.ok(await until(() => answers.length === pending.length))
   let isOver = false
   const clients = Array.from({ length: 8 }, async () => {
     while (!isOver) {
@@ -90,7 +91,7 @@ t.test('without their primary workers end', async t => {
   const workers = gateway.workers()
   t.equal(workers.length, 2)
   await gateway.end('SIGKILL')
-  t.ok(await eventually(() => workers.every(isGone)))
+  t.ok(await until(() => workers.every(isGone)))
 })
 
 function isGone(pid: number): boolean {

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
 import { callRaw } from '../support/client.ts'
-import { eventually, startSupervised } from '../support/supervised.ts'
+import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
 
 t.jobs = 2
@@ -67,18 +68,17 @@ for (const workers of ['1', '2']) {
     const load = startLoad(t, gateway.url, options)
 
     for (const [file, text] of Object.entries(certificateFor('two.example'))) gateway.write(file, text)
-    t.ok(await eventually(async () => (await nameAt(gateway.url)) === 'two.example'))
-    t.ok(await eventually(() => gateway.logged('the certificate was renewed').length === 1))
+    t.ok(await until(async () => (await nameAt(gateway.url)) === 'two.example'))
+    t.ok(await until(() => gateway.logged('the certificate was renewed').length === 1))
 
     gateway.write('tls.key', certificateFor('three.example')['tls.key'])
     const refused = () => gateway.logged('the certificate was not renewed; the previous one stays in use')
-    t.ok(await eventually(() => refused().length === 1), 'a key of another certificate is not taken')
+    t.ok(await until(() => refused().length === 1), 'a key of another certificate is not taken')
     t.match(refused()[0]?.faults, [{ message: /is not the key of the certificate/ }])
     for (let tries = 0; tries < 4; tries++) t.equal(await nameAt(gateway.url), 'two.example')
 
-    const { answered, failures } = await load.stop()
-    t.same(failures, [])
-    t.ok(answered > 50)
+    t.ok(await until(() => load.outcome.answered > 50))
+    t.same((await load.stop()).failures, [])
   })
 }
 
@@ -87,7 +87,7 @@ t.test('a worker that comes after a faulty renewal has the certificate of the ot
   gateway.write('tls.crt', 'nothing')
   for (const worker of gateway.workers()) process.kill(worker, 'SIGKILL')
   const name = () => nameAt(gateway.url).catch(() => null)
-  t.ok(await eventually(async () => (await name()) === 'one.example'))
+  t.ok(await until(async () => (await name()) === 'one.example'))
 })
 
 t.test('a client can resume its TLS session with every worker', async t => {

@@ -11,6 +11,7 @@ import type { LoginType } from '../../src/session.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import type { Store } from '../../src/store/store.ts'
 import { account } from '../support/login-fixture.ts'
+import { PATIENCE } from '../support/until.ts'
 
 export const MINUTE = 60_000
 export const KEY = sealingKey('0f'.repeat(16) + 'c4'.repeat(16), '')
@@ -97,7 +98,7 @@ export async function openFactorFixture(t: Pick<Test, 'teardown'>, options: Fact
 
 async function openStores(t: Pick<Test, 'teardown'>, clock: { now(): number }): Promise<Store[]> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-factor-'))
-  const store = await openEmbeddedStore(folder, clock)
+  const store = await openEmbeddedStore(folder, clock, PATIENCE)
   t.teardown(async () => {
     await store.close()
     rmSync(folder, { recursive: true })

@@ -6,6 +6,7 @@ import { openRedisStore } from '../../src/store/redis/redis.ts'
 import type { Store } from '../../src/store/store.ts'
 import { account } from '../support/login-fixture.ts'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
+import { PATIENCE } from '../support/until.ts'
 import { codeAt, MINUTE, openFactorFixture, wrongCode } from './factor-fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof openFactorFixture>>
@@ -123,14 +124,20 @@ t.test('guessing does not resume when the lock ends: each further wrong code loc
   const { time } = fixture
   const { secret } = await fixture.enrol()
   for (let i = 0; i < 5; i++) t.equal(await verify(fixture, wrongCode(secret, time.now)), 'WRONG_CODE')
-  for (let lock = 0; lock < 3; lock++) {
+  // Twice as long each time, and a day at most.
+  for (const minutes of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 1440, 1440]) {
     t.equal(await verify(fixture, codeAt(secret, time.now)), 'DISABLED')
-    time.now += 5 * MINUTE
+    time.now += minutes * MINUTE - 1000
+    t.equal(await verify(fixture, codeAt(secret, time.now)), 'DISABLED', `${minutes} minutes`)
+    time.now += 1000
     t.equal(await verify(fixture, wrongCode(secret, time.now)), 'WRONG_CODE')
   }
-  time.now += 5 * MINUTE
-  t.equal(await verify(fixture, codeAt(secret, time.now)), 'accepted')
+  time.now += 1440 * MINUTE
+  const { wrongCodes } = await fixture.factors.verify(await fixture.find(), codeAt(secret, time.now))
+  t.equal(wrongCodes, 16, 'each that was checked')
   for (let i = 0; i < 5; i++) t.equal(await verify(fixture, wrongCode(secret, time.now)), 'WRONG_CODE')
+  time.now += 5 * MINUTE
+  t.equal(await verify(fixture, codeAt(secret, time.now)), 'accepted', 'a right code has reset the time')
 })
 
 t.test('a recovery code works once, and the session of its user stays', async t => {
@@ -220,7 +227,10 @@ const KINDS: readonly Kind[] = [
     async open(t) {
       const folder = t.testdir()
       const clock = { now: () => Date.UTC(2026, 0, 31, 12) }
-      const stores = await Promise.all([openEmbeddedStore(folder, clock), openEmbeddedStore(folder, clock)])
+      const stores = await Promise.all([
+        openEmbeddedStore(folder, clock, PATIENCE),
+        openEmbeddedStore(folder, clock, PATIENCE),
+      ])
       t.teardown(() => Promise.all(stores.map(store => store.close())))
       return stores
     },

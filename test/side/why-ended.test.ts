@@ -10,6 +10,7 @@ import type { SessionStore } from '../../src/store/store.ts'
 import { createTimestampFormat } from '../../src/timestamp.ts'
 import type { Token } from '../../src/token/bearer.ts'
 import { createJwt } from '../../src/token/jwt.ts'
+import { PATIENCE } from '../support/until.ts'
 
 /* When the reason of an end is read from the store, and what a session limit does beside the end of all others. */
 
@@ -19,7 +20,7 @@ const VERDICT: Verdict = { rule: RULES[5 - 1]!, need: 'BUSINESS' }
 
 /** A side over a store of which a test replaces verbs. */
 async function openSide(t: Test, verbs: Partial<SessionStore>, options: Partial<SideOptions> = {}) {
-  const store = await openEmbeddedStore(t.testdir(), systemClock, 30_000)
+  const store = await openEmbeddedStore(t.testdir(), systemClock, PATIENCE)
   t.teardown(() => store.close())
   const sessions = new Proxy<SessionStore>(store.sessions, {
     get: (target, name: keyof SessionStore) => verbs[name] ?? (target[name] as () => unknown).bind(target),
@@ -28,6 +29,7 @@ async function openSide(t: Test, verbs: Partial<SessionStore>, options: Partial<
     type: 'BUSINESS',
     jwt: createJwt(signer, 'HS256', systemClock),
     store: sessions,
+    attempts: store.attempts,
     clock: systemClock,
     timestamps: createTimestampFormat('UTC'),
     expireSeconds: 3600,

@@ -82,6 +82,30 @@ withEveryStore(
         t.match((await post('add', { username: username.toLowerCase() })).message, /^username: is taken$/)
       })
 
+      t.test(`${base}: the known roles are listed, and which of them the administrator may grant`, async t => {
+        t.same(
+          (await get('roles')).data.map(({ name, grantable }: { name: string; grantable: boolean }) => [
+            name,
+            grantable,
+          ]),
+          [
+            ['SUPER_ADMIN', true],
+            ['operator', true],
+          ],
+        )
+        const operator = await chief.add({ roles: ['operator'], permissions: ['sys:account:page'] })
+        const asOperator = administer(fixture, base, await sessionOf(fixture, 'business', operator))
+        t.match(await asOperator.get('roles'), {
+          success: true,
+          data: [
+            { name: 'SUPER_ADMIN', permissions: ['**'], grantable: false },
+            { name: 'operator', permissions: ['sys:session:page'], grantable: true },
+          ],
+        })
+        const unprivileged = await fixture.gateway.sides.business.login(undefined, someone())
+        t.match((await fixture.get(`${base}/roles`, unprivileged)).json(), { code: 403 })
+      })
+
       t.test(`${base}: a password that is sent follows the policy, and is not shown`, async t => {
         const encrypted = async (password: string) => (await fixture.credentials('x', password)).password
         const username = someone()

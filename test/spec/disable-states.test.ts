@@ -46,6 +46,34 @@ withEveryStore(t, async (t, fixture) => {
 withEveryStore(
   t,
   async (t, fixture) => {
+    t.test('disable.enforce request: failed logins of strangers lock the login, and refuse no session', async t => {
+      const token = await fixture.signIn()
+      for (let i = 0; i < 5; i++) {
+        await fixture.post('/api/v1/public/b/login', await fixture.credentials(undefined, 'wrong'))
+      }
+      const login = async () => (await fixture.post('/api/v1/public/b/login', await fixture.credentials())).json()
+      const { message, data } = await login()
+      t.equal(message, 'Account disabled, try again in 5 min')
+      t.ok(data.disable_time > 240 && data.disable_time <= 300)
+      const unknown = await fixture.credentials('nobody', 'wrong')
+      for (let i = 0; i < 5; i++) await fixture.post('/api/v1/public/b/login', await fixture.credentials('nobody', 'x'))
+      t.match((await fixture.post('/api/v1/public/b/login', unknown)).json(), { message }, 'as for an unknown name')
+      t.equal((await fixture.get('/api/v1/b/x', token)).status, 200, 'the session goes on')
+      const { business } = fixture.gateway.sides
+      t.ok(await business.isDisable('1'), 'whoever asks, asks about logins')
+      await t.rejects(business.login(undefined, '1'), { message: 'DISABLED' })
+      t.equal(await fixture.store.sessions.disabledUntil('BUSINESS', '1'), null, 'it is no disable record')
+
+      await business.disable('1', 7200)
+      t.equal((await fixture.get('/api/v1/b/x', token)).status, 403, 'an administrator disables sessions too')
+      t.ok(await business.untieDisable('1'), 'ends both')
+      t.notOk(await business.isDisable('1'))
+      t.equal((await fixture.get('/api/v1/b/x', token)).status, 200)
+      t.ok(await business.login(undefined, '1'))
+      t.equal((await login()).code, 200)
+      t.notOk(await business.untieDisable('1'))
+    })
+
     t.test('disable.enforce request: a disabled id is refused on every request too', async t => {
       const user = someone()
       const token = await fixture.gateway.sides.consumer.login(undefined, user)

@@ -2,23 +2,23 @@ import t, { type Test } from 'tap'
 import { call } from '../support/client.ts'
 import { type Fixture, openFixture, someone } from '../support/gateway-fixture.ts'
 import { redisAvailable } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 
 const skip = redisAvailable() ? false : 'LEFT OUT: no redis-server on PATH and no REDIS_URL'
 
 /** Asks until the answer is a 200 of the upstream; every answer on the way must be a 503. */
 async function recovers(t: Test, fixture: Fixture, path: string, token: string): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
+  await until(async () => {
     const answer = await fixture.get(path, token)
-    if (answer.status === 200 && answer.json().code !== 401) return
+    if (answer.status === 200 && answer.json().code !== 401) return true
     t.equal(answer.status, 503, 'until then it is 503, never 401')
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
-  t.fail('it did not recover')
+    return false
+  })
 }
 
 for (const fault of ['stopped', 'paused'] as const) {
   t.test(`Redis ${fault}: 503 within the timeout, public paths go on, recovery by itself`, { skip }, async t => {
-    const fixture = await openFixture({ store: 'redis' })
+    const fixture = await openFixture({ store: 'redis', environment: { STORE__TIMEOUT: '1s' } })
     t.teardown(() => fixture.close())
     const redis = fixture.redis!
     const user = someone()
@@ -32,14 +32,9 @@ for (const fault of ['stopped', 'paused'] as const) {
     for (let asked = lost; (await fixture.get('/api/v1/c/x', token)).status === 200; asked = Date.now()) {
       if (asked - lost > fixture.settings.session_cache.heartbeat) return t.fail('served for longer than a heartbeat')
     }
-    const answers = []
+    // These end because of store.timeout: the fault lasts until all of them are answered.
     for (let i = 0; i < 5; i++) {
-      const started = performance.now()
       const answer = await fixture.get('/api/v1/c/x', token)
-      answers.push(answer)
-      t.ok(performance.now() - started < 3000, 'nothing waits much longer than store.timeout')
-    }
-    for (const answer of answers) {
       t.equal(answer.status, 503)
       t.match(answer.json(), { code: 503, success: false, data: null })
     }
@@ -64,13 +59,10 @@ for (const fault of ['stopped', 'paused'] as const) {
   })
 }
 
-async function retried<T>(act: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await act()
-    } catch (error) {
-      if ((error as { reason?: string }).reason !== 'UNAVAILABLE' || tries > 100) throw error
-      await new Promise(resolve => setTimeout(resolve, 100))
-    }
-  }
-}
+const retried = (act: () => Promise<string>): Promise<string> =>
+  until(() =>
+    act().catch(error => {
+      if ((error as { reason?: string }).reason !== 'UNAVAILABLE') throw error
+      return null
+    }),
+  )

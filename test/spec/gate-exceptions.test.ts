@@ -1,8 +1,8 @@
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { until } from '../support/forward-fixture.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { withoutRedis as skip } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { openWebSocketFixture } from '../support/websocket-fixture.ts'
 import { openEnd, refusalOf } from '../support/websocket-sockets.ts'
 

@@ -53,7 +53,7 @@ for (const store of kinds) {
       t.match(disable, { type: 'CONSUMER', login_id: user, username: 'ann', nickname: 'Ann', by: '1' })
       for (const entry of data.records) {
         t.match(entry, { time: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, trace_id: /^[0-9a-f]{32}$/ })
-        t.equal(Object.keys(entry).length, 14)
+        t.equal(Object.keys(entry).length, 15)
       }
       const text = JSON.stringify(data)
       for (const secret of [token, login.token, wrong.password]) t.notOk(text.includes(secret!), 'no secret')
@@ -67,7 +67,7 @@ t.test('the journal has the entries of every gateway of the store, in the order 
   const token = await fixture.signIn()
   const other = new Recorder({
     store: fixture.store.journal,
-    settings: { keep: 60_000, max_entries: 1000 },
+    settings: { keep: 60_000, max_entries: 1000, max_failures: 1000 },
     clock: { now: fixture.now },
     log: createLog('silent'),
     journaled: () => undefined,
@@ -142,6 +142,95 @@ t.test('filters and cursors of the journal find each entry once', async t => {
   const later = new Date(Date.parse(`${time.replace(' ', 'T')}+08:00`) + 60_000).toISOString()
   t.equal(await count({ since: later }), 1, 'ISO 8601')
   t.equal(await count({ until: later }), 22)
+})
+
+t.test('the journal is searched by the name of an account, in any case', async t => {
+  const fixture = await openFixture({ store: kinds.at(-1)! })
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn()
+  const user = someone()
+  const { consumer } = fixture.gateway.sides
+  await consumer.login(undefined, user, { username: 'Ann' })
+  await consumer.kickout(user)
+  await consumer.disable(someone(), 60)
+  const found = async (query: Record<string, string>) =>
+    (await journalOf(fixture, token, query)).data.records.map(({ event, username }) => [event, username])
+  t.same(await found({ username: ' ANN ' }), [
+    ['kickout', 'Ann'],
+    ['login', 'Ann'],
+  ])
+  t.same(await found({ username: 'admin' }), [['login', 'admin']])
+  t.same(await found({ username: 'nobody' }), [])
+  t.equal((await found({ username: '' })).length, 4, 'an empty name is no filter')
+  t.match(await journalOf(fixture, token, { username: 'a'.repeat(129) }), { code: 400, message: /^username: must be/ })
+})
+
+/** The lines of CSV, read as RFC 4180 says. */
+function readCsv(text: string): string[][] {
+  const lines: string[][] = [[]]
+  for (const [, quoted, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|)(,|\r\n)/g)) {
+    lines.at(-1)!.push((quoted ?? '').replaceAll('""', '"'))
+    if (end !== ',') lines.push([])
+  }
+  return lines.slice(0, -1)
+}
+
+const EXPORT = '/api/v1/sys/journal/export'
+
+t.test('an export of the journal is CSV with the entries of a filter, and no cell of it is a formula', async t => {
+  const fixture = await openFixture({ store: kinds.at(-1)! })
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn()
+  const user = someone()
+  const { consumer } = fixture.gateway.sides
+  const names = ['=1+1', '+1', '-1', '@a', ' =1', '\t=1', '\rx', '＝1', 'a "quoted", name\r\nof 安', 'plain']
+  for (const nickname of names) await consumer.login(undefined, user, { username: 'ann', nickname })
+  for (let i = 0; i < 250; i++) await consumer.disable(user, 60)
+
+  const answer = await fixture.get(`${EXPORT}?login_id=${user}`, token)
+  t.equal(answer.status, 200)
+  t.equal(answer.headers['content-type'], 'text/csv; charset=utf-8')
+  t.equal(answer.headers['content-disposition'], 'attachment; filename="journal.csv"')
+  t.equal(answer.headers['cache-control'], 'no-store')
+  t.ok(answer.text.startsWith('\uFEFF"time","event","type","login_id",'), 'with a byte order mark')
+  const [head, ...lines] = readCsv(answer.text.slice(1))
+  t.equal(lines.length, 260)
+  const records = lines.map(line => Object.fromEntries(head!.map((name, i) => [name, line[i]])))
+  const page = (await journalOf(fixture, token, { login_id: user, size: '100' })).data
+  for (const [i, record] of page.records.entries()) {
+    for (const [name, value] of Object.entries(record)) {
+      t.equal(records[i]![name], name === 'id' ? `'${value}` : (value ?? ''), name)
+    }
+  }
+  const shown = records.slice(250).map(({ nickname }) => nickname)
+  t.same(
+    shown,
+    names.toReversed().map(name => (/quoted|plain/.test(name) ? name : `'${name}`)),
+  )
+  for (const cell of lines.flat()) t.notMatch(cell, /^\s*[=+\-@＝]|^[\t\r]/)
+
+  const part = async (query: Record<string, string>) => {
+    const { text } = await fixture.get(`${EXPORT}?${new URLSearchParams({ login_id: user, ...query })}`, token)
+    return readCsv(text.slice(1)).slice(1)
+  }
+  t.same(await part({ event: 'login', username: 'ANN' }), lines.slice(250))
+  const first = await part({ size: '150' })
+  const last = first.at(-1)!.at(-1)!.slice(1)
+  t.same([...first, ...(await part({ cursor: last }))], lines, 'a cursor continues where an export ended')
+})
+
+t.test('an export of the journal needs its permission, and refuses as the page does', async t => {
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  const { business } = fixture.gateway.sides
+  const sees = await business.login(undefined, '7', { permissions: ['sys:journal:page'] })
+  const other = await business.login(undefined, '8', { permissions: ['sys:session:page'] })
+  t.equal((await fixture.get(EXPORT)).json().code, 401)
+  t.equal((await fixture.get(EXPORT, other)).json().code, 403)
+  const refused = (await fixture.get(`${EXPORT}?size=100001`, sees)).json()
+  t.match(refused, { code: 400, message: 'size: must be a whole number from 1 to 100000' })
+  t.match((await fixture.get(`${EXPORT}?since=yesterday`, sees)).json(), { code: 400, message: /^since: must be/ })
+  t.match((await fixture.get(EXPORT, sees)).text, /"login"/)
 })
 
 t.test('an invalid filter of the journal is refused, and names its field', async t => {
@@ -232,6 +321,66 @@ t.test('entries that are too old or too many are removed, without a request', as
     entries.map(({ event }) => event),
     ['disable'],
   )
+})
+
+t.test('clients that have proven nothing remove no entry of users and administrators from the journal', async t => {
+  const fixture = await openFixture({
+    store: kinds.at(-1)!,
+    config: {
+      journal: { keep: '1h', max_entries: 1000, max_failures: 1000 },
+      login: { lockout: { address_failures: 100_000 } },
+    },
+  })
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn()
+  await fixture.gateway.sides.business.disable('7', 60)
+  await fixture.post('/api/v1/public/b/login', await fixture.credentials(undefined, 'a wrong password'))
+  const body = { captcha_id: 'x', captcha_value: 'y', username: 'admin', password: 'z' }
+  for (let i = 0; i < 110; i++) {
+    await Promise.all(Array.from({ length: 10 }, () => fixture.post('/api/v1/public/b/login', body)))
+  }
+  await journalOf(fixture, token)
+  await fixture.gateway.close()
+  const { journal } = fixture.store
+  const count = async (query: object): Promise<number> => {
+    let all = 0
+    for (let before: string | undefined; ; ) {
+      const { entries, next } = await journal.page({ size: 100, before, ...query })
+      all += entries.length
+      if (next === null) return all
+      before = next
+    }
+  }
+  t.equal(await count({ event: 'login-failed' }), 1001, 'a thousand of no account, and that of the account')
+  t.equal(await count({ event: 'login' }), 1)
+  t.equal(await count({ event: 'disable', login_id: '7' }), 1)
+  t.equal(await count({ event: 'login-failed', login_id: '1' }), 1)
+})
+
+t.test('a login id that is spelled as a word of the gateway has its side in `by_type`, the word has none', async t => {
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  const token = await fixture.signIn()
+  const { business, consumer } = fixture.gateway.sides
+  const named = await business.login(undefined, 'operations', { roles: ['SUPER_ADMIN'] })
+  const own = await consumer.login(undefined, '1')
+  await fixture.post('/api/v1/client/session/disable', { user_id: 'x', seconds: 60 }, named)
+  await fixture.post('/api/v1/c/logout', {}, own)
+  await consumer.disable('y', 60)
+  const by = async (query: Record<string, string>) => {
+    const [entry] = (await journalOf(fixture, token, query)).data.records
+    return [entry!.by, entry!.by_type]
+  }
+  t.same(await by({ login_id: 'x' }), ['operations', 'BUSINESS'])
+  t.same(await by({ login_id: 'y' }), ['operations', null])
+  t.same(await by({ login_id: '1', event: 'logout' }), ['1', 'CONSUMER'])
+  t.same(await by({ login_id: '1', event: 'login', type: 'BUSINESS' }), ['1', 'BUSINESS'])
+  const events = fixture.log.map(line => JSON.parse(line)).filter(({ msg }) => msg === 'event')
+  t.match(
+    events.find(({ login_id }) => login_id === 'x'),
+    { by: 'operations', by_type: 'BUSINESS' },
+  )
+  t.notOk('by_type' in events.find(({ login_id }) => login_id === 'y'))
 })
 
 t.test('a gateway that closes has stored every entry', async t => {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 
 t.test(
   'a gateway starts while Redis is away, is unavailable, and serves when Redis comes',
@@ -11,10 +12,7 @@ t.test(
     t.equal((await fixture.get('/api/v1/public/c/x')).status, 200)
     t.equal((await fixture.get('/api/v1/public/b/captcha')).json().code, 503)
     await fixture.redis!.restart()
-    for (let tries = 0; tries < 100; tries++) {
-      if ((await fixture.get('/api/v1/public/b/captcha')).json().code === 200) break
-      await new Promise(resolve => setTimeout(resolve, 50))
-    }
+    await until(async () => (await fixture.get('/api/v1/public/b/captcha')).json().code === 200)
     const token = await fixture.signIn()
     t.equal((await fixture.get('/api/v1/b/x', token)).status, 200)
   },

@@ -133,11 +133,11 @@ withEveryStore(t, async (t, fixture) => {
     const names = { login_id: '1', username: 'admin', by: '1', address: '127.0.0.1' }
     t.match(eventsOf(fixture), [
       { event: 'login-failed', reason: 'WRONG_CREDENTIALS', ...names },
-      { event: 'login-failed', reason: 'WRONG_CODE', ...names },
+      { event: 'second-factor-failed', reason: 'WRONG_CODE', ...names },
       { event: 'second-factor-on', ...names },
       { event: 'second-factor-on', reason: 'recovery-codes', ...names },
-      { event: 'login-failed', reason: 'WRONG_CODE', ...names },
-      { event: 'login-failed', reason: 'WRONG_CODE', ...names },
+      { event: 'second-factor-failed', reason: 'WRONG_CODE', ...names },
+      { event: 'second-factor-failed', reason: 'WRONG_CODE', ...names },
       { event: 'second-factor-on', reason: 'replaced', ...names },
       { event: 'login-failed', reason: 'WRONG_CREDENTIALS', ...names },
       { event: 'second-factor-off', reason: undefined, ...names },

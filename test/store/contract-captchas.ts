@@ -1,4 +1,4 @@
-import { until } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import type { StoreTest } from './contract.ts'
 import { MINUTE, SLACK } from './contract-fixture.ts'
 

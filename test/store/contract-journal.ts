@@ -6,6 +6,7 @@ import {
   type JournalPage,
   type JournalQuery,
   type JournalStore,
+  NAMED_AT_MOST,
   TRIMMED_AT_ONCE,
   timeOf,
 } from '../../src/store/journal.ts'
@@ -46,6 +47,7 @@ function manyEntries(start: number): JournalEntry[] {
       event: EVENTS[i % EVENTS.length]!,
       type: (['BUSINESS', 'CONSUMER'] satisfies LoginType[])[Math.floor(i / 7) % 2]!,
       login_id: SOME_LOGIN_IDS[Math.floor(i / 5) % SOME_LOGIN_IDS.length]!,
+      by: '1',
     }),
   )
 }
@@ -66,6 +68,7 @@ async function contentLaw(test: StoreTest): Promise<void> {
       username: 'ann 安',
       nickname: 'A "quoted" \\ name\u0000\n𝄞',
       by: '2',
+      by_type: 'BUSINESS',
       reason: 'account-changed',
       address: '2001:db8::1',
       device_type: 'Chrome',
@@ -88,14 +91,14 @@ async function contentLaw(test: StoreTest): Promise<void> {
       idsOf(await allOf(journal, { size: 7, login_id: '1' })),
       idsOf(newestFirst(entries).filter(({ login_id }) => login_id === '1')),
     )
-    t.equal(await journal.trim(0, entries.length), 0, 'and counted once')
+    t.equal(await journal.trim(0, entries.length, 'trail'), 0, 'and counted once')
   })
 
   await test('a journal without entries has one page, which is empty', async (t, { store: { journal } }) => {
     for (const query of [{}, { login_id: '1' }, { event: 'login' as const }, { type: 'CONSUMER' as const }]) {
       t.strictSame(await journal.page({ size: 10, ...query }), { entries: [], next: null })
     }
-    t.equal(await journal.trim(Number.MAX_SAFE_INTEGER, 0), 0)
+    t.equal(await journal.trim(Number.MAX_SAFE_INTEGER, 0, 'trail'), 0)
     await journal.append([], 0)
   })
 
@@ -150,6 +153,45 @@ async function filterLaw(test: StoreTest): Promise<void> {
     }
   })
 
+  await test('a name, in any case, finds all entries of the login ids that have it in an entry', async (t, fixture) => {
+    const { journal } = fixture.store
+    const now = Math.floor(fixture.clock.now())
+    const ann = entryAt(now, { login_id: '1', username: 'Ann Ärger' })
+    const nameless = entryAt(now + 1, { login_id: '1', event: 'kickout' })
+    const renamed = entryAt(now + 2, { login_id: '1', username: 'ann2' })
+    const other = entryAt(now + 3, { login_id: '10', username: 'bob' })
+    const consumer = entryAt(now + 4, { type: 'CONSUMER', login_id: '1', username: 'ann ärger' })
+    const prefix = entryAt(now + 5, { login_id: '1:2', username: 'ANN ÄRGER\u0000' })
+    const namesake = entryAt(now + 6, { login_id: 'a', username: 'ANN ÄRGER', event: 'disable' })
+    const unknown = entryAt(now + 7, { login_id: null, event: 'login-failed' })
+    const all = [ann, nameless, renamed, other, consumer, prefix, namesake, unknown]
+    await journal.append(all, now + MINUTE)
+    const found = async (query: Partial<JournalQuery>) =>
+      idsOf(await allOf(journal, { size: 2, username: 'ann ärger', ...query }))
+    t.strictSame(await found({}), idsOf([namesake, consumer, renamed, nameless, ann]))
+    t.strictSame(await found({ type: 'BUSINESS' }), idsOf([namesake, renamed, nameless, ann]))
+    t.strictSame(await found({ event: 'login' }), idsOf([consumer, renamed, ann]))
+    t.strictSame(await found({ login_id: '1', type: 'BUSINESS' }), idsOf([renamed, nameless, ann]))
+    t.strictSame(await found({ login_id: '10' }), [])
+    t.strictSame(await found({ username: 'ANN2' }), idsOf([renamed, nameless, ann]))
+    t.strictSame(await found({ username: 'ann' }), [])
+    t.strictSame(await found({ since: now + 1, until: now + 2 }), idsOf([renamed, nameless]))
+    t.equal(await journal.trim(now + 7, 100, 'trail'), 7)
+    t.strictSame(await found({}), [], 'a name whose entries are removed finds none')
+  })
+
+  await test('a name that many login ids have finds some of them', async (t, fixture) => {
+    const { journal } = fixture.store
+    const now = Math.floor(fixture.clock.now())
+    const entries = Array.from({ length: 25 }, (_, i) =>
+      entryAt(now + i, { type: 'CONSUMER', login_id: String(100 + (i % 15)), username: 'guest' }),
+    )
+    await journal.append(entries, now + MINUTE)
+    const found = await allOf(journal, { size: 7, username: 'Guest' })
+    t.equal(new Set(found.map(({ login_id }) => login_id)).size, NAMED_AT_MOST)
+    t.equal(found.length, 20, 'each with all of its entries')
+  })
+
   await test('a page of the journal is full while there are older entries, and the last names no next', async (t, fixture) => {
     const { journal } = fixture.store
     const entries = manyEntries(fixture.clock.now()).slice(0, 40)
@@ -183,12 +225,12 @@ async function trimLaw(test: StoreTest): Promise<void> {
     const { journal } = fixture.store
     const entries = manyEntries(fixture.clock.now())
     await journal.append(entries, fixture.clock.now() + MINUTE)
-    t.equal(await journal.trim(0, 240), 0)
-    t.equal(await journal.trim(0, 30), TRIMMED_AT_ONCE)
+    t.equal(await journal.trim(0, 240, 'trail'), 0)
+    t.equal(await journal.trim(0, 30, 'trail'), TRIMMED_AT_ONCE)
     t.strictSame(idsOf(await allOf(journal, { size: 50 })), idsOf(newestFirst(entries).slice(0, 140)))
-    t.equal(await journal.trim(0, 30), TRIMMED_AT_ONCE)
-    t.equal(await journal.trim(0, 30), 10)
-    t.equal(await journal.trim(0, 30), 0)
+    t.equal(await journal.trim(0, 30, 'trail'), TRIMMED_AT_ONCE)
+    t.equal(await journal.trim(0, 30, 'trail'), 10)
+    t.equal(await journal.trim(0, 30, 'trail'), 0)
     const kept = newestFirst(entries).slice(0, 30)
     t.strictSame(idsOf(await allOf(journal, { size: 50 })), idsOf(kept))
     for (const login_id of ['1', '2', '1:2', 'login', '1923410000000000001']) {
@@ -197,16 +239,58 @@ async function trimLaw(test: StoreTest): Promise<void> {
     }
   })
 
+  await test('entries that clients without proof have caused never remove others, nor those of accounts', async (t, fixture) => {
+    const { journal } = fixture.store
+    const now = Math.floor(fixture.clock.now())
+    const failed = (i: number, entry: Partial<JournalEntry>) =>
+      entryAt(now + 10 + i, { event: 'login-failed', reason: 'CAPTCHA_GONE', login_id: null, ...entry })
+    const trail = [
+      entryAt(now),
+      entryAt(now + 1, { event: 'disable', by: '2', by_type: 'BUSINESS' }),
+      entryAt(now + 2, { event: 'login-failed', reason: 'WRONG_CODE' }),
+      entryAt(now + 3, { event: 'login-failed', reason: 'WRONG_CREDENTIALS', by: '1', by_type: 'BUSINESS' }),
+    ]
+    const ofAccounts = [
+      entryAt(now + 4, { event: 'login-failed', reason: 'WRONG_CREDENTIALS', username: 'ann' }),
+      entryAt(now + 5, { event: 'disable', reason: 'too-many-failures' }),
+    ]
+    const anonymous = Array.from({ length: 30 }, (_, i) =>
+      failed(i, i % 3 === 0 ? { event: 'disable', reason: 'too-many-failures' } : {}),
+    )
+    await journal.append([...anonymous.slice(0, 20), ...trail, ...ofAccounts, ...anonymous.slice(20)], now + MINUTE)
+    const all = newestFirst([...trail, ...ofAccounts, ...anonymous])
+    t.strictSame(await allOf(journal, { size: 7 }), all, 'a page has entries of all parts')
+    const failures = all.filter(({ event }) => event === 'login-failed')
+    t.strictSame(await allOf(journal, { size: 7, event: 'login-failed' }), failures)
+    const ofOne = newestFirst([...trail, ...ofAccounts])
+    t.strictSame(await allOf(journal, { size: 4, login_id: '1' }), ofOne)
+    t.strictSame(await allOf(journal, { size: 4, username: 'ANN' }), ofOne)
+
+    t.equal(await journal.trim(0, 5, 'anonymous'), 25)
+    t.equal(await journal.trim(0, 5, 'failures'), 0)
+    t.equal(await journal.trim(0, 5, 'trail'), 0)
+    const kept = newestFirst([...trail, ...ofAccounts, ...anonymous.slice(25)])
+    t.strictSame(await allOf(journal, { size: 7 }), kept)
+    t.equal(await journal.trim(0, 1, 'failures'), 1)
+    t.equal(await journal.trim(now + 3, 10, 'trail'), 3)
+    const rest = newestFirst([trail[3]!, ofAccounts[1]!, ...anonymous.slice(25)])
+    t.strictSame(await allOf(journal, { size: 7 }), rest)
+    t.strictSame(
+      await allOf(journal, { size: 7, type: 'BUSINESS', event: 'disable' }),
+      rest.filter(({ event }) => event === 'disable'),
+    )
+  })
+
   await test('entries from before a timestamp are removed, and the same number remains for all who trim at once', async (t, fixture) => {
     const { journal } = fixture.store
     const start = Math.floor(fixture.clock.now())
     const entries = manyEntries(start)
     await journal.append(entries, start + MINUTE)
-    t.equal(await journal.trim(start, 1000), 0, 'an entry of the timestamp itself stays')
-    await Promise.all([1, 2, 3].map(() => journal.trim(start + 10, 1000)))
+    t.equal(await journal.trim(start, 1000, 'trail'), 0, 'an entry of the timestamp itself stays')
+    await Promise.all([1, 2, 3].map(() => journal.trim(start + 10, 1000, 'trail')))
     const young = newestFirst(entries).filter(({ id }) => timeOf(id) >= start + 10)
     t.strictSame(idsOf(await allOf(journal, { size: 100 })), idsOf(young))
-    for (let i = 0; i < 5; i++) await Promise.all([1, 2, 3].map(() => journal.trim(0, 100)))
+    for (let i = 0; i < 5; i++) await Promise.all([1, 2, 3].map(() => journal.trim(0, 100, 'trail')))
     t.strictSame(idsOf(await allOf(journal, { size: 100 })), idsOf(young.slice(0, 100)))
     t.strictSame(
       idsOf(await allOf(journal, { size: 100, event: 'kickout' })),

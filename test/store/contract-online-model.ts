@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { LOGIN_TYPES, type LoginType } from '../../src/session.ts'
+import { fc } from '../support/random.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
 import { freshToken, record } from './contract-fixture.ts'
 import { asCreatedAt, usersOnline } from './contract-online.ts'

@@ -107,7 +107,7 @@ async function storeLaw(test: StoreTest): Promise<void> {
       count: () => attempts.count('1', 1000),
       append: () => journal.append([{ id: 'a', event: 'login', type: 'BUSINESS', login_id: '1' }], 0),
       journalPage: () => journal.page({ size: 1 }),
-      trim: () => journal.trim(0, 1),
+      trim: () => journal.trim(0, 1, 'trail'),
       ping: () => store.ping(),
     }
     for (const [verb, ask] of Object.entries(verbs)) {

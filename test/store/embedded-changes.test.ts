@@ -1,10 +1,11 @@
 import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { PATIENCE } from '../support/until.ts'
 import { MINUTE } from './contract-fixture.ts'
 
 t.test('a listener is notified that a login id was disabled, and that it was untied', async t => {
-  const store = await openEmbeddedStore(t.testdir(), systemClock, 30_000)
+  const store = await openEmbeddedStore(t.testdir(), systemClock, PATIENCE)
   t.teardown(() => store.close())
   const notified: string[] = []
   store.changes.notify({

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { random } from '../support/random.ts'
+import { PATIENCE } from '../support/until.ts'
 import { startWorker } from './embedded-child.ts'
 
 const ROUNDS = 15
@@ -33,7 +35,7 @@ await t.test('sixty workers killed at any time lose no login and revive no logou
     const said = await Promise.all(
       workers.map(async worker => {
         const lines: string[] = []
-        for (const last = 1 + Math.random() * LINES; lines.length < last && !worker.process.killed; ) {
+        for (const last = 1 + random() * LINES; lines.length < last && !worker.process.killed; ) {
           lines.push(...(await worker.nextSaid()))
         }
         worker.process.kill('SIGKILL')
@@ -42,7 +44,7 @@ await t.test('sixty workers killed at any time lose no login and revive no logou
       }),
     )
     clearTimeout(stuck)
-    const store = await openEmbeddedStore(folder, systemClock, 30_000)
+    const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
     for (const tokens of said.map(readSaid)) {
       await compare(store, tokens, seen)
       for (const { user } of tokens.values()) users.add(user)

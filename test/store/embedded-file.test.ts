@@ -3,6 +3,7 @@ import { mock } from 'node:test'
 import { open, type RootDatabase } from 'lmdb'
 import t from 'tap'
 import { type EmbeddedStore, openEmbeddedStore, SWEEP_INTERVAL } from '../../src/store/embedded/embedded.ts'
+import { PATIENCE } from '../support/until.ts'
 import { freshToken, login, MINUTE, record } from './contract-fixture.ts'
 
 /** Longer than anything is remembered: logins are counted for ten days. */
@@ -13,7 +14,7 @@ const START = Date.UTC(2025, 0, 31, 12)
 /** A store whose time stands still until it is moved. */
 async function openAt(folder: string) {
   const clock = { timestamp: START, now: () => clock.timestamp }
-  return { store: await openEmbeddedStore(folder, clock, 30_000), clock, folder }
+  return { store: await openEmbeddedStore(folder, clock, PATIENCE), clock, folder }
 }
 
 /** The file behind the store's back. Opened while no store writes: two handles of one process wait for each other. */

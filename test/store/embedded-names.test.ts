@@ -2,6 +2,7 @@ import t from 'tap'
 import { EmbeddedFile } from '../../src/store/embedded/file/file.ts'
 import { FilterDraft } from '../../src/store/embedded/online/filters.ts'
 import { type NamedUser, NameIndex } from '../../src/store/embedded/online/names.ts'
+import { PATIENCE } from '../support/until.ts'
 
 const USERS_PER_GROUP = 512 * 32
 const FIRST = ['ADA', 'GRACE', '李雷', '韩梅梅', 'ÉLODIE', '🦊']
@@ -14,7 +15,7 @@ const user = (i: number): NamedUser => ({
 
 /** An index with so many users, and where each of them stands. */
 async function indexOf(folder: string, count: number) {
-  const file = await EmbeddedFile.open(folder, 60_000)
+  const file = await EmbeddedFile.open(folder, PATIENCE)
   const index = new NameIndex(file)
   const blocks = new Map<string, number>()
   for (let i = 0; i < count; ) {

@@ -1,6 +1,7 @@
 import { open, type RootDatabase } from 'lmdb'
 import t from 'tap'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { PATIENCE } from '../support/until.ts'
 import type { StoreUnderTest } from './contract.ts'
 import { MINUTE } from './contract-fixture.ts'
 import { asCreatedAt, enter, usersOnline } from './contract-online.ts'
@@ -17,7 +18,7 @@ interface Fixture extends StoreUnderTest {
 
 async function openAt(folder: string, timestamp = START): Promise<Fixture> {
   const clock = { timestamp, now: () => clock.timestamp }
-  const store = await openEmbeddedStore(folder, clock, 30_000)
+  const store = await openEmbeddedStore(folder, clock, PATIENCE)
   const fastForward = async (ms: number) => {
     clock.timestamp += ms
   }

@@ -6,6 +6,7 @@ import { systemClock } from '../../src/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { isRunning, ownProcessName } from '../../src/store/embedded/file/running.ts'
 import { Turns } from '../../src/store/embedded/file/turns.ts'
+import { PATIENCE } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 import { startWorker } from './embedded-child.ts'
 
@@ -41,7 +42,7 @@ async function endedProcess(): Promise<string> {
 
 await t.test('no acknowledged login is lost while other processes open the file', async t => {
   const folder = t.testdir()
-  const store = await openEmbeddedStore(folder, systemClock, 30_000)
+  const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
   t.teardown(() => store.close())
   const workers = [startWorker('reopen', folder, '300'), startWorker('reopen', folder, '300')]
   const opening = { ended: false }

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import type { LoginType } from '../../src/session.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { PATIENCE } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 
 /** More changes than the file keeps for a process that asks nothing meanwhile. */
@@ -11,7 +12,7 @@ async function openTwo(t: Test, maxEntries?: number) {
   let now = Date.UTC(2025, 0, 31, 12)
   const clock = { now: () => now }
   const folder = t.testdir()
-  const open = () => openEmbeddedStore(folder, clock, 30_000, {}, maxEntries)
+  const open = () => openEmbeddedStore(folder, clock, PATIENCE, {}, maxEntries)
   const [here, there] = [await open(), await open()]
   t.teardown(() => Promise.all([here.close(), there.close()]))
   const forward = (ms: number): void => {

@@ -2,6 +2,7 @@ import { existsSync, writeSync } from 'node:fs'
 import { systemClock } from '../../src/clock.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { EmbeddedFile } from '../../src/store/embedded/file/file.ts'
+import { PATIENCE } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 
 /*
@@ -67,12 +68,12 @@ async function live(store: EmbeddedStore, name: string): Promise<never> {
 
 /** Opens the store so many times, and closes it again. */
 async function reopen(folder: string, times: number): Promise<void> {
-  for (let i = 0; i < times; i++) await (await openEmbeddedStore(folder, systemClock, 10_000)).close()
+  for (let i = 0; i < times; i++) await (await openEmbeddedStore(folder, systemClock, PATIENCE)).close()
 }
 
 /** Keeps the file's lock, with its event loop stopped, until a file called `release` appears. */
 async function hold(folder: string): Promise<void> {
-  const file = await EmbeddedFile.open(folder, 60_000)
+  const file = await EmbeddedFile.open(folder, PATIENCE)
   await file.write(() => {
     say('holding')
     while (!existsSync(`${folder}/release`)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
@@ -106,7 +107,7 @@ if (task === 'hold') {
 } else if (task === 'reopen') {
   await reopen(folder, Number(argument))
 } else {
-  const store = await openEmbeddedStore(folder, systemClock, 10_000)
+  const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
   if (task === 'revoke') await revoke(store, Number(argument))
   else if (task === 'kick') await kick(store, Number(argument))
   else if (task === 'admit') await admit(store, Number(argument))

@@ -5,7 +5,7 @@ import { connect } from '../../src/store/redis/connection/connections.ts'
 import { freePort } from '../support/ports.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { endProcess, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
-import { until } from './tracking-fixture.ts'
+import { until } from '../support/until.ts'
 
 const TIMEOUT = 1000
 const log = pino({ level: 'silent' })

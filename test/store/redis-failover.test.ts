@@ -8,6 +8,7 @@ import { createLog } from '../../src/log.ts'
 import type { Acknowledged, Sharing } from '../../src/store/acknowledged.ts'
 import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { MINUTE } from './contract-fixture.ts'
 import { login, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
@@ -65,15 +66,9 @@ const find = (store: RedisStore, token: string) => answered(() => store.sessions
 const disabledUntil = (store: RedisStore, user: string) =>
   answered(() => store.sessions.disabledUntil('BUSINESS', user))
 
-/** Fails by the time limit of the test. */
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 5))
-}
-
 /** Until a store has received so many changes that others acknowledged. */
-async function untilKnown(store: RedisStore, count: number): Promise<void> {
-  while (store.repeats.changes.all().length < count) await new Promise(resolve => setTimeout(resolve, 5))
-}
+const untilKnown = (store: RedisStore, count: number): Promise<boolean> =>
+  until(() => store.repeats.changes.all().length >= count)
 
 t.test('acknowledged changes are valid on a server that has missed them', { skip: withoutRedisServer }, async t => {
   const server = await startServer(t)
@@ -274,24 +269,44 @@ t.test(
 )
 
 t.test(
+  'a Redis that is no longer full gets what it refused, and nothing that it has confirmed',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const keyOf = (user: string): string => `svc:auth:BUSINESS:disable:${user}`
+    const end = systemClock.now() + MINUTE
+    const { store, receive } = await openReceiving(t, server)
+    await answered(() => store.sessions.disable('BUSINESS', 'tied', end))
+    await server.cli('CONFIG', 'SET', 'maxmemory', '1')
+    const refused = { kind: 'disabled', key: keyOf('other'), server: 'another', version: 1, replaced: [] } as const
+    receive([{ ...refused, until: end }])
+    await until(async () => (await server.cli('INFO', 'errorstats')).includes('OOM'))
+    await server.cli('DEL', keyOf('tied'))
+    await server.cli('CONFIG', 'SET', 'maxmemory', '0')
+    await until(async () => (await server.cli('EXISTS', keyOf('other'))) === '1')
+    t.equal(await server.cli('EXISTS', keyOf('tied')), '0', 'what another program has untied meanwhile')
+  },
+)
+
+t.test(
   'an untie holds that was made before an earlier disable of the id was repeated',
   { skip: withoutRedisServer },
   async t => {
     const server = await startServer(t)
     const key = 'svc:auth:BUSINESS:disable:tied'
-    const until = systemClock.now() + MINUTE
+    const end = systemClock.now() + MINUTE
     const { store, receive } = await openReceiving(t, server)
     t.equal(await disabledUntil(store, 'tied'), null)
     const present = store.repeats.server
-    const disabled = { kind: 'disabled', key, server: 'another', until, version: 1, replaced: [] } as const
+    const disabled = { kind: 'disabled', key, server: 'another', until: end, version: 1, replaced: [] } as const
     receive([disabled])
-    await eventually(async () => (await server.cli('EXISTS', key)) === '1')
+    await until(async () => (await server.cli('EXISTS', key)) === '1')
     // Both changes were made on the present server before this process received them: the disable, and then the untie.
     await server.cli('DEL', key)
-    receive([{ ...disabled, server: present, until: until + 1, version: 2, replaced: [until] }])
-    await eventually(async () => (await server.cli('EXISTS', key)) === '1')
-    receive([{ ...disabled, server: present, until: 0, version: 3, replaced: [until, until + 1] }])
-    await eventually(async () => (await server.cli('EXISTS', key)) === '0')
+    receive([{ ...disabled, server: present, until: end + 1, version: 2, replaced: [end] }])
+    await until(async () => (await server.cli('EXISTS', key)) === '1')
+    receive([{ ...disabled, server: present, until: 0, version: 3, replaced: [end, end + 1] }])
+    await until(async () => (await server.cli('EXISTS', key)) === '0')
     t.equal(await disabledUntil(store, 'tied'), null)
   },
 )

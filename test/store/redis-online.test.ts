@@ -6,6 +6,7 @@ import { onlineCommandsOn } from '../../src/store/redis/online/commands.ts'
 import { digestOf, entryOf } from '../../src/store/redis/online/entries.ts'
 import type { RedisStore } from '../../src/store/redis/redis.ts'
 import { type RedisServer, startRedis, withoutRedis } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import type { StoreUnderTest } from './contract.ts'
 import { freshToken, MINUTE, record, SLACK, tokensOf } from './contract-fixture.ts'
 import { asCreatedAt, enter, usersOnline } from './contract-online.ts'
@@ -57,10 +58,7 @@ await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_0
 
   /** Asks until the answer is right, for as long as some sweeps take. */
   async function eventually(t: Test, ask: () => Promise<unknown>, expected: unknown, what: string): Promise<void> {
-    for (let tries = 0; tries < 100; tries++) {
-      if (JSON.stringify(await ask()) === JSON.stringify(expected)) break
-      await new Promise(resolve => setTimeout(resolve, 100))
-    }
+    await until(async () => JSON.stringify(await ask()) === JSON.stringify(expected)).catch(() => undefined)
     t.strictSame(await ask(), expected, what)
   }
 

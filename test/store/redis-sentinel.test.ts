@@ -85,7 +85,7 @@ t.test(
       ({ journal }) =>
         new Recorder({
           store: journal,
-          settings: { keep: 600_000, max_entries: 10_000 },
+          settings: { keep: 600_000, max_entries: 10_000, max_failures: 10_000 },
           clock: systemClock,
           log: createLog('silent'),
           journaled: (result, entries) => void (result === 'lost' && lost.push(entries)),

@@ -6,6 +6,7 @@ import { call } from '../support/client.ts'
 import { type Fixture, openFixture, someone } from '../support/gateway-fixture.ts'
 import { freePort } from '../support/ports.ts'
 import { endProcess, redisCommand, spawnRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 
 t.jobs = 3
 
@@ -30,9 +31,7 @@ async function startPair(t: Test): Promise<Pair> {
     await Promise.all([endProcess(first), endProcess(replica)])
     rmSync(folder, { recursive: true, force: true })
   })
-  while (!(await redisCommand(master, 'INFO', 'replication')).includes('state=online')) {
-    await new Promise(resolve => setTimeout(resolve, 25))
-  }
+  await until(async () => (await redisCommand(master, 'INFO', 'replication')).includes('state=online'))
   return { master, pause: () => void replica.kill('SIGSTOP') }
 }
 

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { slotOf } from '../../src/store/redis/tracking/slots.ts'
 import { moveSlot, type RedisCluster, startCluster } from '../support/redis-cluster.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { openDeleter } from './tracking-actors.ts'
 import {
@@ -14,7 +15,6 @@ import {
   remember,
   TRACKING,
   trackedContract,
-  until,
   untilAnnounced,
   untilRemembered,
 } from './tracking-fixture.ts'

@@ -6,11 +6,12 @@ import type { SessionCacheSettings } from '../../src/config/schema/store.ts'
 import { createLog } from '../../src/log.ts'
 import { type LoginType, writeRecord } from '../../src/session.ts'
 import { createKeys } from '../../src/store/redis/commands/keys.ts'
-import type { RedisClient } from '../../src/store/redis/connection/connections.ts'
+import type { RedisClient } from '../../src/store/redis/connection/client.ts'
 import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
 import { slotOf } from '../../src/store/redis/tracking/slots.ts'
 import type { Store } from '../../src/store/store.ts'
+import { until } from '../support/until.ts'
 import { storeContract } from './contract.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
@@ -80,10 +81,6 @@ export function isRemembered({ sessions }: Store, token: string, type: LoginType
   // Such an answer is not awaited.
   found.catch(() => undefined)
   return false
-}
-
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise(resolve => setTimeout(resolve, 2))
 }
 
 /** Logs a consumer in and resolves when the store remembers it. */

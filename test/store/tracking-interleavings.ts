@@ -1,4 +1,5 @@
 import type { Store } from '../../src/store/store.ts'
+import { random } from '../support/random.ts'
 
 /*
  * Requests at the end of their session: many sessions at once, each requested in every turn of the event loop, and
@@ -16,7 +17,7 @@ const WAYS = { remove: 0.2, removeAll: 0.05, 'renew-remove': 0.05, DEL: 0.3, UNL
 export type Way = keyof typeof WAYS
 
 function anyWay(): Way {
-  let chance = Math.random()
+  let chance = random()
   for (const [way, share] of Object.entries(WAYS)) {
     chance -= share
     if (chance < 0) return way as Way
@@ -119,14 +120,14 @@ class Turns {
 async function oneSession({ serving, create, end }: Actors, turns: Turns, outcome: Outcome): Promise<void> {
   const session = await create()
   const way = anyWay()
-  let turnsToLive = Math.floor(Math.random() * 12)
+  let turnsToLive = Math.floor(random() * 12)
   let endedAt = Number.POSITIVE_INFINITY
   let lastServed = Number.NEGATIVE_INFINITY
   let lastLook = Number.NEGATIVE_INFINITY
-  let refusals = Math.random() < SECOND_LOOK ? -1 : 0
+  let refusals = random() < SECOND_LOOK ? -1 : 0
   let asking = 0
   // Mostly one question at a time, sometimes two.
-  const mostAsking = Math.random() < 0.2 ? 2 : 1
+  const mostAsking = random() < 0.2 ? 2 : 1
 
   const request = (): void => {
     const at = sharedNow()

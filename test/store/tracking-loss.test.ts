@@ -1,17 +1,11 @@
 import t from 'tap'
 import { Unavailable } from '../../src/refusal.ts'
 import type { Store } from '../../src/store/store.ts'
+import { random } from '../support/random.ts'
 import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { openDeleter } from './tracking-actors.ts'
-import {
-  isRemembered,
-  keys,
-  openTracked,
-  remember,
-  until,
-  untilAnnounced,
-  untilRemembered,
-} from './tracking-fixture.ts'
+import { isRemembered, keys, openTracked, remember, untilAnnounced, untilRemembered } from './tracking-fixture.ts'
 import { interleave } from './tracking-interleavings.ts'
 import { startRelay } from './tracking-relay.ts'
 
@@ -132,7 +126,7 @@ await t.test('a store whose announcements are lost', { skip: withoutRedisServer 
     const cutting = (async () => {
       while (running) {
         await server.cli('CLIENT', 'KILL', 'TYPE', 'pubsub')
-        await new Promise(resolve => setTimeout(resolve, Math.random() * 100))
+        await new Promise(resolve => setTimeout(resolve, random() * 100))
       }
     })()
     const outcome = await interleave({ serving: store, create: deleter.create, end: deleter.end }, 5000)

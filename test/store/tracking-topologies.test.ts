@@ -7,6 +7,7 @@ import { openRedisStore } from '../../src/store/redis/redis.ts'
 import { trackRedisStore } from '../../src/store/redis/tracked-store.ts'
 import { startSentinels } from '../support/redis-sentinel.ts'
 import { redisCommand, startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import {
   isRemembered,
@@ -15,7 +16,6 @@ import {
   PREFIX,
   remember,
   TRACKING,
-  until,
   untilAnnounced,
   untilRemembered,
 } from './tracking-fixture.ts'

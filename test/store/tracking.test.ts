@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startRedis, withoutRedis } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 import {
   isRemembered,
@@ -7,7 +8,6 @@ import {
   openTracked,
   remember,
   trackedContract,
-  until,
   untilAnnounced,
   untilRemembered,
 } from './tracking-fixture.ts'

@@ -36,8 +36,22 @@ export async function signIn(
   await page.waitForSelector('.chrome')
 }
 
+/** Searches the list of online users. */
+export async function search(page: Page, keyword: string): Promise<void> {
+  const found = page.waitForResponse(response => response.url().includes(`keyword=${encodeURIComponent(keyword)}`))
+  await page.fill('#keyword', keyword)
+  await found
+}
+
 /** Sends the form of the open dialog. */
 export const confirm = (page: Page): Promise<void> => page.click('dialog [type=submit]')
+
+/** Confirms that what is shown once is kept, and waits until its dialog is closed. */
+export async function keep(page: Page): Promise<void> {
+  await page.check('dialog #is-kept')
+  await confirm(page)
+  await page.locator('dialog').waitFor({ state: 'detached' })
+}
 
 /** Signed in as a new user with these permissions, without the login form. */
 export async function arrive(

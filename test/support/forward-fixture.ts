@@ -132,13 +132,3 @@ export async function forwardTo(t: Test, target: string, written: WrittenUpstrea
   t.teardown(() => fixture.close())
   return fixture
 }
-
-/** Waits for something to become true; fails by the test's own time limit. */
-export async function until(condition: () => boolean | Promise<boolean>, limit = 10_000): Promise<boolean> {
-  const end = Date.now() + limit
-  while (Date.now() < end) {
-    if (await condition()) return true
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
-  return false
-}

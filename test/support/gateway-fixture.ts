@@ -19,6 +19,7 @@ import { type Answer, type Call, call } from './client.ts'
 import { encrypt, hashAtLowestCost, loginWork } from './login-work.ts'
 import { type RedisServer, redisAvailable, startRedis } from './redis-server.ts'
 import { expectSecrecy } from './secrecy.ts'
+import { until } from './until.ts'
 import { type Recorder, startUpstream } from './upstream.ts'
 
 export type StoreKind = 'embedded' | 'redis'
@@ -95,7 +96,7 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     internal: { port: 0 },
     data: join(folder, 'data'),
     // A busy machine may take longer than the shipped second.
-    store: redis === null ? { timeout: '10s' } : { kind: 'redis', redis: { url: redis.url } },
+    store: { timeout: '10s', ...(redis !== null && { kind: 'redis', redis: { url: redis.url } }) },
     upstreams: [...(options.upstreams ?? []), { name: 'recorder', match: '/api', target: upstream.url }],
     ...config,
     login: { rate_limit: 'off', ...config.login },
@@ -198,10 +199,6 @@ export async function openFixture(options: FixtureOptions = {}): Promise<Fixture
     },
   }
   return fixture
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 function notConnected(fault: unknown): false {

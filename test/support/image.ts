@@ -13,29 +13,38 @@ import { ROOT } from './root.ts'
 
 export const textOf = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
-interface Instruction {
+export interface Instruction {
   name: string
   rest: string
 }
 
-/** The instructions of the Dockerfile's stages, one list for each. */
-export const STAGES = textOf('Dockerfile')
-  .split(/^(?=FROM )/m)
-  .slice(1)
-  .map(stage =>
-    [...stage.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name, rest]): Instruction => ({ name: name!, rest: rest! })),
-  )
+/** The instructions of a Dockerfile's stages, one list for each. */
+export const stagesOf = (dockerfile: string): Instruction[][] =>
+  dockerfile
+    .split(/^(?=FROM )/m)
+    .filter(stage => stage.startsWith('FROM '))
+    .map(stage =>
+      [...stage.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name, rest]): Instruction => ({ name: name!, rest: rest! })),
+    )
+export const STAGES = stagesOf(textOf('Dockerfile'))
 const [BUILD, IMAGE] = STAGES as [Instruction[], Instruction[]]
 export const instructionOf = (name: string): string => IMAGE.find(instruction => instruction.name === name)!.rest
 
-/** `npm` of the build stage: packages come from this tree, and are left out of the image by `copyDependencies`. */
-const NPM = `npm() {
+/** `npm` of a shell in which some of its commands are these instead. */
+export const npmBut = (commands: Record<string, string>): string => `npm() {
   case "$1" in
-    ci) ln -s '${join(ROOT, 'node_modules')}' node_modules ;;
-    prune) ;;
+${Object.entries(commands)
+  .map(([name, command]) => `    ${name}) ${command} ;;`)
+  .join('\n')}
     *) command npm "$@" ;;
   esac
 }`
+
+/** Instead of `npm ci`: the packages of this tree, which it has installed before. */
+export const LINK_PACKAGES = `ln -sfn '${join(ROOT, 'node_modules')}' node_modules`
+
+/** `npm` of the build stage: what it prunes is left out of the image by `copyDependencies`. */
+const NPM = npmBut({ ci: LINK_PACKAGES, prune: ':' })
 
 /** A folder with what the image holds below /app, but the folders that are written to. */
 export function buildImage(t: Test): string {
@@ -52,7 +61,7 @@ export function buildImage(t: Test): string {
   return folder
 }
 
-export function temporaryFolder(t: Test, name: string): string {
+export function temporaryFolder(t: Pick<Test, 'teardown'>, name: string): string {
   const folder = mkdtempSync(join(tmpdir(), `dualgate-${name}-`))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder

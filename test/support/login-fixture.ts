@@ -24,6 +24,7 @@ import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { createTimestampFormat } from '../../src/timestamp.ts'
 import { createJwt, type Signer } from '../../src/token/jwt.ts'
 import { hashAtLowestCost } from './login-work.ts'
+import { PATIENCE } from './until.ts'
 
 export const PASSWORD = 'correct horse'
 /** Cost 4, so that tests are quick; one hash for all. */
@@ -86,7 +87,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   const time = { now: Date.UTC(2025, 0, 31, 12) }
   const clock = { now: () => time.now }
   // A busy machine may take longer than the shipped second.
-  const store = await openEmbeddedStore(folder, clock, 30_000)
+  const store = await openEmbeddedStore(folder, clock, PATIENCE)
   const events: SessionEvent[] = []
   const lines: Record<string, unknown>[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
@@ -106,6 +107,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     type: 'BUSINESS',
     jwt: createJwt(signer, 'HS256', clock),
     store: store.sessions,
+    attempts: store.attempts,
     clock,
     timestamps: createTimestampFormat('UTC'),
     expireSeconds: 3600,
@@ -123,6 +125,8 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     attempts: store.attempts,
     ttl: 300_000,
     length: 4,
+    alternative: 'off',
+    difficulty: 20,
     clock,
     draw: async text => text,
   })

@@ -2,10 +2,14 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 
-/** A free port outside the range that the system gives to connections: one of these could use it before its server does. */
+/**
+ * A free port outside the range that the system gives to connections: one of these could use it before its server does. No
+ * other process of the tests gets it as long as this one lives.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_000, 32_000)
+    if (!(await reserve(port))) continue
     const server = createServer().listen(port, '127.0.0.1')
     const inUse = once(server, 'listening').then(
       () => false,
@@ -16,6 +20,17 @@ export async function freePort(): Promise<number> {
     await once(server, 'close')
     return port
   }
+}
+
+/** Reserves a port by a socket without a file, which ends with the process. Other systems than Linux have none. */
+async function reserve(port: number): Promise<boolean> {
+  if (process.platform !== 'linux') return true
+  const reservation = createServer().listen(`\0dualgate-test-port-${port}`)
+  reservation.unref()
+  return once(reservation, 'listening').then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Whether a process accepts connections at a port of this machine. */

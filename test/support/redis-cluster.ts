@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from './ports.ts'
 import { endProcess, redisCommand, removeFolder, spawnRedis } from './redis-server.ts'
+import { until } from './until.ts'
 
 export interface ClusterNode {
   port: number
@@ -53,9 +54,7 @@ export async function startCluster(): Promise<RedisCluster> {
       const replicas: ClusterNode[] = []
       for (const { port } of nodes) replicas.push(await add().then(node => follow(node, port)))
       for (const { port } of replicas) {
-        await until('a replica that follows', async () =>
-          (await redisCommand(port, 'INFO', 'replication')).includes('link_status:up'),
-        )
+        await eventually(async () => (await redisCommand(port, 'INFO', 'replication')).includes('link_status:up'))
       }
       return replicas
     },
@@ -82,7 +81,7 @@ async function startNode(folder: string): Promise<ClusterNode & { bus: number }>
 async function follow(node: ClusterNode, masterPort: number): Promise<ClusterNode> {
   const id = await redisCommand(masterPort, 'CLUSTER', 'MYID')
   // It has to have heard of its master before it can follow it.
-  await until('a replica', async () => {
+  await eventually(async () => {
     if ((await redisCommand(node.port, 'ROLE')).startsWith('slave')) return true
     await redisCommand(node.port, 'CLUSTER', 'REPLICATE', id)
     return false
@@ -110,17 +109,13 @@ export async function moveSlot(
 }
 
 /** Waits for what servers come to by themselves. */
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 1200; tries++) {
-    // A server that changes its role closes its connections.
-    if (await holds().catch(() => false)) return
-    await new Promise(resolve => setTimeout(resolve, 25))
-  }
-  throw new Error(`it never came to this: ${what}`)
+/** A server that changes its role closes its connections. */
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
+  await until(() => holds().catch(() => false))
 }
 
 const untilKnown = (port: number, nodes: number): Promise<void> =>
-  until('a Cluster that is up', async () => {
+  eventually(async () => {
     const info = await redisCommand(port, 'CLUSTER', 'INFO')
     return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes}`)
   })

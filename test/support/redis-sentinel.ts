@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './ports.ts'
 import { endProcess, redisCommand, removeFolder, spawnOn, spawnRedis } from './redis-server.ts'
+import { until } from './until.ts'
 
 /** A master with one replica, watched by three Sentinels of which two have to agree. */
 export interface SentinelSetup {
@@ -113,11 +114,7 @@ async function knowsAll(port: number): Promise<boolean> {
 const isMaster = (port: number): Promise<void> =>
   eventually(async () => (await redisCommand(port, 'ROLE')).startsWith('master'))
 
+/** A server that changes its role closes its connections. */
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 1200; tries++) {
-    // A server that changes its role closes its connections.
-    if (await holds().catch(() => false)) return
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  throw new Error('the Sentinels did not get there')
+  await until(() => holds().catch(() => false))
 }

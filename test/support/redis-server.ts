@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { startProxy } from '../store/redis-proxy.ts'
 import { pathOf } from './installed.ts'
 import { freePort, isListening } from './ports.ts'
+import { until } from './until.ts'
 
 /** A Redis that a test owns: its faults are real ones. */
 export interface RedisServer {
@@ -63,12 +64,13 @@ export function spawnRedis(port: number, folder: string, args: string[] = []): P
 /** The same with no arguments but these, which have to name the port. */
 export async function spawnOn(port: number, args: string[]): Promise<ChildProcess> {
   const child = spawn(REDIS!, args, { stdio: 'ignore' })
-  for (let tries = 0; tries < 800; tries++) {
-    if (await isListening(port)) return child
-    await new Promise(resolve => setTimeout(resolve, 25))
+  try {
+    await until(() => isListening(port))
+    return child
+  } catch (fault) {
+    child.kill('SIGKILL')
+    throw fault
   }
-  child.kill('SIGKILL')
-  throw new Error(`redis-server did not come up on port ${port}`)
 }
 
 export async function endProcess(child: ChildProcess): Promise<void> {
@@ -80,14 +82,15 @@ export async function endProcess(child: ChildProcess): Promise<void> {
 
 /** Removes the folder of servers that have ended. One that was killed may leave a child behind, which still writes a file there. */
 export async function removeFolder(folder: string): Promise<void> {
-  for (let tries = 0; ; tries++) {
+  await until(() => {
     try {
-      return rmSync(folder, { recursive: true, force: true })
+      rmSync(folder, { recursive: true, force: true })
+      return true
     } catch (fault) {
-      if ((fault as NodeJS.ErrnoException).code !== 'ENOTEMPTY' || tries === 200) throw fault
-      await new Promise(resolve => setTimeout(resolve, 25))
+      if ((fault as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw fault
+      return false
     }
-  }
+  })
 }
 
 async function startServer(): Promise<RedisServer> {

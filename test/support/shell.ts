@@ -22,6 +22,9 @@ export const COMMANDS: readonly Block[] = [README, GUIDE]
 export const blocksAt = (heading: string): string[] =>
   COMMANDS.filter(block => block.heading === heading).map(({ text }) => text)
 
+/** Where commands are typed, and the addresses of the gateway that they reach. */
+type Place = Pick<GatewayProcess, 'folder' | 'url' | 'internal'>
+
 interface Shell {
   child: ChildProcess
   printed(): string
@@ -33,10 +36,11 @@ export const ANSWERS = '.answers'
 const MAIN = join(ROOT, 'dist/main.js')
 
 /** What a user has typed before: the command on the path, and the addresses of this gateway in place of the shipped ones. */
-export function openShell(gateway: GatewayProcess, script: string, replace: Record<string, string> = {}): Shell {
+export function openShell(gateway: Place, script: string, replace: Record<string, string> = {}): Shell {
   const places: Record<string, string> = {
     'http://localhost:8080': gateway.url,
     'http://localhost:8081': gateway.internal,
+    'npx dualgate': `${process.execPath} ${MAIN}`,
     // The command reads the port of the internal listener from the settings.
     'dualgate explain --live': `INTERNAL__PORT=${new URL(gateway.internal).port} dualgate explain --live`,
     ...replace,
@@ -79,7 +83,7 @@ export function expectPromises(t: Test, script: string, printed: string): void {
 /** Runs commands in the folder of a gateway to their end. */
 export async function runScript(
   t: Test,
-  gateway: GatewayProcess,
+  gateway: Place,
   script: string,
   replace?: Record<string, string>,
 ): Promise<void> {

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { run } from './command-line.ts'
-import { until } from './forward-fixture.ts'
 import type { StoreKind } from './gateway-fixture.ts'
 import type { NamedPipe } from './named-pipe.ts'
 import { type GatewayProcess, newcomerFolder, startGateway } from './process.ts'
@@ -27,6 +26,9 @@ export interface Supervised extends GatewayProcess {
   reload(): Promise<{ code: number; output: string; errors: string }>
 }
 
+/** Of the store: a busy machine may take longer than the shipped second. */
+const PATIENCE = '30s'
+
 export interface SupervisedOptions {
   store?: StoreKind
   environment?: Record<string, string>
@@ -36,7 +38,8 @@ export interface SupervisedOptions {
   pipe?: NamedPipe
 }
 
-export async function startSupervised(t: Test, options: SupervisedOptions = {}): Promise<Supervised> {
+/** `t` is a test, or another program that runs what is left to do at its end. */
+export async function startSupervised(t: Pick<Test, 'teardown'>, options: SupervisedOptions = {}): Promise<Supervised> {
   const { folder, remove } = newcomerFolder()
   t.teardown(remove)
   const redis: RedisServer | null = options.store === 'redis' ? await startRedis() : null
@@ -62,6 +65,7 @@ export async function startSupervised(t: Test, options: SupervisedOptions = {}):
     LISTEN__PORT: '0',
     LISTEN__HOST: '127.0.0.1',
     INTERNAL__PORT: '0',
+    STORE__TIMEOUT: PATIENCE,
     ...(redis !== null && { STORE__KIND: 'redis', STORE__REDIS__URL: redis.url }),
     ...options.environment,
   }
@@ -88,9 +92,6 @@ export async function startSupervised(t: Test, options: SupervisedOptions = {}):
     reload: () => run(folder, ['reload'], { environment }),
   }
 }
-
-/** Waits for what a busy machine may take long for. */
-export const eventually = (condition: () => boolean | Promise<boolean>): Promise<boolean> => until(condition, 60_000)
 
 /** The processes that a process started and that live, oldest first. */
 export function childrenOf(parent: number): number[] {

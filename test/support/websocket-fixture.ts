@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import { until } from './forward-fixture.ts'
 import { type Fixture, openFixture, type StoreKind, someone } from './gateway-fixture.ts'
+import { until } from './until.ts'
 import { type End, type SocketUpstream, startSocketUpstream } from './websocket-sockets.ts'
 
 export interface WebSocketFixture {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Test } from 'tap'
-import { until } from './forward-fixture.ts'
+import { until } from './until.ts'
 
 /** An implementation of the protocol that is not ours; it has no types. */
 const { WebSocket, WebSocketServer } = createRequire(import.meta.url)('ws')
@@ -149,6 +149,6 @@ export async function refusalOf(t: Test, base: string, opening: Opening = {}): P
 
 /** Resolves with how an end was closed, `null` when it is still open after a while. */
 export async function closingOf(end: End): Promise<End['closed']> {
-  await until(() => end.closed !== null, 30_000)
+  await until(() => end.closed !== null)
   return end.closed
 }

@@ -6,7 +6,7 @@ import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
 import { Connections } from '../../src/upstream/wire/connections.ts'
 import type { Receiver, RequestBody, UpstreamRequest } from '../../src/upstream/wire/receiver.ts'
 import { UnwritableRequest } from '../../src/upstream/wire/request-head.ts'
-import { until } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { type RawUpstream, startRawUpstream } from '../support/upstream.ts'
 
 /* Which connections there are, when they are used again, and what is written on them. */

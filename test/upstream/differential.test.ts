@@ -1,8 +1,8 @@
 import { get } from 'node:http'
 import { createServer } from 'node:net'
-import fc from 'fast-check'
 import t from 'tap'
 import { ResponseReader } from '../../src/upstream/wire/response-reader.ts'
+import { fc } from '../support/random.ts'
 
 /*
  * Two readers of the same bytes must not read two things: whatever our reader takes for a response, Node's own parser

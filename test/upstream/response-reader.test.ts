@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { MalformedResponse } from '../../src/upstream/wire/response-head.ts'
 import { ResponseReader } from '../../src/upstream/wire/response-reader.ts'
+import { fc } from '../support/random.ts'
 
 /* Bytes of a connection on the one side, the calls of a receiver on the other; invalid HTTP/1.1 is a fault. */
 

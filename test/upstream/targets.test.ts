@@ -1,9 +1,9 @@
-import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
 import { isTimeout } from '../../src/upstream/wire/connection.ts'
 import type { Link, Receiver } from '../../src/upstream/wire/receiver.ts'
+import { until } from '../support/until.ts'
 import { startRawUpstream, startUpstream } from '../support/upstream.ts'
 
 const GET = { method: 'GET', path: '/', headers: ['host', 'h'], body: null, client: 'c' }
@@ -195,10 +195,9 @@ t.test('closing ends requests in progress and closes the connections', async t =
   t.teardown(() => upstream.close())
   const target = openTarget(t, upstream.url)
   const failed = new Promise<Error>(resolve => target.dispatch(GET, receiver({ onError: resolve })))
-  while (upstream.requests.length === 0)
-    await once(process, 'nothing', { signal: AbortSignal.timeout(10) }).catch(() => {})
+  await until(() => upstream.requests.length > 0)
   target.close()
   t.ok(await failed)
-  while ((await upstream.connections()) > 0) await new Promise(resolve => setTimeout(resolve, 10))
+  await until(async () => (await upstream.connections()) === 0)
   t.equal(upstream.open, 0)
 })

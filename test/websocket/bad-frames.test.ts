@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import t from 'tap'
-import { until } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { accept, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
 import { closingOf, openEnd } from '../support/websocket-sockets.ts'
 

@@ -1,8 +1,8 @@
 import { type IncomingMessage, request } from 'node:http'
 import t, { type Test } from 'tap'
-import { until } from '../support/forward-fixture.ts'
 import { type Fixture, openFixture, type StoreKind } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { type Recorder, startUpstream } from '../support/upstream.ts'
 
 /* Long responses, such as event streams: they arrive as they are sent, and end with their session if configured. */
@@ -74,7 +74,7 @@ for (const store of ['embedded', 'redis'] as const) {
       t.ok(await until(() => cut.text === 'data: first\n\n'), 'events arrive while the response is under way')
       t.equal(backend.open, 4)
       await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
-      t.ok(await until(() => cut.end !== null, 30_000))
+      t.ok(await until(() => cut.end !== null))
       t.equal(cut.end, 'broken', 'it does not look like a whole one')
       t.ok(await until(() => backend.open === 3), 'and the upstream stops working for it')
       await new Promise(resolve => setTimeout(resolve, 300))
@@ -99,7 +99,7 @@ t.test('a session that ended while the upstream thought about its answer gets no
   await fixture.operate('consumer', 'kickout', { user_id: 'u1' })
   answers[0]!()
   const stream = await asked
-  t.ok(await until(() => stream.end === 'broken', 30_000))
+  t.ok(await until(() => stream.end === 'broken'))
 })
 
 t.test('a response that ends in time is whole', async t => {

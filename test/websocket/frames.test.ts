@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { CLOSE, closeFrame, FrameReader } from '../../src/http/websocket/frames.ts'
+import { fc } from '../support/random.ts'
 
 /* Where frames end, however the bytes come; what is no frame does not pass. */
 

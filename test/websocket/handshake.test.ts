@@ -1,6 +1,6 @@
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { until } from '../support/forward-fixture.ts'
+import { until } from '../support/until.ts'
 import { heard, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
 import { open, openEnd, refusalOf } from '../support/websocket-sockets.ts'
 

@@ -1,8 +1,8 @@
-import { randomInt } from 'node:crypto'
 import type { Socket } from 'node:net'
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { until } from '../support/forward-fixture.ts'
+import { randomBelow } from '../support/random.ts'
+import { until } from '../support/until.ts'
 import { accept, heard, openWebSocketFixture, RAW_HANDSHAKE, rawCall } from '../support/websocket-fixture.ts'
 import { openEnd } from '../support/websocket-sockets.ts'
 
@@ -11,7 +11,7 @@ import { openEnd } from '../support/websocket-sockets.ts'
 const ROUNDS = 8
 const CLIENTS = 30
 
-const pick = <T>(...of: readonly T[]): T => of[randomInt(of.length)]!
+const pick = <T>(...of: readonly T[]): T => of[randomBelow(of.length)]!
 const aTimestamp = () => new Promise(resolve => setTimeout(resolve, pick(0, 1, 5, 20)))
 
 const FRAMES = [
@@ -32,7 +32,7 @@ t.test('hostile clients and upstreams leave no resources in use', async t => {
     more: { ejection: 'off', timeouts: { response: '2s' } },
   })
   upstream.refuse = (request, socket) => {
-    const how = randomInt(6)
+    const how = randomBelow(6)
     if (how < 2) return false
     socket.resume().on('end', () => socket.end())
     if (how < 4) accept(request, socket, pick(Buffer.alloc(0), ...FRAMES))
@@ -46,10 +46,10 @@ t.test('hostile clients and upstreams leave no resources in use', async t => {
     const { socket } = await rawCall(
       t,
       fixture,
-      bytes.slice(0, pick(bytes.length, bytes.length, randomInt(bytes.length))),
+      bytes.slice(0, pick(bytes.length, bytes.length, randomBelow(bytes.length))),
     )
     await aTimestamp()
-    for (let i = randomInt(3); i > 0; i--) socket.write(pick(...FRAMES))
+    for (let i = randomBelow(3); i > 0; i--) socket.write(pick(...FRAMES))
     await aTimestamp()
     leave(socket)
   }
@@ -57,7 +57,7 @@ t.test('hostile clients and upstreams leave no resources in use', async t => {
   const callPatiently = async (): Promise<void> => {
     const before = upstream.handshakes.length
     const { socket } = await rawCall(t, fixture, RAW_HANDSHAKE(token))
-    await until(() => upstream.handshakes.length > before, 10_000)
+    await until(() => upstream.handshakes.length > before)
     leave(socket)
   }
   for (let round = 0; round < ROUNDS; round++) {
@@ -68,7 +68,7 @@ t.test('hostile clients and upstreams leave no resources in use', async t => {
   t.ok(upstream.handshakes.length >= ROUNDS, `${upstream.handshakes.length} handshakes reached the upstream`)
   const open = async (): Promise<string | undefined> =>
     /^dualgate_websockets (\d+)$/m.exec((await call(fixture.internal, { path: '/metrics' })).text)?.[1]
-  t.ok(await until(async () => (await open()) === '0', 30_000))
+  t.ok(await until(async () => (await open()) === '0'))
   t.same(
     fixture.log.filter(line => line.includes('"level":50')),
     [],

@@ -4,8 +4,8 @@ import { createServer as createPlain } from 'node:http'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
 import t from 'tap'
-import { until } from '../support/forward-fixture.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 import { closingOf, openEnd, startSocketUpstream } from '../support/websocket-sockets.ts'
 
 /* WebSockets over TLS, on either side, and over a Unix socket. */

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import { until } from '../support/forward-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
-import { eventually, type Supervised, startSupervised } from '../support/supervised.ts'
+import { type Supervised, startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
 import { closingOf, type End, openEnd, type SocketUpstream, startSocketUpstream } from '../support/websocket-sockets.ts'
 
 t.jobs = 2
@@ -57,7 +57,7 @@ t.test('a reload moves WebSockets to the new workers, and clients can come again
   t.equal(code, 0, errors)
   for (const end of ends) t.same(await closingOf(end), { code: 1001, reason: 'going away' })
   const again = await openSome(t, fixture, token, 4)
-  t.ok(await eventually(() => gateway.workers().every(worker => !before.includes(worker))), 'the old ones have ended')
+  t.ok(await until(() => gateway.workers().every(worker => !before.includes(worker))), 'the old ones have ended')
   for (const end of again) {
     end.send('hello')
     t.ok(await until(() => end.messages.length === 1))
@@ -79,7 +79,7 @@ t.test('a worker that crashes closes its own WebSockets only', async t => {
   const { gateway, operate } = fixture
   const ends = await openSome(t, fixture, (await operate('login', { user_id: 'u1' })).data.token, 8)
   process.kill(gateway.workers()[0]!, 'SIGKILL')
-  t.ok(await eventually(() => ends.some(({ closed }) => closed !== null)))
+  t.ok(await until(() => ends.some(({ closed }) => closed !== null)))
   const open = ends.filter(({ closed }) => closed === null)
   t.ok(open.length > 0)
   for (const end of open) {

@@ -4,6 +4,10 @@ import jakarta.servlet.ServletException;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
@@ -11,12 +15,17 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.stereotype.Component;
+import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.GetMapping;
+import org.springframework.web.bind.annotation.PostMapping;
+import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.filter.OncePerRequestFilter;
@@ -34,6 +43,45 @@ public class SpringBackend {
       @RequestHeader(name = "X-Login-Id", defaultValue = "") String id,
       @RequestHeader(name = "X-Login-Type", defaultValue = "") String type) {
     return Map.of("id", id, "type", type);
+  }
+
+  record Credentials(String name, String password) {}
+
+  // This path needs no session. The answer is {"token": "…"}, which the client sends from now on.
+  @PostMapping("/api/v1/public/c/sign-in")
+  ResponseEntity<?> signIn(@RequestBody Credentials given) throws IOException, InterruptedException {
+    if (!isPassword(given.password())) return ResponseEntity.status(401).body(Map.of("error", "wrong name or password"));
+    return ResponseEntity.ok(operate("login", Map.of("user_id", given.name())));
+  }
+
+  // Ends every session of the signed-in user.
+  @PostMapping("/api/v1/c/sign-out-everywhere")
+  Map<String, String> signOutEverywhere(@RequestHeader("X-Login-Id") String id) throws IOException, InterruptedException {
+    operate("kickout", Map.of("user_id", id));
+    return Map.of("id", id);
+  }
+
+  // Replace it: your program knows its users and their passwords.
+  private static boolean isPassword(String text) {
+    String demo = System.getenv("DEMO_PASSWORD");
+    return demo != null && !demo.isEmpty() && text != null
+        && MessageDigest.isEqual(text.getBytes(StandardCharsets.UTF_8), demo.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static final HttpClient CLIENT = HttpClient.newHttpClient();
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  /** One operation of the gateway on the sessions of consumers. */
+  private static JsonNode operate(String operation, Map<String, String> body) throws IOException, InterruptedException {
+    HttpRequest request = HttpRequest
+        .newBuilder(URI.create(System.getenv("INTERNAL_URL") + "/operations/v1/consumer/" + operation))
+        .header("Authorization", "Bearer " + System.getenv("INTERNAL_SECRET"))
+        .header("Content-Type", "application/json")
+        .POST(HttpRequest.BodyPublishers.ofString(JSON.writeValueAsString(body)))
+        .build();
+    JsonNode answer = JSON.readTree(CLIENT.send(request, HttpResponse.BodyHandlers.ofString()).body());
+    if (answer.path("code").asInt() != 200) throw new IOException(operation + ": " + answer.path("message").asText());
+    return answer.get("data");
   }
 
   @Component

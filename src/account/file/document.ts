@@ -48,20 +48,21 @@ export function parseAccounts(text: string, path: string): AccountsDocument {
 
 function readEntries(written: Written, folder: string): AccountEntry[] {
   const { accounts } = read(AccountsFileSchema, written, folder) as { accounts?: unknown }
-  const entries = (Array.isArray(accounts) ? accounts : []) as AccountEntry[]
-  const faulty = new Set(written.faults.map(({ path }) => path[1]))
+  const entries = (Array.isArray(accounts) ? accounts : []) as (AccountEntry | undefined)[]
+  const faulty = new Set(written.faults.flatMap(({ path, isUnknown }) => (isUnknown === true ? [] : [path[1]])))
   for (const [index, entry] of entries.entries()) {
-    if (!faulty.has(index)) checkEntry(entry, index, written)
+    if (entry !== undefined) checkEntry(entry, index, !faulty.has(index), written)
   }
   checkRepetitions(entries, written)
-  return entries
+  return entries as AccountEntry[]
 }
 
-function checkEntry(entry: AccountEntry, index: number, written: Written): void {
+/** Checks the values that were read; the entry as a whole only if it `isRead` whole. */
+function checkEntry(entry: AccountEntry, index: number, isRead: boolean, written: Written): void {
   const path = ['accounts', index]
-  let isSound = true
+  let isSound = isRead
   for (const [field, isValid] of Object.entries(CHECKS) as [keyof typeof CHECKS, (text: string) => boolean][]) {
-    if (isValid(entry[field])) continue
+    if (entry[field] === undefined || isValid(entry[field])) continue
     written.report([...path, field], `must be ${FIELDS[field]['x-form']}`)
     isSound = false
   }

@@ -25,6 +25,14 @@ export interface ShownAccount {
   editable: boolean
 }
 
+/** A role that accounts can have. */
+export interface ShownRole {
+  name: string
+  permissions: string[]
+  /** Whether the administrator who reads the list may grant it. */
+  grantable: boolean
+}
+
 export interface AccountQuery {
   page: number
   size: number
@@ -39,7 +47,7 @@ export interface AccountPagesOptions {
   management: Pick<AccountManagement, 'list'>
   sessions: Pick<SessionStore, 'overview'>
   presentRights: PresentRights
-  permissions: Pick<Permissions, 'lacking'>
+  permissions: Pick<Permissions, 'lacking' | 'roles'>
   timestamps: TimestampFormat
 }
 
@@ -82,6 +90,15 @@ export function createAccountPages(options: AccountPagesOptions) {
       const found = accounts.find(account => account.id === id)
       if (found === undefined) throw new Refusal('NO_SUCH_ACCOUNT')
       return shown(found, await presentRights(session, accounts))
+    },
+
+    async roles(session: SessionRecord): Promise<ShownRole[]> {
+      const { rights } = await presentRights(session, await management.list())
+      return options.permissions.roles.map(({ name, permissions }) => ({
+        name,
+        permissions: [...permissions],
+        grantable: options.permissions.lacking(rights, { roles: [name], permissions: [] }).length === 0,
+      }))
     },
   }
 }

@@ -1,6 +1,7 @@
 import { parseEnv } from 'node:util'
 import { WEAK_SECRET_ACCEPTED } from '../../config/schema/settings.ts'
 import { SECRETS } from '../../config/secrets.ts'
+import { plain } from '../../log/text.ts'
 import { CommandError } from '../terminal.ts'
 import { queriesFor } from './database.ts'
 import type { Plan } from './plan.ts'
@@ -8,27 +9,31 @@ import type { Plan } from './plan.ts'
 /** Not 8081, which compatible services often use themselves. */
 const INTERNAL_PORT = 18081
 
+/** In YAML, and without characters that control a terminal which shows the file. */
+const quoted = (text: string): string => plain(JSON.stringify(text))
+
 /** `config/gateway.yaml`, without secrets: these are in `.env`. */
 export function configurationOf(plan: Plan): string {
   const { profile, timezone, listenPort, prefix, captchaKey, rightsSource, target } = plan
   return `# Written by \`dualgate adopt\`. The secrets, and addresses with passwords, are in .env, in the folder from which the
 # gateway is started. config/examples/README.md of the package describes a move; its config/gateway.yaml, every setting.
 profile: ${profile}
-timezone: ${JSON.stringify(timezone)}
+timezone: ${quoted(timezone)}
 listen: { port: ${listenPort} }
 internal: { port: ${INTERNAL_PORT} }
-store: { kind: redis, prefix: ${JSON.stringify(prefix)} }
+store: { kind: redis, prefix: ${quoted(prefix)} }
 login:
-  captcha: { key: ${JSON.stringify(captchaKey)} }
+  captcha: { key: ${quoted(captchaKey)} }
 session_administration: on
 ${accountsOf(plan)}
 # record: as the records of sessions have them. accounts: as the accounts have them now, by login id.
 permissions: { source: ${rightsSource} }
-# Requests that need something else than the rules say. For example, if pages of the C side read dictionaries:
-#gate: { exceptions: [{ path: /api/v1/sys/dict/tree, needs: either }] }
+# Requests that need something else than the rules say. For example, if pages of the C side read dictionaries, before and
+# after sign-in:
+#gate: { exceptions: [{ path: /api/v1/sys/dict/tree, needs: none }] }
 upstreams:
   # The other service. It verifies tokens itself, and reads the whole header as the token: bare, without "Bearer".
-  - { name: backend, match: /api, target: ${JSON.stringify(target)}, pass_authorization: bare }
+  - { name: backend, match: /api, target: ${quoted(target)}, pass_authorization: bare }
 `
 }
 

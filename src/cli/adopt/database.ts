@@ -50,14 +50,20 @@ function encoded(part: string): string {
   }
 }
 
-/** The user of the account that signs in, and the rights of a user, from the tables that these services have. */
+/**
+ * The user of the account that signs in, and the rights of a user, from the tables that these services have: those granted to
+ * the user, and those of the user's roles.
+ */
 export function queriesFor(kind: 'mysql' | 'postgres'): { query: string; rights_query: string } {
   const list = kind === 'mysql' ? 'JSON_ARRAYAGG' : 'json_agg'
   const roles = `(SELECT ${list}(r.code) FROM rel_user_role ur JOIN sys_role r ON r.id = ur.role_id WHERE ur.user_id = u.id) AS roles`
   const status = (known: string): string =>
     `CASE WHEN u.status IN (${known}) THEN u.status ELSE 'INACTIVE' END AS status`
-  const permissions = `(SELECT ${list}(p.permission_code) FROM rel_role_permission p
-        WHERE p.role_id IN (SELECT ur.role_id FROM rel_user_role ur WHERE ur.user_id = u.id)) AS permissions`
+  // A derived table cannot refer to `u`.
+  const permissions = `(SELECT ${list}(p.permission_code) FROM (
+        SELECT up.permission_code FROM rel_user_permission up WHERE up.user_id = :id
+        UNION SELECT rp.permission_code FROM rel_role_permission rp
+          JOIN rel_user_role ur ON ur.role_id = rp.role_id WHERE ur.user_id = :id) p) AS permissions`
   return {
     query: `SELECT u.id, u.username, u.password, u.nickname,
       ${status("'ACTIVE', 'LOCKED'")},

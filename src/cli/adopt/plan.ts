@@ -130,10 +130,10 @@ function secretOf(survey: Survey, prefix: string, service: Service | null, say: 
     say(`${name} ${fault}; .env has no secret: set the same new one there and in the service, which ends all sessions`)
     return null
   }
-  const weak = weaknessOfSigningKey(value) !== null
-  if (weak)
-    say(`${name} can be guessed: the gateway starts only after you remove the "#" of JWT__ACCEPT_WEAK_SECRET in .env`)
-  return { value, weak }
+  const weakness = weaknessOfSigningKey(value)
+  if (weakness !== null)
+    say(`${name} ${weakness}; to move with it, remove the "#" of JWT__ACCEPT_WEAK_SECRET in .env, and replace it later`)
+  return { value, weak: weakness !== null }
 }
 
 function sm2Of(service: Service | null, say: Say): string | null {

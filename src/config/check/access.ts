@@ -9,12 +9,19 @@ import { openPathsOf } from '../served.ts'
 import { isAddressRange } from './address-range.ts'
 
 /** Checks that every rule about client addresses has one meaning and takes effect. */
-export function checkAccess(settings: DecodedSettings, report: Report): void {
+export function checkAccess(
+  settings: DecodedSettings,
+  report: Report,
+  _warn: Report,
+  isFaulty: (path: KeyPath) => boolean,
+): void {
   const { access } = settings
+  const isSound = (index: number): boolean => !isFaulty(['access', index])
   for (const [index, rule] of access.entries()) {
+    if (!isSound(index)) continue
     const fault = faultOfPath(rule.path, settings)
     if (fault !== null) report(['access', index, 'path'], fault)
-    else checkReached(rule, access.slice(0, index), message => report(['access', index], message))
+    else checkReached(rule, access.slice(0, index), isSound, message => report(['access', index], message))
     checkLists(rule, ['access', index], report)
   }
 }
@@ -37,8 +44,15 @@ function faultOfPath(path: string, settings: DecodedSettings): string | null {
 }
 
 /** Reports a rule whose paths an earlier one decides. */
-function checkReached({ path }: WrittenAccess, earlier: readonly WrittenAccess[], report: (text: string) => void) {
-  const deciding = earlier.findIndex(other => isAccessPattern(other.path) && coversPath(other.path, path))
+function checkReached(
+  { path }: WrittenAccess,
+  earlier: readonly WrittenAccess[],
+  isSound: (index: number) => boolean,
+  report: (text: string) => void,
+): void {
+  const deciding = earlier.findIndex(
+    (other, at) => isSound(at) && isAccessPattern(other.path) && coversPath(other.path, path),
+  )
   if (deciding === -1) return
   report(
     `is never reached, because rule ${deciding + 1} in the list, ${earlier[deciding]!.path}, matches first; put it before ` +

@@ -2,7 +2,7 @@ import { beginningOf, isCovered, isPattern, withHead } from '../../gate/exceptio
 import type { CanonicalPath } from '../../gate/path.ts'
 import { RULES, verdictOf } from '../../gate/rules.ts'
 import { PROFILES, type Profile } from '../../profile.ts'
-import type { Report } from '../../yaml/written.ts'
+import type { KeyPath, Report } from '../../yaml/written.ts'
 import { ownRoutes } from '../own-routes.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 
@@ -11,14 +11,21 @@ type Entry = DecodedSettings['gate']['exceptions'][number]
 const BASE = ['gate', 'exceptions'] as const
 
 /** Checks that every exception has one meaning, takes effect, and excepts nothing that must not be excepted. */
-export function checkExceptions(settings: DecodedSettings, report: Report): void {
+export function checkExceptions(
+  settings: DecodedSettings,
+  report: Report,
+  _warn: Report,
+  isFaulty: (path: KeyPath) => boolean,
+): void {
   const profile = PROFILES[settings.profile]
   const own = [...ownRoutes(settings, profile)]
   const { exceptions } = settings.gate
+  const isSound = (index: number): boolean => !isFaulty([...BASE, index])
   for (const [index, entry] of exceptions.entries()) {
+    if (!isSound(index)) continue
     const fault = faultOfPath(entry.path, profile, own)
     if (fault !== null) report([...BASE, index, 'path'], fault)
-    else checkReached(entry, exceptions.slice(0, index), message => report([...BASE, index], message))
+    else checkReached(entry, exceptions.slice(0, index), isSound, message => report([...BASE, index], message))
   }
 }
 
@@ -42,11 +49,17 @@ function faultOfPath(path: string, profile: Profile, own: readonly string[]): st
 }
 
 /** Reports methods that earlier exceptions decide for all of the paths. */
-function checkReached({ path, methods }: Entry, earlier: readonly Entry[], report: (message: string) => void): void {
+function checkReached(
+  { path, methods }: Entry,
+  earlier: readonly Entry[],
+  isSound: (index: number) => boolean,
+  report: (message: string) => void,
+): void {
   for (const [position, method] of methods.entries()) {
     if (methods.indexOf(method) !== position) report(`names ${method} twice; remove one`)
     const deciding = earlier.findIndex(
-      other => isPattern(other.path) && withHead(other.methods).has(method) && isCovered(other.path, path),
+      (other, at) =>
+        isSound(at) && isPattern(other.path) && withHead(other.methods).has(method) && isCovered(other.path, path),
     )
     if (deciding !== -1) {
       report(

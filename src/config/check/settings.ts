@@ -18,7 +18,9 @@ import { checkStore } from './store.ts'
 interface Check {
   /** What the check looks at; it is left out when something there is faulty already. */
   looksAt: KeyPath[]
-  run(settings: DecodedSettings, report: Report, warn: Report): void
+  /** Lists whose entries it checks each for itself, as far as they are not faulty already. */
+  lists?: KeyPath[]
+  run(settings: DecodedSettings, report: Report, warn: Report, isFaulty: (path: KeyPath) => boolean): void
 }
 
 /** A worker of an old configuration keeps its memory for so long, in milliseconds. */
@@ -29,17 +31,18 @@ const CHECKS: readonly Check[] = [
   { looksAt: [['listen', 'tls']], run: checkCertificate },
   { looksAt: [['drain']], run: checkDrain },
   { looksAt: [['timezone']], run: checkTimezone },
-  { looksAt: [['trusted_proxies']], run: checkTrustedProxies },
+  { looksAt: [], lists: [['trusted_proxies']], run: checkTrustedProxies },
   { looksAt: [['store']], run: checkStore },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccounts },
   { looksAt: [['accounts'], ['login', 'consumer'], ['permissions']], run: checkRightsQueries },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccountAdministration },
   {
     looksAt: [
-      ['gate'],
       ['profile'],
       ['api_versions'],
-      ['login'],
+      ['login', 'consumer'],
+      ['login', 'logout_routes'],
+      ['login', 'second_factor'],
       ['accounts'],
       ['session_administration'],
       ['account_administration'],
@@ -47,9 +50,10 @@ const CHECKS: readonly Check[] = [
       ['journal'],
       ['console'],
     ],
+    lists: [['gate', 'exceptions']],
     run: checkExceptions,
   },
-  { looksAt: [['access'], ['profile'], ['session_administration'], ['console']], run: checkAccess },
+  { looksAt: [['profile'], ['session_administration'], ['console']], lists: [['access']], run: checkAccess },
   { looksAt: [['jwt']], run: checkSigningKey },
   {
     looksAt: [['internal', 'secret']],
@@ -68,9 +72,9 @@ const CHECKS: readonly Check[] = [
 
 /** Checks what a schema cannot say: values that do not fit each other, or do not exist in the world. */
 export function checkSettings(settings: DecodedSettings, written: Written): void {
-  for (const { looksAt, run } of CHECKS) {
-    if (looksAt.some(path => written.isFaulty(path))) continue
-    run(settings, written.report.bind(written), written.warn.bind(written))
+  for (const { looksAt, lists = [], run } of CHECKS) {
+    if (looksAt.some(path => written.isFaulty(path)) || lists.some(path => written.isUnread(path))) continue
+    run(settings, written.report.bind(written), written.warn.bind(written), written.isFaulty.bind(written))
   }
 }
 
@@ -100,9 +104,9 @@ function checkTimezone({ timezone }: DecodedSettings, report: Report): void {
   }
 }
 
-function checkTrustedProxies({ trusted_proxies }: DecodedSettings, report: Report): void {
+function checkTrustedProxies(...[{ trusted_proxies }, report, , isFaulty]: Parameters<Check['run']>): void {
   for (const [index, range] of trusted_proxies.entries()) {
-    if (!isAddressRange(range)) {
+    if (!isFaulty(['trusted_proxies', index]) && !isAddressRange(range)) {
       report(
         ['trusted_proxies', index],
         'must be an address or a CIDR range such as 10.0.0.0/8; a number of proxies is not supported',

@@ -14,36 +14,58 @@ export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: 
   const report: Report = (path, message) => written.report([...base, ...path], message)
   const seen = { name: new Map<string, number>(), match: new Map<string, number>() }
   for (const [index, upstream] of upstreams.entries()) {
-    if (written.isFaulty([...base, index])) continue
+    const isSound = (...path: KeyPath): boolean => !written.isFaulty([...base, index, ...path])
+    if (written.isUnread([...base, index])) continue
     for (const key of ['name', 'match'] as const) {
+      if (!isSound(key)) continue
       const first = seen[key].get(upstream[key])
       if (first === undefined) seen[key].set(upstream[key], index)
       else report([index, key], `is also that of upstream ${first + 1} in the list; each needs its own`)
     }
-    if ((upstream.target === undefined) === (upstream.targets === undefined)) {
-      report([index], 'needs either target or targets')
-    }
-    for (const key of ['match', 'rewrite'] as const) {
-      const path = upstream[key]
-      if (path !== undefined && !isPath(path))
-        report([index, key], 'is not a valid path; write it without escapes, query, // and dot segments')
-      else if (path !== undefined && HAS_SPELLINGS.test(path))
-        report([index, key], "is not a pattern; write it without ! ' ( ) *, which requests can escape or not")
-    }
-    if (upstream.target === 'builtin:echo' && upstream.websocket !== 'off') {
-      report(
-        [index, 'websocket'],
-        'has no effect, because builtin:echo opens no WebSocket; name a server as target, or remove it',
-      )
-    }
-    checkTargets(upstream, [index], report)
-    checkHeaderEdits(upstream, [index], report)
-    checkMaintenance(upstream, [index], report)
-    checkRateLimit(upstream, [index], report)
-    checkResolve(upstream, [index, 'resolve'], report)
-    checkHash(upstream, [index], report)
-    checkUpstreamTls(upstream, [index, 'tls'], report)
+    if (isSound('target') && isSound('targets') && !written.hasUnknown([...base, index]))
+      checkTargetOrTargets(upstream, [index], report)
+    for (const { looksAt, run } of CHECKS) if (looksAt.every(key => isSound(key))) run(upstream, [index], report)
   }
+}
+
+/** A check of one upstream; it is left out when something that it looks at is faulty already. */
+interface Check {
+  looksAt: (keyof UpstreamSettings)[]
+  run(upstream: UpstreamSettings, path: KeyPath, report: Report): void
+}
+
+const CHECKS: readonly Check[] = [
+  { looksAt: ['target', 'targets'], run: checkTargets },
+  { looksAt: ['match', 'rewrite'], run: checkPaths },
+  { looksAt: ['target', 'websocket'], run: checkWebSocket },
+  { looksAt: ['target', 'request_headers', 'response_headers'], run: checkHeaderEdits },
+  { looksAt: ['maintenance'], run: checkMaintenance },
+  { looksAt: ['rate_limit'], run: checkRateLimit },
+  { looksAt: ['target', 'targets', 'resolve'], run: checkResolve },
+  { looksAt: ['target', 'targets', 'balance'], run: checkHash },
+  { looksAt: ['target', 'targets', 'tls'], run: checkUpstreamTls },
+]
+
+function checkTargetOrTargets({ target, targets }: UpstreamSettings, path: KeyPath, report: Report): void {
+  if ((target === undefined) === (targets === undefined)) report(path, 'needs either target or targets')
+}
+
+function checkPaths(upstream: UpstreamSettings, base: KeyPath, report: Report): void {
+  for (const key of ['match', 'rewrite'] as const) {
+    const path = upstream[key]
+    if (path !== undefined && !isPath(path))
+      report([...base, key], 'is not a valid path; write it without escapes, query, // and dot segments')
+    else if (path !== undefined && HAS_SPELLINGS.test(path))
+      report([...base, key], "is not a pattern; write it without ! ' ( ) *, which requests can escape or not")
+  }
+}
+
+function checkWebSocket({ target, websocket }: UpstreamSettings, path: KeyPath, report: Report): void {
+  if (target !== 'builtin:echo' || websocket === 'off') return
+  report(
+    [...path, 'websocket'],
+    'has no effect, because builtin:echo opens no WebSocket; name a server as target, or remove it',
+  )
 }
 
 function checkTargets(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
@@ -69,8 +91,9 @@ function checkMaintenance({ maintenance }: UpstreamSettings, path: KeyPath, repo
   }
 }
 
-function checkResolve(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
+function checkResolve(upstream: UpstreamSettings, base: KeyPath, report: Report): void {
   const { resolve } = upstream
+  const path = [...base, 'resolve']
   if (resolve === 'off') return
   if (resolve < 1000) report(path, 'is too short; write 1s or more')
   const isLookedUp = ({ url }: { url: string }): boolean =>
@@ -97,8 +120,9 @@ function checkHash(upstream: UpstreamSettings, path: KeyPath, report: Report): v
   }
 }
 
-function checkUpstreamTls(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
+function checkUpstreamTls(upstream: UpstreamSettings, base: KeyPath, report: Report): void {
   const { tls } = upstream
+  const path = [...base, 'tls']
   if (tls === undefined) return
   if (!targetsOf(upstream).some(({ url }) => url.startsWith('https://'))) {
     report(path, 'has no effect, because no target begins with https://; remove it, or use https:// targets')

@@ -30,8 +30,16 @@ const Captcha = Section(
         'The key of a captcha’s text in Redis, for other programs that check it: {prefix}, {type} and {id} are filled in.',
     },
     length: Count(4, 'Number of characters.', 4, 8),
+    alternative: {
+      anyOf: [Off, { const: 'proof-of-work' }],
+      default: 'off',
+      description:
+        'proof-of-work: clients may compute a proof instead of reading the picture, for users who cannot see it. off: they may not.',
+      'x-form': 'off or proof-of-work',
+    },
+    difficulty: Count(20, 'Leading zero bits of a proof of work; one more takes twice as long.', 12, 30),
   },
-  'The graphical captcha.',
+  'The captcha of a login.',
 )
 
 const Lockout = Section(

@@ -80,6 +80,12 @@ const Journal = {
       {
         keep: LongDuration('90d', 'How long an entry is kept.'),
         max_entries: Count(1_000_000, 'Entries that are kept; beyond it the oldest are removed.', 1000, 100_000_000),
+        max_failures: Count(
+          100_000,
+          'Failed logins of accounts that are kept besides, and as many of names that no account has.',
+          1000,
+          100_000_000,
+        ),
       },
       'How much is kept.',
     ),

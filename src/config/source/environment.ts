@@ -14,22 +14,31 @@ interface Variable {
 }
 
 /** The variables that are set, by name: those of the process, then those of `.env` in the working directory. */
-export type Variables = ReadonlyMap<string, Variable>
+export interface Variables extends ReadonlyMap<string, Variable> {
+  /** Where a variable stands that is empty, and set nowhere else; by name. */
+  readonly empty: ReadonlyMap<string, Place>
+}
 
 /** An empty variable is one that is not set: that is what an unset one becomes on its way through a compose file. */
 export function readVariables(environment: NodeJS.ProcessEnv, cwd: string): Variables {
   const variables = new Map<string, Variable>()
+  const empty = new Map<string, Place>()
   const add = (source: NodeJS.Dict<string>, label: string, isShared: boolean): void => {
     for (const [name, text] of Object.entries(source)) {
-      if (text === undefined || text === '' || variables.has(name)) continue
-      variables.set(name, { text, place: { label: `${label} ${name}`, folder: cwd, exact: true }, isShared })
+      if (text === undefined || variables.has(name)) continue
+      const place: Place = { label: `${label} ${name}`, folder: cwd, exact: true }
+      if (text === '') empty.set(name, place)
+      else {
+        variables.set(name, { text, place, isShared })
+        empty.delete(name)
+      }
     }
   }
   add(environment, 'environment', false)
   const file = join(cwd, '.env')
   const text = readEnvFile(file)
   if (text !== null) add(parseEnv(text), labelOf(file, cwd), true)
-  return variables
+  return Object.assign(variables, { empty })
 }
 
 function readEnvFile(file: string): string | null {

@@ -36,7 +36,7 @@ export function readPermissions({ permissions }: DecodedSettings, written: Writt
   }
   if (!inner.legible) return { permissions: unread, faults: inner.faults }
   const { roles } = read(PermissionsFileSchema, inner, cwd) as Decoded<typeof PermissionsFileSchema>
-  if (!inner.isFaulty(['roles'])) checkRoles(roles, inner)
+  if (!inner.isUnread(['roles'])) checkRoles(roles, inner)
   return { permissions: { ...others, roles }, faults: inner.faults }
 }
 

@@ -25,7 +25,7 @@ export function readUpstreams(
   cwd: string,
   isProduction: boolean,
 ): ReadUpstreams {
-  if (written.isFaulty(['upstreams'])) return NO_UPSTREAMS
+  if (written.isUnread(['upstreams'])) return NO_UPSTREAMS
   const { upstreams } = decoded
   if (typeof upstreams !== 'string') {
     checkUpstreams(upstreams, written, ['upstreams'])

@@ -2,10 +2,12 @@ import { get, post } from '../api.js'
 import { confirm } from '../elements/dialogs.js'
 import { h, notify, show } from '../elements/dom.js'
 import { zone } from '../elements/paging.js'
+import { createSorting } from '../elements/sorting.js'
 import { DASH, rowButton, table } from '../elements/tables.js'
 import { count, deviceText, duration } from '../language/format.js'
 import { faultText, t } from '../language/language.js'
 import { session } from '../session.js'
+import { sessionTimes } from '../sessions/times.js'
 
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
@@ -17,6 +19,7 @@ export function createOwnSessions() {
   /** @type {OwnSession[] | null} */
   let sessions = null
   const element = h('section', { class: 'panel own-sessions' })
+  const sorting = createSorting(draw)
 
   async function load() {
     try {
@@ -37,7 +40,7 @@ export function createOwnSessions() {
     show(
       element,
       h('header', {}, h('h2', {}, t('my_sessions')), others.length > 0 && endOthers),
-      sessions === null ? h('p', { class: 'empty quiet' }, t('loading')) : sessionTable(sessions, load),
+      sessions === null ? h('p', { class: 'empty quiet' }, t('loading')) : sessionTable(sessions, load, sorting),
       h('div', { class: 'pages' }, zone()),
     )
   }
@@ -48,19 +51,21 @@ export function createOwnSessions() {
 /**
  * @param {OwnSession[]} sessions
  * @param {() => Promise<void>} changed
+ * @param {import('../elements/sorting.js').Sorting} sorting
  */
-const sessionTable = (sessions, changed) =>
+const sessionTable = (sessions, changed, sorting) =>
   table({
     caption: t('my_sessions'),
     columns: [
-      { label: t('device'), isUnlabelled: true },
-      { label: t('signed_in'), look: 'number' },
-      { label: t('ends_in'), look: 'number' },
-      { label: t('address'), look: 'number' },
+      { label: t('device'), isUnlabelled: true, by: deviceOf },
+      ...sessionTimes(),
+      { label: t('address'), look: 'number', by: one => one.login_ip },
       { label: t('actions'), look: 'actions' },
     ],
-    rows: sessions.map(one => {
-      const device = deviceText(one.device_type, one.device_id)
+    items: sessions,
+    sorting,
+    row: one => {
+      const device = deviceOf(one)
       const end = () => confirmEnd(one, device, changed)
       return [
         [device, one.current && h('span', { class: 'tag own' }, t('this_session'))],
@@ -76,8 +81,11 @@ const sessionTable = (sessions, changed) =>
             onclick: end,
           }),
       ]
-    }),
+    },
   })
+
+/** @param {OwnSession} one */
+const deviceOf = one => deviceText(one.device_type, one.device_id)
 
 /**
  * @param {OwnSession} one

@@ -1,15 +1,14 @@
 import { h, notify } from '../elements/dom.js'
-import { actionForm, choice } from '../elements/forms.js'
+import { shownOnce } from '../elements/shown-once.js'
 import { t } from '../language/language.js'
 
 /**
- * Recovery codes, to print or copy. They are shown once, so the user confirms that they are kept before the page goes on.
+ * Recovery codes, to print or copy.
  *
  * @param {{ codes: string[], username: string, done: () => void }} options
  */
-export function recoveryCodes({ codes, username, done }) {
-  const isKept = h('input', { type: 'checkbox', id: 'codes-kept', required: true })
-  return actionForm({
+export const recoveryCodes = ({ codes, username, done }) =>
+  shownOnce({
     body: [
       h('p', {}, t('recovery_codes_detail')),
       h(
@@ -23,12 +22,10 @@ export function recoveryCodes({ codes, username, done }) {
         ),
       ),
       h('p', { class: 'buttons' }, printButton(), copyButton(codes.join('\n'))),
-      choice(isKept, t('recovery_codes_kept')),
     ],
-    action: t('continue'),
-    run: async () => done(),
-  }).element
-}
+    kept: 'recovery_codes_kept',
+    done,
+  })
 
 const printButton = () => h('button', { type: 'button', onclick: () => window.print() }, t('print'))
 

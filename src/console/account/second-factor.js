@@ -2,6 +2,7 @@ import { post } from '../api.js'
 import { openDialog } from '../elements/dialogs.js'
 import { h, notify, show } from '../elements/dom.js'
 import { actionForm, cancelButton, field, focusFirst, passwordInput } from '../elements/forms.js'
+import { openShownOnce } from '../elements/shown-once.js'
 import { encrypted } from '../encryption.js'
 import { count } from '../language/format.js'
 import { t } from '../language/language.js'
@@ -85,10 +86,8 @@ function openForms(title) {
  * @param {string[]} codes
  * @param {Account} account
  */
-function openCodes(codes, { username }) {
-  const form = recoveryCodes({ codes, username: username ?? '', done: () => dialog.close() })
-  const dialog = openDialog({ title: t('recovery_codes'), body: [form], isClosable: false })
-}
+const openCodes = (codes, { username }) =>
+  openShownOnce(t('recovery_codes'), done => recoveryCodes({ codes, username: username ?? '', done }))
 
 const passwordField = () => {
   const input = passwordInput('current-password', 'current-password')

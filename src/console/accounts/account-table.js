@@ -11,31 +11,37 @@ import { openResetPassword } from './reset.js'
 /**
  * @param {ListedAccount[]} accounts
  * @param {import('./listed.js').Side} side
+ * @param {import('../elements/sorting.js').Sorting | false} sorting
  */
-export const accountTable = (accounts, side) =>
+export const accountTable = (accounts, side, sorting) =>
   table({
     caption: t('accounts'),
     columns: [
-      { label: t('user'), look: 'who', isUnlabelled: true },
-      { label: t('roles') },
-      { label: t('second_factor') },
-      { label: t('password_set'), look: 'number' },
-      { label: t('last_login'), look: 'number' },
+      { label: t('user'), look: 'who', isUnlabelled: true, by: nameOf },
+      { label: t('roles'), by: rightsOf },
+      { label: t('second_factor'), by: ({ second_factor }) => Number(second_factor) },
+      { label: t('password_set'), look: 'number', by: account => account.password_changed_at },
+      { label: t('last_login'), look: 'number', by: account => account.last_login_time },
       { label: t('actions'), look: 'actions' },
     ],
-    rows: accounts.map(account => row(account, side)),
+    items: accounts,
+    row: account => row(account, side),
+    sorting,
   })
+
+/** @param {ListedAccount} account */
+const rightsOf = ({ roles, permissions }) => (roles.length > 0 ? roles : permissions).join(', ') || null
 
 /**
  * @param {ListedAccount} account
  * @param {import('./listed.js').Side} side
  */
 function row(account, side) {
-  const { id, roles, permissions, second_factor, must_change_password, password_changed_at, last_login_time } = account
+  const { id, second_factor, must_change_password, password_changed_at, last_login_time } = account
   const about = nameOf(account)
   return [
     who(account, side),
-    roles.length === 0 ? (permissions.length === 0 ? DASH : permissions.join(', ')) : roles.join(', '),
+    rightsOf(account) ?? DASH,
     t(second_factor ? 'on' : 'off'),
     must_change_password
       ? [password_changed_at ?? DASH, h('span', { class: 'quiet' }, t('must_change'))]

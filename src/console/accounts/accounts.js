@@ -1,6 +1,7 @@
 import { get } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { createSearch, turning } from '../elements/paging.js'
+import { createSorting } from '../elements/sorting.js'
 import { createTrouble } from '../elements/trouble.js'
 import { count } from '../language/format.js'
 import { t } from '../language/language.js'
@@ -8,6 +9,7 @@ import { can } from '../session.js'
 import { accountTable } from './account-table.js'
 import { openAdd } from './add.js'
 import { STATUSES } from './listed.js'
+import { requestRoles } from './roles.js'
 import { SIDES, sideChoice, sideOf } from './sides.js'
 
 /** @typedef {import('../elements/sides.js').SideName} SideName */
@@ -43,12 +45,17 @@ function createList() {
   const query = { side: /** @type {SideName} */ ('BUSINESS'), keyword: '', status: '', current: 1, size: 10 }
   /** @type {AccountPage | null} */
   let page = null
+  /** @type {import('./roles.js').Role[]} */
+  let roles = []
   const trouble = createTrouble(() => void load())
   const search = createSearch({ hint: 'search_accounts', find: keyword => request({ keyword, current: 1 }) })
   const found = h('span', { class: 'quiet', role: 'status' })
   const list = h('div', { class: 'account-list' })
   const pages = h('div', { class: 'pages' })
-  const administered = () => ({ ...SIDES[query.side], changed: () => void load() })
+  const sorting = createSorting(fill)
+  const listed = (/** @type {AccountPage} */ { records, pages: all }) =>
+    accountTable(records, administered(), all === 1 && sorting)
+  const administered = () => ({ ...SIDES[query.side], roles, changed: () => void load() })
 
   /** @param {Partial<typeof query>} change */
   function request(change) {
@@ -59,12 +66,13 @@ function createList() {
   async function load() {
     const requested = JSON.stringify(query)
     try {
-      const answer = await requestPage(query)
+      const [answer, known] = await Promise.all([requestPage(query), requestRoles(SIDES[query.side])])
       // Meanwhile something else was requested.
       if (JSON.stringify(query) !== requested) return
       trouble.clear()
       if (answer.records.length === 0 && query.current > 1) return request({ current: Math.max(1, answer.pages) })
       page = answer
+      roles = known
       fill()
     } catch (problem) {
       if (JSON.stringify(query) !== requested) return
@@ -76,7 +84,7 @@ function createList() {
   function fill() {
     if (page === null) return show(list, h('p', { class: 'empty quiet' }, t('loading')))
     found.textContent = t('found_accounts', { n: count(page.total) })
-    show(list, page.records.length === 0 ? nothing(query) : accountTable(page.records, administered()))
+    show(list, page.records.length === 0 ? nothing(query) : listed(page))
     show(pages, turning(page, query.size, request))
   }
 

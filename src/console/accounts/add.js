@@ -9,7 +9,7 @@ import { accountFields } from './fields.js'
 /** @param {import('./listed.js').Side} side */
 export function openAdd(side) {
   const username = textInput('account-username', { required: true, maxlength: 128, autofocus: true })
-  const fields = accountFields({ nickname: '', status: 'ACTIVE', roles: [], permissions: [] })
+  const fields = accountFields({ nickname: '', status: 'ACTIVE', roles: [], permissions: [] }, { roles: side.roles })
   const password = passwordChoice(() => username.value.trim())
   const form = actionForm({
     body: [field({ id: 'account-username', label: t('username'), input: username }), ...fields.body, ...password.body],

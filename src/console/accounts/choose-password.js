@@ -1,8 +1,8 @@
 import { createNewPassword } from '../account/new-password.js'
 import { copyButton } from '../account/recovery-codes.js'
-import { openDialog } from '../elements/dialogs.js'
 import { h } from '../elements/dom.js'
 import { choice } from '../elements/forms.js'
+import { openShownOnce, shownOnce } from '../elements/shown-once.js'
 import { encrypted } from '../encryption.js'
 import { t } from '../language/language.js'
 
@@ -40,23 +40,20 @@ export function passwordChoice(username) {
 }
 
 /**
- * Shows a password that the gateway has created.
+ * Shows a password that the gateway has created. It is shown once, so only a confirmation closes the dialog.
  *
  * @param {string} name
  * @param {string} password
  */
-export function showPassword(name, password) {
-  const dialog = openDialog({
-    title: t('password_of', { user: name }),
-    body: [
-      h('p', {}, t('password_once')),
-      h('p', { class: 'secret' }, h('code', {}, password)),
-      h(
-        'footer',
-        {},
-        copyButton(password),
-        h('button', { type: 'button', class: 'primary', onclick: () => dialog.close() }, t('close')),
-      ),
-    ],
-  })
-}
+export const showPassword = (name, password) =>
+  openShownOnce(t('password_of', { user: name }), done =>
+    shownOnce({
+      body: [
+        h('p', {}, t('password_once')),
+        h('p', { class: 'secret' }, h('code', {}, password)),
+        h('p', { class: 'buttons' }, copyButton(password)),
+      ],
+      kept: 'password_kept',
+      done,
+    }),
+  )

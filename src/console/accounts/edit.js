@@ -11,7 +11,7 @@ import { isOwn, nameOf } from './listed.js'
  * @param {import('./listed.js').Side} side
  */
 export function openEdit(account, side) {
-  const fields = accountFields(account, { isOwn: isOwn(account, side) })
+  const fields = accountFields(account, { roles: side.roles, isOwn: isOwn(account, side) })
   const form = actionForm({
     body: [...(isOwn(account, side) ? [] : [h('p', { class: 'quiet' }, t('edit_detail'))]), ...fields.body],
     action: t('save'),

@@ -2,6 +2,7 @@ import { h } from '../elements/dom.js'
 import { field, textInput } from '../elements/forms.js'
 import { t } from '../language/language.js'
 import { STATUSES } from './listed.js'
+import { listOf, roleChoice } from './roles.js'
 
 /** @typedef {{ nickname: string, status: string, roles: string[], permissions: string[] }} Editable */
 
@@ -9,11 +10,12 @@ import { STATUSES } from './listed.js'
  * The fields of an account that administrators edit.
  *
  * @param {Editable} account
- * @param {{ isOwn?: boolean }} [options] Administrators do not change the rights and the status of their own account.
+ * @param {{ roles: import('./roles.js').Role[], isOwn?: boolean }} options `roles` are those that the gateway knows. Administrators
+ *   do not change the rights and the status of their own account.
  */
-export function accountFields(account, { isOwn = false } = {}) {
+export function accountFields(account, { roles: known, isOwn = false }) {
   const nickname = textInput('account-nickname', { maxlength: 128 })
-  const roles = textInput('account-roles')
+  const roles = roleChoice(account.roles, known)
   const permissions = textInput('account-permissions')
   /** @type {HTMLSelectElement} */
   const status = h(
@@ -22,7 +24,6 @@ export function accountFields(account, { isOwn = false } = {}) {
     STATUSES.map(name => h('option', { value: name }, t(`status_${name}`))),
   )
   nickname.value = account.nickname
-  roles.value = account.roles.join(', ')
   permissions.value = account.permissions.join(', ')
   status.value = account.status
   return {
@@ -31,7 +32,7 @@ export function accountFields(account, { isOwn = false } = {}) {
       ...(isOwn
         ? []
         : [
-            field({ id: 'account-roles', label: t('roles'), hint: t('list_hint'), input: roles }),
+            ...roles.body,
             field({ id: 'account-permissions', label: t('permissions'), hint: t('grant_hint'), input: permissions }),
             field({ id: 'account-status', label: t('status'), input: status }),
           ]),
@@ -39,16 +40,9 @@ export function accountFields(account, { isOwn = false } = {}) {
     /** @returns {Editable} */
     values: () => ({
       nickname: nickname.value.trim(),
-      roles: listOf(roles.value),
+      roles: roles.values(),
       permissions: listOf(permissions.value),
       status: status.value,
     }),
   }
 }
-
-/** @param {string} text */
-const listOf = text =>
-  text
-    .split(/[,，、\s]+/)
-    .map(part => part.trim())
-    .filter(part => part !== '')

@@ -25,6 +25,7 @@ export const STATUSES = ['ACTIVE', 'INACTIVE', 'LOCKED']
  * @property {string} base The endpoints of its accounts, below `/api/v<n>/`.
  * @property {string} sessions Those of its sessions.
  * @property {boolean} isOwn Whether it is the side of this page's users.
+ * @property {import('./roles.js').Role[]} roles Those that the gateway knows.
  * @property {() => void} changed Called after a change.
  */
 

@@ -16,7 +16,7 @@ export function openDialog({ title, wide = false, body, isClosable = true }) {
   /** @type {HTMLDialogElement} */
   const dialog = h(
     'dialog',
-    { class: wide ? 'wide' : null, 'aria-labelledby': 'dialog-title' },
+    { class: wide ? 'wide' : null, 'aria-labelledby': 'dialog-title', closedby: isClosable ? null : 'none' },
     h(
       'header',
       {},
@@ -27,12 +27,15 @@ export function openDialog({ title, wide = false, body, isClosable = true }) {
     ...body,
   )
   const opener = document.activeElement
+  const keepOpen = (/** @type {KeyboardEvent} */ event) => event.key === 'Escape' && event.preventDefault()
   dialog.addEventListener('close', () => {
     dialog.remove()
+    document.removeEventListener('keydown', keepOpen)
     if (opener instanceof HTMLElement && opener.isConnected) opener.focus({ preventScroll: true })
   })
   if (!isClosable) {
-    dialog.addEventListener('keydown', event => event.key === 'Escape' && event.preventDefault())
+    // After a click on its text, the dialog does not have the focus. Browsers that know `closedby` need neither of these.
+    document.addEventListener('keydown', keepOpen)
     dialog.addEventListener('cancel', event => event.preventDefault())
   }
   document.body.append(dialog)
@@ -52,15 +55,17 @@ export function closeDialogs() {
  * @param {string} options.title
  * @param {string[]} options.details The paragraphs of the dialog.
  * @param {string} options.action The label of the button.
+ * @param {string} [options.busy] Its label while the action runs.
  * @param {Node[]} [options.body]
  * @param {() => Promise<void>} options.run If it throws, the dialog stays open and shows the error.
  */
-export function confirm({ title, details, action, body = [], run }) {
+export function confirm({ title, details, action, busy = action, body = [], run }) {
   const cancel = cancelButton(() => dialog.close())
   cancel.autofocus = true
   const form = actionForm({
     body: [...details.map(line => h('p', {}, line)), ...body],
     action,
+    busy,
     look: 'danger',
     beside: [cancel],
     async run() {

@@ -75,12 +75,17 @@ export function actionForm({ title, body, action, busy, look = 'primary', beside
     fault,
     h('footer', {}, beside, submit),
   )
-  return { element, showFault }
+  return { element, showFault, clearFault }
 
   /** @param {string} text */
   function showFault(text) {
     fault.textContent = text
     fault.hidden = false
+  }
+
+  /** @param {string} text Another fault that is shown meanwhile stays. */
+  function clearFault(text) {
+    if (fault.textContent === text) fault.hidden = true
   }
 
   /** @param {SubmitEvent} event */

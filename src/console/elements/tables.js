@@ -6,43 +6,74 @@ import { h } from './dom.js'
 export const DASH = '–'
 
 /**
+ * @template T
  * @typedef {object} Column
  * @property {string} label
  * @property {string} [look] The class of its cells.
  * @property {boolean} [isUnlabelled] The cells tell by themselves what they are: the heading of the row, and its buttons. The
  *   heading of such a column of buttons is for screen readers only.
+ * @property {(item: T) => string | number | null} [by] What the list can be sorted by.
  */
 
 /**
  * A list. On narrow screens each row is a card, in which every cell has the name of its column.
  *
- * @param {{ caption: string, columns: Column[], rows: (Child | Child[])[][] }} content
+ * @template T
+ * @param {object} content
+ * @param {string} content.caption
+ * @param {Column<T>[]} content.columns
+ * @param {readonly T[]} content.items
+ * @param {(item: T) => (Child | Child[])[]} content.row The cells of an item.
+ * @param {import('./sorting.js').Sorting | false} [content.sorting] For a list that is shown completely.
  */
-export const table = ({ caption, columns, rows }) =>
-  h(
-    'table',
-    { class: 'list' },
-    h('caption', { class: 'unseen' }, caption),
-    h('thead', {}, h('tr', {}, columns.map(heading))),
+export function table({ caption, columns, items, row, sorting = false }) {
+  const isSorted = sorting !== false && items.length > 1
+  const sortable = columns.flatMap(({ label, by }) => (by === undefined ? [] : [label]))
+  return h(
+    'div',
+    {},
+    isSorted && sorting.choice(sortable),
     h(
-      'tbody',
-      {},
-      rows.map(row =>
+      'table',
+      { class: 'list' },
+      h('caption', { class: 'unseen' }, caption),
+      h(
+        'thead',
+        {},
         h(
           'tr',
           {},
-          row.map((content, at) => cell(/** @type {Column} */ (columns[at]), content)),
+          columns.map(column => heading(column, isSorted && sorting)),
+        ),
+      ),
+      h(
+        'tbody',
+        {},
+        (isSorted ? sorting.sorted(items, columns) : items).map(item =>
+          h(
+            'tr',
+            {},
+            row(item).map((content, at) => cell(/** @type {Column<T>} */ (columns[at]), content)),
+          ),
         ),
       ),
     ),
   )
-
-/** @param {Column} column */
-const heading = ({ label, look }) =>
-  h('th', { scope: 'col', class: look }, look === 'actions' ? h('span', { class: 'unseen' }, label) : label)
+}
 
 /**
- * @param {Column} column
+ * @template T
+ * @param {Column<T>} column
+ * @param {import('./sorting.js').Sorting | false} sorting
+ */
+const heading = ({ label, look, by }, sorting) =>
+  sorting !== false && by !== undefined
+    ? h('th', { scope: 'col', class: look, 'aria-sort': sorting.direction(label) }, sorting.button(label))
+    : h('th', { scope: 'col', class: look }, look === 'actions' ? h('span', { class: 'unseen' }, label) : label)
+
+/**
+ * @template T
+ * @param {Column<T>} column
  * @param {Child | Child[]} content
  */
 const cell = ({ label, look, isUnlabelled = look === 'actions' }, content) =>

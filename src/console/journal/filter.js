@@ -12,6 +12,7 @@ import { EVENTS, inWords } from './events.js'
  */
 export function journalFilter(query, reload) {
   const loginId = textInput('journal-login-id', { maxlength: 128 })
+  const username = textInput('journal-username', { maxlength: 128 })
   const event = select('journal-event', [
     ['', t('any_event')],
     ...EVENTS.map(name => /** @type {[string, string]} */ ([name, inWords('event', name)])),
@@ -24,6 +25,7 @@ export function journalFilter(query, reload) {
   const since = timeInput('journal-since')
   const until = timeInput('journal-until')
   loginId.value = query.login_id ?? ''
+  username.value = query.username ?? ''
   event.value = query.event ?? ''
   type.value = query.type ?? ''
   since.value = typed(query.since)
@@ -34,6 +36,7 @@ export function journalFilter(query, reload) {
     submitted.preventDefault()
     const chosen = {
       login_id: loginId.value.trim(),
+      username: username.value.trim(),
       event: event.value,
       type: type.value,
       since: sent(since.value),
@@ -47,6 +50,7 @@ export function journalFilter(query, reload) {
     'form',
     { class: 'filter', onsubmit: apply },
     field({ id: 'journal-login-id', label: t('user_id'), input: loginId }),
+    field({ id: 'journal-username', label: t('username'), input: username }),
     field({ id: 'journal-event', label: t('event'), input: event }),
     field({ id: 'journal-type', label: t('side'), input: type }),
     field({ id: 'journal-since', label: t('from_time'), input: since }),

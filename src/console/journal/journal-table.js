@@ -13,12 +13,6 @@ import { inWords } from './events.js'
 /** Events that operators should notice. */
 const ALARMING = ['login-failed', 'disable', 'second-factor-reset', 'password-reset', 'account-removed']
 
-/**
- * What only the user does. Anything else may be by an administrator: their login ids are those of the B side, and a user of the C
- * side may have the same.
- */
-const BY_USERS = ['login', 'login-failed', 'logout', 'password-changed', 'second-factor-on', 'second-factor-off']
-
 /** @param {JournalRecord[]} records */
 export function journalTable(records) {
   const names = administratorsIn(records)
@@ -32,7 +26,8 @@ export function journalTable(records) {
       { label: t('reason') },
       { label: t('address_device') },
     ],
-    rows: records.map(record => row(record, names)),
+    items: records,
+    row: record => row(record, names),
   })
 }
 
@@ -99,13 +94,14 @@ function user({ login_id: id, username, nickname }) {
  * @param {JournalRecord} record
  * @param {ReadonlyMap<string, string>} names
  */
-function doneBy({ by, login_id: user, type, event }, names) {
+function doneBy({ by, by_type: side, login_id: user, type }, names) {
   if (by === null) return DASH
-  if (by === user && (type === 'BUSINESS' || BY_USERS.includes(event))) return t('by_user')
-  const text = inWords('by', by)
-  if (text !== by) return text
-  const [name, id] = [names.get(by), h('code', {}, by)]
-  return name === undefined ? id : [name, h('span', { class: 'quiet' }, id)]
+  // A login id has a side; without one it is a word of the gateway.
+  if (side === null) return inWords('by', by)
+  if (by === user && side === type) return t('by_user')
+  const [name, id] = [side === 'BUSINESS' ? names.get(by) : undefined, h('code', {}, by)]
+  const tag = side === 'CONSUMER' && h('span', { class: 'tag' }, t(side))
+  return name === undefined ? [id, tag] : [name, h('span', { class: 'quiet' }, id)]
 }
 
 /**

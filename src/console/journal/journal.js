@@ -1,9 +1,10 @@
 import { currentAddress } from '../address.js'
-import { get } from '../api.js'
+import { get, serves } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { zone } from '../elements/paging.js'
 import { createTrouble } from '../elements/trouble.js'
 import { t } from '../language/language.js'
+import { exportButton } from './export.js'
 import { journalFilter } from './filter.js'
 import { journalTable } from './journal-table.js'
 
@@ -19,7 +20,8 @@ const SIZE = 50
  * @property {string | null} login_id Whom it happened to.
  * @property {string | null} username
  * @property {string | null} nickname
- * @property {string | null} by Who did it, if it was not the user: a login id, `operations` or `command line`.
+ * @property {string | null} by Who did it: a login id, `operations` or `command line`.
+ * @property {'BUSINESS' | 'CONSUMER' | null} by_type The side of the login id; `null` for the words.
  * @property {string | null} reason
  * @property {string | null} address
  * @property {string | null} device_type
@@ -79,7 +81,7 @@ export function createJournal(place) {
     draw() {
       drawFilter()
       fill()
-      const header = h('header', {}, h('h2', {}, t('journal')))
+      const header = h('header', {}, h('h2', {}, t('journal')), serves('sys/journal/export') && exportButton())
       show(place, trouble.element, h('section', { class: 'panel' }, header, filter, list, pages))
     },
     turn() {

@@ -87,7 +87,7 @@ export const zh = {
   no_roles: '无',
 
   password_changed_at: '上次修改：{time}。',
-  password_never_changed: '没有您修改过此密码的记录。如果密码是由他人设置或由网关生成的，请改成您自己的密码。',
+  password_never_changed: '没有此密码的修改记录。如果它是他人设置或网关生成的，请改成您自己的密码。',
   change_password: '修改密码',
   change_password_detail: '修改后，您的其他会话将全部下线，当前会话保留。',
   current_password: '当前密码',
@@ -150,7 +150,7 @@ export const zh = {
   end_others: '下线其他会话',
   end_others_title: '确定让其他会话全部下线吗？',
   end_others_detail: '您在其他设备上都将退出登录，当前会话保留。',
-  ended_others: '已下线其他会话 {n} 个。',
+  ended_others: '已让其他 {n} 个会话下线。',
   end_own_one_detail: '{time} 在 {device} 上登录的会话将立即下线。',
   ended_own_one: '该会话已下线。',
 }

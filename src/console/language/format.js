@@ -43,9 +43,6 @@ const rest = (unit, amount) => (amount < 1 ? '' : t(unit, { n: Math.floor(amount
  */
 const joined = (first, second) => (second === '' ? first : `${first} ${second}`)
 
-/** The time of the browser's clock. */
-export const now = () => new Intl.DateTimeFormat(preferences.language, { timeStyle: 'medium' }).format(new Date())
-
 /**
  * A date `YYYY-MM-DD` as a short label.
  *

@@ -1,5 +1,6 @@
 import { CallError, settings } from '../api.js'
 import { preferences } from '../preferences.js'
+import { timeIn } from './clock.js'
 import { TEXTS } from './texts.js'
 
 /** @typedef {keyof typeof TEXTS.en} TextName */
@@ -34,6 +35,8 @@ export function faultText(fault) {
   if (!(fault instanceof CallError)) throw fault
   if (fault.code === 0) return t('offline')
   if (fault.code === 503) return t('unavailable')
+  const disabledFor = fault.data?.disable_time
+  if (disabledFor > 0) return t('disabled_until', { time: timeIn(disabledFor) })
   return translated(fault.message) || t('failed')
 }
 

@@ -1,7 +1,7 @@
 import { h, show } from '../elements/dom.js'
 import { sideButtons } from '../elements/sides.js'
 import { createTrouble } from '../elements/trouble.js'
-import { now } from '../language/format.js'
+import { now } from '../language/clock.js'
 import { t } from '../language/language.js'
 import { createOverview } from './overview.js'
 import { refreshRegularly } from './refresh.js'

@@ -1,17 +1,22 @@
 import { get, post } from '../api.js'
 import { confirm, openDialog } from '../elements/dialogs.js'
 import { h, notify, show } from '../elements/dom.js'
+import { createSelection } from '../elements/selection.js'
+import { createSorting } from '../elements/sorting.js'
 import { rowButton, table } from '../elements/tables.js'
-import { deviceText, duration, shortened } from '../language/format.js'
+import { count, deviceText, duration, shortened } from '../language/format.js'
 import { faultText, t } from '../language/language.js'
 import { can, isOwner, isOwnToken } from '../session.js'
 import { confirmDisable, disableState } from './disable.js'
+import { confirmEndSeveral } from './end-several.js'
+import { sessionTimes } from './times.js'
 
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
  *   device_id: string | null }} Token
  * @typedef {{ base: string, userId: string, name: string, done: () => void }} User A user of one side; `done` is called
  *   after a change.
+ * @typedef {import('./user-table.js').Selection} Selection
  */
 
 /**
@@ -45,6 +50,19 @@ export function openTokens({ base, userId, name, done }) {
     done()
   }
   const user = { base, userId, name, done: changed }
+  /** @type {Token[]} */
+  let tokens = []
+  const sorting = createSorting(fill)
+  const selection = createSelection({
+    action: 'end_selected',
+    changed: fill,
+    act: chosen =>
+      confirmEndSeveral({
+        title: t('end_tokens_title', { n: count(chosen.length), user: name }),
+        targets: tokens.filter(({ token }) => chosen.includes(token)).map(token => targetOf(token, user)),
+        done: changed,
+      }),
+  })
   const actions = h(
     'footer',
     {},
@@ -60,11 +78,20 @@ export function openTokens({ base, userId, name, done }) {
   })
   void load()
 
+  function fill() {
+    if (tokens.length === 0) return show(list, h('p', { class: 'quiet' }, t('none_left')))
+    const isSelectable = can('end') && tokens.length > 1
+    show(
+      list,
+      isSelectable && selection.bar(tokens.map(({ token }) => token)),
+      tokenTable(tokens, user, { selection: isSelectable ? selection : null, sorting }),
+    )
+  }
+
   async function load() {
     try {
-      /** @type {Token[]} */
-      const tokens = await get(`${base}/tokens`, { user_id: userId })
-      show(list, tokens.length === 0 ? h('p', { class: 'quiet' }, t('none_left')) : tokenTable(tokens, user))
+      tokens = await get(`${base}/tokens`, { user_id: userId })
+      fill()
       if (can('disable')) show(state, await disableState({ base, userId, name }))
     } catch (problem) {
       show(list, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
@@ -75,34 +102,52 @@ export function openTokens({ base, userId, name, done }) {
 /**
  * @param {Token[]} tokens
  * @param {User} user
+ * @param {{ selection: Selection | null, sorting: import('../elements/sorting.js').Sorting }} options
  */
-const tokenTable = (tokens, user) =>
+const tokenTable = (tokens, user, { selection, sorting }) =>
   table({
     caption: t('sessions_of', { user: user.name }),
     columns: [
       { label: t(tokens.some(({ token }) => token.includes('.')) ? 'token' : 'handle'), isUnlabelled: true },
-      { label: t('signed_in'), look: 'number' },
-      { label: t('ends_in'), look: 'number' },
-      { label: t('device') },
+      ...sessionTimes(),
+      { label: t('device'), by: deviceOf },
       ...(can('end') ? [{ label: t('actions'), look: 'actions' }] : []),
     ],
-    rows: tokens.map(token => row(token, user)),
+    items: tokens,
+    row: token => row(token, user, selection),
+    sorting,
   })
+
+/** @param {Token} token */
+const deviceOf = token => deviceText(token.device_type, token.device_id)
 
 /**
  * @param {Token} token
  * @param {User} user
  */
-function row({ token, created_at, timeout_seconds, device_type, device_id }, user) {
+const targetOf = ({ token, created_at }, { base, userId }) => ({
+  name: `${shortened(token)} (${created_at})`,
+  isOwn: isOwnToken(token),
+  end: () => post(`${base}/exit-token`, { user_id: userId, token }),
+})
+
+/**
+ * @param {Token} listed
+ * @param {User} user
+ * @param {Selection | null} selection
+ */
+function row(listed, user, selection) {
+  const { token, created_at, timeout_seconds } = listed
   const end = () => confirmEnd(token, user)
   return [
     [
+      selection?.box(token, shortened(token)),
       h('code', { title: token }, shortened(token)),
       isOwnToken(token) && h('span', { class: 'tag own' }, t('this_session')),
     ],
     created_at,
     duration(timeout_seconds),
-    deviceText(device_type, device_id),
+    deviceOf(listed),
     ...(can('end')
       ? [rowButton({ key: token, text: t('end'), about: shortened(token), look: 'small danger', onclick: end })]
       : []),

@@ -4,6 +4,7 @@ import { count, duration } from '../language/format.js'
 import { t } from '../language/language.js'
 import { can, isOwner } from '../session.js'
 import { confirmDisable } from './disable.js'
+import { byEnd } from './times.js'
 import { confirmEndAll, openTokens } from './tokens.js'
 
 /**
@@ -11,40 +12,44 @@ import { confirmEndAll, openTokens } from './tokens.js'
  *   last_login_ip: string | null, last_login_time: string, session_create_time: string,
  *   session_timeout_seconds: number, token_count: number }} User
  * @typedef {{ base: string, changed: () => void }} Side The endpoints of the side; `changed` is called after a change.
+ * @typedef {ReturnType<typeof import('../elements/selection.js').createSelection>} Selection
  */
 
 /**
  * The table of online users, with the permitted actions.
  *
  * @param {User[]} users
- * @param {Side} side
+ * @param {{ side: Side, selection: Selection | null, sorting: import('../elements/sorting.js').Sorting | false }} options
  */
-export const userTable = (users, side) =>
+export const userTable = (users, { side, selection, sorting }) =>
   table({
     caption: t('users'),
     columns: [
-      { label: t('user'), look: 'who', isUnlabelled: true },
-      { label: t('last_login'), look: 'number' },
-      { label: t('since'), look: 'number' },
-      { label: t('ends_in'), look: 'number' },
-      { label: t('tokens'), look: 'number amount' },
+      { label: t('user'), look: 'who', isUnlabelled: true, by: nameOf },
+      { label: t('last_login'), look: 'number', by: user => user.last_login_time },
+      { label: t('since'), look: 'number', by: user => user.session_create_time },
+      { label: t('ends_in'), look: 'number', by: user => byEnd(user.session_timeout_seconds) },
+      { label: t('tokens'), look: 'number amount', by: user => user.token_count },
       { label: t('actions'), look: 'actions' },
     ],
-    rows: users.map(user => row(user, side)),
+    items: users,
+    row: user => row(user, side, selection),
+    sorting,
   })
 
 /** @param {User} user */
-const nameOf = ({ nickname, username, user_id }) => nickname ?? username ?? user_id
+export const nameOf = ({ nickname, username, user_id }) => nickname ?? username ?? user_id
 
 /**
  * @param {User} user
  * @param {Side} side
+ * @param {Selection | null} selection
  */
-function row(user, { base, changed }) {
+function row(user, { base, changed }, selection) {
   const subject = { base, userId: user.user_id, name: nameOf(user), done: changed }
   const open = () => openTokens(subject)
   return [
-    who(user, base, open),
+    [selection?.box(user.user_id, nameOf(user)), ...who(user, base, open)],
     [
       h('span', {}, user.last_login_time),
       user.last_login_ip !== null && h('span', { class: 'quiet' }, user.last_login_ip),

@@ -1,11 +1,14 @@
-import { get } from '../api.js'
+import { get, post } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { createSearch, turning } from '../elements/paging.js'
+import { createSelection } from '../elements/selection.js'
+import { createSorting } from '../elements/sorting.js'
 import { count } from '../language/format.js'
 import { t } from '../language/language.js'
-import { can } from '../session.js'
+import { can, isOwner } from '../session.js'
 import { openLoginIdCheck } from './disable.js'
-import { userTable } from './user-table.js'
+import { confirmEndSeveral } from './end-several.js'
+import { nameOf, userTable } from './user-table.js'
 
 /** @typedef {{ records: import('./user-table.js').User[], total: number, page: number, size: number, pages: number }} Page */
 
@@ -27,6 +30,14 @@ export function createUsers(place, { changed }) {
   const found = h('span', { class: 'quiet' })
   const list = h('div', { class: 'user-list' })
   const pages = h('div', { class: 'pages' })
+  const sorting = createSorting(fill)
+  const selection = createSelection({ action: 'end_selected', changed: fill, act: endSelected })
+
+  /** @param {string[]} ids */
+  function endSelected(ids) {
+    const users = (page?.records ?? []).filter(({ user_id }) => ids.includes(user_id))
+    confirmEndUsers(users, { base: query.base, changed })
+  }
 
   /** @param {Partial<Query>} change */
   function request(change) {
@@ -35,23 +46,20 @@ export function createUsers(place, { changed }) {
   }
 
   function draw() {
-    const check =
-      can('disable') && checkButton({ base: query.base, done: changed }, { class: 'small', 'data-key': 'check-id' })
-    const header = h('header', {}, h('h2', {}, t('users')), found, search.draw(), check)
+    const header = h('header', {}, h('h2', {}, t('users')), found, search.draw(), checkOf(query.base, changed))
     show(place, h('section', { class: 'panel users' }, header, list, pages))
     fill()
   }
 
   function fill() {
-    const { base, keyword } = query
+    found.textContent = page === null ? '' : totalText(query, page)
     if (page === null) {
-      found.textContent = ''
-      show(list, h('p', { class: 'empty quiet' }, t('loading')))
+      show(list, loading())
       show(pages)
       return
     }
-    found.textContent = t(keyword === '' ? 'found' : 'found_search', { n: count(page.total) })
-    show(list, page.records.length === 0 ? nothing(query, changed) : userTable(page.records, { base, changed }))
+    const side = { base: query.base, changed }
+    show(list, page.records.length === 0 ? nothing(query, changed) : listed(page, { side, selection, sorting }))
     show(pages, ...(page.total === 0 ? [] : turning(page, query.size, request)))
   }
 
@@ -64,11 +72,8 @@ export function createUsers(place, { changed }) {
       draw()
     },
     async load() {
-      const { base, ...requested } = query
-      /** @type {Page} */
-      const answer = await get(`${base}/page`, { ...requested })
-      // Meanwhile something else was requested.
-      if (JSON.stringify(query) !== JSON.stringify({ base, ...requested })) return
+      const answer = await loaded(query)
+      if (answer === null) return
       page = answer
       if (page.records.length === 0 && page.pages > 0 && query.current > page.pages)
         return request({ current: page.pages })
@@ -78,6 +83,66 @@ export function createUsers(place, { changed }) {
 }
 
 /**
+ * The page of a query; `null` when something else was requested meanwhile.
+ *
+ * @param {Query} query
+ * @returns {Promise<Page | null>}
+ */
+async function loaded(query) {
+  const { base, ...requested } = query
+  /** @type {Page} */
+  const answer = await get(`${base}/page`, { ...requested })
+  return JSON.stringify(query) === JSON.stringify({ base, ...requested }) ? answer : null
+}
+
+/**
+ * What an administrator reads above the list of users.
+ *
+ * @param {Query} query
+ * @param {Page} page
+ */
+const totalText = ({ keyword }, { total }) => t(keyword === '' ? 'found' : 'found_search', { n: count(total) })
+
+/** @typedef {{ base: string, changed: () => void }} Side */
+
+/**
+ * Ends all sessions of several users, after one confirmation.
+ *
+ * @param {import('./user-table.js').User[]} users
+ * @param {Side} side
+ */
+function confirmEndUsers(users, { base, changed }) {
+  const targets = users.map(user => ({
+    name: nameOf(user),
+    isOwn: isOwner(base, user.user_id),
+    end: () => post(`${base}/exit`, { user_id: user.user_id }),
+  }))
+  confirmEndSeveral({ title: t('end_users_title', { n: count(users.length) }), targets, done: changed })
+}
+
+/**
+ * The table of a page, and what ends the selected users where that is permitted.
+ *
+ * @param {Page} page
+ * @param {{
+ *   side: Side,
+ *   selection: ReturnType<typeof createSelection>,
+ *   sorting: ReturnType<typeof createSorting>
+ * }} options
+ */
+const listed = ({ records, pages }, { side, selection, sorting }) => [
+  can('end') && selection.bar(records.map(({ user_id }) => user_id)),
+  userTable(records, { side, selection: can('end') ? selection : null, sorting: pages === 1 && sorting }),
+]
+
+/**
+ * What stands instead of a list that is not there yet.
+ *
+ * @returns {HTMLElement}
+ */
+const loading = () => h('p', { class: 'empty quiet' }, t('loading'))
+
+/**
  * Opens the check of a login id.
  *
  * @param {Parameters<typeof openLoginIdCheck>[0]} options
@@ -85,6 +150,13 @@ export function createUsers(place, { changed }) {
  */
 const checkButton = (options, attributes) =>
   h('button', { type: 'button', ...attributes, onclick: () => openLoginIdCheck(options) }, `${t('check_id')}…`)
+
+/**
+ * @param {string} base
+ * @param {() => void} done
+ */
+const checkOf = (base, done) =>
+  can('disable') && checkButton({ base, done }, { class: 'small', 'data-key': 'check-id' })
 
 /**
  * Shown instead of an empty list.

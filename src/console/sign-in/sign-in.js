@@ -1,11 +1,11 @@
-import { CallError, post } from '../api.js'
+import { CallError, post, settings } from '../api.js'
 import { h, mark, show } from '../elements/dom.js'
 import { actionForm, field, focusFirst, passwordInput, textInput } from '../elements/forms.js'
 import { encrypted } from '../encryption.js'
 import { faultText, t } from '../language/language.js'
 import { TEXTS } from '../language/texts.js'
 import { begin } from '../session.js'
-import { createCaptcha } from './captcha.js'
+import { createCaptcha, provedWork } from './captcha.js'
 import { codesStep, STEPS } from './steps.js'
 
 /**
@@ -115,7 +115,24 @@ function credentialsForm({ typed, reason, send }) {
   username.value = typed.username
   const password = passwordInput('password', 'current-password')
   const captcha = textInput('captcha', { autocapitalize: 'characters', required: true, maxlength: 8 })
-  const picture = createCaptcha(problem => form.showFault(faultText(problem)))
+  /** The fault that is shown because there is no picture. */
+  let missing = ''
+  const picture = createCaptcha({
+    failed(problem) {
+      missing = faultText(problem)
+      form.showFault(missing)
+    },
+    drawn() {
+      form.clearFault(missing)
+      missing = ''
+    },
+  })
+  const read = field({ id: 'captcha', label: t('captcha'), input: captcha, beside: picture.button })
+  const proof = proofChoice(isProved => {
+    read.hidden = isProved
+    captcha.disabled = isProved
+    if (!isProved && picture.id() === '') void picture.draw()
+  })
   // Who has signed out needs no alarm.
   const signedOut = reason === 'signed_out' && h('p', { class: 'told', role: 'status' }, t(reason))
   const form = actionForm({
@@ -125,7 +142,8 @@ function credentialsForm({ typed, reason, send }) {
       signedOut,
       field({ id: 'username', label: t('username'), input: username }),
       field({ id: 'password', label: t('password'), input: password }),
-      field({ id: 'captcha', label: t('captcha'), input: captcha, beside: picture.button }),
+      read,
+      proof.element,
     ],
     action: t('sign_in'),
     busy: t('signing_in'),
@@ -135,18 +153,47 @@ function credentialsForm({ typed, reason, send }) {
       await send('public/b/login', {
         username: typed.username,
         password: await encrypted(typed.password),
-        captcha_id: picture.id(),
-        captcha_value: captcha.value,
+        ...(proof.isChosen() ? await provedWork() : { captcha_id: picture.id(), captcha_value: captcha.value }),
         device_id: 'dualgate console',
       })
     },
     failed() {
       if (signedOut) signedOut.remove()
+      if (proof.isChosen()) return password.focus()
       captcha.value = ''
       captcha.focus()
       void picture.draw()
     },
   })
-  void picture.draw()
   return form.element
+}
+
+/** Whether the user of this page has chosen a proof of work. Who cannot see one picture cannot see the next. */
+let isProofChosen = false
+
+/**
+ * The choice between a picture and a proof of work, where the gateway accepts both.
+ *
+ * @param {(isChosen: boolean) => void} changed Called at once, too.
+ */
+function proofChoice(changed) {
+  const isOffered = settings.captcha_alternative === 'proof-of-work'
+  const text = h('p', { class: 'quiet', role: 'status' })
+  const button = h('button', { type: 'button', class: 'link', 'data-key': 'captcha-kind', onclick: turn })
+  const isChosen = () => isOffered && isProofChosen
+  apply()
+
+  function turn() {
+    isProofChosen = !isProofChosen
+    apply()
+  }
+
+  function apply() {
+    text.hidden = !isChosen()
+    text.textContent = isChosen() ? t('captcha_proof') : ''
+    button.textContent = t(isChosen() ? 'captcha_can' : 'captcha_cannot')
+    changed(isChosen())
+  }
+
+  return { element: isOffered && h('div', { class: 'captcha-kind' }, text, button), isChosen }
 }

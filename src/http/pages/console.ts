@@ -26,7 +26,7 @@ export function serveConsole(app: FastifyInstance, settings: Settings, profile: 
 
 /** The settings of the gateway for the page; all of them are public. */
 function pageSettings(settings: Settings, profile: Profile) {
-  const { api_versions, jwt, locale, passwords, timezone } = settings
+  const { api_versions, jwt, locale, login, passwords, timezone } = settings
   const { min_length, classes, common } = passwords
   const api = `/api/v${api_versions[0]}`
   return {
@@ -34,6 +34,7 @@ function pageSettings(settings: Settings, profile: Profile) {
     /** What the gateway serves itself, below `api`: the page shows nothing of what it does not. */
     routes: ownPathsBelow(`${api}/`, settings, profile),
     sm2_public_key_path: profile.sm2PublicKeyPaths[0],
+    captcha_alternative: login.captcha.alternative,
     token_name: jwt.token_name,
     passwords: { min_length, classes, common },
     locale,

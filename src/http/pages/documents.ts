@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
+import { packageVersion } from '../../package-version.ts'
 import type { Profile } from '../../profile.ts'
 import { serveAsset, vendored } from './assets.ts'
 import { documentRoutes, type OpenApiOptions } from './openapi/openapi.ts'
@@ -58,11 +58,4 @@ export function serveDocuments(app: FastifyInstance, profile: Profile): void {
 /** The document of the routes of a listener. */
 export function serveDocument(app: FastifyInstance, path: string): void {
   serveAsset(app, { path, from: () => JSON.stringify(app.swagger()), extension: '.json' })
-}
-
-function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
-  return manifest.version
 }

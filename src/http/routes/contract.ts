@@ -21,6 +21,11 @@ export interface Contract {
   refusals?: readonly Failure[]
 }
 
+/** A route that answers with a file, and refuses with an envelope. */
+export interface DownloadContract extends Omit<Contract, 'data'> {
+  download: { type: 'text/csv'; description: string; example: string }
+}
+
 /** Answers without an envelope. */
 export interface PlainContract {
   summary: string
@@ -53,7 +58,7 @@ export type Group = 'login' | 'account' | 'own sessions' | 'administration' | 'j
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** A route with it is in the API document. */
-    documented?: Place & (Contract | PlainContract)
+    documented?: Place & (Contract | DownloadContract | PlainContract)
   }
 }
 

@@ -1,12 +1,13 @@
-import type { FastifyInstance } from 'fastify'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { JOURNAL_ROUTES } from '../../config/own-routes.ts'
 import { EVENT_NAMES } from '../../event/event.ts'
-import type { JournalPages } from '../../journal/page.ts'
+import { EXPORTED_AT_MOST, type JournalPages } from '../../journal/page.ts'
 import { LOGIN_ID_PATTERN, LOGIN_TYPES } from '../../session.ts'
 import { ENTRY_ID_PATTERN } from '../../store/journal.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import type { Guards } from '../server/guards.ts'
-import { Complete, type Contract, serve } from './contract.ts'
+import { Complete, type Contract, type DownloadContract, type Place, serve, type ValueOf } from './contract.ts'
 
 /** The permission of the journal. Administrators of the B side hold it, for both sides. */
 export const SEE_JOURNAL = 'sys:journal:page'
@@ -37,6 +38,12 @@ const ENTRY = Complete({
     description:
       'Who requested it: a login id, `operations` or `command line`; `null` for the gateway itself, and for a client that it does not know.',
   },
+  by_type: {
+    type: OPTIONAL_TEXT,
+    enum: [...LOGIN_TYPES, null],
+    description:
+      'The side of the login id in `by`; `null` if `by` is one of these words, or `null`. A login id may be spelled like one of them: then it has its side here.',
+  },
   reason: { type: OPTIONAL_TEXT, description: 'Why, where the event alone does not say it.' },
   address: { type: OPTIONAL_TEXT, description: 'Address of the client.' },
   device_type: { type: OPTIONAL_TEXT, description: 'Program of the client.' },
@@ -44,6 +51,27 @@ const ENTRY = Complete({
   jti: { type: OPTIONAL_TEXT, description: 'Handle of the token, where it is about one.' },
   trace_id: { type: OPTIONAL_TEXT, description: 'Id of the request, as in the log.' },
 })
+
+const CURSOR = {
+  type: 'string',
+  pattern: ENTRY_ID_PATTERN,
+  description: '`next` of the page before, with the same filters.',
+} as const
+
+/** The filters of a page and of an export. */
+const FILTERS = {
+  login_id: { type: 'string', pattern: LOGIN_ID_PATTERN, description: 'Only entries of this login id.' },
+  username: {
+    type: 'string',
+    maxLength: 128,
+    description:
+      'Only entries of users with this account name, in any case: of a login id that has the name in any entry. Of at most ten such login ids of a side.',
+  },
+  type: { type: 'string', enum: LOGIN_TYPES, description: 'Only entries of this side.' },
+  event: { type: 'string', enum: EVENT_NAMES, description: 'Only entries of this event.' },
+  since: { type: 'string', maxLength: 64, description: `Only entries from then on; ${TIME}` },
+  until: { type: 'string', maxLength: 64, description: `Only entries up to then, that second included; ${TIME}` },
+} as const
 
 const PAGE = {
   summary: 'The journal, the newest entries first',
@@ -53,16 +81,8 @@ const PAGE = {
     type: 'object',
     properties: {
       size: { type: 'integer', minimum: 1, maximum: 100, default: 20, description: 'Entries on a page.' },
-      cursor: {
-        type: 'string',
-        pattern: ENTRY_ID_PATTERN,
-        description: '`next` of the page before, with the same filters.',
-      },
-      login_id: { type: 'string', pattern: LOGIN_ID_PATTERN, description: 'Only entries of this login id.' },
-      type: { type: 'string', enum: LOGIN_TYPES, description: 'Only entries of this side.' },
-      event: { type: 'string', enum: EVENT_NAMES, description: 'Only entries of this event.' },
-      since: { type: 'string', maxLength: 64, description: `Only entries from then on; ${TIME}` },
-      until: { type: 'string', maxLength: 64, description: `Only entries up to then, that second included; ${TIME}` },
+      cursor: CURSOR,
+      ...FILTERS,
     },
   },
   data: {
@@ -81,6 +101,7 @@ const PAGE = {
           username: 'ann',
           nickname: 'Ann',
           by: '1',
+          by_type: 'BUSINESS',
           reason: null,
           address: '203.0.113.7',
           device_type: 'Chrome',
@@ -94,19 +115,61 @@ const PAGE = {
   },
 } as const satisfies Contract
 
-/** `GET /api/v<n>/sys/journal/page`. */
+const EXPORT = {
+  summary: 'The journal as CSV, the newest entries first',
+  details:
+    'The same filters as for a page. The columns are the fields of an entry, with the `id` at the end. Text in UTF-8 with a byte order mark, for spreadsheets. A value that a spreadsheet would take for a formula has an apostrophe before it: so has every `id`. The answer ends early if the store fails: then it is not complete, and the connection closes.',
+  query: {
+    type: 'object',
+    properties: {
+      size: {
+        type: 'integer',
+        minimum: 1,
+        maximum: EXPORTED_AT_MOST,
+        default: EXPORTED_AT_MOST,
+        description:
+          'Entries at most. An answer with so many may lack older ones: continue with the last `id`, without its apostrophe, as `cursor`.',
+      },
+      cursor: { ...CURSOR, description: 'An `id`: only older entries.' },
+      ...FILTERS,
+    },
+  },
+  download: {
+    type: 'text/csv',
+    description: 'A line with the names of the columns, then a line for each entry (RFC 4180).',
+    example: '"time","event",…\r\n"2026-05-16 09:12:44","kickout",…\r\n',
+  },
+} as const satisfies DownloadContract
+
+const PLACE: Place = { group: 'journal', side: null, needs: 'BUSINESS', permission: SEE_JOURNAL }
+
+/** `GET /api/v<n>/sys/journal/page` and `…/export`. */
 export function serveJournal(
   app: FastifyInstance,
   { versions, journal, guards, envelopes }: JournalRoutesOptions,
 ): void {
+  const onRequest = guards.requirePermission('BUSINESS', [SEE_JOURNAL])
   for (const version of versions) {
     serve(app, envelopes, {
       method: JOURNAL_ROUTES.page,
       path: `/api/v${version}/sys/journal/page`,
-      place: { group: 'journal', side: null, needs: 'BUSINESS', permission: SEE_JOURNAL },
+      place: PLACE,
       contract: PAGE,
-      onRequest: guards.requirePermission('BUSINESS', [SEE_JOURNAL]),
+      onRequest,
       answer: ({ query }) => journal.page(query),
+    })
+    app.route({
+      method: JOURNAL_ROUTES.export,
+      url: `/api/v${version}/sys/journal/export`,
+      onRequest,
+      schema: { querystring: EXPORT.query },
+      config: { documented: { ...PLACE, ...EXPORT } },
+      async handler(request: FastifyRequest<{ Querystring: ValueOf<typeof EXPORT.query> }>, reply) {
+        const text = await journal.export(request.query)
+        reply.header('cache-control', 'no-store')
+        reply.header('content-disposition', 'attachment; filename="journal.csv"')
+        return reply.type('text/csv; charset=utf-8').send(Readable.from(text))
+      },
     })
   }
 }

@@ -10,14 +10,22 @@ import { originOf } from '../server/origin.ts'
 import { type Contract, type Place, serve } from './contract.ts'
 
 export interface LoginRoutesOptions {
-  settings: Pick<Settings, 'api_versions' | 'jwt' | 'locale'>
+  settings: Pick<Settings, 'api_versions' | 'jwt' | 'locale'> & { login: Pick<Settings['login'], 'captcha'> }
   profile: Profile
   envelopes: Envelopes
 }
 
+const KIND = {
+  type: 'string',
+  enum: ['picture'],
+  default: 'picture',
+  description: 'What proves the work of the client: the text of a picture.',
+} as const
+
 const CAPTCHA = {
   summary: 'A captcha',
   details: 'It can be answered once, right or wrong.',
+  query: { type: 'object', properties: { kind: KIND } },
   data: {
     schema: {
       type: 'object',
@@ -37,6 +45,44 @@ const CAPTCHA = {
   refusals: ['TOO_MANY_ATTEMPTS', 'BUSY'],
 } as const satisfies Contract
 
+/** Where a proof of work is accepted, too. */
+const CAPTCHA_OR_PROOF = {
+  ...CAPTCHA,
+  summary: 'A captcha, or a challenge for a proof of work',
+  details:
+    'It can be answered once, right or wrong. The answer to a challenge is a decimal number of up to 16 digits: written behind `challenge`, it makes the SHA-256 digest of both begin with `difficulty` zero bits. Send it as `captcha_value`.',
+  query: {
+    type: 'object',
+    properties: {
+      kind: {
+        ...KIND,
+        enum: ['picture', 'proof-of-work'],
+        description:
+          'picture: the text of a picture; proof-of-work: a number that takes some seconds of computing, for users who cannot see the picture.',
+      },
+    },
+  },
+  data: {
+    ...CAPTCHA.data,
+    schema: {
+      ...CAPTCHA.data.schema,
+      properties: {
+        ...CAPTCHA.data.schema.properties,
+        captcha_base64: {
+          type: ['string', 'null'],
+          description: 'The picture, as a data URL; `null` with a challenge.',
+        },
+        challenge: {
+          type: 'string',
+          pattern: '^[0-9a-f]{32}$',
+          description: '32 hex digits; only for a proof of work.',
+        },
+        difficulty: { type: 'integer', description: 'Leading zero bits; only for a proof of work.' },
+      },
+    },
+  },
+} as const satisfies Contract
+
 const PUBLIC_KEY = {
   summary: 'The public key that encrypts passwords',
   details: 'SM2, cipher mode C1C3C2: `sm2.doEncrypt(password, publicKey, 1)` of sm-crypto.',
@@ -54,6 +100,10 @@ export const SIGNED_IN = {
       token: { type: 'string', description: 'The signed JWT.' },
       token_name: { type: 'string', description: 'Name of the header that carries it.' },
       expires_in: { type: 'integer', description: 'Its lifetime in seconds, unless it is renewed or ended.' },
+      wrong_codes: {
+        type: 'integer',
+        description: 'Wrong codes of the second factor that were entered since the login before; absent without any.',
+      },
     },
     required: ['token', 'token_name', 'expires_in'],
   },
@@ -73,7 +123,10 @@ const LOGIN = {
       type: 'object',
       properties: {
         captcha_id: { type: ['string', 'null'], description: 'Id of the captcha.' },
-        captcha_value: { type: ['string', 'null'], description: 'What its picture shows, in any case.' },
+        captcha_value: {
+          type: ['string', 'null'],
+          description: 'What its picture shows, in any case; of a challenge, the number.',
+        },
         captcha_code: { type: ['string', 'null'], description: 'Another name for `captcha_value`.' },
         username: { type: 'string', description: 'Account name.' },
         password: {
@@ -123,13 +176,20 @@ export function serveLogin(app: FastifyInstance, type: LoginType, login: Login, 
   const place: Place = { group: 'login', side: type, needs: 'nothing' }
   for (const version of settings.api_versions) {
     const base = `/api/v${version}`
-    serve(app, envelopes, {
-      method: 'GET',
-      path: `${base}/public/${section}/captcha`,
-      place,
-      contract: CAPTCHA,
-      answer: async ({ ip }) => ({ ...(await login.issueCaptcha(ip)), captcha_code: null }),
-    })
+    const captcha = { method: 'GET', path: `${base}/public/${section}/captcha`, place } as const
+    const picture = async (ip: string) => ({ ...(await login.issueCaptcha(ip)), captcha_code: null })
+    if (settings.login.captcha.alternative === 'off') {
+      serve(app, envelopes, { ...captcha, contract: CAPTCHA, answer: ({ ip }) => picture(ip) })
+    } else {
+      serve(app, envelopes, {
+        ...captcha,
+        contract: CAPTCHA_OR_PROOF,
+        answer: async ({ ip, query }) =>
+          query.kind === 'picture'
+            ? picture(ip)
+            : { ...(await login.issueChallenge(ip)), captcha_base64: null, captcha_code: null },
+      })
+    }
     for (const path of profile.sm2PublicKeyPaths) {
       serve(app, envelopes, {
         method: 'GET',

@@ -2,7 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
 import { decide } from '../../gate/decide.ts'
 import type { PathRules } from '../../gate/rules.ts'
-import { IDENTITY_SPELLINGS, isIdentity } from '../../header-names.ts'
+import {
+  IDENTITY_SPELLINGS,
+  isIdentity,
+  isOverriding,
+  isUnusualSpelling,
+  OVERRIDING_SPELLINGS,
+} from '../../header-names.ts'
 import { networkOf } from '../../login/address.ts'
 import { Refusal } from '../../refusal.ts'
 import type { Session } from '../../side/side.ts'
@@ -37,7 +43,8 @@ const VERIFY: PlainContract = {
   summary: 'The decision of the gate, for proxies that forward themselves',
   details:
     'The original request is named by X-Original-URI and X-Original-Method, by X-Forwarded-Uri and X-Forwarded-Method, ' +
-    'or by its path behind /verify. Requests with identity headers of their own, in any spelling, are refused with 403.',
+    'or by its path behind /verify. Requests with identity headers of their own, or with headers that override path or method, such as X-Original-URL, are ' +
+    'refused with 403, in any spelling.',
   plain: [
     {
       status: 200,
@@ -104,7 +111,7 @@ interface Deciding extends VerifyOptions {
 const answer =
   (options: Deciding, originalOf: (request: FastifyRequest) => Original) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    refuseIdentity(request.raw.rawHeaders)
+    refuseForged(request.raw.rawHeaders)
     const session = await admit(request, originalOf(request), options)
     return reply
       .headers(session === null ? ANONYMOUS : identityOf(session))
@@ -119,9 +126,16 @@ const answer =
 const TO_REMOVE = 'x-envoy-auth-headers-to-remove'
 
 /** Without a session both are there and empty: a proxy that copies an absent one may leave what its configuration says instead. */
-const ANONYMOUS = { 'x-login-id': '', 'x-login-type': '', [TO_REMOVE]: IDENTITY_SPELLINGS.join() }
+const ANONYMOUS = {
+  'x-login-id': '',
+  'x-login-type': '',
+  [TO_REMOVE]: [...IDENTITY_SPELLINGS, ...OVERRIDING_SPELLINGS].join(),
+}
 
-const OTHER_SPELLINGS = IDENTITY_SPELLINGS.filter(name => name !== 'x-login-id' && name !== 'x-login-type').join()
+const OTHER_SPELLINGS = [
+  ...IDENTITY_SPELLINGS.filter(name => name !== 'x-login-id' && name !== 'x-login-type'),
+  ...OVERRIDING_SPELLINGS,
+].join()
 
 const identityOf = ({ record }: Session) => ({
   'x-login-id': record.user_id,
@@ -130,16 +144,20 @@ const identityOf = ({ record }: Session) => ({
 })
 
 /**
- * Refuses what a backend could take for our identity headers, in every spelling: the proxy forwards the headers of the client
- * and adds ours, so a spelling that it does not replace would arrive beside them. It removes the plain ones before it asks.
+ * Refuses what a backend could take for our identity headers, and what could make it serve another path or method than the one
+ * that is judged, in every spelling: the proxy forwards the headers of the client and adds ours, so a spelling that it does
+ * not replace would arrive beside them. It removes the plain ones before it asks.
  */
-function refuseIdentity(rawHeaders: readonly string[]): void {
+function refuseForged(rawHeaders: readonly string[]): void {
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (isIdentity(rawHeaders[i]!)) {
-      throw new Refusal('BAD_REQUEST', { params: { fault: 'identity headers, which the proxy has to remove first' } })
-    }
+    const name = rawHeaders[i]!
+    if (isIdentity(name)) throw forged('identity headers, which the proxy has to remove first')
+    if (isOverriding(name)) throw forged('a header that overrides path or method, which the proxy has to remove first')
+    if (isUnusualSpelling(name)) throw forged('a header of proxies in another spelling')
   }
 }
+
+const forged = (fault: string): Refusal => new Refusal('BAD_REQUEST', { params: { fault } })
 
 /** Decides as the public listener does. */
 function admit(

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Verdict } from '../../gate/rules.ts'
+import { isPlainLength } from '../../header-names.ts'
 import { Refusal } from '../../refusal.ts'
 import { connectionOf } from './connection/connection.ts'
 import { isHost } from './host.ts'
@@ -31,19 +32,15 @@ export function refuseAmbiguous(request: IncomingMessage, tokenHeader: string, v
   }
 }
 
-/** RFC 9110 8.6 allows leading zeros, but some parsers read them as octal. */
-const LENGTH = /^(?:0|[1-9]\d*)$/
-
 /**
- * Refuses, before anything else is read, a `Host` or a `Content-Length` in another form than clients send, and a request
- * of HTTP/1.1 without a `Host` (RFC 9110 7.2). `host` is the client's as a trusted proxy reports it, or the same `Host`.
+ * Refuses, before anything else is read, a `Host` in another form than clients send, and a request of HTTP/1.1 without a
+ * `Host` (RFC 9110 7.2). `host` is the client's as a trusted proxy reports it, or the same `Host`.
  */
 export function refuseInvalid({ headers, httpVersion }: IncomingMessage, host: string): void {
-  const { host: own, 'content-length': length } = headers
+  const { host: own } = headers
   if (own === undefined && httpVersion === '1.1') throw badRequest('no Host header')
   if (own !== undefined && !isHost(own)) throw badRequest('an invalid Host')
   if (host !== '' && host !== own && !isHost(host)) throw badRequest('an invalid X-Forwarded-Host')
-  if (length !== undefined && !LENGTH.test(length)) throw badRequest('an invalid Content-Length')
 }
 
 /** Refuses a target in absolute form for another authority; the router would use its path. */
@@ -68,23 +65,23 @@ export function refuseDoubled(rawHeaders: readonly string[], tokenHeader: string
 }
 
 /**
- * Refuses framing of other kinds than `Content-Length` or `chunked`, and versions that have neither. The end of such a
- * request is not clear, so nothing after it on the connection is served, and the connection is closed (RFC 9112 6.1,
- * 6.3).
+ * Refuses framing of other kinds than a plain `Content-Length` or `chunked`, and versions that have neither. The end of such
+ * a request is not clear, so nothing after it on the connection is served, and the connection is closed (RFC 9112 6.1, 6.3).
  */
 export function refuseMisframed(request: IncomingMessage, response: ServerResponse): void {
   const { headers, httpVersion, socket } = request
-  const coding = headers['transfer-encoding']
-  if (coding === undefined && httpVersion === '1.1') return
-  const fault = faultOfFraming(httpVersion, coding)
+  const { 'transfer-encoding': coding, 'content-length': length } = headers
+  if (coding === undefined && httpVersion === '1.1' && (length === undefined || isPlainLength(length))) return
+  const fault = faultOfFraming(httpVersion, coding, length)
   if (fault === null) return
   response.shouldKeepAlive = false
   connectionOf(socket)?.closeAfter(response)
   throw fault
 }
 
-function faultOfFraming(version: string, coding: string | undefined): Refusal | null {
+function faultOfFraming(version: string, coding: string | undefined, length: string | undefined): Refusal | null {
   if (version !== '1.1' && version !== '1.0') return badRequest('not HTTP/1.1')
+  if (length !== undefined && !isPlainLength(length)) return badRequest('an invalid Content-Length')
   if (coding === undefined) return null
   if (version === '1.0') return badRequest('chunked in HTTP/1.0')
   return coding.toLowerCase() === 'chunked' ? null : new Refusal('UNSUPPORTED_TRANSFER_CODING')

@@ -14,6 +14,8 @@ interface Row {
   text: Text
 }
 
+const DISABLED: Text = ['Account disabled, try again in {minutes} min', '账号已被禁用，请{minutes}分钟后再试']
+
 /**
  * One row for each reason of `refusal.ts`: the answer to the client ("Errors"). `{name}` is filled from the refusal's
  * params.
@@ -22,22 +24,22 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   BAD_PATH: { code: 400, text: ['Malformed request path: {fault}', '请求路径不合法'] },
   BAD_REQUEST: { code: 400, text: ['Malformed request: {fault}', '请求不合法'] },
   URI_TOO_LONG: { code: 414, text: ['Request target too long', '请求地址过长'] },
-  METHOD_NOT_ALLOWED: { code: 405, text: ['Method not allowed', '请求方法不被允许'] },
+  METHOD_NOT_ALLOWED: { code: 405, text: ['Method not allowed', '不支持该请求方法'] },
   HEADERS_TOO_LARGE: { code: 431, text: ['Too many or too large header fields', '请求头过大'] },
   BODY_TOO_LARGE: { code: 413, text: ['Request body too large', '请求体过大'] },
   UNSUPPORTED_TRANSFER_CODING: { code: 501, text: ['Unsupported transfer coding', '不支持的传输编码'] },
   REQUEST_TIMEOUT: { code: 408, text: ['The request did not arrive in time', '请求超时'] },
   // The code that nginx logs for the same; it stands in the log and the metrics only.
-  CLIENT_LEFT: { code: 499, text: ['The client left before its request was complete', '客户端在请求完成前断开'] },
-  ADDRESS_NOT_ALLOWED: { code: 403, text: ['Address not allowed', '客户端地址不被允许'] },
+  CLIENT_LEFT: { code: 499, text: ['The client left before its request was complete', '客户端在请求完成前断开了连接'] },
+  ADDRESS_NOT_ALLOWED: { code: 403, text: ['Address not allowed', '不允许从该地址访问'] },
   NOT_FOUND: { code: 404, text: ['Not found', '资源不存在'] },
   NOT_LOGGED_IN: { code: 401, status: 200, text: ['Not logged in', '未授权/未登录'] },
   NOT_PERMITTED: { code: 403, text: ['Missing permission: {permissions}', '缺少权限: {permissions}'] },
   RATE_LIMITED: { code: 429, text: ['Too many requests, try again later', '请求过于频繁，请稍后再试'] },
-  ORIGIN_NOT_ALLOWED: { code: 403, text: ['Origin not allowed', '来源不被允许'] },
+  ORIGIN_NOT_ALLOWED: { code: 403, text: ['Origin not allowed', '不允许来自该来源（Origin）的连接'] },
   TOO_MANY_SOCKETS: { code: 429, text: ['Too many open connections', '连接数过多'] },
-  DISABLED: { code: 403, status: 200, text: ['Account disabled', '账号已被禁用'] },
-  SESSION_DISABLED: { code: 403, text: ['Account disabled', '账号已被禁用'] },
+  DISABLED: { code: 403, status: 200, text: DISABLED },
+  SESSION_DISABLED: { code: 403, text: DISABLED },
   INVALID: { code: 400, status: 200, text: ['{field}: {fault}', '{field}: {fault}'] },
   CAPTCHA_BLANK: { code: 400, status: 200, text: ['Captcha id or answer missing', '验证码ID或验证码内容不能为空'] },
   CAPTCHA_GONE: { code: 400, status: 200, text: ['Captcha expired or invalid', '验证码已过期或无效'] },
@@ -93,13 +95,13 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'is missing': '缺少该字段',
   'is taken': '已被占用',
   'must be a JSON object': '必须是 JSON 对象',
-  'must be sent as application/json': '必须以 application/json 发送',
+  'must be sent as application/json': '必须以 application/json 格式发送',
   'must be an object': '必须是对象',
   'must be a string': '必须是字符串',
   'must be encrypted with the public key': '必须用公钥加密',
   'must be a whole number from {minimum} to {maximum}': '必须是 {minimum} 到 {maximum} 之间的整数',
   'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -': '必须是 1 到 128 个字符，且只含 A-Z a-z 0-9 . _ @ : -',
-  'must be 1 to 128 characters without spaces at its ends': '必须是 1 到 128 个字符，且首尾没有空格',
+  'must be 1 to 128 characters without spaces at its ends': '必须是 1 到 128 个字符，且首尾不能有空格',
   'must be at most {maximum} characters': '最多 {maximum} 个字符',
   'must be at most 8192 bytes as JSON': '转为 JSON 后最多 8192 字节',
   'must be at most 6144 bytes as JSON': '转为 JSON 后最多 6144 字节',

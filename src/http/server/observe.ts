@@ -4,6 +4,7 @@ import { createLineWriter, type Logger, quoted } from '../../log.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import type { AnsweredRequest } from '../../metrics/requests.ts'
 import type { Session } from '../../side/side.ts'
+import { sentBytes } from './sent.ts'
 import { traceparentOf } from './trace.ts'
 
 /** What is counted and logged of the requests of a listener. */
@@ -43,7 +44,10 @@ export function createObservation({ requests, metrics, accessLog }: Observer) {
     /** The request was answered, or its client left. */
     answered(request: FastifyRequest, reply: FastifyReply): void {
       if (request.refused !== 'CLIENT_LEFT') count(request, reply)
-      if (requests === 'every' || request.refused !== null) writeLine?.(fieldsOf(request, reply))
+      if (writeLine === null) return
+      // Also of an answer without a line, or the next one on this connection would count its bytes.
+      const bytes = sentBytes(request.raw.socket)
+      if (requests === 'every' || request.refused !== null) writeLine(fieldsOf(request, reply, bytes))
     },
     /** Counts a request whose client left before it was complete: its answer is made and never sent. */
     left(request: FastifyRequest, reply: FastifyReply): void {
@@ -65,10 +69,11 @@ const countedOf = (request: FastifyRequest, reply: FastifyReply): AnsweredReques
 })
 
 /** The request, the decision of the gate and the answer, as JSON. The query may hold secrets and is left out. */
-function fieldsOf(request: FastifyRequest, reply: FastifyReply): string {
+function fieldsOf(request: FastifyRequest, reply: FastifyReply, bytes: number | undefined): string {
   const { id, target, verdict, session, upstream, refused, ip } = request
   // The request id may come from the client; a tracing system finds the request by this one.
   const traceparent = traceparentOf(request.raw)
+  const agent = request.raw.headers['user-agent']
   return (
     `,"trace_id":${quoted(id)}` +
     (traceparent === undefined ? '' : `,"traceparent":${quoted(traceparent)}`) +
@@ -81,10 +86,26 @@ function fieldsOf(request: FastifyRequest, reply: FastifyReply): string {
     `,"status":${reply.raw.statusCode}` +
     (refused === null ? '' : `,"refused":${quoted(refused)}`) +
     `,"ms":${Math.round(reply.elapsedTime * 10) / 10}` +
+    // Those of a WebSocket are not its handshake's.
+    (bytes === undefined || reply.raw.statusCode === SWITCHED ? '' : `,"bytes":${bytes}`) +
     // The address of a client that has left is gone.
-    (ip === undefined ? '' : `,"ip":${quoted(ip)}`)
+    (ip === undefined ? '' : `,"ip":${quoted(ip)}`) +
+    (agent === undefined ? '' : `,"user_agent":${agentText(agent)}`)
   )
 }
+
+const SWITCHED = 101
+
+/** Longest logged user agent, in characters. */
+const MAX_AGENT = 256
+const CONTROLS = /[\x00-\x1f\x7f-\x9f]/g
+/** Without any of them, and nothing else to escape: nearly every user agent. */
+const ORDINARY = /^[ !#-[\]-~]*$/
+
+const agentText = (agent: string): string =>
+  agent.length <= MAX_AGENT && ORDINARY.test(agent)
+    ? `"${agent}"`
+    : quoted(agent.slice(0, MAX_AGENT).replace(CONTROLS, ''))
 
 const routeField = ({ routeOptions: { url } }: FastifyRequest): string =>
   url === undefined ? '' : `,"route":${quoted(url)}`

@@ -6,7 +6,7 @@ import { deviceTypeOf } from '../../login/device.ts'
 export function originOf({ id, ip, headers, session }: FastifyRequest): Origin {
   const device = session?.record.extra.device_id
   return {
-    ...(session !== null && { by: session.record.user_id }),
+    ...(session !== null && { by: session.record.user_id, by_type: session.record.type }),
     trace_id: id,
     // A connection that is gone has no address.
     ...(typeof ip === 'string' && { address: ip }),

@@ -4,6 +4,7 @@ import { Refusal } from '../../refusal.ts'
 import type { LoginType } from '../../session.ts'
 import type { AttemptStore, CaptchaStore } from '../../store/store.ts'
 import { siteOf } from '../address.ts'
+import { type Challenge, createChallenge, isChallenge, isProof } from './proof.ts'
 
 /** A captcha as clients expect it. */
 export interface IssuedCaptcha {
@@ -12,9 +13,19 @@ export interface IssuedCaptcha {
   captcha_base64: string
 }
 
+/** A challenge instead of a picture (`login.captcha.alternative`). */
+export interface IssuedChallenge extends Challenge {
+  captcha_id: string
+}
+
+/** What a login demands of its client besides the password. */
+export type CaptchaKind = 'picture' | 'proof-of-work'
+
 export interface Captcha {
   /** Refuses with `BUSY` when too many are outstanding. */
   issue(address: string): Promise<IssuedCaptcha>
+  /** The same for a challenge. Only where the settings allow it. */
+  challenge(address: string): Promise<IssuedChallenge>
   /** Refuses a wrong answer. The first try consumes the captcha, right or wrong. */
   verify(id: string | undefined, value: string | undefined): Promise<void>
 }
@@ -27,6 +38,10 @@ export interface CaptchaOptions {
   ttl: number
   /** Number of characters. */
   length: number
+  /** Whether a proof of work is accepted instead of the text of a picture. */
+  alternative: 'off' | 'proof-of-work'
+  /** Of a proof, in leading zero bits. */
+  difficulty: number
   clock: Clock
   /** The picture of a text as a data URL. */
   draw(text: string): Promise<string>
@@ -49,9 +64,13 @@ const FEW_PER_SITE = 5
 /** Seconds. */
 const RETRY_AFTER = 10
 
-/** The graphical captcha of one side ("Login processing order", step 1). */
+const isText = (answer: string, given: string): boolean => given.toLowerCase() === answer.toLowerCase()
+
+/** The captcha of one side ("Login processing order", step 1). */
 export function createCaptcha(options: CaptchaOptions): Captcha {
   const { type, store, attempts, ttl, clock } = options
+  /** Challenges may be outstanding from before a reload with other settings. */
+  const isAccepted = options.alternative === 'proof-of-work'
 
   async function checkOutstanding(address: string): Promise<void> {
     const outstanding = await store.outstanding(type)
@@ -71,13 +90,22 @@ export function createCaptcha(options: CaptchaOptions): Captcha {
       return { captcha_id, captcha_base64 }
     },
 
+    async challenge(address) {
+      await checkOutstanding(address)
+      const { kept, ...challenge } = createChallenge(options.difficulty)
+      const captcha_id = randomUUID()
+      await store.put(type, captcha_id, kept, clock.now() + ttl)
+      return { captcha_id, ...challenge }
+    },
+
     async verify(id = '', value = '') {
       const given = value.trim()
       if (id === '' || given === '') throw new Refusal('CAPTCHA_BLANK')
       // Any other text is not an id of ours and must not become part of a key.
       const answer = UUID.test(id) ? await store.take(type, id) : null
       if (answer === null) throw new Refusal('CAPTCHA_GONE')
-      if (given.toLowerCase() !== answer.toLowerCase()) throw new Refusal('CAPTCHA_WRONG')
+      if (!(isChallenge(answer) ? isAccepted && isProof(answer, given) : isText(answer, given)))
+        throw new Refusal('CAPTCHA_WRONG')
     },
   }
 }

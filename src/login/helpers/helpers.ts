@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { within } from '../../deadline.ts'
 import type { Logger } from '../../log.ts'
 import { Unavailable } from '../../refusal.ts'
 import { createLine, type Place } from './line.ts'
@@ -74,7 +75,7 @@ export function createHelpers(log: Pick<Logger, 'error'>): Helpers {
     // A helper may still be busy with a task that the substitute has done meanwhile.
     const helper = now() < starvingUntil ? undefined : helpers.find(({ isBusy }) => !isBusy)
     if (helper === undefined) return await substitute.run(name, task)
-    return await firstOf<WorkResult<K>>(helper.run(name, task), patienceWith(helper.cpuOf(name)), () => {
+    return await within<WorkResult<K>>(patienceWith(helper.cpuOf(name)), helper.run(name, task), () => {
       starvingUntil = now() + STARVING
       return substitute.run(name, task)
     })
@@ -96,18 +97,5 @@ export function createHelpers(log: Pick<Logger, 'error'>): Helpers {
       closed = true
       await Promise.all([...helpers, substitute].map(helper => helper.close()))
     },
-  }
-}
-
-/** The result of work, or that of other work which starts if the first takes longer than `patience` milliseconds. */
-export async function firstOf<T>(work: Promise<T>, patience: number, other: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<T>((resolve, reject) => {
-    timer = setTimeout(() => other().then(resolve, reject), patience)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -33,7 +33,7 @@ export function createPasswordStep(options: PasswordStepOptions): PasswordStep {
     await policy.check({ username: account.username, password, isInUse })
     const update = await updates.password(account, { password, changedAt: clock.now(), mustChange: false })
     await tickets.use(ticket, attempt, update.store)
-    const origin = { by: account.id, ...attempt.origin }
+    const origin = { by: account.id, by_type: side.type, ...attempt.origin }
     publish({ event: 'password-changed', type: side.type, login_id: account.id, ...attempt.names, ...origin })
     await side.kickoutWhere(account.id, () => 'password-changed', origin)
     return changedAccount(accounts, account, update, attempt)

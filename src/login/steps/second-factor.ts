@@ -27,6 +27,7 @@ export interface PassedFactor {
   account: Account
   recoveryCodes?: string[]
   proof?: Progress['proof']
+  wrongCodes?: Progress['wrongCodes']
 }
 
 export interface SecondFactorSteps {
@@ -63,15 +64,15 @@ export function createSecondFactorSteps(options: SecondFactorStepsOptions): Seco
       if (sealed === null) throw new Refusal('SETUP_GONE')
       const { recoveryCodes, update } = await checked(ticket, attempt, () => factors.confirm(account, sealed, code))
       await tickets.use(ticket, attempt, update.store)
-      const origin = { by: account.id, ...attempt.origin }
+      const origin = { by: account.id, by_type: side.type, ...attempt.origin }
       publish({ event: 'second-factor-on', type: side.type, login_id: account.id, ...attempt.names, ...origin })
       return { account: await changedAccount(accounts, account, update, attempt), recoveryCodes }
     },
     async verify(ticket, code, attempt) {
       const { account } = ticket
-      const proof = await checked(ticket, attempt, () => factors.verify(account, code))
+      const { proof, wrongCodes } = await checked(ticket, attempt, () => factors.verify(account, code))
       await tickets.use(ticket, attempt, async () => true)
-      return proof === 'code' ? { account } : { account, proof }
+      return { account, ...(proof === 'recovery-code' && { proof }), ...(wrongCodes > 0 && { wrongCodes }) }
     },
   }
 }

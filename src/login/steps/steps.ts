@@ -30,6 +30,8 @@ export interface StepRequest {
 export interface SignedIn {
   token: string
   recovery_codes?: string[]
+  /** Wrong codes of the second factor since the last right one; absent if there were none. */
+  wrong_codes?: number
 }
 
 export interface StepsOptions {
@@ -76,8 +78,8 @@ export function createSteps(options: StepsOptions): Steps {
     attempt: Attempt,
     { recoveryCodes, ...proven }: PassedFactor,
   ): Promise<SignedIn> => {
-    const { device, passed, step, proof } = ticket
-    return proceed({ device, proof, ...proven, passed: [...passed, step] }, attempt, recoveryCodes)
+    const { device, passed, step, proof, wrongCodes } = ticket
+    return proceed({ device, proof, wrongCodes, ...proven, passed: [...passed, step] }, attempt, recoveryCodes)
   }
 
   const { setUp, confirm, verify } = createSecondFactorSteps({ ...options, tickets, codes })
@@ -109,9 +111,11 @@ function createProceed({ side, accounts, factors, maxPasswordAge, clock, begin }
   return async (progress: Progress, attempt: Attempt, recoveryCodes?: string[]): Promise<SignedIn> => {
     const { account, device, passed } = progress
     attempt.proof = progress.proof
+    attempt.wrongCodes = progress.wrongCodes
     const shown = recoveryCodes === undefined ? {} : { recovery_codes: recoveryCodes }
+    const wrong = progress.wrongCodes === undefined ? {} : { wrong_codes: progress.wrongCodes }
     const step = required(account, passed)
-    if (step === null) return { ...(await begin(account, device, attempt)), ...shown }
+    if (step === null) return { ...(await begin(account, device, attempt)), ...shown, ...wrong }
     // A disabled user learns it before the step, as without one.
     await side.checkDisable(account.id)
     attempt.required = step

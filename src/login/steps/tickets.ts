@@ -19,6 +19,7 @@ export interface Progress {
   /** Steps of the same login that were passed before. */
   passed: readonly Step[]
   proof?: Attempt['proof']
+  wrongCodes?: Attempt['wrongCodes']
 }
 
 /** What the store keeps under the digest of a ticket. */

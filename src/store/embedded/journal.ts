@@ -1,14 +1,22 @@
 import { Unavailable } from '../../refusal.ts'
 import {
+  behind,
   boundsOf,
   type JournalEntry,
   type JournalPage,
   type JournalQuery,
   type JournalStore,
-  listsFor,
   listsOf,
-  newestIds,
+  loginIdOf,
+  NAMED_AT_MOST,
+  nameListsFor,
+  newestOf,
+  PARTS,
+  type Part,
+  partOf,
   readEntry,
+  type Stored,
+  sourcesOf,
   TRIMMED_AT_ONCE,
   timeOf,
   writeEntry,
@@ -18,14 +26,20 @@ import { EmbeddedFile, type Rows } from './file/file.ts'
 const FILE_NAME = 'journal.mdb'
 
 /*
- * A file of its own: its changes hold up no login, and the sessions stay as small as they are. Two tables:
- *   entries  id -> text, and `count` -> their number
- *   lists    list, NUL, id -> nothing
+ * A file of its own: its changes hold up no login, and the sessions stay as small as they are. Tables:
+ *   entries, failures, anonymous  one for each part: id -> text, and `count` -> their number
+ *   lists    list, NUL, member -> nothing; the member is an id, or ends with it
  */
 interface Tables {
   file: EmbeddedFile
-  entries: Rows
+  parts: Readonly<Record<Part, Rows>>
   lists: Rows
+}
+
+const TABLE_NAMES: Readonly<Record<Part, string>> = {
+  trail: 'entries',
+  failures: 'failures',
+  anonymous: 'anonymous',
 }
 
 /** No digit of an id comes first in it, so it sorts behind all ids. */
@@ -47,26 +61,27 @@ export class EmbeddedJournal implements JournalStore {
 
   /** Keeps entries until they are trimmed: in a file nothing else ends. */
   async append(added: readonly JournalEntry[]): Promise<void> {
-    const { file, entries, lists } = await this.#open()
+    const { file, parts, lists } = await this.#open()
+    const stored = added.map(entry => ({ part: partOf(entry), id: entry.id, text: writeEntry(entry) }))
     await file.write(() => {
-      const fresh = added.filter(({ id }) => entries.get(Buffer.from(id)) === undefined)
-      for (const entry of fresh) {
-        const text = writeEntry(entry)
-        entries.putSync(Buffer.from(entry.id), text)
-        for (const list of listsOf(text)) lists.putSync(listKey(list, entry.id), '')
-      }
-      changeCount(entries, fresh.length)
+      for (const part of PARTS)
+        keep(
+          parts[part],
+          lists,
+          stored.filter(entry => entry.part === part),
+        )
     })
   }
 
-  async trim(before: number, most: number): Promise<number> {
-    const { file, entries, lists } = await this.#open()
+  async trim(before: number, most: number, part: Part): Promise<number> {
+    const { file, parts, lists } = await this.#open()
+    const entries = parts[part]
     if (file.read(() => dueIn(entries, before, most).length) === 0) return 0
     return file.write(() => {
       const due = dueIn(entries, before, most)
-      for (const { id, text } of due) {
-        for (const list of listsOf(text)) lists.removeSync(listKey(list, id))
-        entries.removeSync(Buffer.from(id))
+      for (const entry of due) {
+        for (const { list, member } of listsOf({ part, ...entry })) lists.removeSync(listKey(list, member))
+        entries.removeSync(Buffer.from(entry.id))
       }
       changeCount(entries, -due.length)
       return due.length
@@ -74,12 +89,16 @@ export class EmbeddedJournal implements JournalStore {
   }
 
   async page(query: JournalQuery): Promise<JournalPage> {
-    const { file, entries, lists } = await this.#open()
+    const { file, parts, lists } = await this.#open()
     return file.read(() => {
-      const named = listsFor(query) ?? [null]
-      const found = named.map(list => newestIn(list === null ? entries : lists, list, query))
-      const { ids, next } = newestIds(found, query.size)
-      const texts = ids.map(id => readEntry(id, entries.get(Buffer.from(id)) ?? ''))
+      const named = nameListsFor(query).flatMap(({ type, list }) =>
+        loginIdsIn(lists, list).map(login_id => ({ type, login_id })),
+      )
+      const listed = sourcesOf(query, named).map(({ part, list }) =>
+        newestIn(list === null ? parts[part] : lists, list, query).map(id => ({ part, id })),
+      )
+      const { found, next } = newestOf(listed, query.size)
+      const texts = found.map(({ part, id }) => readEntry(id, parts[part].get(Buffer.from(id)) ?? ''))
       return { entries: texts.filter(entry => entry !== null), next }
     })
   }
@@ -104,16 +123,29 @@ export class EmbeddedJournal implements JournalStore {
 async function openTables(folder: string, timeout: number): Promise<Tables> {
   const file = await EmbeddedFile.open(folder, timeout, FILE_NAME)
   try {
-    return await file.creating(() => ({ file, entries: file.table('entries'), lists: file.table('lists') }))
+    return await file.creating(() => {
+      const [trail, failures, anonymous] = PARTS.map(part => file.table(TABLE_NAMES[part])) as [Rows, Rows, Rows]
+      return { file, parts: { trail, failures, anonymous }, lists: file.table('lists') }
+    })
   } catch (fault) {
     await file.close()
     throw fault
   }
 }
 
-const listKey = (list: string, id: string): Buffer => Buffer.from(list + END_OF_LIST + id)
+const listKey = (list: string, member: string): Buffer => Buffer.from(list + END_OF_LIST + member)
 
 const countIn = (entries: Rows): number => Number(entries.get(COUNT) ?? 0)
+
+/** Keeps entries of one part, but those that are kept already. Within a write. */
+function keep(entries: Rows, lists: Rows, added: readonly Stored[]): void {
+  const fresh = added.filter(({ id }) => entries.get(Buffer.from(id)) === undefined)
+  for (const entry of fresh) {
+    entries.putSync(Buffer.from(entry.id), entry.text)
+    for (const { list, member } of listsOf(entry)) lists.putSync(listKey(list, member), '')
+  }
+  changeCount(entries, fresh.length)
+}
 
 /** Within a write. */
 function changeCount(entries: Rows, change: number): void {
@@ -127,6 +159,18 @@ function dueIn(entries: Rows, before: number, most: number): { id: string; text:
   return Array.from(oldest, ({ key, value }) => ({ id: key.toString('latin1'), text: value })).filter(
     ({ id }, i) => i < surplus || timeOf(id) < before,
   )
+}
+
+/** The login ids in the list of a name: one read for each, however many entries it has. */
+function loginIdsIn(lists: Rows, list: string): string[] {
+  const found: string[] = []
+  const end = listKey(list, '\u007f')
+  for (let start = listKey(list, ''); found.length < NAMED_AT_MOST; start = listKey(list, behind(found.at(-1)!))) {
+    const [next] = lists.getKeys({ start, end, limit: 1 })
+    if (next === undefined) break
+    found.push(loginIdOf(next.toString('latin1', list.length + END_OF_LIST.length)))
+  }
+  return found
 }
 
 /** The newest ids of a list, or of all entries: one more than the page has, if there are so many. */

@@ -1,8 +1,9 @@
 import { Cluster } from 'ioredis'
 import { createLog } from '../../log.ts'
 import { connect } from './connection/connections.ts'
-import { summaryOf } from './connection/fault.ts'
+import { remedyOf, summaryOf } from './connection/fault.ts'
 import type { RedisSettings } from './connection/options.ts'
+import { answerOf } from './connection/silence.ts'
 import { redisWarnings } from './connection/warnings.ts'
 
 /** What a Redis answers to a gateway that would use it. */
@@ -16,9 +17,9 @@ export async function reachRedis(settings: RedisSettings, prefix: string, timeou
   const client = connections.store
   try {
     if (client.status !== 'ready') return { fault: remedyFor(faults[0] ?? 'no answer') }
-    await client.get(`${prefix}:probe`)
+    await answerOf(client, client.get(`${prefix}:probe`))
     const node = client instanceof Cluster ? client.nodes('master')[0] : client
-    const info = (await node?.info().catch(() => '')) ?? ''
+    const info = node === undefined ? '' : await answerOf(node, node.info()).catch(() => '')
     if (/^role:slave/m.test(info)) return { fault: 'it is a replica, which refuses to be written; name its master' }
     const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'of unknown version'
     return { fault: null, version, warnings: await redisWarnings(client) }
@@ -29,26 +30,4 @@ export async function reachRedis(settings: RedisSettings, prefix: string, timeou
   }
 }
 
-/** What to do about a fault of a connection or a command, by its kind. */
-const REMEDIES: readonly (readonly [kind: RegExp, remedy: string])[] = [
-  [/ECONNREFUSED/, 'no program listens there; start Redis, or correct the address'],
-  [/ENOTFOUND|EAI_AGAIN/, 'the name is not known; correct the address'],
-  [/^(WRONGPASS|NOAUTH|ERR)/, 'it refuses this user or password; correct them'],
-  [/^NOPERM/, 'this user may not read the keys below store.prefix; allow it ~<prefix>:* in the ACL'],
-]
-
-function remedyFor(fault: string): string {
-  const remedy = REMEDIES.find(([kind]) => kind.test(fault))?.[1]
-  return `${fault}: ${remedy ?? 'is it a Redis, does it need TLS (rediss://), and does a firewall stand between?'}`
-}
-
-/** Where a Redis is, without user and password. */
-export function placeOf({ url, sentinels, name, cluster }: RedisSettings): string {
-  if (url !== undefined) {
-    if (!URL.canParse(url)) return 'an invalid address'
-    const { hostname, port, pathname } = new URL(url)
-    return `${hostname}:${port || 6379}, database ${pathname.slice(1) || 0}`
-  }
-  const nodes = (sentinels ?? cluster ?? []).map(({ host, port }) => `${host}:${port}`).join(', ')
-  return sentinels === undefined ? `Cluster of ${nodes}` : `master ${name}, by the Sentinels ${nodes}`
-}
+const remedyFor = (fault: string): string => `${fault}: ${remedyOf(fault)}`

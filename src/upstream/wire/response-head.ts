@@ -1,3 +1,4 @@
+import { isPlainLength } from '../../header-names.ts'
 import { remembering } from '../../remembering.ts'
 
 /** An answer that is not HTTP/1.1, or is ambiguous. */
@@ -136,8 +137,12 @@ function requireChunkedAlone(coding: string, length: string | null, isLatestMino
   if (!isLatestMinor) throw new MalformedResponse('chunks in HTTP/1.0')
 }
 
+/** More would not be exact as a number. */
+const MAX_LENGTH_DIGITS = 15
+
 function readLength(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new MalformedResponse('a length that is no number, or several')
+  if (!isPlainLength(text) || text.length > MAX_LENGTH_DIGITS)
+    throw new MalformedResponse('a length that is no plain number, or several')
   return Number(text)
 }
 

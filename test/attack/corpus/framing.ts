@@ -68,11 +68,8 @@ const REFUSED: Readonly<Record<string, string>> = {
   'the beginning of TLS': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n',
 }
 
-/** Of these it is clear where they end, though not what they mean. */
-const ENDED = /length (?:of several|with) zeros/
-
 const refused = Object.entries(REFUSED).map(
-  ([kind, send]): Attack => ({ claim: `${kind}: refused`, send, answers: [400], severs: !ENDED.test(kind) }),
+  ([kind, send]): Attack => ({ claim: `${kind}: refused`, send, answers: [400], severs: true }),
 )
 
 /** Codings that some parsers read as `chunked` and others do not. Node’s parser refuses some of them by itself. */
@@ -133,6 +130,15 @@ export default [
   ...refused,
   ...codings,
   ...bodies,
+  ...['0000', '00', '0003'].map(
+    (length): Attack => ({
+      claim: `a length of ${length} behind another request in one packet: refused, and nothing behind it is served`,
+      send: `${asConsumer(GET)}${post([`Content-Length: ${length}`], 'abc'.slice(0, Number(length)))}`,
+      answers: ['upstream', 400],
+      arrives: [{ line: GET, as: 'CONSUMER' }],
+      severs: true,
+    }),
+  ),
   {
     claim: 'the body of a GET does not become a request',
     send: `${asConsumer(GET, `Content-Length: ${smuggled.length}`)}${smuggled}`,

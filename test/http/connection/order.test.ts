@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { callRaw } from '../../support/client.ts'
-import { forwardTo, TOKEN, until } from '../../support/forward-fixture.ts'
+import { forwardTo, TOKEN } from '../../support/forward-fixture.ts'
+import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 /* The end of a connection on which something arrived that is no request, or that no other request may follow. */

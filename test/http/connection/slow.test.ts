@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { serveInTurn } from '../../../src/http/server/connection/connection.ts'
 import { SlowClients } from '../../../src/http/server/connection/slow.ts'
 import { createDrain } from '../../../src/http/server/drain.ts'
-import { until } from '../../support/forward-fixture.ts'
+import { until } from '../../support/until.ts'
 
 /* Clients that are slow, by a clock of the test's own. */
 

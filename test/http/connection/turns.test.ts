@@ -3,7 +3,8 @@ import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import { MAX_HELD } from '../../../src/http/server/connection/connection.ts'
 import { call, callRaw } from '../../support/client.ts'
-import { forwardTo, TOKEN, until } from '../../support/forward-fixture.ts'
+import { forwardTo, TOKEN } from '../../support/forward-fixture.ts'
+import { until } from '../../support/until.ts'
 import { type Handler, startUpstream } from '../../support/upstream.ts'
 
 /* Requests that a client sends without waiting for the answers (RFC 9112 9.3.2). */

@@ -68,7 +68,7 @@ export const SESSIONS: readonly Rule<DecodedSettings>[] = [
   {
     setting: ['journal', 'max_entries'],
     finds: ({ journal }) => journal !== 'off' && journal.max_entries < 10_000,
-    message: 'is below 10000: a client that guesses passwords soon removes every other entry',
+    message: 'is below 10000: a busy day removes the entries of the day before',
   },
   {
     setting: ['journal', 'max_entries'],

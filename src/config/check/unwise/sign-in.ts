@@ -52,6 +52,11 @@ export const SIGN_IN: readonly Rule<DecodedSettings>[] = [
     message: 'is longer than an hour: captchas can be collected and solved in advance',
   },
   {
+    setting: ['login', 'captcha', 'difficulty'],
+    finds: ({ login: { captcha } }) => captcha.alternative === 'proof-of-work' && captcha.difficulty < 16,
+    message: 'is below 16: a program computes such a proof in a few milliseconds',
+  },
+  {
     setting: ['accounts', 'url'],
     finds: ({ accounts }) => accounts.kind === 'sql' && isUnverifiedDatabase(accounts.url),
     message: 'reads password hashes over a public network without verified TLS; add ?sslmode=require',

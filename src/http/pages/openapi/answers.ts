@@ -1,4 +1,11 @@
-import { type Contract, ENDED, type JsonSchema, type Place, type PlainAnswer } from '../../routes/contract.ts'
+import {
+  type Contract,
+  type DownloadContract,
+  ENDED,
+  type JsonSchema,
+  type Place,
+  type PlainAnswer,
+} from '../../routes/contract.ts'
 import { httpStatusOf, type StatusStyle } from '../../server/envelope.ts'
 import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from '../../server/messages.ts'
 
@@ -17,6 +24,7 @@ const SAMPLE = {
   faults: 'min_length',
   min_length: 10,
   seconds: 42,
+  minutes: 1,
   permissions: "['sys:session:page']",
 }
 /** `data` of the refusals that carry any. */
@@ -36,8 +44,10 @@ export const plainResponses = (answers: readonly PlainAnswer[]): JsonSchema =>
     ]),
   )
 
+type Described = Contract | DownloadContract
+
 /** Answers by HTTP status: refusals that arrive with 200 stand beside the success, as they do on the wire. */
-export function responsesOf(contract: Contract & Place, { locale, style }: AnswerOptions): JsonSchema {
+export function responsesOf(contract: Described & Place, { locale, style }: AnswerOptions): JsonSchema {
   const refusals = [...new Set([...refusalsOf(contract), ...ALWAYS])]
   const statuses = [...new Set([200, ...refusals.map(reason => httpStatusOf(reason, style))])].sort((a, b) => a - b)
   return Object.fromEntries(
@@ -49,7 +59,7 @@ export function responsesOf(contract: Contract & Place, { locale, style }: Answe
 }
 
 /** What a place and the fields of a contract imply, and what the contract names. */
-const refusalsOf = ({ needs, permission, query, body, refusals = [] }: Contract & Place): Failure[] => [
+const refusalsOf = ({ needs, permission, query, body, refusals = [] }: Described & Place): Failure[] => [
   ...(needs === 'nothing' ? [] : (['NOT_LOGGED_IN'] as const)),
   ...(permission === undefined ? [] : (['NOT_PERMITTED'] as const)),
   ...(query === undefined && body === undefined ? [] : (['INVALID'] as const)),
@@ -57,11 +67,13 @@ const refusalsOf = ({ needs, permission, query, body, refusals = [] }: Contract 
   ...refusals,
 ]
 
-function responseOf(status: number, refusals: readonly Failure[], { data }: Contract, locale: Locale): JsonSchema {
-  const success = envelopeOf(data.schema as JsonSchema)
-  const refused = refusals.map(reason => [reason, { value: refusalExample(reason, locale) }] as const)
+function responseOf(
+  status: number,
+  refusals: readonly Failure[],
+  contract: Described & Place,
+  locale: Locale,
+): JsonSchema {
   const isSuccess = status === 200
-  const schema = !isSuccess ? REFUSAL : refusals.length === 0 ? success : { oneOf: [success, REFUSAL] }
   const mayWait = refusals.some(reason => reason === 'TOO_MANY_ATTEMPTS' || reason === 'BUSY')
   return {
     description: isSuccess && refusals.length > 0 ? 'Done, or refused: see `code`.' : isSuccess ? 'Done.' : 'Refused.',
@@ -70,12 +82,30 @@ function responseOf(status: number, refusals: readonly Failure[], { data }: Cont
       ...(mayWait && { 'Retry-After': { type: 'integer', description: 'Seconds to wait, where it is known.' } }),
     },
     content: {
-      'application/json': {
-        schema,
-        examples: {
-          ...(isSuccess && { SUCCESS: { value: successExample(data.example, locale) } }),
-          ...Object.fromEntries(refused),
-        },
+      ...(isSuccess && 'download' in contract && fileOf(contract)),
+      ...contentOf(refusals, isSuccess && 'data' in contract ? contract.data : null, locale),
+    },
+  }
+}
+
+const fileOf = ({ download: { type, description, example } }: DownloadContract): JsonSchema => ({
+  [type]: { schema: { type: 'string', description }, example },
+})
+
+/** The envelopes of an answer: of its refusals, and of its success if that is one. */
+function contentOf(refusals: readonly Failure[], data: Contract['data'] | null, locale: Locale): JsonSchema {
+  const refused = refusals.map(reason => [reason, { value: refusalExample(reason, locale) }] as const)
+  if (data === null && refused.length === 0) return {}
+  const schemas = [
+    ...(data === null ? [] : [envelopeOf(data.schema as JsonSchema)]),
+    ...(refused.length === 0 ? [] : [REFUSAL]),
+  ]
+  return {
+    'application/json': {
+      schema: schemas.length === 1 ? schemas[0] : { oneOf: schemas },
+      examples: {
+        ...(data !== null && { SUCCESS: { value: successExample(data.example, locale) } }),
+        ...Object.fromEntries(refused),
       },
     },
   }

@@ -1,7 +1,7 @@
 import fastifySwagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { SIDES } from '../../../session.ts'
-import type { Contract, Group, JsonSchema, Place, PlainContract } from '../../routes/contract.ts'
+import type { Contract, DownloadContract, Group, JsonSchema, Place, PlainContract } from '../../routes/contract.ts'
 import type { FieldsSchema } from '../../server/validation.ts'
 import { type AnswerOptions, plainResponses, Refusal, responsesOf } from './answers.ts'
 import { securitySchemes } from './security.ts'
@@ -89,7 +89,7 @@ const operationIdOf = (method: string, path: string): string =>
 
 /** The contract of a route in the words of `@fastify/swagger`, with all that the configuration decides. */
 function describe(
-  documented: Place & (Contract | PlainContract),
+  documented: Place & (Contract | DownloadContract | PlainContract),
   { body, querystring }: FastifySchema = {},
   options: OpenApiOptions,
 ): FastifySchema {

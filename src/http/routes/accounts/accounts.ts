@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { ACCOUNT_ROUTES } from '../../../config/own-routes.ts'
 import { LOGIN_TYPES, SIDES } from '../../../session.ts'
 import { add, edit, remove } from './edit.ts'
-import { detail, page } from './pages.ts'
+import { detail, page, roles } from './pages.ts'
 import { resetPassword, resetSecondFactor } from './reset.ts'
 import type { AccountRoute, AccountRoutesOptions } from './route.ts'
 
@@ -12,6 +12,7 @@ export { ACCOUNT_PERMISSIONS, type AccountRoutesOptions } from './route.ts'
 const ROUTES: Readonly<Record<keyof typeof ACCOUNT_ROUTES, AccountRoute>> = {
   page,
   detail,
+  roles,
   add,
   edit,
   'reset-password': resetPassword,

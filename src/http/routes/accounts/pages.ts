@@ -83,3 +83,25 @@ const DETAIL = {
 export const detail = accountRoute(SEE_ACCOUNTS, DETAIL, ({ query, session }, accounts) =>
   accounts.detail(session!.record, query.id),
 )
+
+const ROLES = {
+  summary: 'The roles that accounts can have',
+  details:
+    'SUPER_ADMIN, and the roles of the permissions file in its order. An account may have other roles: they grant nothing here, but backends receive them.',
+  data: {
+    schema: {
+      type: 'array',
+      items: Complete({
+        name: { type: 'string', description: 'The role.' },
+        permissions: { ...TEXTS, description: 'What it grants.' },
+        grantable: { type: 'boolean', description: 'Whether the client holds the role, and so may grant it.' },
+      }),
+    },
+    example: [
+      { name: 'SUPER_ADMIN', permissions: ['**'], grantable: false },
+      { name: 'operator', permissions: ['sys:session:page'], grantable: true },
+    ],
+  },
+} as const satisfies Contract
+
+export const roles = accountRoute(SEE_ACCOUNTS, ROLES, ({ session }, accounts) => accounts.roles(session!.record))

@@ -30,6 +30,11 @@ const OWN_ACCOUNT = Complete({
     description: 'How many recovery codes are left; `null` without a second factor.',
   },
   password_changed_at: TEXT('When the password was set.'),
+  wrong_codes: {
+    type: 'integer',
+    description:
+      'Wrong codes of the second factor that were entered since the login before that of this session. A client that enters codes knows the password: change it.',
+  },
   can: {
     type: 'array',
     items: { enum: ['password', 'second-factor'] },
@@ -52,6 +57,7 @@ const ACCOUNT = {
       second_factor_required: false,
       recovery_codes_left: null,
       password_changed_at: '2026-01-31 08:00:00',
+      wrong_codes: 0,
       can: ['password', 'second-factor'],
     },
   },
@@ -98,7 +104,7 @@ export function serveOwnAccount(
       path,
       place,
       contract: ACCOUNT,
-      answer: request => describe(sessionOf(request)),
+      answer: request => describe(sessionOf(request, type)),
     })
     if (changePassword === undefined) continue
     serve(app, envelopes, {
@@ -106,7 +112,7 @@ export function serveOwnAccount(
       path: `${path}/password`,
       place,
       contract: PASSWORD,
-      answer: request => changePassword(sessionOf(request), request.body, originOf(request)),
+      answer: request => changePassword(sessionOf(request, type), request.body, originOf(request)),
     })
   }
 }

@@ -88,15 +88,15 @@ export function serveOwnSecondFactor(
   ): void => serve(app, envelopes, { method: 'POST', path: base, place, contract, answer })
   for (const version of versions) {
     const base = `/api/v${version}/${SIDES[type].section}/account/second-factor`
-    post(`${base}/setup`, SETUP, request => own.setUp(sessionOf(request), request.body, originOf(request)))
+    post(`${base}/setup`, SETUP, request => own.setUp(sessionOf(request, type), request.body, originOf(request)))
     post(`${base}/confirm`, CONFIRM, async request => ({
-      recovery_codes: [...(await own.confirm(sessionOf(request), request.body.code, originOf(request)))],
+      recovery_codes: [...(await own.confirm(sessionOf(request, type), request.body.code, originOf(request)))],
     }))
     post(`${base}/recovery-codes`, RENEW, async request => ({
-      recovery_codes: [...(await own.renewRecoveryCodes(sessionOf(request), request.body, originOf(request)))],
+      recovery_codes: [...(await own.renewRecoveryCodes(sessionOf(request, type), request.body, originOf(request)))],
     }))
     post(`${base}/remove`, REMOVE, async request => {
-      await own.remove(sessionOf(request), request.body, originOf(request))
+      await own.remove(sessionOf(request, type), request.body, originOf(request))
       return null
     })
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { isPlainLength } from '../../../header-names.ts'
 import type { Refusal } from '../../../refusal.ts'
 import { hasBody } from '../bodies.ts'
 import { closeWithLinger } from './linger.ts'
@@ -166,7 +167,9 @@ export class ClientConnection {
 
 /** Not for a framing that is refused: where the body ends is not clear then, and the parser fails on it. */
 const awaitsBody = (request: IncomingMessage): boolean =>
-  hasBody(request) && (request.headers['transfer-encoding'] ?? 'chunked').toLowerCase() === 'chunked'
+  hasBody(request) &&
+  (request.headers['transfer-encoding'] ?? 'chunked').toLowerCase() === 'chunked' &&
+  isPlainLength(request.headers['content-length'] ?? '0')
 
 /** Tells whoever reads the body of a request that there will be no more of it; answers whether there is one. */
 export function failBody(request: IncomingMessage, refusal: Refusal): boolean {

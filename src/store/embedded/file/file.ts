@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { within } from '../../../deadline.ts'
 import { Unavailable } from '../../../refusal.ts'
 import { LatestReads } from './latest.ts'
 import { Turns } from './turns.ts'
@@ -156,23 +157,17 @@ export class EmbeddedFile {
     if (this.#closed !== null) throw new Unavailable(`${basename(this.path)} is closed`)
     if (this.#underWay.size >= MAX_WAITING) throw new Unavailable(`too many changes wait for ${basename(this.path)}`)
     let givenUp = false
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        givenUp = true
-        reject(new Unavailable(`${basename(this.path)} took no change for ${this.#timeout} ms`))
-      }, this.#timeout)
-    })
     try {
       const isGivenUp = () => givenUp
       const change = this.#turns.change(() => transact(isGivenUp), isGivenUp)
       this.#track(change)
       // Without a result only when it was given up, and then this waits no longer.
-      return (await Promise.race([change, late])) as T
+      return (await within<T | undefined>(this.#timeout, change, () => {
+        givenUp = true
+        throw new Unavailable(`${basename(this.path)} took no change for ${this.#timeout} ms`)
+      })) as T
     } catch (error) {
       throw asUnavailable(this.path, error)
-    } finally {
-      clearTimeout(timer)
     }
   }
 

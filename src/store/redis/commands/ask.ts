@@ -1,6 +1,8 @@
+import { Deadline } from '../../../deadline.ts'
 import { Unavailable } from '../../../refusal.ts'
-import type { RedisClient } from '../connection/connections.ts'
+import type { RedisClient } from '../connection/client.ts'
 import { summaryOf } from '../connection/fault.ts'
+import { silenceOf } from '../connection/silence.ts'
 
 /** Stands for a connection on which commands may go out. */
 export interface CheckedServer {
@@ -28,6 +30,7 @@ const MAX_UNDER_WAY = 10_000
  * a new connection has reached; an answer of another server than the checked one is not accepted.
  */
 export function createAsk(client: RedisClient, timeout: number, gate: Gate): Ask {
+  const silence = silenceOf(client)
   let underWay = 0
   return <T>(command: () => Promise<T>, requests = 1) =>
     new Promise<T>((resolve, reject) => {
@@ -36,22 +39,26 @@ export function createAsk(client: RedisClient, timeout: number, gate: Gate): Ask
       if (underWay >= MAX_UNDER_WAY) return refuse('too many commands are without an answer')
       underWay += requests
       let isGivenUp = false
-      const timer = setTimeout(() => {
+      const deadline = new Deadline(timeout, () => {
         isGivenUp = true
         refuse('no answer in time')
-      }, timeout)
+        silence?.late()
+      })
       const settled = (): void => {
         underWay -= requests
-        clearTimeout(timer)
+        deadline.clear()
       }
       const send = (server: CheckedServer): void => {
+        silence?.sent()
         command().then(
           answer => {
+            silence?.settled()
             settled()
             if (gate.answering === server) resolve(answer)
             else refuse('the connection is another one by now')
           },
           error => {
+            silence?.settled()
             settled()
             refuse(summaryOf(error))
           },

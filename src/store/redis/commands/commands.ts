@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis'
 import type { Clock } from '../../../clock.ts'
-import type { RedisClient } from '../connection/connections.ts'
+import type { RedisClient } from '../connection/client.ts'
 import type { Ask } from './ask.ts'
 import { type KeyReads, MEMBERS_AT_ONCE, type Memory, type Note, type RedisCommands } from './contract.ts'
 import { createReader } from './reader.ts'

@@ -1,5 +1,6 @@
 import type { LoginType } from '../../../session.ts'
 import { tokenDigest } from '../../digest.ts'
+import type { Part } from '../../journal.ts'
 
 /** The key shapes of the specification under one prefix, and those of our own, which never begin like them. */
 export interface Keys {
@@ -22,8 +23,8 @@ export interface Keys {
   underWay(name: string): string
   /** What was acknowledged lately, for the other gateways of the store. */
   readonly journal: string
-  /** The entries of the journal of events, in their order. */
-  readonly entries: string
+  /** The entries of a part of the journal of events, in their order. */
+  entries(part: Part): string
   /** A list of them. */
   entriesIn(list: string): string
   /** Written to prove that replicas have everything that was written before. */
@@ -46,7 +47,7 @@ export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha
     attempts: name => `${prefix}:attempts:${name}`,
     underWay: name => `${prefix}:attempts-under-way:${name}`,
     journal: `${prefix}:journal`,
-    entries: `${prefix}:events`,
+    entries: part => (part === 'trail' ? `${prefix}:events` : `${prefix}:events:~${part}`),
     entriesIn: list => `${prefix}:events:${list}`,
     mark: `${prefix}:mark`,
     online: (type, part) => {

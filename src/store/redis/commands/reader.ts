@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis'
-import type { RedisClient } from '../connection/connections.ts'
+import type { RedisClient } from '../connection/client.ts'
 import type { Ask } from './ask.ts'
 
 /** Reads the text of one key; `null` without it, or where it is of another type. */

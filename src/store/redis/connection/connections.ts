@@ -1,11 +1,13 @@
 import fastifyRedis, { type FastifyRedisPluginOptions } from '@fastify/redis'
 import fastify, { type FastifyInstance } from 'fastify'
 import { Cluster, type Redis } from 'ioredis'
+import { within } from '../../../deadline.ts'
 import type { Logger } from '../../../log.ts'
-import { summaryOf } from './fault.ts'
+import type { RedisClient } from './client.ts'
 import { clusterOptionsOf, MAX_RECONNECT_PAUSE, nodeOptionsOf, type RedisSettings, serverOptionsOf } from './options.ts'
-
-export type RedisClient = Redis | Cluster
+import { Outages } from './outages.ts'
+import { placeOf } from './place.ts'
+import { endWhenSilent } from './silence.ts'
 
 /** What a further connection is for. */
 export type Purpose = 'journal' | 'proof' | 'tracking'
@@ -29,7 +31,9 @@ export class Connections {
     this.#settings = settings
     this.#timeout = timeout
     this.store = this.#open('store', () => new Cluster(settings.cluster ?? [], clusterOptionsOf(settings, timeout)))
-    logOutages(this.store, log)
+    const outages = new Outages(placeOf(settings), log)
+    this.store.on('error', error => outages.lost(error)).on('ready', () => outages.back())
+    endWhenSilent(this.store, timeout, () => outages.lost(new Error('no answer in time')))
   }
 
   /** Opens a further connection to where `store` is connected. It is found, lost and made again in the same way. */
@@ -40,6 +44,7 @@ export class Connections {
     })
     // When Redis is lost, `store` reports it.
     client.on('error', () => undefined)
+    endWhenSilent(client, this.#timeout)
     this.#further.push(client)
     return client
   }
@@ -51,6 +56,7 @@ export class Connections {
     register(context, { namespace: 'tracking', ...options, autoResubscribe: false } as FastifyRedisPluginOptions)
     const client = prepare(context.redis.tracking as Redis)
     client.on('error', () => undefined)
+    endWhenSilent(client, this.#timeout)
     return client
   }
 
@@ -68,20 +74,15 @@ export class Connections {
 
   /** Resolves when commands can be sent, or Redis cannot be reached, or after the timeout. */
   async ready(): Promise<void> {
-    await this.#within(this.store.status === 'ready' ? null : settled(this.store))
+    if (this.store.status !== 'ready') await this.#within(settled(this.store))
     if (!(this.store instanceof Cluster)) return
     // The client connects to a node when the first command is for it, and refuses others until then.
     const nodes = this.store.nodes('master').filter(({ status }) => status === 'wait')
     await this.#within(Promise.all(nodes.map(node => node.connect().catch(() => undefined))))
   }
 
-  async #within(event: Promise<unknown> | null): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise(resolve => {
-      timer = setTimeout(resolve, this.#timeout).unref()
-    })
-    await Promise.race([event, timeout])
-    clearTimeout(timer)
+  async #within(event: Promise<unknown>): Promise<void> {
+    await within(this.#timeout, event, () => undefined)
   }
 
   /** Lets what was sent on `store` be answered. Where Redis does not answer, the connection's own timeout ends this. */
@@ -136,20 +137,6 @@ export function cut(client: RedisClient): void {
 /** A refresh of the slots that is under way while a client of a Cluster is closed begins the next one, again and again. */
 function endRefreshes(client: RedisClient): void {
   if (client instanceof Cluster) client.refreshSlotsCache = () => undefined
-}
-
-/** Logs one line when Redis is lost and one when it is back; the client repeats the same error with every attempt. */
-function logOutages(client: RedisClient, log: Logger): void {
-  let lost = false
-  client.on('error', (error: Error) => {
-    if (lost) return
-    lost = true
-    log.error({ fault: summaryOf(error) }, 'Redis is lost')
-  })
-  client.on('ready', () => {
-    if (lost) log.info('Redis is back')
-    lost = false
-  })
 }
 
 const closing = new WeakSet<RedisClient>()

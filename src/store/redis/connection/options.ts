@@ -69,9 +69,8 @@ export function nodeOptionsOf({ username, password, tls }: RedisSettings, timeou
     // Already the reads of a whole turn: written at once, and not after the answers to the pipeline before.
     autoPipeliningIgnoredCommands: ['mget'],
     connectTimeout: timeout,
-    // An answer is expected, the handshake included, and nothing arrives. Each command has its own timeout in `ask`: the
-    // library's own begins when the command is written, and a pipeline is written when the one before it is answered.
-    socketTimeout: timeout,
+    // Neither `commandTimeout` nor `socketTimeout`: after a stall of this process they end before the answers are read that
+    // have arrived. Each command has its own timeout in `ask`, and `silence.ts` ends connections without answers.
     disconnectTimeout: MAX_GOODBYE,
     keepAlive: KEEP_ALIVE,
     retryStrategy: reconnectPause,

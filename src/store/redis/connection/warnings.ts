@@ -1,5 +1,6 @@
 import { Cluster, type Redis } from 'ioredis'
-import type { RedisClient } from './connections.ts'
+import type { RedisClient } from './client.ts'
+import { answerOf } from './silence.ts'
 
 /** Warnings about the configuration of Redis; in a Cluster every master is checked. */
 export async function redisWarnings(client: RedisClient): Promise<string[]> {
@@ -11,9 +12,9 @@ export async function redisWarnings(client: RedisClient): Promise<string[]> {
 async function nodeWarnings(node: Redis): Promise<string[]> {
   // This user may lack the right to each of these commands; then there is no warning.
   const [server, persistence, policy] = await Promise.all([
-    node.info('server').catch(() => ''),
-    node.info('persistence').catch(() => ''),
-    node.config('GET', 'maxmemory-policy').catch(() => []),
+    answerOf(node, node.info('server')).catch(() => ''),
+    answerOf(node, node.info('persistence')).catch(() => ''),
+    answerOf(node, node.config('GET', 'maxmemory-policy')).catch(() => []),
   ])
   return [versionWarning(server), evictionWarning(policy as string[]), persistenceWarning(persistence)].flat()
 }

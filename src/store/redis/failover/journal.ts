@@ -3,8 +3,10 @@ import type { Logger } from '../../../log.ts'
 import { type Acknowledged, MAX_RECENT, MEMORY } from '../../acknowledged.ts'
 import type { Ask } from '../commands/ask.ts'
 import type { Scripts } from '../commands/scripts.ts'
-import { cut, type RedisClient } from '../connection/connections.ts'
+import type { RedisClient } from '../connection/client.ts'
+import { cut } from '../connection/connections.ts'
 import { summaryOf } from '../connection/fault.ts'
+import { answerOf } from '../connection/silence.ts'
 
 /*
  * What was acknowledged, for the other gateways of a store and for those that start later: a stream under one key, of
@@ -72,7 +74,10 @@ export class Journal {
   /** Everything it holds, a page at a time. Asked on the connection itself: no other question may be asked there yet. */
   async *read(): AsyncIterable<Acknowledged[]> {
     for (let from = '-'; ; ) {
-      const entries = (await this.#client.xrange(this.#key, from, '+', 'COUNT', PAGE)) as Entries
+      const entries = (await answerOf(
+        this.#client,
+        this.#client.xrange(this.#key, from, '+', 'COUNT', PAGE),
+      )) as Entries
       yield changesOf(entries)
       if (entries.length < PAGE) return
       from = `(${entries.at(-1)![0]}`
@@ -100,7 +105,7 @@ export class Journal {
   async #next(last: string): Promise<Entries | null> {
     try {
       const line = this.#line as Redis
-      const found = await line.xread('COUNT', PAGE, 'BLOCK', this.#wait, 'STREAMS', this.#key, last)
+      const found = await answerOf(line, line.xread('COUNT', PAGE, 'BLOCK', this.#wait, 'STREAMS', this.#key, last))
       return (found?.[0]?.[1] ?? []) as Entries
     } catch {
       await new Promise(resolve => setTimeout(resolve, RETRY_PAUSE).unref())

@@ -11,8 +11,9 @@ import {
 import { type Ask, createAsk, type Gate } from '../commands/ask.ts'
 import type { Memory } from '../commands/contract.ts'
 import type { Scripts } from '../commands/scripts.ts'
-import type { RedisClient } from '../connection/connections.ts'
+import type { RedisClient } from '../connection/client.ts'
 import { summaryOf } from '../connection/fault.ts'
+import { answerOf } from '../connection/silence.ts'
 import { ClusterMasters } from './cluster-masters.ts'
 import { Journal } from './journal.ts'
 import { ServerGate } from './server-gate.ts'
@@ -59,6 +60,11 @@ export class Repeats implements Memory {
   #late: Acknowledged[] | null = null
   /** Login ids whose changes were repeated: a later change by another process may have come before that, and is repeated, too. */
   readonly #repeated = new Set<string>()
+  /**
+   * The server that was prepared last, and has what it confirmed itself. `null` for one without an id, and for a Cluster, in
+   * which it is unknown who confirmed what.
+   */
+  #present: string | null = null
   #isClosed = false
   #pending: Acknowledged[] = []
   #passing: Promise<void> | null = null
@@ -149,11 +155,13 @@ export class Repeats implements Memory {
       if ((error as Error).name !== 'ReplyError') throw error
       this.#log.error({ fault: summaryOf(error) }, 'what other gateways ended is not known')
     }
-    await this.#repeatAll(server)
+    this.#present = server
+    await this.#repeatAll()
   }
 
-  async #repeatAll(server: string | null = null): Promise<void> {
-    const mayMiss = (change: Acknowledged): boolean => this.#mayMiss(change, server)
+  async #repeatAll(): Promise<void> {
+    const present = this.#present
+    const mayMiss = (change: Acknowledged): boolean => this.#mayMiss(change, present)
     const late: Acknowledged[] = []
     this.#late = late
     try {
@@ -183,6 +191,7 @@ export class Repeats implements Memory {
 
   /** Answers how many Redis refused because it is full; rejects when any may not have happened for another reason. */
   async #repeat(changes: readonly Acknowledged[]): Promise<number> {
+    const client = this.#client as Redis & Scripts
     let refused = 0
     const full = (error: Error): void => {
       if (!error.message.startsWith('OOM')) throw error
@@ -190,7 +199,7 @@ export class Repeats implements Memory {
     }
     for (let i = 0; i < changes.length; i += BATCH) {
       const batch = changes.slice(i, i + BATCH).map(change => this.#latest(change))
-      await Promise.all(batch.map(change => repeat(this.#client as Redis & Scripts, change).catch(full)))
+      await Promise.all(batch.map(change => answerOf(client, repeat(client, change)).catch(full)))
     }
     return refused
   }

@@ -1,6 +1,8 @@
 import type { Redis } from 'ioredis'
+import { Deadline } from '../../../deadline.ts'
 import type { Gate } from '../commands/ask.ts'
 import { cut } from '../connection/connections.ts'
+import { answerOf } from '../connection/silence.ts'
 import { identityOf } from './server-gate.ts'
 
 /** How many replicas have to have a change, and how long they may take, in milliseconds. */
@@ -46,11 +48,11 @@ export class ReplicaProof {
   prove(): Promise<boolean> {
     return new Promise(resolve => {
       const settle = (isProven: boolean): void => {
-        clearTimeout(timer)
+        deadline.clear()
         this.#waiting.delete(settle)
         resolve(isProven)
       }
-      const timer = setTimeout(settle, this.#settings.timeout, false)
+      const deadline = new Deadline(this.#settings.timeout, () => settle(false))
       this.#waiting.add(settle)
       if (!this.#isProving) void this.#proveAll()
     })
@@ -72,8 +74,8 @@ export class ReplicaProof {
     const { server } = this.#gate
     // The changes have to be on the server that the line has reached.
     if (server === null || (await this.#identity) !== server.id) return false
-    const mark = this.#line.set(this.#key, '1', 'PX', MARK_LIFETIME)
-    const [, reached] = await Promise.all([mark, this.#line.wait(replicas, timeout)])
+    const mark = answerOf(this.#line, this.#line.set(this.#key, '1', 'PX', MARK_LIFETIME))
+    const [, reached] = await Promise.all([mark, answerOf(this.#line, this.#line.wait(replicas, timeout))])
     return reached >= replicas && this.#gate.server === server
   }
 

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { CheckedServer, Gate } from '../commands/ask.ts'
+import { answerOf } from '../connection/silence.ts'
 
 /*
  * A connection that comes back may have reached another server, or the same one with other data: a replica that took
@@ -78,7 +79,9 @@ const UNKNOWN = 'unknown'
 
 /** `run_id` changes with every start; the id of the replication with every promotion, also back to a server known before. */
 export async function identityOf(client: Redis): Promise<string> {
-  const infos = await Promise.all(['server', 'replication'].map(section => client.info(section))).catch(error => {
+  const infos = await Promise.all(
+    ['server', 'replication'].map(section => answerOf(client, client.info(section))),
+  ).catch(error => {
     if ((error as Error).name === 'ReplyError') return [] as string[]
     throw error
   })

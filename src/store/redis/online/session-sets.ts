@@ -2,7 +2,7 @@ import { Cluster, type Redis } from 'ioredis'
 import type { LoginType } from '../../../session.ts'
 import type { Ask } from '../commands/ask.ts'
 import type { Keys } from '../commands/keys.ts'
-import type { RedisClient } from '../connection/connections.ts'
+import type { RedisClient } from '../connection/client.ts'
 
 const SCAN_COUNT = 500
 /** Keys that one step of a round passes: other commands wait for it, well below a millisecond. */

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { cut } from '../connection/connections.ts'
 import { summaryOf } from '../connection/fault.ts'
+import { answerOf } from '../connection/silence.ts'
 
 /*
  * Redis announces the keys that were written, deleted or have expired (CLIENT TRACKING). The connection that requests
@@ -74,7 +75,7 @@ export class Announcer implements Announcements {
   async prove(): Promise<boolean> {
     const connection = this.#connection
     if (connection?.tracked !== true) return false
-    await this.#line.ping()
+    await answerOf(this.#line, this.#line.ping())
     return this.#connection === connection
   }
 
@@ -97,11 +98,12 @@ export class Announcer implements Announcements {
 
   /** Asks for announcements; answers whether they come from the server that the store asks. */
   async #track(): Promise<boolean> {
-    const id = await this.#line.client('ID')
+    const line = this.#line
+    const id = await answerOf(line, line.client('ID'))
     const prefixes = this.#prefixes.flatMap(prefix => ['PREFIX', prefix])
-    await this.#line.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', id, 'BCAST', ...prefixes)
-    const [announcing, asked] = await Promise.all([runIdOf(this.#line), runIdOf(this.#main)])
-    await this.#line.subscribe(CHANNEL)
+    await answerOf(line, line.call('CLIENT', 'TRACKING', 'ON', 'REDIRECT', id, 'BCAST', ...prefixes))
+    const [announcing, asked] = await Promise.all([runIdOf(line), runIdOf(this.#main)])
+    await answerOf(line, line.subscribe(CHANNEL))
     return announcing !== null && announcing === asked
   }
 
@@ -135,5 +137,5 @@ export class Announcer implements Announcements {
 
 /** The id that a server gives itself at each start; `null` when it reports none. */
 async function runIdOf(connection: Redis): Promise<string | null> {
-  return /^run_id:(\w+)/m.exec(await connection.info('server'))?.[1] ?? null
+  return /^run_id:(\w+)/m.exec(await answerOf(connection, connection.info('server')))?.[1] ?? null
 }

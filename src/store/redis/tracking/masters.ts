@@ -1,6 +1,7 @@
 import type { Cluster, Redis } from 'ioredis'
 import type { KeyReads } from '../commands/contract.ts'
 import { summaryOf } from '../connection/fault.ts'
+import { answerOf } from '../connection/silence.ts'
 import { type AnnouncementListener, type Announcements, Announcer } from './announcer.ts'
 import { type OwnView, ownViewOf, SLOTS, slotOf } from './slots.ts'
 
@@ -104,7 +105,10 @@ export class Masters implements Announcements, KeyReads {
 
   async #viewOf(main: Redis): Promise<OwnView | null> {
     try {
-      const [nodes, info] = await Promise.all([main.cluster('NODES'), main.cluster('INFO')])
+      const [nodes, info] = await Promise.all([
+        answerOf(main, main.cluster('NODES')),
+        answerOf(main, main.cluster('INFO')),
+      ])
       return ownViewOf(String(nodes), String(info))
     } catch (error) {
       if ((error as Error).name === 'ReplyError')

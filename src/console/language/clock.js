@@ -1,0 +1,18 @@
+import { preferences } from '../preferences.js'
+
+/** The time of the browser's clock. */
+export const now = () => new Intl.DateTimeFormat(preferences.language, { timeStyle: 'medium' }).format(new Date())
+
+/**
+ * The time so many seconds from now; with its day, unless that is today.
+ *
+ * @param {number} seconds
+ */
+export function timeIn(seconds) {
+  const [today, time] = [new Date(), new Date(Date.now() + seconds * 1000)]
+  const isToday = today.toDateString() === time.toDateString()
+  return new Intl.DateTimeFormat(preferences.language, {
+    timeStyle: 'medium',
+    ...(!isToday && { dateStyle: 'medium' }),
+  }).format(time)
+}

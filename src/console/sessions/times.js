@@ -1,0 +1,14 @@
+import { t } from '../language/language.js'
+
+/**
+ * The columns of a list of sessions that say when each began and when it expires.
+ *
+ * @returns {import('../elements/tables.js').Column<{ created_at: string, timeout_seconds: number }>[]}
+ */
+export const sessionTimes = () => [
+  { label: t('signed_in'), look: 'number', by: ({ created_at }) => created_at },
+  { label: t('ends_in'), look: 'number', by: ({ timeout_seconds }) => byEnd(timeout_seconds) },
+]
+
+/** What has no end is the last to end. */
+export const byEnd = (/** @type {number} */ seconds) => (seconds < 0 ? Number.POSITIVE_INFINITY : seconds)

@@ -1,0 +1,172 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { openBrowser, withoutBrowser } from '../support/browser.ts'
+import { arrive, confirm, obstaclesEverywhere, search } from '../support/console.ts'
+import { openFixture, someone } from '../support/gateway-fixture.ts'
+
+/* Lists of the page: their order, and the end of several sessions at once. */
+
+const PERMISSIONS = ['sys:session:*']
+
+const names = (page: Page) => page.locator('.user-list tbody .link').allTextContents()
+
+t.test('lists of sessions', { skip: withoutBrowser }, async t => {
+  const visit = await openBrowser(t)
+  const fixture = await openFixture({ config: { session_administration: true } })
+  t.teardown(() => fixture.close())
+  const { business, consumer } = fixture.gateway.sides
+
+  /** Online users of the B side, whose names begin alike. */
+  async function online(count: number): Promise<{ mark: string; users: string[]; tokens: string[] }> {
+    const mark = someone()
+    const users = Array.from({ length: count }, (_, i) => `${mark}-${i}`)
+    const tokens: string[] = []
+    for (const user of users) {
+      tokens.push(await business.login(undefined, user, { username: user }))
+      // The list has the newest login first.
+      await fixture.elapse(1000)
+    }
+    return { mark, users, tokens }
+  }
+
+  /** The login ids of those tokens that are still live. */
+  const live = async (tokens: string[]): Promise<string[]> =>
+    (await Promise.all(tokens.map(token => business.getLoginIdByToken(token)))).filter(id => id !== '')
+
+  t.test('several users end after one confirmation, which names their number', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const { mark, users, tokens } = await online(13)
+    await arrive(fixture, visitor, PERMISSIONS)
+    await page.selectOption('#rows', '20')
+    await search(page, mark)
+    await page.locator('.users header', { hasText: '13 found' }).waitFor()
+    t.ok(await page.locator('[data-key="end selected"]').isDisabled())
+    await page.check('[data-key="pick all"]')
+    await page.uncheck(`[data-key="pick ${users[4]}"]`)
+    await page.locator('.selection', { hasText: '12 selected' }).waitFor()
+    t.ok(await page.locator('[data-key="pick all"]').evaluate(box => (box as HTMLInputElement).indeterminate))
+    t.same(await obstaclesEverywhere(page, 'selected users'), [])
+    await page.click('[data-key="end selected"]')
+    await page.locator('dialog h2', { hasText: 'End every session of 12 users?' }).waitFor()
+    await page.locator('dialog p', { hasText: 'and 2 more' }).waitFor()
+    t.same(await obstaclesEverywhere(page, 'end of several users'), [])
+    await page.keyboard.press('Escape')
+    t.equal((await live(tokens)).length, 13, 'nothing before the confirmation')
+    await page.click('[data-key="end selected"]')
+    await confirm(page)
+    await page.locator('#notice', { hasText: 'Ended: 12.' }).waitFor()
+    await page.locator('.users header', { hasText: '1 found' }).waitFor()
+    t.same(await live(tokens), [users[4]])
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('what the gateway has not confirmed is not reported as ended, and stays selected', async t => {
+    const { page, ...visitor } = await visit(t)
+    const { mark, users, tokens } = await online(4)
+    await arrive(fixture, { page, ...visitor }, PERMISSIONS)
+    await search(page, mark)
+    await page.locator('.users header', { hasText: '4 found' }).waitFor()
+    const answer = (code: number, message: string) => ({ json: { code, message, data: null, success: false } })
+    await page.route('**/sys/session/exit', route => {
+      const { user_id: user } = route.request().postDataJSON()
+      if (user === users[2]) return route.fulfill(answer(400, 'Refused'))
+      if (user === users[1]) return route.fulfill({ status: 503, ...answer(503, 'Service unavailable') })
+      return route.continue()
+    })
+    await page.check('[data-key="pick all"]')
+    await page.click('[data-key="end selected"]')
+    await confirm(page)
+    const report = page.locator('dialog', { hasText: 'Ended: 1 of 4.' })
+    await report.waitFor()
+    t.same(await report.locator('li').allTextContents(), [
+      `${users[2]}: Refused`,
+      `${users[1]}: The gateway cannot reach its session store now.`,
+      `${users[0]}: The gateway cannot reach its session store now.`,
+    ])
+    t.equal(await page.locator('#notice.shown').count(), 0)
+    t.same(await obstaclesEverywhere(page, 'not all ended'), [])
+    await page.keyboard.press('Escape')
+    await page.locator('.selection', { hasText: '3 selected' }).waitFor()
+    t.same(await live(tokens), [users[0], users[1], users[2]])
+    await page.unroute('**/sys/session/exit')
+    await page.click('[data-key="end selected"]')
+    await confirm(page)
+    await page.locator('.empty').waitFor()
+    t.same(await live(tokens), [])
+  })
+
+  t.test('several sessions of a user end at once, that of the page at last', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    const tokens = await Promise.all([1, 2].map(() => business.login(undefined, user, { username: user })))
+    const own = await arrive(fixture, visitor, PERMISSIONS, user)
+    await search(page, user)
+    await page.click(`[data-key="user ${user}"]`)
+    const list = page.locator('.token-list')
+    await list.locator('tbody tr >> nth=2').waitFor()
+    await list.locator('[data-key="pick all"]').check()
+    t.same(await obstaclesEverywhere(page, 'selected sessions'), [])
+    await list.locator('[data-key="end selected"]').click()
+    const question = page.locator('dialog', { hasText: `End 3 sessions of ${user}?` })
+    await question.getByText('you will be signed out too').waitFor()
+    await confirm(page)
+    await page.waitForSelector('.sign-in')
+    t.same(await live([...tokens, own]), [])
+  })
+
+  t.test('without the permission to end sessions, nothing can be selected', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const { mark } = await online(2)
+    await arrive(fixture, visitor, ['sys:session:page'])
+    await search(page, mark)
+    await page.locator('.users header', { hasText: '2 found' }).waitFor()
+    t.equal(await page.locator('.pick, .selection').count(), 0)
+  })
+
+  t.test('a list that is shown completely is sorted by its columns, a page of a longer one is not', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const mark = someone()
+    for (const [name, sessions] of [
+      ['10', 1],
+      ['9', 3],
+      ['b', 2],
+    ] as const)
+      for (let i = 0; i < sessions; i++)
+        await consumer.login(undefined, `${mark}-${name}`, { username: `${mark}-${name}` })
+    await arrive(fixture, visitor, PERMISSIONS)
+    await page.click('.sides .CONSUMER')
+    await search(page, mark)
+    await page.locator('.users header', { hasText: '3 found' }).waitFor()
+    const order = async () => (await names(page)).map(name => name.slice(mark.length + 1))
+    const given = await order()
+    const turn = async (key: string) => {
+      await page.click(`[data-key="sort ${key}"]`)
+      return order()
+    }
+    t.same(await turn('Tokens'), ['10', 'b', '9'])
+    t.same(await turn('Tokens'), ['9', 'b', '10'])
+    t.equal(await page.locator('th[aria-sort=descending]').textContent(), 'Tokens↓')
+    t.equal(await page.evaluate(() => document.activeElement?.getAttribute('data-key')), 'sort Tokens')
+    t.same(await obstaclesEverywhere(page, 'sorted users'), [])
+    t.same(await turn('Tokens'), given, 'the order of the gateway again')
+    t.same(await turn('User'), ['9', '10', 'b'], 'numbers in names by their values')
+
+    await page.setViewportSize({ width: 360, height: 780 })
+    t.notOk(await page.isVisible('[data-key="sort User"]'))
+    await page.selectOption('[data-key=sort]', { label: 'Tokens, ascending' })
+    t.same(await order(), ['10', 'b', '9'])
+    await page.setViewportSize({ width: 1280, height: 780 })
+
+    await fixture.elapse(1000)
+    for (let i = 0; i < 8; i++) await consumer.login(undefined, `${mark}-${i}x`, { username: `${mark}-${i}x` })
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    await page.locator('.users header', { hasText: '11 found' }).waitFor()
+    t.equal(await page.locator('.sort, .sort-choice').count(), 0)
+    t.match((await order())[0], /^[0-7]x$/, 'the newest first')
+    t.same(visitor.complaints, [])
+  })
+})

@@ -1,0 +1,87 @@
+import { pino } from 'pino'
+import t from 'tap'
+import { createLog } from '../../src/log.ts'
+import { Unavailable } from '../../src/refusal.ts'
+import { connect } from '../../src/store/redis/connection/connections.ts'
+import { summaryOf } from '../../src/store/redis/connection/fault.ts'
+import { Outages } from '../../src/store/redis/connection/outages.ts'
+import { freePort } from '../support/ports.ts'
+import { endProcess, spawnRedis, startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
+
+/* What the log says of a Redis that is lost. */
+
+function logOf() {
+  const lines: Record<string, unknown>[] = []
+  return { lines, log: pino({ base: null, timestamp: false }, { write: line => void lines.push(JSON.parse(line)) }) }
+}
+
+t.test(
+  'a loss is logged once, with address and remedy, and once when it is over',
+  { skip: withoutRedisServer },
+  async t => {
+    const { lines, log } = logOf()
+    const port = await freePort()
+    const connections = await connect({ url: `redis://user:secret@127.0.0.1:${port}/2` }, 1000, log)
+    t.teardown(() => connections.close())
+    let attempts = 0
+    connections.store.on('reconnecting', () => attempts++)
+    await until(() => attempts > 3)
+    const place = `127.0.0.1:${port}, database 2`
+    const remedy = 'no program listens there; start Redis, or correct the address'
+    t.strictSame(lines, [{ level: 50, redis: place, fault: 'connect ECONNREFUSED', remedy, msg: 'Redis is lost' }])
+    const redis = await spawnRedis(port, t.testdir(), ['--user', 'user', 'on', '>secret', '~*', '+@all'])
+    t.teardown(() => endProcess(redis))
+    await until(() => connections.store.status === 'ready')
+    t.strictSame(lines.slice(1), [{ level: 30, redis: place, msg: 'Redis is back' }])
+  },
+)
+
+t.test('a password that is refused is logged once, without it', { skip: withoutRedisServer }, async t => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  await server.cli('CONFIG', 'SET', 'requirepass', 'right-password')
+  const { lines, log } = logOf()
+  const connections = await connect({ url: `redis://:wrong-password@127.0.0.1:${server.port}` }, 1000, log)
+  t.teardown(() => connections.close())
+  let attempts = 0
+  connections.store.on('reconnecting', () => attempts++)
+  await until(() => attempts > 3)
+  t.match(lines, [{ fault: 'WRONGPASS', remedy: 'it refuses this user or password; correct them' }])
+  t.equal(lines.length, 1)
+  t.notMatch(JSON.stringify(lines), /-password/)
+})
+
+t.test('the next loss is logged again', async t => {
+  const { lines, log } = logOf()
+  const outages = new Outages('redis:6379, database 0', log)
+  outages.back()
+  for (const message of ['read ECONNRESET', 'connect ECONNREFUSED 1.2.3.4:6379', 'connect ECONNREFUSED 1.2.3.4:6379'])
+    outages.lost(new Error(message))
+  outages.back()
+  outages.lost(new Error('getaddrinfo ENOTFOUND redis'))
+  t.same(
+    lines.map(({ fault, msg }) => fault ?? msg),
+    ['read ECONNRESET', 'connect ECONNREFUSED', 'Redis is back', 'getaddrinfo ENOTFOUND'],
+  )
+})
+
+t.test('the fault that Sentinels or nodes of a Cluster report is named', async t => {
+  const unreachable = 'All sentinels are unreachable. Retrying from scratch after 20ms. Last error: '
+  t.equal(summaryOf(new Error(`${unreachable}connect ECONNREFUSED 1.2.3.4:1`)), 'connect ECONNREFUSED')
+  const node = new Error('WRONGPASS invalid username-password pair')
+  t.equal(summaryOf(Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: node })), 'WRONGPASS')
+})
+
+t.test('what is logged of a store that is away has no stack', async t => {
+  const lines: string[] = []
+  const log = createLog('info', { write: line => void lines.push(line) })
+  log.warn({ err: new Unavailable('Redis: not connected', new Error('why')) }, 'not ready')
+  log.warn({ err: new Unavailable('Redis: not connected').cause }, 'not served')
+  log.error({ err: new Error('a fault of the program') }, 'internal fault')
+  t.same(
+    lines.map(line => line.includes('stack')),
+    [false, false, true],
+  )
+  t.match(lines, [/Redis: not connected.*why/, /Redis: not connected/, /a fault of the program/])
+})

@@ -1,0 +1,82 @@
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
+import type { Settings } from '../../src/config/schema/settings.ts'
+import { openRedisStore } from '../../src/store/redis/redis.ts'
+import { startCluster } from '../support/redis-cluster.ts'
+import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { outcomeOf, UNAVAILABLE } from './redis-trial.ts'
+
+/* A process that does not run for a while tells its own stall from a Redis that does not answer. */
+
+const TIMEOUT = 400
+/** Longer than `store.timeout`, so that every time limit is over when the process runs again. */
+const STALL = 3 * TIMEOUT
+
+/** Nothing of this process runs meanwhile; the servers do. */
+const stall = (): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL)
+
+const written = (): Promise<void> => new Promise(resolve => setImmediate(() => setImmediate(resolve)))
+
+async function openStore(t: Test, redis: NonNullable<Settings['store']['redis']>) {
+  const lines: string[] = []
+  const log = pino({ level: 'warn' }, { write: line => void lines.push(line) })
+  const store = await openRedisStore({ kind: 'redis', prefix: 'svc:auth', timeout: TIMEOUT, redis }, systemClock, log)
+  t.teardown(() => store.close())
+  let losses = 0
+  store.connections.store.on('close', () => losses++)
+  return { store, lines, losses: () => losses }
+}
+
+t.test('after a stall the answer counts that has arrived meanwhile', { skip: withoutRedisServer }, async t => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const { store, lines, losses } = await openStore(t, { url: server.url })
+  const asked = Array.from({ length: 20 }, () => outcomeOf(() => store.ping()))
+  await written()
+  stall()
+  t.same(new Set(await Promise.all(asked)), new Set([undefined]))
+  await store.ping()
+  t.equal(losses(), 0, 'the connection is kept')
+  t.same(lines, [], 'and Redis is not blamed')
+})
+
+t.test('a question that a stall kept from being sent is answered after it', { skip: withoutRedisServer }, async t => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const { store, lines, losses } = await openStore(t, { url: server.url })
+  await store.ping()
+  const asked = Array.from({ length: 20 }, () => outcomeOf(() => store.ping()))
+  stall()
+  t.same(new Set(await Promise.all(asked)), new Set([undefined]))
+  t.equal(losses(), 0)
+  t.same(lines, [])
+})
+
+t.test('a Redis that is silent is unavailable after a stall, too', { skip: withoutRedisServer }, async t => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const { store, lines } = await openStore(t, { url: server.url })
+  server.pause()
+  const asked = outcomeOf(() => store.ping())
+  await written()
+  stall()
+  t.equal(await asked, UNAVAILABLE)
+  t.equal(await outcomeOf(() => store.ping()), UNAVAILABLE)
+  t.match(lines, [/no answer in time.*Redis is lost/])
+  server.resume()
+})
+
+t.test('after a stall the nodes of a Cluster are kept', { skip: withoutRedisServer }, async t => {
+  const cluster = await startCluster()
+  t.teardown(() => cluster.stop())
+  const { store, losses } = await openStore(t, { cluster: cluster.nodes })
+  let gone = 0
+  store.connections.store.on('-node', () => gone++)
+  const names = Array.from({ length: 30 }, (_, i) => `counter-${i}`)
+  const asked = names.map(name => outcomeOf(() => store.attempts.read(name)))
+  await written()
+  stall()
+  t.same(new Set(await Promise.all(asked)), new Set([null]))
+  t.same([gone, losses()], [0, 0])
+})
