@@ -36,6 +36,7 @@ const BY_VALUE = [
     ),
   ]),
   '/api/v1/sys/journal/page',
+  '/api/v1/sys/journal/export',
   '/operations/v1/business/kickout-token',
   '/operations/v1/consumer/kickout-token',
 ]
@@ -121,8 +122,7 @@ for (const profile of [1, 2] as const) {
     })) {
       const without = await describedBefore(base)
       const { code, said } = await run(t, { base, ...rest, without })
-      t.equal(code, 0, what)
-      t.comment(code === 0 ? said.slice(said.indexOf('= SUMMARY =')) : said)
+      t.equal(code, 0, what, code === 0 ? {} : { said })
     }
     if (profile === 2) return
     const ended = [await business.getLoginIdByToken(user.business), await consumer.getLoginIdByToken(user.consumer)]

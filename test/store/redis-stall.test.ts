@@ -5,6 +5,7 @@ import type { Settings } from '../../src/config/schema/settings.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
 /* A process that does not run for a while tells its own stall from a Redis that does not answer. */
@@ -63,6 +64,7 @@ t.test('a Redis that is silent is unavailable after a stall, too', { skip: witho
   stall()
   t.equal(await asked, UNAVAILABLE)
   t.equal(await outcomeOf(() => store.ping()), UNAVAILABLE)
+  await until(() => lines.length > 0)
   t.match(lines, [/no answer in time.*Redis is lost/])
   server.resume()
 })
