@@ -48,9 +48,10 @@ function operationsOf(options: ClientOptions, side: SideName) {
   return {
     /**
      * A new token of the user, whom the service has verified: no step of a login is demanded. Refused with 403 while the login
-     * id is disabled.
+     * id is disabled. `seconds`: the lifetime of this session, at most ten years, where it is not `jwt.expire_seconds`.
      */
-    login: async (userId: string, extra: Extra = {}) => (await ask('login', { user_id: userId, extra })).token,
+    login: async (userId: string, extra: Extra = {}, seconds?: number) =>
+      (await ask('login', { user_id: userId, extra, ...(seconds !== undefined && { seconds }) })).token,
     logout: (token: string) => ask('logout', { token }),
     kickout: (userId: string) => ask('kickout', { user_id: userId }),
     kickoutToken: (userId: string, token: string) => ask('kickoutToken', { user_id: userId, token }),

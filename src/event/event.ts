@@ -64,7 +64,7 @@ export interface SessionEvent extends Origin {
   jti?: string
   /** Kickout: the number of sessions that ended. */
   ended?: number
-  /** Renewal, disable, and lock of a second factor: the duration in seconds. */
+  /** Renewal, disable, lock of a second factor, and a login that set its lifetime: the duration in seconds. */
   seconds?: number
   /**
    * Failed login: the reason of the refusal. Kickout: `password-changed` or `account-changed` if the gateway ended sessions

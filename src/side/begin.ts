@@ -8,6 +8,7 @@ import type { Token } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import { disabledFor } from './disable.ts'
 import { checkLoginId, checkSeconds, remaining } from './input.ts'
+import { withLifetime } from './lifetime.ts'
 import type { LiveSessions, WithHeaders } from './live.ts'
 import { eventNames } from './names.ts'
 import type { Policy } from './policy.ts'
@@ -27,6 +28,12 @@ export interface BeginOptions {
   publish(event: Omit<SessionEvent, 'type'>): void
 }
 
+/** Where a login comes from and how it was proven; `seconds`: the lifetime of its session, where it is not that of its side. */
+export type LoginOptions = Origin & Pick<SessionEvent, 'reason'> & { seconds?: number | undefined }
+
+/** Kickouts of a user that one login may overlap; with so many the user is being kicked out without end. */
+const MAX_OVERLAPS = 10
+
 /** The operations that give a session its lifetime: login and renew timeout. */
 export function createBegin({
   type,
@@ -40,29 +47,46 @@ export function createBegin({
   publish,
   ...options
 }: BeginOptions) {
-  /** login: a new token for a user, and its record. Refuses a disabled id with `DISABLED`. The request may be absent. */
+  /** Stores a new session. One that a kickout of its user overlaps begins again, after the kickout. */
+  async function add(userId: string, extra: Extra): Promise<Token> {
+    for (let i = 0; i < MAX_OVERLAPS; i++) {
+      const token = jwt.issue()
+      const record = { user_id: userId, type, created_at: timestamps.write(clock.now()), extra }
+      const admission = await store.add(type, token, record, policy.firstExpiry(extra))
+      if (admission.admitted) return token
+      if (admission.disabledUntil !== null) throw disabledFor(remaining(admission.disabledUntil, clock.now()))
+    }
+    throw new Refusal('BUSY')
+  }
+
+  /**
+   * login: a new token for a user, and its record. Refuses a disabled id with `DISABLED`, and with `BUSY` a user who is kicked
+   * out again and again meanwhile. The request may be absent.
+   */
   async function login(
     _request: WithHeaders | undefined,
     userId: string,
     extra: Extra | undefined = {},
-    { reason, ...origin }: Origin & Pick<SessionEvent, 'reason'>,
+    { reason, seconds, ...origin }: LoginOptions,
   ): Promise<Token> {
     checkLoginId(userId)
     const fault = faultOfExtra(extra)
     if (fault !== null) throw invalid('extra', fault)
+    if (seconds !== undefined) checkSeconds(seconds)
     await checkLock(userId)
-    const token = jwt.issue()
-    const record = { user_id: userId, type, created_at: timestamps.write(clock.now()), extra }
-    const admission = await store.add(type, token, record, policy.firstExpiry())
-    if (admission.admitted) {
-      const jti = jwt.read(token)?.jti ?? ''
-      const why = reason === undefined ? {} : { reason }
-      publish({ event: 'login', login_id: userId, jti, ...origin, ...why, ...clientOf(extra), ...eventNames(extra) })
-      await policy.entered(userId, origin)
-      return token
-    }
-    if (admission.disabledUntil === null) throw new Refusal('NOT_LOGGED_IN')
-    throw disabledFor(remaining(admission.disabledUntil, clock.now()))
+    const token = await add(userId, withLifetime(extra, seconds))
+    publish({
+      event: 'login',
+      login_id: userId,
+      jti: jwt.read(token)?.jti ?? '',
+      ...origin,
+      ...(reason !== undefined && { reason }),
+      ...(seconds !== undefined && { seconds }),
+      ...clientOf(extra),
+      ...eventNames(extra),
+    })
+    await policy.entered(userId, origin)
+    return token
   }
 
   /** renew timeout: a new lifetime for the request's token and its session, in seconds. `false` when it is not live. */

@@ -19,8 +19,11 @@ export function checkLoginId(value: unknown): void {
   if (!isLoginId(value)) throw invalid('user_id', 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
 }
 
+export const isSeconds = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_SECONDS
+
 export function checkSeconds(value: unknown): void {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > MAX_SECONDS) {
+  if (!isSeconds(value)) {
     throw invalid('seconds', 'must be a whole number from {minimum} to {maximum}', { minimum: 1, maximum: MAX_SECONDS })
   }
 }

@@ -38,7 +38,8 @@ export type OperationName = (typeof OPERATIONS)[number] | (typeof EXTENDED_OPERA
 
 /** The operations that publish events, without the origin that these carry: it is always `operations`. */
 interface ChangingOperations {
-  login(request: WithHeaders | undefined, userId: string, extra?: Extra): Promise<Token>
+  /** `seconds`: the lifetime of this session, where it is not `jwt.expire_seconds`. */
+  login(request: WithHeaders | undefined, userId: string, extra?: Extra, seconds?: number): Promise<Token>
   /** Profile 1 has no logout by login id: it ignores the second argument. */
   logout(request: WithHeaders, loginId?: string): Promise<boolean>
   kickout(userId: string): Promise<number>
@@ -70,7 +71,7 @@ export function offerOperations(side: Side, profile: OffersOperations): Operatio
 function offerChanging(side: Side, { extendedOperations }: OffersOperations): ChangingOperations {
   const origin: Origin = { by: BY_OPERATIONS }
   return {
-    login: (request, userId, extra) => side.login(request, userId, extra, origin),
+    login: (request, userId, extra, seconds) => side.login(request, userId, extra, { ...origin, seconds }),
     logout: (request, loginId) => side.logout(request, extendedOperations ? loginId : undefined, origin),
     kickout: userId => side.kickout(userId, origin),
     kickoutToken: (userId, token) => side.kickoutToken(userId, token, origin),

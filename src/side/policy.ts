@@ -1,12 +1,13 @@
 import type { Clock } from '../clock.ts'
 import type { Origin } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
-import type { EndReason, LoginType, SessionRecord } from '../session.ts'
+import type { EndReason, Extra, LoginType, SessionRecord } from '../session.ts'
 import type { Ages } from '../store/age.ts'
 import type { EndNote, SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
+import { lifetimeIn } from './lifetime.ts'
 import { Limit } from './limit.ts'
 import type { Session } from './live.ts'
 
@@ -27,7 +28,7 @@ export interface PolicyOptions {
   ages: Ages
   clock: Clock
   policy: SessionPolicy
-  /** Lifetime of a session in seconds. */
+  /** Lifetime in seconds of a session whose login sets none. */
   expireSeconds: number
   confirmed: Confirmed
   noteOf(reason: EndReason): EndNote | undefined
@@ -45,20 +46,20 @@ const MAX_REMEMBERED = 100_000
 export function createPolicy({ type, jwt, store, ages, clock, policy, ...options }: PolicyOptions) {
   const { max_tokens_per_user: most, auto_renew: renewEvery, idle_timeout: idle } = policy
   const replace = createReplace({ type, jwt, store, ...options })
-  const lifetime = options.expireSeconds * 1000
   const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
   const renewed = new Map<string, number>()
 
-  /** When a session ends that began at this time and is used now. */
-  function expiryOf(begun: number): number {
+  /** When a session ends that began at this time and is used now. `extra`: its own, which may hold a lifetime. */
+  function expiryOf(begun: number, extra: Extra): number {
     const now = clock.now()
+    const lifetime = (lifetimeIn(extra) ?? options.expireSeconds) * 1000
     const full = renewEvery === 'off' ? begun + lifetime : now + lifetime
     return idle === 'off' ? full : Math.min(full, now + idle)
   }
 
   return {
     /** When a session that begins now will end if it is not used. */
-    firstExpiry: (): number => expiryOf(clock.now()),
+    firstExpiry: (extra: Extra): number => expiryOf(clock.now(), extra),
 
     /** A user has one more token: the oldest beyond the limit end. Counting them first is cheap, and mostly enough. */
     async entered(userId: string, origin: Origin): Promise<void> {
@@ -85,7 +86,7 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
       if (now - last < interval) return
       if (renewed.size >= MAX_REMEMBERED) renewed.clear()
       renewed.set(token, now)
-      const expiresAt = expiryOf(claims.iat * 1000)
+      const expiresAt = expiryOf(claims.iat * 1000, record.extra)
       if (expiresAt <= now) return
       // A failing store is reported to the requests that need it; this request was answered.
       store.renew(type, record.user_id, token, expiresAt).catch(fault => {

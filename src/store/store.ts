@@ -15,7 +15,7 @@ export type MaybePromise<T> = T | Promise<T>
 
 export type Admission =
   | { admitted: true }
-  /** Refused: the login id is disabled until then, or (`null`) a kickout of the same user ran at the same time. */
+  /** Refused: the login id is disabled until then, or (`null`) sessions of the same user were ended at the same time. */
   | { admitted: false; disabledUntil: number | null }
 
 export interface StoredToken {

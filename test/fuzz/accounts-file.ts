@@ -69,7 +69,7 @@ export function editByHand(
 export const otherHash = (): string => bcrypt.hashSync('correct horse 1', 4)
 
 export interface Found {
-  accounts: Omit<ModelAccount, 'password'>[]
+  accounts: Omit<ModelAccount, 'password' | 'resets'>[]
   /** By id. */
   hashes: Map<string, string>
 }

@@ -14,6 +14,8 @@ export interface ModelAccount extends Rights {
   status: Status
   mustChange: boolean
   hasFactor: boolean
+  /** How often a second factor was reset. */
+  resets: number
   /** Another number for every new password. */
   password: number
 }
@@ -84,7 +86,8 @@ export function apply(accounts: Accounts, change: Change): { code: number; after
 function changed(before: ModelAccount, change: Change): ModelAccount | null {
   if (change.kind === 'remove') return null
   if (change.kind === 'edit') return { ...before, ...change.set }
-  if (change.kind === 'reset-second-factor') return { ...before, hasFactor: false }
+  if (change.kind === 'reset-second-factor')
+    return before.hasFactor ? { ...before, hasFactor: false, resets: before.resets + 1 } : before
   const { password, mustChange } = change as Extract<Change, { kind: 'reset-password' }>
   return { ...before, password, mustChange }
 }

@@ -64,7 +64,7 @@ export class AccountCalls {
     const password = this.#changes
     if (kind === 'add') {
       const rest = { nickname: username, status: 'ACTIVE' as const, roles: [], permissions: [], ...fields }
-      return { kind, by, account: { id: added, username, ...rest, mustChange, hasFactor: false, password } }
+      return { kind, by, account: { id: added, username, ...rest, mustChange, hasFactor: false, resets: 0, password } }
     }
     if (kind === 'reset-password') return { kind, by, id, password, mustChange }
     if (kind === 'edit' || kind === 'factor') return { kind: 'edit', by, id, set: fields }

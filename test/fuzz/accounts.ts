@@ -53,7 +53,7 @@ class AccountsSequence {
     this.#see = see
     this.#accounts = FIRST.map((rights, i) => ({
       ...{ id: `${sequence}-${i}`, username: `user-${sequence}-${i}`, nickname: `User${i}`, ...rights },
-      ...{ status: 'ACTIVE' as const, mustChange: false, hasFactor: false, password: 0 },
+      ...{ status: 'ACTIVE' as const, mustChange: false, hasFactor: false, resets: 0, password: 0 },
     }))
     this.#first = this.#accounts.map(({ id }) => id)
   }

@@ -1,5 +1,7 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { MAX_SECONDS } from '../../src/side/input.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 
 const soon = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
@@ -94,45 +96,80 @@ t.test('max_tokens_per_user: 0 is no limit', async t => {
   t.equal(await fixture.store.sessions.count('CONSUMER', user), 1100)
 })
 
-t.test('idle_timeout: a session that is used lives on, one that is not ends', async t => {
-  const fixture = await openFixture({
-    config: { sessions: { idle_timeout: '1500ms' } },
-  })
+/** A side whose clock a test moves; times in seconds. */
+async function openClock(t: Test, sessions: Record<string, unknown>) {
+  const fixture = await openFixture({ config: { sessions }, environment: { JWT__EXPIRE_SECONDS: '3600' } })
   t.teardown(() => fixture.close())
-  const used = await fixture.gateway.sides.consumer.login(undefined, someone())
-  const unused = await fixture.gateway.sides.consumer.login(undefined, someone())
-  for (let i = 0; i < 10; i++) {
-    await fixture.elapse(250)
-    t.equal((await fixture.get('/api/v1/c/x', used)).json().code, undefined, 'served')
+  const { business, consumer } = fixture.gateway.sides
+  return {
+    business,
+    elapse: (seconds: number) => fixture.elapse(seconds * 1000),
+    login: (seconds?: number) => consumer.login(undefined, someone(), {}, seconds),
+    isServed: async (path: string, token: string) => (await fixture.get(path, token)).json().code === undefined,
+    /** Whether the session of a token is left so long after a request, which does not wait for the renewal that it brings. */
+    async hasAfterUse(token: string, seconds: number): Promise<boolean> {
+      t.equal((await fixture.get('/api/v1/c/x', token)).json().code, undefined, 'served')
+      return until(async () => {
+        const end = await fixture.store.sessions.tokenExpiresAt('CONSUMER', token)
+        return Math.abs((end! - fixture.now()) / 1000 - seconds) < 60
+      })
+    },
   }
-  t.equal((await fixture.get('/api/v1/c/x', unused)).json().code, 401)
+}
+
+t.test('idle_timeout: a session that is used lives on, one that is not ends', async t => {
+  const { login, elapse, hasAfterUse, isServed } = await openClock(t, { idle_timeout: '10m' })
+  const [used, unused] = [await login(), await login()]
+  for (let i = 0; i < 4; i++) {
+    await elapse(400)
+    t.ok(await hasAfterUse(used, 600))
+  }
+  t.notOk(await isServed('/api/v1/c/x', unused))
 })
 
 t.test('idle_timeout never lengthens a session beyond its lifetime', async t => {
-  const fixture = await openFixture({
-    config: { sessions: { idle_timeout: '10m' } },
-    environment: { JWT__EXPIRE_SECONDS: '2' },
-  })
-  t.teardown(() => fixture.close())
-  const token = await fixture.gateway.sides.consumer.login(undefined, someone())
-  for (let i = 0; i < 5; i++) {
-    await fixture.get('/api/v1/c/x', token)
-    await fixture.elapse(450)
-  }
-  t.equal((await fixture.get('/api/v1/c/x', token)).json().code, 401)
+  const { login, elapse, hasAfterUse, isServed } = await openClock(t, { idle_timeout: '2h' })
+  const token = await login()
+  await elapse(1600)
+  t.ok(await hasAfterUse(token, 2000))
+  await elapse(1600)
+  t.ok(await hasAfterUse(token, 400))
+  await elapse(600)
+  t.notOk(await isServed('/api/v1/c/x', token))
+})
+
+t.test('idle_timeout ends a session with a lifetime of its own, too, and does not lengthen it', async t => {
+  const { login, elapse, hasAfterUse, isServed } = await openClock(t, { idle_timeout: '10m' })
+  const [used, unused] = [await login(1000), await login(MAX_SECONDS)]
+  await elapse(400)
+  t.ok(await hasAfterUse(used, 600))
+  await elapse(400)
+  t.notOk(await isServed('/api/v1/c/x', unused))
+  t.ok(await hasAfterUse(used, 200))
+  await elapse(400)
+  t.notOk(await isServed('/api/v1/c/x', used))
 })
 
 t.test('auto_renew: a session in use outlives its first lifetime', async t => {
-  const fixture = await openFixture({
-    config: { sessions: { consumer: { auto_renew: '100ms' } } },
-    environment: { JWT__EXPIRE_SECONDS: '2' },
-  })
-  t.teardown(() => fixture.close())
-  const c = await fixture.gateway.sides.consumer.login(undefined, someone())
-  const b = await fixture.gateway.sides.business.login(undefined, someone())
-  for (let i = 0; i < 12; i++) {
-    await fixture.elapse(250)
-    t.equal((await fixture.get('/api/v1/c/x', c)).json().code, undefined, 'served')
+  const { business, login, elapse, hasAfterUse, isServed } = await openClock(t, { consumer: { auto_renew: '1m' } })
+  const c = await login()
+  const b = await business.login(undefined, someone())
+  for (let i = 0; i < 2; i++) {
+    await elapse(3000)
+    t.ok(await hasAfterUse(c, 3600))
   }
-  t.equal((await fixture.get('/api/v1/b/x', b)).json().code, 401, 'the other side has no such policy')
+  t.notOk(await isServed('/api/v1/b/x', b), 'the other side has no such policy')
+})
+
+t.test('auto_renew gives a session its own lifetime again, a shorter and a longer one', async t => {
+  const { login, elapse, hasAfterUse, isServed } = await openClock(t, { auto_renew: '1m' })
+  const [short, long] = [await login(600), await login(86_400)]
+  for (let i = 0; i < 3; i++) {
+    await elapse(400)
+    t.ok(await hasAfterUse(short, 600))
+    t.ok(await hasAfterUse(long, 86_400))
+  }
+  await elapse(700)
+  t.notOk(await isServed('/api/v1/c/x', short), 'not for the hour of the others')
+  t.ok(await isServed('/api/v1/c/x', long))
 })

@@ -16,7 +16,14 @@ export const login = operation(
           extra: {
             type: ['object', 'null'],
             additionalProperties: true,
-            description: 'Goes into the session’s record; at most 8 KiB as JSON.',
+            description: 'Goes into the session’s record; at most 8 KiB as JSON. `session_seconds` in it is ignored.',
+          },
+          seconds: {
+            ...SECONDS,
+            type: ['integer', 'null'],
+            description:
+              'Lifetime of this session, for a device or a machine; `jwt.expire_seconds` unless given. A renewal by use gives ' +
+              'the session this lifetime again. `idle_timeout` ends it earlier.',
           },
         },
         required: ['user_id'],
@@ -24,9 +31,11 @@ export const login = operation(
       example: { user_id: '1923410000000000001', extra: { nickname: 'Ann' } },
     },
     data: one('token', { type: 'string', description: 'The signed JWT.' }, SAMPLE_TOKEN),
-    refusals: ['DISABLED'],
+    refusals: ['DISABLED', 'BUSY'],
   },
-  async (side, { user_id, extra }, origin) => ({ token: await side.login(undefined, user_id, extra ?? {}, origin) }),
+  async (side, { user_id, extra, seconds }, origin) => ({
+    token: await side.login(undefined, user_id, extra ?? {}, { ...origin, seconds: seconds ?? undefined }),
+  }),
 )
 
 export const logout = operation(
