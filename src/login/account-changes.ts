@@ -116,7 +116,8 @@ export class AccountWatch {
 
   /** `change` is the reason for sessions that carry no version; `null` spares them. */
   async #end(id: string, change: AccountChange | null): Promise<void> {
-    await this.#side.kickoutWhere(id, changeOf(this.#changes.versionOf(id), change))
+    // The present version is that of the comparison: the account may change again while its sessions are read.
+    await this.#side.kickoutWhere(id, record => changeOf(this.#changes.versionOf(id), change)(record))
   }
 }
 

@@ -7,8 +7,9 @@ const TICKET_LIFETIME = 300_000
 const SESSION_LIFETIME = 3_600_000
 const CODES_OF_A_TICKET = 5
 const CODES_OF_AN_ACCOUNT = 5
-const CODES_COUNTED_FOR = 86_400_000
+const CODES_COUNTED_FOR = 30 * 86_400_000
 const CODE_LOCK = 300_000
+const LONGEST_CODE_LOCK = 86_400_000
 export const MAX_PASSWORD_AGE = 7_200_000
 /** Whose users must have a second factor. */
 export const CHIEF = 'chief'
@@ -18,6 +19,17 @@ export interface ModelFactor {
   lastStep: number
   recoveryCodes: string[]
 }
+
+/** Attempts without a right code, the locks that they brought, and until when both are counted. */
+interface CountedCodes {
+  count: number
+  until: number
+  locks: number
+  locksUntil: number
+  lockedUntil: number
+}
+
+const noCodes = (): CountedCodes => ({ count: 0, until: 0, locks: 0, locksUntil: 0, lockedUntil: 0 })
 
 export interface ModelAccount {
   id: string
@@ -29,7 +41,7 @@ export interface ModelAccount {
   isChief: boolean
   factor: ModelFactor | null
   disabledUntil: number
-  codes: { count: number; until: number; lockedUntil: number }
+  codes: CountedCodes
   /** When each session began. */
   sessions: number[]
   /** Grows with every password, factor and right: it makes tickets void. A status that is not ACTIVE makes those void that come meanwhile. */
@@ -63,7 +75,7 @@ export const newAccount = (
   status: 'ACTIVE',
   factor: null,
   disabledUntil: 0,
-  codes: { count: 0, until: 0, lockedUntil: 0 },
+  codes: noCodes(),
   sessions: [],
   version: 0,
 })
@@ -127,7 +139,7 @@ export function enter(ticket: ModelTicket | null, code: string, now: number): Ou
   ticket!.codes += 1
   if (!admitsCode(account, now)) return 'DISABLED'
   if (!accepts(factor, code, now)) return 'WRONG_CODE'
-  account.codes = { count: 0, until: 0, lockedUntil: 0 }
+  account.codes = noCodes()
   ticket!.isUsed = true
   if (isSetup) {
     account.factor = factor
@@ -136,13 +148,15 @@ export function enter(ticket: ModelTicket | null, code: string, now: number): Ou
   return proceed(account, [...passed, step], now)
 }
 
-/** Five attempts without a right code, in a day, and then one for each end of a lock. */
+/** Five attempts without a right code, in thirty days, and then one for each end of a lock, which takes twice as long each time. */
 function admitsCode({ codes }: ModelAccount, now: number): boolean {
   if (codes.until <= now) Object.assign(codes, { count: 0, until: now + CODES_COUNTED_FOR })
   codes.count += 1
   if (codes.count < CODES_OF_AN_ACCOUNT) return true
   if (codes.lockedUntil > now) return false
-  codes.lockedUntil = now + CODE_LOCK
+  if (codes.locksUntil <= now) Object.assign(codes, { locks: 0, locksUntil: now + CODES_COUNTED_FOR })
+  codes.lockedUntil = now + Math.min(CODE_LOCK * 2 ** codes.locks, LONGEST_CODE_LOCK)
+  codes.locks += 1
   return true
 }
 
