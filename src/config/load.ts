@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
+import { type Clock, systemClock } from '../clock.ts'
 import { PROFILES } from '../profile.ts'
 import { ConfigurationError, type Fault } from '../yaml/fault.ts'
 import { read } from '../yaml/read.ts'
@@ -13,6 +14,7 @@ import { BUILT_IN, readBuiltIn } from './source/built-in.ts'
 import { overlay, readVariables, type Variables } from './source/environment.ts'
 import { expandPermissions, readPermissions } from './source/permissions-file.ts'
 import { readUpstreams } from './source/upstreams-file.ts'
+import { readCertificate, warningOfEnd } from './tls.ts'
 
 export { ConfigurationError, type Fault } from '../yaml/fault.ts'
 export { BUILT_IN } from './source/built-in.ts'
@@ -70,7 +72,7 @@ export function readConfiguration(
   file: ConfigurationFile,
   environment: NodeJS.ProcessEnv,
   cwd: string,
-  { secretsNeeded = true } = {},
+  { secretsNeeded = true, clock = systemClock }: { secretsNeeded?: boolean; clock?: Clock } = {},
 ): Configuration {
   const variables = readVariables(environment, cwd)
   const written = readFile(file, variables, cwd)
@@ -99,8 +101,14 @@ export function readConfiguration(
   return {
     settings: { ...decoded, permissions, upstreams },
     secrets: secrets.map(({ key, from, missing }) => ({ key, from, isSet: missing.length === 0 })),
-    warnings: [...written.warnings, ...inFile.warnings],
+    warnings: [...written.warnings, ...inFile.warnings, ...warningsOfCertificate(decoded, clock)],
   }
+}
+
+/** Without a path: while it runs, the gateway itself compares the date of the certificate in use. */
+function warningsOfCertificate({ listen: { tls } }: DecodedSettings, clock: Clock): Warning[] {
+  const warning = tls === undefined ? null : warningOfEnd(readCertificate(tls), tls.cert, clock.now())
+  return warning === null ? [] : [{ ...warning, path: [] }]
 }
 
 const NO_SUCH_FILE = 'no such file; name the configuration file with --config, or write one with `dualgate init`'

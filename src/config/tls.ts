@@ -1,7 +1,7 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { ConfigurationError } from '../yaml/fault.ts'
+import { ConfigurationError, type Fault } from '../yaml/fault.ts'
 import type { UpstreamTlsFiles } from './schema/targets.ts'
 
 /** Where the certificate of the public listener is. */
@@ -34,8 +34,28 @@ export const withNewTicketKeys = ({ cert, key }: Pick<Certificate, 'cert' | 'key
   ticketKeys: randomBytes(48).toString('base64'),
 })
 
-/** The end of a certificate's validity, as it is written there. */
-export const endOf = ({ cert }: Certificate): string => new X509Certificate(cert).validTo
+/** The end of a certificate's validity, in milliseconds since 1970. Of a chain the first counts: the gateway's own. */
+export const endOf = ({ cert }: Pick<Certificate, 'cert'>): number => Date.parse(new X509Certificate(cert).validTo)
+
+const DAY = 86_400_000
+/** How long before its end a certificate is warned of, in milliseconds. */
+const WARNED_BEFORE = 21 * DAY
+
+/** Warns of a certificate that has expired or soon will, and says what to do; `null` for another. */
+export function warningOfEnd(certificate: Pick<Certificate, 'cert'>, file: string, now: number): Fault | null {
+  const end = endOf(certificate)
+  if (end - now > WARNED_BEFORE) return null
+  const date = `${new Date(end).toISOString().slice(0, 16)}Z`
+  const state =
+    end <= now ? `expired at ${date}, and clients refuse to connect` : `expires at ${date}, in ${daysIn(end - now)}`
+  return { place: file, message: `${state}; replace the certificate and its key, which are loaded without a restart` }
+}
+
+/** A time in whole days, rounded down, so that no day is promised that is not there. */
+function daysIn(time: number): string {
+  const days = Math.floor(time / DAY)
+  return days === 0 ? 'less than a day' : `${days} ${days === 1 ? 'day' : 'days'}`
+}
 
 /** How HTTPS targets are verified, and the certificate that they get from the gateway; PEM texts. */
 export interface UpstreamTls {

@@ -2,9 +2,9 @@ import { createAdministration } from '../administration/administration.ts'
 import { createOwnSessions } from '../administration/own.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { forwardedRulesOf, servesAdministration, servesJournal, servesWebSockets } from '../config/served.ts'
-import { type Certificate, readCertificate } from '../config/tls.ts'
+import { type Certificate, endOf, readCertificate, warningOfEnd } from '../config/tls.ts'
 import { serveEdge } from '../http/edge.ts'
-import { serveInternal } from '../http/internal.ts'
+import { type InternalOptions, serveInternal } from '../http/internal.ts'
 import { createEnvelopes } from '../http/server/envelope.ts'
 import { createGuards } from '../http/server/guards.ts'
 import { type Closing, Listeners } from '../http/server/listeners.ts'
@@ -20,12 +20,20 @@ const INTERNAL_BODY_LIMIT = 32_768
 /** Prepares both listeners. They accept connections when `open` is called. */
 export async function openListeners(setup: Setup, sessions: Sessions, forwarding: Forwarding) {
   const closing = { started: false, stopping: false }
-  const edge = await openEdge(setup, sessions, forwarding, () => closing.started)
-  const internal = await openInternal(setup, sessions, forwarding, () => closing.stopping)
+  const inUse = { certificate: setup.options.certificate ?? certificateOf(setup.settings) }
+  setup.metrics.readCertificate(() => (inUse.certificate === null ? null : endOf(inUse.certificate)))
+  const edge = await openEdge(setup, sessions, forwarding, inUse.certificate, () => closing.started)
+  const internal = await openInternal(setup, sessions, forwarding, {
+    warnings: () => warningsOf(setup, sessions, inUse.certificate),
+    isStopping: () => closing.stopping,
+  })
   const listeners = new Listeners(setup.settings, edge, internal)
   return {
     open: () => listeners.open(),
-    renewCertificate: (certificate: Certificate): void => listeners.renewCertificate(certificate),
+    renewCertificate(certificate: Certificate): void {
+      inUse.certificate = certificate
+      listeners.renewCertificate(certificate)
+    },
     async close(how: Closing): Promise<boolean> {
       closing.started = true
       closing.stopping = !how.handover
@@ -37,8 +45,14 @@ export async function openListeners(setup: Setup, sessions: Sessions, forwarding
   }
 }
 
-async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding, isClosing: () => boolean) {
-  const { settings, profile, options, clock, log, accessLog, metrics } = setup
+async function openEdge(
+  setup: Setup,
+  sessions: Sessions,
+  forwarding: Forwarding,
+  certificate: Certificate | null,
+  isClosing: () => boolean,
+) {
+  const { settings, profile, clock, log, accessLog, metrics } = setup
   const { store, jwt, timestamps, sides, logins, ownAccounts, accountAdministrations, ownSecondFactors, permissions } =
     sessions
   const envelopes = createEnvelopes(settings.locale, settings.errors.http_status)
@@ -52,7 +66,7 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
     isPressed: () => isClosing() || forwarding.upstreams.isCrowded(),
     maxConnections: connectionLimits(settings),
     onClosed: reason => metrics.closed(reason),
-    certificate: options.certificate ?? certificateOf(settings),
+    certificate,
     hasWebSockets: servesWebSockets(settings),
   })
   const shown = { sides, sessions: store.sessions, jwt, clock, timestamps, locale: settings.locale }
@@ -81,10 +95,15 @@ async function openEdge(setup: Setup, sessions: Sessions, forwarding: Forwarding
   return edge
 }
 
-async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwarding, isStopping: () => boolean) {
+async function openInternal(
+  setup: Setup,
+  sessions: Sessions,
+  forwarding: Forwarding,
+  state: Pick<InternalOptions, 'warnings' | 'isStopping'>,
+) {
   const { settings, profile, options, clock, log, accessLog, metrics } = setup
   const { locale } = settings
-  const { store, sides, permissions, jwt, timestamps, accountWarnings } = sessions
+  const { store, sides, permissions, jwt, timestamps } = sessions
   const { upstreams, tokenHeader } = forwarding
   // Services behind the gateway read real statuses.
   const envelopes = createEnvelopes(locale, 'native')
@@ -102,7 +121,7 @@ async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwar
     envelopes,
     locale,
     store,
-    warnings: () => [...settings.warnings, ...accountWarnings()],
+    ...state,
     upstreams,
     verify: {
       rules: forwardedRulesOf(settings, profile),
@@ -112,13 +131,23 @@ async function openInternal(setup: Setup, sessions: Sessions, forwarding: Forwar
     },
     explain: { settings, jwt, sessions: store.sessions, timestamps, clock },
     gatherMetrics: options.gatherMetrics ?? (async () => textOf([await metrics.snapshot()])),
-    isStopping,
   })
   return internal
 }
 
 const certificateOf = ({ listen: { tls } }: Settings): Certificate | null =>
   tls === undefined ? null : readCertificate(tls)
+
+/** What `/readyz` warns of, as it is now: a certificate gets older, and a file changes. */
+function warningsOf(
+  { settings, clock }: Setup,
+  { accountWarnings }: Sessions,
+  certificate: Certificate | null,
+): string[] {
+  const { tls } = settings.listen
+  const ending = tls === undefined || certificate === null ? null : warningOfEnd(certificate, tls.cert, clock.now())
+  return [...settings.warnings, ...accountWarnings(), ...(ending === null ? [] : [`${ending.place} ${ending.message}`])]
+}
 
 /** A client address may hold a quarter of a worker's connections unless the settings say otherwise, and 20 in any case. */
 const connectionLimits = ({ listen: { max_connections, max_connections_per_address } }: Settings) => ({

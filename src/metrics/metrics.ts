@@ -1,4 +1,4 @@
-import { Counter, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import type { SessionEvent } from '../event/event.ts'
 import type { LoginType } from '../session.ts'
 import { type AccountsSource, countRechecks, readAccounts } from './accounts.ts'
@@ -26,6 +26,8 @@ export interface Metrics {
   readStore(source: StoreSource): void
   /** Reads the upstreams' numbers whenever metrics are requested. */
   readUpstreams(source: UpstreamSource): void
+  /** Reads the end of the public listener's certificate, in milliseconds since 1970; `null` without one. */
+  readCertificate(notAfter: () => number | null): void
   /** All metrics, with the present values of what they read. */
   snapshot(): Promise<Snapshot>
 }
@@ -78,6 +80,22 @@ export function createMetrics(): Metrics {
     },
     readStore: source => readStore(registers, source),
     readUpstreams: source => readUpstreams(registers, source),
+    readCertificate: notAfter => readCertificate(registers, notAfter),
     snapshot: async () => [...(await registry.getMetricsAsJSON()), ...requests.snapshot()],
   }
+}
+
+/** The label keeps the metric absent without a certificate: a 0 would be one that has expired. */
+function readCertificate(registers: Registry[], notAfter: () => number | null): void {
+  new Gauge({
+    name: 'dualgate_certificate_not_after_seconds',
+    help: 'When the certificate in use expires, in seconds since 1970',
+    labelNames: ['listener'],
+    aggregator: 'min',
+    registers,
+    collect() {
+      const end = notAfter()
+      if (end !== null) this.set({ listener: 'public' }, end / 1000)
+    },
+  })
 }

@@ -52,7 +52,7 @@ export function watchCertificate(
       const certificate = readCertificate(files)
       if (certificate.cert === inUse.cert && certificate.key === inUse.key) return
       use(certificate)
-      log.info({ valid_to: endOf(certificate) }, 'the certificate was renewed')
+      log.info({ valid_to: new Date(endOf(certificate)).toISOString() }, 'the certificate was renewed')
     } catch (fault) {
       if (!(fault instanceof ConfigurationError)) throw fault
       log.error({ faults: fault.faults }, 'the certificate was not renewed; the previous one stays in use')

@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { readCertificate } from '../../src/config/tls.ts'
-import { faultsOf, settingsOf } from './folder.ts'
+import { readConfiguration } from '../../src/config/load.ts'
+import { endOf, readCertificate } from '../../src/config/tls.ts'
+import { BESIDE, faultsOf, folderWith, settingsOf } from './folder.ts'
 
 /* The certificate of the public port is checked before anything listens with it. */
 
@@ -50,6 +51,29 @@ t.test('an unusable certificate is a fault of the configuration, and nothing of 
     t.notMatch(faults[0], /PRIVATE KEY|no PEM/)
   }
   t.match(faultsOf(t, 'listen: { tls: { cert: a } }\n'), [/listen\.tls\.key: is missing/])
+})
+
+t.test('a certificate is warned of from 21 days before it expires, and says what to do', async t => {
+  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': yamlOf(one) })
+  const end = endOf(readCertificate(one))
+  const day = 86_400_000
+  const date = `${new Date(end).toISOString().slice(0, 16)}Z`
+  const warningsAt = (now: number): string[] =>
+    readConfiguration('gateway.yaml', {}, folder, { clock: { now: () => now } }).warnings.map(
+      ({ place, message }) => `${place} ${message}`,
+    )
+  const remedy = 'replace the certificate and its key, which are loaded without a restart'
+  t.same(warningsAt(end - 21 * day - 1), [])
+  for (const [now, text] of [
+    [end - 21 * day, `expires at ${date}, in 21 days`],
+    [end - 2 * day + 1, `expires at ${date}, in 1 day`],
+    [end - 1, `expires at ${date}, in less than a day`],
+    [end, `expired at ${date}, and clients refuse to connect`],
+    [end + 90 * day, `expired at ${date}, and clients refuse to connect`],
+  ] as const) {
+    t.same(warningsAt(now), [`${one.cert} ${text}; ${remedy}`])
+  }
+  t.same(settingsOf(t, yamlOf(one)).warnings, [], 'readyz computes it anew')
 })
 
 t.test('workers are auto or a number', async t => {

@@ -40,7 +40,8 @@ const STATE = {
     warnings: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Unwise settings, faults of the accounts file, and risks in the way the store is set up.',
+      description:
+        'Unwise settings, faults of the accounts file, a certificate that expires, and risks in the way the store is set up.',
     },
     upstreams: {
       type: 'array',

@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { endOf, readCertificate } from '../../src/config/tls.ts'
+import { call } from '../support/client.ts'
+import { run } from '../support/command-line.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
+import { startSupervised } from '../support/supervised.ts'
+import { until } from '../support/until.ts'
+
+/* A certificate that expires is seen before clients see it. */
+
+const FOLDER = t.testdir()
+
+/** A certificate that is valid for so many days. */
+function validFor(days: number): { cert: string; key: string } {
+  const files = { cert: join(FOLDER, `${days}.crt`), key: join(FOLDER, `${days}.key`) }
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', String(days)]
+  execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', files.key, '-out', files.cert, '-subj', '/CN=x'], {
+    stdio: 'ignore',
+  })
+  return files
+}
+
+const [short, long, longer] = [validFor(2), validFor(40), validFor(80)]
+const DAY = 86_400_000
+
+async function warningsAt(internal: string): Promise<string[]> {
+  const { warnings } = (await call(internal, { path: '/readyz' })).json()
+  return warnings.filter((text: string) => /expire/.test(text))
+}
+
+async function metricAt(internal: string): Promise<number | null> {
+  const { text } = await call(internal, { path: '/metrics' })
+  const found = /^dualgate_certificate_not_after_seconds\{listener="public"\} (\S+)$/m.exec(text)
+  return found === null ? null : Number(found[1])
+}
+
+/** The end as the metric has it, in seconds. */
+const secondsOf = (files: { cert: string; key: string }): number => endOf(readCertificate(files)) / 1000
+
+t.test('readyz warns of a certificate that gets older while the gateway runs, until it is renewed', async t => {
+  const fixture = await openFixture({ config: { listen: { host: '127.0.0.1', port: 0, tls: long } } })
+  t.teardown(() => fixture.close())
+  t.same(await warningsAt(fixture.internal), [])
+  t.equal(await metricAt(fixture.internal), secondsOf(long))
+  await fixture.elapse(20 * DAY)
+  t.match(await warningsAt(fixture.internal), [/40\.crt expires at .*, in 19 days; replace/])
+  await fixture.elapse(20 * DAY)
+  t.match(await warningsAt(fixture.internal), [/40\.crt expired at .*, and clients refuse to connect; replace/])
+
+  fixture.gateway.renewCertificate(readCertificate(longer))
+  t.same(await warningsAt(fixture.internal), [])
+  t.equal(await metricAt(fixture.internal), secondsOf(longer))
+})
+
+const texts = ({ cert, key }: { cert: string; key: string }) => ({
+  'tls.crt': readFileSync(cert, 'utf8'),
+  'tls.key': readFileSync(key, 'utf8'),
+})
+
+async function renewedWhileRunning(t: Test, workers: string): Promise<void> {
+  const environment = { WORKERS: workers, LISTEN__TLS: '{ cert: tls.crt, key: tls.key }' }
+  const gateway = await startSupervised(t, { environment, files: texts(short) })
+  const warning = /tls\.crt expires at .*, in 1 day; replace the certificate/
+  t.match(gateway.output(), warning, 'the start warns')
+  t.match((await run(gateway.folder, ['check'], { environment })).output, warning, 'so does check')
+  t.match(await warningsAt(gateway.internal), [warning])
+  t.equal(await metricAt(gateway.internal), secondsOf(short))
+
+  for (const [file, text] of Object.entries(texts(long))) gateway.write(file, text)
+  t.ok(await until(async () => (await metricAt(gateway.internal)) === secondsOf(long)), 'in every worker')
+  t.same(await warningsAt(gateway.internal), [])
+}
+
+for (const workers of ['1', '2'])
+  t.test(`a renewed certificate ends the warning, with ${workers} of workers`, t => renewedWhileRunning(t, workers))
+
+t.test('a gateway without a certificate has no such metric', async t => {
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  t.equal(await metricAt(fixture.internal), null)
+})
