@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import {
+  accessSync,
   closeSync,
+  constants,
+  existsSync,
   fchownSync,
   fstatSync,
   fsyncSync,
   linkSync,
   openSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -75,3 +79,52 @@ function withDescriptor<T>(descriptor: number, use: (descriptor: number) => T): 
     closeSync(descriptor)
   }
 }
+
+/** The folder, or the nearest one above it that exists. */
+export function nearestFolder(folder: string): string {
+  let nearest = folder
+  while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest)
+  return nearest
+}
+
+/**
+ * Why a file cannot be replaced, or created, as far as its folder shows: the code of the fault, such as EROFS or EACCES; `null`
+ * if nothing speaks against it. Changes nothing.
+ */
+export function faultOfReplacing(path: string): string | null {
+  try {
+    const before = statSync(path, { throwIfNoEntry: false })
+    // The new file would belong to another user, and only root can give it back.
+    if (before !== undefined && !canOwn(before.uid)) return 'EPERM'
+    accessSync(
+      nearestFolder(dirname(before === undefined ? path : realpathSync(path))),
+      constants.W_OK | constants.X_OK,
+    )
+    return null
+  } catch (fault) {
+    return codeOf(fault)
+  }
+}
+
+/**
+ * The same by an attempt: a temporary file of the same size is written beside it and removed. A full disk shows itself only so, and
+ * a folder on some network file systems.
+ */
+export function tryReplacing(path: string): string | null {
+  const known = faultOfReplacing(path)
+  if (known !== null || !existsSync(path)) return known
+  try {
+    const file = realpathSync(path)
+    viaTemporary(file, Buffer.alloc(statSync(file).size), () => false)
+    return null
+  } catch (fault) {
+    return codeOf(fault)
+  }
+}
+
+function canOwn(uid: number): boolean {
+  const own = process.geteuid?.() ?? uid
+  return own === uid || own === 0
+}
+
+const codeOf = (fault: unknown): string => (fault as NodeJS.ErrnoException).code ?? String(fault)

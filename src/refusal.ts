@@ -61,6 +61,8 @@ export type RefusalReason =
   /** Administrators do not lock, demote, remove or reset themselves. */
   | 'OWN_ACCOUNT'
   | 'LAST_SUPER_ADMIN'
+  /** The accounts file cannot be written. */
+  | 'ACCOUNTS_UNWRITABLE'
   // too much at once: logins, captchas, edits of accounts, WebSockets
   | 'BUSY'
   // what stands behind us
@@ -154,8 +156,8 @@ export class Outage extends Error {
 
 /** A store, or a source of accounts, that does not answer. Never "not logged in": the answer is 503 (design: fail closed). */
 export class Unavailable extends Refusal {
-  constructor(what: string, cause?: unknown) {
-    super('UNAVAILABLE', { cause: new Outage(what, cause === undefined ? undefined : { cause }) })
+  constructor(what: string, cause?: unknown, reason: 'UNAVAILABLE' | 'ACCOUNTS_UNWRITABLE' = 'UNAVAILABLE') {
+    super(reason, { cause: new Outage(what, cause === undefined ? undefined : { cause }) })
     this.name = 'Unavailable'
   }
 }

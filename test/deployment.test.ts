@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
@@ -94,7 +94,7 @@ function prepared(t: Test): { folder: string; commands: string[] } {
   const programs = `dualgate() { '${process.execPath}' '${join(ROOT, 'dist/main.js')}' "$@"; }\nkubectl() { :; }\n`
   const { status, stderr } = spawnSync('bash', ['-euc', programs + steps], { cwd: folder, encoding: 'utf8' })
   t.equal(status, 0, stderr)
-  return { folder, commands: steps!.match(/^kubectl .*$/gm)! }
+  return { folder, commands: steps!.match(/^ *kubectl .*$/gm)!.map(line => line.trim().replace(/ &&$/, '')) }
 }
 
 t.test('the steps of the Kubernetes README create the secrets that the pods use', async t => {
@@ -111,6 +111,33 @@ t.test('the steps of the Kubernetes README create the secrets that the pods use'
   t.same(Object.keys(variablesOf(readFileSync(join(folder, 'secrets.env'), 'utf8'))), Object.keys(SECRETS))
   const [mount] = containers[0].volumeMounts.filter((one: any) => one.name === 'accounts')
   t.equal(`${mount.mountPath}/${created[1]![2]}`, environmentOf('/app').ACCOUNTS__PATH)
+})
+
+t.test('the first account is put into the volume once, and no file there is replaced', async t => {
+  const [{ command, volumeMounts }] = kubernetes('Deployment').spec.template.spec.initContainers
+  const folder = t.testdir({ 'first-account': { 'accounts.yaml': 'first' }, accounts: {} })
+  const start = () => {
+    const [program, ...words] = command.map((word: string) => word.replaceAll('/app/', `${folder}/`))
+    const { status, stderr } = spawnSync(program, words, {
+      encoding: 'utf8',
+      env: { ...process.env, HOSTNAME: 'pod-1' },
+    })
+    t.equal(status, 0, stderr)
+    t.same(readdirSync(join(folder, 'accounts')), ['accounts.yaml'])
+  }
+  start()
+  const file = join(folder, 'accounts/accounts.yaml')
+  t.equal(readFileSync(file, 'utf8'), 'first')
+  writeFileSync(file, 'changed')
+  start()
+  t.equal(readFileSync(file, 'utf8'), 'changed')
+
+  const spec = kubernetes('Deployment').spec.template.spec
+  const mounts = [...volumeMounts, ...spec.containers[0].volumeMounts].filter(({ name }: any) => name === 'accounts')
+  for (const mount of mounts) t.same(mount, { name: 'accounts', mountPath: '/app/accounts' }, 'it can be written')
+  const { claimName } = spec.volumes.find(({ name }: any) => name === 'accounts').persistentVolumeClaim
+  const claim = kubernetes('PersistentVolumeClaim', claimName)
+  t.same(claim.spec.accessModes, ['ReadWriteMany'], 'as there are several replicas')
 })
 
 const SECRETS = { JWT__SECRET_KEY: 'jwt', INTERNAL__SECRET: 'jwt', LOGIN__SM2__PRIVATE_KEY: 'sm2' }
@@ -167,10 +194,14 @@ t.test('the objects for Kubernetes select the pods, and use the names that other
   for (const service of ['dualgate', 'dualgate-internal'])
     t.ok(names.includes(kubernetes('Service', service).spec.ports[0].targetPort), service)
   for (const { ports } of kubernetes('NetworkPolicy').spec.ingress) t.ok(names.includes(ports[0].port))
-  t.same(pod.volumeMounts.map((one: any) => one.name).sort(), spec.volumes.map((one: any) => one.name).sort())
+  const mounted = [...spec.initContainers, pod].flatMap(({ volumeMounts }: any) =>
+    volumeMounts.map((one: any) => one.name),
+  )
+  t.same([...new Set(mounted)].sort(), spec.volumes.map((one: any) => one.name).sort())
   t.equal(spec.volumes.find((one: any) => one.configMap).configMap.name, kubernetes('ConfigMap').metadata.name)
   t.ok(kubernetes('Deployment').spec.replicas > kubernetes('PodDisruptionBudget').spec.minAvailable)
   t.equal(pod.image, `dualgate:${JSON.parse(textOf('package.json')).version}`, 'the image of this version')
+  t.equal(spec.initContainers[0].image, pod.image)
 })
 
 t.test('the HTTPS example for Compose changes services of docker-compose.yml, and knows their names', async t => {

@@ -1,3 +1,4 @@
+import { type Outage, Unavailable } from '../refusal.ts'
 import type { Extra } from '../session.ts'
 import type { AccountManagement, AccountStatus } from './management.ts'
 import type { AccountChange } from './version.ts'
@@ -50,10 +51,18 @@ export interface PasswordUpdate {
 /** Present in a source that stores changes of its accounts. */
 export interface AccountUpdates {
   readonly can: ReadonlySet<Updatable>
+  /** Why nothing can be stored now, as far as this is known; absent in a source that learns it from a change only. */
+  fault?(): Outage | null
   /** Refuses a password that the source cannot store with `INVALID`. */
   password(account: Account, update: PasswordUpdate): Promise<PreparedUpdate>
   /** `null` removes the second factor. */
   secondFactor(account: Account, sealed: string | null): PreparedUpdate
+}
+
+/** Refuses with `ACCOUNTS_UNWRITABLE` while nothing can be stored: before users enter what would be lost. */
+export function refuseUnwritable(updates: Pick<AccountUpdates, 'fault'> | undefined): void {
+  const fault = updates?.fault?.() ?? null
+  if (fault !== null) throw new Unavailable(fault.message, fault.cause, 'ACCOUNTS_UNWRITABLE')
 }
 
 /** The rights that an account grants to each of its sessions. */

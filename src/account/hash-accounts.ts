@@ -40,6 +40,7 @@ export interface HashUpdates {
   ): Promise<boolean>
   /** `false` if there is no such account, or if its second factor is not `expected` and the source can compare. */
   setSecondFactor(id: string, sealed: string | null, expected: string | null): Promise<boolean>
+  fault?: AccountUpdates['fault']
   /** Fails if the source would not accept a change, as far as this can be found out without one. */
   check?(): Promise<void>
 }
@@ -100,6 +101,7 @@ function updatesOf(updates: HashUpdates, hashes: WeakMap<Account, string>): Acco
   }
   return {
     can: updates.can,
+    ...(updates.fault !== undefined && { fault: updates.fault }),
     async password(account, { password, ...update }) {
       const hash = await hashPassword(password)
       const version = versionWith(account, { passwordHash: hash })

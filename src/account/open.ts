@@ -26,7 +26,7 @@ export async function openSource(
 ): Promise<HashSource> {
   switch (settings.kind) {
     case 'file':
-      return (await import('./file/source.ts')).createFileAccounts(settings, log)
+      return (await import('./file/source.ts')).createFileAccounts(settings, log, clock)
     case 'sql':
       return (await import('./sql/source.ts')).createSqlAccounts(settings)
     case 'http':

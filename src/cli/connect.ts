@@ -1,11 +1,11 @@
-import { accessSync, constants, existsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { accessSync, constants } from 'node:fs'
 import { readAccounts } from '../account/file/source.ts'
 import { type AccountsSettings, openSource } from '../account/open.ts'
 import { systemClock } from '../clock.ts'
 import type { Configuration } from '../config/load.ts'
 import type { UpstreamSettings } from '../config/schema/upstreams.ts'
 import { targetsOf } from '../config/targets.ts'
+import { nearestFolder } from '../durable-file.ts'
 import { createLog } from '../log.ts'
 import { messageOf } from '../process/message.ts'
 import { Refusal } from '../refusal.ts'
@@ -56,8 +56,7 @@ async function reachStore({ store, data }: ReadSettings): Promise<Reached[]> {
 
 /** The folder of the embedded store, or the nearest one around it that exists. */
 function reachFolder(data: string): Reached {
-  let folder = data
-  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  const folder = nearestFolder(data)
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
     const text = folder === data ? 'the folder can be written' : 'the first start creates the folder'

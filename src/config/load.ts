@@ -15,6 +15,7 @@ import { overlay, readVariables, type Variables } from './source/environment.ts'
 import { expandPermissions, readPermissions } from './source/permissions-file.ts'
 import { readUpstreams } from './source/upstreams-file.ts'
 import { readCertificate, warningOfEnd } from './tls.ts'
+import { warningsOfUnwritable } from './unwritable.ts'
 
 export { ConfigurationError, type Fault } from '../yaml/fault.ts'
 export { BUILT_IN } from './source/built-in.ts'
@@ -101,7 +102,12 @@ export function readConfiguration(
   return {
     settings: { ...decoded, permissions, upstreams },
     secrets: secrets.map(({ key, from, missing }) => ({ key, from, isSet: missing.length === 0 })),
-    warnings: [...written.warnings, ...inFile.warnings, ...warningsOfCertificate(decoded, clock)],
+    warnings: [
+      ...written.warnings,
+      ...inFile.warnings,
+      ...warningsOfCertificate(decoded, clock),
+      ...warningsOfUnwritable(decoded),
+    ],
   }
 }
 

@@ -204,4 +204,7 @@ function createSessionPermissions({ settings, clock }: Setup, { sources }: Login
 
 /** What operators should know of the account sources. */
 const accountWarnings = ({ sources }: Logins): string[] =>
-  Object.values(sources).flatMap(source => source?.changes?.warnings() ?? [])
+  Object.values(sources).flatMap(source => {
+    const fault = source?.updates?.fault?.() ?? null
+    return [...(source?.changes?.warnings() ?? []), ...(fault === null ? [] : [fault.message])]
+  })

@@ -65,7 +65,7 @@ export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
         recovery_codes_left: secondFactors.recoveryCodesLeft(account),
         password_changed_at: passwordChangedAt === undefined ? null : timestamps.write(passwordChangedAt),
         wrong_codes,
-        can,
+        can: (updates?.fault?.() ?? null) === null ? can : [],
       }
     },
   }

@@ -1,4 +1,4 @@
-import type { AccountUpdates } from '../account/accounts.ts'
+import { type AccountUpdates, refuseUnwritable } from '../account/accounts.ts'
 import type { PasswordPolicy } from '../account/password-policy.ts'
 import type { Clock } from '../clock.ts'
 import type { Origin, Publish } from '../event/event.ts'
@@ -31,6 +31,7 @@ export interface OwnPasswordOptions {
 export function createChangePassword(options: OwnPasswordOptions): ChangePassword {
   const { side, updates, current, sm2, policy, clock, publish } = options
   return async (session, { current_password, new_password }, origin) => {
+    refuseUnwritable(updates)
     const { account, password: present } = await current.verify(session, current_password, origin)
     const password = await sm2.decrypt(new_password)
     if (password === null) throw invalid('new_password', 'must be encrypted with the public key')

@@ -1,4 +1,4 @@
-import type { Account, AccountSource, PreparedUpdate } from '../account/accounts.ts'
+import { type Account, type AccountSource, type PreparedUpdate, refuseUnwritable } from '../account/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { EventName, Origin, Publish } from '../event/event.ts'
 import { invalid, Refusal, type RefusalReason } from '../refusal.ts'
@@ -38,7 +38,7 @@ export interface OwnSecondFactor {
 
 export interface OwnSecondFactorOptions {
   side: Pick<Side, 'type' | 'kickoutWhere' | 'replaceExtra' | 'checkDisable'>
-  accounts: Pick<AccountSource, 'find'>
+  accounts: Pick<AccountSource, 'find' | 'updates'>
   current: CurrentPassword
   factors: SecondFactors
   tickets: TicketStore
@@ -57,11 +57,12 @@ const FAILURES: ReadonlySet<RefusalReason> = new Set(['WRONG_CODE', 'DISABLED', 
 const setupOf = ({ claims }: Session): string => `setup:${claims.jti}`
 
 export function createOwnSecondFactor(options: OwnSecondFactorOptions): OwnSecondFactor {
-  const { side, current, factors, tickets, rateLimit, clock } = options
+  const { side, accounts, current, factors, tickets, rateLimit, clock } = options
   const { type } = side
 
   return {
     async setUp(session, { current_password, code }, origin) {
+      refuseUnwritable(accounts.updates)
       const { account } = await current.verify(session, current_password, origin)
       if (account.secondFactor !== undefined) {
         if (code == null) throw invalid('code', 'is missing')
@@ -72,6 +73,7 @@ export function createOwnSecondFactor(options: OwnSecondFactorOptions): OwnSecon
       return shown
     },
     async confirm(session, code, origin) {
+      refuseUnwritable(accounts.updates)
       // The others are limited by the check of the password.
       await rateLimit('step', origin.address ?? '')
       const account = await current.accountOf(session)
@@ -89,6 +91,7 @@ export function createOwnSecondFactor(options: OwnSecondFactorOptions): OwnSecon
       return recoveryCodes
     },
     async renewRecoveryCodes(session, { current_password, code }, origin) {
+      refuseUnwritable(accounts.updates)
       const { account } = await current.verify(session, current_password, origin)
       const work = () => factors.renewRecoveryCodes(account, code)
       const { recoveryCodes, update } = await checked(options, account, origin, work)
@@ -97,6 +100,7 @@ export function createOwnSecondFactor(options: OwnSecondFactorOptions): OwnSecon
       return recoveryCodes
     },
     async remove(session, { current_password, code }, origin) {
+      refuseUnwritable(accounts.updates)
       const { account } = await current.verify(session, current_password, origin)
       const { update, proof } = await checked(options, account, origin, () => factors.remove(account, code))
       await store(options, session, account, update)

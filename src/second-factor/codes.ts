@@ -1,4 +1,4 @@
-import type { Account, AccountSource, AccountUpdates } from '../account/accounts.ts'
+import { type Account, type AccountSource, type AccountUpdates, refuseUnwritable } from '../account/accounts.ts'
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
@@ -120,6 +120,7 @@ const MAX_TRIES = 5
 async function useUp(options: CodesOptions, account: Account, factor: OpenFactor, hash: string): Promise<boolean> {
   const { type, attempts, accounts } = options
   if (accounts.updates?.can.has('second-factor') !== true || !isAmong(hash, factor.codes)) return false
+  refuseUnwritable(accounts.updates)
   const used = `second-factor:${type}:${account.id}:${factor.name}:${hash}`
   if ((await attempts.count(used, USED_CODE_REMEMBERED)).count > 1) return false
   return withdraw(options, accounts.updates, account, factor.name, hash)

@@ -12,6 +12,7 @@ function open(parts: { checkDisable?: () => Promise<void>; take?: () => Promise<
   const account = { id: '1', username: 'ann', status: 'ACTIVE', extra: {} } as Account
   const store = async (): Promise<boolean> => ++done.stored > 0
   const options = {
+    accounts: {},
     side: { type: 'BUSINESS', checkDisable: parts.checkDisable ?? (async () => undefined) },
     current: { accountOf: async () => account },
     factors: {

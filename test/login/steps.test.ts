@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { HashAccount } from '../../src/account/hash-accounts.ts'
 import type { Step } from '../../src/login/attempt.ts'
-import { Unavailable } from '../../src/refusal.ts'
+import { Outage, Unavailable } from '../../src/refusal.ts'
 import type { Extra } from '../../src/session.ts'
 import {
   account,
@@ -268,6 +268,23 @@ await t.test('an account that is removed while its password is stored gets no se
   t.equal(await reasonOf(fixture.change(await fixture.ticket())), 'TICKET_INVALID')
   t.same(await tokensOf(fixture), [])
 })
+
+await t.test(
+  'while passwords cannot be stored, a new one is neither demanded nor accepted, and the ticket stays',
+  async t => {
+    const source = sourceOf([account('Ann', { mustChangePassword: true }), account('Ben')])
+    const state: { fault: Outage | null } = { fault: null }
+    const updates = { ...source.updates!, fault: () => state.fault }
+    const fixture = await openSteps(t, {}, { source: { ...source, updates } })
+    const ticket = await fixture.ticket()
+    state.fault = new Outage('the accounts file cannot be written')
+    t.equal(await fixture.attempt('ann', PASSWORD), 'ACCOUNTS_UNWRITABLE')
+    t.equal(await fixture.attempt('ben', PASSWORD), 'granted', 'others sign in')
+    t.equal(await reasonOf(fixture.change(ticket)), 'ACCOUNTS_UNWRITABLE')
+    state.fault = null
+    t.ok((await fixture.change(ticket)).token)
+  },
+)
 
 await t.test('a source that cannot store passwords demands none', async t => {
   const { updates: _, ...source } = sourceOf([account('Ann', { mustChangePassword: true, passwordChangedAt: 0 })])

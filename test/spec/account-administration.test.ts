@@ -4,6 +4,7 @@ import t from 'tap'
 import { AccountsReader } from '../../src/account/file/reader.ts'
 import { readAccounts } from '../../src/account/file/source.ts'
 import { fileUpdates } from '../../src/account/file/updates.ts'
+import { Writability } from '../../src/account/file/writability.ts'
 import { versionOf } from '../../src/account/version.ts'
 import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 
@@ -315,7 +316,12 @@ withEveryStore(
 
 /** Writes a second factor as the gateway seals one. */
 async function withSecondFactor(path: string, id: string): Promise<void> {
-  await fileUpdates({ path, reader: new AccountsReader(path) }).setSecondFactor(id, 'abcdefghijkl.sealed', null)
+  const writability = new Writability(path, { error() {}, info() {} })
+  await fileUpdates({ path, reader: new AccountsReader(path), writability }).setSecondFactor(
+    id,
+    'abcdefghijkl.sealed',
+    null,
+  )
 }
 
 t.test('only accounts in a file are administered, in profile 2 where it is set', async t => {

@@ -2,14 +2,14 @@ import { invalid } from '../../refusal.ts'
 import type { AccountEdit, AccountManagement, AddedAccount, Edited, ListedAccount } from '../management.ts'
 import { type Change, entryAfter } from './change.ts'
 import { faultOfSize } from './document.ts'
-import { adding, type EditedFile, indexOfId, passwordFields, resetFields, setting } from './edit.ts'
+import { adding, indexOfId, passwordFields, resetFields, setting } from './edit.ts'
 import { knownOf } from './known.ts'
 import type { AccountEntry } from './schema.ts'
-import { editByGateway } from './updates.ts'
+import { editByGateway, type FollowedEdits } from './updates.ts'
 
 /** The administration of the accounts in a file. `current` are those that logins see. */
 export function createFileManagement(
-  file: EditedFile,
+  file: FollowedEdits,
   current: () => Promise<{ readonly listed: readonly ListedAccount[] }>,
 ): AccountManagement {
   return {

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import type { Logger } from '../../log.ts'
 import type { HashSource } from '../hash-accounts.ts'
 import { nameKey } from './document.ts'
@@ -5,6 +6,7 @@ import { FollowedFile } from './followed.ts'
 import { createFileManagement } from './management.ts'
 import { AccountsReader } from './reader.ts'
 import { fileUpdates } from './updates.ts'
+import { Writability } from './writability.ts'
 
 export { generateAccountId } from '../id.ts'
 export { addAccount, firstAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from './edit.ts'
@@ -19,10 +21,12 @@ export interface FileAccountsSettings {
 export function createFileAccounts(
   { path }: FileAccountsSettings,
   log: Pick<Logger, 'error' | 'info'>,
+  clock?: Clock,
 ): HashSource & { highestCost(): number } {
   const reader = new AccountsReader(path)
   const file = new FollowedFile(path, reader, log)
-  const edited = { path, reader, written: (text: string) => file.written(text) }
+  const writability = new Writability(path, log, clock)
+  const edited = { path, reader, writability, written: (text: string) => file.written(text) }
   return {
     changes: file,
     updates: fileUpdates(edited),

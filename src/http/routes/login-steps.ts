@@ -30,7 +30,15 @@ const PASSWORD = {
     example: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE', new_password: `${'9f21c4'.repeat(32)}…` },
   },
   data: SIGNED_IN,
-  refusals: ['TICKET_INVALID', 'PASSWORD_NOT_ALLOWED', 'STEP_REQUIRED', 'DISABLED', 'TOO_MANY_ATTEMPTS', 'BUSY'],
+  refusals: [
+    'TICKET_INVALID',
+    'PASSWORD_NOT_ALLOWED',
+    'STEP_REQUIRED',
+    'DISABLED',
+    'TOO_MANY_ATTEMPTS',
+    'BUSY',
+    'ACCOUNTS_UNWRITABLE',
+  ],
 } as const satisfies Contract
 
 const SECOND_FACTOR = {
@@ -64,6 +72,7 @@ const SECOND_FACTOR = {
     'DISABLED',
     'TOO_MANY_ATTEMPTS',
     'BUSY',
+    'ACCOUNTS_UNWRITABLE',
   ],
 } as const satisfies Contract
 
@@ -76,7 +85,7 @@ const SETUP = {
     example: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE' },
   },
   data: NEW_FACTOR,
-  refusals: ['TICKET_INVALID', 'DISABLED', 'TOO_MANY_ATTEMPTS'],
+  refusals: ['TICKET_INVALID', 'DISABLED', 'TOO_MANY_ATTEMPTS', 'ACCOUNTS_UNWRITABLE'],
 } as const satisfies Contract
 
 /** The steps that a login may demand after the password, as far as the accounts of the side have them. */

@@ -159,6 +159,7 @@ const LOGIN = {
     'DISABLED',
     'TOO_MANY_ATTEMPTS',
     'BUSY',
+    'ACCOUNTS_UNWRITABLE',
   ],
 } as const satisfies Contract
 

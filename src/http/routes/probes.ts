@@ -41,7 +41,7 @@ const STATE = {
       type: 'array',
       items: { type: 'string' },
       description:
-        'Unwise settings, faults of the accounts file, a certificate that expires, and risks in the way the store is set up.',
+        'Unwise settings, an accounts file that has faults or cannot be written, a certificate that expires, and risks in the way the store is set up.',
     },
     upstreams: {
       type: 'array',

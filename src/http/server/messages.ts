@@ -80,6 +80,13 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
     code: 403,
     text: ['The last active SUPER_ADMIN must stay', '必须保留最后一个有效的 SUPER_ADMIN 账号'],
   },
+  ACCOUNTS_UNWRITABLE: {
+    code: 503,
+    text: [
+      'Accounts cannot be changed here now: their file cannot be written. Ask an administrator',
+      '账号文件无法写入，暂时不能修改账号，请联系管理员',
+    ],
+  },
   NO_SUCH_TOKEN: { code: 400, status: 200, text: ['Not a live token of this user', '令牌不存在或不属于该用户'] },
   BUSY: { code: 503, text: ['Too busy, try again', '服务繁忙，请稍后再试'] },
   UNAVAILABLE: { code: 503, text: ['Service unavailable', '服务暂不可用'] },

@@ -1,4 +1,4 @@
-import type { Account, AccountSource, AccountUpdates } from '../../account/accounts.ts'
+import { type Account, type AccountSource, type AccountUpdates, refuseUnwritable } from '../../account/accounts.ts'
 import type { PasswordPolicy } from '../../account/password-policy.ts'
 import type { Clock } from '../../clock.ts'
 import type { Publish } from '../../event/event.ts'
@@ -26,6 +26,7 @@ export type PasswordStep = (ticket: OpenTicket, newPassword: string, attempt: At
 export function createPasswordStep(options: PasswordStepOptions): PasswordStep {
   const { side, accounts, updates, tickets, sm2, policy, clock, publish } = options
   return async (ticket, newPassword, attempt) => {
+    refuseUnwritable(updates)
     const password = await sm2.decrypt(newPassword)
     if (password === null) throw invalid('new_password', 'must be encrypted with the public key')
     const { account } = ticket

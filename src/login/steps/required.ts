@@ -1,4 +1,4 @@
-import type { Account, AccountSource } from '../../account/accounts.ts'
+import { type Account, type AccountSource, refuseUnwritable } from '../../account/accounts.ts'
 import type { Clock } from '../../clock.ts'
 import { Refusal } from '../../refusal.ts'
 import type { SecondFactors } from '../../second-factor/second-factors.ts'
@@ -18,7 +18,8 @@ export interface RequiredOptions {
 /**
  * The second factor comes before the password. An account whose source cannot store a new password signs in without that
  * step: its password is changed elsewhere. An account that must have a second factor, and whose source cannot store one, is
- * refused with `FACTOR_REQUIRED`.
+ * refused with `FACTOR_REQUIRED`. Where the source stores both but cannot do so now, the login is refused before the step, with
+ * `ACCOUNTS_UNWRITABLE`.
  */
 export function createRequired({ accounts, factors, maxAge, clock }: RequiredOptions): Required {
   const canChangePassword = accounts.updates?.can.has('password') === true
@@ -32,12 +33,15 @@ export function createRequired({ accounts, factors, maxAge, clock }: RequiredOpt
     if (factors.isAsked(account)) return 'second-factor'
     if (!factors.isRequired(account)) return null
     if (!factors.canSetUp) throw new Refusal('FACTOR_REQUIRED')
+    refuseUnwritable(accounts.updates)
     return 'second-factor-setup'
   }
 
   function passwordStep(account: Account): Step | null {
     const isDemanded = account.mustChangePassword === true || isTooOld(account)
-    return canChangePassword && isDemanded ? 'password' : null
+    if (!canChangePassword || !isDemanded) return null
+    refuseUnwritable(accounts.updates)
+    return 'password'
   }
 
   const isFactor = (step: Step): boolean => step !== 'password'

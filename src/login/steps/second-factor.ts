@@ -1,4 +1,4 @@
-import type { Account, AccountSource } from '../../account/accounts.ts'
+import { type Account, type AccountSource, refuseUnwritable } from '../../account/accounts.ts'
 import type { Publish } from '../../event/event.ts'
 import { Refusal } from '../../refusal.ts'
 import type { NewFactor, SecondFactors } from '../../second-factor/second-factors.ts'
@@ -11,7 +11,7 @@ import type { OpenTicket, Progress, Tickets } from './tickets.ts'
 
 export interface SecondFactorStepsOptions {
   side: Pick<Side, 'type'>
-  accounts: Pick<AccountSource, 'find'>
+  accounts: Pick<AccountSource, 'find' | 'updates'>
   factors: SecondFactors
   tickets: Tickets
   codes: Pick<TicketCodes, 'check'>
@@ -54,11 +54,13 @@ export function createSecondFactorSteps(options: SecondFactorStepsOptions): Seco
 
   return {
     async setUp(ticket) {
+      refuseUnwritable(accounts.updates)
       const { sealed, ...shown } = await factors.create(ticket.account)
       await tickets.keepNote(ticket, sealed)
       return shown
     },
     async confirm(ticket, code, attempt) {
+      refuseUnwritable(accounts.updates)
       const { account } = ticket
       const sealed = await tickets.noteOf(ticket)
       if (sealed === null) throw new Refusal('SETUP_GONE')

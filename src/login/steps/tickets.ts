@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Account, AccountSource } from '../../account/accounts.ts'
 import type { Clock } from '../../clock.ts'
-import { Refusal } from '../../refusal.ts'
+import { Refusal, Unavailable } from '../../refusal.ts'
 import type { LoginType } from '../../session.ts'
 import { eventNames } from '../../side/names.ts'
 import type { TicketStore } from '../../store/store.ts'
@@ -110,7 +110,7 @@ export function createTickets({ type, accounts, store, clock }: TicketsOptions):
         // Since the ticket was opened, a new password was hashed or a code was checked.
         if ((await accountOf(ticket)) === null || !(await act())) throw ticketInvalid(attempt, 'changed meanwhile')
       } catch (fault) {
-        const isDecision = fault instanceof Refusal && fault.reason !== 'UNAVAILABLE'
+        const isDecision = fault instanceof Refusal && !(fault instanceof Unavailable)
         if (!isDecision) await store.put(type, ticket.id, taken, ticket.expires_at).catch(() => undefined)
         throw fault
       }

@@ -21,7 +21,7 @@ const ADD = {
     schema: { type: 'object', properties: { id: ID, password: MADE_PASSWORD }, required: ['id'] },
     example: { id: USER, password: 'h7Kq9mWzTn4RvXcJ2pLbYd6e' },
   },
-  refusals: ['RIGHTS_NOT_HELD', 'PASSWORD_NOT_ALLOWED'],
+  refusals: ['RIGHTS_NOT_HELD', 'PASSWORD_NOT_ALLOWED', 'ACCOUNTS_UNWRITABLE'],
 } as const satisfies Contract
 
 export const add = accountRoute(EDIT_ACCOUNTS, ADD, (request, accounts) =>

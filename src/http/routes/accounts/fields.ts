@@ -53,6 +53,7 @@ export const CHANGE_REFUSALS = [
   'RIGHTS_NOT_HELD',
   'OWN_ACCOUNT',
   'LAST_SUPER_ADMIN',
+  'ACCOUNTS_UNWRITABLE',
 ] as const satisfies readonly Failure[]
 
 export const MADE_PASSWORD = {

@@ -38,7 +38,7 @@ const OWN_ACCOUNT = Complete({
   can: {
     type: 'array',
     items: { enum: ['password', 'second-factor'] },
-    description: 'What the user can change here.',
+    description: 'What the user can change here now; nothing while the accounts file cannot be written.',
   },
 })
 
@@ -86,7 +86,14 @@ const PASSWORD = {
     },
     example: { ended: 2 },
   },
-  refusals: ['WRONG_CREDENTIALS', 'PASSWORD_NOT_ALLOWED', 'DISABLED', 'TOO_MANY_ATTEMPTS', 'BUSY'],
+  refusals: [
+    'WRONG_CREDENTIALS',
+    'PASSWORD_NOT_ALLOWED',
+    'DISABLED',
+    'TOO_MANY_ATTEMPTS',
+    'BUSY',
+    'ACCOUNTS_UNWRITABLE',
+  ],
 } as const satisfies Contract
 
 /** The own account of the users of one side: `/api/v<n>/b/account` and below, as far as its source can store changes. */

@@ -15,6 +15,7 @@ const REFUSALS = [
   'DISABLED',
   'TOO_MANY_ATTEMPTS',
   'BUSY',
+  'ACCOUNTS_UNWRITABLE',
 ] as const
 
 const SETUP = {
@@ -45,7 +46,7 @@ const CONFIRM = {
     example: { code: '287082' },
   },
   data: RECOVERY_CODES,
-  refusals: ['SETUP_GONE', 'WRONG_CODE', 'DISABLED', 'TOO_MANY_ATTEMPTS'],
+  refusals: ['SETUP_GONE', 'WRONG_CODE', 'DISABLED', 'TOO_MANY_ATTEMPTS', 'ACCOUNTS_UNWRITABLE'],
 } as const satisfies Contract
 
 const PROOF = {
