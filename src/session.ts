@@ -43,6 +43,9 @@ export const bySideName = <T>(make: (type: LoginType) => T): Record<SideName, T>
   consumer: make('CONSUMER'),
 })
 
+/** The role that holds every permission. */
+export const SUPER_ADMIN = 'SUPER_ADMIN'
+
 /** Why a session has ended before its time. */
 export const END_REASONS = ['replaced', 'kicked-out', 'password-changed', 'account-changed', 'logged-out'] as const
 

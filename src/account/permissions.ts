@@ -1,5 +1,5 @@
 import { Refusal } from '../refusal.ts'
-import { type Extra, type SessionRecord, textsOf } from '../session.ts'
+import { type Extra, type SessionRecord, SUPER_ADMIN, textsOf } from '../session.ts'
 import type { Rights } from './accounts.ts'
 
 /** All of the required permissions, or at least one of them. */
@@ -44,9 +44,6 @@ export interface Role {
   readonly name: string
   readonly permissions: readonly string[]
 }
-
-/** The role that holds every permission. */
-export const SUPER_ADMIN = 'SUPER_ADMIN'
 
 /** The role with every permission, and those of the permissions file in its order. */
 export const rolesOf = (grants: Readonly<Record<string, readonly string[]>>): readonly Role[] => [

@@ -6,6 +6,7 @@ import { read } from '../yaml/read.ts'
 import { emptySection, isSection, textOf, type Warning, Written } from '../yaml/written.ts'
 import { labelOf, readYamlFile } from '../yaml/yaml.ts'
 import { checkSettings } from './check/settings.ts'
+import { warnOfUnknownRoles } from './check/unwise/roles.ts'
 import { warnOfEmptySecrets } from './check/unwise/secrets.ts'
 import { warnOfUnwise } from './check/unwise/unwise.ts'
 import { type DecodedSettings, type Settings, SettingsSchema } from './schema/settings.ts'
@@ -93,6 +94,7 @@ export function readConfiguration(
   }
   const { upstreams, ...inFile } = readUpstreams(decoded, written, typeof file === 'string', cwd, isProduction)
   const { permissions, faults: permissionFaults } = readPermissions(decoded, written, cwd)
+  warnOfUnknownRoles(decoded, permissions.roles, written)
   const secrets = Object.values(SECRETS).map(kind => originOf(kind, written, decoded.data, cwd))
   if (secretsNeeded && isProduction) {
     faults.push(...secrets.flatMap(({ missing }) => missing))

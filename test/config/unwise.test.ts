@@ -42,6 +42,8 @@ const UNWISE: readonly [setting: string, yaml: string, environment?: Record<stri
     'login.second_factor.for',
     `login: { second_factor: { for: off } }\naccounts: { kind: http, url: "https://a.example/", update_url: "https://a.example/u", secret: ${GOOD_KEY} }`,
   ],
+  ['login.second_factor.for[1]', 'login: { second_factor: { for: [SUPER_ADMIN, operater] } }'],
+  ['login.second_factor.for[0]', '', { LOGIN__SECOND_FACTOR__FOR: '[operater]' }],
   ['login.lockout.disable', 'login: { lockout: { disable: 30s } }'],
   ['login.captcha.ttl', 'login: { captcha: { ttl: 2h } }'],
   ['sessions.max_tokens_per_user', 'sessions: { consumer: { max_tokens_per_user: 0 } }'],
@@ -109,6 +111,14 @@ const WISE: readonly [yaml: string, environment?: Record<string, string>][] = [
 
 t.test('settings that keep every protection are not named', async t => {
   for (const [yaml, environment] of WISE) t.same(settingsOf(t, yaml, environment).warnings, [], yaml.slice(0, 90))
+})
+
+t.test('a role of the permissions file can be demanded to have a second factor', async t => {
+  const files = { 'permissions.yaml': 'roles: { operator: [sys:session:page] }\n' }
+  const warningsOf = (yaml: string) => settingsOf(t, yaml, {}, files).warnings
+  t.same(warningsOf('login: { second_factor: { for: [SUPER_ADMIN, operator] } }'), [])
+  const [warning = ''] = warningsOf('login: { second_factor: { for: [operator, operater] } }')
+  t.match(warning, /^login\.second_factor\.for\[1\] is no role of the permissions file.*check its spelling$/)
 })
 
 t.test('secrets that other users of the machine can read are named', async t => {

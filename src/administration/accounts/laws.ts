@@ -1,7 +1,8 @@
 import type { Rights } from '../../account/accounts.ts'
 import type { AccountStatus } from '../../account/management.ts'
-import { type Permissions, SUPER_ADMIN } from '../../account/permissions.ts'
+import type { Permissions } from '../../account/permissions.ts'
 import { Refusal, type RefusalReason } from '../../refusal.ts'
+import { SUPER_ADMIN } from '../../session.ts'
 
 /** An account, as far as the laws are concerned. */
 export interface Subject extends Rights {

@@ -1,3 +1,4 @@
+import { SUPER_ADMIN } from '../../session.ts'
 import type { Fault } from '../../yaml/fault.ts'
 import type { Decoded } from '../../yaml/notation.ts'
 import { read } from '../../yaml/read.ts'
@@ -41,7 +42,7 @@ export function readPermissions({ permissions }: DecodedSettings, written: Writt
 }
 
 function checkRoles(roles: RoleGrants, written: Written): void {
-  if (Object.hasOwn(roles, 'SUPER_ADMIN')) {
-    written.report(['roles', 'SUPER_ADMIN'], 'always has every permission; remove this line')
+  if (Object.hasOwn(roles, SUPER_ADMIN)) {
+    written.report(['roles', SUPER_ADMIN], 'always has every permission; remove this line')
   }
 }
