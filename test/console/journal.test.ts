@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { createEntryId, type JournalEntry } from '../../src/store/journal.ts'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
 import { arrive, obstaclesEverywhere } from '../support/console.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
@@ -42,6 +43,49 @@ t.test('the journal on the page', { skip: withoutBrowser }, async t => {
     await page.locator('#notice', { hasText: 'Exported entries: 2.' }).waitFor()
     t.same(visitor.complaints, [], 'the policy of the page allows it')
   })
+
+  t.test(
+    'who did something is named by the side of the login id, and a word of the gateway is no login id',
+    async t => {
+      const visitor = await visit(t)
+      const { page } = visitor
+      // Administrators whose login ids consumers have, too; one of them is spelled as a word of the gateway.
+      const ids = [someone(), 'operations']
+      const idAt = createEntryId()
+      const kickout = (login_id: string, origin: Pick<JournalEntry, 'by' | 'by_type'>): JournalEntry => {
+        const id = idAt(Math.floor(fixture.now()))
+        return { id, event: 'kickout', type: 'CONSUMER', login_id, trace_id: someone(), ...origin }
+      }
+      for (const id of ids) await business.login(undefined, id, { nickname: `B ${id}` })
+      const entries = ids.flatMap(by => [
+        kickout(`by-b-${by}`, { by, by_type: 'BUSINESS' }),
+        kickout(`by-c-${by}`, { by, by_type: 'CONSUMER' }),
+        kickout(by, { by, by_type: 'BUSINESS' }),
+        kickout(by, { by, by_type: 'CONSUMER' }),
+      ])
+      await fixture.store.journal.append([...entries, kickout('by-word', { by: 'operations' })], fixture.now() + 60_000)
+      await arrive(fixture, visitor, ['sys:journal:page'])
+      await page.locator('.journal-list tbody tr', { hasText: 'by-word' }).waitFor()
+      const users = await page.locator('.journal-list td:nth-child(3)').allTextContents()
+      const doneBy = await page.locator('.journal-list td:nth-child(4)').allTextContents()
+      const shownFor = (user: string) => doneBy.filter((_, at) => users[at] === user)
+      for (const id of ids) {
+        t.same(shownFor(`by-b-${id}`), [`B ${id}${id}`])
+        t.same(shownFor(`by-c-${id}`), [`${id}C side`], 'not the administrator')
+        t.same(shownFor(id), ['the user', `B ${id}${id}`], 'the namesake of an administrator, and that administrator')
+      }
+      t.same(shownFor('by-word'), ['a backend'])
+      await page
+        .locator('.journal-list tbody tr', { hasText: `by-c-${ids[0]}` })
+        .locator('.link')
+        .click()
+      const shown = page.locator('dialog .facts')
+      await shown.waitFor()
+      t.match(await shown.textContent(), `${ids[0]}C side`)
+      t.notMatch(await shown.textContent(), `B ${ids[0]}`)
+      t.same(visitor.complaints, [])
+    },
+  )
 
   t.test('an export that fails saves nothing, and says so', async t => {
     const visitor = await visit(t)
