@@ -9,7 +9,6 @@ import { createShown, SHOWN_TOKENS, type ShownOptions, type UserToken } from './
 
 /** A session as its user sees it. */
 export interface OwnSession extends UserToken {
-  login_ip: string | null
   /** Whether it is the session of the request. */
   current: boolean
 }
@@ -34,7 +33,6 @@ export function createOwnSessions({ sides, sessions, jwt, ...options }: OwnSessi
       return live.toReversed().map(stored => ({
         token: handles.of(stored.token),
         ...show.session(stored),
-        login_ip: show.loginAddress(stored),
         current: stored.token === token,
       }))
     },

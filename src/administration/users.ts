@@ -31,6 +31,7 @@ export interface UserToken {
   timeout_seconds: number
   device_type: string | null
   device_id: string | null
+  login_ip: string | null
 }
 
 export interface Page<T> {
@@ -118,11 +119,9 @@ export function createShown({ clock, timestamps, locale }: ShownOptions) {
         timeout_seconds: left,
         device_type: textOf(record.extra, 'device_type'),
         device_id: textOf(record.extra, 'device_id'),
+        login_ip: textOf(record.extra, 'login_ip'),
       }
     },
-
-    /** The address of the login. */
-    loginAddress: ({ record }: Pick<StoredToken, 'record'>): string | null => textOf(record.extra, 'login_ip'),
   }
 }
 

@@ -1,3 +1,4 @@
+import { wrongCodesNotice } from './account/wrong-codes.js'
 import { currentAddress } from './address.js'
 import { get, loadSettings, onEnded, post, serves } from './api.js'
 import { closeDialogs } from './elements/dialogs.js'
@@ -89,7 +90,7 @@ function openOffered(name, address) {
   const page = PAGES[name].create(place, address)
   const draw = () => {
     document.title = title(name)
-    show(app, top, place)
+    show(app, top, wrongCodesNotice(name), place)
     showTop(name)
     page.draw()
   }

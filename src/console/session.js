@@ -8,8 +8,12 @@ const KEY = 'dualgate.token'
 
 /** @typedef {{ user_id: string, username: string | null, nickname: string | null, permissions: string[] }} Owner */
 
-/** @type {{ token: string | null, owner: Owner | null }} */
-export const session = { token: recall(), owner: null }
+/**
+ * `wrongCodes`: those of the second factor that were entered before this sign-in, until the user has seen the number.
+ *
+ * @type {{ token: string | null, owner: Owner | null, wrongCodes: number }}
+ */
+export const session = { token: recall(), owner: null, wrongCodes: 0 }
 
 function recall() {
   try {
@@ -19,9 +23,13 @@ function recall() {
   }
 }
 
-/** @param {string} token */
-export function begin(token) {
+/**
+ * @param {string} token
+ * @param {number} [wrongCodes]
+ */
+export function begin(token, wrongCodes = 0) {
   session.token = token
+  session.wrongCodes = wrongCodes
   try {
     sessionStorage.setItem(KEY, token)
   } catch {
@@ -32,6 +40,7 @@ export function begin(token) {
 export function forget() {
   session.token = null
   session.owner = null
+  session.wrongCodes = 0
   try {
     sessionStorage.removeItem(KEY)
   } catch {

@@ -23,6 +23,7 @@ export const CONSOLE_FILES = [
   'account/password.js',
   'account/recovery-codes.js',
   'account/second-factor.js',
+  'account/wrong-codes.js',
   'accounts/account-table.js',
   'accounts/account.js',
   'accounts/accounts.js',

@@ -1,7 +1,8 @@
 import type { Test } from 'tap'
-import { codeAt, wrongCode } from '../second-factor/factor-fixture.ts'
-import { bring, confirm, fillIn, keep, obstaclesEverywhere, sendSignIn, solve } from '../support/console.ts'
+import { codeAt, wrongCode, wrongCodes } from '../second-factor/factor-fixture.ts'
+import { bring, choose, confirm, fillIn, keep, obstaclesEverywhere, sendSignIn, solve } from '../support/console.ts'
 import { type AccountsFixture, isLive, OWN_PASSWORD, PASSWORD, pagesOf, shownSecret } from './accounts-fixture.ts'
+import { textOf } from './texts.ts'
 
 /** The required steps of a login, and what users do with their own factor. */
 export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode }: AccountsFixture): void {
@@ -80,6 +81,60 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
     await page.click('[type=submit]')
     await page.waitForSelector('.chrome')
     t.equal(await page.locator('[data-key=state]').textContent(), 'On')
+    t.same(visitor.complaints, [])
+  })
+
+  t.test('wrong codes before a sign-in are reported after it, until they are seen, and in the own account', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const { username } = await add({ roles: ['guarded'], permissions: ['sys:session:page'] })
+    await sendSignIn(fixture, page, username, PASSWORD)
+    const secret = await shownSecret(page)
+    await page.fill('#code', codeAt(secret, fixture.now()))
+    await page.keyboard.press('Enter')
+    await page.check('#is-kept')
+    await page.click('[type=submit]')
+    await page.waitForSelector('.user-list table')
+    t.equal(await page.locator('.advice').count(), 0)
+
+    const notice = page.locator('.above-page')
+    const signInAfter = async (wrong: number) => {
+      await solve(fixture, page, () => page.click('[data-key=sign-out]'))
+      await fillIn(page, username, PASSWORD)
+      await page.keyboard.press('Enter')
+      for (const code of wrongCodes(secret, fixture.now(), wrong)) {
+        await page.fill('#code', code)
+        await page.keyboard.press('Enter')
+        await page.locator('.fault', { hasText: 'Wrong code' }).waitFor()
+      }
+      await page.fill('#code', await nextCode(secret))
+      await page.keyboard.press('Enter')
+      await page.waitForSelector('.user-list table')
+    }
+    await signInAfter(2)
+    await notice.filter({ hasText: textOf('en', 'wrong_codes', { n: 2 }) }).waitFor()
+    t.same(await obstaclesEverywhere(page, 'wrong codes'), [])
+    await choose(page, 'zh')
+    await notice.filter({ hasText: textOf('zh', 'wrong_codes', { n: 2 }) }).waitFor()
+    t.same(await obstaclesEverywhere(page, 'wrong codes'), [])
+    await choose(page, 'en')
+    await page.click('[data-key=seen]')
+    t.equal(await notice.count(), 0)
+    await page.click('nav [data-key=account]')
+    await page.locator('[data-key=wrong-codes]', { hasText: textOf('en', 'wrong_codes', { n: 2 }) }).waitFor()
+    t.same(await obstaclesEverywhere(page, 'wrong codes in the own account'), [])
+
+    await page.click('nav [data-key=sessions]')
+    await signInAfter(1)
+    await notice.filter({ hasText: textOf('en', 'wrong_codes', { n: 1 }) }).waitFor()
+    await page.click('[data-key=to-account]')
+    await page.locator('[data-key=wrong-codes]').waitFor()
+    t.equal(await notice.count(), 0, 'it stands once')
+    await page.click('nav [data-key=sessions]')
+    await page.waitForSelector('.user-list table')
+    t.equal(await notice.count(), 0, 'it has been seen')
+    await signInAfter(0)
+    t.equal(await page.locator('.advice').count(), 0)
     t.same(visitor.complaints, [])
   })
 

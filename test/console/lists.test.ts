@@ -116,6 +116,42 @@ t.test('lists of sessions', { skip: withoutBrowser }, async t => {
     t.same(await live([...tokens, own]), [])
   })
 
+  t.test('the sessions of a user show the address, and a list that is cut says so', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    const signIns = (n: number) =>
+      Promise.all(
+        Array.from({ length: n }, () => business.login(undefined, user, { username: user, login_ip: '203.0.113.7' })),
+      )
+    await arrive(fixture, visitor, PERMISSIONS, user)
+    for (let i = 0; i < 10; i++) await signIns(i === 9 ? 98 : 100)
+    const list = page.locator('.token-list')
+    const show = async () => {
+      await page.reload()
+      await search(page, user)
+      await page.click(`[data-key="user ${user}"]`)
+      await list.locator('tbody tr').first().waitFor()
+    }
+    await show()
+    t.equal(await list.locator('tbody tr').count(), 999)
+    t.equal(await list.locator('.cut').count(), 0)
+    t.equal(await list.locator('tr', { hasText: '203.0.113.7' }).count(), 998)
+    await page.goto(`${fixture.url}/console/#account`)
+    await page.locator('.own-sessions tbody tr').first().waitFor()
+    t.equal(await page.locator('.own-sessions .cut').count(), 0)
+
+    await signIns(1)
+    await page.goto(`${fixture.url}/console/`)
+    await show()
+    t.equal(await list.locator('tbody tr').count(), 1000)
+    await list.locator('.cut', { hasText: 'the newest 1,000 sessions' }).waitFor()
+    await page.goto(`${fixture.url}/console/#account`)
+    await page.locator('.own-sessions .cut', { hasText: 'the newest 1,000 sessions' }).waitFor()
+    t.equal(await page.locator('.own-sessions tbody tr').count(), 1000)
+    t.same(visitor.complaints, [])
+  })
+
   t.test('without the permission to end sessions, nothing can be selected', async t => {
     const visitor = await visit(t)
     const { page } = visitor

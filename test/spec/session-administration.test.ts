@@ -171,16 +171,29 @@ withEveryStore(
 
       t.test(`GET ${base}/tokens: a user's tokens, complete for authorized users`, async t => {
         const user = someone()
-        const first = await operations.login(undefined, user, { device_type: 'Chrome', device_id: 'WEB_PC' })
+        const first = await operations.login(undefined, user, {
+          device_type: 'Chrome',
+          device_id: 'WEB_PC',
+          login_ip: '10.1.2.3',
+        })
         const { data } = (await fixture.get(`${base}/tokens?user_id=${user}`, admin)).json()
         t.equal(data.length, 1)
-        t.same(Object.keys(data[0]), ['token', 'created_at', 'timeout', 'timeout_seconds', 'device_type', 'device_id'])
+        t.same(Object.keys(data[0]), [
+          'token',
+          'created_at',
+          'timeout',
+          'timeout_seconds',
+          'device_type',
+          'device_id',
+          'login_ip',
+        ])
         t.match(data[0], {
           token: first,
           created_at: TIME,
           timeout: LIFETIME,
           device_type: 'Chrome',
           device_id: 'WEB_PC',
+          login_ip: '10.1.2.3',
         })
         t.ok(data[0].timeout_seconds > 2_591_000)
         t.same((await fixture.get(`${base}/tokens?user_id=${someone()}`, admin)).json().data, [])

@@ -6,6 +6,7 @@ import { t } from '../language/language.js'
 import { createOwnSessions } from './own-sessions.js'
 import { passwordPanel } from './password.js'
 import { secondFactorPanel } from './second-factor.js'
+import { wrongCodesText } from './wrong-codes.js'
 
 /**
  * @typedef {object} Account
@@ -17,6 +18,7 @@ import { secondFactorPanel } from './second-factor.js'
  * @property {boolean | null} second_factor_required
  * @property {number | null} recovery_codes_left
  * @property {string | null} password_changed_at
+ * @property {number} wrong_codes Entered before the login of this session.
  * @property {string[]} can What can be changed here.
  */
 
@@ -73,7 +75,7 @@ export function createAccount(place) {
 }
 
 /** @param {Account} account */
-const profilePanel = ({ user_id, username, nickname, roles }) =>
+const profilePanel = ({ user_id, username, nickname, roles, wrong_codes: wrong }) =>
   h(
     'section',
     { class: 'panel' },
@@ -84,4 +86,5 @@ const profilePanel = ({ user_id, username, nickname, roles }) =>
       [t('user_id'), h('code', {}, user_id)],
       [t('roles'), roles !== null && (roles.length === 0 ? t('no_roles') : roles.join(', '))],
     ]),
+    wrong > 0 && h('p', { class: 'advice', 'data-key': 'wrong-codes' }, wrongCodesText(wrong)),
   )

@@ -7,7 +7,7 @@ import { DASH, rowButton, table } from '../elements/tables.js'
 import { count, deviceText, duration } from '../language/format.js'
 import { faultText, t } from '../language/language.js'
 import { session } from '../session.js'
-import { sessionTimes } from '../sessions/times.js'
+import { LISTED, sessionTimes } from '../sessions/times.js'
 
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
@@ -41,6 +41,7 @@ export function createOwnSessions() {
       element,
       h('header', {}, h('h2', {}, t('my_sessions')), others.length > 0 && endOthers),
       sessions === null ? h('p', { class: 'empty quiet' }, t('loading')) : sessionTable(sessions, load, sorting),
+      sessions?.length === LISTED && h('p', { class: 'cut quiet' }, t('newest_own_sessions', { n: count(LISTED) })),
       h('div', { class: 'pages' }, zone()),
     )
   }

@@ -5,6 +5,8 @@ export const en = {
   user_id: 'User id',
   roles: 'Roles',
   no_roles: 'none',
+  wrong_codes:
+    'Wrong codes of your second factor before this sign-in: {n}. If you did not enter them, someone knows your password: change it.',
 
   password_changed_at: 'Last changed {time}.',
   password_never_changed:
@@ -75,6 +77,7 @@ export const en = {
   ended_others: 'Other sessions ended: {n}.',
   end_own_one_detail: '{device}, signed in {time}, is signed out immediately.',
   ended_own_one: 'The session was ended.',
+  newest_own_sessions: 'These are the newest {n} sessions. “End all others” also ends older ones that are not listed.',
 }
 
 /** @type {typeof en} */
@@ -85,6 +88,7 @@ export const zh = {
   user_id: '用户 ID',
   roles: '角色',
   no_roles: '无',
+  wrong_codes: '本次登录之前，两步验证码输错了 {n} 次。如果不是您本人输入的，说明有人知道您的密码，请修改密码。',
 
   password_changed_at: '上次修改：{time}。',
   password_never_changed: '没有此密码的修改记录。如果它是他人设置或网关生成的，请改成您自己的密码。',
@@ -153,4 +157,5 @@ export const zh = {
   ended_others: '已让其他 {n} 个会话下线。',
   end_own_one_detail: '{time} 在 {device} 上登录的会话将立即下线。',
   ended_own_one: '该会话已下线。',
+  newest_own_sessions: '仅列出最新的 {n} 个会话。“下线其他会话”也会让未列出的更早会话下线。',
 }

@@ -10,5 +10,8 @@ export const sessionTimes = () => [
   { label: t('ends_in'), look: 'number', by: ({ timeout_seconds }) => byEnd(timeout_seconds) },
 ]
 
+/** Sessions of one user that the gateway lists: the newest. */
+export const LISTED = 1000
+
 /** What has no end is the last to end. */
 export const byEnd = (/** @type {number} */ seconds) => (seconds < 0 ? Number.POSITIVE_INFINITY : seconds)

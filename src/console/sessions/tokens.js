@@ -3,17 +3,17 @@ import { confirm, openDialog } from '../elements/dialogs.js'
 import { h, notify, show } from '../elements/dom.js'
 import { createSelection } from '../elements/selection.js'
 import { createSorting } from '../elements/sorting.js'
-import { rowButton, table } from '../elements/tables.js'
+import { DASH, rowButton, table } from '../elements/tables.js'
 import { count, deviceText, duration, shortened } from '../language/format.js'
 import { faultText, t } from '../language/language.js'
 import { can, isOwner, isOwnToken } from '../session.js'
 import { confirmDisable, disableState } from './disable.js'
 import { confirmEndSeveral } from './end-several.js'
-import { sessionTimes } from './times.js'
+import { LISTED, sessionTimes } from './times.js'
 
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
- *   device_id: string | null }} Token
+ *   device_id: string | null, login_ip: string | null }} Token
  * @typedef {{ base: string, userId: string, name: string, done: () => void }} User A user of one side; `done` is called
  *   after a change.
  * @typedef {import('./user-table.js').Selection} Selection
@@ -85,6 +85,7 @@ export function openTokens({ base, userId, name, done }) {
       list,
       isSelectable && selection.bar(tokens.map(({ token }) => token)),
       tokenTable(tokens, user, { selection: isSelectable ? selection : null, sorting }),
+      tokens.length === LISTED && h('p', { class: 'cut quiet' }, t('newest_sessions', { n: count(LISTED) })),
     )
   }
 
@@ -111,6 +112,7 @@ const tokenTable = (tokens, user, { selection, sorting }) =>
       { label: t(tokens.some(({ token }) => token.includes('.')) ? 'token' : 'handle'), isUnlabelled: true },
       ...sessionTimes(),
       { label: t('device'), by: deviceOf },
+      { label: t('address'), look: 'number', by: one => one.login_ip },
       ...(can('end') ? [{ label: t('actions'), look: 'actions' }] : []),
     ],
     items: tokens,
@@ -137,7 +139,7 @@ const targetOf = ({ token, created_at }, { base, userId }) => ({
  * @param {Selection | null} selection
  */
 function row(listed, user, selection) {
-  const { token, created_at, timeout_seconds } = listed
+  const { token, created_at, timeout_seconds, login_ip } = listed
   const end = () => confirmEnd(token, user)
   return [
     [
@@ -148,6 +150,7 @@ function row(listed, user, selection) {
     created_at,
     duration(timeout_seconds),
     deviceOf(listed),
+    login_ip ?? DASH,
     ...(can('end')
       ? [rowButton({ key: token, text: t('end'), about: shortened(token), look: 'small danger', onclick: end })]
       : []),

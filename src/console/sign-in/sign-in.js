@@ -68,15 +68,15 @@ export function createSignIn(place, { reason, choices, done }) {
   async function send(path, body) {
     const answer = await answerOf(path, body)
     clearTimeout(timer)
-    const next = () => (answer.ticket === undefined ? finish(answer.token) : openStep(answer))
+    const next = () => (answer.ticket === undefined ? finish(answer) : openStep(answer))
     const { recovery_codes: codes } = answer
     if (codes === undefined) next()
     else open(() => codesStep(codes, typed.username, next))
   }
 
-  /** @param {string} token */
-  function finish(token) {
-    begin(token)
+  /** @param {{ token: string, wrong_codes?: number }} signedIn */
+  function finish({ token, wrong_codes }) {
+    begin(token, wrong_codes)
     done()
   }
 

@@ -107,14 +107,16 @@ export const SESSION = {
     },
     device_type: { type: OPTIONAL_TEXT, description: 'Program that signed in.' },
     device_id: { type: OPTIONAL_TEXT, description: 'The name that the program gave itself.' },
+    login_ip: { type: OPTIONAL_TEXT, description: 'Address of the login.' },
   },
-  required: ['created_at', 'timeout', 'timeout_seconds', 'device_type', 'device_id'],
+  required: ['created_at', 'timeout', 'timeout_seconds', 'device_type', 'device_id', 'login_ip'],
   example: {
     created_at: '2026-05-16 09:12:44',
     timeout: '29 days 23 hours left',
     timeout_seconds: 2_588_400,
     device_type: 'Chrome',
     device_id: 'WEB_PC',
+    login_ip: '203.0.113.7',
   },
 } as const
 

@@ -47,13 +47,12 @@ const TOKENS = {
         properties: {
           token: { type: 'string', description: 'The handle of the session, which is not valid as a token.' },
           ...SESSION.properties,
-          login_ip: { type: ['string', 'null'], description: 'Address of the login.' },
           current: { type: 'boolean', description: 'Whether it is the session of this request.' },
         },
-        required: ['token', ...SESSION.required, 'login_ip', 'current'],
+        required: ['token', ...SESSION.required, 'current'],
       },
     },
-    example: [{ token: '6Zb1xw0cS2mPq1c9oV4y7g', ...SESSION.example, login_ip: '203.0.113.7', current: true }],
+    example: [{ token: '6Zb1xw0cS2mPq1c9oV4y7g', ...SESSION.example, current: true }],
   },
 } as const satisfies Contract
 
