@@ -2,23 +2,17 @@ import type { Clock } from '../clock.ts'
 import type { Origin } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
-import { NONE } from '../side/input.ts'
 import type { Side } from '../side/side.ts'
 import type { OnlineUsers } from '../store/online.ts'
 import type { SessionStore } from '../store/store.ts'
 import type { TimestampFormat } from '../timestamp.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
+import { createDisabled } from './disabled.ts'
 import { createHandles, type Handles } from './handles.ts'
 import type { Locale } from './remaining.ts'
 import { createStatistics } from './statistics.ts'
 import { createUsers } from './users.ts'
-
-export interface DisableState {
-  is_disable: boolean
-  /** Seconds for which the login id stays disabled; -1 when it is not. */
-  disable_time: number
-}
 
 export interface AdministrationOptions {
   sides: Readonly<Record<LoginType, Side>>
@@ -38,6 +32,7 @@ export function createAdministration(options: AdministrationOptions) {
   return {
     ...createStatistics(options),
     ...createUsers({ ...options, handles }),
+    ...createDisabled(options),
     ...createActions(options.sides, handles),
   }
 }
@@ -57,10 +52,5 @@ function createActions(sides: AdministrationOptions['sides'], handles: Handles) 
 
     untieDisable: (type: LoginType, userId: string, origin: Origin): Promise<boolean> =>
       sides[type].untieDisable(userId, origin),
-
-    async disabled(type: LoginType, userId: string): Promise<DisableState> {
-      const seconds = await sides[type].getDisableTime(userId)
-      return { is_disable: seconds !== NONE, disable_time: seconds }
-    },
   }
 }

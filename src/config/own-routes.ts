@@ -36,6 +36,7 @@ export const ADMINISTRATION_ROUTES = {
   disable: 'POST',
   'untie-disable': 'POST',
   disabled: 'GET',
+  'disabled-page': 'GET',
 } as const
 
 /** The same for the account administration. */

@@ -70,6 +70,7 @@ export const CONSOLE_FILES = [
   'session.js',
   'sessions/charts.js',
   'sessions/disable.js',
+  'sessions/disabled-list.js',
   'sessions/end-several.js',
   'sessions/overview.js',
   'sessions/refresh.js',

@@ -29,8 +29,17 @@ export interface Tally {
   maxTokensPerUser: number
 }
 
+/** Disabled login ids that are listed. Of more, any of them are. */
+export const DISABLED_AT_MOST = 10_000
+
 export interface OnlineUsers {
   page(type: LoginType, query: PageQuery): Promise<UserPage>
+
+  /**
+   * The disabled login ids, online or not: those first that are enabled next. `total` is at most `DISABLED_AT_MOST`. Costs no more
+   * for any number of sessions. One that was enabled, or disabled, by another program may still, or not yet, be listed.
+   */
+  disabled(type: LoginType, query: Pick<PageQuery, 'offset' | 'limit'>): Promise<UserPage>
 
   tally(type: LoginType): Promise<Tally>
 

@@ -123,6 +123,40 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
+  t.test('disabled login ids are listed, page by page, with what the journal says, and enabled there', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const users = Array.from({ length: 12 }, (_, i) => `${someone()}-${i}`)
+    for (const [i, user] of users.entries()) await consumer.disable(user, 60 + i * 3600)
+    await signIn(fixture, visitor)
+    await page.click('.sides .CONSUMER')
+    await page.click('[data-key=disabled-ids]')
+    const dialog = page.locator('dialog')
+    const ids = () => dialog.locator('tbody .who').allTextContents()
+    await dialog.locator('.pages', { hasText: 'Page 1 of 2' }).waitFor()
+    t.same(await ids(), users.slice(0, 10))
+    t.match(await dialog.locator('tbody tr >> nth=1').textContent(), /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(1 h|59 min)/)
+    t.same(await obstaclesEverywhere(page, 'disabled login ids'), [])
+    await dialog.locator('[data-key=next]').click()
+    await dialog.locator('.pages', { hasText: 'Page 2 of 2' }).waitFor()
+    t.same(await ids(), users.slice(10))
+
+    for (const user of users.slice(10)) {
+      await dialog.locator(`[data-key="enable ${user}"]`).click()
+      await page.locator('#notice', { hasText: `${user} can sign in again.` }).waitFor()
+      t.equal(await consumer.isDisable(user), false)
+    }
+    await dialog.locator('.pages', { hasText: 'Page 1 of 1' }).waitFor()
+    t.same(await ids(), users.slice(0, 10), 'the page before, once this one is empty')
+    await dialog.locator('tr', { hasText: users[3]! }).locator('a').click()
+    const entries = page.locator('.journal-list tbody tr')
+    await entries.filter({ hasText: users[3]! }).waitFor()
+    t.equal(await entries.count(), 1)
+    t.match(await entries.textContent(), 'Disabled')
+    t.equal(await dialog.count(), 0)
+    t.same(visitor.complaints, [])
+  })
+
   t.test('the numbers and charts show the values of the endpoints', async t => {
     const visitor = await visit(t)
     const { page } = visitor

@@ -246,6 +246,43 @@ withEveryStore(
         t.ok(await operations.login(undefined, user))
       })
 
+      t.test(
+        `GET ${base}/disabled-page: the disabled login ids of the side, those first that are enabled next`,
+        async t => {
+          const side = base.includes('/sys/') ? 'BUSINESS' : 'CONSUMER'
+          const users = [someone(), someone(), someone()]
+          for (const [i, user] of users.entries()) await operations.disable(user, 3600 - 600 * i)
+          await other.disable(someone(), 60)
+          const page = async (query = '') => (await fixture.get(`${base}/disabled-page${query}`, admin)).json()
+          const listed = async () =>
+            (await page('?size=100')).data.records.filter(({ user_id }: { user_id: string }) => users.includes(user_id))
+          const records = await listed()
+          t.same(
+            records.map(({ user_id }: { user_id: string }) => user_id),
+            users.toReversed(),
+          )
+          for (const record of records) t.same(Object.keys(record), ['user_id', 'type', 'until', 'disable_time'])
+          t.match(records[2], { type: side, until: TIME })
+          t.ok(records[2].disable_time > 3500 && records[2].disable_time <= 3600)
+          const { data } = await page('?size=2&current=2')
+          t.match(data, { page: 2, size: 2, pages: Math.ceil(data.total / 2) })
+          t.ok(data.total >= 3)
+          t.match((await page()).data, { page: 1, size: 10 })
+          await fixture.post(`${base}/untie-disable`, { user_id: users[1] }, admin)
+          t.same(
+            (await listed()).map(({ user_id }: { user_id: string }) => user_id),
+            [users[2], users[0]],
+          )
+          for (const [query, field] of [
+            ['?size=101', 'size'],
+            ['?size=0', 'size'],
+            ['?current=0', 'current'],
+            ['?current=x', 'current'],
+          ] as const)
+            t.match(await page(query), { code: 400, message: new RegExp(`^${field}: `) })
+        },
+      )
+
       t.test(`POST ${base}/disable: invalid input is refused`, async t => {
         const user_id = someone()
         for (const [body, field] of [
@@ -278,6 +315,7 @@ withEveryStore(
           [disable, 'POST', 'disable', { user_id: user, seconds: 1 }],
           [disable, 'POST', 'untie-disable', { user_id: user }],
           [disable, 'GET', `disabled?user_id=${user}`],
+          [disable, 'GET', 'disabled-page'],
         ]
         const unprivileged = await officer(fixture)
         const watcher = await officer(fixture, page)

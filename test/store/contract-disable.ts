@@ -1,3 +1,4 @@
+import type { LoginType } from '../../src/session.ts'
 import type { StoreTest } from './contract.ts'
 import { ahead, freshToken, isLive, login, MINUTE, record, SLACK, tokensOf } from './contract-fixture.ts'
 
@@ -35,6 +36,52 @@ export async function disableLaw(test: StoreTest): Promise<void> {
     await sessions.disable('BUSINESS', '1', fixture.clock.now() + MINUTE)
     await fixture.fastForward(MINUTE + SLACK)
     t.equal(await sessions.untieDisable('BUSINESS', '1'), false, 'it ended by itself')
+  })
+
+  await test('the disabled login ids of a side are listed, those first that are enabled next', async (t, fixture) => {
+    const { sessions, online } = fixture.store
+    const listed = (offset = 0, limit = 10, type: LoginType = 'BUSINESS') => online.disabled(type, { offset, limit })
+    t.strictSame(await listed(), { total: 0, userIds: [] })
+    const disable = (userId: string, minutes: number) =>
+      sessions.disable('BUSINESS', userId, fixture.clock.now() + minutes * MINUTE)
+    for (const [userId, minutes] of [
+      ['a', 5],
+      ['a:b', 3],
+      ['disable:a', 1],
+      ['A', 40],
+      ['z', 2],
+    ] as const)
+      await disable(userId, minutes)
+    await sessions.disable('CONSUMER', 'c', fixture.clock.now() + MINUTE)
+    await login(fixture, 'BUSINESS', 'online', MINUTE)
+    t.strictSame(await listed(), { total: 5, userIds: ['disable:a', 'z', 'a:b', 'a', 'A'] })
+    t.strictSame(await listed(1, 2), { total: 5, userIds: ['z', 'a:b'] })
+    t.strictSame(await listed(4, 2), { total: 5, userIds: ['A'] })
+    t.strictSame(await listed(5, 2), { total: 5, userIds: [] })
+    t.strictSame(await listed(0, 10, 'CONSUMER'), { total: 1, userIds: ['c'] })
+
+    await sessions.untieDisable('BUSINESS', 'z')
+    await sessions.untieDisable('BUSINESS', 'c')
+    await disable('A', 4)
+    t.strictSame(await listed(), { total: 4, userIds: ['disable:a', 'a:b', 'A', 'a'] })
+    await fixture.fastForward(MINUTE + SLACK)
+    t.strictSame(await listed(), { total: 3, userIds: ['a:b', 'A', 'a'] })
+    t.strictSame(await listed(0, 10, 'CONSUMER'), { total: 0, userIds: [] })
+  })
+
+  await test('of many disabled login ids each is on one page', async (t, fixture) => {
+    const { sessions, online } = fixture.store
+    const users = Array.from({ length: 450 }, (_, i) => `u${i}`)
+    const now = fixture.clock.now()
+    await Promise.all(users.map((user, i) => sessions.disable('BUSINESS', user, now + 10 * MINUTE + i * 1000)))
+    await sessions.disable('CONSUMER', 'u', now + MINUTE)
+    const found: string[] = []
+    for (let offset = 0; offset < 450; offset += 100) {
+      const { total, userIds } = await online.disabled('BUSINESS', { offset, limit: 100 })
+      t.equal(total, 450)
+      found.push(...userIds)
+    }
+    t.strictSame(found, users)
   })
 
   await test('while a login id is disabled no login succeeds', async (t, fixture) => {

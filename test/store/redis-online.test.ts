@@ -106,6 +106,33 @@ await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_0
     await eventually(t, () => tally(fixture), [300, 300, 1], 'the round has come by')
   })
 
+  await test('a login id that another program disabled is listed once the scan has come by, and by a reindex', async (t, fixture) => {
+    const { sessions, online } = fixture.store
+    const disabled = async () => (await online.disabled('BUSINESS', { offset: 0, limit: 10 })).userIds
+    await enter(fixture, 'a')
+    await server.cli('SET', keys.disable('BUSINESS', 'x:y'), '1', 'PX', String(10 * MINUTE))
+    await server.cli('SET', keys.disable('BUSINESS', 'for-ever'), '1')
+    await server.cli('SET', keys.disable('CONSUMER', 'c'), '1', 'PX', String(MINUTE))
+    await server.cli('SET', `${keys.token('BUSINESS', 'disable:t')}`, '{}', 'PX', String(MINUTE))
+    await eventually(t, disabled, ['x:y', 'for-ever'], 'the round has come by')
+    t.equal(await sessions.untieDisable('BUSINESS', 'for-ever'), true)
+    t.strictSame(await disabled(), ['x:y'])
+
+    await server.cli('DEL', key('disabled'))
+    t.equal(await online.reindex('BUSINESS', () => undefined), 1)
+    t.strictSame(await disabled(), ['x:y'])
+  })
+
+  await test('a disable holds while the list of the disabled cannot be written, and is on it soon after', async (t, fixture) => {
+    const { sessions, online } = fixture.store
+    await server.cli('SET', key('disabled'), 'no sorted set', 'PX', String(MINUTE))
+    await sessions.disable('BUSINESS', 'a', fixture.clock.now() + MINUTE)
+    t.ok(await sessions.disabledUntil('BUSINESS', 'a'))
+    await server.cli('DEL', key('disabled'))
+    const disabled = async () => (await online.disabled('BUSINESS', { offset: 0, limit: 10 })).userIds
+    await eventually(t, disabled, ['a'], 'as soon as it can be written')
+  })
+
   await test('what has expired is swept from every key, and no key of the view is without an end', async (t, fixture) => {
     for (let i = 0; i < 50; i++)
       await enter(fixture, `u${i % 40}`, { lifetime: MINUTE, extra: { username: `name ${i}` } })

@@ -59,12 +59,13 @@ export function createSearch({ hint, find }) {
  * @param {{ page: number, pages: number }} shown
  * @param {number} size
  * @param {(change: Partial<Position>) => void} request
+ * @param {string} [id] Of the choice of the size; another one in a dialog above a list.
  */
-export function turning({ page: number, pages: last }, size, request) {
+export function turning({ page: number, pages: last }, size, request, id = 'rows') {
   /** @type {HTMLSelectElement} */
   const rows = h(
     'select',
-    { id: 'rows', 'data-key': 'rows', onchange: () => request({ size: Number(rows.value), current: 1 }) },
+    { id, 'data-key': 'rows', onchange: () => request({ size: Number(rows.value), current: 1 }) },
     SIZES.map(n => h('option', { value: n }, n)),
   )
   rows.value = String(size)
@@ -82,7 +83,7 @@ export function turning({ page: number, pages: last }, size, request) {
     )
   return [
     zone(),
-    h('label', { for: 'rows', class: 'quiet' }, t('rows')),
+    h('label', { for: id, class: 'quiet' }, t('rows')),
     rows,
     h('span', { class: 'number' }, t('page_of', { page: count(number), pages: count(Math.max(last, 1)) })),
     turn('previous', number - 1, '‹'),

@@ -68,6 +68,11 @@ export const en = {
   disabled_done: '{user} is disabled for {time}.',
   enable: 'Enable',
   enabled_done: '{user} can sign in again.',
+  disabled_ids: 'Disabled login ids',
+  disabled_ids_detail:
+    'Online or not, those first that are enabled next. Locks after failed sign-ins are not listed: check the login id, or see the journal.',
+  disabled_found: 'Disabled: {n}',
+  disable_ends: 'Disabled until',
   check_id: 'Check a login id',
   check_id_detail: 'Shows whether a login id is disabled, even if it is not online.',
   check: 'Check',
@@ -145,6 +150,11 @@ export const zh = {
   disabled_done: '已禁用 {user}，时长 {time}。',
   enable: '解除禁用',
   enabled_done: '{user} 可以重新登录。',
+  disabled_ids: '已禁用的登录 ID',
+  disabled_ids_detail:
+    '包括不在线的登录 ID，按解除时间排序。登录失败过多造成的锁定不在此列，请查询登录 ID 或操作日志。',
+  disabled_found: '共 {n} 个',
+  disable_ends: '禁用至',
   check_id: '查询禁用状态',
   check_id_detail: '查询登录 ID 是否被禁用，不在线的也可以查询。',
   check: '查询',

@@ -7,6 +7,7 @@ import { count } from '../language/format.js'
 import { t } from '../language/language.js'
 import { can, isOwner } from '../session.js'
 import { openLoginIdCheck } from './disable.js'
+import { openDisabledList } from './disabled-list.js'
 import { confirmEndSeveral } from './end-several.js'
 import { nameOf, userTable } from './user-table.js'
 
@@ -46,7 +47,7 @@ export function createUsers(place, { changed }) {
   }
 
   function draw() {
-    const header = h('header', {}, h('h2', {}, t('users')), found, search.draw(), checkOf(query.base, changed))
+    const header = h('header', {}, h('h2', {}, t('users')), found, search.draw(), ...ofLoginIds(query.base, changed))
     show(place, h('section', { class: 'panel users' }, header, list, pages))
     fill()
   }
@@ -152,11 +153,27 @@ const checkButton = (options, attributes) =>
   h('button', { type: 'button', ...attributes, onclick: () => openLoginIdCheck(options) }, `${t('check_id')}…`)
 
 /**
+ * What concerns login ids that need not be online.
+ *
  * @param {string} base
  * @param {() => void} done
  */
-const checkOf = (base, done) =>
-  can('disable') && checkButton({ base, done }, { class: 'small', 'data-key': 'check-id' })
+const ofLoginIds = (base, done) =>
+  can('disable')
+    ? [
+        checkButton({ base, done }, { class: 'small', 'data-key': 'check-id' }),
+        h(
+          'button',
+          {
+            type: 'button',
+            class: 'small',
+            'data-key': 'disabled-ids',
+            onclick: () => openDisabledList({ base, done }),
+          },
+          `${t('disabled_ids')}…`,
+        ),
+      ]
+    : []
 
 /**
  * Shown instead of an empty list.

@@ -100,13 +100,15 @@ export class EmbeddedStore implements Store {
     this.journal = journal
     this.#expiries = new Expiries(file, clock)
     const tokens = this.#expiries.table(file, 'tokens', 't', (key, text) => this.sessions.expired(key, text))
-    this.online = new EmbeddedOnline(file, this.#expiries, clock, tokens, ages)
+    const disables = this.#expiries.table(file, 'disables', 'd')
+    this.online = new EmbeddedOnline(file, this.#expiries, clock, tokens, disables, ages)
     this.changes = new EmbeddedChanges(file)
     this.#remembered = bySide(() => new RememberedSessions(clock, maxEntries))
     this.sessions = new EmbeddedSessions(
       file,
       this.#expiries,
       tokens,
+      disables,
       this.online,
       this.changes,
       ages,

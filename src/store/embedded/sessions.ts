@@ -50,6 +50,7 @@ export class EmbeddedSessions implements SessionStore {
     file: EmbeddedFile,
     expiries: Expiries,
     tokens: ExpiringTable,
+    disables: ExpiringTable,
     online: EmbeddedOnline,
     changes: EmbeddedChanges,
     ages: Ages,
@@ -60,7 +61,7 @@ export class EmbeddedSessions implements SessionStore {
     this.#userTokens = new UserTokens(file, tokens, online, ages)
     this.#tokens = tokens
     this.#online = online
-    this.#disables = expiries.table(file, 'disables', 'd')
+    this.#disables = disables
     this.#ended = expiries.table(file, 'ended', 'e')
     this.#remembered = remembered
     this.#followed = changes.follow({

@@ -1,5 +1,6 @@
+import { LOGIN_TYPES } from '../../../session.ts'
 import { originOf } from '../../server/origin.ts'
-import { type Contract, NOTHING, SECONDS, USER_ID } from '../contract.ts'
+import { Complete, type Contract, NOTHING, PageOf, SECONDS, USER_ID } from '../contract.ts'
 import { DISABLE, sessionRoute } from './route.ts'
 
 const USER = '1923410000000000001'
@@ -54,4 +55,45 @@ const DISABLED = {
 
 export const disabled = sessionRoute(DISABLE, DISABLED, ({ query }, type, { administration }) =>
   administration.disabled(type, query.user_id),
+)
+
+const DISABLED_ID = Complete({
+  user_id: USER_ID,
+  type: { type: 'string', enum: LOGIN_TYPES, description: 'The side.' },
+  until: {
+    type: ['string', 'null'],
+    description: 'Until when, `YYYY-MM-DD HH:MM:SS` in the configured time zone; `null` when it has no end.',
+  },
+  disable_time: { type: ['integer', 'null'], description: 'For how many seconds more; `null` when it has no end.' },
+})
+
+const DISABLED_PAGE = {
+  summary: 'The disabled login ids of the side, page by page',
+  details:
+    'Those first that are enabled next, online or not. A lock after failed logins is no disable and is not listed: `disabled` answers for it, too. The journal has who disabled an id. One that another program has disabled appears within minutes.',
+  query: {
+    type: 'object',
+    properties: {
+      current: { type: 'integer', minimum: 1, maximum: 10_000, default: 1, description: 'Number of the page.' },
+      size: { type: 'integer', minimum: 1, maximum: 100, default: 10, description: 'Login ids on a page.' },
+    },
+  },
+  data: {
+    schema: PageOf('Disabled login ids, up to 10 000,', {
+      type: 'array',
+      items: DISABLED_ID,
+      description: 'Disabled login ids.',
+    }),
+    example: {
+      records: [{ user_id: USER, type: 'BUSINESS', until: '2026-05-16 10:12:44', disable_time: 3541 }],
+      total: 1,
+      page: 1,
+      size: 10,
+      pages: 1,
+    },
+  },
+} as const satisfies Contract
+
+export const disabledPage = sessionRoute(DISABLE, DISABLED_PAGE, ({ query }, type, { administration }) =>
+  administration.disabledPage(type, { page: query.current, size: query.size }),
 )

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ADMINISTRATION_ROUTES } from '../../../config/own-routes.ts'
 import { LOGIN_TYPES, SIDES } from '../../../session.ts'
-import { disable, disabled, untieDisable } from './disable.ts'
+import { disable, disabled, disabledPage, untieDisable } from './disable.ts'
 import { exit, exitToken } from './end.ts'
 import { page, tokens } from './online-users.ts'
 import { analysis, chart } from './overview.ts'
@@ -20,6 +20,7 @@ const ROUTES: Readonly<Record<keyof typeof ADMINISTRATION_ROUTES, SessionRoute>>
   disable,
   'untie-disable': untieDisable,
   disabled,
+  'disabled-page': disabledPage,
 }
 
 /**

@@ -7,6 +7,7 @@ import type { OnlineUsers, PageQuery, Tally, UserPage } from '../../online.ts'
 import type { EmbeddedFile } from '../file/file.ts'
 import { EmbeddedMembers, type Member, sideKey } from '../file/members.ts'
 import type { Expiries, ExpiringTable } from '../file/table.ts'
+import { DisabledIds } from './disabled.ts'
 import { Filtering } from './filtering.ts'
 import { LoginCounters } from './logins.ts'
 import { NameIndex, sameNames } from './names.ts'
@@ -33,17 +34,26 @@ export class EmbeddedOnline implements OnlineUsers {
   readonly #file: EmbeddedFile
   readonly #ages: Ages
   readonly #tokens: ExpiringTable
+  readonly #disabled: DisabledIds
   readonly #order: OnlineOrder
   readonly #names: NameIndex
   readonly #people: People
   readonly #logins: LoginCounters
   readonly #filtering: Filtering
 
-  constructor(file: EmbeddedFile, expiries: Expiries, clock: Clock, tokens: ExpiringTable, ages: Ages) {
+  constructor(
+    file: EmbeddedFile,
+    expiries: Expiries,
+    clock: Clock,
+    tokens: ExpiringTable,
+    disables: ExpiringTable,
+    ages: Ages,
+  ) {
     this.members = new EmbeddedMembers(file, ages)
     this.#ages = ages
     this.#file = file
     this.#tokens = tokens
+    this.#disabled = new DisabledIds(file, disables)
     this.#order = new OnlineOrder(file)
     this.#names = new NameIndex(file)
     this.#filtering = new Filtering(file, this.#names)
@@ -126,6 +136,10 @@ export class EmbeddedOnline implements OnlineUsers {
   /** Makes the filters that the index lacks. */
   filter(): Promise<void> {
     return this.#filtering.run()
+  }
+
+  disabled(type: LoginType, query: Pick<PageQuery, 'offset' | 'limit'>): Promise<UserPage> {
+    return this.#disabled.page(type, query)
   }
 
   page(type: LoginType, { offset, limit, keyword = '' }: PageQuery): Promise<UserPage> {

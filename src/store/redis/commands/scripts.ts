@@ -86,6 +86,13 @@ return 1`
 const ENDING_COUNT = `${NOW}
 return redis.call('ZCOUNT', KEYS[1], '(' .. string.format('%.0f', now), '+inf')`
 
+/** KEYS[1] sorted set, ARGV[1] offset, ARGV[2] limit. Answers how many members have not ended, and some of them, the next to end first. */
+const ENDING_PAGE = `${NOW}
+local live = '(' .. string.format('%.0f', now)
+local answer = redis.call('ZRANGEBYSCORE', KEYS[1], live, '+inf', 'LIMIT', ARGV[1], ARGV[2])
+table.insert(answer, 1, redis.call('ZCOUNT', KEYS[1], live, '+inf'))
+return answer`
+
 /**
  * KEYS[1] set, ARGV[1] cursor, ARGV[2] about how many members. Answers where to go on, the members, and, where there are
  * several pages, which process of Redis counts them; '' if the user of Redis may not know.
@@ -195,6 +202,7 @@ export const SCRIPTS = {
   windowRaise: RAISE,
   endingAdd: ENDING_ADD,
   endingCount: ENDING_COUNT,
+  endingPage: ENDING_PAGE,
   kickoutCount: KICKOUT_COUNT,
   kickoutRepeat: KICKOUT_REPEAT,
   disableSet: DISABLE_SET,
@@ -217,6 +225,7 @@ export interface Scripts {
   windowRaise(key: string, count: number, window: number): Promise<0 | 1>
   endingAdd(key: string, member: string, timestamp: number): Promise<number>
   endingCount(key: string): Promise<number>
+  endingPage(key: string, offset: number, limit: number): Promise<[total: number, ...members: string[]]>
   kickoutCount(key: string): Promise<number>
   kickoutRepeat(key: string, count: number): Promise<number>
   disableSet(key: string, timestamp: number): Promise<[replaced: number, version: number]>

@@ -2,6 +2,7 @@ import type { Clock } from '../../../clock.ts'
 import type { LoginType } from '../../../session.ts'
 import type { Ask } from '../commands/ask.ts'
 import type { Keys } from '../commands/keys.ts'
+import type { Scripts as SessionScripts } from '../commands/scripts.ts'
 import type { RedisClient } from '../connection/client.ts'
 import type { Entry } from './entries.ts'
 import { CLAIM, FORGOTTEN_AT_ONCE, ONLINE_KEYS, ONLINE_SCRIPTS } from './scripts.ts'
@@ -28,7 +29,7 @@ interface Access {
   clock: Clock
   /** Runs a script on the online keys of a side. */
   run<T>(name: keyof typeof ONLINE_SCRIPTS, type: LoginType, ...args: Arguments): Promise<T>
-  on(type: LoginType, key: OnlineKey): string
+  on(type: LoginType, key: OnlineKey | 'disabled'): string
 }
 
 export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, clock: Clock) {
@@ -48,6 +49,7 @@ export function onlineCommandsOn(client: RedisClient, ask: Ask, keys: Keys, cloc
   return {
     ...changesOf(access),
     ...repairsOf(access),
+    ...disabledIn(access),
     ...roundsOf(access, scripts),
     ...queriesOf(access),
     ...linesIn(access),
@@ -88,6 +90,23 @@ function repairsOf({ run }: Access) {
     prune: (type: LoginType, key: 'online' | 'tokens' | 'recent' | 'counts', cursor: string): Promise<string> =>
       run('onlinePrune', type, key, cursor, 200),
     pruneNames: (type: LoginType, cursor: string): Promise<string> => run('onlinePruneNames', type, cursor, 4),
+  }
+}
+
+function disabledIn({ client, ask, on }: Access) {
+  const scripts = client as unknown as Pick<SessionScripts, 'endingAdd' | 'endingPage'>
+  return {
+    /** A login id is disabled until then, or enabled (0). */
+    async setDisabled(type: LoginType, userId: string, until: number): Promise<void> {
+      const key = on(type, 'disabled')
+      if (until === 0) await ask(() => client.zrem(key, userId))
+      else await ask(() => scripts.endingAdd(key, userId, Math.ceil(until)))
+    },
+    disabledPage: (type: LoginType, offset: number, limit: number): Promise<[total: number, ...userIds: string[]]> =>
+      ask(() => scripts.endingPage(on(type, 'disabled'), offset, limit)),
+    /** When login ids are enabled, by the online keys; `null` for one that these do not have. */
+    endsOfDisabled: async (type: LoginType, userIds: readonly string[]): Promise<(number | null)[]> =>
+      userIds.length === 0 ? [] : (await ask(() => client.zmscore(on(type, 'disabled'), ...userIds))).map(orNull),
   }
 }
 

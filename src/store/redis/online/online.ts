@@ -1,7 +1,7 @@
 import type { Clock } from '../../../clock.ts'
 import type { LoginType } from '../../../session.ts'
 import { charactersOf, fold } from '../../names.ts'
-import type { OnlineUsers, PageQuery, Tally, UserPage } from '../../online.ts'
+import { DISABLED_AT_MOST, type OnlineUsers, type PageQuery, type Tally, type UserPage } from '../../online.ts'
 import type { OnlineCommands } from './commands.ts'
 import { newestIn, withoutControl } from './entries.ts'
 import { MAX_SUFFIX } from './names.ts'
@@ -43,6 +43,12 @@ export class RedisOnline implements OnlineUsers {
     }
     const found = await this.#ask(type, () => this.#find(type, keyword))
     return { total: found.length, userIds: found.slice(offset, offset + limit).map(({ userId }) => userId) }
+  }
+
+  async disabled(type: LoginType, { offset, limit }: Pick<PageQuery, 'offset' | 'limit'>): Promise<UserPage> {
+    const listed = Math.max(0, Math.min(limit, DISABLED_AT_MOST - offset))
+    const [total, ...userIds] = await this.#commands.disabledPage(type, offset, listed)
+    return { total: Math.min(total, DISABLED_AT_MOST), userIds }
   }
 
   /**

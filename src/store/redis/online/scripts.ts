@@ -14,6 +14,7 @@ import { PAGE, SEARCH, TALLY } from './queries.ts'
  *   users    HASH  user id -> a line per token, the newest first: digest, creation (14 digits), names, line feed
  *   users:…  ZSET  of a user with very many tokens: the digests of the older ones by creation, negative
  *   names    HASH  leaf -> entries, each in a line: a part of a name, NUL, user id
+ *   disabled ZSET  disabled login ids by the end of the disable
  *   leaves   ZSET  leaves but the first, by their names: an entry stands in the last leaf whose name is not above it
  *   ended    ZSET  digests of tokens that were ended, by when that may be forgotten
  *   logins   HASH  'd' + day and 'm' + minute since the epoch -> logins

@@ -8,9 +8,12 @@ const SCAN_COUNT = 500
 /** Keys that one step of a round passes: other commands wait for it, well below a millisecond. */
 const ROUND_COUNT = 1000
 
-/** Users that are found by their session sets, some at a time. */
+/** Users that are found by their keys, some at a time. */
 export interface FoundUsers {
+  /** Those who have a session set. */
   userIds: string[]
+  /** Those whose login ids are disabled. */
+  disabled: string[]
   /** The share of the keys that was passed, from 0 to 1. */
   done: number
 }
@@ -29,30 +32,29 @@ export function sessionSetsOf(client: RedisClient, ask: Ask, keys: Keys) {
       )
     },
     /**
-     * The users who have a session set, some at a time. A position is a node and its cursor, `'0'` before the first and
+     * The users who have a session set, and those who are disabled, some at a time. A position is a node and its cursor, `'0'` before the first and
      * after the last; where the nodes of a Cluster change meanwhile, the next round finds what this one missed.
      */
-    async someSets(type: LoginType, position: string): Promise<{ next: string; userIds: string[] }> {
+    async someSets(type: LoginType, position: string): Promise<{ next: string } & Omit<FoundUsers, 'done'>> {
       const nodes = nodesByName(client)
       const names = [...nodes.keys()]
       const [name = '', cursor = '0'] = position.split(' ')
       const here = nodes.has(name) ? names.indexOf(name) : 0
       const node = nodes.get(names[here] ?? '')
-      if (node === undefined) return { next: '0', userIds: [] }
+      if (node === undefined) return { next: '0', userIds: [], disabled: [] }
       const from = nodes.has(name) ? cursor : '0'
       const [after, found] = await ask(() => node.scan(from, 'MATCH', patternOf(keys, type), 'COUNT', ROUND_COUNT))
-      const userIds = found.map(key => key.slice(keys.session(type, '').length))
-      if (after !== '0') return { next: `${names[here]} ${after}`, userIds }
-      return { next: here + 1 < names.length ? `${names[here + 1]} 0` : '0', userIds }
+      const users = usersIn(found, keys, type)
+      if (after !== '0') return { next: `${names[here]} ${after}`, ...users }
+      return { next: here + 1 < names.length ? `${names[here + 1]} 0` : '0', ...users }
     },
 
-    /** The users who have a session set, page by page; only for building the online keys anew. */
+    /** The same of all, page by page; only for building the online keys anew. */
     sets: (type: LoginType): AsyncGenerator<FoundUsers> => allSets(client, ask, keys, type),
   }
 }
 
 async function* allSets(client: RedisClient, ask: Ask, keys: Keys, type: LoginType): AsyncGenerator<FoundUsers> {
-  const prefix = keys.session(type, '')
   const pattern = patternOf(keys, type)
   const nodes = [...nodesByName(client).values()]
   for (const [i, node] of nodes.entries()) {
@@ -63,12 +65,22 @@ async function* allSets(client: RedisClient, ask: Ask, keys: Keys, type: LoginTy
       cursor = next
       steps++
       const ofNode = cursor === '0' ? 1 : Math.min(1, (steps * SCAN_COUNT) / buckets)
-      yield { userIds: found.map(key => key.slice(prefix.length)), done: (i + ofNode) / nodes.length }
+      yield { ...usersIn(found, keys, type), done: (i + ofNode) / nodes.length }
     } while (cursor !== '0')
   }
 }
 
-const patternOf = (keys: Keys, type: LoginType): string => `${keys.session(type, '').replace(/[\\*?[\]]/g, '\\$&')}*`
+/** Session sets and disable records: each step of a scan has one pattern. */
+function patternOf(keys: Keys, type: LoginType): string {
+  const [prefix, name] = [keys.session(type, ''), 'session:']
+  return `${prefix.slice(0, -name.length).replace(/[\\*?[\]]/g, '\\$&')}[sd][ei]s*:*`
+}
+
+function usersIn(found: readonly string[], keys: Keys, type: LoginType): Omit<FoundUsers, 'done'> {
+  const below = (prefix: string): string[] =>
+    found.flatMap(key => (key.startsWith(prefix) ? [key.slice(prefix.length)] : []))
+  return { userIds: below(keys.session(type, '')), disabled: below(keys.disable(type, '')) }
+}
 
 /** The servers that hold keys, in an order that every gateway agrees on. */
 function nodesByName(client: RedisClient): Map<string, Redis> {

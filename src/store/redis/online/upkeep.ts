@@ -77,11 +77,12 @@ export class RedisUpkeep {
     await this.#commands.goOn(type, 'cursor', next)
   }
 
-  /** Finds the users whom other programs signed in: their sets are there, and the online keys do not have them. */
+  /** Finds the users whom other programs signed in or disabled: their keys are there, and the online keys do not have them. */
   async #goRoundSets(type: LoginType, from: string): Promise<void> {
     let position = from
     for (let step = 0; step < SET_STEPS && !this.#closed; step++) {
-      const { next, userIds } = await this.#commands.someSets(type, position)
+      const { next, userIds, disabled } = await this.#commands.someSets(type, position)
+      await this.#writer.compareDisabled(type, disabled)
       const lines = await this.#commands.linesOfAll(type, userIds)
       const unknown = userIds.filter((_, i) => typeof lines[i] !== 'string')
       await this.#compareEach(type, unknown)
@@ -115,7 +116,8 @@ export class RedisUpkeep {
   reindex: Reindex = async (type, progress) => {
     const counted = new Set<string>()
     let live = 0
-    for await (const { userIds, done } of this.#commands.sets(type)) {
+    for await (const { userIds, disabled, done } of this.#commands.sets(type)) {
+      await this.#writer.compareDisabled(type, disabled)
       // A scan may return a key twice.
       const fresh = userIds.filter(userId => !counted.has(userId))
       for (const userId of fresh) counted.add(userId)

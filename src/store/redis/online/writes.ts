@@ -72,6 +72,10 @@ export class OnlineWriter implements SessionObserver {
     )
   }
 
+  disabled(type: LoginType, userId: string, until: number): void {
+    this.#write(type, userId, this.#commands.setDisabled(type, userId, until))
+  }
+
   seen(type: LoginType, token: string, userId: string): void {
     this.#sightings.note(type, token, userId)
   }
@@ -198,10 +202,23 @@ export class OnlineWriter implements SessionObserver {
     return users.filter(differs).map(([userId]) => userId)
   }
 
+  /** Makes the online keys say of disabled login ids what the disable records say. */
+  async compareDisabled(type: LoginType, userIds: readonly string[]): Promise<void> {
+    const [ends, untils] = await Promise.all([
+      this.#commands.endsOfDisabled(type, userIds),
+      Promise.all(userIds.map(userId => this.#truth.disabledUntil(type, userId))),
+    ])
+    for (const [i, userId] of userIds.entries()) {
+      const until = Math.min(untils[i] ?? 0, NEVER)
+      if (Math.abs(until - (ends[i] ?? 0)) >= SAME_END) await this.#commands.setDisabled(type, userId, until)
+    }
+  }
+
   /** Compares the users of whom something could not be written, as long as Redis answers. */
   async compareDoubted(): Promise<void> {
     for (const [key, { type, userId }] of this.#doubted) {
       await this.compare(type, userId)
+      await this.compareDisabled(type, [userId])
       this.#doubted.delete(key)
     }
   }

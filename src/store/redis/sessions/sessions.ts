@@ -216,6 +216,7 @@ export class RedisSessions implements ReadableSessions {
 
   async disable(type: LoginType, userId: string, until: number): Promise<void> {
     await this.#redis.disable(this.#keys.disable(type, userId), until)
+    this.#observer.disabled(type, userId, until)
   }
 
   async disabledUntil(type: LoginType, userId: string): Promise<number | null> {
@@ -224,6 +225,8 @@ export class RedisSessions implements ReadableSessions {
   }
 
   async untieDisable(type: LoginType, userId: string): Promise<boolean> {
-    return this.#redis.untie(this.#keys.disable(type, userId))
+    const wasDisabled = await this.#redis.untie(this.#keys.disable(type, userId))
+    this.#observer.disabled(type, userId, 0)
+    return wasDisabled
   }
 }

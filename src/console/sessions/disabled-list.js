@@ -1,0 +1,114 @@
+import { addressOf } from '../address.js'
+import { get, post, serves } from '../api.js'
+import { openDialog } from '../elements/dialogs.js'
+import { h, notify, show } from '../elements/dom.js'
+import { turning } from '../elements/paging.js'
+import { DASH, rowButton, table } from '../elements/tables.js'
+import { createTrouble } from '../elements/trouble.js'
+import { count, duration } from '../language/format.js'
+import { faultText, t } from '../language/language.js'
+import { can } from '../session.js'
+
+/**
+ * @typedef {{ user_id: string, type: string, until: string | null, disable_time: number | null }} DisabledId
+ * @typedef {{ records: DisabledId[], total: number, page: number, pages: number }} DisabledPage
+ * @typedef {{ base: string, done: () => void }} Side The endpoints of a side; `done` is called after a change.
+ */
+
+/**
+ * Shows the disabled login ids of a side, online or not, each with a button to enable it.
+ *
+ * @param {Side} side
+ */
+export function openDisabledList({ base, done }) {
+  const query = { current: 1, size: 10 }
+  let loads = 0
+  const trouble = createTrouble(() => void load())
+  const found = h('p', { class: 'quiet', role: 'status' })
+  const list = h('div', { class: 'disabled-list' }, h('p', { class: 'quiet' }, t('loading')))
+  const pages = h('div', { class: 'pages' })
+  openDialog({
+    title: t('disabled_ids'),
+    wide: true,
+    body: [h('p', {}, t('disabled_ids_detail')), trouble.element, found, list, pages],
+  })
+  void load()
+
+  async function load() {
+    const loading = ++loads
+    try {
+      /** @type {DisabledPage} */
+      const page = await get(`${base}/disabled-page`, query)
+      // Meanwhile another page was requested.
+      if (loading !== loads) return
+      if (page.records.length === 0 && page.pages > 0 && query.current > page.pages)
+        return request({ current: page.pages })
+      trouble.clear()
+      fill(page)
+    } catch (problem) {
+      if (loading !== loads) return
+      show(list)
+      trouble.report(problem)
+    }
+  }
+
+  /** @param {DisabledPage} page */
+  function fill(page) {
+    found.textContent = t('disabled_found', { n: count(page.total) })
+    show(list, page.records.length > 0 && disabledTable(page.records, enable))
+    show(pages, ...(page.total === 0 ? [] : turning(page, query.size, request, 'disabled-rows')))
+  }
+
+  /** @param {Partial<typeof query>} change */
+  function request(change) {
+    Object.assign(query, change)
+    void load()
+  }
+
+  /** @param {string} userId */
+  async function enable(userId) {
+    try {
+      await post(`${base}/untie-disable`, { user_id: userId })
+      notify(t('enabled_done', { user: userId }))
+      await load()
+      done()
+    } catch (problem) {
+      notify(faultText(problem))
+    }
+  }
+}
+
+/**
+ * @param {DisabledId[]} ids
+ * @param {(userId: string) => Promise<void>} enable
+ */
+const disabledTable = (ids, enable) =>
+  table({
+    caption: t('disabled_ids'),
+    columns: [
+      { label: t('login_id'), look: 'who', isUnlabelled: true },
+      { label: t('disable_ends'), look: 'number' },
+      { label: t('ends_in'), look: 'number' },
+      { label: t('actions'), look: 'actions' },
+    ],
+    items: ids,
+    row: ({ user_id: userId, type, until, disable_time }) => [
+      h('code', {}, userId),
+      until ?? DASH,
+      duration(disable_time ?? -1),
+      [
+        hasJournal() && h('a', { href: journalOf(userId, type) }, t('journal')),
+        rowButton({ key: `enable ${userId}`, text: t('enable'), about: userId, onclick: () => void enable(userId) }),
+      ],
+    ],
+  })
+
+const hasJournal = () => serves('sys/journal/page') && can('journal')
+
+/**
+ * Who disabled a login id stands in the journal.
+ *
+ * @param {string} userId
+ * @param {string} type
+ */
+const journalOf = (userId, type) => addressOf('journal', { login_id: userId, event: 'disable', type })
