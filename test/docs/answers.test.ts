@@ -215,6 +215,8 @@ withEveryStore(
           await check(t, 'GET', `${base}/disabled`, `?user_id=${user_id}`, undefined, client)
           await check(t, 'POST', `${base}/disable`, '', { user_id, seconds: 60 }, client)
           await check(t, 'GET', `${base}/disabled`, `?user_id=${user_id}`, undefined, client)
+          await check(t, 'GET', `${base}/disabled-page`, '?size=5', undefined, client)
+          await check(t, 'GET', `${base}/disabled-page`, '?size=x', undefined, client)
           await check(t, 'POST', `${base}/untie-disable`, '', { user_id }, client)
           await check(t, 'POST', `${base}/exit-token`, '', { user_id, token }, client)
           await check(t, 'POST', `${base}/exit-token`, '', { user_id, token }, client)
