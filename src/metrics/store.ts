@@ -41,6 +41,15 @@ export function countStore(registers: Registry[]): StoreCounter {
 export function readStore(registers: Registry[], source: StoreSource): void {
   readOnline(registers, source)
   readCaches(registers, source)
+  new Counter({
+    name: 'dualgate_store_write_failures_total',
+    help: 'Changes that the file of the embedded store did not take, as on a full disk',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(source.counts().failedWrites ?? 0)
+    },
+  })
 }
 
 /** All processes read the same store, so the highest value is used. */

@@ -21,7 +21,7 @@ export async function openStore(
 ): Promise<Store> {
   if (settings.kind === 'embedded') {
     const { openEmbeddedStore } = await import('./embedded/embedded.ts')
-    return openEmbeddedStore(data, clock, settings.timeout, forms, cache?.max_entries)
+    return openEmbeddedStore(data, clock, settings.timeout, forms, cache?.max_entries, log)
   }
   const { openRedisStore } = await import('./redis/redis.ts')
   const store = await openRedisStore(settings, clock, log, forms)

@@ -192,6 +192,8 @@ export interface CacheCounts {
 export interface StoreCounts {
   /** For the sides with a session cache. */
   readonly caches: Partial<Record<LoginType, CacheCounts>>
+  /** Changes that the file did not take; absent in a store without one. */
+  readonly failedWrites?: number
 }
 
 export interface Store {

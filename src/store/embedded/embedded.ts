@@ -1,6 +1,7 @@
 import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../../clock.ts'
+import type { Logger } from '../../log.ts'
 import { bySide, type LoginType } from '../../session.ts'
 import { createAges } from '../age.ts'
 import type { StoreForms } from '../forms.ts'
@@ -24,6 +25,8 @@ export const SWEEP_INTERVAL = 30_000
 /** Entries per transaction of the sweep: some milliseconds in which logins wait. */
 const SWEEP_BATCH = 100
 
+const TRIAL_BYTES = 65_536
+
 /** `f_type` of file systems whose locks do not hold between machines (statfs(2)). */
 const NETWORK_FILE_SYSTEMS = new Map([
   [0x6969, 'NFS'],
@@ -42,8 +45,9 @@ export async function openEmbeddedStore(
   timeout = 1000,
   forms: StoreForms = {},
   maxEntries = REMEMBERED_AT_MOST,
+  log?: Logger,
 ): Promise<EmbeddedStore> {
-  const file = await EmbeddedFile.open(folder, timeout)
+  const file = await EmbeddedFile.open(folder, timeout, undefined, { clock, ...(log !== undefined && { log }) })
   try {
     await checkFormat(file)
     const journal = new EmbeddedJournal(folder, timeout)
@@ -130,7 +134,7 @@ export class EmbeddedStore implements Store {
   }
 
   counts(): StoreCounts {
-    return { caches: bySide(type => this.#remembered[type].counts) }
+    return { caches: bySide(type => this.#remembered[type].counts), failedWrites: this.#file.outage.failures }
   }
 
   async #sweep(): Promise<number> {
@@ -149,6 +153,8 @@ export class EmbeddedStore implements Store {
 
   async warnings(): Promise<string[]> {
     const found: string[] = []
+    if (this.#file.outage.warning !== null) await this.#tryToWrite()
+    if (this.#file.outage.warning !== null) found.push(this.#file.outage.warning)
     const { mode } = await stat(this.#file.path)
     if ((mode & 0o077) !== 0) {
       found.push(`${this.#file.path} can be read by other users of this machine: chmod 600`)
@@ -160,6 +166,18 @@ export class EmbeddedStore implements Store {
       )
     }
     return found
+  }
+
+  /** A change that needs new pages of the file: without one, nothing would show that a disk has room again. */
+  async #tryToWrite(): Promise<void> {
+    const meta = this.#file.table('meta')
+    const key = Buffer.from('trial')
+    try {
+      await this.#file.write(() => void meta.putSync(key, 'x'.repeat(TRIAL_BYTES)))
+      await this.#file.write(() => void meta.removeSync(key))
+    } catch {
+      // The file has noted it.
+    }
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,9 @@ import { type Database, open, type RootDatabase } from 'lmdb'
 import { within } from '../../../deadline.ts'
 import { Unavailable } from '../../../refusal.ts'
 import { LatestReads } from './latest.ts'
+import { keepQuiet, lastCommitOf } from './quiet.ts'
 import { Turns } from './turns.ts'
+import { WriteOutage, type WriteOutageOptions } from './write-outage.ts'
 
 /*
  * The only file that knows LMDB: a memory-mapped file, shared by all processes that open it. What LMDB does, and this
@@ -69,6 +71,7 @@ async function acquire(path: string): Promise<Opened> {
 
 async function openFile(path: string): Promise<Opened> {
   const { opened: root, turns } = await Turns.opening(path, () => open({ ...FILE_OPTIONS, path }))
+  keepQuiet(root)
   return { root, latest: new LatestReads(root), turns }
 }
 
@@ -87,15 +90,20 @@ export type BinaryRows = Database<Buffer, Buffer>
 
 export class EmbeddedFile {
   readonly path: string
+  /** The changes that failed. */
+  readonly outage: WriteOutage
   readonly #root: RootDatabase
   readonly #latest: LatestReads
   readonly #turns: Turns
   readonly #timeout: number
   readonly #underWay = new Set<Promise<unknown>>()
+  /** The number of the last commit when a change failed: one that changes nothing gets no number. */
+  #failedAt = 0
   #closed: Promise<void> | null = null
 
-  private constructor(path: string, { root, latest, turns }: Opened, timeout: number) {
+  private constructor(path: string, { root, latest, turns }: Opened, timeout: number, watched: WriteOutageOptions) {
     this.path = path
+    this.outage = new WriteOutage(watched)
     this.#root = root
     this.#latest = latest
     this.#turns = turns
@@ -103,10 +111,15 @@ export class EmbeddedFile {
   }
 
   /** Opens a file, created when it is absent. `timeout` is how long a change may take, in milliseconds. */
-  static async open(folder: string, timeout: number, name = FILE_NAME): Promise<EmbeddedFile> {
+  static async open(
+    folder: string,
+    timeout: number,
+    name = FILE_NAME,
+    watched: WriteOutageOptions = {},
+  ): Promise<EmbeddedFile> {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const path = resolve(folder, name)
-    return new EmbeddedFile(path, await acquire(path), timeout)
+    return new EmbeddedFile(path, await acquire(path), timeout, watched)
   }
 
   /** A table of texts under binary keys. */
@@ -174,11 +187,30 @@ export class EmbeddedFile {
   #track(change: Promise<unknown>): void {
     this.#underWay.add(change)
     const done = () => this.#underWay.delete(change)
-    change.then(done, error => {
-      done()
-      // A failed commit carries a second rejection of the same fault; left alone it would end the process.
-      Promise.resolve(error.commitError).catch(() => undefined)
-    })
+    change.then(
+      () => {
+        done()
+        if (this.outage.warning !== null && this.#lastCommit() > this.#failedAt)
+          this.outage.succeeded(basename(this.path))
+      },
+      error => {
+        done()
+        void this.#failed(error)
+      },
+    )
+  }
+
+  /** Notes a fault of the file. What a verb throws does not count, and neither does a change that was given up. */
+  async #failed(error: { commitError?: Promise<unknown>; code?: unknown }): Promise<void> {
+    if (error.commitError === undefined && typeof error.code !== 'number') return
+    // A failed commit carries a second rejection with its cause; left alone it would end the process.
+    const cause = await Promise.resolve(error.commitError).catch((fault: unknown) => fault)
+    this.#failedAt = this.#lastCommit()
+    this.outage.failed(basename(this.path), (cause ?? error) as { code?: unknown; message?: string })
+  }
+
+  #lastCommit(): number {
+    return lastCommitOf(this.#root)
   }
 
   /** Lets the changes under way finish, then closes the file. */
