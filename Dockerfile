@@ -16,8 +16,8 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY package.json LICENSE ./
 COPY config config
-# `shared` is the mount point of a volume that several gateways share, as in docker-compose.yml.
-RUN install -d -o node -g node -m 0700 data shared
+# `shared` and `redis` are mount points of volumes, as in docker-compose.yml: what several gateways share, and what Redis reads.
+RUN install -d -o node -g node -m 0700 data shared redis
 # The user `node`, as a number: Kubernetes can see that it is not root.
 USER 1000:1000
 VOLUME /app/data

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t, { type Test } from 'tap'
@@ -96,11 +96,31 @@ t.test('the secrets of the compose file are generated once, readable only by the
   t.match(await runIn(folder, [...entrypoint, ...command]), { code: 0 })
   const file = join(shared, 'secrets.env')
   const made = readFileSync(file, 'utf8')
-  t.match(made, /^JWT__SECRET_KEY=\S{64}\nINTERNAL__SECRET=\S{64}\nLOGIN__SM2__PRIVATE_KEY=[0-9a-f]{64}\n$/)
+  const [, password] =
+    /^JWT__SECRET_KEY=\S{64}\nINTERNAL__SECRET=\S{64}\nLOGIN__SM2__PRIVATE_KEY=[0-9a-f]{64}\nSTORE__REDIS__URL=redis:\/\/:([\w-]{64})@redis:6379\n$/.exec(
+      made,
+    )!
   t.equal(statSync(file).mode & 0o777, 0o600)
+  const access = join(folder, 'redis/redis.conf')
+  t.equal(readFileSync(access, 'utf8'), `requirepass ${password}\n`)
+  t.equal(statSync(access).mode & 0o777, 0o644, 'Redis, another user, reads it')
   t.match(await runIn(folder, [...entrypoint, ...command]), { code: 0, printed: /^$/ })
   t.equal(readFileSync(file, 'utf8'), made)
   t.same(readdirSync(shared), ['secrets.env'])
+  writeFileSync(file, made.replace(/^STORE__REDIS__URL=.*\n/m, ''))
+  t.match(await runIn(folder, [...entrypoint, ...command]), { code: 0 })
+  const completed = readFileSync(file, 'utf8')
+  t.equal(completed.split('STORE__REDIS__URL=')[0], made.split('STORE__REDIS__URL=')[0], 'earlier secrets stay')
+  t.match(completed, /\nSTORE__REDIS__URL=redis:/)
+})
+
+t.test('only the gateways can reach Redis of the compose file', async t => {
+  const { services, networks } = parse(textOf('docker-compose.yml'), { merge: true })
+  const inside = Object.keys(services).filter(name => services[name].networks?.includes('store'))
+  t.same(inside.sort(), [...GATEWAYS, 'redis'].sort())
+  t.same(services.redis.networks, ['store'])
+  t.equal(networks.store.internal, true)
+  t.notOk(services.redis.ports)
 })
 
 t.test('`secrets` fails on a read-only volume, and writes no partial file', async t => {
@@ -113,6 +133,9 @@ t.test('`secrets` fails on a read-only volume, and writes no partial file', asyn
 
 /** Where the names of the compose file's network are here. */
 type Network = Record<string, string>
+
+const within = (network: Network, text: string): string =>
+  Object.entries(network).reduce((all, [from, to]) => all.replaceAll(from, to), text)
 
 async function startBackend(t: Test): Promise<string> {
   const port = await freePort()
@@ -130,10 +153,12 @@ async function startBackend(t: Test): Promise<string> {
   return url
 }
 
-async function startComposedRedis(t: Test): Promise<number> {
+/** `access`: the folder of the volume with its password. */
+async function startComposedRedis(t: Test, access: string): Promise<number> {
   const port = await freePort()
   const folder = temporaryFolder(t, 'redis')
-  const words = (SERVICES.redis!.command as unknown as string).split(' ').slice(1)
+  const command = SERVICES.redis!.command as unknown as string
+  const words = command.replace('/access/', `${access}/`).split(' ').slice(1)
   const child: ChildProcess = await spawnOn(port, [
     ...words,
     ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder],
@@ -144,9 +169,7 @@ async function startComposedRedis(t: Test): Promise<number> {
 
 async function startComposed(t: Test, name: string, shared: string, network: Network): Promise<GatewayProcess> {
   const { entrypoint = [], command, environment = {} } = SERVICES[name]!
-  const here = (text: string): string =>
-    Object.entries(network).reduce((all, [from, to]) => all.replaceAll(from, to), text)
-  const written = Object.entries(environment).map(([key, value]) => [key, here(value)])
+  const written = Object.entries(environment).map(([key, value]) => [key, within(network, value)])
   const gateway = await startGateway(
     container(t, image, shared),
     { ...IMAGE_ENVIRONMENT, ...Object.fromEntries(written), WORKERS: '2' },
@@ -157,7 +180,12 @@ async function startComposed(t: Test, name: string, shared: string, network: Net
 }
 
 /** Signs in with the captcha and the key of one gateway at another. */
-async function signIn(asked: string, told: string, password: string, redis: number): Promise<string> {
+async function signIn(
+  asked: string,
+  told: string,
+  password: string,
+  redis: { port: number; password: string },
+): Promise<string> {
   const { captcha_id } = (await call(asked, { path: '/api/v1/public/b/captcha' })).json().data
   const captcha_value = await redisCommand(redis, 'GET', `svc:auth:BUSINESS:captcha:${captcha_id}`)
   const key = (await call(asked, { path: '/api/v1/public/b/sm2/public-key' })).json().data
@@ -179,10 +207,16 @@ t.test(
     t.ok(GATEWAYS.length >= 2)
     const shared = temporaryFolder(t, 'shared')
     const { entrypoint = [], command } = SERVICES.secrets!
-    t.match(await runIn(container(t, image, shared), [...entrypoint, ...command]), { code: 0 })
-    const redis = await startComposedRedis(t)
+    const making = container(t, image, shared)
+    t.match(await runIn(making, [...entrypoint, ...command]), { code: 0 })
+    const port = await startComposedRedis(t, join(making, 'redis'))
     const backend = await startBackend(t)
-    const network = { 'redis:6379': `127.0.0.1:${redis}`, 'http://backend:3000': backend }
+    const network = { 'redis:6379': `127.0.0.1:${port}`, 'http://backend:3000': backend }
+    const secrets = join(shared, 'secrets.env')
+    writeFileSync(secrets, within(network, readFileSync(secrets, 'utf8')))
+    const redis = { port, password: /:([\w-]+)@/.exec(readFileSync(secrets, 'utf8'))![1]! }
+    await t.rejects(redisCommand(port, 'PING'), 'Redis serves no client without the password')
+    t.equal(await redisCommand(redis, 'PING'), 'PONG')
 
     const before = stateOf(image)
     // All at once, as compose starts them: one makes the first account, and says so.

@@ -13,7 +13,7 @@ export const keys: Command = {
   sm2   a private key for the encryption of passwords (LOGIN__SM2__PRIVATE_KEY); its public key goes to standard error
 
 Example, for a file .env in the working directory:
-  echo "JWT__SECRET_KEY=$(dualgate keys jwt)" >> .env`,
+  key=$(dualgate keys jwt) && echo "JWT__SECRET_KEY=$key" >> .env`,
   options: {},
   async run({ words }, { output, errors }) {
     const [kind, ...more] = words

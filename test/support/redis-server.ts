@@ -38,8 +38,12 @@ export const withoutRedisServer = onPath ? false : 'LEFT OUT: no redis-server on
 export const startRedis = (): Promise<RedisServer> => (onPath ? startServer() : startProxied(process.env.REDIS_URL!))
 
 /** Runs one command on a connection of its own; lists come back one item per line. */
-export async function redisCommand(port: number, ...args: string[]): Promise<string> {
-  const client = new Redis({ port, host: '127.0.0.1', protocol: 2, lazyConnect: true, retryStrategy: () => null })
+export async function redisCommand(
+  at: number | { port: number; password: string },
+  ...args: string[]
+): Promise<string> {
+  const server = typeof at === 'number' ? { port: at } : at
+  const client = new Redis({ ...server, host: '127.0.0.1', protocol: 2, lazyConnect: true, retryStrategy: () => null })
   client.on('error', () => undefined)
   try {
     await client.connect()
