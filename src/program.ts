@@ -1,5 +1,5 @@
 import { DEFAULT_CONFIG } from './cli/default-file.ts'
-import { load, onServing } from './process/bundle.ts'
+import { load, onServing, onStarting } from './process/bundle.ts'
 import { expectsWorkers, startFirstWorker } from './process/first-worker.ts'
 import { endsWithTerminal } from './process/hangup.ts'
 import { settleTicks } from './process/ticks.ts'
@@ -12,6 +12,7 @@ const isStart = command === undefined || (command === 'start' && !words.includes
 
 // Without a listener SIGHUP ends a process. Nothing is read yet that it could reload.
 if (isStart) process.on('SIGHUP', endsWithTerminal)
+if (isStart) exitOnStop()
 const hasWorkers = isStart && expectsWorkers(fileOf(words), process.env)
 allocateYoung()
 // A supervisor serves no requests.
@@ -24,6 +25,16 @@ async function run(): Promise<void> {
   const { runProcess } = await load(hasWorkers ? 'primary' : 'cli', () => import('./cli.ts'))
   await runProcess()
   endFirstWorker()
+}
+
+/** A stop while the program is loaded leaves nothing to finish. */
+function exitOnStop(): void {
+  const exit = (): never => process.exit(0)
+  const signals = ['SIGTERM', 'SIGINT'] as const
+  for (const signal of signals) process.on(signal, exit)
+  onStarting(() => {
+    for (const signal of signals) process.off(signal, exit)
+  })
 }
 
 /** The configuration file, as the command will read it from its words. */

@@ -7,7 +7,7 @@ import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadS
 import type { Settings } from '../config/schema/settings.ts'
 import { createLog, type Logger } from '../log.ts'
 import { AddressError } from '../process/address.ts'
-import { announceServing } from '../process/bundle.ts'
+import { announceServing, announceStarting } from '../process/bundle.ts'
 import { type Outcome, openControl } from '../process/control.ts'
 import { endsWithTerminal } from '../process/hangup.ts'
 import { messageOf } from '../process/message.ts'
@@ -51,6 +51,8 @@ export function startHere(terminal: Terminal): Promise<number> {
 
 /** `fileAfter` returns the file to read, by the one in use; `BUILT_IN` before a start. */
 async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile, terminal: Terminal): Promise<number> {
+  const stopped = nextSignal()
+  announceStarting()
   const warn = ({ place, message }: Fault): void => say(terminal.errors, `dualgate: warning: ${place} ${message}`)
   let inUse: ConfigurationFile = BUILT_IN
   const load = (): Loaded => {
@@ -68,8 +70,8 @@ async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile
     return outcome
   }
   reloadOnSignal(opened, reload)
+  await exitIfStopped(opening, stopped)
   const running = await opened
-  const stopped = nextSignal()
   const control = await openControl(settings.data, () => reload(running), log)
   say(terminal.output, ...whereToFindIt(settings, running), ...(file === BUILT_IN ? [nextStep(terminal)] : []))
   announceServing()
@@ -127,6 +129,15 @@ const nextSignal = async (): Promise<void> => {
   const { signal } = waiting
   await Promise.race([once(process, 'SIGTERM', { signal }), once(process, 'SIGINT', { signal })])
   waiting.abort()
+}
+
+/** A stop before the gateway answers leaves nothing to finish: workers end when the connection to this process does. */
+async function exitIfStopped(opening: Promise<Running>, stopped: Promise<void>): Promise<void> {
+  const settled = opening.then(
+    () => false,
+    () => false,
+  )
+  if (await Promise.race([settled, stopped.then(() => true)])) process.exit(0)
 }
 
 /** Without a listener SIGHUP ends a process, so there is one from the beginning; it reloads as soon as the gateway runs. */

@@ -23,6 +23,11 @@ const SETTLED = 1000
 /** The entries of the bundle by their names; see `.build/bundle.mjs`. */
 type Entries = Readonly<Record<string, () => Promise<unknown>>>
 
+/** Published when the command of the start handles signals itself. */
+const STARTING = 'dualgate:starting'
+export const announceStarting = (): void => channel(STARTING).publish({})
+export const onStarting = (listener: () => void): void => subscribe(STARTING, listener)
+
 /** Published when the process serves, or sees its workers serve. */
 const SERVING = 'dualgate:serving'
 export const announceServing = (): void => channel(SERVING).publish({})

@@ -68,8 +68,9 @@ t.test('a body that stops ends with a timeout', async t => {
 })
 
 t.test('a body above the lowest rate is accepted', async t => {
-  const { say } = await openImpatient(t, { body: '1s' }, { min_rate: '5B' })
-  const LENGTH = 20
+  // For longer than the time limit, and far above the lowest rate.
+  const { say } = await openImpatient(t, { body: '3s' }, { min_rate: '1B' })
+  const LENGTH = 40
   const heard = await say(socket => {
     socket.write(
       `POST /api/v1/public/b/x HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${LENGTH}\r\n\r\n`,

@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
 import { call } from '../support/client.ts'
+import { NPM_START, newcomerFolder } from '../support/process.ts'
 import { startSupervised } from '../support/supervised.ts'
 import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
@@ -22,6 +26,24 @@ t.test('a request that does not end in the time of `drain` is cut off, and the e
 })
 
 for (const workers of ['1', '2']) {
+  t.test(
+    `SIGTERM during the start ends it with exit code 0 and prints no fault, with ${workers} of workers`,
+    async t => {
+      const { folder, remove } = newcomerFolder()
+      t.teardown(remove)
+      const env = { PATH: process.env.PATH, LISTEN__PORT: '0', INTERNAL__PORT: '0', WORKERS: workers }
+      // Its own folder is the last thing that a start makes before it opens the gateway.
+      const child = spawn(process.execPath, NPM_START, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+      let printed = ''
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (printed += chunk))
+      const closed = once(child, 'close')
+      await until(() => existsSync(join(folder, 'data/jwt.secret')))
+      child.kill('SIGTERM')
+      t.same(await closed, [0, null])
+      t.notMatch(printed, /Error|EPIPE|password/)
+    },
+  )
+
   t.test(`SIGTERM under load loses no request that was accepted, with ${workers} of workers`, async t => {
     const gateway = await startSupervised(t, { environment: { WORKERS: workers } })
     gateway.backend.answer = (_request, response) => void setTimeout(() => response.end('late'), 300)
