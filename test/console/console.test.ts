@@ -157,6 +157,43 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
+  t.test('on a narrow telephone nothing is cut off, and at a desk a long address breaks no token', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    const user = someone()
+    const address = '2001:0db8:85a3:0000:0000:8a2e:0370:7334'
+    await business.login(undefined, user, {
+      username: user,
+      login_ip: address,
+      device_type: 'Chrome',
+      device_id: 'A desk',
+    })
+    await signIn(fixture, visitor)
+    await page.setViewportSize({ width: 360, height: 780 })
+    await search(page, user)
+    await page.waitForFunction(() => Number(document.querySelector('.plot svg')?.getAttribute('width')) < 340)
+    const cut = await page.evaluate(() => {
+      const boxOf = (selector: string) => document.querySelector(selector)!.getBoundingClientRect()
+      const nav = document.querySelector('nav')!
+      const labels = [...document.querySelectorAll('.plot .day text')].map(label => label.getBoundingClientRect().right)
+      return [
+        nav.scrollWidth > nav.clientWidth && 'the navigation',
+        Math.max(...labels) > boxOf('.plot svg').right && 'the label of today',
+        boxOf('.pages [data-key=previous]').top !== boxOf('.pages [data-key=next]').top && 'the buttons for pages',
+        boxOf('.bar .sides').bottom < boxOf('.bar [data-key=pause]').top && 'the refresh',
+      ].filter(fault => fault !== false)
+    })
+    t.same(cut, [])
+
+    await page.setViewportSize({ width: 1280, height: 780 })
+    await page.click(`[data-key="user ${user}"]`)
+    const token = page.locator('.token-list tbody tr', { hasText: address })
+    await token.waitFor()
+    const height = await token.locator('.token code').evaluate(code => code.getBoundingClientRect().height)
+    t.ok(height < 30, `one line, not ${height} pixels`)
+    t.same(await obstaclesEverywhere(page, 'sessions of a user with a long address'), [])
+  })
+
   t.test('the numbers and charts show the values of the endpoints', async t => {
     const visitor = await visit(t)
     const { page } = visitor

@@ -74,11 +74,11 @@ t.test('acknowledged changes are valid on a server that has missed them', { skip
   const server = await startServer(t)
   const store = await openOn(t, server)
   const [ended, kicked, live] = [await login(store), await login(store), await login(store)]
-  const until = systemClock.now() + MINUTE
-  await store.sessions.disable('BUSINESS', 'tied', until)
+  const end = systemClock.now() + MINUTE
+  await store.sessions.disable('BUSINESS', 'tied', end)
   await save(server)
   await store.sessions.remove('BUSINESS', '1', ended)
-  await store.sessions.disable('BUSINESS', 'bad', until)
+  await store.sessions.disable('BUSINESS', 'bad', end)
   await store.sessions.untieDisable('BUSINESS', 'tied')
   await takeOver(server)
   t.equal(await find(store, ended), null, 'an ended token')
@@ -90,6 +90,8 @@ t.test('acknowledged changes are valid on a server that has missed them', { skip
   )
   t.not(await disabledUntil(store, 'bad'), null, 'a disabled login id')
   t.equal(await disabledUntil(store, 'tied'), null, 'one that was untied')
+  const listed = () => answered(() => store.online.disabled('BUSINESS', { offset: 0, limit: 10 }))
+  t.ok(await until(async () => (await listed()).userIds.includes('bad')), 'which is on the list of the disabled soon')
   t.equal((await find(store, live))?.user_id, '1', 'a session that lives')
 
   await save(server)

@@ -72,6 +72,9 @@ function drawBars(width, days, series, showDay, today) {
     ]),
     days.map((day, at) => {
       const middle = LEFT + slot * (at + 0.5)
+      // The last label would be cut off at the edge if it were wider than its day.
+      const labelAt = (/** @type {boolean} */ isWide) =>
+        isWide ? { x: width, 'text-anchor': 'end' } : { x: middle, 'text-anchor': 'middle' }
       return svg(
         'g',
         { class: 'day', onpointerenter: () => showDay(at) },
@@ -84,7 +87,7 @@ function drawBars(width, days, series, showDay, today) {
         }),
         // If labels would touch, only every other day has one, and always today.
         (slot > LABEL || (today - at) % 2 === 0) &&
-          svg('text', { class: 'tick', x: middle, y: HEIGHT - 6, 'text-anchor': 'middle' }, dayLabel(day)),
+          svg('text', { class: 'tick', y: HEIGHT - 6, ...labelAt(at === today && slot <= LABEL) }, dayLabel(day)),
       )
     }),
   )

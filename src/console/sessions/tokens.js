@@ -109,10 +109,14 @@ const tokenTable = (tokens, user, { selection, sorting }) =>
   table({
     caption: t('sessions_of', { user: user.name }),
     columns: [
-      { label: t(tokens.some(({ token }) => token.includes('.')) ? 'token' : 'handle'), isUnlabelled: true },
+      {
+        label: t(tokens.some(({ token }) => token.includes('.')) ? 'token' : 'handle'),
+        look: 'token',
+        isUnlabelled: true,
+      },
       ...sessionTimes(),
       { label: t('device'), by: deviceOf },
-      { label: t('address'), look: 'number', by: one => one.login_ip },
+      { label: t('address'), look: 'address', by: one => one.login_ip },
       ...(can('end') ? [{ label: t('actions'), look: 'actions' }] : []),
     ],
     items: tokens,
