@@ -105,6 +105,8 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
       for (const code of wrongCodes(secret, fixture.now(), wrong)) {
         await page.fill('#code', code)
         await page.keyboard.press('Enter')
+        // The fault of the code before may still be shown: a refused code is removed.
+        await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#code')?.value === '')
         await page.locator('.fault', { hasText: 'Wrong code' }).waitFor()
       }
       await page.fill('#code', await nextCode(secret))
