@@ -70,7 +70,7 @@ async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile
     return outcome
   }
   reloadOnSignal(opened, reload)
-  await exitIfStopped(opening, stopped)
+  if (settings.workers !== 1) await exitIfStopped(opening, stopped)
   const running = await opened
   const control = await openControl(settings.data, () => reload(running), log)
   say(terminal.output, ...whereToFindIt(settings, running), ...(file === BUILT_IN ? [nextStep(terminal)] : []))
@@ -131,7 +131,10 @@ const nextSignal = async (): Promise<void> => {
   waiting.abort()
 }
 
-/** A stop before the gateway answers leaves nothing to finish: workers end when the connection to this process does. */
+/**
+ * A stop before the workers answer leaves nothing to finish: they end when the connection to this process does. Not for a gateway
+ * in this process, because a process cannot exit while LMDB opens a file; it is closed as soon as it is open.
+ */
 async function exitIfStopped(opening: Promise<Running>, stopped: Promise<void>): Promise<void> {
   const settled = opening.then(
     () => false,
