@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { IDENTITY_SPELLINGS } from '../src/header-names.ts'
+import { START_LIMIT } from '../src/process/primary.ts'
 import { call } from './support/client.ts'
 import { run, shippedFolder } from './support/command-line.ts'
 import { runIn, temporaryFolder, textOf } from './support/image.ts'
@@ -60,6 +61,12 @@ t.test('the unit starts the gateway with the secrets from its README, and reload
   const added = await runIn(folder, ['node', ...here(account[2]!).split(' ')], variablesOf(account[1]!))
   t.match(added, { code: 0, printed: /^added jane/ })
   t.equal(await gateway.end('SIGTERM'), 0)
+})
+
+t.test('the unit lets a child of the main process notify systemd, and waits longer than the workers may take', async t => {
+  t.equal(unit('Type'), 'notify')
+  t.equal(unit('NotifyAccess'), 'all')
+  t.ok(Number.parseInt(unit('TimeoutStartSec'), 10) * 1000 > START_LIMIT)
 })
 
 t.test('no deployment file kills the gateway before its time to finish is over', async t => {

@@ -12,6 +12,7 @@ import { type Outcome, openControl } from '../process/control.ts'
 import { endsWithTerminal } from '../process/hangup.ts'
 import { messageOf } from '../process/message.ts'
 import { type Loaded, ReloadError, type Running } from '../process/running.ts'
+import { type ServiceManager, serviceManagerOf } from '../process/service-manager.ts'
 import { labelOf } from '../yaml/yaml.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf, configOrBuiltIn } from './command.ts'
 import { CommandError, programOf, say, type Terminal, UsageError } from './terminal.ts'
@@ -64,8 +65,12 @@ async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile
   const log = createLog(settings.log.level)
   const opening = open(settings, load)
   const opened = opening.then(running => announcedFirstAccount(running, settings, terminal))
+  const manager = serviceManagerOf(terminal.environment, warn)
   const reload = async (running: Running): Promise<Outcome> => {
-    const outcome = await reloaded(running, terminal.cwd, log)
+    const outcome = await manager.reloading(
+      () => reloaded(running, terminal.cwd, log),
+      ({ fault }) => statusOf(running, fault === null ? '' : '; the last reload failed, and the log says why'),
+    )
     if (outcome.fault === null && outcome.file !== null) inUse = outcome.file
     return outcome
   }
@@ -75,14 +80,19 @@ async function serve(fileAfter: (before: ConfigurationFile) => ConfigurationFile
   const control = await openControl(settings.data, () => reload(running), log)
   say(terminal.output, ...whereToFindIt(settings, running), ...(file === BUILT_IN ? [nextStep(terminal)] : []))
   announceServing()
+  void manager.ready(statusOf(running))
   await stopped
   control.close()
-  return close(running, terminal)
+  return close(running, manager, terminal)
 }
 
-function whereToFindIt(settings: Settings, { urls }: Running): string[] {
-  const lines = [`dualgate answers at ${urls.public}, internally at ${urls.internal}`]
-  if (settings.console) lines.push(`administrators sign in at ${urls.public}/console/`)
+/** The line of `systemctl status`. */
+const statusOf = ({ urls }: Running, more = ''): string =>
+  `answers at ${urls.public}, internally at ${urls.internal}${more}`
+
+function whereToFindIt(settings: Settings, running: Running): string[] {
+  const lines = [`dualgate ${statusOf(running)}`]
+  if (settings.console) lines.push(`administrators sign in at ${running.urls.public}/console/`)
   return lines
 }
 
@@ -167,13 +177,15 @@ async function reloaded(running: Running, cwd: string, log: Logger): Promise<Out
 /**
  * Closes within the limits of `drain`. A second signal or their end ends the process, with requests still in progress.
  */
-async function close(running: Running, { errors }: Terminal): Promise<number> {
+async function close(running: Running, manager: ServiceManager, { errors }: Terminal): Promise<number> {
   const stopAtOnce = (why: string): void => {
     say(errors, `dualgate: stopped immediately: ${why}`)
     running.kill()
     process.exit(1)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopAtOnce('a second signal'))
+  const notified = manager.stopping()
   if (!(await running.close())) stopAtOnce('requests were still in progress when the time of `drain` was over')
+  await notified
   return 0
 }

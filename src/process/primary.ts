@@ -15,7 +15,7 @@ import { SharedChanges } from './shared-changes.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 
 /** How long new workers may take until they answer, in milliseconds. */
-const START_LIMIT = 60_000
+export const START_LIMIT = 60_000
 
 export interface PrimaryOptions {
   settings: Settings
