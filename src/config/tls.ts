@@ -38,13 +38,17 @@ export const withNewTicketKeys = ({ cert, key }: Pick<Certificate, 'cert' | 'key
 export const endOf = ({ cert }: Pick<Certificate, 'cert'>): number => Date.parse(new X509Certificate(cert).validTo)
 
 const DAY = 86_400_000
-/** How long before its end a certificate is warned of, in milliseconds. */
-const WARNED_BEFORE = 21 * DAY
+
+/** How long before its end a certificate is warned of, in milliseconds: those of a few days would else be warned of always. */
+function warnedBefore({ cert }: Pick<Certificate, 'cert'>): number {
+  const { validFrom, validTo } = new X509Certificate(cert)
+  return Math.min(21 * DAY, (Date.parse(validTo) - Date.parse(validFrom)) / 3)
+}
 
 /** Warns of a certificate that has expired or soon will, and says what to do; `null` for another. */
 export function warningOfEnd(certificate: Pick<Certificate, 'cert'>, file: string, now: number): Fault | null {
   const end = endOf(certificate)
-  if (end - now > WARNED_BEFORE) return null
+  if (end - now > warnedBefore(certificate)) return null
   const date = `${new Date(end).toISOString().slice(0, 16)}Z`
   const state =
     end <= now ? `expired at ${date}, and clients refuse to connect` : `expires at ${date}, in ${daysIn(end - now)}`

@@ -11,9 +11,9 @@ import { BESIDE, faultsOf, folderWith, settingsOf } from './folder.ts'
 const FOLDER = t.testdir()
 const openssl = (...words: string[]): void => void execFileSync('openssl', words, { stdio: 'ignore' })
 
-function pair(name: string): { cert: string; key: string } {
+function pair(name: string, days = 2): { cert: string; key: string } {
   const files = { cert: join(FOLDER, `${name}.crt`), key: join(FOLDER, `${name}.key`) }
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', String(days)]
   openssl('req', '-x509', ...curve, '-keyout', files.key, '-out', files.cert, '-subj', `/CN=${name}`)
   return files
 }
@@ -53,28 +53,36 @@ t.test('an unusable certificate is a fault of the configuration, and nothing of 
   t.match(faultsOf(t, 'listen: { tls: { cert: a } }\n'), [/listen\.tls\.key: is missing/])
 })
 
-t.test('a certificate is warned of from 21 days before it expires, and says what to do', async t => {
-  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': yamlOf(one) })
-  const end = endOf(readCertificate(one))
-  const day = 86_400_000
-  const date = `${new Date(end).toISOString().slice(0, 16)}Z`
-  const warningsAt = (now: number): string[] =>
-    readConfiguration('gateway.yaml', {}, folder, { clock: { now: () => now } }).warnings.map(
-      ({ place, message }) => `${place} ${message}`,
-    )
-  const remedy = 'replace the certificate and its key, which are loaded without a restart'
-  t.same(warningsAt(end - 21 * day - 1), [])
-  for (const [now, text] of [
-    [end - 21 * day, `expires at ${date}, in 21 days`],
-    [end - 2 * day + 1, `expires at ${date}, in 1 day`],
-    [end - 1, `expires at ${date}, in less than a day`],
-    [end, `expired at ${date}, and clients refuse to connect`],
-    [end + 90 * day, `expired at ${date}, and clients refuse to connect`],
-  ] as const) {
-    t.same(warningsAt(now), [`${one.cert} ${text}; ${remedy}`])
-  }
-  t.same(settingsOf(t, yamlOf(one)).warnings, [], 'readyz computes it anew')
-})
+const DAY = 86_400_000
+
+for (const [lifetime, warned] of [
+  [90, 21],
+  [63, 21],
+  [30, 10],
+  [6, 2],
+] as const)
+  t.test(`a certificate of ${lifetime} days is warned of from ${warned} days before it expires`, async t => {
+    const files = pair(`${lifetime}-days`, lifetime)
+    const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': yamlOf(files) })
+    const end = endOf(readCertificate(files))
+    const date = `${new Date(end).toISOString().slice(0, 16)}Z`
+    const warningsAt = (now: number): string[] =>
+      readConfiguration('gateway.yaml', {}, folder, { clock: { now: () => now } }).warnings.map(
+        ({ place, message }) => `${place} ${message}`,
+      )
+    const remedy = 'replace the certificate and its key, which are loaded without a restart'
+    t.same(warningsAt(end - warned * DAY - 1), [])
+    for (const [now, text] of [
+      [end - warned * DAY, `expires at ${date}, in ${warned} days`],
+      [end - 2 * DAY + 1, `expires at ${date}, in 1 day`],
+      [end - 1, `expires at ${date}, in less than a day`],
+      [end, `expired at ${date}, and clients refuse to connect`],
+      [end + 90 * DAY, `expired at ${date}, and clients refuse to connect`],
+    ] as const) {
+      t.same(warningsAt(now), [`${files.cert} ${text}; ${remedy}`])
+    }
+    t.same(settingsOf(t, yamlOf(files)).warnings, [], 'readyz computes it anew')
+  })
 
 t.test('workers are auto or a number', async t => {
   t.equal(settingsOf(t, '').workers, 'auto')

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { endOf, readCertificate } from '../../src/config/tls.ts'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
@@ -13,18 +14,32 @@ import { until } from '../support/until.ts'
 
 const FOLDER = t.testdir()
 
-/** A certificate that is valid for so many days. */
-function validFor(days: number): { cert: string; key: string } {
+const DAY = 86_400_000
+
+/** A certificate that is valid for so many days, and was so for `daysBefore`. */
+function validFor(days: number, daysBefore = 0): { cert: string; key: string } {
   const files = { cert: join(FOLDER, `${days}.crt`), key: join(FOLDER, `${days}.key`) }
-  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', String(days)]
-  execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', files.key, '-out', files.cert, '-subj', '/CN=x'], {
-    stdio: 'ignore',
+  const openssl = (...words: string[]): void => void execFileSync('openssl', words, { stdio: 'ignore', cwd: FOLDER })
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=x']
+  const request = `${days}.csr`
+  openssl('req', ...curve, '-keyout', files.key, '-out', request)
+  const [from, to] = [-daysBefore, days].map(shift => {
+    const time = new Date(systemClock.now() + shift * DAY).toISOString()
+    return `${time.replace(/[-:T]|\..*/g, '')}Z`
   })
+  // `req` makes none that begins in the past.
+  writeFileSync(join(FOLDER, 'index'), '')
+  const authority = ['-config', 'authority', '-selfsign', '-keyfile', files.key, '-notext', '-md', 'sha256']
+  openssl('ca', '-batch', ...authority, '-startdate', from!, '-enddate', to!, '-in', request, '-out', files.cert)
   return files
 }
 
-const [short, long, longer] = [validFor(2), validFor(40), validFor(80)]
-const DAY = 86_400_000
+writeFileSync(
+  join(FOLDER, 'authority'),
+  '[ca]\ndefault_ca = x\n[x]\ndatabase = index\nnew_certs_dir = .\nrand_serial = yes\npolicy = y\n[y]\ncommonName = supplied\n',
+)
+
+const [short, long, longer] = [validFor(2, 60), validFor(40, 60), validFor(80)]
 
 async function warningsAt(internal: string): Promise<string[]> {
   const { warnings } = (await call(internal, { path: '/readyz' })).json()
