@@ -1,5 +1,8 @@
+# Both stages build from the same image. A release names it with its digest (.github/workflows/release.yml).
+ARG BASE=node:26-slim
+
 # Only the build stage has development packages.
-FROM node:26-slim AS build
+FROM $BASE AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
@@ -8,7 +11,10 @@ COPY .build .build
 COPY src src
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
-FROM node:26-slim
+FROM $BASE
+# Each stage that uses an argument of the file repeats it.
+ARG BASE
+LABEL org.opencontainers.image.base.name=$BASE
 # The first start writes the accounts: onto the volume, so that the root file system can be read-only.
 ENV NODE_ENV=production ACCOUNTS__PATH=data/accounts.yaml
 WORKDIR /app

@@ -88,7 +88,7 @@ function build(dockerfile: string, context: string): Image {
 function runStep(image: Image, { name, rest }: Instruction, sources: Sources): void {
   process.stdout.write(`   ${name} ${rest}\n`)
   if (Object.hasOwn(STEPS, name)) STEPS[name]!(image, rest, sources)
-  else if (/^(?:USER|VOLUME|EXPOSE|HEALTHCHECK|ENTRYPOINT|CMD)$/.test(name)) image.instructions[name] = rest
+  else if (/^(?:ARG|LABEL|USER|VOLUME|EXPOSE|HEALTHCHECK|ENTRYPOINT|CMD)$/.test(name)) image.instructions[name] = rest
   else throw new Error(`${name}: test/image-steps.ts does not know this instruction`)
 }
 

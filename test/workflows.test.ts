@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { temporaryFolder, textOf } from './support/image.ts'
+import { STAGES, temporaryFolder, textOf } from './support/image.ts'
 import { pathOf } from './support/installed.ts'
 import { ROOT } from './support/root.ts'
 
@@ -16,6 +16,7 @@ const ACTIONLINT = pathOf('actionlint')
 interface Job {
   'timeout-minutes'?: number
   permissions?: object
+  env?: Record<string, string>
   steps: { uses?: string; run?: string; with?: Record<string, unknown> }[]
 }
 
@@ -61,6 +62,7 @@ t.test('every job has an end, no more rights than it needs, and leaves no creden
   t.same(Object.fromEntries(writing), {
     test: [],
     pack: [],
+    digests: [],
     image: ['packages'],
     package: ['id-token'],
     name: ['packages', 'id-token'],
@@ -74,11 +76,50 @@ t.test('nothing is published before .ci/run has passed, and it passes with the N
   for (const [name, { needs = [] }] of Object.entries(release))
     t.ok(name === 'test' || [needs].flat().includes('test'), name)
   const versions: number[] = parse(textOf(`${FOLDER}/ci.yml`)).jobs.test.strategy.matrix.node
-  const images = [...textOf('Dockerfile').matchAll(/^FROM node:(\d+)-slim\b/gm)].map(([, version]) => Number(version))
+  const images = STAGES.map(([from]) => Number(/^node:(\d+)-slim\b/.exec(from!.rest)?.[1]))
   t.equal(images.length, 2)
   for (const version of images) t.ok(versions.includes(version), `Node ${version}`)
   const [oldest] = /\d+/.exec(JSON.parse(textOf('package.json')).engines.node)!
   t.ok(versions.includes(Number(oldest)), `Node ${oldest}`)
+})
+
+t.test('a release finds each digest once, and tests and builds its images from those bytes', async t => {
+  const jobs = new Map(jobsOf(`${FOLDER}/release.yml`))
+  const { steps } = jobs.get('digests')!
+  const folder = t.testdir({ Dockerfile: textOf('Dockerfile'), output: '' })
+  const output = join(folder, 'output')
+  const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
+  /** Runs the step with a registry that answers this. */
+  const find = (answer: string): number | null => {
+    const docker = `docker() { [[ "$*" = "buildx imagetools inspect "*" --format {{.Manifest.Digest}}" ]] && echo '${answer}'; }`
+    const env = { ...process.env, GITHUB_OUTPUT: output }
+    const script = `${docker}\n${steps.at(-1)!.run}`
+    return spawnSync('bash', ['-eo', 'pipefail', '-c', script], { cwd: folder, env }).status
+  }
+  t.not(find(''), 0)
+  t.equal(readFileSync(output, 'utf8'), '', 'no build from an unknown image')
+  t.equal(find(digest), 0)
+  const images = {
+    base: 'node:26-slim',
+    builder: 'moby/buildkit:buildx-stable-1',
+    scanner: 'docker/buildkit-syft-scanner:stable-1',
+  }
+  const lines = Object.entries(images).map(([name, image]) => `${name}=${image}@${digest}\n`)
+  t.equal(readFileSync(output, 'utf8'), lines.join(''))
+
+  const { env, ...image } = jobs.get('image')!
+  for (const name of Object.keys(images))
+    t.equal(env?.[name.toUpperCase()], `\${{ needs.digests.outputs.${name} }}`, name)
+  const builds = image.steps.flatMap(({ run }) => run ?? [])
+  t.ok(builds.includes('bash .ci/image'), 'which takes BASE from the environment')
+  t.match(textOf('.ci/image'), /^docker build \$\{BASE:\+--build-arg "BASE=\$BASE"\} /m)
+  t.match(builds.at(-1), /buildx create .* --driver-opt "image=\$BUILDER"$/m)
+  t.match(builds.at(-1), 'buildx build --build-arg "BASE=$BASE" --sbom "generator=$SCANNER" ')
+  t.same(textOf('Dockerfile').match(/^(?:FROM|LABEL) .*$/gm), [
+    'FROM $BASE AS build',
+    'FROM $BASE',
+    'LABEL org.opencontainers.image.base.name=$BASE',
+  ])
 })
 
 /** A checkout at a version, with a changelog of its own. */

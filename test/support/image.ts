@@ -18,14 +18,23 @@ export interface Instruction {
   rest: string
 }
 
-/** The instructions of a Dockerfile's stages, one list for each. */
-export const stagesOf = (dockerfile: string): Instruction[][] =>
-  dockerfile
-    .split(/^(?=FROM )/m)
-    .filter(stage => stage.startsWith('FROM '))
-    .map(stage =>
-      [...stage.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name, rest]): Instruction => ({ name: name!, rest: rest! })),
-    )
+const instructionsIn = (text: string): Instruction[] =>
+  [...text.matchAll(/^([A-Z]+) (.*)$/gm)].map(([, name, rest]) => ({ name: name!, rest: rest! }))
+
+/** The instructions of a Dockerfile's stages, one list for each; `FROM` names what the arguments before it say. */
+export function stagesOf(dockerfile: string): Instruction[][] {
+  const [head = '', ...stages] = dockerfile.split(/^(?=FROM )/m)
+  const defaults = new Map(
+    instructionsIn(head).flatMap(({ name, rest }) => (name === 'ARG' ? [rest.split('=') as [string, string]] : [])),
+  )
+  const defaultOf = (_all: string, name: string): string => defaults.get(name)!
+  return stages.map(stage =>
+    instructionsIn(stage).map(({ name, rest }) => ({
+      name,
+      rest: name === 'FROM' ? rest.replace(/\$(\w+)/g, defaultOf) : rest,
+    })),
+  )
+}
 export const STAGES = stagesOf(textOf('Dockerfile'))
 const [BUILD, IMAGE] = STAGES as [Instruction[], Instruction[]]
 export const instructionOf = (name: string): string => IMAGE.find(instruction => instruction.name === name)!.rest
