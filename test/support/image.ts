@@ -23,9 +23,9 @@ const instructionsIn = (text: string): Instruction[] =>
 
 /** The instructions of a Dockerfile's stages, one list for each; `FROM` names what the arguments before it say. */
 export function stagesOf(dockerfile: string): Instruction[][] {
-  const [head = '', ...stages] = dockerfile.split(/^(?=FROM )/m)
+  const [head, ...stages] = `\n${dockerfile}`.split(/^(?=FROM )/m)
   const defaults = new Map(
-    instructionsIn(head).flatMap(({ name, rest }) => (name === 'ARG' ? [rest.split('=') as [string, string]] : [])),
+    instructionsIn(head!).flatMap(({ name, rest }) => (name === 'ARG' ? [rest.split('=') as [string, string]] : [])),
   )
   const defaultOf = (_all: string, name: string): string => defaults.get(name)!
   return stages.map(stage =>
