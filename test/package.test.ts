@@ -270,6 +270,37 @@ t.test('the image of the compose file needs the package beside it, and nothing p
   t.match(steps.find(({ rest }) => rest.startsWith('npm install'))!.rest, new RegExp(` /tmp/${basename(tarball)}$`))
 })
 
+t.test('the package lists what is installed with it and what is in its files, the same in each pack', async t => {
+  const { components, metadata, serialNumber } = JSON.parse(readFileSync(join(root, 'dist/sbom.json'), 'utf8'))
+  const names = components.map(({ name }: { name: string }) => name)
+  for (const name of ['fastify', 'bcrypt', 'lmdb', 'ioredis', 'pg', 'swagger-ui-dist']) t.ok(names.includes(name), name)
+  for (const name of ['tap', 'esbuild', 'typescript']) t.notOk(names.includes(name), name)
+  t.equal(metadata.component.name, 'dualgate')
+  t.same([metadata.timestamp, serialNumber], [undefined, undefined])
+  const again = await run(source, [process.execPath, '.build/sbom.mjs'])
+  // npm may print warnings after it.
+  t.ok(again.printed.startsWith(readFileSync(join(root, 'dist/sbom.json'), 'utf8')))
+})
+
+t.test(
+  'without the optional packages the embedded store says what is missing, and Redis is named as another way',
+  async t => {
+    const folder = temporaryFolder(t, 'omitted')
+    const words = ['npm', 'install', '--omit=optional', '--prefer-offline', '--no-audit', '--no-fund', tarball]
+    t.match(await run(folder, words), { code: 0 })
+    for (const WORKERS of ['1', '2']) {
+      const environment = { WORKERS, LISTEN__PORT: '0', INTERNAL__PORT: '0' }
+      const { code, printed } = await run(folder, ['node', 'node_modules/dualgate/dist/main.js'], environment)
+      t.equal(code, 1)
+      t.match(
+        printed,
+        /cannot start: .*needs the package @lmdb\/\S+, which is not installed; .*--omit=optional.*redis$/m,
+      )
+      t.notMatch(printed, /^ +at /m)
+    }
+  },
+)
+
 const EMBEDDED = `
 import { business, createGateway, loadSettings, Refusal } from 'dualgate'
 const before = Error.prepareStackTrace

@@ -20,7 +20,7 @@ export async function openStore(
   forms: StoreForms = {},
 ): Promise<Store> {
   if (settings.kind === 'embedded') {
-    const { openEmbeddedStore } = await import('./embedded/embedded.ts')
+    const { openEmbeddedStore } = await import('./embedded/embedded.ts').catch(explainMissing)
     return openEmbeddedStore(data, clock, settings.timeout, forms, cache?.max_entries, log)
   }
   const { openRedisStore } = await import('./redis/redis.ts')
@@ -31,4 +31,13 @@ export async function openStore(
     import('./redis/tracked-store.ts'),
   ])
   return trackRedisStore(store, createKeys(settings.prefix), cache, clock, log, isWatched)
+}
+
+/** The native part of LMDB is a package of its own for each platform, which an installation can leave out. */
+function explainMissing(fault: Error): never {
+  if (!fault.message.startsWith('No native build was found')) throw fault
+  const name = `@lmdb/lmdb-${process.platform}-${process.arch}`
+  throw new Error(
+    `the embedded store needs the package ${name}, which is not installed; install again without --omit=optional, or set store.kind: redis`,
+  )
 }
