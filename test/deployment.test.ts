@@ -63,11 +63,14 @@ t.test('the unit starts the gateway with the secrets from its README, and reload
   t.equal(await gateway.end('SIGTERM'), 0)
 })
 
-t.test('the unit lets a child of the main process notify systemd, and waits longer than the workers may take', async t => {
-  t.equal(unit('Type'), 'notify')
-  t.equal(unit('NotifyAccess'), 'all')
-  t.ok(Number.parseInt(unit('TimeoutStartSec'), 10) * 1000 > START_LIMIT)
-})
+t.test(
+  'the unit lets a child of the main process notify systemd, and waits longer than the workers may take',
+  async t => {
+    t.equal(unit('Type'), 'notify')
+    t.equal(unit('NotifyAccess'), 'all')
+    t.ok(Number.parseInt(unit('TimeoutStartSec'), 10) * 1000 > START_LIMIT)
+  },
+)
 
 t.test('no deployment file kills the gateway before its time to finish is over', async t => {
   const { drain } = parse(textOf('config/gateway.yaml'))
