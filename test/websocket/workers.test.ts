@@ -74,10 +74,23 @@ t.test('a stopping gateway does not wait for open WebSockets', async t => {
   for (const end of ends.slice(1)) t.match(await closingOf(end), { code: 1001 })
 })
 
+/** Opens some while one worker stands still: of these it gets one at most. */
+async function openWithout(t: Test, { gateway }: WebSocketFixture, worker: number, token: string): Promise<End[]> {
+  process.kill(worker, 'SIGSTOP')
+  const opening = Array.from({ length: 4 }, () => openEnd(t, gateway.url, { token }))
+  let opened = 0
+  for (const end of opening) void end.then(() => opened++)
+  await until(() => opened >= 3)
+  process.kill(worker, 'SIGCONT')
+  return Promise.all(opening)
+}
+
 t.test('a worker that crashes closes its own WebSockets only', async t => {
   const fixture = await openWebSocketFixture(t, 'embedded')
   const { gateway, operate } = fixture
-  const ends = await openSome(t, fixture, (await operate('login', { user_id: 'u1' })).data.token, 8)
+  const { token } = (await operate('login', { user_id: 'u1' })).data
+  const ends: End[] = []
+  for (const worker of gateway.workers()) ends.push(...(await openWithout(t, fixture, worker, token)))
   process.kill(gateway.workers()[0]!, 'SIGKILL')
   t.ok(await until(() => ends.some(({ closed }) => closed !== null)))
   const open = ends.filter(({ closed }) => closed === null)
