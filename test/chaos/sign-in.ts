@@ -89,7 +89,8 @@ export class SignIn {
     const sent = [...tries, ...tries]
     const answers = await Promise.all(sent.map(one => this.#sendCode(one)))
     const passed = answers.flatMap((answer, index) => (hasPassed(answer) ? [index] : []))
-    if (passed.length === 0 && answers.some(answer => answer?.message === LOCKED)) return this.#resetFactor(person)
+    if (passed.length === 0 && answers.some(answer => answer?.message.startsWith(LOCKED)))
+      return this.#resetFactor(person)
     this.#judge(person, what, answers, passed.length, began)
     this.#history.counts.codes++
     if (passed.length === 0) return true
