@@ -102,7 +102,7 @@ export function faultOfReplacing(path: string): string | null {
     )
     return null
   } catch (fault) {
-    return codeOf(fault)
+    return faultIn(fault)
   }
 }
 
@@ -118,7 +118,7 @@ export function tryReplacing(path: string): string | null {
     viaTemporary(file, Buffer.alloc(statSync(file).size), () => false)
     return null
   } catch (fault) {
-    return codeOf(fault)
+    return faultIn(fault)
   }
 }
 
@@ -127,4 +127,8 @@ function canOwn(uid: number): boolean {
   return own === uid || own === 0
 }
 
-const codeOf = (fault: unknown): string => (fault as NodeJS.ErrnoException).code ?? String(fault)
+/** `null` for a file that was removed meanwhile: some editors do so before they write it anew. */
+function faultIn(fault: unknown): string | null {
+  const { code } = fault as NodeJS.ErrnoException
+  return code === 'ENOENT' ? null : (code ?? String(fault))
+}
