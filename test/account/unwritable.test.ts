@@ -152,7 +152,7 @@ t.test('check warns of an accounts file that cannot be written, and changes noth
   t.equal(code, 0)
   t.match(
     output,
-    /warning +\S+\/file\/accounts\.yaml cannot be written \(ENOTDIR\): .*; let the user of the gateway write/,
+    /warning +\S+\/file\/accounts\.yaml cannot be written \((?:ENOTDIR|EACCES)\): .*; let the user of the gateway write/,
   )
   t.notMatch(output, /folder\/accounts\.yaml cannot/)
   t.same(readdirSync(join(folder, 'folder')), [])
