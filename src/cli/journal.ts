@@ -6,7 +6,7 @@ import { createLog } from '../log.ts'
 import { messageOf } from '../process/message.ts'
 import type { LoginType } from '../session.ts'
 import { eventNames } from '../side/names.ts'
-import { createEntryId } from '../store/journal.ts'
+import { createEntryId } from '../store/journal-id.ts'
 import { openStore } from '../store/open.ts'
 
 /** What a command did to an account. */

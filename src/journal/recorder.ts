@@ -3,7 +3,8 @@ import { within } from '../deadline.ts'
 import { isUnproven, type Publish, type SessionEvent } from '../event/event.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
-import { createEntryId, type JournalEntry, type JournalStore, PARTS, type Part } from '../store/journal.ts'
+import { type JournalEntry, type JournalStore, PARTS, type Part } from '../store/journal.ts'
+import { createEntryId } from '../store/journal-id.ts'
 
 /** How long events are collected before they are stored together, in milliseconds. */
 const COLLECTED_FOR = 100

@@ -473,6 +473,15 @@ t.test('no fault shows a secret from the environment', async t => {
   t.notMatch(found.join('\n'), /hunter2/)
 })
 
+t.test('a key that is written twice hides no other fault of its file', async t => {
+  const found = faultsOf(t, 'timezone: Nowhere\ntimezone: Nowhere\nlisten: { port: x }\n')
+  for (const part of [/the key timezone is written twice/, /listen\.port/])
+    t.ok(
+      found.some(fault => part.test(fault)),
+      String(part),
+    )
+})
+
 t.test('the text of the error is every fault on a line of its own', async t => {
   const error = new ConfigurationError([
     { place: 'a:1', message: 'x' },

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { createEntryId, type JournalEntry } from '../../src/store/journal.ts'
+import type { JournalEntry } from '../../src/store/journal.ts'
+import { createEntryId } from '../../src/store/journal-id.ts'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
 import { arrive, obstaclesEverywhere } from '../support/console.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'

@@ -1,13 +1,7 @@
 import type { EventName } from '../../src/event/event.ts'
 import { LOGIN_TYPES } from '../../src/session.ts'
-import {
-  createEntryId,
-  type JournalEntry,
-  type JournalQuery,
-  type JournalStore,
-  TRIMMED_AT_ONCE,
-  timeOf,
-} from '../../src/store/journal.ts'
+import { type JournalEntry, type JournalQuery, type JournalStore, TRIMMED_AT_ONCE } from '../../src/store/journal.ts'
+import { createEntryId, timeOf } from '../../src/store/journal-id.ts'
 import { fc } from '../support/random.ts'
 import { checkSequences, expect, type See, type SequenceOptions } from './model.ts'
 

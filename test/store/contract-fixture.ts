@@ -36,7 +36,7 @@ export const isLive = async ({ store }: StoreUnderTest, type: LoginType, token: 
 export const tokensOf = async ({ store }: StoreUnderTest, type: LoginType, userId: string): Promise<string[]> =>
   (await store.sessions.tokens(type, userId)).map(({ token }) => token)
 
-/** What a busy machine may take until a timestamp is looked at, in milliseconds. */
+/** What a busy machine may take until a timestamp is checked, in milliseconds. */
 const LATE = 10_000
 
 /** A timestamp of the store lies `ms` milliseconds ahead, give or take the slack. */

@@ -1,15 +1,14 @@
 import type { EventName } from '../../src/event/event.ts'
 import type { LoginType } from '../../src/session.ts'
 import {
-  createEntryId,
   type JournalEntry,
   type JournalPage,
   type JournalQuery,
   type JournalStore,
   NAMED_AT_MOST,
   TRIMMED_AT_ONCE,
-  timeOf,
 } from '../../src/store/journal.ts'
+import { createEntryId, timeOf } from '../../src/store/journal-id.ts'
 import type { StoreTest } from './contract.ts'
 import { MINUTE } from './contract-fixture.ts'
 

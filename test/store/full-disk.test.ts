@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { CALM } from '../../src/store/embedded/file/write-outage.ts'
 import { call } from '../support/client.ts'
 import { type Fixture, openFixture, someone } from '../support/gateway-fixture.ts'
@@ -40,10 +40,8 @@ async function failuresAt({ internal }: Fixture): Promise<number> {
 const linesOf = ({ log }: Fixture) =>
   log.map(line => JSON.parse(line)).filter(({ msg }) => /^the embedded store/.test(msg))
 
-t.test('a full disk is warned of, logged once and counted, until a write succeeds again', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
-  const login = () => fixture.operate('consumer', 'login', { user_id: someone(), extra: LARGE })
+/** What is printed to standard error from now on; the limit of the files ends with the test. */
+function capturePrinted(t: Test): unknown[][] {
   const { error } = console
   const printed: unknown[][] = []
   console.error = (...words) => void printed.push(words)
@@ -51,6 +49,14 @@ t.test('a full disk is warned of, logged once and counted, until a write succeed
     limitFiles('unlimited')
     console.error = error
   })
+  return printed
+}
+
+t.test('a full disk is warned of, logged once and counted, until a write succeeds again', async t => {
+  const fixture = await openFixture()
+  t.teardown(() => fixture.close())
+  const login = () => fixture.operate('consumer', 'login', { user_id: someone(), extra: LARGE })
+  const printed = capturePrinted(t)
   t.equal((await login()).code, 200)
   t.same(await warningsAt(fixture), [])
   t.equal(await failuresAt(fixture), 0)
@@ -77,13 +83,7 @@ t.test('a full disk is warned of, logged once and counted, until a write succeed
 t.test('what other code prints while the disk is full is printed', async t => {
   const fixture = await openFixture()
   t.teardown(() => fixture.close())
-  const { error } = console
-  const printed: unknown[][] = []
-  console.error = (...words) => void printed.push(words)
-  t.teardown(() => {
-    limitFiles('unlimited')
-    console.error = error
-  })
+  const printed = capturePrinted(t)
   await fillDisk(fixture)
   const refused = fixture.operate('consumer', 'login', { user_id: someone(), extra: LARGE })
   console.error('meanwhile')

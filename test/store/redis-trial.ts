@@ -46,7 +46,7 @@ export const UNAVAILABLE = 'unavailable'
 /** What a verb answers, or that it does not; anything else that it throws is a fault of the store. */
 export async function outcomeOf<T>(ask: () => T | Promise<T>): Promise<T | typeof UNAVAILABLE> {
   try {
-    // A stall of this process is none of the store.
+    // A stall of this process is not a fault of the store.
     return await within(HANGS, Promise.resolve(ask()), () => {
       throw new Error('an answer hangs')
     })

@@ -1,7 +1,7 @@
 import AjvCompiler, { type BuildCompilerFromPool, type ErrorObject } from '@fastify/ajv-compiler'
 import { type FieldFault, invalid, type Refusal } from '../../refusal.ts'
 import { LOGIN_ID_PATTERN } from '../../session.ts'
-import { ENTRY_ID_PATTERN } from '../../store/journal.ts'
+import { ENTRY_ID_PATTERN } from '../../store/journal-id.ts'
 
 /** The schema of a query or a body: an object whose fields are of few kinds, those that have a text for what is wrong. */
 export interface FieldsSchema {

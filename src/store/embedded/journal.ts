@@ -18,9 +18,9 @@ import {
   type Stored,
   sourcesOf,
   TRIMMED_AT_ONCE,
-  timeOf,
   writeEntry,
 } from '../journal.ts'
+import { timeOf } from '../journal-id.ts'
 import { EmbeddedFile, type Rows } from './file/file.ts'
 
 const FILE_NAME = 'journal.mdb'

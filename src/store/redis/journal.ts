@@ -2,7 +2,6 @@ import type { LoginType } from '../../session.ts'
 import {
   behind,
   boundsOf,
-  ENTRY_ID_LENGTH,
   type JournalEntry,
   type JournalPage,
   type JournalQuery,
@@ -19,9 +18,9 @@ import {
   type Stored,
   sourcesOf,
   TRIMMED_AT_ONCE,
-  timeOf,
   writeEntry,
 } from '../journal.ts'
+import { ENTRY_ID_LENGTH, timeOf } from '../journal-id.ts'
 import type { Ask } from './commands/ask.ts'
 import type { Keys } from './commands/keys.ts'
 import type { RedisClient } from './connection/client.ts'

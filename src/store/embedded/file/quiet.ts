@@ -11,9 +11,9 @@ interface Environment {
 
 /**
  * Keeps the faults of commits off standard error. For each, `write.js` of lmdb calls `console.error`, in the callback of
- * `startWriting` and with a status that is a fault; the same error then rejects `commitError`, by which the store reports it. What the native part itself
- * prints ("Write error") cannot be caught in the process. Only
- * during that callback, which runs no code of others, `console.error` does nothing.
+ * `startWriting` and with a status that is a fault; the same error then rejects `commitError`, by which the store reports it.
+ * Only during that callback, which runs no code of others, `console.error` does nothing. What the native part itself prints
+ * ("Write error") cannot be caught in the process.
  */
 export function keepQuiet(root: RootDatabase): void {
   const { env } = root as unknown as { env: Environment }
