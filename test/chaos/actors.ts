@@ -1,5 +1,5 @@
 import type { LoginType } from '../../src/session.ts'
-import { type Asked, ask, LATE } from './ask.ts'
+import { type Asked, ask, LATE, named } from './ask.ts'
 import type { Promises } from './gateway.ts'
 import type { History, Outcome } from './history.ts'
 
@@ -123,7 +123,7 @@ export class Actors {
     )
     if (answer !== null && answer.status < 500) return answer.body
     if (answer !== null && answer.status === 500) this.#history.violated(`${operation} was a fault of the gateway`)
-    this.#history.failed(operation, sent)
+    this.#history.failed(named(operation, answer), sent)
     return null
   }
 
@@ -169,7 +169,7 @@ export class Actors {
       return answer.body
     }
     if (answer !== null && answer.status === 500) this.#history.violated(`${name} was a fault of the gateway`)
-    this.#history.failed(name, sent)
+    this.#history.failed(named(name, answer), sent)
     return null
   }
 

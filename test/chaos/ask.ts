@@ -38,6 +38,10 @@ export function ask(
   })
 }
 
+/** A request with its answer, as a violation shows it. */
+export const named = (request: string, answer: Asked | null): string =>
+  answer === null ? request : `${request} (${answer.status} ${answer.body?.message})`
+
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -65,6 +65,8 @@ export class ChaosGateway {
   readonly #remove: () => void
   readonly #build: string
   #process: GatewayProcess | null = null
+  /** What the processes before it printed. */
+  #printed = ''
 
   private constructor(folder: string, remove: () => void, backend: Backend, build: string) {
     this.#build = build
@@ -130,7 +132,9 @@ export class ChaosGateway {
 
   async boot(): Promise<void> {
     const words = [join(this.#build, 'dist/main.js'), 'start', '--config', 'config/gateway.yaml']
+    const { output } = this
     this.#process = await startGateway(this.folder, PORTS_OF_FILE, words)
+    this.#printed = output
   }
 
   get where(): Where {
@@ -138,8 +142,9 @@ export class ChaosGateway {
     return { url, internal, secret: SECRET }
   }
 
+  /** Everything that it printed since the first start. */
   get output(): string {
-    return this.#process!.output()
+    return this.#printed + (this.#process?.output() ?? '')
   }
 
   workers(): number[] {

@@ -209,7 +209,7 @@ export class History {
 
   /** How long before or after a fault a timestamp lies. */
   placeOf(timestamp: number): string {
-    const fault = this.faults.at(-1)
+    const fault = this.faults.findLast(({ began }) => began <= timestamp + RECENT)
     return fault === undefined
       ? ''
       : `, ${Math.round(timestamp - fault.began)} ms after the beginning of: ${fault.name}`

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { withoutRedisServer } from '../support/redis-server.ts'
 import { embedded } from './embedded-setup.ts'
@@ -55,7 +58,7 @@ const { values } = parseArgs({
   },
 })
 
-function report({ setup, requests, operations, failed, late, faults, violations, ...people }: ChaosReport): void {
+function report({ setup, requests, operations, failed, late, faults, violations, log, ...people }: ChaosReport): void {
   console.log(`${setup}: ${requests} requests, ${operations} operations, ${faults.length} faults`)
   const longest = Math.max(0, ...faults.map(({ recovery }) => recovery))
   console.log(
@@ -75,6 +78,11 @@ function report({ setup, requests, operations, failed, late, faults, violations,
   console.log(`  violations ${violations.length}, ${slow.length} of them slow recoveries`)
   for (const [first, count] of kindsOf([...violations.filter(violation => !isSlow(violation)), ...slow]))
     console.log(`    ${count} times: ${first}`)
+  if (violations.length > 0) {
+    const file = join(mkdtempSync(join(tmpdir(), 'dualgate-chaos-')), 'gateway.log')
+    writeFileSync(file, log)
+    console.log(`  the log of the gateway: ${file}`)
+  }
   console.log()
 }
 

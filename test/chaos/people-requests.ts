@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { encrypt } from '../support/login-work.ts'
 import type { Actors, Where } from './actors.ts'
-import { ask } from './ask.ts'
+import { ask, named } from './ask.ts'
 import type { ChaosGateway } from './gateway.ts'
 import type { History } from './history.ts'
 
@@ -55,7 +55,7 @@ export class PeopleRequests {
       this.history.violated(
         `${path} failed with ${answer.status} ${answer.body?.message}, though neither the store nor the gateway has a fault`,
       )
-    this.history.failed(path, sent)
+    this.history.failed(named(path, answer), sent)
     return null
   }
 

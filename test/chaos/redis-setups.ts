@@ -79,7 +79,9 @@ export async function singleRedis(): Promise<Setup> {
 
 export async function sentinelRedis(): Promise<Setup> {
   const setup = await startSentinels()
-  const { sentinels, name, master, masterPort, replicaPort } = setup
+  const { sentinels, name } = setup
+  /** As they were when the present fault began. */
+  let { master, replica } = await setup.pair()
   return {
     name: 'Redis with Sentinels',
     store: { kind: 'redis', timeout: TIMEOUT, redis: { sentinels, name } },
@@ -88,25 +90,26 @@ export async function sentinelRedis(): Promise<Setup> {
         name: 'the replica is cut off from its master',
         loses: 'nothing',
         lasts: 1500,
-        begin: () => void setup.replica.kill('SIGSTOP'),
-        end: () => void setup.replica.kill('SIGCONT'),
+        begin: async () => {
+          ;({ master, replica } = await setup.pair())
+          replica.child.kill('SIGSTOP')
+        },
+        end: () => void replica.child.kill('SIGCONT'),
       },
       {
         name: 'the master stands still until another is elected, and comes back',
         loses: 'recent',
         lasts: 0,
         begin: async () => {
-          await eventually('a replica that follows', async () =>
-            (await redisCommand(replicaPort, 'INFO', 'replication')).includes('link_status:up'),
-          )
-          master.kill('SIGSTOP')
-          await setup.promoted()
+          ;({ master, replica } = await setup.pair())
+          master.child.kill('SIGSTOP')
+          await setup.promoted(replica.port)
         },
         // Until the Sentinels tell it, it takes itself for the master still, and what it confirms is lost.
         async end() {
-          master.kill('SIGCONT')
+          master.child.kill('SIGCONT')
           await eventually('the old master as a replica', async () =>
-            (await redisCommand(masterPort, 'ROLE')).startsWith('slave'),
+            (await redisCommand(master.port, 'ROLE')).startsWith('slave'),
           )
         },
       },
@@ -118,7 +121,7 @@ export async function sentinelRedis(): Promise<Setup> {
       begin: () => setup.failover(LAG),
       end: () => setup.rejoin(),
     },
-    inspect: () => endlessKeys([replicaPort]),
+    inspect: async () => endlessKeys([(await setup.pair()).master.port]),
     stop: () => setup.stop(),
   }
 }
@@ -126,8 +129,9 @@ export async function sentinelRedis(): Promise<Setup> {
 /** Three masters with a replica each. */
 export async function clusterRedis(): Promise<Setup> {
   const cluster = await startCluster()
-  const replicas = await cluster.addReplicas()
-  const portOf = (i: number): number => cluster.nodes[i]!.port
+  await cluster.addReplicas()
+  /** As they were when the present fault began. */
+  let { master, replica } = await cluster.shard(0)
   return {
     name: 'a Redis Cluster of 3 + 3',
     store: { kind: 'redis', timeout: TIMEOUT, redis: { cluster: cluster.nodes } },
@@ -136,15 +140,19 @@ export async function clusterRedis(): Promise<Setup> {
         name: 'a replica is cut off from its master',
         loses: 'nothing',
         lasts: 1500,
-        begin: () => void replicas[1]!.child.kill('SIGSTOP'),
-        end: () => void replicas[1]!.child.kill('SIGCONT'),
+        begin: async () => {
+          ;({ replica } = await cluster.shard(1))
+          replica.child.kill('SIGSTOP')
+        },
+        end: () => void replica.child.kill('SIGCONT'),
       },
       {
         name: 'slots move to another master',
         loses: 'nothing',
         lasts: 0,
         begin: async () => {
-          for (const slot of await fullSlots(portOf(1))) await moveSlot(slot, portOf(1), portOf(2))
+          const [from, to] = [(await cluster.shard(1)).master.port, (await cluster.shard(2)).master.port]
+          for (const slot of await fullSlots(from)) await moveSlot(slot, from, to)
         },
         end: () => {},
       },
@@ -152,25 +160,36 @@ export async function clusterRedis(): Promise<Setup> {
         name: 'a master stands still',
         loses: 'nothing',
         lasts: 1500,
-        begin: () => void cluster.masters[2]!.kill('SIGSTOP'),
-        end: () => void cluster.masters[2]!.kill('SIGCONT'),
+        begin: async () => {
+          ;({ master } = await cluster.shard(2))
+          master.child.kill('SIGSTOP')
+        },
+        end: () => void master.child.kill('SIGCONT'),
       },
       {
-        name: 'a master is killed, and its replica takes over',
+        name: 'a master is killed, its replica takes over, and it comes back as a replica',
         loses: 'recent',
         lasts: 0,
         begin: async () => {
-          await endProcess(cluster.masters[0]!)
+          ;({ master, replica } = await cluster.shard(0))
+          await endProcess(master.child)
+          const others = [1, 2].map(async i => (await cluster.shard(i)).master.port)
           await eventually('a cluster that is whole', async () => {
-            const role = await redisCommand(replicas[0]!.port, 'ROLE')
-            const states = await Promise.all([1, 2].map(i => redisCommand(portOf(i), 'CLUSTER', 'INFO')))
+            const role = await redisCommand(replica.port, 'ROLE')
+            const states = await Promise.all(others.map(async port => redisCommand(await port, 'CLUSTER', 'INFO')))
             return role.startsWith('master') && states.every(state => state.includes('cluster_state:ok'))
           })
         },
-        end: () => {},
+        async end() {
+          await cluster.restart(master)
+          await cluster.shard(0)
+        },
       },
     ],
-    inspect: () => endlessKeys([replicas[0]!.port, portOf(1), portOf(2)]),
+    async inspect() {
+      const masters = await Promise.all([0, 1, 2].map(async i => (await cluster.shard(i)).master.port))
+      return endlessKeys(masters)
+    },
     stop: () => cluster.stop(),
   }
 }

@@ -16,6 +16,8 @@ export interface ChaosReport extends Counts {
   withheld: number
   faults: { name: string; seconds: number; failed: number; recovery: number }[]
   violations: string[]
+  /** What the gateway printed. */
+  log: string
 }
 
 export interface ChaosOptions {
@@ -78,6 +80,7 @@ export async function runChaos(open: () => Promise<Setup> | Setup, options: Chao
         ...history.counts,
         faults,
         violations,
+        log: gateway.output,
       }
     } finally {
       await gateway.remove()
@@ -100,9 +103,13 @@ function mishapsOf(setup: Setup, gateway: ChaosGateway, { rounds, only = '', fai
 async function inflict(mishap: Mishap, history: History, { promises }: ChaosGateway): Promise<void> {
   const fault = history.beginFault(mishap.name, mishap.loses, mishap.kills)
   if (mishap.harmless) promises.codes = new Set()
-  await mishap.begin()
-  await pause(mishap.lasts)
-  await mishap.end()
+  try {
+    await mishap.begin()
+    await pause(mishap.lasts)
+    await mishap.end()
+  } catch (error) {
+    history.violated(`${mishap.name}: ${(error as Error).message}`)
+  }
   if (mishap.harmless) promises.codes = null
   history.endFault(fault)
   await pause(QUIET)

@@ -4,22 +4,29 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from './ports.ts'
-import { endProcess, redisCommand, removeFolder, spawnRedis } from './redis-server.ts'
+import {
+  endProcess,
+  pairOf,
+  type RedisNode,
+  type RedisPair,
+  redisCommand,
+  removeFolder,
+  spawnRedis,
+} from './redis-server.ts'
 import { until } from './until.ts'
-
-export interface ClusterNode {
-  port: number
-  child: ChildProcess
-}
 
 export interface RedisCluster {
   nodes: { host: string; port: number }[]
   /** The processes of the masters, in the order of `nodes`. */
   masters: ChildProcess[]
   /** Adds a replica to each master; answers them in the order of `nodes`. */
-  addReplicas(): Promise<ClusterNode[]>
+  addReplicas(): Promise<RedisNode[]>
+  /** Of one of `nodes` and its replica, which is the master now; resolves when the other follows it. */
+  shard(index: number): Promise<RedisPair>
+  /** Starts a node again that was killed. */
+  restart(node: RedisNode): Promise<void>
   /** Adds a master without slots. */
-  addMaster(): Promise<ClusterNode>
+  addMaster(): Promise<RedisNode>
   stop(): Promise<void>
 }
 
@@ -29,14 +36,15 @@ const SLOTS = 16_384
 export async function startCluster(): Promise<RedisCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-cluster-'))
   const nodes = await Promise.all([1, 2, 3].map(() => startNode(folder)))
-  const further: ClusterNode[] = []
+  const further: Node[] = []
+  const replicas: RedisNode[] = []
   const clients = nodes.map(({ port }) => new Redis({ port, host: '127.0.0.1', protocol: 2 }))
   try {
     await form(clients, nodes)
   } finally {
     for (const client of clients) client.disconnect()
   }
-  const add = async (): Promise<ClusterNode> => {
+  const add = async (): Promise<Node> => {
     const node = await startNode(folder)
     further.push(node)
     await redisCommand(nodes[0]!.port, 'CLUSTER', 'MEET', '127.0.0.1', String(node.port), String(node.bus))
@@ -51,12 +59,26 @@ export async function startCluster(): Promise<RedisCluster> {
       return node
     },
     addReplicas: async () => {
-      const replicas: ClusterNode[] = []
       for (const { port } of nodes) replicas.push(await add().then(node => follow(node, port)))
       for (const { port } of replicas) {
         await eventually(async () => (await redisCommand(port, 'INFO', 'replication')).includes('link_status:up'))
       }
       return replicas
+    },
+    async shard(index) {
+      let found: RedisPair | null = null
+      await eventually(async () => {
+        found = await pairOf([nodes[index]!, replicas[index]!])
+        return found !== null
+      })
+      return found!
+    },
+    async restart(node) {
+      node.child = await spawnNode(
+        node.port,
+        [...nodes, ...further].find(({ port }) => port === node.port)!.bus,
+        folder,
+      )
     },
     async stop() {
       await Promise.all([...nodes, ...further].map(({ child }) => endProcess(child)))
@@ -65,20 +87,20 @@ export async function startCluster(): Promise<RedisCluster> {
   }
 }
 
-async function startNode(folder: string): Promise<ClusterNode & { bus: number }> {
+type Node = RedisNode & { bus: number }
+
+async function startNode(folder: string): Promise<Node> {
   const [port, bus] = await Promise.all([freePort(), freePort()])
-  const file = ['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`]
-  const child = await spawnRedis(port, folder, [
-    ...file,
-    '--cluster-port',
-    String(bus),
-    '--cluster-node-timeout',
-    '2000',
-  ])
-  return { port, bus, child }
+  return { port, bus, child: await spawnNode(port, bus, folder) }
 }
 
-async function follow(node: ClusterNode, masterPort: number): Promise<ClusterNode> {
+/** One that was there before knows its Cluster from its file. */
+function spawnNode(port: number, bus: number, folder: string): Promise<ChildProcess> {
+  const file = ['--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`]
+  return spawnRedis(port, folder, [...file, '--cluster-port', String(bus), '--cluster-node-timeout', '2000'])
+}
+
+async function follow(node: RedisNode, masterPort: number): Promise<RedisNode> {
   const id = await redisCommand(masterPort, 'CLUSTER', 'MYID')
   // It has to have heard of its master before it can follow it.
   await eventually(async () => {
@@ -108,8 +130,7 @@ export async function moveSlot(
   for (const port of [to, from]) await redisCommand(port, 'CLUSTER', 'SETSLOT', String(slot), 'NODE', toId!)
 }
 
-/** Waits for what servers come to by themselves. */
-/** A server that changes its role closes its connections. */
+/** Waits for what servers come to by themselves. A server that changes its role closes its connections. */
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   await until(() => holds().catch(() => false))
 }

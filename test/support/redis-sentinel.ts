@@ -3,20 +3,32 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './ports.ts'
-import { endProcess, redisCommand, removeFolder, spawnOn, spawnRedis } from './redis-server.ts'
+import {
+  endProcess,
+  pairOf,
+  type RedisNode,
+  type RedisPair,
+  redisCommand,
+  removeFolder,
+  spawnOn,
+  spawnRedis,
+} from './redis-server.ts'
 import { until } from './until.ts'
 
 /** A master with one replica, watched by three Sentinels of which two have to agree. */
 export interface SentinelSetup {
   sentinels: { host: string; port: number }[]
   name: string
+  /** As they were at the start. */
   master: ChildProcess
   masterPort: number
   replica: ChildProcess
   replicaPort: number
   sentinelProcesses: ChildProcess[]
-  /** Resolves when the replica was made the master. */
-  promoted(): Promise<void>
+  /** Which of them is the master now; resolves when its replica follows it and every Sentinel knows both. */
+  pair(): Promise<RedisPair>
+  /** Resolves when the replica, that of the start unless another port is given, was made the master. */
+  promoted(port?: number): Promise<void>
   /**
    * Kills whichever is the master, so many milliseconds after its replica has lost it, and resolves when the replica has
    * replaced it without what it missed.
@@ -52,11 +64,21 @@ export async function startSentinels(): Promise<SentinelSetup> {
     const sentinelProcesses = await Promise.all(
       sentinelPorts.map(port => started(spawnOn(port, [configure(folder, port, masterPort), '--sentinel']))),
     )
-    for (const port of sentinelPorts) await eventually(() => knowsAll(port))
-    let [first, second] = [
+    for (const port of sentinelPorts) await eventually(() => knowsAll(port, String(masterPort)))
+    const nodes: RedisNode[] = [
       { port: masterPort, child: master },
       { port: replicaPort, child: replica },
     ]
+    const pair = async () => {
+      let found: RedisPair | null = null
+      await eventually(async () => {
+        found = await pairOf(nodes)
+        const port = String(found?.master.port)
+        for (const sentinel of sentinelPorts) if (!(await knowsAll(sentinel, port))) found = null
+        return found !== null
+      })
+      return found!
+    }
     return {
       sentinels: sentinelPorts.map(port => ({ host: '127.0.0.1', port })),
       name: NAME,
@@ -65,23 +87,23 @@ export async function startSentinels(): Promise<SentinelSetup> {
       replica,
       replicaPort,
       sentinelProcesses,
-      promoted: () => isMaster(replicaPort),
+      pair,
+      promoted: (port = replicaPort) => isMaster(port),
       async failover(lag) {
-        second.child.kill('SIGSTOP')
-        await redisCommand(first.port, 'CLIENT', 'KILL', 'TYPE', 'replica')
+        const { master, replica } = await pair()
+        replica.child.kill('SIGSTOP')
+        await redisCommand(master.port, 'CLIENT', 'KILL', 'TYPE', 'replica')
         await new Promise(resolve => setTimeout(resolve, lag))
-        await endProcess(first.child)
-        second.child.kill('SIGCONT')
-        await isMaster(second.port)
-        ;[first, second] = [second, first]
+        await endProcess(master.child)
+        replica.child.kill('SIGCONT')
+        await isMaster(replica.port)
       },
       async rejoin() {
-        const following = ['--replicaof', '127.0.0.1', String(first.port)]
-        second.child = await started(spawnRedis(second.port, folder, following))
-        await eventually(async () =>
-          (await redisCommand(second.port, 'INFO', 'replication')).includes('link_status:up'),
-        )
-        for (const port of sentinelPorts) await eventually(() => knowsAll(port))
+        const killed = nodes.find(({ child }) => child.exitCode !== null || child.signalCode !== null)!
+        const master = nodes.find(node => node !== killed)!
+        const following = ['--replicaof', '127.0.0.1', String(master.port)]
+        killed.child = await started(spawnRedis(killed.port, folder, following))
+        await pair()
       },
       stop,
     }
@@ -106,9 +128,9 @@ function configure(folder: string, port: number, masterPort: number): string {
   return file
 }
 
-async function knowsAll(port: number): Promise<boolean> {
+async function knowsAll(port: number, master: string): Promise<boolean> {
   const known = await redisCommand(port, 'INFO', 'sentinel')
-  return /status=ok/.test(known) && /slaves=1/.test(known) && /sentinels=3/.test(known)
+  return known.includes('status=ok') && known.includes(`:${master},slaves=1,sentinels=3`)
 }
 
 const isMaster = (port: number): Promise<void> =>

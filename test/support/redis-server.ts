@@ -77,6 +77,25 @@ export async function spawnOn(port: number, args: string[]): Promise<ChildProces
   }
 }
 
+/** One of several servers that hold the same. */
+export interface RedisNode {
+  port: number
+  child: ChildProcess
+}
+
+export interface RedisPair {
+  master: RedisNode
+  replica: RedisNode
+}
+
+/** `null` while no master has a replica that follows it. */
+export async function pairOf(nodes: readonly RedisNode[]): Promise<RedisPair | null> {
+  const replication = await Promise.all(nodes.map(({ port }) => redisCommand(port, 'INFO', 'replication')))
+  const master = nodes.find((_, i) => replication[i]!.includes('role:master'))
+  const replica = nodes.find((_, i) => replication[i]!.includes('master_link_status:up'))
+  return master === undefined || replica === undefined ? null : { master, replica }
+}
+
 export async function endProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')
