@@ -75,6 +75,8 @@ export interface Rights {
 export interface AccountChanges {
   /** The version of the account with this login id; `null` when there is no such account, or it is not `ACTIVE`. */
   versionOf(id: string): string | null
+  /** Resolves when `versionOf` answers by the accounts as they are now; if they cannot be read, it answers as before. */
+  refresh(): Promise<void>
   /** Calls `changed` from now on, as soon as the source notices something; `null` ends it. */
   follow(changed: ChangedAccounts | null): void
   /** How many accounts have a second factor. */

@@ -116,8 +116,10 @@ export class AccountWatch {
 
   /** `change` is the reason for sessions that carry no version; `null` spares them. */
   async #end(id: string, change: AccountChange | null): Promise<void> {
-    // The present version is that of the comparison: the account may change again while its sessions are read.
-    await this.#side.kickoutWhere(id, record => changeOf(this.#changes.versionOf(id), change)(record))
+    const changes = this.#changes
+    const reasonOf = (record: SessionRecord) => changeOf(record, changes.versionOf(id), change)
+    // Another process of the gateway may have read a later state of the accounts, in which a session began.
+    await this.#side.kickoutWhere(id, reasonOf, {}, () => changes.refresh())
   }
 }
 
@@ -133,7 +135,12 @@ export async function endIfChanged(
   const { id, version } = account
   const present = await presentVersion(accounts, account)
   if (version === undefined || present === undefined || present === version) return false
-  await side.kickoutWhere(id, changeOf(present, null))
+  let known = present
+  const read = async (): Promise<void> => {
+    await accounts.changes?.refresh()
+    known = (await presentVersion(accounts, account)) ?? null
+  }
+  await side.kickoutWhere(id, record => changeOf(record, known, null), {}, read)
   return true
 }
 
@@ -149,7 +156,7 @@ async function presentVersion(
 }
 
 /** What has changed since a session began; `unknown` for one that carries no version. */
-const changeOf = (present: string | null, unknown: AccountChange | null) => (record: SessionRecord) => {
-  const carried = versionsIn(record.extra)
+function changeOf({ extra }: SessionRecord, present: string | null, unknown: AccountChange | null) {
+  const carried = versionsIn(extra)
   return carried.length === 0 ? unknown : changeSince(carried, present)
 }

@@ -46,9 +46,14 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
   }
 
   async function compare(record: SessionRecord, username: string): Promise<RecheckResult> {
-    const account = await accounts.find(username)
-    const present = account?.id === record.user_id && account.status === 'ACTIVE' ? (account.version ?? null) : null
-    const ended = await side.kickoutWhere(record.user_id, ({ extra }) => changeOf(versionsIn(extra), present))
+    let present: string | null = null
+    const read = async (): Promise<void> => {
+      const account = await accounts.find(username)
+      present = account?.id === record.user_id && account.status === 'ACTIVE' ? (account.version ?? null) : null
+    }
+    await read()
+    const reasonOf = ({ extra }: SessionRecord) => changeOf(versionsIn(extra), present)
+    const ended = await side.kickoutWhere(record.user_id, reasonOf, {}, read)
     return ended > 0 ? 'ended' : 'unchanged'
   }
 

@@ -73,13 +73,20 @@ function byReason(sessions: readonly StoredToken[], reasonOf: ReasonOf): Map<Acc
 
 /**
  * Ends the sessions of a user for which `reasonOf` has a reason; answers how many. Publishes one event for each reason, also
- * of what ended before the store failed. Without an origin, the gateway does it by itself.
+ * of what ended before the store failed. Without an origin, the gateway does it by itself. `readAgain` reads again what
+ * `reasonOf` decides by: a session that was stored meanwhile may have begun after a later change.
  */
 function createKickoutWhere({ type, store, confirmed, noteOf }: Omit<EndOptions, 'jwt' | 'live'>) {
-  return async (userId: string, reasonOf: ReasonOf, origin: Origin = {}): Promise<number> => {
+  return async (
+    userId: string,
+    reasonOf: ReasonOf,
+    origin: Origin = {},
+    readAgain?: () => Promise<void>,
+  ): Promise<number> => {
     const ended = new Map<AccountChange, number>()
     try {
       for await (const batch of store.batches(type, userId)) {
+        if (readAgain !== undefined && byReason(batch, reasonOf).size > 0) await readAgain()
         for (const [reason, tokens] of byReason(batch, reasonOf)) {
           const { length } = await store.removeSome(type, userId, tokens, noteOf(reason))
           if (length > 0) ended.set(reason, (ended.get(reason) ?? 0) + length)

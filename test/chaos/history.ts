@@ -218,9 +218,8 @@ export class History {
   #judgeRefused(known: KnownToken): void {
     if (this.#endsOf(known, 'perhaps').length > 0 || this.mayBeLost(known.login.acked)) return
     const age = Math.round(this.now() - known.login.acked)
-    this.violations.push(
-      `a ${known.side} token of ${known.user} was refused as not logged in, ${age} ms after its login`,
-    )
+    const refused = `a ${known.side} token of ${known.user} was refused as not logged in, ${age} ms after its login`
+    this.violations.push(`${refused}${this.placeOf(this.now())}`)
   }
 
   /**

@@ -11,11 +11,16 @@ const version = (password: string): string => versionOf({ passwordHash: password
 /** Accounts that a test changes, and sessions by login id, each with the version that it carries. */
 function open(sessions: Record<string, (string | null)[]>) {
   const present = new Map<string, string>()
+  /** What another process has read already. */
+  const unread = new Map<string, string>()
   const logged: string[] = []
   const failures = { left: 0 }
   let changed: ChangedAccounts | null = null
   const changes: AccountChanges = {
     versionOf: id => present.get(id) ?? null,
+    async refresh() {
+      for (const [id, version] of unread) present.set(id, version)
+    },
     follow: listener => {
       changed = listener
     },
@@ -26,11 +31,12 @@ function open(sessions: Record<string, (string | null)[]>) {
     changes,
     side: {
       type: 'BUSINESS',
-      async kickoutWhere(id, reasonOf) {
+      async kickoutWhere(id, reasonOf, _, readAgain) {
         if (failures.left-- > 0) throw new Unavailable('the store')
         const extraOf = (carried: string | null) => (carried === null ? {} : { account_version: carried })
         const before = sessions[id] ?? []
         const record = { user_id: id, type: 'BUSINESS' as const, created_at: '' }
+        await readAgain!()
         sessions[id] = before.filter(carried => reasonOf({ ...record, extra: extraOf(carried) }, '') === null)
         return before.length - sessions[id].length
       },
@@ -46,6 +52,7 @@ function open(sessions: Record<string, (string | null)[]>) {
   return {
     sessions,
     present,
+    unread,
     failures,
     logged,
     watch,
@@ -86,6 +93,15 @@ t.test('a comparison after the start spares sessions without a version', async t
   t.same(sessions, { a: [null, version('2')], b: [null] })
 })
 
+t.test('a session of an account that another process has read later lives', async t => {
+  const { sessions, unread, watch, notify } = open({ added: [version('1')], changed: [version('2'), version('1')] })
+  t.teardown(() => watch.close())
+  unread.set('added', version('1')).set('changed', version('2'))
+  notify(null)
+  t.ok(await until(() => sessions.changed!.length === 1))
+  t.same(sessions, { added: [version('1')], changed: [version('2')] })
+})
+
 t.test('a closed watch follows nothing', async t => {
   const { sessions, failures, watch, notify } = open({ a: [version('1')] })
   failures.left = 1
@@ -100,7 +116,13 @@ t.test('a login whose account changes while it runs leaves no session', async t 
     const fixture = await openLoginFixture({
       source: {
         find: async () => account('Admin'),
-        changes: { versionOf: () => present, follow: () => undefined, secondFactors: () => 0, warnings: () => [] },
+        changes: {
+          versionOf: () => present,
+          refresh: async () => undefined,
+          follow: () => undefined,
+          secondFactors: () => 0,
+          warnings: () => [],
+        },
         close: async () => {},
       },
     })

@@ -19,7 +19,10 @@ const HASH = bcrypt.hashSync(PASSWORD, 4)
 const OTHER_HASH = bcrypt.hashSync('battery staple', 4)
 const version = (passwordHash: string, roles: string[] = []): string => versionOf({ passwordHash, extra: { roles } })
 
-/** A recheck of one user's sessions, with a clock that the test moves and a source that answers when the test says so. */
+/**
+ * A recheck of one user's sessions, with a clock that the test moves and a source that answers when the test says so. Asked
+ * again before a session ends, it answers the same, or what is `present` by then.
+ */
 function open() {
   const time = { now: 1_000_000_000 }
   const asked: { username: string; answer(account: Partial<Account> | null): void; fail(fault: Error): void }[] = []
@@ -27,22 +30,30 @@ function open() {
   const logged: unknown[] = []
   const ended: [id: string, extra: object, reason: string][] = []
   const sessions: SessionRecord[] = []
+  const source: { isAskedAgain: boolean; present: Partial<Account> | null } = { isAskedAgain: false, present: null }
   const recheck = createRecheck({
     side: {
       type: 'BUSINESS',
-      async kickoutWhere(id, reasonOf) {
-        const over = sessions
-          .filter(({ user_id }) => user_id === id)
-          .map(record => [record, reasonOf(record, '')] as const)
+      async kickoutWhere(id, reasonOf, _, readAgain) {
+        const own = sessions.filter(({ user_id }) => user_id === id)
+        source.isAskedAgain = true
+        if (own.some(record => reasonOf(record, '') !== null)) await readAgain!()
+        source.isAskedAgain = false
+        const over = own.map(record => [record, reasonOf(record, '')] as const)
         for (const [{ extra }, reason] of over) if (reason !== null) ended.push([id, extra, reason])
         return over.filter(([, reason]) => reason !== null).length
       },
     },
     accounts: {
       find: username =>
-        new Promise((resolve, reject) =>
-          asked.push({ username, answer: account => resolve(account as Account | null), fail: reject }),
-        ),
+        new Promise((resolve, reject) => {
+          const answer = (account: Partial<Account> | null): void => {
+            source.present = account
+            resolve(account as Account | null)
+          }
+          if (source.isAskedAgain) resolve(source.present as Account | null)
+          else asked.push({ username, answer, fail: reject })
+        }),
     },
     interval: MINUTE,
     clock: { now: () => time.now },
@@ -66,7 +77,7 @@ function open() {
   const answered = async (count: number): Promise<void> => {
     await until(() => results.length >= count)
   }
-  return { recheck, time, asked, results, logged, ended, session, account, answered }
+  return { recheck, time, asked, source, results, logged, ended, session, account, answered }
 }
 
 t.test('a source is asked about a user at most once in the interval, and not before', async t => {
@@ -139,6 +150,18 @@ for (const [what, answer, reasons] of ANSWERS) {
     t.same(results, [reasons.length > 0 ? 'ended' : 'unchanged'])
   })
 }
+
+t.test('a session that began after a later change than the answer lives', async t => {
+  const { recheck, time, asked, source, ended, session, account, answered } = open()
+  const one = session('1', { username: 'name-1', account_version: version(OTHER_HASH) })
+  const older = session('1')
+  time.now += MINUTE
+  recheck.used(one)
+  asked[0]!.answer(account('1'))
+  source.present = account('1', { version: version(OTHER_HASH) })
+  await answered(1)
+  t.same(ended, [['1', older.record.extra, 'password-changed']])
+})
 
 t.test('a session that changes its own password carries both versions, and survives either answer', async t => {
   const { recheck, time, asked, ended, session, account, answered } = open()

@@ -69,6 +69,12 @@ export class FollowedFile implements AccountChanges {
     throw new Unavailable(this.#seen === ABSENT ? `${this.#path} was removed` : `${this.#path} has faults`)
   }
 
+  async refresh(): Promise<void> {
+    const isRead = await this.#poll()
+    // A state that is read together with an earlier question may be older than this one.
+    if (isRead) await this.#poll()
+  }
+
   get highestCost(): number {
     return (this.#accounts ?? NO_ACCOUNTS).highestCost
   }
@@ -93,12 +99,16 @@ export class FollowedFile implements AccountChanges {
     if (changed !== null && this.#accounts !== null) changed(null)
   }
 
-  async #poll(): Promise<void> {
+  /** Whether the accounts were read again. */
+  async #poll(): Promise<boolean> {
+    const before = this.#seen
     try {
       await this.current()
+      return this.#seen !== before
     } catch (fault) {
       // A login meanwhile is refused; the fault of the file is logged where it is found.
       if (!(fault instanceof Refusal)) throw fault
+      return false
     }
   }
 
