@@ -1,8 +1,9 @@
 import t from 'tap'
 import type { AccountChanges, ChangedAccounts } from '../../src/account/accounts.ts'
-import { versionOf } from '../../src/account/version.ts'
+import { changeSince, versionOf, versionsIn } from '../../src/account/version.ts'
 import { AccountWatch } from '../../src/login/account-changes.ts'
 import { Unavailable } from '../../src/refusal.ts'
+import type { SessionRecord } from '../../src/session.ts'
 import { account, openLoginFixture, PASSWORD } from '../support/login-fixture.ts'
 import { until } from '../support/until.ts'
 
@@ -100,6 +101,21 @@ t.test('a session of an account that another process has read later lives', asyn
   notify(null)
   t.ok(await until(() => sessions.changed!.length === 1))
   t.same(sessions, { added: [version('1')], changed: [version('2')] })
+})
+
+t.test('the side ends no session whose reason is gone when the accounts are read again', async t => {
+  const fixture = await openLoginFixture()
+  t.teardown(fixture.close)
+  const begin = (carried: string) => fixture.side.login(undefined, 'a', { account_version: version(carried) }, {})
+  const [older, later] = [await begin('1'), await begin('3')]
+  let present = version('2')
+  const reasonOf = ({ extra }: SessionRecord) => changeSince(versionsIn(extra), present)
+  const ended = await fixture.side.kickoutWhere('a', reasonOf, {}, async () => {
+    present = version('3')
+  })
+  t.equal(ended, 1)
+  t.equal(await fixture.store.sessions.find('BUSINESS', older), null)
+  t.match(await fixture.store.sessions.find('BUSINESS', later), { user_id: 'a' })
 })
 
 t.test('a closed watch follows nothing', async t => {

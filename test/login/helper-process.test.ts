@@ -1,8 +1,12 @@
+import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority, platform } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { Helper } from '../../src/login/helpers/process.ts'
+import { ROOT } from '../support/root.ts'
 import { until } from '../support/until.ts'
 
 const LOWEST = { niceness: 19, idle: true }
@@ -113,6 +117,28 @@ t.test('a helper that is killed fails its tasks, and the next task starts anothe
   t.equal(await helper.run('compare', QUICK), true)
   t.not(helper.pid, pid)
   await helper.close()
+})
+
+/** Starts a helper, gives it a task while it stands still, and is killed. Prints the helper's process id. */
+const DYING = `
+const { fork } = require('node:child_process')
+const helper = fork(process.argv[1], ['0'], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+helper.once('message', () => {
+  helper.kill('SIGSTOP')
+  helper.send({ id: 2, name: 'compare', task: JSON.parse(process.argv[2]) })
+  require('node:fs').writeSync(1, String(helper.pid))
+  process.kill(process.pid, 'SIGKILL')
+})
+helper.send({ id: 1, name: 'compare', task: JSON.parse(process.argv[2]) })`
+
+t.test('a helper ends without a word when its gateway is killed', linux, async t => {
+  const program = join(ROOT, 'dist/login/helpers/main.js')
+  const unstarted = JSON.stringify({ ...QUICK, hash: 'no hash' })
+  const gateway = spawn(process.execPath, ['-e', DYING, program, unstarted], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const [pid, errors] = [await text(gateway.stdout), text(gateway.stderr)]
+  process.kill(Number(pid), 'SIGCONT')
+  t.equal(await errors, '')
+  t.ok(await until(() => !isAlive(Number(pid))))
 })
 
 t.test('a helper without tasks ends', linux, async t => {

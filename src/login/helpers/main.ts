@@ -43,4 +43,7 @@ lowerPriority(Number(process.argv[2]))
 // when its helpers end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('disconnect', () => process.exit())
-process.on('message', (task: Task) => void answerOf(task).then(answer => process.connected && process.send!(answer)))
+/** An answer that finds no gateway is lost with it: this process ends by the disconnect. */
+const answer = (task: Task): Promise<unknown> =>
+  answerOf(task).then(found => process.connected && process.send!(found, undefined, {}, () => undefined))
+process.on('message', (task: Task) => void answer(task))
