@@ -500,6 +500,18 @@ t.test('a file that an editor is saving is neither listed nor edited before it i
   }
 })
 
+t.test('an empty file is not believed at once, although it looks old or was empty before', async t => {
+  const { path } = open(t.testdir(), '')
+  for (const before of ['it looks old', 'it was read empty']) {
+    writeFileSync(path, '')
+    await setTimeout(150)
+    if (before === 'it was read empty') await listAccounts(path).catch(() => undefined)
+    const listed = listAccounts(path)
+    writeFileSync(path, `accounts:\n${entry('1', 'a')}`)
+    t.match(await listed, [{ username: 'a' }], before)
+  }
+})
+
 t.test('an account is not added to a file that was emptied, and the fault names the remedy', async t => {
   for (const text of ['', '# nothing\n', 'accounts:\n']) {
     const { path, source } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)

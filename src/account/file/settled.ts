@@ -27,8 +27,10 @@ export async function settledText(path: string): Promise<string | null> {
   let before: string | null = null
   for (let look = 0; look < MAX_LOOKS; look++) {
     const { text, state, age } = lookAt(path)
-    if (text !== null && whole.get(path) === digestOf(text)) return text
-    if (state !== null && (state === before || age >= SETTLED)) {
+    // An editor empties a file before it writes it. Linux does so before it changes the time, so an empty file may look old.
+    const isEmpty = text === ''
+    if (text !== null && !isEmpty && whole.get(path) === digestOf(text)) return text
+    if (state !== null && (state === before || (age >= SETTLED && !isEmpty))) {
       if (text !== null) noteWhole(path, text)
       return text
     }
