@@ -118,7 +118,10 @@ t.test('the steps of the Kubernetes README create the secrets that the pods use'
     used,
     created.map(([, name]) => name),
   )
-  t.same(Object.keys(variablesOf(readFileSync(join(folder, 'secrets.env'), 'utf8'))), Object.keys(SECRETS))
+  const secrets = variablesOf(readFileSync(join(folder, 'secrets.env'), 'utf8'))
+  t.same(Object.keys(secrets), [...Object.keys(KEYS), 'STORE__REDIS__URL'])
+  t.match(secrets.STORE__REDIS__URL, /^redis:\/\/:[^@]+@/, 'Redis has a password')
+  for (const name of Object.keys(secrets)) t.notOk(Object.hasOwn(environmentOf('/app'), name), 'which is in the secret')
   const [mount] = containers[0].volumeMounts.filter((one: any) => one.name === 'accounts')
   t.equal(`${mount.mountPath}/${created[1]![2]}`, environmentOf('/app').ACCOUNTS__PATH)
 })
@@ -150,7 +153,8 @@ t.test('the first account is put into the volume once, and no file there is repl
   t.same(claim.spec.accessModes, ['ReadWriteMany'], 'as there are several replicas')
 })
 
-const SECRETS = { JWT__SECRET_KEY: 'jwt', INTERNAL__SECRET: 'jwt', LOGIN__SM2__PRIVATE_KEY: 'sm2' }
+/** What `dualgate keys` generates. */
+const KEYS = { JWT__SECRET_KEY: 'jwt', INTERNAL__SECRET: 'jwt', LOGIN__SM2__PRIVATE_KEY: 'sm2' }
 
 /** The environment of the pods, with /app elsewhere. */
 const environmentOf = (app: string): Record<string, string> =>
@@ -166,12 +170,13 @@ t.test('the configuration of the pods is valid, and their ports and probes exist
   const [pod] = kubernetes('Deployment').spec.template.spec.containers
   mkdirSync(join(folder, 'upstreams'))
   writeFileSync(join(folder, 'upstreams/upstreams.yaml'), kubernetes('ConfigMap').data['upstreams.yaml'])
-  const made = Object.entries(SECRETS).map(async ([name, kind]) => [
+  const made = Object.entries(KEYS).map(async ([name, kind]) => [
     name,
     (await run(folder, ['keys', kind])).output.trim(),
   ])
   const environment = {
     NODE_ENV: 'production',
+    STORE__REDIS__URL: 'redis://:correct-horse-battery@redis:6379',
     ...environmentOf(folder),
     ...Object.fromEntries(await Promise.all(made)),
   }

@@ -1,8 +1,9 @@
-import { mkdirSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { existsSync, mkdirSync } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { within } from '../../../deadline.ts'
 import { Unavailable } from '../../../refusal.ts'
+import { checkFreeSpace } from './free-space.ts'
 import { LatestReads } from './latest.ts'
 import { keepQuiet, lastCommitOf } from './quiet.ts'
 import { Turns } from './turns.ts'
@@ -70,6 +71,8 @@ async function acquire(path: string): Promise<Opened> {
 }
 
 async function openFile(path: string): Promise<Opened> {
+  // A file that is there can be opened, and read, on a full disk.
+  if (!existsSync(path)) checkFreeSpace(dirname(path))
   const { opened: root, turns } = await Turns.opening(path, () => open({ ...FILE_OPTIONS, path }))
   keepQuiet(root)
   return { root, latest: new LatestReads(root), turns }
@@ -158,10 +161,18 @@ export class EmbeddedFile {
    * that was given up before its turn came does not happen later. `verb` must not wait.
    */
   write<T>(verb: () => T): Promise<T> {
-    return this.#change(isGivenUp => this.#root.transaction(() => (isGivenUp() ? (undefined as T) : verb())))
+    return this.#change(isGivenUp => {
+      checkFreeSpace(dirname(this.path))
+      return this.#root.transaction(() => (isGivenUp() ? (undefined as T) : verb()))
+    })
   }
 
-  /** The same, for what makes the tables that are not there yet: in one transaction, since each costs a flush otherwise. */
+  /** A change of nothing, which a full disk takes. Fails when another process holds the lock for too long. */
+  ping(): Promise<void> {
+    return this.#change(() => this.#root.transaction(() => undefined))
+  }
+
+  /** The same as `write`, for what makes the tables that are not there yet: in one transaction, since each costs a flush otherwise. */
   creating<T>(verb: () => T): Promise<T> {
     return this.#change(async () => this.#root.transactionSync(verb))
   }
