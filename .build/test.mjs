@@ -1,5 +1,7 @@
 // `npm test`: runs tap with the arguments given, and names at the end what was left out for want of a server or tool. A test
-// that is left out is skipped with a reason that begins with LEFT OUT.
+// that is left out is skipped with a reason that begins with LEFT OUT. `npm run test:release` does the same with the tests of
+// what is released, which build the package and the image, start the examples and check the API documents: after a change there,
+// and in `.ci/run`.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -9,7 +11,10 @@ import { dirname, join } from 'node:path'
 const root = dirname(import.meta.dirname)
 const folder = mkdtempSync(join(tmpdir(), 'dualgate-test-'))
 
-const words = [`--output-dir=${folder}`, ...process.argv.slice(2)]
+const RELEASE = 'test/release/**/*.test.ts'
+const isRelease = process.argv[2] === '--release'
+const selection = isRelease ? `--include=${RELEASE}` : `--exclude=${RELEASE}`
+const words = [`--output-dir=${folder}`, selection, ...process.argv.slice(isRelease ? 3 : 2)]
 const tap = spawn(join(root, 'node_modules/.bin/tap'), words, { cwd: root, stdio: 'inherit' })
 // The signal of a terminal reaches tap too, which ends and says what it has run.
 process.on('SIGINT', () => undefined)

@@ -22,9 +22,9 @@ const HEADINGS = [...new Set(COMMANDS.map(({ heading }) => heading))]
 
 /** The blocks that are not run, by what is in them. */
 const NOT_RUN: readonly { text: RegExp; reason: string }[] = [
-  { text: /^docker compose up$/m, reason: 'needs Docker; container.test.ts runs what the file starts' },
+  { text: /^docker compose up$/m, reason: 'needs Docker; release/container.test.ts runs what the file starts' },
 ]
-/** The tasks with a test of their own: in readme.test.ts and package.test.ts, and below. */
+/** The tasks with a test of their own: in readme.test.ts and release/package.test.ts, and below. */
 const APART = [
   'dualgate',
   'See it work',

@@ -7,6 +7,8 @@ import { ROOT } from './support/root.ts'
 
 /* What `npm test` adds to tap. */
 
+const RELEASE = 'test/release/**/*.test.ts'
+
 /** Runs it in a folder whose tap prints these lines, and ends with the code. */
 function run(t: Test, { lines, code }: { lines: string[]; code: number }, ...words: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-left-out-'))
@@ -47,16 +49,20 @@ t.test('`npm test` names at its end, in one list, what was left out for want of 
 t.test('`npm test` passes its arguments to tap, and ends with the code of tap', async t => {
   const { status, stdout } = run(t, { lines: ['ok 1 - a test'], code: 3 }, '--jobs=1', 'test/gate/path.test.ts')
   t.equal(status, 3)
-  t.equal(stdout, 'given: --jobs=1\ngiven: test/gate/path.test.ts\n', 'and names nothing where nothing was left out')
+  const given = [`--exclude=${RELEASE}`, '--jobs=1', 'test/gate/path.test.ts']
+  t.equal(stdout, given.map(word => `given: ${word}\n`).join(''), 'and names nothing where nothing was left out')
 })
 
-t.test('`npm test` is what the package calls it', async t => {
+t.test('`npm run test:release` runs the tests of the release, and `npm test` all others', async t => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   t.equal(scripts.test, 'node .build/test.mjs')
+  t.equal(scripts['test:release'], 'node .build/test.mjs --release')
+  const { stdout } = run(t, { lines: ['ok 1 - a test'], code: 0 }, '--release', 'list')
+  t.equal(stdout, `given: --include=${RELEASE}\ngiven: list\n`)
 })
 
 t.test('.ci/run repeats no test, and accepts none that was left out', async t => {
   const text = readFileSync(join(ROOT, '.ci/run'), 'utf8')
-  t.equal(text.match(/npm test/g)?.length, 1)
+  for (const command of ['npm test', 'npm run test:release']) t.equal(text.split(`${command}\n`).length, 2, command)
   t.match(text, /grep -aq 'LEFT OUT'/)
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { openFixture, someone, withEveryPair } from '../support/gateway-fixture.ts'
 
-withEveryStore(t, async (t, fixture) => {
+withEveryPair(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
     const operations = fixture.gateway.sides[side]
 
@@ -43,7 +43,7 @@ withEveryStore(t, async (t, fixture) => {
   }
 })
 
-withEveryStore(
+withEveryPair(
   t,
   async (t, fixture) => {
     t.test('disable.enforce request: failed logins of strangers lock the login, and refuse no session', async t => {

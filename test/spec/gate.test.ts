@@ -1,7 +1,7 @@
 import t from 'tap'
-import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { openFixture, someone, withEveryPair } from '../support/gateway-fixture.ts'
 
-withEveryStore(t, async (t, fixture) => {
+withEveryPair(t, async (t, fixture) => {
   const b = await fixture.gateway.sides.business.login(undefined, someone())
   const c = await fixture.gateway.sides.consumer.login(undefined, someone())
   /** Who gets through to the upstream: without a token, with one of the C side, with one of the B side. */

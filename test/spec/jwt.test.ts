@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { openFixture, someone, withEveryPair } from '../support/gateway-fixture.ts'
 
 const SECRET = 'kV7p2QxT9mWz4RbY6nHcJ8sLdF3gAeUo'
 
@@ -9,7 +9,7 @@ const decode = (token: string) =>
     .slice(0, 2)
     .map(part => JSON.parse(Buffer.from(part, 'base64url').toString()))
 
-withEveryStore(t, async (t, fixture) => {
+withEveryPair(t, async (t, fixture) => {
   t.test('count per login: each login produces exactly one signed JWT, and each another one', async t => {
     const user = someone()
     const first = await fixture.gateway.sides.business.login(undefined, user)

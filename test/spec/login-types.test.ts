@@ -1,8 +1,8 @@
 import t from 'tap'
 import { business } from '../../src/library.ts'
-import { someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { someone, withEveryPair } from '../support/gateway-fixture.ts'
 
-withEveryStore(t, async (t, fixture) => {
+withEveryPair(t, async (t, fixture) => {
   t.test('login types: BUSINESS is the B side, CONSUMER the C side, as get login type returns', async t => {
     t.equal(business.getLoginType(), 'BUSINESS')
     t.equal(fixture.gateway.sides.business.getLoginType(), 'BUSINESS')

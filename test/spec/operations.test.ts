@@ -1,11 +1,11 @@
 import t from 'tap'
 import { business } from '../../src/library.ts'
-import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { openFixture, someone, withEveryPair } from '../support/gateway-fixture.ts'
 
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 const UNKNOWN = 'aa.bb.cc'
 
-withEveryStore(t, async (t, fixture) => {
+withEveryPair(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
     const operations = fixture.gateway.sides[side]
     const operate = (operation: string, body?: unknown) => fixture.operate(side, operation, body)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { type Fixture, openFixture, someone, withEveryPair } from '../support/gateway-fixture.ts'
 
 const PATHS = { business: '/api/v1/b/x', consumer: '/api/v1/c/x' } as const
 const TYPES = { business: 'BUSINESS', consumer: 'CONSUMER' } as const
@@ -11,7 +11,7 @@ async function isServed(fixture: Fixture, side: 'business' | 'consumer', token: 
   return answer.json().code !== 401
 }
 
-withEveryStore(t, async (t, fixture) => {
+withEveryPair(t, async (t, fixture) => {
   for (const side of ['business', 'consumer'] as const) {
     const operations = fixture.gateway.sides[side]
 

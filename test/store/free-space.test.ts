@@ -21,11 +21,11 @@ function pretend(t: Test): (size: number, free: number) => void {
   }
 }
 
-t.test('a change needs 16 MiB of free space, or a sixteenth of a small disk', async t => {
+t.test('what is added needs 16 MiB of free space, or a sixteenth of a small disk', async t => {
   const file = await EmbeddedFile.open(t.testdir(), 5000)
   t.teardown(() => file.close())
   const table = await file.creating(() => file.table('texts'))
-  const put = (text: string) => file.write(() => table.putSync(Buffer.from('key'), text))
+  const put = (text: string) => file.add(() => table.putSync(Buffer.from('key'), text))
   const found = () => file.read(() => table.get(Buffer.from('key')))
   const have = pretend(t)
   for (const [size, needed] of [
@@ -35,16 +35,17 @@ t.test('a change needs 16 MiB of free space, or a sixteenth of a small disk', as
     have(size, needed)
     await put('taken')
     have(size, needed - BLOCK)
-    const message = /: (15|3)\.9 MiB are free, and changes need (16|4)\.0 MiB$/
+    const message = /: (15|3)\.9 MiB are free, and logins need (16|4)\.0 MiB$/
     const fault = { cause: { cause: { code: 28, message } } }
     await t.rejects(put('refused'), fault)
     t.match(file.outage.warning, /sessions.mdb.*the disk is full: free space/)
     t.equal(found(), 'taken', 'reading needs none')
-    await file.ping()
+    await file.write(() => table.removeSync(Buffer.from('key')))
+    t.equal(found(), undefined, 'and removing takes pages of the file')
   }
 })
 
-t.test('without the space for a change no file is made, and a file that is there is opened', async t => {
+t.test('without the space to add something no file is made, and a file that is there is opened', async t => {
   const folder = t.testdir()
   const have = pretend(t)
   have(1024 * MIB, 0)
@@ -53,6 +54,6 @@ t.test('without the space for a change no file is made, and a file that is there
   await (await EmbeddedFile.open(folder, 5000)).close()
   have(1024 * MIB, 0)
   const file = await EmbeddedFile.open(folder, 5000)
-  await file.ping()
+  await file.write(() => undefined)
   await file.close()
 })

@@ -17,7 +17,7 @@ import type { Store } from '../../src/store/store.ts'
 import { createTimestampFormat } from '../../src/timestamp.ts'
 import { type Answer, type Call, call } from './client.ts'
 import { encrypt, hashAtLowestCost, loginWork } from './login-work.ts'
-import { type RedisServer, redisAvailable, startRedis } from './redis-server.ts'
+import { type RedisServer, redisAvailable, startRedis, withoutRedis } from './redis-server.ts'
 import { expectSecrecy } from './secrecy.ts'
 import { until } from './until.ts'
 import { type Recorder, startUpstream } from './upstream.ts'
@@ -212,20 +212,29 @@ export const sm2KeyPath = (profile: 1 | 2): string =>
 /** A login id that no other test uses. */
 export const someone = (): string => `u${randomBytes(6).toString('hex')}`
 
-/** Runs a suite once per profile and per store; a store whose server is missing is left out, and said so. */
-export function withEveryStore(
-  t: Test,
-  suite: (t: Test, fixture: Fixture) => Promise<void>,
-  options: FixtureOptions = {},
-): void {
-  for (const profile of [1, 2] as const) {
-    for (const store of ['embedded', 'redis'] as const) {
-      const skip = store === 'redis' && !redisAvailable() ? 'LEFT OUT: no redis-server on PATH and no REDIS_URL' : false
-      t.test(`profile ${profile}, ${store} store`, { skip }, async t => {
-        const fixture = await openFixture({ ...options, profile, store })
-        t.teardown(() => fixture.close())
-        await suite(t, fixture)
-      })
-    }
-  }
+type Suite = (t: Test, fixture: Fixture) => Promise<void>
+type Pair = readonly [profile: 1 | 2, store: 'embedded' | 'redis']
+
+/** Runs a suite with every store, in either profile. Without a Redis both profiles use the embedded store, and the test says so. */
+export function withEveryStore(t: Test, suite: Suite, options: FixtureOptions = {}): void {
+  const pairs: Pair[] = [
+    [1, 'redis'],
+    [2, 'embedded'],
+  ]
+  for (const pair of redisAvailable() ? pairs : [...pairs, [1, 'embedded'] as const]) withPair(t, suite, options, pair)
+}
+
+/** Runs a suite with every store in every profile: what a profile writes and a store keeps. */
+export function withEveryPair(t: Test, suite: Suite, options: FixtureOptions = {}): void {
+  for (const profile of [1, 2] as const)
+    for (const store of ['embedded', 'redis'] as const) withPair(t, suite, options, [profile, store])
+}
+
+function withPair(t: Test, suite: Suite, options: FixtureOptions, [profile, store]: Pair): void {
+  const skip = store === 'redis' && withoutRedis
+  t.test(`profile ${profile}, ${store} store`, { skip }, async t => {
+    const fixture = await openFixture({ ...options, profile, store })
+    t.teardown(() => fixture.close())
+    await suite(t, fixture)
+  })
 }

@@ -36,7 +36,7 @@ export class EmbeddedAttempts implements AttemptStore {
 
   async count(name: string, window: number): Promise<Attempts> {
     const key = keyOf(name)
-    return this.#file.write(() => {
+    return this.#file.add(() => {
       const open = this.#open(key)
       const next = { count: (open?.count ?? 0) + 1, resetsAt: open?.resetsAt ?? this.#clock.now() + window }
       this.#windows.put(key, String(next.count), next.resetsAt)
@@ -46,7 +46,7 @@ export class EmbeddedAttempts implements AttemptStore {
 
   async begin(name: string, id: string, lifetime: number, most: number): Promise<number | null> {
     const key = keyOf(name)
-    return this.#file.write(() => {
+    return this.#file.add(() => {
       const others = this.#underWay(key).filter(([other]) => other !== id)
       if (others.length >= most) return null
       this.#putUnderWay(key, [...others, [id, this.#clock.now() + lifetime]])
@@ -80,12 +80,12 @@ export class EmbeddedAttempts implements AttemptStore {
   }
 
   async set(name: string, count: number, resetsAt: number): Promise<void> {
-    return this.#file.write(() => this.#windows.put(keyOf(name), String(count), resetsAt))
+    return this.#file.add(() => this.#windows.put(keyOf(name), String(count), resetsAt))
   }
 
   async raise(name: string, count: number, window: number): Promise<boolean> {
     const key = keyOf(name)
-    return this.#file.write(() => {
+    return this.#file.add(() => {
       if (count <= (this.#open(key)?.count ?? 0)) return false
       this.#windows.put(key, String(count), this.#clock.now() + window)
       return true

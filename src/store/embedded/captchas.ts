@@ -19,7 +19,7 @@ export class EmbeddedCaptchas implements CaptchaStore {
   async put(type: LoginType, id: string, answer: string, expiresAt: number): Promise<void> {
     const key = sideKey(type, id)
     if (key.length > MAX_ENTRY_KEY_BYTES) throw new RangeError('the captcha id is too long to be stored')
-    return this.#file.write(() => {
+    return this.#file.add(() => {
       if (this.#answers.peek(key) === null) this.#add(key, 1)
       this.#answers.put(key, answer, expiresAt)
     })

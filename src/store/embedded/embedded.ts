@@ -147,8 +147,8 @@ export class EmbeddedStore implements Store {
   }
 
   /** A change of nothing: also fails when another process holds the lock for too long. */
-  ping(): Promise<void> {
-    return this.#file.ping()
+  async ping(): Promise<void> {
+    await this.#file.write(() => undefined)
   }
 
   async warnings(): Promise<string[]> {
@@ -173,7 +173,7 @@ export class EmbeddedStore implements Store {
     const meta = this.#file.table('meta')
     const key = Buffer.from('trial')
     try {
-      await this.#file.write(() => void meta.putSync(key, 'x'.repeat(TRIAL_BYTES)))
+      await this.#file.add(() => void meta.putSync(key, 'x'.repeat(TRIAL_BYTES)))
       await this.#file.write(() => void meta.removeSync(key))
     } catch {
       // The file has noted it.

@@ -63,7 +63,7 @@ export class EmbeddedJournal implements JournalStore {
   async append(added: readonly JournalEntry[]): Promise<void> {
     const { file, parts, lists } = await this.#open()
     const stored = added.map(entry => ({ part: partOf(entry), id: entry.id, text: writeEntry(entry) }))
-    await file.write(() => {
+    await file.add(() => {
       for (const part of PARTS)
         keep(
           parts[part],

@@ -78,7 +78,7 @@ export class EmbeddedSessions implements SessionStore {
     if (key.length > MAX_ENTRY_KEY_BYTES || !this.#online.members.fits(record.user_id, token)) {
       throw new RangeError('the token is too long to be stored')
     }
-    return this.#file.write((): Admission => {
+    return this.#file.add((): Admission => {
       const disabled = this.#disables.get(sideKey(type, record.user_id))
       if (disabled !== null) return { admitted: false, disabledUntil: disabled.expiresAt }
       const known = this.#tokens.take(key)
@@ -184,7 +184,7 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   async replaceRecord(type: LoginType, userId: string, token: string, record: SessionRecord): Promise<boolean> {
-    return this.#file.write(() => {
+    return this.#file.add(() => {
       const live = liveToken(this.#tokens, type, token)
       if (live?.record.user_id !== userId) return false
       this.#tokens.put(sideKey(type, token), writeRecord({ ...live.record, extra: record.extra }), live.expiresAt)

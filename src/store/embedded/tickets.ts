@@ -17,7 +17,7 @@ export class EmbeddedTickets implements TicketStore {
   async put(type: LoginType, id: string, text: string, expiresAt: number): Promise<void> {
     const key = sideKey(type, id)
     if (key.length > MAX_ENTRY_KEY_BYTES) throw new RangeError('the ticket id is too long to be stored')
-    return this.#file.write(() => this.#texts.put(key, text, expiresAt))
+    return this.#file.add(() => this.#texts.put(key, text, expiresAt))
   }
 
   async read(type: LoginType, id: string): Promise<string | null> {

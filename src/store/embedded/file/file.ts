@@ -161,18 +161,25 @@ export class EmbeddedFile {
    * that was given up before its turn came does not happen later. `verb` must not wait.
    */
   write<T>(verb: () => T): Promise<T> {
+    return this.#change(isGivenUp => this.#transact(verb, isGivenUp))
+  }
+
+  /**
+   * The same for a verb that adds something, which is refused while the disk has too little space. What ends or removes
+   * something goes on then, in pages of the file that were freed.
+   */
+  add<T>(verb: () => T): Promise<T> {
     return this.#change(isGivenUp => {
       checkFreeSpace(dirname(this.path))
-      return this.#root.transaction(() => (isGivenUp() ? (undefined as T) : verb()))
+      return this.#transact(verb, isGivenUp)
     })
   }
 
-  /** A change of nothing, which a full disk takes. Fails when another process holds the lock for too long. */
-  ping(): Promise<void> {
-    return this.#change(() => this.#root.transaction(() => undefined))
+  #transact<T>(verb: () => T, isGivenUp: () => boolean): Promise<T> {
+    return this.#root.transaction(() => (isGivenUp() ? (undefined as T) : verb()))
   }
 
-  /** The same as `write`, for what makes the tables that are not there yet: in one transaction, since each costs a flush otherwise. */
+  /** The same, for what makes the tables that are not there yet: in one transaction, since each costs a flush otherwise. */
   creating<T>(verb: () => T): Promise<T> {
     return this.#change(async () => this.#root.transactionSync(verb))
   }

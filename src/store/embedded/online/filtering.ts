@@ -43,6 +43,6 @@ export class Filtering {
       from = this.#file.read(() => this.#names.draft(type, group, draft, here, DRAFT_BLOCKS))
       await nextTurn()
     }
-    await this.#file.write(() => this.#names.putFilter(type, group, draft))
+    await this.#file.add(() => this.#names.putFilter(type, group, draft))
   }
 }

@@ -3,13 +3,13 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { IDENTITY_SPELLINGS } from '../src/header-names.ts'
-import { START_LIMIT } from '../src/process/primary.ts'
-import { call } from './support/client.ts'
-import { run, shippedFolder } from './support/command-line.ts'
-import { runIn, temporaryFolder, textOf } from './support/image.ts'
-import { startGateway } from './support/process.ts'
-import { ROOT } from './support/root.ts'
+import { IDENTITY_SPELLINGS } from '../../../src/header-names.ts'
+import { START_LIMIT } from '../../../src/process/primary.ts'
+import { call } from '../../support/client.ts'
+import { run, shippedFolder } from '../../support/command-line.ts'
+import { runIn, temporaryFolder, textOf } from '../../support/image.ts'
+import { startGateway } from '../../support/process.ts'
+import { ROOT } from '../../support/root.ts'
 
 /* The examples for systemd, Kubernetes, Compose and Traefik, as far as they go without these programs. */
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import sm from 'sm-crypto'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { call } from './support/client.ts'
+import { call } from '../support/client.ts'
 import {
   buildImage,
   container,
@@ -15,12 +15,12 @@ import {
   STAGES,
   temporaryFolder,
   textOf,
-} from './support/image.ts'
-import { freePort } from './support/ports.ts'
-import { type GatewayProcess, startGateway } from './support/process.ts'
-import { endProcess, redisCommand, spawnOn, withoutRedisServer } from './support/redis-server.ts'
-import { ROOT } from './support/root.ts'
-import { until } from './support/until.ts'
+} from '../support/image.ts'
+import { freePort } from '../support/ports.ts'
+import { type GatewayProcess, startGateway } from '../support/process.ts'
+import { endProcess, redisCommand, spawnOn, withoutRedisServer } from '../support/redis-server.ts'
+import { ROOT } from '../support/root.ts'
+import { until } from '../support/until.ts'
 
 /*
  * The image and the compose file, without an engine: what the compose file starts is started with its commands and its

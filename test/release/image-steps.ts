@@ -4,10 +4,10 @@ import { chmodSync, cpSync, mkdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
-import { freshClone } from './support/clone.ts'
-import { type Instruction, stagesOf, temporaryFolder } from './support/image.ts'
-import { freePort } from './support/ports.ts'
-import { ROOT } from './support/root.ts'
+import { freshClone } from '../support/clone.ts'
+import { type Instruction, stagesOf, temporaryFolder } from '../support/image.ts'
+import { freePort } from '../support/ports.ts'
+import { ROOT } from '../support/root.ts'
 
 /*
  * What .ci/image does, without Docker: every step of a Dockerfile runs as it stands, in a clean folder that stands for the root of

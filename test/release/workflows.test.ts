@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { STAGES, temporaryFolder, textOf } from './support/image.ts'
-import { pathOf } from './support/installed.ts'
-import { ROOT } from './support/root.ts'
+import { STAGES, temporaryFolder, textOf } from '../support/image.ts'
+import { pathOf } from '../support/installed.ts'
+import { ROOT } from '../support/root.ts'
 
 /* What runs on other machines: the workflows, and the notes of a release. */
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { textOf } from '../support/image.ts'
-import { runPromtool, withoutPromtool } from '../support/promtool.ts'
-import { ROOT } from '../support/root.ts'
+import { textOf } from '../../support/image.ts'
+import { runPromtool, withoutPromtool } from '../../support/promtool.ts'
+import { ROOT } from '../../support/root.ts'
 
 /* The alerts of config/examples/prometheus, as Prometheus reads them. test/http/metrics.test.ts compares their metrics. */
 

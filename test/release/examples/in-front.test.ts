@@ -1,12 +1,12 @@
 import { get } from 'node:http'
 import { get as getSecurely } from 'node:https'
 import t from 'tap'
-import { IDENTITY_SPELLINGS } from '../../src/header-names.ts'
-import { call } from '../support/client.ts'
-import { openFixture } from '../support/gateway-fixture.ts'
-import { until } from '../support/until.ts'
-import { type Arrived, startUpstream } from '../support/upstream.ts'
-import { closingOf, openEnd, refusalOf, startSocketUpstream } from '../support/websocket-sockets.ts'
+import { IDENTITY_SPELLINGS } from '../../../src/header-names.ts'
+import { call } from '../../support/client.ts'
+import { openFixture } from '../../support/gateway-fixture.ts'
+import { until } from '../../support/until.ts'
+import { type Arrived, startUpstream } from '../../support/upstream.ts'
+import { closingOf, openEnd, refusalOf, startSocketUpstream } from '../../support/websocket-sockets.ts'
 import { IN_FRONT } from './proxies.ts'
 
 /* Real proxies before the gateway, with the examples of config/examples. The client has another address than the proxy. */
