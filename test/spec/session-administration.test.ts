@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 
 /* The endpoints of both sides, in the forms that the clients in use send and read; ours beside them. */
 
@@ -12,6 +13,8 @@ const SIDES = [
   ['business', 'BUSINESS', '/api/v1/sys/session'],
   ['consumer', 'CONSUMER', '/api/v1/client/session'],
 ] as const
+
+const secondOf = (timestamp: number): number => Math.floor(timestamp / 1000)
 
 /** A B-side session with these permissions. */
 const officer = (fixture: Fixture, ...permissions: string[]) =>
@@ -27,8 +30,9 @@ withEveryStore(
       const other = fixture.gateway.sides[side === 'business' ? 'consumer' : 'business']
 
       t.test(`GET ${base}/page: a page of online users, the newest login first, key by key`, async t => {
-        // Logins are in the order of their seconds.
-        await new Promise(resolve => setTimeout(resolve, 1000 - (Date.now() % 1000)))
+        // Logins are in the order of their seconds. A timer may end before its second.
+        const began = secondOf(Date.now())
+        await until(() => secondOf(Date.now()) > began)
         const name = `Name${someone()}`
         const user = someone()
         const extra = {
