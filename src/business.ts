@@ -1,4 +1,4 @@
-import { offered } from './side/bound.ts'
+import { offered } from './side/current-gateway.ts'
 import type { Operations } from './side/operations.ts'
 
 /*

@@ -1,10 +1,10 @@
 import type { Settings } from './config/schema/settings.ts'
 import type { Gateway, GatewayOptions } from './gateway/contract.ts'
+import { openSessions } from './gateway/core.ts'
 import { openForwarding } from './gateway/forwarding.ts'
 import { openListeners } from './gateway/listeners.ts'
-import { openSessions } from './gateway/sessions.ts'
 import { prepare } from './gateway/setup.ts'
-import { bindBusiness, releaseBusiness } from './side/bound.ts'
+import { bindBusiness, releaseBusiness } from './side/current-gateway.ts'
 
 export type { Gateway, GatewayOptions }
 

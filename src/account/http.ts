@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import { Refusal, Unavailable } from '../refusal.ts'
 import { isPlainObject } from '../session.ts'
 import { SIGNATURE_HEADER, sign } from '../signature.ts'
-import { createTurns } from '../turns.ts'
+import { createTaskQueue } from '../task-queue.ts'
 import { readAccount, readRights } from './answer.ts'
 import type { HashSource, HashUpdates } from './hash-accounts.ts'
 
@@ -43,7 +43,7 @@ export function createHttpAccounts(
     bodyTimeout: timeout,
     maxResponseSize: MAX_ANSWER_BYTES,
   })
-  const inTurn = createTurns(CONNECTIONS, WAITING)
+  const inTurn = createTaskQueue(CONNECTIONS, WAITING)
 
   /** The time limit covers waiting, connecting and answering together. */
   async function post<T>(

@@ -1,9 +1,9 @@
 import { servesWebSockets } from '../config/served.ts'
 import { WebSockets } from '../http/websocket/websockets.ts'
 import { SessionWatch } from '../store/session-watch.ts'
-import { createOwnTokens } from '../token/own.ts'
+import { createOwnTokens } from '../token/issued-here.ts'
 import { createUpstreamTable } from '../upstream/table.ts'
-import type { Sessions } from './sessions.ts'
+import type { Sessions } from './core.ts'
 import type { Setup } from './setup.ts'
 
 export type Forwarding = ReturnType<typeof openForwarding>

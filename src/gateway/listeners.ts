@@ -10,8 +10,8 @@ import { createGuards } from '../http/server/guards.ts'
 import { type Closing, Listeners } from '../http/server/listeners.ts'
 import { createServer } from '../http/server/server.ts'
 import { textOf } from '../metrics/exposition.ts'
+import type { Sessions } from './core.ts'
 import type { Forwarding } from './forwarding.ts'
-import type { Sessions } from './sessions.ts'
 import type { Setup } from './setup.ts'
 
 /** The largest body of the internal listener, in bytes: an `extra` may be long. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Origin, Publish } from '../event/event.ts'
 import { Refusal } from '../refusal.ts'
-import { createTurns, type Turns } from '../turns.ts'
+import { createTaskQueue, type TaskQueue } from '../task-queue.ts'
+import { createAttemptsInFlight } from './attempts-in-flight.ts'
 import { countersOf, createFailures, createLocks, type LockoutOptions, type Subject } from './locks.ts'
 import { tooManyAttempts } from './rate-limit.ts'
-import { createUnderWay } from './under-way.ts'
 
 export type { LockoutSettings } from './locks.ts'
 
@@ -47,9 +47,9 @@ export const withoutUnknownNames =
 
 /** Attempts for one name run one after the other in a process, for several names at the same time. */
 function createTurnsByName() {
-  const turns = new Map<string, { take: Turns; users: number }>()
+  const turns = new Map<string, { take: TaskQueue; users: number }>()
   return async <T>({ key }: Subject, attempt: () => Promise<T>): Promise<T> => {
-    const turn = turns.get(key) ?? { take: createTurns(1, WAITING_PER_NAME), users: 0 }
+    const turn = turns.get(key) ?? { take: createTaskQueue(1, WAITING_PER_NAME), users: 0 }
     turns.set(key, turn)
     turn.users += 1
     try {
@@ -94,7 +94,7 @@ export function createLockout(options: LockoutOptions): Lockout {
   const { checkAddress, failedFrom } = createAddressFailures(options)
   const failures = createFailures(options)
   const locks = createLocks(options, failures.forget)
-  const begin = createUnderWay(options, failures, locks)
+  const begin = createAttemptsInFlight(options, failures, locks)
 
   async function fail(subject: Subject, address: string, origin: Origin): Promise<never> {
     if ((await failures.count(subject)) >= settings.failures) await locks.lock(subject, origin)

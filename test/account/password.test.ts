@@ -2,7 +2,7 @@ import bcrypt from 'bcrypt'
 import t from 'tap'
 import { matchesHash } from '../../src/account/hash.ts'
 import { createPasswords, hashPassword, isBcryptHash } from '../../src/account/password.ts'
-import { createTurns } from '../../src/turns.ts'
+import { createTaskQueue } from '../../src/task-queue.ts'
 import { refusalOf } from '../support/login-fixture.ts'
 
 const hash = (password: string, cost = 4): string => bcrypt.hashSync(password, cost)
@@ -92,7 +92,7 @@ t.test('the right password costs one comparison with its own hash', async t => {
 })
 
 t.test('tasks run in order, and a failed task passes its turn on', async t => {
-  const inTurn = createTurns(1, 8)
+  const inTurn = createTaskQueue(1, 8)
   const order: number[] = []
   const works = [1, 2, 3].map(n =>
     inTurn(async () => {

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import t from 'tap'
 import { systemClock } from '../../src/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
+import { OpenLock } from '../../src/store/embedded/file/open-lock.ts'
 import { isRunning, ownProcessName } from '../../src/store/embedded/file/running.ts'
-import { Turns } from '../../src/store/embedded/file/turns.ts'
 import { PATIENCE } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 import { startWorker } from './embedded-child.ts'
@@ -23,7 +23,7 @@ function foldersOf(folder: string) {
 }
 
 /** A change that is under way until the test ends it. */
-function startChange(turns: Turns, isGivenUp = () => false) {
+function startChange(openLock: OpenLock, isGivenUp = () => false) {
   const seen = { begun: false }
   const told = new EventEmitter()
   const begin = async () => {
@@ -31,7 +31,7 @@ function startChange(turns: Turns, isGivenUp = () => false) {
     const [answer] = await once(told, 'end')
     return answer
   }
-  return { seen, ended: turns.change(begin, isGivenUp), end: () => told.emit('end', 'changed') }
+  return { seen, ended: openLock.change(begin, isGivenUp), end: () => told.emit('end', 'changed') }
 }
 
 async function endedProcess(): Promise<string> {
@@ -69,26 +69,26 @@ await t.test('no acknowledged login is lost while other processes open the file'
 
 await t.test('a process opens the file between the changes of another', async t => {
   const { path, opening } = foldersOf(t.testdir())
-  const { turns } = await Turns.opening(path, () => undefined)
-  t.teardown(() => turns.close())
-  const before = startChange(turns)
+  const { openLock } = await OpenLock.opening(path, () => undefined)
+  t.teardown(() => openLock.close())
+  const before = startChange(openLock)
   t.ok(before.seen.begun, 'a change begins at once when no process opens')
 
   const opened: string[] = []
-  const other = Turns.opening(path, () => {
+  const other = OpenLock.opening(path, () => {
     opened.push('opened')
     // What others may do now is seen in the files alone.
     t.equal(readdirSync(opening).length, 1)
   })
   while (readdirSync(opening).length === 0) await nextTurn()
-  const meanwhile = startChange(turns)
+  const meanwhile = startChange(openLock)
   for (let i = 0; i < 20; i++) await nextTurn()
   t.same(opened, [], 'it waits for the change that is under way')
   t.notOk(meanwhile.seen.begun, 'and the next change waits for it')
 
   before.end()
   t.equal(await before.ended, 'changed')
-  const { turns: theirs } = await other
+  const { openLock: theirs } = await other
   t.teardown(() => theirs.close())
   t.same(opened, ['opened'])
   while (!meanwhile.seen.begun) await nextTurn()
@@ -98,11 +98,11 @@ await t.test('a process opens the file between the changes of another', async t 
 
 await t.test('a change that is given up while another process opens the file does not happen', async t => {
   const { path, opening } = foldersOf(t.testdir())
-  const { turns } = await Turns.opening(path, () => undefined)
-  t.teardown(() => turns.close())
+  const { openLock } = await OpenLock.opening(path, () => undefined)
+  t.teardown(() => openLock.close())
   writeFileSync(`${opening}/${ownProcessName()}-other`, '')
   const state = { givenUp: false }
-  const change = startChange(turns, () => state.givenUp)
+  const change = startChange(openLock, () => state.givenUp)
   await nextTurn()
   state.givenUp = true
   t.equal(await change.ended, undefined)
@@ -113,7 +113,7 @@ await t.test('an opening names the process that keeps changing the file', async 
   const { path, opening, processes } = foldersOf(t.testdir())
   writeFileSync(`${processes}/${ownProcessName()}-other`, '1')
   await t.rejects(
-    Turns.opening(path, () => t.fail('not opened'), 20),
+    OpenLock.opening(path, () => t.fail('not opened'), 20),
     { message: `process ${process.pid} keeps changing ${path}: it hangs, or is stopped; end it, and start again` },
   )
   t.same(readdirSync(opening), [], 'and no longer holds off the changes of others')
@@ -123,13 +123,13 @@ await t.test('what ended processes left behind delays no process, and is removed
   const { path, opening, processes } = foldersOf(t.testdir())
   const ended = await endedProcess()
   writeFileSync(`${processes}/${ended}`, '1')
-  const { turns } = await Turns.opening(path, () => undefined)
-  t.teardown(() => turns.close())
+  const { openLock } = await OpenLock.opening(path, () => undefined)
+  t.teardown(() => openLock.close())
   t.notOk(existsSync(`${processes}/${ended}`))
 
   writeFileSync(`${opening}/${ended}`, '')
   t.equal(
-    await turns.change(
+    await openLock.change(
       async () => 'changed',
       () => false,
     ),

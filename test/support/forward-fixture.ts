@@ -15,7 +15,7 @@ import type { LoginType } from '../../src/session.ts'
 import type { Session, WithHeaders } from '../../src/side/side.ts'
 import type { SessionWatch } from '../../src/store/session-watch.ts'
 import type { Token } from '../../src/token/bearer.ts'
-import { createOwnTokens } from '../../src/token/own.ts'
+import { createOwnTokens } from '../../src/token/issued-here.ts'
 import type { LookUp } from '../../src/upstream/look-ups.ts'
 import { createUpstreamTable, type UpstreamTable } from '../../src/upstream/table.ts'
 

@@ -4,7 +4,7 @@ import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { systemClock } from '../../clock.ts'
 import { Unavailable } from '../../refusal.ts'
-import { createTurns, type Turns } from '../../turns.ts'
+import { createTaskQueue, type TaskQueue } from '../../task-queue.ts'
 
 const TRIES = 100
 /** Milliseconds: five seconds in all; an edit takes some hundredths of a second. */
@@ -20,7 +20,7 @@ const ABANDONED = 60_000
 /** Whether this process still holds the lock. Called right before the file is replaced. */
 export type IsHeld = () => boolean
 
-const queues = new Map<string, Turns>()
+const queues = new Map<string, TaskQueue>()
 
 /**
  * Runs work while no other process does the same for this file. The lock is a file beside it that names its holder, so that
@@ -28,7 +28,7 @@ const queues = new Map<string, Turns>()
  * the others take too long.
  */
 export async function withLock<T>(path: string, work: (isHeld: IsHeld) => Promise<T>, tries = TRIES): Promise<T> {
-  const inTurn = queues.get(path) ?? createTurns(1, WAITING)
+  const inTurn = queues.get(path) ?? createTaskQueue(1, WAITING)
   queues.set(path, inTurn)
   return inTurn(async () => {
     const lock = `${path}.lock`

@@ -1,5 +1,5 @@
 import { Refusal, Unavailable } from '../../refusal.ts'
-import { createTurns } from '../../turns.ts'
+import { createTaskQueue } from '../../task-queue.ts'
 import type { Updatable } from '../accounts.ts'
 import { readAccount, readRights } from '../answer.ts'
 import type { HashSource, HashUpdates } from '../hash-accounts.ts'
@@ -93,7 +93,7 @@ type Statement = ReturnType<typeof createStatement>
 
 /** One statement, with connections of its own. */
 function createStatement(database: Database, { connections, timeout }: DatabaseOptions) {
-  const inTurn = createTurns(connections, WAITING)
+  const inTurn = createTaskQueue(connections, WAITING)
 
   /**
    * The time limit covers waiting, connecting and answering together. A turn ends in time whatever the driver does, and

@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CanonicalPath } from '../../gate/path.ts'
 import type { Verdict } from '../../gate/rules.ts'
 import { networkOf } from '../../login/address.ts'
-import { remembering } from '../../remembering.ts'
-import type { OwnTokens } from '../../token/own.ts'
+import { memoize } from '../../memoize.ts'
+import type { OwnTokens } from '../../token/issued-here.ts'
 import { createRequestHeaders } from '../../upstream/headers/request.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
@@ -22,7 +22,7 @@ export interface Forwarded {
 }
 
 /** The network of a client's address. Addresses repeat from request to request; a closed connection has none. */
-export const clientOf = remembering(networkOf)
+export const clientOf = memoize(networkOf)
 
 /**
  * Builds the request to an upstream, without the body. `tokenHeader` is the lower-case name of the header with the

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { remembering } from '../../remembering.ts'
+import { memoize } from '../../memoize.ts'
 
 /**
  * `Host` as clients send it: a name of the DNS (`_` is in many of the names that are given to containers), or an address,
@@ -10,7 +10,7 @@ const MAX_NAME_LENGTH = 255
 const MAX_PORT = 65_535
 
 /** Whether the value of `Host` names one server unambiguously. */
-export const isHost = remembering((value): boolean => {
+export const isHost = memoize((value): boolean => {
   const parts = NAMED.exec(value)
   if (parts === null) return false
   const [, name, port] = parts as unknown as [string, string, string | undefined]

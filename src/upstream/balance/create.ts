@@ -3,7 +3,7 @@ import type { UpstreamSettings } from '../../config/schema/upstreams.ts'
 import type { HttpTarget } from '../targets.ts'
 import type { Balance } from './balance.ts'
 import { createHash } from './hash.ts'
-import { type BalanceKind, createInTurn } from './in-turn.ts'
+import { type BalanceKind, createRoundRobin } from './round-robin.ts'
 import { createWeighted } from './weighted.ts'
 
 /** The balance of an upstream. Targets of weight 0 take no part in it; at least one has another weight. */
@@ -19,5 +19,5 @@ export function createBalance(
 
 function createShares(targets: readonly HttpTarget[], kind: BalanceKind, clock: Clock): Balance {
   const areEqual = targets.every(({ weight }) => weight === targets[0]!.weight)
-  return areEqual ? createInTurn(targets, kind, clock) : createWeighted(targets, kind, clock)
+  return areEqual ? createRoundRobin(targets, kind, clock) : createWeighted(targets, kind, clock)
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { HttpTarget } from '../targets.ts'
 import type { Balance } from './balance.ts'
-import type { BalanceKind } from './in-turn.ts'
+import type { BalanceKind } from './round-robin.ts'
 
 /**
  * Shares by weight, by the smooth weighted round-robin of nginx (ngx_http_upstream_round_robin.c): each choice credits

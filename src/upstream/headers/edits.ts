@@ -1,6 +1,6 @@
 import type { HeaderEditSettings } from '../../config/schema/upstreams.ts'
 import { reservedForm } from '../../header-names.ts'
-import { remembering } from '../../remembering.ts'
+import { memoize } from '../../memoize.ts'
 
 /** What an operator sets and removes in the headers of a message. Framing and identity are not editable (`isFixedIn…`). */
 export interface HeaderEdits {
@@ -15,6 +15,6 @@ export function createEdits(settings: HeaderEditSettings | undefined): HeaderEdi
   if (settings === undefined) return null
   const added = Object.entries(settings.set).flat()
   const replaced = new Set([...Object.keys(settings.set), ...settings.remove].map(reservedForm))
-  const removes = remembering(name => replaced.has(reservedForm(name)))
+  const removes = memoize(name => replaced.has(reservedForm(name)))
   return { removes, added }
 }

@@ -1,9 +1,9 @@
 import type { PassAuthorization } from '../../config/schema/upstreams.ts'
 import type { Verdict } from '../../gate/rules.ts'
 import { isDroppedFromRequests, namedByConnection, reservedForm } from '../../header-names.ts'
-import { remembering } from '../../remembering.ts'
+import { memoize } from '../../memoize.ts'
 import type { Session } from '../../side/side.ts'
-import type { OwnTokens } from '../../token/own.ts'
+import type { OwnTokens } from '../../token/issued-here.ts'
 import type { HeaderEdits } from './edits.ts'
 
 /** The parts of a client's request that determine the forwarded headers. */
@@ -93,7 +93,7 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
 
 function createFates(tokenHeader: string, edits: HeaderEdits | null): FateOf {
   const reservedToken = reservedForm(tokenHeader)
-  return remembering(name => {
+  return memoize(name => {
     const reserved = reservedForm(name)
     // `Host` is set by the upstream's option, first of all.
     if (reserved === 'host' || isDroppedFromRequests(name) || edits?.removes(name)) return 'drop'

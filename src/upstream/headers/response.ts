@@ -1,5 +1,5 @@
 import { isCors, isDroppedFromResponses, namedByConnection } from '../../header-names.ts'
-import { remembering } from '../../remembering.ts'
+import { memoize } from '../../memoize.ts'
 import type { HeaderEdits } from './edits.ts'
 
 export interface ResponseHead {
@@ -31,7 +31,7 @@ const HEAD_ONLY = /^(?:content-|set-cookie$|authorization$|host$|cache-control$|
 const SPECIAL = new Set(['connection', 'transfer-encoding', 'trailer', 'content-length'])
 
 const createJudge = (edits: HeaderEdits | null) =>
-  remembering(name => {
+  memoize(name => {
     const lower = name.toLowerCase()
     const isSpecial = SPECIAL.has(lower)
     const isDropped = (isDroppedFromResponses(name) && !isSpecial) || edits?.removes(name) === true

@@ -1,5 +1,5 @@
 import { isPlainLength } from '../../header-names.ts'
-import { remembering } from '../../remembering.ts'
+import { memoize } from '../../memoize.ts'
 
 /** An answer that is not HTTP/1.1, or is ambiguous. */
 export class MalformedResponse extends Error {
@@ -30,7 +30,7 @@ const SPACE = 32
 /** Invalid bytes in a line of a head: controls, and a bare CR or LF (RFC 9112 2.2, RFC 9110 5.5). */
 const ILLEGAL = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-const isToken = remembering(name => TOKEN.test(name))
+const isToken = memoize(name => TOKEN.test(name))
 
 /** Whether these bytes, an incomplete head, can become a valid one. */
 export const canBeHead = (beginning: string): boolean =>

@@ -5,8 +5,8 @@ import { within } from '../../../deadline.ts'
 import { Unavailable } from '../../../refusal.ts'
 import { checkFreeSpace } from './free-space.ts'
 import { LatestReads } from './latest.ts'
+import { OpenLock } from './open-lock.ts'
 import { keepQuiet, lastCommitOf } from './quiet.ts'
-import { Turns } from './turns.ts'
 import { WriteOutage, type WriteOutageOptions } from './write-outage.ts'
 
 /*
@@ -16,7 +16,7 @@ import { WriteOutage, type WriteOutageOptions } from './write-outage.ts'
  *   thread; those of the same turn of the event loop share a transaction, in which the verbs run here, one by one.
  * - Readers never wait. Each sees the snapshot of its read transaction, so every question begins a new one.
  * - A commit is on the disk before it is visible to any process: it survives the death of ours and a power loss.
- * - What one process commits while another one opens the file can be lost: `turns.ts` keeps the two apart.
+ * - What one process commits while another one opens the file can be lost: `open-lock.ts` keeps the two apart.
  * - When the file outgrows the map, the process that meets it maps twice as much and goes on; what limits the file is the
  *   disk. Space that was freed is used again; the file does not shrink.
  */
@@ -52,7 +52,7 @@ const FILE_OPTIONS = {
 interface Opened {
   root: RootDatabase
   latest: LatestReads
-  turns: Turns
+  openLock: OpenLock
 }
 
 /** Files that are open in this process: opened twice, LMDB's two handles would wait for each other's lock for ever. */
@@ -73,19 +73,19 @@ async function acquire(path: string): Promise<Opened> {
 async function openFile(path: string): Promise<Opened> {
   // A file that is there can be opened, and read, on a full disk.
   if (!existsSync(path)) checkFreeSpace(dirname(path))
-  const { opened: root, turns } = await Turns.opening(path, () => open({ ...FILE_OPTIONS, path }))
+  const { opened: root, openLock } = await OpenLock.opening(path, () => open({ ...FILE_OPTIONS, path }))
   keepQuiet(root)
-  return { root, latest: new LatestReads(root), turns }
+  return { root, latest: new LatestReads(root), openLock }
 }
 
 async function release(path: string): Promise<void> {
   const shared = opened.get(path)
   if (shared === undefined || --shared.users > 0) return
   opened.delete(path)
-  const { root, latest, turns } = await shared.file
+  const { root, latest, openLock } = await shared.file
   latest.close()
   await root.close()
-  turns.close()
+  openLock.close()
 }
 
 export type Rows = Database<string, Buffer>
@@ -97,19 +97,19 @@ export class EmbeddedFile {
   readonly outage: WriteOutage
   readonly #root: RootDatabase
   readonly #latest: LatestReads
-  readonly #turns: Turns
+  readonly #openLock: OpenLock
   readonly #timeout: number
   readonly #underWay = new Set<Promise<unknown>>()
   /** The number of the last commit when a change failed: one that changes nothing gets no number. */
   #failedAt = 0
   #closed: Promise<void> | null = null
 
-  private constructor(path: string, { root, latest, turns }: Opened, timeout: number, watched: WriteOutageOptions) {
+  private constructor(path: string, { root, latest, openLock }: Opened, timeout: number, watched: WriteOutageOptions) {
     this.path = path
     this.outage = new WriteOutage(watched)
     this.#root = root
     this.#latest = latest
-    this.#turns = turns
+    this.#openLock = openLock
     this.#timeout = timeout
   }
 
@@ -190,7 +190,7 @@ export class EmbeddedFile {
     let givenUp = false
     try {
       const isGivenUp = () => givenUp
-      const change = this.#turns.change(() => transact(isGivenUp), isGivenUp)
+      const change = this.#openLock.change(() => transact(isGivenUp), isGivenUp)
       this.#track(change)
       // Without a result only when it was given up, and then this waits no longer.
       return (await within<T | undefined>(this.#timeout, change, () => {

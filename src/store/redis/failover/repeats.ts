@@ -14,8 +14,8 @@ import type { Scripts } from '../commands/scripts.ts'
 import type { RedisClient } from '../connection/client.ts'
 import { summaryOf } from '../connection/fault.ts'
 import { answerOf } from '../connection/silence.ts'
+import { AcknowledgedStream } from './acknowledged-stream.ts'
 import { ClusterMasters } from './cluster-masters.ts'
-import { Journal } from './journal.ts'
 import { ServerGate } from './server-gate.ts'
 
 /** Changes that are repeated at once. */
@@ -50,7 +50,7 @@ export class Repeats implements Memory {
   onEnded: (key: string) => void = () => undefined
   readonly #client: RedisClient
   readonly #log: Logger
-  readonly #journal: Journal
+  readonly #stream: AcknowledgedStream
   readonly #sharing: Sharing
   /** A server that is asked may have missed something. */
   #isBehind = false
@@ -83,8 +83,8 @@ export class Repeats implements Memory {
         ? new ClusterMasters(client, unsettled, () => this.#repeatAll())
         : new ServerGate(client, id => this.#prepare(id))
     this.ask = createAsk(client, timeout, this.gate)
-    this.#journal = new Journal({ client, line, ask: this.ask, key: journal, timeout, log })
-    this.#journal.follow(changes => this.#receive(changes))
+    this.#stream = new AcknowledgedStream({ client, line, ask: this.ask, key: journal, timeout, log })
+    this.#stream.follow(changes => this.#receive(changes))
     sharing.receive(changes => this.#receive(changes))
   }
 
@@ -110,7 +110,7 @@ export class Repeats implements Memory {
     const changes = this.#pending
     this.#pending = []
     this.#passing = null
-    await Promise.all([this.#sharing.share(changes), this.#journal.append(changes)])
+    await Promise.all([this.#sharing.share(changes), this.#stream.append(changes)])
   }
 
   /** A change of a login id: later than every one that is known of it. */
@@ -150,7 +150,7 @@ export class Repeats implements Memory {
 
   async #prepare(server: string | null): Promise<void> {
     try {
-      for await (const changes of this.#journal.read()) this.#receive(changes)
+      for await (const changes of this.#stream.read()) this.#receive(changes)
     } catch (error) {
       if ((error as Error).name !== 'ReplyError') throw error
       this.#log.error({ fault: summaryOf(error) }, 'what other gateways ended is not known')
@@ -215,7 +215,7 @@ export class Repeats implements Memory {
   close(): void {
     this.#isClosed = true
     if (this.#retry !== null) clearTimeout(this.#retry)
-    this.#journal.close()
+    this.#stream.close()
   }
 }
 

@@ -5,7 +5,7 @@ const MAX_REMEMBERED_LENGTH = 64
 /**
  * The same pure function with a cache, for texts that repeat from request to request: header names, hosts, addresses.
  */
-export function remembering<T>(compute: (text: string) => T): (text: string) => T {
+export function memoize<T>(compute: (text: string) => T): (text: string) => T {
   const remembered = new Map<string, T>()
   return text => {
     const known = remembered.get(text)

@@ -1,10 +1,10 @@
 import { Refusal } from './refusal.ts'
 
 /** Runs a task when its turn comes. Refuses with `BUSY` if too many wait. */
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>
+export type TaskQueue = <T>(work: () => Promise<T>) => Promise<T>
 
 /** Runs `atOnce` tasks at a time, first come, first served; `waiting` more may wait. */
-export function createTurns(atOnce: number, waiting: number): Turns {
+export function createTaskQueue(atOnce: number, waiting: number): TaskQueue {
   const line: (() => void)[] = []
   let running = 0
 

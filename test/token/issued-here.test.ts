@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createOwnTokens } from '../../src/token/own.ts'
+import { createOwnTokens } from '../../src/token/issued-here.ts'
 
 const OWN = `${'h'.repeat(20)}.${'p'.repeat(20)}.${'s'.repeat(43)}`
 const OTHER = `${'h'.repeat(20)}.${'p'.repeat(20)}.${'o'.repeat(43)}`

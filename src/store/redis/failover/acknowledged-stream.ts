@@ -23,7 +23,7 @@ const RETRY_PAUSE = 250
 
 type Entries = [id: string, fields: string[]][]
 
-export interface JournalOptions {
+export interface AcknowledgedStreamOptions {
   client: RedisClient
   /** The connection on which the end of the journal is read, and nothing else. */
   line: RedisClient
@@ -33,7 +33,7 @@ export interface JournalOptions {
   log: Logger
 }
 
-export class Journal {
+export class AcknowledgedStream {
   readonly #client: RedisClient
   readonly #ask: Ask
   readonly #key: string
@@ -43,7 +43,7 @@ export class Journal {
   #isClosed = false
   #fails = false
 
-  constructor({ client, line, ask, key, timeout, log }: JournalOptions) {
+  constructor({ client, line, ask, key, timeout, log }: AcknowledgedStreamOptions) {
     this.#client = client
     this.#ask = ask
     this.#key = key

@@ -24,7 +24,7 @@ const POLL = 1
 const OPENING_WAIT = 10_000
 
 /** Keeps the changes of this process and the openings of others apart. One for each open session file. */
-export class Turns {
+export class OpenLock {
   readonly #openings: string
   readonly #path: string
   readonly #descriptor: number
@@ -38,7 +38,11 @@ export class Turns {
   }
 
   /** Opens the session file `path` by `open`, while no other process changes it. Waits for the others `wait` milliseconds. */
-  static async opening<T>(path: string, open: () => T, wait = OPENING_WAIT): Promise<{ opened: T; turns: Turns }> {
+  static async opening<T>(
+    path: string,
+    open: () => T,
+    wait = OPENING_WAIT,
+  ): Promise<{ opened: T; openLock: OpenLock }> {
     const [openings, processes] = [`${path}-opening`, `${path}-processes`]
     for (const folder of [openings, processes]) mkdirSync(folder, { recursive: true, mode: 0o700 })
     const name = `${ownProcessName()}-${randomBytes(4).toString('hex')}`
@@ -46,7 +50,7 @@ export class Turns {
     closeSync(openSync(announcement, 'wx', 0o600))
     try {
       await othersRest(path, processes, wait)
-      return { opened: open(), turns: new Turns(openings, `${processes}/${name}`) }
+      return { opened: open(), openLock: new OpenLock(openings, `${processes}/${name}`) }
     } finally {
       rmSync(announcement, { force: true })
     }

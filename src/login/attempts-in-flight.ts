@@ -32,7 +32,7 @@ interface Begun {
  * The attempts under way: with the failures, never more than would lock the name. A failure is counted before its attempt ends,
  * and who begins reads the failures after that: so it finds every earlier attempt under way, or as a failure, or as both.
  */
-export function createUnderWay(
+export function createAttemptsInFlight(
   { side, attempts, settings, clock }: LockoutOptions,
   failures: Pick<Failures, 'read'>,
   { check, lock }: Locks,

@@ -5,7 +5,7 @@ import type { Balance } from './balance.ts'
 export type BalanceKind = 'round-robin' | 'least-pending'
 
 /** Uses targets of equal weight in turn, or the one with the fewest requests. */
-export function createInTurn(targets: readonly HttpTarget[], kind: BalanceKind, clock: Clock): Balance {
+export function createRoundRobin(targets: readonly HttpTarget[], kind: BalanceKind, clock: Clock): Balance {
   let turn = -1
 
   const inTurn = (): HttpTarget => {
