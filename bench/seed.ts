@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { createTimestampFormat } from '../src/base/timestamp.ts'
 import type { Store } from '../src/store/store.ts'
-import { createTimestampFormat } from '../src/timestamp.ts'
 import { createJwt } from '../src/token/jwt.ts'
 import { SECRETS } from './gateway.ts'
 import { note, whole } from './statistics.ts'

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { type Clock, systemClock } from '../src/clock.ts'
-import { createLog } from '../src/log.ts'
+import { type Clock, systemClock } from '../src/base/clock.ts'
+import { createLog } from '../src/base/log/log.ts'
 import { openStore } from '../src/store/open.ts'
 import type { Store } from '../src/store/store.ts'
 

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
+import { packageVersion } from './base/package-version.ts'
+import { Refusal, Unavailable } from './base/refusal.ts'
 import type { Command } from './cli/command.ts'
 import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
 import { failureMessage } from './http/server/messages.ts'
-import { packageVersion } from './package-version.ts'
 import { reportCrashes } from './process/crash.ts'
 import { messageOf } from './process/message.ts'
-import { Refusal, Unavailable } from './refusal.ts'
 import { ConfigurationError, suggest } from './yaml/fault.ts'
 
 /** Each command is loaded when it is used, so that a start does not load the others. */

@@ -1,11 +1,11 @@
 /** The interface for a program that embeds the gateway. */
 export { createPermissions, type PermissionMode, type Permissions } from './account/permissions.ts'
+export { Refusal, type RefusalReason } from './base/refusal.ts'
 export * as business from './business.ts'
 export { loadSettings } from './config/load.ts'
 export type { Settings } from './config/schema/settings.ts'
 export { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
 export { createGuards, type Guards } from './http/server/guards.ts'
-export { Refusal, type RefusalReason } from './refusal.ts'
 export type { Extra, LoginType, SessionRecord } from './session.ts'
 export type { Operations } from './side/operations.ts'
 export type { WithHeaders } from './side/side.ts'

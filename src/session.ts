@@ -1,4 +1,4 @@
-import { type FieldFault, Refusal } from './refusal.ts'
+import { type FieldFault, Refusal } from './base/refusal.ts'
 
 /** The two sides, by the login types of the specification, and every name that is derived from the side. */
 export const SIDES = {

@@ -1,4 +1,4 @@
-import { type Outage, Unavailable } from '../refusal.ts'
+import { type Outage, Unavailable } from '../base/refusal.ts'
 import type { Extra } from '../session.ts'
 import type { AccountManagement, AccountStatus } from './management.ts'
 import type { AccountChange } from './version.ts'

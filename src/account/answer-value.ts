@@ -1,4 +1,4 @@
-import { createTimestampFormat } from '../timestamp.ts'
+import { createTimestampFormat } from '../base/timestamp.ts'
 
 /* The value of one field that a database or a backend answers. No fault quotes a value: it may be a hash or a key. */
 

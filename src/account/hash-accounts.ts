@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import type { Logger } from '../log.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log/log.ts'
 import type { LoginType } from '../session.ts'
 import type {
   Account,

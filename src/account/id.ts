@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 
 /** Milliseconds: 2010-11-04, the epoch that most snowflake ids count from; ids of today have 19 digits. */
 const EPOCH = 1_288_834_974_657n

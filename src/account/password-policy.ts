@@ -1,4 +1,4 @@
-import { type PasswordFault, Refusal } from '../refusal.ts'
+import { type PasswordFault, Refusal } from '../base/refusal.ts'
 import { isStorable, MAX_PASSWORD_BYTES } from './password.ts'
 
 /** What a new password must fulfil, on both sides. */

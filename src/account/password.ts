@@ -1,4 +1,4 @@
-import { type FieldFault, invalid } from '../refusal.ts'
+import { type FieldFault, invalid } from '../base/refusal.ts'
 
 /** Passwords against stored hashes ("Authentication", rule 4). */
 export interface Passwords {

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../base/refusal.ts'
 import { type Extra, type SessionRecord, SUPER_ADMIN, textsOf } from '../session.ts'
 import type { Rights } from './accounts.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Extra, LoginType, SessionRecord } from '../session.ts'
 import type { RightsSource } from './accounts.ts'
 

@@ -1,10 +1,10 @@
-import { type Clock, secondsUntil } from '../clock.ts'
+import { type Clock, secondsUntil } from '../base/clock.ts'
+import type { TimestampFormat } from '../base/timestamp.ts'
 import type { LoginType } from '../session.ts'
 import { NONE } from '../side/input.ts'
 import type { Side } from '../side/side.ts'
 import type { OnlineUsers } from '../store/online.ts'
 import type { SessionStore } from '../store/store.ts'
-import type { TimestampFormat } from '../timestamp.ts'
 import type { Page } from './users.ts'
 
 export interface DisableState {

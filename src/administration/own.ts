@@ -1,5 +1,5 @@
+import { Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
-import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
 import type { Session, Side } from '../side/side.ts'
 import type { SessionStore } from '../store/store.ts'

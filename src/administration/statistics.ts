@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
+import type { TimestampFormat } from '../base/timestamp.ts'
 import { LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { OnlineUsers } from '../store/online.ts'
-import type { TimestampFormat } from '../timestamp.ts'
 
 const HOUR = 3_600_000
 const DAY = 86_400_000

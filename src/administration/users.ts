@@ -1,8 +1,8 @@
-import { type Clock, secondsUntil } from '../clock.ts'
+import { type Clock, secondsUntil } from '../base/clock.ts'
+import type { TimestampFormat } from '../base/timestamp.ts'
 import type { Extra, LoginType } from '../session.ts'
 import type { OnlineUsers } from '../store/online.ts'
 import type { Overview, SessionStore, StoredToken } from '../store/store.ts'
-import type { TimestampFormat } from '../timestamp.ts'
 import type { Handles } from './handles.ts'
 import { type Locale, remainingText } from './remaining.ts'
 

@@ -1,14 +1,14 @@
 import { accessSync, constants } from 'node:fs'
 import { readAccounts } from '../account/file/source.ts'
 import { type AccountsSettings, openSource } from '../account/open.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../base/clock.ts'
+import { nearestFolder } from '../base/durable-file.ts'
+import { createLog } from '../base/log/log.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { Configuration } from '../config/load.ts'
 import type { UpstreamSettings } from '../config/schema/upstreams.ts'
 import { targetsOf } from '../config/targets.ts'
-import { nearestFolder } from '../durable-file.ts'
-import { createLog } from '../log.ts'
 import { messageOf } from '../process/message.ts'
-import { Refusal } from '../refusal.ts'
 import { ECHO_URL } from '../upstream/upstream.ts'
 
 /** What another program answered to a gateway that would use it, without secrets. */

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { listAccounts } from '../account/file/source.ts'
 import { type Role, rolesOf, unknownRoles } from '../account/permissions.ts'
+import { plain } from '../base/log/text.ts'
 import type { Configuration } from '../config/load.ts'
 import { accountsOf } from '../config/served.ts'
-import { plain } from '../log/text.ts'
 import { LOGIN_TYPES } from '../session.ts'
 
 export const unknownRoleText = (role: string, known: readonly Role[]): string =>

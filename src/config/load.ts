@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { PROFILES } from '../profile.ts'
 import { ConfigurationError, type Fault } from '../yaml/fault.ts'
 import { read } from '../yaml/read.ts'

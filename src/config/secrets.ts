@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createFile } from '../durable-file.ts'
+import { createFile } from '../base/durable-file.ts'
 import { isPattern, weaknessOf } from './guessable.ts'
 import { generateSm2PrivateKey, isSm2PrivateKey } from './sm2-key.ts'
 

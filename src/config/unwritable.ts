@@ -1,4 +1,4 @@
-import { faultOfReplacing } from '../durable-file.ts'
+import { faultOfReplacing } from '../base/durable-file.ts'
 import { LOGIN_TYPES } from '../session.ts'
 import type { Warning } from '../yaml/written.ts'
 import type { DecodedSettings } from './schema/settings.ts'

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Agent } from 'undici'
-import type { Clock } from '../clock.ts'
-import { within } from '../deadline.ts'
-import type { Logger } from '../log.ts'
-import { SIGNATURE_HEADER, sign } from '../signature.ts'
+import type { Clock } from '../base/clock.ts'
+import { within } from '../base/deadline.ts'
+import { SIGNATURE_HEADER, sign } from '../base/hmac.ts'
+import type { Logger } from '../base/log/log.ts'
 import { isUnproven, type Publish, type SessionEvent } from './event.ts'
 
 /** Events that wait for one receiver. Beyond it the oldest are dropped, and the log has their number. */

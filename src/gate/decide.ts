@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../base/refusal.ts'
 import { type EndReason, type LoginType, notLoggedIn, type SessionRecord } from '../session.ts'
 import type { Token } from '../token/bearer.ts'
 import type { AccessRule } from './access.ts'

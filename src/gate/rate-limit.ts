@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import { Refusal } from '../refusal.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { SessionRecord } from '../session.ts'
 
 export interface RateLimitSettings {

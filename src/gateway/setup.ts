@@ -1,6 +1,6 @@
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { createLog, type Logger } from '../base/log/log.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import { createLog, type Logger } from '../log.ts'
 import { createMetrics, type Metrics } from '../metrics/metrics.ts'
 import { PROFILES, type Profile } from '../profile.ts'
 import type { GatewayOptions } from './contract.ts'

@@ -1,10 +1,10 @@
 import { setImmediate as otherWork } from 'node:timers/promises'
+import { invalid } from '../base/refusal.ts'
+import type { TimestampFormat } from '../base/timestamp.ts'
 import type { EventName } from '../event/event.ts'
-import { invalid } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
 import type { JournalEntry, JournalStore } from '../store/journal.ts'
 import { timeOf } from '../store/journal-id.ts'
-import type { TimestampFormat } from '../timestamp.ts'
 import { csvOf } from './csv.ts'
 import type { Recorder } from './recorder.ts'
 

@@ -1,8 +1,8 @@
-import type { Clock } from '../clock.ts'
-import { within } from '../deadline.ts'
+import type { Clock } from '../base/clock.ts'
+import { within } from '../base/deadline.ts'
+import type { Logger } from '../base/log/log.ts'
+import { Refusal } from '../base/refusal.ts'
 import { isUnproven, type Publish, type SessionEvent } from '../event/event.ts'
-import type { Logger } from '../log.ts'
-import { Refusal } from '../refusal.ts'
 import { type JournalEntry, type JournalStore, PARTS, type Part } from '../store/journal.ts'
 import { createEntryId } from '../store/journal-id.ts'
 

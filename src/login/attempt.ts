@@ -1,6 +1,6 @@
+import type { Logger } from '../base/log/log.ts'
+import { Refusal, type RefusalReason } from '../base/refusal.ts'
 import type { Origin, Publish, SessionEvent } from '../event/event.ts'
-import type { Logger } from '../log.ts'
-import { Refusal, type RefusalReason } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
 
 /** What a login may demand after the right password, as clients get it in `required`. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
-import { Refusal } from '../refusal.ts'
 import { countersOf, type Failures, type LockoutOptions, type Locks, type Subject } from './locks.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Account, AccountSource } from '../account/accounts.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { Origin, Publish } from '../event/event.ts'
-import { Refusal } from '../refusal.ts'
 import { eventNames } from '../side/names.ts'
 import type { Session, Side } from '../side/side.ts'
 import type { Lockout } from './lockout.ts'

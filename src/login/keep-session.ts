@@ -1,6 +1,6 @@
 import type { Account, PreparedUpdate } from '../account/accounts.ts'
 import { withVersions } from '../account/version.ts'
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { Session, Side } from '../side/side.ts'
 
 /**

@@ -1,6 +1,6 @@
-import { type Clock, secondsUntil } from '../clock.ts'
+import { type Clock, secondsUntil } from '../base/clock.ts'
+import type { Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
-import type { Refusal } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
 import { disabledFor } from '../side/disable.ts'
 import type { Side } from '../side/side.ts'

@@ -1,5 +1,5 @@
-import { type Clock, secondsUntil } from '../clock.ts'
-import { Refusal } from '../refusal.ts'
+import { type Clock, secondsUntil } from '../base/clock.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { LoginType } from '../session.ts'
 import type { AttemptStore } from '../store/store.ts'
 import { networkOf, siteOf } from './address.ts'

@@ -1,8 +1,8 @@
 import type { AccountSource } from '../account/accounts.ts'
 import { type AccountChange, samePassword, versionsIn } from '../account/version.ts'
-import type { Clock } from '../clock.ts'
-import type { Logger } from '../log.ts'
-import { Refusal } from '../refusal.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log/log.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { SessionRecord } from '../session.ts'
 import type { Session, Side } from '../side/side.ts'
 

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
-import { packageVersion } from '../package-version.ts'
+import { packageVersion } from '../base/package-version.ts'
 
 /** How often the delay of the event loop is measured, in milliseconds. */
 const LOOP_PRECISION = 20

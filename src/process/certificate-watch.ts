@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import type { Logger } from '../base/log/log.ts'
 import { type Certificate, type CertificateFiles, endOf, readCertificate, withNewTicketKeys } from '../config/tls.ts'
-import type { Logger } from '../log.ts'
 import { ConfigurationError } from '../yaml/fault.ts'
 
 /** How often the files are checked, in milliseconds. */

@@ -26,7 +26,7 @@ export function readCodeCache(path: string, program: string, identity: string): 
 /** Keeps it for the next start; where this user must not write, every start compiles. */
 export async function writeCodeCache(path: string, identity: string, compiled: Buffer): Promise<void> {
   // Loaded here because a start from the cache does not need it.
-  const { replaceFile } = await import('../durable-file.ts')
+  const { replaceFile } = await import('../base/durable-file.ts')
   try {
     replaceFile(path, Buffer.concat([digestOf(identity, compiled), compiled]))
   } catch {

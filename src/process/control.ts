@@ -3,8 +3,8 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { connect, Server, type Socket } from 'node:net'
 import { join, relative, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import type { Logger } from '../base/log/log.ts'
 import { listenPrivately } from '../http/server/private-socket.ts'
-import type { Logger } from '../log.ts'
 
 /** The result of a command to a running gateway: the fault to report, or what was done. */
 export type Outcome =

@@ -1,5 +1,5 @@
-import { Output } from '../log/output.ts'
-import { createLog, readable } from '../log.ts'
+import { createLog, readable } from '../base/log/log.ts'
+import { Output } from '../base/log/output.ts'
 
 const STANDARD_ERROR = 2
 

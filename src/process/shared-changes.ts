@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { type Acknowledged, AcknowledgedChanges } from '../store/acknowledged.ts'
 import type { WorkerProcess } from './worker-process.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { remainsOf, type Snapshot, textOf } from '../metrics/exposition.ts'
 import { createSupervisorMetrics, type SupervisorMetrics } from '../metrics/supervisor.ts'
 import type { WorkerProcess } from './worker-process.ts'

@@ -1,5 +1,5 @@
 import type { Account } from '../account/accounts.ts'
-import { type Clock, secondsUntil } from '../clock.ts'
+import { type Clock, secondsUntil } from '../base/clock.ts'
 import type { LoginType } from '../session.ts'
 import { disabledFor } from '../side/disable.ts'
 import type { AttemptStore } from '../store/store.ts'

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
-import { Refusal } from '../refusal.ts'
 import type { LoginType } from '../session.ts'
 import type { AttemptStore, SessionStore } from '../store/store.ts'
 import type { Confirmed } from './confirmed.ts'

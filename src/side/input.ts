@@ -1,5 +1,5 @@
-import { secondsUntil } from '../clock.ts'
-import { invalid } from '../refusal.ts'
+import { secondsUntil } from '../base/clock.ts'
+import { invalid } from '../base/refusal.ts'
 import { isLoginId } from '../session.ts'
 
 /** Ten years: a longer time is a mistake in units. */

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { EndReason, LoginType, SessionRecord } from '../session.ts'
 import type { MaybePromise, SessionStore } from '../store/store.ts'
 import { readBearer, type Token } from '../token/bearer.ts'

@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
-import { Refusal } from '../refusal.ts'
 import type { EndReason, Extra, LoginType, SessionRecord } from '../session.ts'
 import type { Ages } from '../store/age.ts'
 import type { EndNote, SessionStore } from '../store/store.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 
 /*
  * Changes that a store in Redis has acknowledged, but that a server after a failover may have lost: replication is

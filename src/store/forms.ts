@@ -1,4 +1,4 @@
-import type { TimestampFormat } from '../timestamp.ts'
+import type { TimestampFormat } from '../base/timestamp.ts'
 import type { Sharing } from './acknowledged.ts'
 
 /** Settings that a store shares with other programs and processes. */

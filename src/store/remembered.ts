@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { SessionRecord } from '../session.ts'
 import type { CacheCounts, StoredToken } from './store.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { asToken, type Token } from './bearer.ts'
 
 /** The claims of a token: an id (milliseconds in hex, then 128 random bits), and the time of issue in seconds. No `exp`: the record rules. */

@@ -1,4 +1,4 @@
-import { Refusal } from '../refusal.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { HttpTarget } from './targets.ts'
 import type { Upstream } from './upstream.ts'
 import { TargetBusy } from './wire/connections.ts'

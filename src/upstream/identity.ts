@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
+import { sign } from '../base/hmac.ts'
 import type { IdentitySettings } from '../config/schema/upstreams.ts'
 import type { Session } from '../side/side.ts'
-import { sign } from '../signature.ts'
 
 /** The signed parts of an upstream request. */
 export interface Signed {

@@ -1,4 +1,4 @@
-import type { Logger } from '../log.ts'
+import type { Logger } from '../base/log/log.ts'
 import type { TargetOptions } from './targets.ts'
 
 /** Logs every change of the health of a target of this upstream. */

@@ -1,6 +1,6 @@
+import { within } from '../base/deadline.ts'
+import type { Logger } from '../base/log/log.ts'
 import type { WeightedTarget } from '../config/targets.ts'
-import { within } from '../deadline.ts'
-import type { Logger } from '../log.ts'
 import { readAddress } from './address.ts'
 import type { Balance } from './balance/balance.ts'
 import type { HealthChecks } from './health.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { ConnectionSettings } from '../config/schema/targets.ts'
 import type { UpstreamTls } from '../config/tls.ts'
 import { readAddress, type TargetAddress } from './address.ts'

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import { createHttpAccounts } from '../../src/account/http.ts'
-import { systemClock } from '../../src/clock.ts'
-import { Unavailable } from '../../src/refusal.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { Unavailable } from '../../src/base/refusal.ts'
 import { HASH, hashContract, reasonOf, type StoredAccount, stored } from './source-contract.ts'
 
 const OLD_HASH = HASH.replace(/.$/, 'x')

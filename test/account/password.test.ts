@@ -2,7 +2,7 @@ import bcrypt from 'bcrypt'
 import t from 'tap'
 import { matchesHash } from '../../src/account/hash.ts'
 import { createPasswords, hashPassword, isBcryptHash } from '../../src/account/password.ts'
-import { createTaskQueue } from '../../src/task-queue.ts'
+import { createTaskQueue } from '../../src/base/task-queue.ts'
 import { refusalOf } from '../support/login-fixture.ts'
 
 const hash = (password: string, cost = 4): string => bcrypt.hashSync(password, cost)

@@ -5,7 +5,7 @@ import type { Accounts } from '../../src/account/accounts.ts'
 import { matchesHash } from '../../src/account/hash.ts'
 import { createHashAccounts, type HashSource } from '../../src/account/hash-accounts.ts'
 import { createPasswords } from '../../src/account/password.ts'
-import { Refusal } from '../../src/refusal.ts'
+import { Refusal } from '../../src/base/refusal.ts'
 
 /** An account as it stands in a source. `password` is a bcrypt hash. */
 export interface StoredAccount {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Refusal } from '../../src/refusal.ts'
+import type { Refusal } from '../../src/base/refusal.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { withoutRedis, withoutRedisServer } from '../support/redis-server.ts'

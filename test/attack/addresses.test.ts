@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import type { Answer } from '../support/client.ts'
 import { call } from '../support/client.ts'

@@ -4,7 +4,7 @@ import { createFileAccounts, readAccounts } from '../../src/account/file/source.
 import { createHashAccounts } from '../../src/account/hash-accounts.ts'
 import { createPasswords } from '../../src/account/password.ts'
 import { versionOf } from '../../src/account/version.ts'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
 
 /*

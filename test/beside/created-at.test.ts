@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createTimestampFormat } from '../../src/timestamp.ts'
+import { createTimestampFormat } from '../../src/base/timestamp.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { isoInShanghai, isoInUtc, isoWithZ, type OtherProgram, otherProgram } from './other-program.ts'

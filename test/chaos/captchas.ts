@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { createTimestampFormat } from '../../src/base/timestamp.ts'
 import { loadSettings } from '../../src/config/load.ts'
 import { openStore } from '../../src/store/open.ts'
-import { createTimestampFormat } from '../../src/timestamp.ts'
 import { eventually } from './setup.ts'
 
 /** Puts captchas with known answers into the store of a gateway. */

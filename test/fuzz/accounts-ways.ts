@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { addAccount, removeAccount, removeSecondFactor, setPassword } from '../../src/account/file/edit.ts'
-import { Refusal } from '../../src/refusal.ts'
+import { Refusal } from '../../src/base/refusal.ts'
 import type { Fixture } from '../support/gateway-fixture.ts'
 import { expectSecrecy } from '../support/secrecy.ts'
 import type { Call } from './accounts-calls.ts'

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { openRedisUnderTest } from '../store/redis-under-test.ts'
 import { startRedis } from '../support/redis-server.ts'

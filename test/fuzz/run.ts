@@ -1,4 +1,4 @@
-import { reservedForm } from '../../src/header-names.ts'
+import { reservedForm } from '../../src/base/header-names.ts'
 import { converse } from '../attack/conversation.ts'
 import { fieldOf, headerOf, isInformational, type Message } from '../attack/http-reader.ts'
 import { fc, SEED } from '../support/random.ts'

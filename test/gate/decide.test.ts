@@ -1,11 +1,11 @@
 import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
+import { Refusal } from '../../src/base/refusal.ts'
 import { createAccess } from '../../src/gate/access.ts'
 import { decide, type Gate } from '../../src/gate/decide.ts'
 import { createMaintenance } from '../../src/gate/maintenance.ts'
 import { RateLimit } from '../../src/gate/rate-limit.ts'
 import { PROFILES } from '../../src/profile.ts'
-import { Refusal } from '../../src/refusal.ts'
 import type { LoginType, SessionRecord } from '../../src/session.ts'
 import type { Token } from '../../src/token/bearer.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { Refusal } from '../../src/base/refusal.ts'
 import { checkRewritten, readTarget } from '../../src/gate/path.ts'
-import { Refusal } from '../../src/refusal.ts'
 
 const refusalOf = (act: () => unknown): string => {
   try {

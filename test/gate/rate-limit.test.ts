@@ -1,6 +1,6 @@
 import t from 'tap'
+import { Refusal } from '../../src/base/refusal.ts'
 import { RateLimit, type RateLimitSettings } from '../../src/gate/rate-limit.ts'
-import { Refusal } from '../../src/refusal.ts'
 import type { LoginType } from '../../src/session.ts'
 
 /* The token bucket of a client, by a clock of the test. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../src/header-names.ts'
+import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../src/base/header-names.ts'
 import { type Answer, call, callRaw } from '../support/client.ts'
 import { openFixture, withEveryStore } from '../support/gateway-fixture.ts'
 

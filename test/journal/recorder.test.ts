@@ -1,8 +1,8 @@
 import t from 'tap'
+import { createLog } from '../../src/base/log/log.ts'
+import { Unavailable } from '../../src/base/refusal.ts'
 import type { SessionEvent } from '../../src/event/event.ts'
 import { Recorder } from '../../src/journal/recorder.ts'
-import { createLog } from '../../src/log.ts'
-import { Unavailable } from '../../src/refusal.ts'
 import type { JournalEntry, JournalStore } from '../../src/store/journal.ts'
 
 const LOGIN: SessionEvent = { event: 'login', type: 'BUSINESS', login_id: '1' }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Unavailable } from '../../src/refusal.ts'
+import { Unavailable } from '../../src/base/refusal.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const NAMES = [

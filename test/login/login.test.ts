@@ -1,6 +1,6 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { Unavailable } from '../../src/refusal.ts'
+import { Unavailable } from '../../src/base/refusal.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 t.test('a login returns a token, and its record has user, address and device', async t => {

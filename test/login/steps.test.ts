@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { HashAccount } from '../../src/account/hash-accounts.ts'
+import { Outage, Unavailable } from '../../src/base/refusal.ts'
 import type { Step } from '../../src/login/attempt.ts'
-import { Outage, Unavailable } from '../../src/refusal.ts'
 import type { Extra } from '../../src/session.ts'
 import {
   account,

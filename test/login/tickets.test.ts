@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Account } from '../../src/account/accounts.ts'
+import { Unavailable } from '../../src/base/refusal.ts'
 import type { Attempt } from '../../src/login/attempt.ts'
 import { createTickets } from '../../src/login/steps/tickets.ts'
-import { Unavailable } from '../../src/refusal.ts'
 
 function openTickets() {
   const kept = new Map<string, string>()

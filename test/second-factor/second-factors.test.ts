@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { Refusal } from '../../src/refusal.ts'
+import { Refusal } from '../../src/base/refusal.ts'
 import { sealingKey } from '../../src/second-factor/sealed.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Refusal } from '../../src/refusal.ts'
+import { Refusal } from '../../src/base/refusal.ts'
 import { MAX_SECONDS } from '../../src/side/input.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { withoutRedisServer } from '../support/redis-server.ts'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { Refusal } from '../../src/refusal.ts'
+import { Refusal } from '../../src/base/refusal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { attemptLaw } from './contract-attempts.ts'
 import { captchaLaw } from './contract-captchas.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { random } from '../support/random.ts'
 import { PATIENCE } from '../support/until.ts'

@@ -1,5 +1,5 @@
 import { existsSync, writeSync } from 'node:fs'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { EmbeddedFile } from '../../src/store/embedded/file/file.ts'
 import { PATIENCE } from '../support/until.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Unavailable } from '../../src/refusal.ts'
+import { Unavailable } from '../../src/base/refusal.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { freshToken } from './contract-fixture.ts'
 import { fixture, login, open } from './redis-trial.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { type RedisServer, withoutRedis } from '../support/redis-server.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 import { fixture, login, open } from './redis-trial.ts'

@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis'
 import { pino } from 'pino'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import type { Settings } from '../../src/config/schema/settings.ts'
 import type { RedisClient } from '../../src/store/redis/connection/client.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Unavailable } from '../../src/refusal.ts'
+import { Unavailable } from '../../src/base/refusal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { random } from '../support/random.ts'
 import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'

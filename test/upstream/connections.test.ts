@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
 import { Connections } from '../../src/upstream/wire/connections.ts'
 import type { Receiver, RequestBody, UpstreamRequest } from '../../src/upstream/wire/receiver.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import { systemClock } from '../../src/base/clock.ts'
 import { HttpTarget, type TargetOptions } from '../../src/upstream/targets.ts'
 import { isTimeout } from '../../src/upstream/wire/connection.ts'
 import type { Link, Receiver } from '../../src/upstream/wire/receiver.ts'

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { type Document, isSeq } from 'yaml'
-import type { FieldFault } from '../../refusal.ts'
+import type { FieldFault } from '../../base/refusal.ts'
 import { faultOfExtra, isLoginId } from '../../session.ts'
 import { ConfigurationError, type Fault } from '../../yaml/fault.ts'
 import { read } from '../../yaml/read.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Logger } from '../../log.ts'
-import { Refusal, Unavailable } from '../../refusal.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { Refusal, Unavailable } from '../../base/refusal.ts'
 import { ConfigurationError, type Fault } from '../../yaml/fault.ts'
 import type { AccountChanges, ChangedAccounts } from '../accounts.ts'
 import { type AccountChange, changeBetween } from '../version.ts'

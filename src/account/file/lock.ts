@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
-import { systemClock } from '../../clock.ts'
-import { Unavailable } from '../../refusal.ts'
-import { createTaskQueue, type TaskQueue } from '../../task-queue.ts'
+import { systemClock } from '../../base/clock.ts'
+import { Unavailable } from '../../base/refusal.ts'
+import { createTaskQueue, type TaskQueue } from '../../base/task-queue.ts'
 
 const TRIES = 100
 /** Milliseconds: five seconds in all; an edit takes some hundredths of a second. */

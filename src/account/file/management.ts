@@ -1,4 +1,4 @@
-import { invalid } from '../../refusal.ts'
+import { invalid } from '../../base/refusal.ts'
 import type { AccountEdit, AccountManagement, AddedAccount, Edited, ListedAccount } from '../management.ts'
 import { type Change, entryAfter } from './change.ts'
 import { faultOfSize } from './document.ts'

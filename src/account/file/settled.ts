@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { systemClock } from '../../clock.ts'
-import { Unavailable } from '../../refusal.ts'
+import { systemClock } from '../../base/clock.ts'
+import { Unavailable } from '../../base/refusal.ts'
 import { ABSENT } from './read.ts'
 
 /** How long a file must be unchanged before it is read, in milliseconds. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import type { Logger } from '../../log.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import type { HashSource } from '../hash-accounts.ts'
 import { nameKey } from './document.ts'
 import { FollowedFile } from './followed.ts'

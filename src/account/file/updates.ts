@@ -1,4 +1,4 @@
-import { Unavailable } from '../../refusal.ts'
+import { Unavailable } from '../../base/refusal.ts'
 import { ConfigurationError } from '../../yaml/fault.ts'
 import { refuseUnwritable } from '../accounts.ts'
 import type { HashUpdates } from '../hash-accounts.ts'

@@ -1,5 +1,5 @@
-import { Refusal, Unavailable } from '../../refusal.ts'
-import { createTaskQueue } from '../../task-queue.ts'
+import { Refusal, Unavailable } from '../../base/refusal.ts'
+import { createTaskQueue } from '../../base/task-queue.ts'
 import type { Updatable } from '../accounts.ts'
 import { readAccount, readRights } from '../answer.ts'
 import type { HashSource, HashUpdates } from '../hash-accounts.ts'

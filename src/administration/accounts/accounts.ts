@@ -1,6 +1,6 @@
 import { generateAccountId } from '../../account/id.ts'
 import type { AccountManagement, AccountStatus } from '../../account/management.ts'
-import { invalid, Refusal } from '../../refusal.ts'
+import { invalid, Refusal } from '../../base/refusal.ts'
 import { type ChangeOptions, createChange, type Request } from './change.ts'
 import type { Subject } from './laws.ts'
 import { type AccountPagesOptions, createAccountPages } from './pages.ts'

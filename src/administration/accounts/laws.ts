@@ -1,7 +1,7 @@
 import type { Rights } from '../../account/accounts.ts'
 import type { AccountStatus } from '../../account/management.ts'
 import type { Permissions } from '../../account/permissions.ts'
-import { Refusal, type RefusalReason } from '../../refusal.ts'
+import { Refusal, type RefusalReason } from '../../base/refusal.ts'
 import { SUPER_ADMIN } from '../../session.ts'
 
 /** An account, as far as the laws are concerned. */

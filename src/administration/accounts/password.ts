@@ -2,8 +2,8 @@ import { generatePassword } from '../../account/generate-password.ts'
 import type { HashedPassword } from '../../account/management.ts'
 import { hashPassword } from '../../account/password.ts'
 import type { PasswordPolicy } from '../../account/password-policy.ts'
-import type { Clock } from '../../clock.ts'
-import { invalid } from '../../refusal.ts'
+import type { Clock } from '../../base/clock.ts'
+import { invalid } from '../../base/refusal.ts'
 
 export interface RequestedPassword {
   /** Encrypted with the public key of the login; without one a password is made. */

@@ -1,7 +1,7 @@
 import { parseEnv } from 'node:util'
+import { plain } from '../../base/log/text.ts'
 import { WEAK_SECRET_ACCEPTED } from '../../config/schema/settings.ts'
 import { SECRETS } from '../../config/secrets.ts'
-import { plain } from '../../log/text.ts'
 import { CommandError } from '../terminal.ts'
 import { queriesFor } from './database.ts'
 import type { Plan } from './plan.ts'

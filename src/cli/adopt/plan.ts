@@ -1,7 +1,7 @@
+import { createTimestampFormat } from '../../base/timestamp.ts'
 import { faultOfForm, weaknessOfSigningKey } from '../../config/secrets.ts'
 import { isSm2PrivateKey } from '../../config/sm2-key.ts'
 import type { Survey } from '../../store/redis/survey.ts'
-import { createTimestampFormat } from '../../timestamp.ts'
 import type { Database } from './database.ts'
 import {
   algorithmOf,

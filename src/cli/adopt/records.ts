@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
+import { createTimestampFormat } from '../../base/timestamp.ts'
 import { LOGIN_TYPES, readRecord, type SessionRecord } from '../../session.ts'
 import type { Survey, SurveyedSide } from '../../store/redis/survey.ts'
-import { createTimestampFormat } from '../../timestamp.ts'
 import { isSection } from '../../yaml/written.ts'
 
 /* What sampled tokens and their records tell. Nothing here returns a token. */

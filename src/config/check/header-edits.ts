@@ -1,4 +1,4 @@
-import { isFixedInRequests, isFixedInResponses, reservedForm } from '../../header-names.ts'
+import { isFixedInRequests, isFixedInResponses, reservedForm } from '../../base/header-names.ts'
 import type { KeyPath, Report } from '../../yaml/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
+import { isIdentity } from '../../base/header-names.ts'
 import { readTarget } from '../../gate/path.ts'
-import { isIdentity } from '../../header-names.ts'
 import type { KeyPath, Report, Written } from '../../yaml/written.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
 import { targetsOf } from '../targets.ts'

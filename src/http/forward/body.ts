@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { Refusal } from '../../refusal.ts'
+import { Refusal } from '../../base/refusal.ts'
 import { ClientLeft } from '../../upstream/attempts.ts'
 import type { BodyTaker, RequestBody } from '../../upstream/wire/receiver.ts'
 import type { ComingBody, SlowBodies } from './slow-bodies.ts'

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal } from '../../refusal.ts'
+import { Refusal } from '../../base/refusal.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import { Attempts, ClientLeft, SessionEnded } from '../../upstream/attempts.ts'
 import { earlyHints } from '../../upstream/headers/early-hints.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { packageVersion } from '../../package-version.ts'
+import { packageVersion } from '../../base/package-version.ts'
 import type { Profile } from '../../profile.ts'
 import { serveAsset, vendored } from './assets.ts'
 import { documentRoutes, type OpenApiOptions } from './openapi/openapi.ts'

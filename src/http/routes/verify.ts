@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
-import { decide } from '../../gate/decide.ts'
-import type { PathRules } from '../../gate/rules.ts'
 import {
   IDENTITY_SPELLINGS,
   isIdentity,
   isOverriding,
   isUnusualSpelling,
   OVERRIDING_SPELLINGS,
-} from '../../header-names.ts'
+} from '../../base/header-names.ts'
+import { Refusal } from '../../base/refusal.ts'
+import { decide } from '../../gate/decide.ts'
+import type { PathRules } from '../../gate/rules.ts'
 import { networkOf } from '../../login/address.ts'
-import { Refusal } from '../../refusal.ts'
 import type { Session } from '../../side/side.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isPlainLength } from '../../base/header-names.ts'
+import { Refusal } from '../../base/refusal.ts'
 import type { Verdict } from '../../gate/rules.ts'
-import { isPlainLength } from '../../header-names.ts'
-import { Refusal } from '../../refusal.ts'
 import { connectionOf } from './connection/connection.ts'
 import { isHost } from './host.ts'
 

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
+import { Refusal } from '../../base/refusal.ts'
 import {
   admit,
   allowAddress,
@@ -9,7 +10,6 @@ import {
   serveOrRefuse,
 } from '../../gate/decide.ts'
 import type { PathRules } from '../../gate/rules.ts'
-import { Refusal } from '../../refusal.ts'
 import type { LoginType } from '../../session.ts'
 import type { Session, Side } from '../../side/side.ts'
 import type { Token } from '../../token/bearer.ts'

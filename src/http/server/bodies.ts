@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { invalid } from '../../refusal.ts'
+import { invalid } from '../../base/refusal.ts'
 
 /** Whether a request has a body; RFC 9112 6.3: one of the two announces it. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { invalid, Refusal } from '../../refusal.ts'
+import { invalid, Refusal } from '../../base/refusal.ts'
 import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from './messages.ts'
 import { isUpgrade } from './upgrade.ts'
 

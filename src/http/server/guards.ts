@@ -1,6 +1,6 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { PermissionMode, Permissions } from '../../account/permissions.ts'
-import { Refusal } from '../../refusal.ts'
+import { Refusal } from '../../base/refusal.ts'
 import type { LoginType, SessionRecord } from '../../session.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { memoize } from '../../memoize.ts'
+import { memoize } from '../../base/memoize.ts'
 
 /**
  * `Host` as clients send it: a name of the DNS (`_` is in many of the names that are given to containers), or an address,

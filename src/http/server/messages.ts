@@ -1,4 +1,4 @@
-import type { FieldFault, PasswordFault, RefusalReason } from '../../refusal.ts'
+import type { FieldFault, PasswordFault, RefusalReason } from '../../base/refusal.ts'
 
 export type Locale = 'en' | 'zh-CN'
 type Text = readonly [en: string, zh: string]

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createLineWriter, type Logger, quoted } from '../../base/log/log.ts'
 import type { Verdict } from '../../gate/rules.ts'
-import { createLineWriter, type Logger, quoted } from '../../log.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 import type { AnsweredRequest } from '../../metrics/requests.ts'
 import type { Session } from '../../side/side.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { Refusal, type RefusalReason } from '../../refusal.ts'
+import { Refusal, type RefusalReason } from '../../base/refusal.ts'
 import { METHODS } from './ambiguous.ts'
 import { connectionOf } from './connection/connection.ts'
 import { closeWithLinger } from './connection/linger.ts'

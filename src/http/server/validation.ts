@@ -1,5 +1,5 @@
 import AjvCompiler, { type BuildCompilerFromPool, type ErrorObject } from '@fastify/ajv-compiler'
-import { type FieldFault, invalid, type Refusal } from '../../refusal.ts'
+import { type FieldFault, invalid, type Refusal } from '../../base/refusal.ts'
 import { LOGIN_ID_PATTERN } from '../../session.ts'
 import { ENTRY_ID_PATTERN } from '../../store/journal-id.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { reservedForm } from '../../header-names.ts'
-import { Refusal } from '../../refusal.ts'
+import { reservedForm } from '../../base/header-names.ts'
+import { Refusal } from '../../base/refusal.ts'
 import type { Upgrade } from '../server/upgrade.ts'
 
 /* The opening handshake of RFC 6455, as a server reads it (4.2.1) and as a client checks its answer (4.1). */

@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingMessage, type ServerResponse } fro
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
-import { Refusal } from '../../refusal.ts'
+import { Refusal } from '../../base/refusal.ts'
 import { Attempts, ClientLeft } from '../../upstream/attempts.ts'
 import { responseHead } from '../../upstream/headers/response.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'

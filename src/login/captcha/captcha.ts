@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
-import { Refusal } from '../../refusal.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Refusal } from '../../base/refusal.ts'
 import type { LoginType } from '../../session.ts'
 import type { AttemptStore, CaptchaStore } from '../../store/store.ts'
 import { siteOf } from '../address.ts'

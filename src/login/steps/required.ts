@@ -1,6 +1,6 @@
 import { type Account, type AccountSource, refuseUnwritable } from '../../account/accounts.ts'
-import type { Clock } from '../../clock.ts'
-import { Refusal } from '../../refusal.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Refusal } from '../../base/refusal.ts'
 import type { SecondFactors } from '../../second-factor/second-factors.ts'
 import type { Step } from '../attempt.ts'
 

@@ -1,6 +1,6 @@
 import { type Account, type AccountSource, refuseUnwritable } from '../../account/accounts.ts'
+import { Refusal } from '../../base/refusal.ts'
 import type { Publish } from '../../event/event.ts'
-import { Refusal } from '../../refusal.ts'
 import type { NewFactor, SecondFactors } from '../../second-factor/second-factors.ts'
 import type { Side } from '../../side/side.ts'
 import type { Attempt } from '../attempt.ts'

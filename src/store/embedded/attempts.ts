@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { AttemptStore, Attempts } from '../store.ts'
 import type { EmbeddedFile } from './file/file.ts'
 import type { Expiries, ExpiringTable } from './file/table.ts'

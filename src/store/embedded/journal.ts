@@ -1,4 +1,4 @@
-import { Unavailable } from '../../refusal.ts'
+import { Unavailable } from '../../base/refusal.ts'
 import {
   behind,
   boundsOf,

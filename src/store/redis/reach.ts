@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis'
-import { createLog } from '../../log.ts'
+import { createLog } from '../../base/log/log.ts'
 import { connect } from './connection/connections.ts'
 import { remedyOf, summaryOf } from './connection/fault.ts'
 import type { RedisSettings } from './connection/options.ts'

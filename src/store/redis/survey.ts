@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis'
-import type { Logger } from '../../log.ts'
-import { Unavailable } from '../../refusal.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { Unavailable } from '../../base/refusal.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../../session.ts'
 import { connect } from './connection/connections.ts'
 

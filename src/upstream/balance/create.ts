@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/schema/upstreams.ts'
 import type { HttpTarget } from '../targets.ts'
 import type { Balance } from './balance.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { HttpTarget } from '../targets.ts'
 import type { Balance } from './balance.ts'
 import type { BalanceKind } from './round-robin.ts'

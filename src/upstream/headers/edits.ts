@@ -1,6 +1,6 @@
+import { reservedForm } from '../../base/header-names.ts'
+import { memoize } from '../../base/memoize.ts'
 import type { HeaderEditSettings } from '../../config/schema/upstreams.ts'
-import { reservedForm } from '../../header-names.ts'
-import { memoize } from '../../memoize.ts'
 
 /** What an operator sets and removes in the headers of a message. Framing and identity are not editable (`isFixedIn…`). */
 export interface HeaderEdits {

@@ -1,5 +1,5 @@
-import { isCors, isDroppedFromResponses, namedByConnection } from '../../header-names.ts'
-import { memoize } from '../../memoize.ts'
+import { isCors, isDroppedFromResponses, namedByConnection } from '../../base/header-names.ts'
+import { memoize } from '../../base/memoize.ts'
 import type { HeaderEdits } from './edits.ts'
 
 export interface ResponseHead {

@@ -1,5 +1,5 @@
-import { isPlainLength } from '../../header-names.ts'
-import { memoize } from '../../memoize.ts'
+import { isPlainLength } from '../../base/header-names.ts'
+import { memoize } from '../../base/memoize.ts'
 
 /** An answer that is not HTTP/1.1, or is ambiguous. */
 export class MalformedResponse extends Error {

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { IDENTITY_SPELLINGS } from '../../../src/header-names.ts'
+import { IDENTITY_SPELLINGS } from '../../../src/base/header-names.ts'
 import { START_LIMIT } from '../../../src/process/primary.ts'
 import { call } from '../../support/client.ts'
 import { run, shippedFolder } from '../../support/command-line.ts'

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../../src/header-names.ts'
+import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../../src/base/header-names.ts'
 import { call, callRaw } from '../../support/client.ts'
 import { openFixture } from '../../support/gateway-fixture.ts'
 import { temporaryFolder } from '../../support/image.ts'

@@ -1,7 +1,7 @@
 import { get } from 'node:http'
 import { get as getSecurely } from 'node:https'
 import t from 'tap'
-import { IDENTITY_SPELLINGS } from '../../../src/header-names.ts'
+import { IDENTITY_SPELLINGS } from '../../../src/base/header-names.ts'
 import { call } from '../../support/client.ts'
 import { openFixture } from '../../support/gateway-fixture.ts'
 import { until } from '../../support/until.ts'

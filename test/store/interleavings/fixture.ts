@@ -1,5 +1,5 @@
-import type { Clock } from '../../../src/clock.ts'
-import { Unavailable } from '../../../src/refusal.ts'
+import type { Clock } from '../../../src/base/clock.ts'
+import { Unavailable } from '../../../src/base/refusal.ts'
 import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
 import type { Keys } from '../../../src/store/redis/commands/keys.ts'
 import { type Act, keys, PREFIX, perform, printAct, type Verbs } from './acts.ts'

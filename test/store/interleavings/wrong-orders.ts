@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/clock.ts'
+import type { Clock } from '../../../src/base/clock.ts'
 import { type LoginType, type SessionRecord, writeRecord } from '../../../src/session.ts'
 import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
 import type { Keys } from '../../../src/store/redis/commands/keys.ts'

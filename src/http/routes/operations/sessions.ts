@@ -1,4 +1,4 @@
-import { Refusal } from '../../../refusal.ts'
+import { Refusal } from '../../../base/refusal.ts'
 import { notLoggedIn } from '../../../session.ts'
 import { NOTHING, SECONDS, USER_ID } from '../contract.ts'
 import { asRequest, OF_TOKEN, OF_USER, OF_USER_AND_TOKEN, one, operation, SAMPLE_TOKEN, TOKEN } from './operation.ts'

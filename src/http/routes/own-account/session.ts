@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { Refusal } from '../../../refusal.ts'
+import { Refusal } from '../../../base/refusal.ts'
 import type { LoginType } from '../../../session.ts'
 import type { Session } from '../../../side/side.ts'
 

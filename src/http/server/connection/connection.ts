@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import { isPlainLength } from '../../../header-names.ts'
-import type { Refusal } from '../../../refusal.ts'
+import { isPlainLength } from '../../../base/header-names.ts'
+import type { Refusal } from '../../../base/refusal.ts'
 import { hasBody } from '../bodies.ts'
 import { closeWithLinger } from './linger.ts'
 

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import type { Logger } from '../../../log.ts'
+import type { Logger } from '../../../base/log/log.ts'
 import { limitPerAddress } from './per-address.ts'
 
 /** The reason why a connection was closed: too many connections, or too slow. */

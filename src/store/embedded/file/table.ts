@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { EmbeddedFile, Rows } from './file.ts'
 import { MAX_KEY_BYTES } from './file.ts'
 

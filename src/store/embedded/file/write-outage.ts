@@ -1,5 +1,5 @@
-import { type Clock, systemClock } from '../../../clock.ts'
-import type { Logger } from '../../../log.ts'
+import { type Clock, systemClock } from '../../../base/clock.ts'
+import type { Logger } from '../../../base/log/log.ts'
 
 /** How long no write may have failed before an outage is over, in milliseconds: on a full disk small changes still succeed. */
 export const CALM = 10_000

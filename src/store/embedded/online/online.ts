@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { isLoginId, type LoginType, readRecord, type SessionRecord } from '../../../session.ts'
 import type { Ages } from '../../age.ts'
 import { fold, namesOf } from '../../names.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session.ts'
 import type { EmbeddedFile } from '../file/file.ts'
 import { readSideKey, sideKey } from '../file/members.ts'

@@ -1,5 +1,5 @@
-import { Deadline } from '../../../deadline.ts'
-import { Unavailable } from '../../../refusal.ts'
+import { Deadline } from '../../../base/deadline.ts'
+import { Unavailable } from '../../../base/refusal.ts'
 import type { RedisClient } from '../connection/client.ts'
 import { summaryOf } from '../connection/fault.ts'
 import { silenceOf } from '../connection/silence.ts'

@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis'
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { RedisClient } from '../connection/client.ts'
 import type { Ask } from './ask.ts'
 import { type KeyReads, MEMBERS_AT_ONCE, type Memory, type Note, type RedisCommands } from './contract.ts'

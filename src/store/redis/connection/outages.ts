@@ -1,4 +1,4 @@
-import type { Logger } from '../../../log.ts'
+import type { Logger } from '../../../base/log/log.ts'
 import { remedyOf, summaryOf } from './fault.ts'
 
 /** Logs one line when Redis is lost and one when it is back; the client repeats the same error with every attempt. */

@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis'
-import { Deadline } from '../../../deadline.ts'
+import { Deadline } from '../../../base/deadline.ts'
 import type { RedisClient } from './client.ts'
 
 /*

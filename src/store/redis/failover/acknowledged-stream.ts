@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Logger } from '../../../log.ts'
+import type { Logger } from '../../../base/log/log.ts'
 import { type Acknowledged, MAX_RECENT, MEMORY } from '../../acknowledged.ts'
 import type { Ask } from '../commands/ask.ts'
 import type { Scripts } from '../commands/scripts.ts'

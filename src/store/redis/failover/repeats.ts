@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis'
-import type { Clock } from '../../../clock.ts'
-import type { Logger } from '../../../log.ts'
+import type { Clock } from '../../../base/clock.ts'
+import type { Logger } from '../../../base/log/log.ts'
 import {
   type Acknowledged,
   AcknowledgedChanges,

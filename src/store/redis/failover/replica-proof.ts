@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { Deadline } from '../../../deadline.ts'
+import { Deadline } from '../../../base/deadline.ts'
 import type { Gate } from '../commands/ask.ts'
 import { cut } from '../connection/connections.ts'
 import { answerOf } from '../connection/silence.ts'

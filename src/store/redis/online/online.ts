@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session.ts'
 import { charactersOf, fold } from '../../names.ts'
 import { DISABLED_AT_MOST, type OnlineUsers, type PageQuery, type Tally, type UserPage } from '../../online.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { LOGIN_TYPES, type LoginType } from '../../../session.ts'
 import type { OnlineUsers } from '../../online.ts'
 import type { OnlineCommands } from './commands.ts'

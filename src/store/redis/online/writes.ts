@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { LOGIN_TYPES, type LoginType, type SessionRecord } from '../../../session.ts'
 import type { Ages } from '../../age.ts'
 import type { SessionStore, StoredToken } from '../../store.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session.ts'
 import type { AttemptStore, Attempts, CaptchaStore, TicketStore } from '../../store.ts'
 import type { RedisCommands } from '../commands/contract.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../clock.ts'
-import { Unavailable } from '../../../refusal.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { Unavailable } from '../../../base/refusal.ts'
 import {
   type EndReason,
   type LoginType,

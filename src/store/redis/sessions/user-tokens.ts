@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { type LoginType, readRecord } from '../../../session.ts'
 import type { Ages } from '../../age.ts'
 import { Newest, overviewOf } from '../../newest.ts'

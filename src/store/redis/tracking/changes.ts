@@ -1,4 +1,4 @@
-import type { Clock } from '../../../clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import { LOGIN_TYPES } from '../../../session.ts'
 import type { ChangeListener, Changes } from '../../changes.ts'
 import type { Keys } from '../commands/keys.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { within } from '../src/deadline.ts'
+import { within } from '../../src/base/deadline.ts'
 
 t.test('other work starts only after the limit of the first, and the first to end decides', async t => {
   const never = new Promise<string>(() => undefined)

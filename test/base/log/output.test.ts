@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { Output } from '../../src/log/output.ts'
-import { type NamedPipe, openNamedPipe } from '../support/named-pipe.ts'
-import { until } from '../support/until.ts'
+import { Output } from '../../../src/base/log/output.ts'
+import { type NamedPipe, openNamedPipe } from '../../support/named-pipe.ts'
+import { until } from '../../support/until.ts'
 
 /* How lines reach standard output. */
 

@@ -1,8 +1,8 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
-import { systemClock } from './clock.ts'
-import { Output } from './log/output.ts'
-import { textOfLine } from './log/text.ts'
-import { Outage, Unavailable } from './refusal.ts'
+import { systemClock } from '../clock.ts'
+import { Outage, Unavailable } from '../refusal.ts'
+import { Output } from './output.ts'
+import { textOfLine } from './text.ts'
 
 export type { Logger } from 'pino'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTimestampFormat } from '../src/timestamp.ts'
+import { createTimestampFormat } from '../../src/base/timestamp.ts'
 
 t.test('a timestamp is written YYYY-MM-DD HH:MM:SS in the configured zone', async t => {
   const timestamp = Date.UTC(2026, 0, 2, 23, 4, 5)

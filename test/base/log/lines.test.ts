@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { pino } from 'pino'
 import t from 'tap'
-import { createObservation } from '../../src/http/server/observe.ts'
-import { createLineWriter, createLog, type Logger } from '../../src/log.ts'
-import { fc } from '../support/random.ts'
+import { createLineWriter, createLog, type Logger } from '../../../src/base/log/log.ts'
+import { createObservation } from '../../../src/http/server/observe.ts'
+import { fc } from '../../support/random.ts'
 
 /*
  * A line of the access log is made of text. It must be the line that pino makes of an object, whatever a client sends.

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { textOfLine } from '../../src/log/text.ts'
-import { createLog } from '../../src/log.ts'
-import { fc } from '../support/random.ts'
+import { createLog } from '../../../src/base/log/log.ts'
+import { textOfLine } from '../../../src/base/log/text.ts'
+import { fc } from '../../support/random.ts'
 
 /* At a terminal the log is text. A client chooses a part of it. */
 
