@@ -154,6 +154,11 @@ t.test('the time limit for the head is counted from the end of the body', async 
   t.equal(backend.requests[0]!.body.length, 48)
 })
 
+/** Between two parts, and the limit, in milliseconds: a machine that stalls for less than their difference ends no response. */
+const [PAUSE, IDLE] = [250, 2000]
+/** So many take longer than the limit. */
+const PARTS = 9
+
 t.test('a response body that pauses longer than the limit is cut off, a slow one is not', async t => {
   const { ask } = await (async () => {
     const dripping = await startUpstream({
@@ -162,19 +167,19 @@ t.test('a response body that pauses longer than the limit is cut off, a slow one
         let parts = 0
         const timer = setInterval(() => {
           response.write('part')
-          if (++parts < 8) return
+          if (++parts < PARTS) return
           clearInterval(timer)
           if (request.headers['x-then'] === undefined) response.end()
-        }, 100)
+        }, PAUSE)
       },
     })
     t.teardown(() => dripping.close())
-    const fixture = await before(t, { target: dripping.url, timeouts: { idle: 400 } })
+    const fixture = await before(t, { target: dripping.url, timeouts: { idle: IDLE } })
     return {
       ask: (headers = {}) => call(fixture.url, { path: C, token: TOKEN.consumer, headers }),
     }
   })()
-  t.equal((await ask()).text, 'part'.repeat(8))
+  t.equal((await ask()).text, 'part'.repeat(PARTS))
   await t.rejects(ask({ 'x-then': 'silence' }))
 })
 
