@@ -173,10 +173,10 @@ export async function clusterRedis(): Promise<Setup> {
         begin: async () => {
           ;({ master, replica } = await cluster.shard(0))
           await endProcess(master.child)
-          const others = [1, 2].map(async i => (await cluster.shard(i)).master.port)
+          const others = await Promise.all([1, 2].map(async i => (await cluster.shard(i)).master.port))
           await eventually('a cluster that is whole', async () => {
             const role = await redisCommand(replica.port, 'ROLE')
-            const states = await Promise.all(others.map(async port => redisCommand(await port, 'CLUSTER', 'INFO')))
+            const states = await Promise.all(others.map(port => redisCommand(port, 'CLUSTER', 'INFO')))
             return role.startsWith('master') && states.every(state => state.includes('cluster_state:ok'))
           })
         },

@@ -133,8 +133,8 @@ helper.send({ id: 1, name: 'compare', task: JSON.parse(process.argv[2]) })`
 
 t.test('a helper ends without a word when its gateway is killed', linux, async t => {
   const program = join(ROOT, 'dist/login/helpers/main.js')
-  const unstarted = JSON.stringify({ ...QUICK, hash: 'no hash' })
-  const gateway = spawn(process.execPath, ['-e', DYING, program, unstarted], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const task = JSON.stringify({ ...QUICK, hash: 'no hash' })
+  const gateway = spawn(process.execPath, ['-e', DYING, program, task], { stdio: ['ignore', 'pipe', 'pipe'] })
   const [pid, errors] = [await text(gateway.stdout), text(gateway.stderr)]
   process.kill(Number(pid), 'SIGCONT')
   t.equal(await errors, '')

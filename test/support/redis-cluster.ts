@@ -6,6 +6,7 @@ import { Redis } from 'ioredis'
 import { freePort } from './ports.ts'
 import {
   endProcess,
+  eventually,
   pairOf,
   type RedisNode,
   type RedisPair,
@@ -13,7 +14,6 @@ import {
   removeFolder,
   spawnRedis,
 } from './redis-server.ts'
-import { until } from './until.ts'
 
 export interface RedisCluster {
   nodes: { host: string; port: number }[]
@@ -65,14 +65,7 @@ export async function startCluster(): Promise<RedisCluster> {
       }
       return replicas
     },
-    async shard(index) {
-      let found: RedisPair | null = null
-      await eventually(async () => {
-        found = await pairOf([nodes[index]!, replicas[index]!])
-        return found !== null
-      })
-      return found!
-    },
+    shard: index => eventually(() => pairOf([nodes[index]!, replicas[index]!])),
     async restart(node) {
       node.child = await spawnNode(
         node.port,
@@ -130,12 +123,7 @@ export async function moveSlot(
   for (const port of [to, from]) await redisCommand(port, 'CLUSTER', 'SETSLOT', String(slot), 'NODE', toId!)
 }
 
-/** Waits for what servers come to by themselves. A server that changes its role closes its connections. */
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  await until(() => holds().catch(() => false))
-}
-
-const untilKnown = (port: number, nodes: number): Promise<void> =>
+const untilKnown = (port: number, nodes: number): Promise<unknown> =>
   eventually(async () => {
     const info = await redisCommand(port, 'CLUSTER', 'INFO')
     return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes}`)

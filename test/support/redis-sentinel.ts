@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { freePort } from './ports.ts'
 import {
   endProcess,
+  eventually,
   pairOf,
   type RedisNode,
   type RedisPair,
@@ -13,7 +14,6 @@ import {
   spawnOn,
   spawnRedis,
 } from './redis-server.ts'
-import { until } from './until.ts'
 
 /** A master with one replica, watched by three Sentinels of which two have to agree. */
 export interface SentinelSetup {
@@ -69,16 +69,13 @@ export async function startSentinels(): Promise<SentinelSetup> {
       { port: masterPort, child: master },
       { port: replicaPort, child: replica },
     ]
-    const pair = async () => {
-      let found: RedisPair | null = null
-      await eventually(async () => {
-        found = await pairOf(nodes)
+    const pair = () =>
+      eventually(async () => {
+        const found = await pairOf(nodes)
         const port = String(found?.master.port)
-        for (const sentinel of sentinelPorts) if (!(await knowsAll(sentinel, port))) found = null
-        return found !== null
+        for (const sentinel of sentinelPorts) if (!(await knowsAll(sentinel, port))) return null
+        return found
       })
-      return found!
-    }
     return {
       sentinels: sentinelPorts.map(port => ({ host: '127.0.0.1', port })),
       name: NAME,
@@ -133,10 +130,5 @@ async function knowsAll(port: number, master: string): Promise<boolean> {
   return known.includes('status=ok') && known.includes(`:${master},slaves=1,sentinels=3`)
 }
 
-const isMaster = (port: number): Promise<void> =>
-  eventually(async () => (await redisCommand(port, 'ROLE')).startsWith('master'))
-
-/** A server that changes its role closes its connections. */
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  await until(() => holds().catch(() => false))
-}
+const isMaster = async (port: number): Promise<void> =>
+  void (await eventually(async () => (await redisCommand(port, 'ROLE')).startsWith('master')))

@@ -88,6 +88,9 @@ export interface RedisPair {
   replica: RedisNode
 }
 
+/** Waits for what servers come to by themselves, and answers it. A server that changes its role closes its connections. */
+export const eventually = <T>(look: () => Promise<T>) => until<T | false>(() => look().catch(() => false as const))
+
 /** `null` while no master has a replica that follows it. */
 export async function pairOf(nodes: readonly RedisNode[]): Promise<RedisPair | null> {
   const replication = await Promise.all(nodes.map(({ port }) => redisCommand(port, 'INFO', 'replication')))
