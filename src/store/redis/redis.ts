@@ -114,6 +114,11 @@ export class RedisStore implements Store {
     return { caches: {} }
   }
 
+  /** Resolves when the online keys say what this process has changed, or when that was given up. */
+  settled(): Promise<void> {
+    return this.#writer.settled()
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -121,7 +126,7 @@ export class RedisStore implements Store {
 
   async #close(): Promise<void> {
     await this.#upkeep.close()
-    await this.#writer.settled()
+    await this.settled()
     this.repeats.close()
     this.#proof?.close()
     await this.connections.close()
