@@ -154,7 +154,7 @@ const KNOWERS: Record<string, RegExp> = {
   '@fastify/helmet': /^http\/pages\/protection\.ts$/,
   '@fastify/swagger': /^http\/pages\/openapi\/openapi\.ts$/,
   '@fastify/cors': /^http\/edge\.ts$/,
-  '@fastify/http-proxy': /^http\/forward\/routes\.ts$/,
+  '@fastify/http-proxy': /^http\/forward\/forward\.ts$/,
   '@fastify/jwt': /^http\/jwt\.ts$/,
   '@fastify/redis': /^store\/redis\/connection\/connections\.ts$/,
   pg: /^account\/sql\/postgres\.ts$/,

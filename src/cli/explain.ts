@@ -55,7 +55,7 @@ async function rowsOf(method: string, target: string, written: Written, terminal
   if (hasToken) throw new UsageError('--token-stdin needs --live: only the running gateway knows sessions')
   const table = createUpstreamTable(settings.upstreams)
   try {
-    return (await explainRequest(method, target, settings, table.upstreams, address)).rows
+    return explainRequest(method, target, settings, table, address).rows
   } finally {
     table.close()
   }

@@ -27,14 +27,7 @@ import { serveOwnSecondFactor } from './routes/own-account/second-factor.ts'
 import { serveCurrent } from './routes/sessions/current.ts'
 import { serveOwnSessions } from './routes/sessions/own.ts'
 import { SESSION_PERMISSIONS, serveSessions } from './routes/sessions/sessions.ts'
-import {
-  createAddressHook,
-  createGate,
-  createJudge,
-  createMaintenanceHook,
-  createOptionalHook,
-  type Sides,
-} from './server/authenticate.ts'
+import { createGate, createJudge, type Sides } from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
 import type { Guards } from './server/guards.ts'
 import { OwnPaths } from './server/own-paths.ts'
@@ -68,9 +61,8 @@ export interface EdgeOptions {
 }
 
 /**
- * The public listener, in the order of a request: check of the path, client address, maintenance, gate, then an own route or
- * an upstream. The order of the hooks is a security property. CORS comes right after the first, so that browsers can read a
- * refusal.
+ * The public listener, in the order of a request: check of the path, the gate, then an own route or an upstream. The order of
+ * the hooks is a security property. CORS comes between them, so that browsers can read a refusal of the gate.
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
   const { settings, profile, envelopes, sides, logins, ownAccounts, ownSecondFactors, upstreams, permissions } = options
@@ -78,19 +70,12 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const ownPaths = new OwnPaths()
   const rules = pathRulesOf(settings, profile)
-  app.addHook('onRequest', createJudge(rules, tokenHeader, ownPaths))
+  app.addHook('onRequest', createJudge({ rules, tokenHeader, ownPaths, upstreams }))
   if (settings.cors !== 'off') {
     app.addHook('onRequest', ownPaths.tellOptions)
     await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
   }
-  if (rules.access.length > 0) app.addHook('onRequest', createAddressHook(rules))
-  if (upstreams.upstreams.some(({ maintenance }) => maintenance !== null)) {
-    app.addHook('onRequest', createMaintenanceHook(upstreams))
-  }
-  app.addHook('onRequest', createGate(sides))
-  if (upstreams.upstreams.some(({ findsOptional }) => findsOptional)) {
-    app.addHook('onRequest', createOptionalHook(sides, upstreams))
-  }
+  app.addHook('onRequest', createGate({ rules, sides, permissions }))
 
   ownPaths.collect(app)
   await documentPublicRoutes(app, {
@@ -119,8 +104,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   })
   ownPaths.refuseOtherMethods(app)
   ownPaths.close()
-  const forwarding = { table: upstreams, tokenHeader, ownTokens, permissions, webSockets, watch }
-  await registerForwarding(app, { ...forwarding, log: app.log })
+  await registerForwarding(app, { tokenHeader, ownTokens, webSockets, watch, log: app.log })
 }
 
 /** What administrators of the B side call, as far as it is served, and the sessions that users see of their own. */

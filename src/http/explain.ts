@@ -8,14 +8,15 @@ import { workerCount } from '../config/worker-count.ts'
 import type { AccessRule } from '../gate/access.ts'
 import { accessRuleOf, isOptional, type Judged, judge } from '../gate/decide.ts'
 import type { Need } from '../gate/need.ts'
-import { isVersioned, type PathRules, type Verdict } from '../gate/rules.ts'
+import type { CanonicalPath } from '../gate/path.ts'
+import type { PathRules, Verdict } from '../gate/rules.ts'
 import { PROFILES } from '../profile.ts'
 import type { LoginType, SessionRecord } from '../session.ts'
 import type { Token } from '../token/bearer.ts'
 import { createEdits } from '../upstream/headers/edits.ts'
 import { createRequestHeaders } from '../upstream/headers/request.ts'
+import type { UpstreamTable } from '../upstream/table.ts'
 import type { Upstream } from '../upstream/upstream.ts'
-import { type Found, findUpstream } from './forward/lookup.ts'
 
 /** The settings that decide about requests. */
 export type DecidingSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings'> & {
@@ -29,7 +30,13 @@ export type Row = [name: string, value: string]
 export interface Explanation {
   rows: Row[]
   /** `null` where the request is refused before a session counts. */
-  verdict: Verdict | null
+  found: Found | null
+}
+
+interface Found {
+  path: CanonicalPath
+  verdict: Verdict
+  /** `null` where the gateway answers itself. */
   upstream: Upstream | null
 }
 
@@ -41,20 +48,19 @@ const NEEDS: Record<Need, string> = {
 }
 
 /** What becomes of a request by its method, its target and, where it is known, its client's address. Nothing is sent. */
-export async function explainRequest(
+export function explainRequest(
   method: string,
   text: string,
   settings: DecidingSettings,
-  upstreams: readonly Upstream[],
+  { find }: Pick<UpstreamTable, 'find'>,
   address: string | null = null,
-): Promise<Explanation> {
+): Explanation {
   const profile = PROFILES[settings.profile]
   const rules = pathRulesOf(settings, profile)
   const judged = judgeOrRefuse(text, method, rules)
   const refusedWith = (rows: Row[], why: string): Explanation => ({
     rows: [...rows, ['refused', why]],
-    verdict: null,
-    upstream: null,
+    found: null,
   })
   if (judged instanceof Refusal) return refusedWith([], `${judged.reason}: ${judged.params.fault ?? 'it is too long'}`)
   const { target, verdict } = judged
@@ -70,15 +76,20 @@ export async function explainRequest(
   }
 
   const own = ownMethods(ownRoutes(settings, profile), target.path)
-  if (own.includes(method)) return { rows: [...rows, ['answered by', 'the gateway itself']], verdict, upstream: null }
+  if (own.includes(method)) {
+    return {
+      rows: [...rows, ['answered by', 'the gateway itself']],
+      found: { path: target.path, verdict, upstream: null },
+    }
+  }
   if (own.length > 0)
     return refusedWith(rows, `METHOD_NOT_ALLOWED: the gateway serves this path itself, with ${own.join(', ')}`)
-  const found = isVersioned(target.path) ? await findUpstream(upstreams, target.path) : null
-  if (found === null) return refusedWith(rows, 'NOT_FOUND: no upstream matches')
+  const upstream = find(target.path)
+  if (upstream === null) return refusedWith(rows, 'NOT_FOUND: no upstream matches')
+  const forwarded = `${method} ${upstream.pathFor(target.path)}${query}`
   return {
-    rows: [...rows, ...explainUpstream(found, method, query, verdict, settings)],
-    verdict,
-    upstream: found.upstream,
+    rows: [...rows, ...explainUpstream(upstream, forwarded, method, verdict, settings)],
+    found: { path: target.path, verdict, upstream },
   }
 }
 
@@ -112,9 +123,9 @@ function judgeOrRefuse(text: string, method: string, rules: PathRules): Judged |
 }
 
 function explainUpstream(
-  { upstream, path }: Found,
+  upstream: Upstream,
+  forwarded: string,
   method: string,
-  query: string,
   verdict: Verdict,
   settings: DecidingSettings,
 ): Row[] {
@@ -126,7 +137,7 @@ function explainUpstream(
     ...rateLimitOf(upstream, settings),
     ...(isOptional(verdict, upstream) ? [OPTIONAL] : []),
     ...(upstream.targets.length > 1 ? [['balance', balanceOf(upstream, settings)] as Row] : []),
-    ['as', `${method} ${path}${query}`],
+    ['as', forwarded],
     ...responseEditsOf(upstream, settings),
     ...headersOf(upstream, method, verdict, settings).map((line, index): Row => [index === 0 ? 'headers' : '', line]),
   ]

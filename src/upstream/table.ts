@@ -1,5 +1,6 @@
 import type { UpstreamSettings } from '../config/schema/upstreams.ts'
 import type { CanonicalPath } from '../gate/path.ts'
+import { isVersioned } from '../gate/rules.ts'
 import type { TargetStatus } from './targets.ts'
 import { createUpstream, type Upstream, type UpstreamCircumstances } from './upstream.ts'
 
@@ -12,9 +13,8 @@ export interface UpstreamStatus {
 export interface UpstreamTable {
   readonly upstreams: readonly Upstream[]
   /**
-   * The upstream with the longest `match` that is the path or ends where a segment of it ends; `null` for none. It is for
-   * `/verify`, which must know it without a request: Fastify's router only routes requests. test/forward/routing.test.ts
-   * shows that both find the same.
+   * The upstream with the longest `match` that is the path or ends where a segment of it ends; `null` for none, and for a
+   * path that is not below `/api/v<n>`.
    */
   find(path: CanonicalPath): Upstream | null
   /**
@@ -47,6 +47,7 @@ export function createUpstreamTable(
   return {
     upstreams,
     find(path) {
+      if (!isVersioned(path)) return null
       // The longest possible match ends here, so a long path costs no more than a short one.
       let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest)
       while (end > 0) {

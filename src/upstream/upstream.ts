@@ -5,6 +5,7 @@ import { targetsOf, type WeightedTarget } from '../config/targets.ts'
 import { readUpstreamTls } from '../config/tls.ts'
 import type { RequiredPermission } from '../gate/decide.ts'
 import { createMaintenance, type Maintenance } from '../gate/maintenance.ts'
+import { type CanonicalPath, checkRewritten } from '../gate/path.ts'
 import { RateLimit } from '../gate/rate-limit.ts'
 import { createBalance } from './balance/create.ts'
 import { createKey, type KeyOf } from './balance/key.ts'
@@ -23,8 +24,6 @@ export const ECHO_URL = 'builtin:echo'
 export interface Upstream {
   readonly name: string
   readonly match: string
-  /** What `match` becomes in the path that the upstream gets; `match` itself where nothing changes. */
-  readonly rewrite: string
   /** The targets as they are configured. */
   readonly urls: readonly string[]
   /** The servers; none for `builtin:echo`. */
@@ -60,6 +59,11 @@ export interface Upstream {
   readonly rateLimit: RateLimit | null
   /** What a session must be permitted; `null` for nothing. */
   readonly permission: RequiredPermission | null
+  /**
+   * The path that the upstream gets for one below `match`. Throws the refusal `URI_TOO_LONG` or `BAD_PATH` where the rewritten
+   * path is ambiguous.
+   */
+  pathFor(path: CanonicalPath): CanonicalPath
   /** The key of a request that `next` and `another` choose by; `null` where they need none. */
   readonly keyOf: KeyOf | null
   /** The target of the next request; `null` for `builtin:echo`. */
@@ -88,7 +92,7 @@ export interface UpstreamCircumstances {
 /** Throws on settings without a target. */
 export function createUpstream(settings: UpstreamSettings, circumstances: UpstreamCircumstances): Upstream {
   const { clock = systemClock, ownsCors = false, workers = 1 } = circumstances
-  const { name, match, rewrite = match, host, timeouts } = settings
+  const { name, match, rewrite, host, timeouts } = settings
   const configured = targetsOf(settings)
   if (!configured.some(({ weight }) => weight > 0)) throw new Error(`upstream ${name} has no target`)
   const group = openGroup(settings, configured, circumstances)
@@ -96,7 +100,6 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
   return {
     name,
     match,
-    rewrite,
     urls: configured.map(({ url }) => url),
     // Not an accessor: V8 keeps an object with one in a form that takes several times as long to read.
     targets: group.targets,
@@ -117,6 +120,7 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     maintenance: settings.maintenance === 'off' ? null : createMaintenance(settings.maintenance),
     rateLimit: settings.rate_limit === 'off' ? null : new RateLimit(settings.rate_limit, workers, clock),
     permission: requiredPermission(settings.permission),
+    pathFor: rewrite === undefined || rewrite === match ? path => path : createRewrite(match, rewrite),
     keyOf: typeof settings.balance === 'string' ? null : createKey(settings.balance.hash),
     next: key => (group.targets.length === 0 ? null : group.balance.next(key)),
     another: (tried, key) => group.balance.another(tried, key),
@@ -124,6 +128,12 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     start: () => group.start(),
     close: () => group.close(),
   }
+}
+
+/** Replaces the beginning of a path, and checks the result: the gate has not seen it. */
+function createRewrite(match: string, rewrite: string): Upstream['pathFor'] {
+  const base = rewrite.endsWith('/') ? rewrite.slice(0, -1) : rewrite
+  return path => checkRewritten(base + path.slice(match.length) || '/')
 }
 
 function openGroup(

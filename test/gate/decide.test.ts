@@ -2,7 +2,7 @@ import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
 import { Refusal } from '../../src/base/refusal.ts'
 import { createAccess } from '../../src/gate/access.ts'
-import { decide, type Gate } from '../../src/gate/decide.ts'
+import { decide, type Gate, type GatedUpstream, judge } from '../../src/gate/decide.ts'
 import { createMaintenance } from '../../src/gate/maintenance.ts'
 import { RateLimit } from '../../src/gate/rate-limit.ts'
 import { PROFILES } from '../../src/profile.ts'
@@ -22,23 +22,49 @@ const sideOf = (type: LoginType) => ({
 /** One request of each client, and no further one. */
 const few = new RateLimit({ requests: 1, window: 1000, per: 'login-id' }, 1, { now: () => 0 })
 
+const RULES = { ...PROFILES[1].paths, access: createAccess([{ path: '/api/v1/near/*', allow: ['10.0.0.0/8'] }]) }
+
 const GATE: Gate<{ record: SessionRecord }> = {
-  rules: { ...PROFILES[1].paths, access: createAccess([{ path: '/api/v1/near/*', allow: ['10.0.0.0/8'] }]) },
+  rules: RULES,
   sides: { BUSINESS: sideOf('BUSINESS'), CONSUMER: sideOf('CONSUMER') },
   permissions: createPermissions({}),
-  upstreamOf(path) {
-    if (path.startsWith('/api/v1/none')) return null
-    const codes = path.includes('/guarded') ? ['orders:view', 'orders:edit'] : null
-    const maintenance = path.startsWith('/api/v1/c/maintained')
-      ? createMaintenance({ retry_after: 1000, allow: ['10.0.0.1'] })
-      : null
-    return {
-      permission: codes === null ? null : { codes, mode: 'all' },
-      maintenance,
-      rateLimit: path.startsWith('/api/v1/c/few') ? few : null,
-      findsOptional: path.startsWith('/api/v1/public/c/told'),
-    }
-  },
+}
+
+function upstreamOf(path: string): GatedUpstream | null {
+  if (path.startsWith('/api/v1/none')) return null
+  const codes = path.includes('/guarded') ? ['orders:view', 'orders:edit'] : null
+  const maintenance = path.startsWith('/api/v1/c/maintained')
+    ? createMaintenance({ retry_after: 1000, allow: ['10.0.0.1'] })
+    : null
+  return {
+    permission: codes === null ? null : { codes, mode: 'all' },
+    maintenance,
+    rateLimit: path.startsWith('/api/v1/c/few') ? few : null,
+    findsOptional: path.startsWith('/api/v1/public/c/told'),
+  }
+}
+
+interface Asked {
+  target: string
+  token: string | null
+  address?: string | null
+}
+
+/** The decision about a GET, and the session with which it passed the gate; `undefined` for none. */
+async function decisionOf({ target, token, address = null }: Asked, gate = GATE) {
+  const {
+    target: { path },
+    verdict,
+  } = judge(target, 'GET', RULES)
+  const upstream = upstreamOf(path)
+  let admitted: { record: SessionRecord } | null | undefined
+  const onAdmitted = (session: { record: SessionRecord } | null) => {
+    admitted = session
+  }
+  const asked = { path, verdict, upstream, address, network: address, token: token as Token | null, onAdmitted }
+  const session = await decide(asked, gate)
+  if (admitted !== session) throw new Error('a request passes with the session that was admitted')
+  return session
 }
 
 const DECISIONS: [what: string, target: string, token: string | null, decision: string | null, address?: string][] = [
@@ -75,8 +101,7 @@ const DECISIONS: [what: string, target: string, token: string | null, decision: 
 
 for (const [what, target, token, decision, address = null] of DECISIONS) {
   t.test(`${what}: ${decision ?? 'it passes without a session'}`, async t => {
-    const asked = { target, method: 'GET', token: token as Token | null, address, network: address }
-    const found = await decide(asked, GATE).then(
+    const found = await decisionOf({ target, token, address }).then(
       session => session?.record.type ?? null,
       fault => (fault instanceof Refusal ? fault.reason : fault),
     )
@@ -85,19 +110,20 @@ for (const [what, target, token, decision, address = null] of DECISIONS) {
 }
 
 t.test('a refusal for want of permissions names those that are missing', async t => {
-  const asked = {
-    target: '/api/v1/c/guarded',
-    method: 'GET',
-    token: 'CONSUMER orders:view' as Token,
-    address: null,
-    network: null,
-  }
-  const refusal = await decide(asked, GATE).catch(refusal => refusal)
+  const refusal = await decisionOf({ target: '/api/v1/c/guarded', token: 'CONSUMER orders:view' }).catch(fault => fault)
   t.match(refusal, { reason: 'NOT_PERMITTED', params: { permissions: "['orders:edit']" } })
 })
 
 t.test('a store that fails is no missing session', async t => {
   const fails = { authenticate: async () => Promise.reject(new Error('down')) }
-  const asked = { target: '/api/v1/c/x', method: 'GET', token: 'CONSUMER' as Token, address: null, network: null }
-  await t.rejects(decide(asked, { ...GATE, sides: { BUSINESS: fails, CONSUMER: fails } }), { message: 'down' })
+  const gate = { ...GATE, sides: { BUSINESS: fails, CONSUMER: fails } }
+  await t.rejects(decisionOf({ target: '/api/v1/c/x', token: 'CONSUMER' }, gate), { message: 'down' })
+})
+
+t.test('a request whose store and rights are known at once is decided without a promise', t => {
+  const { target, verdict } = judge('/api/v1/c/x', 'GET', RULES)
+  const asked = { path: target.path, verdict, address: null, network: null, token: 'CONSUMER' as Token }
+  const upstream = upstreamOf(target.path)
+  t.match(decide({ ...asked, upstream, onAdmitted: () => undefined }, GATE), { record: { type: 'CONSUMER' } })
+  t.end()
 })

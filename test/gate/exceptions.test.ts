@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Refusal, Unavailable } from '../../src/base/refusal.ts'
-import { admit, isAdmitted, judge } from '../../src/gate/decide.ts'
+import { admit, isAdmitted } from '../../src/gate/admit.ts'
+import { judge } from '../../src/gate/decide.ts'
 import { createExceptions, type WrittenException } from '../../src/gate/exceptions.ts'
 import { RULES, type Verdict } from '../../src/gate/rules.ts'
 import { PROFILES } from '../../src/profile.ts'

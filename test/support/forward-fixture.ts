@@ -92,16 +92,17 @@ export async function openForwardFixture(options: ForwardOptions): Promise<Forwa
   })
   const table = createUpstreamTable(upstreams.map(upstreamSettings), { clock, log: logger, ...(lookUp && { lookUp }) })
   prepare?.(app)
-  app.addHook('onRequest', createJudge(PROFILES[1].paths, tokenHeader, new OwnPaths()))
+  const { paths: rules } = PROFILES[1]
+  app.addHook('onRequest', createJudge({ rules, tokenHeader, ownPaths: new OwnPaths(), upstreams: table }))
   const side = (type: LoginType) => ({
     getTokenValue: ({ headers }: WithHeaders) => String(headers[tokenHeader]).replace('Bearer ', '') as Token,
     authenticate: (token: string) => sessionOf(token, type),
   })
-  app.addHook('onRequest', createGate({ BUSINESS: side('BUSINESS'), CONSUMER: side('CONSUMER') }))
-  const permissions = createPermissions({})
+  const sides = { BUSINESS: side('BUSINESS'), CONSUMER: side('CONSUMER') }
+  app.addHook('onRequest', createGate({ rules, sides, permissions: createPermissions({}) }))
   // What these tests send has no signature.
   const ownTokens = createOwnTokens({ isSigned: () => false })
-  await registerForwarding(app, { table, tokenHeader, ownTokens, log: logger, permissions, webSockets: null, watch })
+  await registerForwarding(app, { tokenHeader, ownTokens, log: logger, webSockets: null, watch })
   await table.start()
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo

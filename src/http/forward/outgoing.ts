@@ -1,13 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { memoize } from '../../base/memoize.ts'
 import type { CanonicalPath } from '../../gate/path.ts'
 import type { Verdict } from '../../gate/rules.ts'
-import { networkOf } from '../../login/address.ts'
 import type { OwnTokens } from '../../token/issued-here.ts'
 import { createRequestHeaders } from '../../upstream/headers/request.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
+import { clientNetworkOf } from '../server/client-network.ts'
 
 /** A request that passed the gate, and its destination. */
 export interface Forwarded {
@@ -20,9 +19,6 @@ export interface Forwarded {
   /** By which the upstream chooses its targets; `null` for none. */
   key: string | null
 }
-
-/** The network of a client's address. Addresses repeat from request to request; a closed connection has none. */
-export const clientOf = memoize(networkOf)
 
 /**
  * Builds the request to an upstream, without the body. `tokenHeader` is the lower-case name of the header with the
@@ -51,6 +47,6 @@ export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
     const query = passAuthorization === 'off' ? ownTokens.removedFrom(sent) : sent
     if (requestEdits !== null) headers.push(...requestEdits.added)
-    return { method, path: path + query, headers, body: null, client: clientOf(incoming.ip ?? '') }
+    return { method, path: path + query, headers, body: null, client: clientNetworkOf(request) }
   }
 }

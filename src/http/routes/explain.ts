@@ -3,9 +3,10 @@ import type { Permissions } from '../../account/permissions.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { TimestampFormat } from '../../base/timestamp.ts'
-import { admit, findOptional, isOptional, permit, serveOrRefuse } from '../../gate/decide.ts'
-import type { Verdict } from '../../gate/rules.ts'
+import { pathRulesOf } from '../../config/served.ts'
+import { decide, type GatedRequest, type GatedUpstream } from '../../gate/decide.ts'
 import { networkOf } from '../../login/address.ts'
+import { PROFILES } from '../../profile.ts'
 import { bySide, LOGIN_TYPES } from '../../session.ts'
 import type { Session } from '../../side/side.ts'
 import type { SessionStore } from '../../store/store.ts'
@@ -79,18 +80,13 @@ export function serveExplain(app: FastifyInstance, options: ExplainOptions): voi
     place: { group: 'operations', side: null, needs: 'secret' },
     contract: EXPLAIN,
     answer: async ({ body: { method, target, token, address = null } }) => {
-      const { rows, verdict, upstream } = await explainRequest(
-        method,
-        target,
-        options.settings,
-        options.upstreams.upstreams,
-        address,
-      )
+      const { settings, upstreams } = options
+      const { rows, found } = explainRequest(method, target, settings, upstreams, address)
       const read = token === undefined ? null : readBearer(token)
       const live: Row[] = [
         ...(await sessionRows(token !== undefined, read, options)),
-        ...(verdict === null ? [] : await decisionRows(verdict, upstream, { token: read, address }, options)),
-        ...targetRows(upstream, options.upstreams),
+        ...(found === null ? [] : await decisionRows({ ...found, token: read, address }, options)),
+        ...targetRows(found?.upstream ?? null, upstreams),
       ]
       return { rows: [...rows, ...live].map(([name, value]) => ({ name, value })) }
     },
@@ -141,21 +137,22 @@ async function liveRows({ record }: Session, token: Token, options: ExplainOptio
   return rows
 }
 
-/** The decision by the steps of the public listener, with sessions that are not marked as used. */
+type Explained = Pick<GatedRequest<Session>, 'path' | 'verdict' | 'token' | 'address'> & { upstream: Upstream | null }
+
+/** The decision of the public listener, with sessions that are not marked as used and requests that are not counted. */
 async function decisionRows(
-  verdict: Verdict,
-  upstream: Upstream | null,
-  { token, address }: { token: Token | null; address: string | null },
-  { sides, permissions, envelopes }: ExplainOptions,
+  request: Explained,
+  { settings, sides, permissions, envelopes }: ExplainOptions,
 ): Promise<Row[]> {
+  const { upstream, address } = request
+  const network = address === null ? null : networkOf(address)
   const inspected = bySide(type => ({ authenticate: (sent: Token) => sides[type].inspectForGate(sent) }))
+  const rules = pathRulesOf(settings, PROFILES[settings.profile])
   try {
-    serveOrRefuse(upstream, address)
-    const session = isOptional(verdict, upstream)
-      ? await findOptional(verdict, token, inspected)
-      : await admit(verdict, token, inspected)
-    upstream?.rateLimit?.inspect({ session, network: address === null ? null : networkOf(address) })
-    await permit(upstream?.permission ?? null, session, permissions)
+    await decide(
+      { ...request, upstream: upstream && uncounted(upstream), network, onAdmitted: () => undefined },
+      { rules, sides: inspected, permissions },
+    )
     return [['decision', 'allowed']]
   } catch (fault) {
     const refusal = refusalOf(fault)
@@ -163,6 +160,13 @@ async function decisionRows(
     return [['decision', `refused: ${refusal.reason} (${code}), ${message}`]]
   }
 }
+
+const uncounted = ({ permission, maintenance, rateLimit, findsOptional }: Upstream): GatedUpstream => ({
+  permission,
+  maintenance,
+  rateLimit: rateLimit && { take: counted => rateLimit.inspect(counted) },
+  findsOptional,
+})
 
 function refusalOf(fault: unknown): Refusal {
   if (fault instanceof Refusal) return fault

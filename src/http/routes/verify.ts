@@ -8,7 +8,7 @@ import {
   OVERRIDING_SPELLINGS,
 } from '../../base/header-names.ts'
 import { Refusal } from '../../base/refusal.ts'
-import { decide } from '../../gate/decide.ts'
+import { decide, judge } from '../../gate/decide.ts'
 import type { PathRules } from '../../gate/rules.ts'
 import { networkOf } from '../../login/address.ts'
 import type { Session } from '../../side/side.ts'
@@ -162,17 +162,25 @@ const forged = (fault: string): Refusal => new Refusal('BAD_REQUEST', { params: 
 /** Decides as the public listener does. */
 function admit(
   request: FastifyRequest,
-  { method, target }: Original,
+  original: Original,
   { rules, sides, tokenHeader, upstreams, permissions, clientOf }: Deciding,
-): Promise<Session | null> {
+): Session | null | Promise<Session | null> {
   refuseDoubled(request.raw.rawHeaders, tokenHeader)
-  const token = sides.BUSINESS.getTokenValue(request)
-  const upstreamOf = upstreams.find
+  const {
+    target: { path },
+    verdict,
+  } = judge(original.target, original.method, rules)
   const address = clientOf(request.raw)
-  return decide(
-    { method, target, token, address, network: address === null ? null : networkOf(address) },
-    { rules, sides, permissions, upstreamOf },
-  )
+  const gated = {
+    path,
+    verdict,
+    upstream: upstreams.find(path),
+    address,
+    network: address === null ? null : networkOf(address),
+    token: sides.BUSINESS.getTokenValue(request),
+    onAdmitted: () => undefined,
+  }
+  return decide(gated, { rules, sides, permissions })
 }
 
 const originalFromPath = ({ raw }: FastifyRequest): Original => ({

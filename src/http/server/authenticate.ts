@@ -1,30 +1,34 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
-import {
-  admit,
-  allowAddress,
-  findOptional,
-  type GateSides,
-  isOptional,
-  judge,
-  serveOrRefuse,
-} from '../../gate/decide.ts'
-import type { PathRules } from '../../gate/rules.ts'
+import type { GateSides } from '../../gate/admit.ts'
+import { decide, type Gate, type GatedRequest, judge } from '../../gate/decide.ts'
+import type { CanonicalPath } from '../../gate/path.ts'
+import type { PathRules, Verdict } from '../../gate/rules.ts'
 import type { LoginType } from '../../session.ts'
 import type { Session, Side } from '../../side/side.ts'
 import type { Token } from '../../token/bearer.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
+import type { Upstream } from '../../upstream/upstream.ts'
 import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
+import { clientNetworkOf } from './client-network.ts'
 import type { OwnPaths } from './own-paths.ts'
 import { tokenOfUpgrade } from './upgrade.ts'
 
 export type Sides = Readonly<Record<LoginType, Side>>
 
+export interface JudgeOptions {
+  rules: PathRules
+  /** Lower-case name of the header that carries the token. */
+  tokenHeader: string
+  ownPaths: OwnPaths
+  upstreams: Pick<UpstreamTable, 'find'>
+}
+
 /**
- * The first hook of every request, for all methods and routes: parses the target once, refuses ambiguous requests, and
- * applies the rules. A path without a rule is not found.
+ * The first hook of every request, for all methods and routes: parses the target once, refuses ambiguous requests, applies
+ * the rules, and finds the upstream. A path without a rule is not found.
  */
-export function createJudge(rules: PathRules, tokenHeader: string, ownPaths: OwnPaths) {
+export function createJudge({ rules, tokenHeader, ownPaths, upstreams }: JudgeOptions) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     refuseMisframed(request.raw, reply.raw)
     refuseInvalid(request.raw, request.host)
@@ -34,63 +38,59 @@ export function createJudge(rules: PathRules, tokenHeader: string, ownPaths: Own
     refuseAmbiguous(request.raw, tokenHeader, verdict)
     if (verdict === null) throw new Refusal('NOT_FOUND')
     request.verdict = verdict
-    done()
-  }
-}
-
-/** Refuses clients whose address may not call a path, on own routes too, ahead of everything that costs more. */
-export function createAddressHook(rules: Pick<PathRules, 'access'>) {
-  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    allowAddress(request.target.path, request.ip ?? null, rules)
-    done()
-  }
-}
-
-/** Refuses requests to upstreams under maintenance, ahead of the gate. The gateway's own routes stay in service. */
-export function createMaintenanceHook({ find }: Pick<UpstreamTable, 'find'>) {
-  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    if (request.routeOptions.config.isForwarded === true) serveOrRefuse(find(request.target.path), request.ip ?? null)
+    if (!ownPaths.has(target.path)) request.destination = upstreams.find(target.path)
     done()
   }
 }
 
 type GatingSides = GateSides<Session> & { BUSINESS: Pick<Side, 'getTokenValue'> }
 
-/** Both sides read the same header. */
-const tokenOf = (request: FastifyRequest, sides: GatingSides): Token | null =>
-  sides.BUSINESS.getTokenValue(request) ?? tokenOfUpgrade(request.raw)
-
-/** Finds the session of requests that need none, for upstreams with `identity.optional`. It comes behind the gate. */
-export function createOptionalHook(sides: GatingSides, { find }: Pick<UpstreamTable, 'find'>) {
+/** The gate: a request passes with the session that its verdict requires, and is refused otherwise. */
+export function createGate(gate: Gate<Session> & { sides: GatingSides }) {
   return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const { verdict, target } = request
-    const isForwarded = request.routeOptions.config.isForwarded === true
-    if (verdict?.need !== 'none' || !isForwarded || !isOptional(verdict, find(target.path))) {
-      done()
-      return
-    }
-    const pass = (session: Session | null): void => {
-      request.session = session
-      done()
-    }
-    const session = findOptional(verdict, tokenOf(request, sides), sides)
-    if (session instanceof Promise) session.then(pass, done)
-    else pass(session)
+    const decided = decide(new ClientRequest(request, gate.sides), gate)
+    if (decided instanceof Promise) decided.then(() => done(), done)
+    else done()
   }
 }
 
-/** The gate: a request passes with the session that its verdict requires, and is refused otherwise. */
-export function createGate(sides: GatingSides) {
-  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const { verdict } = request
-    // If no session is needed, the token is not read.
-    const token = verdict === null || verdict.need === 'none' ? null : tokenOf(request, sides)
-    const pass = (session: Session | null): void => {
-      request.session = session
-      done()
-    }
-    const session = admit(verdict, token, sides)
-    if (session instanceof Promise) session.then(pass, done)
-    else pass(session)
+/** A request of the public listener, as the gate reads it. */
+class ClientRequest implements GatedRequest<Session> {
+  readonly #request: FastifyRequest
+  readonly #sides: GatingSides
+
+  constructor(request: FastifyRequest, sides: GatingSides) {
+    this.#request = request
+    this.#sides = sides
+  }
+
+  get path(): CanonicalPath {
+    return this.#request.target.path
+  }
+
+  get verdict(): Verdict | null {
+    return this.#request.verdict
+  }
+
+  get upstream(): Upstream | null {
+    return this.#request.destination
+  }
+
+  get address(): string | null {
+    return this.#request.ip ?? null
+  }
+
+  get network(): string {
+    return clientNetworkOf(this.#request)
+  }
+
+  /** Both sides read the same header. */
+  get token(): Token | null {
+    return this.#sides.BUSINESS.getTokenValue(this.#request) ?? tokenOfUpgrade(this.#request.raw)
+  }
+
+  onAdmitted(session: Session | null): void {
+    this.#request.session = session
+    this.#request.upstream = this.#request.destination?.name ?? null
   }
 }

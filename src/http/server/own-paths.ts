@@ -48,6 +48,10 @@ export class OwnPaths {
     this.#isCollecting = false
   }
 
+  has(path: string): boolean {
+    return this.#methods.has(path)
+  }
+
   /** The value of `Allow` of a path. */
   allowOf(path: string): string {
     const methods = this.#methods.get(path)
@@ -64,7 +68,7 @@ export class OwnPaths {
 
   /** A hook ahead of CORS, which answers OPTIONS itself where it is on. */
   readonly tellOptions = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    if (request.method === 'OPTIONS' && this.#methods.has(request.target.path)) {
+    if (request.method === 'OPTIONS' && this.has(request.target.path)) {
       reply.header('allow', this.allowOf(request.target.path))
     }
     done()

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Target } from '../../gate/path.ts'
 import type { Verdict } from '../../gate/rules.ts'
 import type { Session } from '../../side/side.ts'
+import type { Upstream } from '../../upstream/upstream.ts'
 import type { Failure } from './messages.ts'
 
 declare module 'fastify' {
@@ -12,7 +13,9 @@ declare module 'fastify' {
     verdict: Verdict | null
     /** The client's live session; `null` if none was needed. */
     session: Session | null
-    /** Name of the upstream that the request goes to; `null` for a route of the gateway's own. */
+    /** The upstream of its path; `null` for none, and for a route of the gateway's own. */
+    destination: Upstream | null
+    /** Name of the upstream that the request goes to, once it has passed the gate; `null` for a route of the gateway's own. */
     upstream: string | null
     /** Why the request was refused; `null` while it is not. */
     refused: Failure | null
@@ -24,6 +27,7 @@ export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('target')
   app.decorateRequest('verdict', null)
   app.decorateRequest('session', null)
+  app.decorateRequest('destination', null)
   app.decorateRequest('upstream', null)
   app.decorateRequest('refused', null)
 }
