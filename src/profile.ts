@@ -12,8 +12,8 @@ export interface Profile {
   paths: PathRules
   /** Where the API document is. */
   documentPaths: readonly string[]
-  /** Below `/api/v<n>`, the first is the profile's own; the rest are answered for clients that already call them. */
-  sm2PublicKeyPaths: readonly string[]
+  /** Below `/api/v<n>/public/b/`, the first is the profile's own; the rest are answered for clients that already call them. */
+  sm2PublicKeyNames: readonly ('sm2-public-key' | 'sm2/public-key')[]
   /** Whether the `jwt` section may be in the configuration file, or only in the environment (`JWT__*`). */
   jwtSettingsInFile: boolean
   /** The ten further operations ("Profile 2 also offers these operations") and `logout` with a login id. */
@@ -36,7 +36,7 @@ export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
       access: [],
     },
     documentPaths: ['/openapi.json'],
-    sm2PublicKeyPaths: ['/public/b/sm2/public-key'],
+    sm2PublicKeyNames: ['sm2/public-key'],
     jwtSettingsInFile: false,
     extendedOperations: false,
     sessionAdministration: true,
@@ -46,7 +46,7 @@ export const PROFILES: Readonly<Record<1 | 2, Profile>> = {
     number: 2,
     paths: { open: new Set([...OPEN_PATHS, '/v3/api-docs']), publicSections: 'any', exceptions: [], access: [] },
     documentPaths: ['/openapi.json', '/v3/api-docs'],
-    sm2PublicKeyPaths: ['/public/b/sm2-public-key', '/public/b/sm2/public-key'],
+    sm2PublicKeyNames: ['sm2-public-key', 'sm2/public-key'],
     jwtSettingsInFile: true,
     extendedOperations: true,
     sessionAdministration: false,

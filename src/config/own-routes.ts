@@ -3,16 +3,16 @@ import { LOGIN_TYPES, type LoginType, SIDES } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
 import {
   openPathsOf,
-  servedOwnSessions,
   servesAccounts,
   servesAdministration,
   servesAdministrators,
   servesJournal,
+  servesLogin,
   servesSecondFactors,
   storesPasswords,
 } from './served.ts'
 
-type RouteSettings = Pick<
+export type RouteSettings = Pick<
   Settings,
   | 'api_versions'
   | 'session_administration'
@@ -25,103 +25,159 @@ type RouteSettings = Pick<
   login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor'>
 }
 
-/** The session administration of each side, by name: what is served, and with which method. */
-export const ADMINISTRATION_ROUTES = {
-  analysis: 'GET',
-  page: 'GET',
-  exit: 'POST',
-  tokens: 'GET',
-  'exit-token': 'POST',
-  'chart-data': 'GET',
-  disable: 'POST',
-  'untie-disable': 'POST',
-  disabled: 'GET',
-  'disabled-page': 'GET',
-} as const
+/** A route of the gateway's own API. */
+export interface OwnRoute {
+  method: 'GET' | 'POST'
+  /** Below `/api/v<n>/`, for one side. */
+  path(side: (typeof SIDES)[LoginType]): string
+  /** What it is about, as the API document groups routes. */
+  group: 'login' | 'account' | 'own sessions' | 'administration' | 'journal'
+  /** The sides for which it exists; it is served for each of them as far as the settings say so. */
+  sides: readonly LoginType[]
+  /** Nothing, a live session of its side, or one of the B side. */
+  needs: 'nothing' | 'own session' | 'BUSINESS'
+  isServed(settings: RouteSettings, profile: Profile, type: LoginType): boolean
+}
 
-/** The same for the account administration. */
-export const ACCOUNT_ROUTES = {
-  page: 'GET',
-  detail: 'GET',
-  roles: 'GET',
-  add: 'POST',
-  edit: 'POST',
-  'reset-password': 'POST',
-  'reset-second-factor': 'POST',
-  remove: 'POST',
-} as const
+type Decided = Omit<OwnRoute, 'method' | 'path'>
 
-/** The journal, below `sys/journal/`. */
-export const JOURNAL_ROUTES = { page: 'GET', export: 'GET' } as const
+const SIGN_IN: Decided = {
+  group: 'login',
+  sides: LOGIN_TYPES,
+  needs: 'nothing',
+  isServed: (settings, _profile, type) => servesLogin(settings, type),
+}
+const NEW_PASSWORD = {
+  isServed: (settings, _profile, type) => storesPasswords(settings, type),
+} satisfies Partial<Decided>
+const SECOND_FACTOR = {
+  isServed: (settings, _profile, type) => servesSecondFactors(settings, type),
+} satisfies Partial<Decided>
+const LOGOUT: Decided = {
+  group: 'login',
+  sides: LOGIN_TYPES,
+  needs: 'own session',
+  isServed: ({ login }) => login.logout_routes,
+}
+const ACCOUNT: Decided = { ...SIGN_IN, group: 'account', needs: 'own session' }
+const OWN_FACTOR: Decided = { ...ACCOUNT, ...SECOND_FACTOR }
+const OWN_SESSIONS: Decided = {
+  group: 'own sessions',
+  sides: LOGIN_TYPES,
+  needs: 'own session',
+  isServed: ({ own_sessions }, _profile, type) => own_sessions[SIDES[type].name],
+}
+const SESSIONS: Decided = {
+  group: 'administration',
+  sides: LOGIN_TYPES,
+  needs: 'BUSINESS',
+  isServed: servesAdministration,
+}
+const CURRENT: Decided = { ...SESSIONS, sides: ['BUSINESS'], isServed: servesAdministrators }
+const ACCOUNTS: Decided = { ...SESSIONS, isServed: servesAccounts }
+const JOURNAL: Decided = { group: 'journal', sides: ['BUSINESS'], needs: 'BUSINESS', isServed: servesJournal }
 
-/** What users do with their own sessions, below the section of their side. */
-export const OWN_SESSION_ROUTES = { tokens: 'GET', 'exit-token': 'POST', 'exit-others': 'POST' } as const
+const get = (decided: Decided, path: OwnRoute['path']): OwnRoute => ({ method: 'GET', path, ...decided })
+const post = (decided: Decided, path: OwnRoute['path']): OwnRoute => ({ method: 'POST', path, ...decided })
 
-/** What users do with their own second factor. */
-const SECOND_FACTOR_ROUTES = ['setup', 'confirm', 'recovery-codes', 'remove'] as const
-
-/** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
-export function ownRoutes(settings: RouteSettings, profile: Profile): ReadonlySet<string> {
-  const { login, api_versions, own_sessions } = settings
-  const served = LOGIN_TYPES.filter(type => type === 'BUSINESS' || login.consumer !== 'off')
-  const publicRoutes = served.flatMap(type => [
-    ...publicRoutesOf(SIDES[type].section, profile),
-    ...loginStepsOf(settings, type).map(step => `POST /public/${SIDES[type].section}/login/${step}`),
-  ])
-  const secondFactors = served
-    .filter(type => servesSecondFactors(settings, type))
-    .flatMap(type => SECOND_FACTOR_ROUTES.map(name => `POST /${SIDES[type].section}/account/second-factor/${name}`))
-  const logouts = login.logout_routes ? LOGIN_TYPES.map(type => `POST /${SIDES[type].section}/logout`) : []
-  const ownSessions = servedOwnSessions(own_sessions).flatMap(type =>
-    routesBelow(`${SIDES[type].section}/session`, OWN_SESSION_ROUTES),
+/** The key that encrypts passwords. Each profile has a path of its own; clients in use may call either in profile 2. */
+const sm2Key = (name: Profile['sm2PublicKeyNames'][number]): OwnRoute =>
+  get(
+    {
+      ...SIGN_IN,
+      isServed: (settings, profile, type) => profile.sm2PublicKeyNames.includes(name) && servesLogin(settings, type),
+    },
+    ({ section }) => `public/${section}/${name}`,
   )
-  const accounts = served.flatMap(type => [
-    `GET /${SIDES[type].section}/account`,
-    ...(storesPasswords(settings, type) ? [`POST /${SIDES[type].section}/account/password`] : []),
-  ])
-  const administration = servesAdministration(settings, profile)
-    ? LOGIN_TYPES.flatMap(type => routesBelow(SIDES[type].administration, ADMINISTRATION_ROUTES))
-    : []
-  const current = servesAdministrators(settings, profile) ? [`GET /${SIDES.BUSINESS.administration}/current`] : []
-  const administeredAccounts = LOGIN_TYPES.filter(type => servesAccounts(settings, profile, type)).flatMap(type =>
-    routesBelow(SIDES[type].accounts, ACCOUNT_ROUTES),
-  )
-  const journal = servesJournal(settings, profile) ? routesBelow('sys/journal', JOURNAL_ROUTES) : []
-  const routes = [
-    ...publicRoutes,
-    ...accounts,
-    ...secondFactors,
-    ...logouts,
-    ...ownSessions,
-    ...current,
-    ...administration,
-    ...administeredAccounts,
-    ...journal,
-  ]
-  return new Set(
-    [
-      ...[...openPathsOf(settings, profile)].map(path => `GET ${path}`),
-      ...api_versions.flatMap(version => routes.map(route => route.replace(' ', ` /api/v${version}`))),
-    ].flatMap(withHead),
+
+/**
+ * The gateway's own API, row by row: the public listener registers what is served of it, `dualgate check` and `explain` know it,
+ * and the API document shows it. What answers a route is in `http/routes/`, by the same names.
+ */
+const ROWS = {
+  captcha: get(SIGN_IN, ({ section }) => `public/${section}/captcha`),
+  'sm2-public-key': sm2Key('sm2-public-key'),
+  'sm2/public-key': sm2Key('sm2/public-key'),
+  login: post(SIGN_IN, ({ section }) => `public/${section}/login`),
+  'login/password': post({ ...SIGN_IN, ...NEW_PASSWORD }, ({ section }) => `public/${section}/login/password`),
+  'login/second-factor': post(
+    { ...SIGN_IN, ...SECOND_FACTOR },
+    ({ section }) => `public/${section}/login/second-factor`,
+  ),
+  'login/second-factor/setup': post(
+    { ...SIGN_IN, ...SECOND_FACTOR },
+    ({ section }) => `public/${section}/login/second-factor/setup`,
+  ),
+  logout: post(LOGOUT, ({ section }) => `${section}/logout`),
+
+  account: get(ACCOUNT, ({ section }) => `${section}/account`),
+  'account/password': post({ ...ACCOUNT, ...NEW_PASSWORD }, ({ section }) => `${section}/account/password`),
+  'account/second-factor/setup': post(OWN_FACTOR, ({ section }) => `${section}/account/second-factor/setup`),
+  'account/second-factor/confirm': post(OWN_FACTOR, ({ section }) => `${section}/account/second-factor/confirm`),
+  'account/second-factor/recovery-codes': post(
+    OWN_FACTOR,
+    ({ section }) => `${section}/account/second-factor/recovery-codes`,
+  ),
+  'account/second-factor/remove': post(OWN_FACTOR, ({ section }) => `${section}/account/second-factor/remove`),
+
+  'own-sessions/tokens': get(OWN_SESSIONS, ({ section }) => `${section}/session/tokens`),
+  'own-sessions/exit-token': post(OWN_SESSIONS, ({ section }) => `${section}/session/exit-token`),
+  'own-sessions/exit-others': post(OWN_SESSIONS, ({ section }) => `${section}/session/exit-others`),
+
+  current: get(CURRENT, ({ administration }) => `${administration}/current`),
+  'sessions/analysis': get(SESSIONS, ({ administration }) => `${administration}/analysis`),
+  'sessions/page': get(SESSIONS, ({ administration }) => `${administration}/page`),
+  'sessions/exit': post(SESSIONS, ({ administration }) => `${administration}/exit`),
+  'sessions/tokens': get(SESSIONS, ({ administration }) => `${administration}/tokens`),
+  'sessions/exit-token': post(SESSIONS, ({ administration }) => `${administration}/exit-token`),
+  'sessions/chart-data': get(SESSIONS, ({ administration }) => `${administration}/chart-data`),
+  'sessions/disable': post(SESSIONS, ({ administration }) => `${administration}/disable`),
+  'sessions/untie-disable': post(SESSIONS, ({ administration }) => `${administration}/untie-disable`),
+  'sessions/disabled': get(SESSIONS, ({ administration }) => `${administration}/disabled`),
+  'sessions/disabled-page': get(SESSIONS, ({ administration }) => `${administration}/disabled-page`),
+
+  'accounts/page': get(ACCOUNTS, ({ accounts }) => `${accounts}/page`),
+  'accounts/detail': get(ACCOUNTS, ({ accounts }) => `${accounts}/detail`),
+  'accounts/roles': get(ACCOUNTS, ({ accounts }) => `${accounts}/roles`),
+  'accounts/add': post(ACCOUNTS, ({ accounts }) => `${accounts}/add`),
+  'accounts/edit': post(ACCOUNTS, ({ accounts }) => `${accounts}/edit`),
+  'accounts/reset-password': post(ACCOUNTS, ({ accounts }) => `${accounts}/reset-password`),
+  'accounts/reset-second-factor': post(ACCOUNTS, ({ accounts }) => `${accounts}/reset-second-factor`),
+  'accounts/remove': post(ACCOUNTS, ({ accounts }) => `${accounts}/remove`),
+
+  'journal/page': get(JOURNAL, () => 'sys/journal/page'),
+  'journal/export': get(JOURNAL, () => 'sys/journal/export'),
+} satisfies Readonly<Record<string, OwnRoute>>
+
+export type OwnRouteName = keyof typeof ROWS
+
+/** A route as it is served: for one version of the API and one side. */
+export interface ServedRoute extends Pick<OwnRoute, 'method' | 'group' | 'needs'> {
+  name: OwnRouteName
+  path: string
+  type: LoginType
+}
+
+/** The routes of the gateway's own API that are served, with their whole paths. */
+export function servedRoutes(settings: RouteSettings, profile: Profile): ServedRoute[] {
+  const rows = Object.entries(ROWS) as [OwnRouteName, OwnRoute][]
+  return settings.api_versions.flatMap(version =>
+    rows.flatMap(([name, { method, path, group, needs, sides, isServed }]) =>
+      sides
+        .filter(type => isServed(settings, profile, type))
+        .map(type => ({ name, method, path: `/api/v${version}/${path(SIDES[type])}`, group, needs, type })),
+    ),
   )
 }
 
-const routesBelow = (base: string, routes: Readonly<Record<string, string>>): string[] =>
-  Object.entries(routes).map(([name, method]) => `${method} /${base}/${name}`)
-
-const publicRoutesOf = (section: string, profile: Profile): string[] => [
-  `GET /public/${section}/captcha`,
-  `POST /public/${section}/login`,
-  ...profile.sm2PublicKeyPaths.map(path => `GET ${path.replace('/b/', `/${section}/`)}`),
-]
-
-const loginStepsOf = (settings: RouteSettings, type: LoginType): string[] => [
-  ...(storesPasswords(settings, type) ? ['password'] : []),
-  ...(servesSecondFactors(settings, type) ? ['second-factor', 'second-factor/setup'] : []),
-]
-
-const withHead = (route: string): string[] =>
-  route.startsWith('GET ') ? [route, route.replace('GET', 'HEAD')] : [route]
+/** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
+export const ownRoutes = (settings: RouteSettings, profile: Profile): ReadonlySet<string> =>
+  new Set(
+    [
+      ...[...openPathsOf(settings, profile)].map(path => ({ method: 'GET', path })),
+      ...servedRoutes(settings, profile),
+    ].flatMap(({ method, path }) => (method === 'GET' ? [`GET ${path}`, `HEAD ${path}`] : [`${method} ${path}`])),
+  )
 
 /** The methods of a path that the public listener serves itself; none where it serves another. OPTIONS is one of them. */
 export function ownMethods(routes: ReadonlySet<string>, path: string): string[] {

@@ -3,7 +3,7 @@ import { createExceptions } from '../gate/exceptions.ts'
 import { withConsole } from '../gate/pages.ts'
 import type { PathRules } from '../gate/rules.ts'
 import type { Profile } from '../profile.ts'
-import { LOGIN_TYPES, type LoginType, SIDES } from '../session.ts'
+import { LOGIN_TYPES, type LoginType } from '../session.ts'
 import type { Settings } from './schema/settings.ts'
 
 /** Whether the session administration is served: as the settings say, or else the profile. */
@@ -11,10 +11,6 @@ export const servesAdministration = (
   { session_administration }: Pick<Settings, 'session_administration'>,
   profile: Profile,
 ): boolean => session_administration ?? profile.sessionAdministration
-
-/** The sides whose users see and end their own sessions. */
-export const servedOwnSessions = (settings: Settings['own_sessions']): LoginType[] =>
-  LOGIN_TYPES.filter(type => settings[SIDES[type].name])
 
 /** The paths of the gateway's own pages, which need no session (rule 1). */
 export const openPathsOf = (settings: Pick<Settings, 'console'>, profile: Profile): ReadonlySet<string> =>
@@ -40,6 +36,9 @@ type AccountSettings = Pick<Settings, 'accounts'> & { login: Pick<Settings['logi
 /** Where the accounts of each side are; `off` for a side whose login is served elsewhere. */
 export const accountsOf = ({ accounts, login }: AccountSettings, type: LoginType) =>
   ({ BUSINESS: accounts, CONSUMER: login.consumer })[type]
+
+/** Whether the gateway itself signs the users of a side in. */
+export const servesLogin = (settings: AccountSettings, type: LoginType): boolean => accountsOf(settings, type) !== 'off'
 
 /** Whether the accounts of a side are administered here: they stand in a file, and the settings, or else the profile, say so. */
 export function servesAccounts(

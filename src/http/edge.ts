@@ -4,7 +4,7 @@ import type { Permissions } from '../account/permissions.ts'
 import type { Administration } from '../administration/administration.ts'
 import type { OwnSessions } from '../administration/own.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import { pathRulesOf, servedOwnSessions } from '../config/served.ts'
+import { pathRulesOf } from '../config/served.ts'
 import type { JournalPages } from '../journal/page.ts'
 import type { Login } from '../login/login.ts'
 import type { OwnAccount } from '../login/own-account.ts'
@@ -18,15 +18,16 @@ import { registerForwarding } from './forward/forward.ts'
 import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
-import { ACCOUNT_PERMISSIONS, type AccountRoutesOptions, serveAccounts } from './routes/accounts/accounts.ts'
-import { SEE_JOURNAL, serveJournal } from './routes/journal.ts'
-import { serveLogin, serveLogout } from './routes/login.ts'
-import { serveLoginSteps } from './routes/login-steps.ts'
-import { serveOwnAccount } from './routes/own-account/own-account.ts'
-import { serveOwnSecondFactor } from './routes/own-account/second-factor.ts'
-import { serveCurrent } from './routes/sessions/current.ts'
-import { serveOwnSessions } from './routes/sessions/own.ts'
-import { SESSION_PERMISSIONS, serveSessions } from './routes/sessions/sessions.ts'
+import { ACCOUNT_PERMISSIONS, type Administrations, accountEndpoints } from './routes/accounts/accounts.ts'
+import { journalEndpoints, SEE_JOURNAL } from './routes/journal.ts'
+import { loginEndpoints, logoutEndpoint } from './routes/login.ts'
+import { loginStepEndpoints } from './routes/login-steps.ts'
+import { ownAccountEndpoints } from './routes/own-account/own-account.ts'
+import { ownSecondFactorEndpoints } from './routes/own-account/second-factor.ts'
+import { type Endpoints, serveOwnRoutes } from './routes/own-routes.ts'
+import { currentEndpoint } from './routes/sessions/current.ts'
+import { ownSessionEndpoints } from './routes/sessions/own.ts'
+import { SESSION_PERMISSIONS, sessionEndpoints } from './routes/sessions/sessions.ts'
 import { createGate, createJudge, type Sides } from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
 import type { Guards } from './server/guards.ts'
@@ -49,7 +50,7 @@ export interface EdgeOptions {
   /** The session administration, where it is served. */
   administration: Administration | null
   /** The account administration of each side; `null` where it is not served. */
-  accountAdministrations: AccountRoutesOptions['accounts']
+  accountAdministrations: Administrations
   /** `null` where it is not served. */
   journal: JournalPages | null
   own: OwnSessions
@@ -65,7 +66,7 @@ export interface EdgeOptions {
  * the hooks is a security property. CORS comes between them, so that browsers can read a refusal of the gate.
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
-  const { settings, profile, envelopes, sides, logins, ownAccounts, ownSecondFactors, upstreams, permissions } = options
+  const { settings, profile, envelopes, sides, upstreams, permissions } = options
   const { ownTokens, webSockets, watch } = options
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const ownPaths = new OwnPaths()
@@ -83,20 +84,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     style: settings.errors.http_status,
     tokenName: settings.jwt.token_name,
   })
-  const loginRoutes = { settings, profile, envelopes }
-  for (const type of LOGIN_TYPES) {
-    const login = logins[type]
-    if (login === null) continue
-    serveLogin(app, type, login, loginRoutes)
-    serveLoginSteps(app, type, login, loginRoutes)
-    const own = { versions: settings.api_versions, envelopes }
-    const account = ownAccounts[type]
-    if (account !== null) serveOwnAccount(app, type, account, own)
-    const secondFactor = ownSecondFactors[type]
-    if (secondFactor !== null) serveOwnSecondFactor(app, type, secondFactor, own)
-  }
-  if (settings.login.logout_routes) serveLogout(app, sides, loginRoutes)
-  serveAdministrations(app, options)
+  serveOwnRoutes(app, endpointsOf(options), { settings, profile, guards: options.guards, envelopes })
   await app.register(async pages => {
     await protectPages(pages)
     serveDocuments(pages, profile)
@@ -107,18 +95,24 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   await registerForwarding(app, { tokenHeader, ownTokens, webSockets, watch, log: app.log })
 }
 
-/** What administrators of the B side call, as far as it is served, and the sessions that users see of their own. */
-function serveAdministrations(app: FastifyInstance, options: EdgeOptions): void {
-  const { settings, administration, journal, own, accountAdministrations: accounts, permissions } = options
-  const shared = { versions: settings.api_versions, guards: options.guards, envelopes: options.envelopes }
-  serveOwnSessions(app, { ...shared, types: servedOwnSessions(settings.own_sessions), own })
+/** What answers the gateway's own API. */
+function endpointsOf(options: EdgeOptions): Endpoints {
+  const { settings, sides, logins, administration, accountAdministrations, journal, permissions } = options
   const codes = [
     ...(administration === null ? [] : SESSION_PERMISSIONS),
-    ...(LOGIN_TYPES.some(type => accounts[type] !== null) ? ACCOUNT_PERMISSIONS : []),
+    ...(LOGIN_TYPES.some(type => accountAdministrations[type] !== null) ? ACCOUNT_PERMISSIONS : []),
     ...(journal === null ? [] : [SEE_JOURNAL]),
   ]
-  if (codes.length > 0) serveCurrent(app, { ...shared, permissions, codes })
-  if (administration !== null) serveSessions(app, { ...shared, administration, permissions })
-  if (journal !== null) serveJournal(app, { ...shared, journal })
-  serveAccounts(app, { ...shared, accounts })
+  return {
+    ...loginEndpoints({ settings, logins }),
+    ...loginStepEndpoints({ settings, logins }),
+    logout: logoutEndpoint(sides, settings.locale),
+    ...ownAccountEndpoints(options.ownAccounts),
+    ...ownSecondFactorEndpoints(options.ownSecondFactors),
+    ...ownSessionEndpoints(options.own),
+    current: currentEndpoint({ permissions, codes }),
+    ...sessionEndpoints({ administration, permissions }),
+    ...accountEndpoints(accountAdministrations),
+    ...journalEndpoints(journal),
+  }
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { ownRoutes } from '../../config/own-routes.ts'
+import { servedRoutes } from '../../config/own-routes.ts'
 import type { Settings } from '../../config/schema/settings.ts'
 import { CONSOLE_FILES, CONSOLE_SETTINGS } from '../../gate/pages.ts'
 import type { Profile } from '../../profile.ts'
@@ -32,8 +32,10 @@ function pageSettings(settings: Settings, profile: Profile) {
   return {
     api,
     /** What the gateway serves itself, below `api`: the page shows nothing of what it does not. */
-    routes: ownPathsBelow(`${api}/`, settings, profile),
-    sm2_public_key_path: profile.sm2PublicKeyPaths[0],
+    routes: servedRoutes(settings, profile).flatMap(({ path }) =>
+      path.startsWith(`${api}/`) ? [path.slice(api.length + 1)] : [],
+    ),
+    sm2_public_key_path: `/public/b/${profile.sm2PublicKeyNames[0]}`,
     captcha_alternative: login.captcha.alternative,
     token_name: jwt.token_name,
     passwords: { min_length, classes, common },
@@ -45,10 +47,3 @@ function pageSettings(settings: Settings, profile: Profile) {
     messages: REFUSAL_TEXTS,
   }
 }
-
-/** The paths of the gateway's own routes below a path, without it. */
-const ownPathsBelow = (base: string, settings: Settings, profile: Profile): string[] =>
-  [...ownRoutes(settings, profile)].flatMap(route => {
-    const [method, path = ''] = route.split(' ')
-    return method !== 'HEAD' && path.startsWith(base) ? [path.slice(base.length)] : []
-  })

@@ -108,7 +108,7 @@ export interface AnyRoute {
   path: string
   place: Place
   contract: Contract
-  onRequest?: onRequestHookHandler
+  onRequest?: onRequestHookHandler[]
   answer(request: FastifyRequest): Promise<unknown>
 }
 

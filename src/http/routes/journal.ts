@@ -1,23 +1,13 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { JOURNAL_ROUTES } from '../../config/own-routes.ts'
 import { EVENT_NAMES } from '../../event/event.ts'
 import { EXPORTED_AT_MOST, type JournalPages } from '../../journal/page.ts'
 import { LOGIN_ID_PATTERN, LOGIN_TYPES } from '../../session.ts'
 import { ENTRY_ID_PATTERN } from '../../store/journal-id.ts'
-import type { Envelopes } from '../server/envelope.ts'
-import type { Guards } from '../server/guards.ts'
-import { Complete, type Contract, type DownloadContract, type Place, serve, type ValueOf } from './contract.ts'
+import { Complete, type Contract, type DownloadContract, type ValueOf } from './contract.ts'
+import { answering, type Endpoints, required } from './own-routes.ts'
 
 /** The permission of the journal. Administrators of the B side hold it, for both sides. */
 export const SEE_JOURNAL = 'sys:journal:page'
-
-export interface JournalRoutesOptions {
-  versions: readonly number[]
-  journal: JournalPages
-  guards: Guards
-  envelopes: Envelopes
-}
 
 const OPTIONAL_TEXT = ['string', 'null'] as const
 const TIME = 'a time: `YYYY-MM-DD HH:MM:SS` in the configured time zone, or ISO 8601.'
@@ -141,35 +131,23 @@ const EXPORT = {
   },
 } as const satisfies DownloadContract
 
-const PLACE: Place = { group: 'journal', side: null, needs: 'BUSINESS', permission: SEE_JOURNAL }
-
-/** `GET /api/v<n>/sys/journal/page` and `…/export`. */
-export function serveJournal(
-  app: FastifyInstance,
-  { versions, journal, guards, envelopes }: JournalRoutesOptions,
-): void {
-  const onRequest = guards.requirePermission('BUSINESS', [SEE_JOURNAL])
-  for (const version of versions) {
-    serve(app, envelopes, {
-      method: JOURNAL_ROUTES.page,
-      path: `/api/v${version}/sys/journal/page`,
-      place: PLACE,
-      contract: PAGE,
-      onRequest,
-      answer: ({ query }) => journal.page(query),
-    })
-    app.route({
-      method: JOURNAL_ROUTES.export,
-      url: `/api/v${version}/sys/journal/export`,
-      onRequest,
-      schema: { querystring: EXPORT.query },
-      config: { documented: { ...PLACE, ...EXPORT } },
-      async handler(request: FastifyRequest<{ Querystring: ValueOf<typeof EXPORT.query> }>, reply) {
-        const text = await journal.export(request.query)
-        reply.header('cache-control', 'no-store')
-        reply.header('content-disposition', 'attachment; filename="journal.csv"')
-        return reply.type('text/csv; charset=utf-8').send(Readable.from(text))
-      },
-    })
-  }
-}
+export const journalEndpoints = (journal: JournalPages | null) =>
+  ({
+    'journal/page': () => {
+      const { page } = required(journal)
+      return answering(PAGE, ({ query }) => page(query), SEE_JOURNAL)
+    },
+    'journal/export': () => {
+      const pages = required(journal)
+      return {
+        contract: EXPORT,
+        permission: SEE_JOURNAL,
+        async send({ query }, reply) {
+          const text = await pages.export(query as ValueOf<typeof EXPORT.query>)
+          reply.header('cache-control', 'no-store')
+          reply.header('content-disposition', 'attachment; filename="journal.csv"')
+          return reply.type('text/csv; charset=utf-8').send(Readable.from(text))
+        },
+      }
+    },
+  }) satisfies Partial<Endpoints>

@@ -1,8 +1,6 @@
-import type { FastifyInstance } from 'fastify'
-import type { Login } from '../../login/login.ts'
-import { type LoginType, SIDES } from '../../session.ts'
-import { type Contract, type Place, serve } from './contract.ts'
-import { type LoginRoutesOptions, SIGNED_IN, signedIn } from './login.ts'
+import type { Contract } from './contract.ts'
+import { type LoginOptions, SIGNED_IN, signedIn } from './login.ts'
+import { answering, type Endpoints, required } from './own-routes.ts'
 import { CODE, NEW_FACTOR, RECOVERY_CODES } from './second-factor-fields.ts'
 
 /** Longer than any ticket. */
@@ -88,41 +86,23 @@ const SETUP = {
   refusals: ['TICKET_INVALID', 'DISABLED', 'TOO_MANY_ATTEMPTS', 'ACCOUNTS_UNWRITABLE'],
 } as const satisfies Contract
 
-/** The steps that a login may demand after the password, as far as the accounts of the side have them. */
-export function serveLoginSteps(
-  app: FastifyInstance,
-  type: LoginType,
-  { changePassword, secondFactor }: Login,
-  { settings, envelopes }: LoginRoutesOptions,
-): void {
-  const place: Place = { group: 'login', side: type, needs: 'nothing' }
-  for (const version of settings.api_versions) {
-    const base = `/api/v${version}/public/${SIDES[type].section}/login`
-    if (changePassword !== undefined) {
-      serve(app, envelopes, {
-        method: 'POST',
-        path: `${base}/password`,
-        place,
-        contract: PASSWORD,
-        answer: async ({ body, id, ip }) =>
-          signedIn(await changePassword({ ...body, address: ip, trace_id: id }), settings),
-      })
-    }
-    if (secondFactor === undefined) continue
-    serve(app, envelopes, {
-      method: 'POST',
-      path: `${base}/second-factor`,
-      place,
-      contract: SECOND_FACTOR,
-      answer: async ({ body, id, ip }) =>
-        signedIn(await secondFactor.enter({ ...body, address: ip, trace_id: id }), settings),
-    })
-    serve(app, envelopes, {
-      method: 'POST',
-      path: `${base}/second-factor/setup`,
-      place,
-      contract: SETUP,
-      answer: ({ body, id, ip }) => secondFactor.setUp({ ...body, address: ip, trace_id: id }),
-    })
-  }
-}
+/** The steps that a login may demand after the password. */
+export const loginStepEndpoints = ({ settings, logins }: LoginOptions) =>
+  ({
+    'login/password': type => {
+      const changePassword = required(logins[type]?.changePassword)
+      return answering(PASSWORD, async ({ body, id, ip }) =>
+        signedIn(await changePassword({ ...body, address: ip, trace_id: id }), settings),
+      )
+    },
+    'login/second-factor': type => {
+      const { enter } = required(logins[type]?.secondFactor)
+      return answering(SECOND_FACTOR, async ({ body, id, ip }) =>
+        signedIn(await enter({ ...body, address: ip, trace_id: id }), settings),
+      )
+    },
+    'login/second-factor/setup': type => {
+      const { setUp } = required(logins[type]?.secondFactor)
+      return answering(SETUP, ({ body, id, ip }) => setUp({ ...body, address: ip, trace_id: id }))
+    },
+  }) satisfies Partial<Endpoints>

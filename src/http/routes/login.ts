@@ -1,18 +1,16 @@
-import type { FastifyInstance } from 'fastify'
 import type { Settings } from '../../config/schema/settings.ts'
 import type { Login } from '../../login/login.ts'
-import type { Profile } from '../../profile.ts'
-import { LOGIN_TYPES, type LoginType, SIDES } from '../../session.ts'
+import type { LoginType } from '../../session.ts'
 import type { Sides } from '../server/authenticate.ts'
-import type { Envelopes } from '../server/envelope.ts'
 import { inLocale, LOGGED_OUT } from '../server/messages.ts'
 import { originOf } from '../server/origin.ts'
-import { type Contract, type Place, serve } from './contract.ts'
+import type { Contract } from './contract.ts'
+import { answering, type Endpoint, type Endpoints, required } from './own-routes.ts'
 
-export interface LoginRoutesOptions {
-  settings: Pick<Settings, 'api_versions' | 'jwt' | 'locale'> & { login: Pick<Settings['login'], 'captcha'> }
-  profile: Profile
-  envelopes: Envelopes
+export interface LoginOptions {
+  settings: Pick<Settings, 'jwt'> & { login: Pick<Settings['login'], 'captcha'> }
+  /** `null` for a side whose login is served elsewhere. */
+  logins: Readonly<Record<LoginType, Login | null>>
 }
 
 const KIND = {
@@ -170,47 +168,34 @@ export const signedIn = <T extends { token: string }>(began: T, { jwt }: Pick<Se
   expires_in: jwt.expire_seconds,
 })
 
-/** The public login endpoints of one side ("Public B-side login endpoints"): captcha, SM2 public key, login. */
-export function serveLogin(app: FastifyInstance, type: LoginType, login: Login, options: LoginRoutesOptions): void {
-  const { settings, profile, envelopes } = options
-  const { section } = SIDES[type]
-  const place: Place = { group: 'login', side: type, needs: 'nothing' }
-  for (const version of settings.api_versions) {
-    const base = `/api/v${version}`
-    const captcha = { method: 'GET', path: `${base}/public/${section}/captcha`, place } as const
-    const picture = async (ip: string) => ({ ...(await login.issueCaptcha(ip)), captcha_code: null })
-    if (settings.login.captcha.alternative === 'off') {
-      serve(app, envelopes, { ...captcha, contract: CAPTCHA, answer: ({ ip }) => picture(ip) })
-    } else {
-      serve(app, envelopes, {
-        ...captcha,
-        contract: CAPTCHA_OR_PROOF,
-        answer: async ({ ip, query }) =>
-          query.kind === 'picture'
-            ? picture(ip)
-            : { ...(await login.issueChallenge(ip)), captcha_base64: null, captcha_code: null },
-      })
-    }
-    for (const path of profile.sm2PublicKeyPaths) {
-      serve(app, envelopes, {
-        method: 'GET',
-        path: base + path.replace('/b/', `/${section}/`),
-        place,
-        contract: PUBLIC_KEY,
-        answer: async () => login.publicKey,
-      })
-    }
-    serve(app, envelopes, {
-      method: 'POST',
-      path: `${base}/public/${section}/login`,
-      place,
-      contract: LOGIN,
-      async answer({ body, id, ip, headers }) {
-        const userAgent = headers['user-agent'] ?? ''
-        return signedIn(await login.login({ ...body, address: ip, userAgent, trace_id: id }), settings)
-      },
-    })
+/** The public login endpoints ("Public B-side login endpoints"): captcha, SM2 public key, login. */
+export const loginEndpoints = ({ settings, logins }: LoginOptions) => {
+  const publicKey: Endpoint = type => {
+    const login = required(logins[type])
+    return answering(PUBLIC_KEY, async () => login.publicKey)
   }
+  return {
+    captcha: type => captchaOf(required(logins[type]), settings),
+    'sm2-public-key': publicKey,
+    'sm2/public-key': publicKey,
+    login: type => {
+      const { login } = required(logins[type])
+      return answering(LOGIN, async ({ body, id, ip, headers }) => {
+        const userAgent = headers['user-agent'] ?? ''
+        return signedIn(await login({ ...body, address: ip, userAgent, trace_id: id }), settings)
+      })
+    },
+  } satisfies Partial<Endpoints>
+}
+
+function captchaOf(login: Login, settings: LoginOptions['settings']): ReturnType<Endpoint> {
+  const picture = async (ip: string) => ({ ...(await login.issueCaptcha(ip)), captcha_code: null })
+  if (settings.login.captcha.alternative === 'off') return answering(CAPTCHA, ({ ip }) => picture(ip))
+  return answering(CAPTCHA_OR_PROOF, async ({ ip, query }) =>
+    query.kind === 'picture'
+      ? picture(ip)
+      : { ...(await login.issueChallenge(ip)), captcha_base64: null, captcha_code: null },
+  )
 }
 
 const LOGOUT = {
@@ -226,20 +211,11 @@ const LOGOUT = {
   },
 } as const satisfies Contract
 
-/** The logout of the clients in use: `/api/v<n>/b/logout` and `/api/v<n>/c/logout`, each behind its side's gate. */
-export function serveLogout(app: FastifyInstance, sides: Sides, { settings, envelopes }: LoginRoutesOptions): void {
-  for (const version of settings.api_versions) {
-    for (const type of LOGIN_TYPES) {
-      serve(app, envelopes, {
-        method: 'POST',
-        path: `/api/v${version}/${SIDES[type].section}/logout`,
-        place: { group: 'login', side: type, needs: type },
-        contract: LOGOUT,
-        async answer(request) {
-          await sides[type].logout(request, undefined, originOf(request))
-          return { message: inLocale(LOGGED_OUT, settings.locale) }
-        },
-      })
-    }
-  }
-}
+/** The logout of the clients in use, behind the gate of its side. */
+export const logoutEndpoint =
+  (sides: Sides, locale: Settings['locale']): Endpoint =>
+  type =>
+    answering(LOGOUT, async request => {
+      await sides[type].logout(request, undefined, originOf(request))
+      return { message: inLocale(LOGGED_OUT, locale) }
+    })

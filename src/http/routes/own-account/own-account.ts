@@ -1,16 +1,9 @@
-import type { FastifyInstance } from 'fastify'
 import type { OwnAccount } from '../../../login/own-account.ts'
-import { type LoginType, SIDES } from '../../../session.ts'
-import type { Envelopes } from '../../server/envelope.ts'
+import type { LoginType } from '../../../session.ts'
 import { originOf } from '../../server/origin.ts'
-import { Complete, type Contract, type Place, serve, USER_ID } from '../contract.ts'
+import { Complete, type Contract, USER_ID } from '../contract.ts'
+import { answering, type Endpoints, required } from '../own-routes.ts'
 import { CURRENT_PASSWORD, ENCRYPTED } from './fields.ts'
-import { sessionOf } from './session.ts'
-
-export interface OwnAccountRoutesOptions {
-  versions: readonly number[]
-  envelopes: Envelopes
-}
 
 const TEXT = (description: string) => ({ type: ['string', 'null'], description }) as const
 
@@ -96,30 +89,15 @@ const PASSWORD = {
   ],
 } as const satisfies Contract
 
-/** The own account of the users of one side: `/api/v<n>/b/account` and below, as far as its source can store changes. */
-export function serveOwnAccount(
-  app: FastifyInstance,
-  type: LoginType,
-  { describe, changePassword }: OwnAccount,
-  { versions, envelopes }: OwnAccountRoutesOptions,
-): void {
-  const place: Place = { group: 'account', side: type, needs: type }
-  for (const version of versions) {
-    const path = `/api/v${version}/${SIDES[type].section}/account`
-    serve(app, envelopes, {
-      method: 'GET',
-      path,
-      place,
-      contract: ACCOUNT,
-      answer: request => describe(sessionOf(request, type)),
-    })
-    if (changePassword === undefined) continue
-    serve(app, envelopes, {
-      method: 'POST',
-      path: `${path}/password`,
-      place,
-      contract: PASSWORD,
-      answer: request => changePassword(sessionOf(request, type), request.body, originOf(request)),
-    })
-  }
-}
+/** The own account of the users of a side. */
+export const ownAccountEndpoints = (accounts: Readonly<Record<LoginType, OwnAccount | null>>) =>
+  ({
+    account: type => {
+      const { describe } = required(accounts[type])
+      return answering(ACCOUNT, ({ session }) => describe(session!))
+    },
+    'account/password': type => {
+      const changePassword = required(accounts[type]?.changePassword)
+      return answering(PASSWORD, request => changePassword(request.session!, request.body, originOf(request)))
+    },
+  }) satisfies Partial<Endpoints>

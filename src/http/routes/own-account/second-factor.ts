@@ -1,12 +1,10 @@
-import type { FastifyInstance } from 'fastify'
 import type { OwnSecondFactor } from '../../../login/own-second-factor.ts'
-import { type LoginType, SIDES } from '../../../session.ts'
+import type { LoginType } from '../../../session.ts'
 import { originOf } from '../../server/origin.ts'
-import { type Contract, NOTHING, type Place, serve } from '../contract.ts'
+import { type Contract, NOTHING } from '../contract.ts'
+import { answering, type Endpoints, required } from '../own-routes.ts'
 import { CODE, NEW_FACTOR, RECOVERY_CODES } from '../second-factor-fields.ts'
 import { CURRENT_PASSWORD, ENCRYPTED } from './fields.ts'
-import type { OwnAccountRoutesOptions } from './own-account.ts'
-import { sessionOf } from './session.ts'
 
 const REFUSALS = [
   'WRONG_CREDENTIALS',
@@ -74,31 +72,30 @@ const REMOVE = {
   refusals: [...REFUSALS, 'NO_SECOND_FACTOR', 'FACTOR_REQUIRED'],
 } as const satisfies Contract
 
-/** The second factor of the user of a session, below `/api/v<n>/b/account` and `/api/v<n>/c/account`. */
-export function serveOwnSecondFactor(
-  app: FastifyInstance,
-  type: LoginType,
-  own: OwnSecondFactor,
-  { versions, envelopes }: OwnAccountRoutesOptions,
-): void {
-  const place: Place = { group: 'account', side: type, needs: type }
-  const post = <C extends Contract>(
-    base: string,
-    contract: C,
-    answer: Parameters<typeof serve<C>>[2]['answer'],
-  ): void => serve(app, envelopes, { method: 'POST', path: base, place, contract, answer })
-  for (const version of versions) {
-    const base = `/api/v${version}/${SIDES[type].section}/account/second-factor`
-    post(`${base}/setup`, SETUP, request => own.setUp(sessionOf(request, type), request.body, originOf(request)))
-    post(`${base}/confirm`, CONFIRM, async request => ({
-      recovery_codes: [...(await own.confirm(sessionOf(request, type), request.body.code, originOf(request)))],
-    }))
-    post(`${base}/recovery-codes`, RENEW, async request => ({
-      recovery_codes: [...(await own.renewRecoveryCodes(sessionOf(request, type), request.body, originOf(request)))],
-    }))
-    post(`${base}/remove`, REMOVE, async request => {
-      await own.remove(sessionOf(request, type), request.body, originOf(request))
-      return null
-    })
-  }
-}
+/** The second factor of the user of a session. The guard of each route has found the session. */
+export const ownSecondFactorEndpoints = (factors: Readonly<Record<LoginType, OwnSecondFactor | null>>) =>
+  ({
+    'account/second-factor/setup': type => {
+      const own = required(factors[type])
+      return answering(SETUP, request => own.setUp(request.session!, request.body, originOf(request)))
+    },
+    'account/second-factor/confirm': type => {
+      const own = required(factors[type])
+      return answering(CONFIRM, async request => ({
+        recovery_codes: [...(await own.confirm(request.session!, request.body.code, originOf(request)))],
+      }))
+    },
+    'account/second-factor/recovery-codes': type => {
+      const own = required(factors[type])
+      return answering(RENEW, async request => ({
+        recovery_codes: [...(await own.renewRecoveryCodes(request.session!, request.body, originOf(request)))],
+      }))
+    },
+    'account/second-factor/remove': type => {
+      const own = required(factors[type])
+      return answering(REMOVE, async request => {
+        await own.remove(request.session!, request.body, originOf(request))
+        return null
+      })
+    },
+  }) satisfies Partial<Endpoints>

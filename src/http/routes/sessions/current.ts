@@ -1,18 +1,12 @@
-import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../../../account/permissions.ts'
-import { SIDES } from '../../../session.ts'
-import type { Envelopes } from '../../server/envelope.ts'
-import type { Guards } from '../../server/guards.ts'
-import { Complete, type Contract, serve, USER_ID } from '../contract.ts'
+import { Complete, type Contract, USER_ID } from '../contract.ts'
+import { answering, type Endpoint } from '../own-routes.ts'
 import { END, SEE } from './route.ts'
 
-export interface CurrentRouteOptions {
-  versions: readonly number[]
-  guards: Guards
+export interface CurrentOptions {
   permissions: Permissions
   /** The permission codes of the administration, as far as it is served. */
   codes: readonly string[]
-  envelopes: Envelopes
 }
 
 const CURRENT = {
@@ -33,29 +27,18 @@ const CURRENT = {
   },
 } as const satisfies Contract
 
-/** `GET /api/v<n>/sys/session/current`, where any administration is served. */
-export function serveCurrent(
-  app: FastifyInstance,
-  { versions, guards, permissions, codes, envelopes }: CurrentRouteOptions,
-): void {
-  for (const version of versions) {
-    serve(app, envelopes, {
-      method: 'GET',
-      path: `/api/v${version}/${SIDES.BUSINESS.administration}/current`,
-      place: { group: 'administration', side: 'BUSINESS', needs: 'BUSINESS' },
-      contract: CURRENT,
-      onRequest: guards.requireLogin('BUSINESS'),
-      async answer({ session }) {
-        const { record } = session!
-        const holder = await permissions.holderOf(record)
-        const { username, nickname } = record.extra
-        return {
-          user_id: record.user_id,
-          username: typeof username === 'string' ? username : null,
-          nickname: typeof nickname === 'string' ? nickname : null,
-          permissions: codes.filter(code => permissions.allows(holder, [code], 'all')),
-        }
-      },
+/** The session of an administrator, where any administration is served. */
+export const currentEndpoint =
+  ({ permissions, codes }: CurrentOptions): Endpoint =>
+  () =>
+    answering(CURRENT, async ({ session }) => {
+      const { record } = session!
+      const holder = await permissions.holderOf(record)
+      const { username, nickname } = record.extra
+      return {
+        user_id: record.user_id,
+        username: typeof username === 'string' ? username : null,
+        nickname: typeof nickname === 'string' ? nickname : null,
+        permissions: codes.filter(code => permissions.allows(holder, [code], 'all')),
+      }
     })
-  }
-}

@@ -1,10 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../../../account/permissions.ts'
 import type { Administration } from '../../../administration/administration.ts'
 import type { LoginType } from '../../../session.ts'
-import type { Envelopes } from '../../server/envelope.ts'
-import type { Guards } from '../../server/guards.ts'
-import { type Contract, type DataOf, type Request, serveAny } from '../contract.ts'
+import type { Contract, DataOf, Request } from '../contract.ts'
+import { answering, type Endpoint, required } from '../own-routes.ts'
 
 /** The permissions of the session administration. Administrators of the B side hold them, for both sides. */
 export const SEE = 'sys:session:page'
@@ -17,32 +15,24 @@ export const SEE_TOKENS = 'sys:session:token'
 export const PERMISSIONS = [SEE, END, DISABLE, SEE_TOKENS] as const
 
 export interface SessionRoutesOptions {
-  versions: readonly number[]
   administration: Administration
-  guards: Guards
   permissions: Permissions
-  envelopes: Envelopes
 }
 
-/** Serves one route of the session administration for one side. */
-export type SessionRoute = (
-  app: FastifyInstance,
-  at: { method: 'GET' | 'POST'; path: string; type: LoginType },
-  options: SessionRoutesOptions,
-) => void
+/** The administration is `null` where it is not served. */
+export type SessionEndpointsOptions = Pick<SessionRoutesOptions, 'permissions'> & {
+  administration: Administration | null
+}
 
+/** One route of the session administration, for both sides. */
 export const sessionRoute =
   <C extends Contract>(
     permission: (typeof PERMISSIONS)[number],
     contract: C,
     answer: (request: Request<C>, type: LoginType, options: SessionRoutesOptions) => Promise<DataOf<C>>,
-  ): SessionRoute =>
-  (app, { method, path, type }, options) =>
-    serveAny(app, options.envelopes, {
-      method,
-      path,
-      place: { group: 'administration', side: type, needs: 'BUSINESS', permission },
-      contract,
-      onRequest: options.guards.requirePermission('BUSINESS', [permission]),
-      answer: request => answer(request as Request<C>, type, options),
-    })
+  ) =>
+  ({ administration, permissions }: SessionEndpointsOptions): Endpoint =>
+  type => {
+    const options = { administration: required(administration), permissions }
+    return answering(contract, request => answer(request, type, options), permission)
+  }

@@ -1,0 +1,89 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { type OwnRouteName, type RouteSettings, type ServedRoute, servedRoutes } from '../../config/own-routes.ts'
+import type { Profile } from '../../profile.ts'
+import type { LoginType } from '../../session.ts'
+import type { Envelopes } from '../server/envelope.ts'
+import type { Guards } from '../server/guards.ts'
+import {
+  type AnyRoute,
+  type Contract,
+  type DataOf,
+  type DownloadContract,
+  type Place,
+  type Request,
+  serveAny,
+} from './contract.ts'
+
+/** What answers a route of the gateway's own API, for one side. */
+interface Answering {
+  contract: Contract
+  /** The permission code that a session needs besides. */
+  permission?: string
+  answer: AnyRoute['answer']
+}
+
+interface Download extends Omit<Answering, 'contract' | 'answer'> {
+  contract: DownloadContract
+  send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
+}
+
+/** Makes what answers a route for a side; it is called only where the route is served. */
+export type Endpoint = (type: LoginType) => Answering | Download
+
+export type Endpoints<N extends OwnRouteName = OwnRouteName> = Readonly<Record<N, Endpoint>>
+
+/** A route by its contract. `answer` returns the envelope's `data`. */
+export const answering = <C extends Contract>(
+  contract: C,
+  answer: (request: Request<C>) => Promise<DataOf<C>>,
+  permission?: string,
+): Answering => ({
+  contract,
+  answer: answer as AnyRoute['answer'],
+  ...(permission !== undefined && { permission }),
+})
+
+/** A part that the settings make where they serve the route. Throws at the start where they do not. */
+export function required<T>(part: T | null | undefined): T {
+  if (part === null || part === undefined) throw new Error('a route is served, but what answers it was not made')
+  return part
+}
+
+export interface OwnRoutesOptions {
+  settings: RouteSettings
+  profile: Profile
+  guards: Guards
+  envelopes: Envelopes
+}
+
+/** Registers the gateway's own API, as far as it is served (config/own-routes.ts). */
+export function serveOwnRoutes(app: FastifyInstance, endpoints: Endpoints, options: OwnRoutesOptions): void {
+  const { settings, profile, guards, envelopes } = options
+  for (const route of servedRoutes(settings, profile)) {
+    const { name, method, path, type } = route
+    const endpoint = endpoints[name](type)
+    const place = placeOf(route, endpoint.permission)
+    const onRequest = guardOf(place, guards)
+    if (!('send' in endpoint)) {
+      serveAny(app, envelopes, { method, path, place, onRequest, ...endpoint })
+      continue
+    }
+    const { contract, send: handler } = endpoint
+    const schema = { querystring: contract.query }
+    app.route({ method, url: path, onRequest, schema, config: { documented: { ...place, ...contract } }, handler })
+  }
+}
+
+const placeOf = ({ group, needs, type }: ServedRoute, permission: string | undefined): Place => ({
+  group,
+  // The journal is about both sides.
+  side: group === 'journal' ? null : type,
+  needs: needs === 'own session' ? type : needs,
+  ...(permission !== undefined && { permission }),
+})
+
+/** Checks the session that the gate has found: of this side, whatever the gate has admitted. */
+function guardOf({ needs, permission }: Place, guards: Guards): onRequestHookHandler[] {
+  if (needs === 'nothing' || needs === 'secret') return []
+  return [permission === undefined ? guards.requireLogin(needs) : guards.requirePermission(needs, [permission])]
+}
