@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
+import { faultText } from './base/fault-text.ts'
 import { packageVersion } from './base/package-version.ts'
 import { Refusal, Unavailable } from './base/refusal.ts'
 import type { Command } from './cli/command.ts'
 import { CommandError, say, type Terminal, UsageError } from './cli/terminal.ts'
 import { failureMessage } from './http/server/messages.ts'
 import { reportCrashes } from './process/crash.ts'
-import { messageOf } from './process/message.ts'
 import { ConfigurationError, suggest } from './yaml/fault.ts'
 
 /** Each command is loaded when it is used, so that a start does not load the others. */
@@ -75,7 +75,7 @@ function explainFault(fault: unknown, name: string | undefined, { errors }: Term
     return 1
   }
   if (fault instanceof CommandError) say(errors, `dualgate: ${fault.message}`)
-  else if (fault instanceof Unavailable) say(errors, `dualgate: ${messageOf(fault.cause)}`)
+  else if (fault instanceof Unavailable) say(errors, `dualgate: ${faultText(fault.cause)}`)
   else if (fault instanceof Refusal) say(errors, `dualgate: ${refusalText(fault)}`)
   else if (isSystemFault(fault)) say(errors, `dualgate: ${fault.message}`)
   else throw fault

@@ -3,12 +3,12 @@ import { readAccounts } from '../account/file/source.ts'
 import { type AccountsSettings, openSource } from '../account/open.ts'
 import { systemClock } from '../base/clock.ts'
 import { nearestFolder } from '../base/durable-file.ts'
+import { faultText } from '../base/fault-text.ts'
 import { createLog } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { Configuration } from '../config/load.ts'
 import type { UpstreamSettings } from '../config/schema/upstreams.ts'
 import { targetsOf } from '../config/targets.ts'
-import { messageOf } from '../process/message.ts'
 import { ECHO_URL } from '../upstream/upstream.ts'
 
 /** What another program answered to a gateway that would use it, without secrets. */
@@ -88,7 +88,7 @@ export async function reachAccounts(name: string, settings: AccountsSettings, ne
     ]
     return { what, isReached: true, text: found.join(', ') }
   } catch (fault) {
-    const reason = messageOf(fault instanceof Refusal ? (fault.cause ?? fault) : fault)
+    const reason = faultText(fault instanceof Refusal ? (fault.cause ?? fault) : fault)
     return { what, isReached: false, text: `${reason}; correct ${name} or what it names` }
   }
 }

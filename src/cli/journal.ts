@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
+import { faultText } from '../base/fault-text.ts'
 import { createLog } from '../base/log/log.ts'
 import type { Configuration } from '../config/load.ts'
 import { BY_COMMAND_LINE, type EventName } from '../event/event.ts'
-import { messageOf } from '../process/message.ts'
 import type { LoginType } from '../session.ts'
 import { eventNames } from '../side/names.ts'
 import { createEntryId } from '../store/journal-id.ts'
@@ -39,6 +39,6 @@ export async function keepInJournal(
     }
     return null
   } catch (fault) {
-    return messageOf(fault)
+    return faultText(fault)
   }
 }

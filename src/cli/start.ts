@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { firstAccount } from '../account/file/source.ts'
 import { systemClock } from '../base/clock.ts'
+import { faultText } from '../base/fault-text.ts'
 import { createLog, type Logger } from '../base/log/log.ts'
 import { BUILT_IN, ConfigurationError, type ConfigurationFile, type Fault, loadSettings } from '../config/load.ts'
 import type { Settings } from '../config/schema/settings.ts'
@@ -10,7 +11,6 @@ import { AddressError } from '../process/address.ts'
 import { announceServing, announceStarting } from '../process/bundle.ts'
 import { type Outcome, openControl } from '../process/control.ts'
 import { endsWithTerminal } from '../process/hangup.ts'
-import { messageOf } from '../process/message.ts'
 import { type Loaded, ReloadError, type Running } from '../process/running.ts'
 import { type ServiceManager, serviceManagerOf } from '../process/service-manager.ts'
 import { labelOf } from '../yaml/yaml.ts'
@@ -130,7 +130,7 @@ async function open(settings: Settings, load: () => Loaded): Promise<Running> {
     return await Primary.start({ settings, load, clock: systemClock })
   } catch (fault) {
     if (fault instanceof AddressError) throw new CommandError(fault.message, { cause: fault })
-    throw new CommandError(`cannot start: ${messageOf(fault)}`, { cause: fault })
+    throw new CommandError(`cannot start: ${faultText(fault)}`, { cause: fault })
   }
 }
 

@@ -5,7 +5,7 @@ import { readCertificate } from '../config/tls.ts'
 import { createGateway } from '../gateway.ts'
 import { explainListening } from './address.ts'
 import { watchCertificate } from './certificate-watch.ts'
-import { endLimit, IDLE_GRACE } from './message.ts'
+import { endLimit, IDLE_GRACE } from './orders.ts'
 import { ReloadError, type Running } from './running.ts'
 
 /** A gateway in this process alone: `workers: 1`. */

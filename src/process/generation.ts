@@ -3,7 +3,7 @@ import { within } from '../base/deadline.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import type { Certificate } from '../config/tls.ts'
-import { CUT_OFF, endLimit, type Urls } from './message.ts'
+import { CUT_OFF, endLimit, type Urls } from './orders.ts'
 import type { Ports } from './ports.ts'
 import type { SharedChanges } from './shared-changes.ts'
 import type { WorkerMetrics } from './worker-metrics.ts'
@@ -69,7 +69,7 @@ export class Generation {
 
   renew(certificate: Certificate): void {
     this.#certificate = certificate
-    for (const worker of this.#workers) worker.tell({ renew: certificate })
+    for (const worker of this.#workers) worker.tell({ kind: 'renew', certificate })
   }
 
   /** Lets requests in progress finish, as long as `drain` allows; returns whether they did. */
@@ -81,7 +81,7 @@ export class Generation {
       inTime = false
       void this.kill()
     }, endLimit(drain))
-    for (const worker of this.#workers) worker.tell({ close: { handover, drain } })
+    for (const worker of this.#workers) worker.tell({ kind: 'close', handover, drain })
     const ends = await this.#ended()
     clearTimeout(timer)
     return inTime && ends.every(({ code }) => code !== CUT_OFF)
@@ -106,9 +106,10 @@ export class Generation {
   /** A worker that takes the place of a crashed one serves without a store, too. */
   #fork(needsStore = false): WorkerProcess {
     const { settings, workers, ports, metrics, changes } = this.#options
-    const serve = ports.for(settings)
+    const withPorts = ports.for(settings)
     const worker = new WorkerProcess(() => ({
-      serve,
+      kind: 'serve',
+      settings: withPorts,
       workers,
       certificate: this.#certificate,
       changes: changes.all(),

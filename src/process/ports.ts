@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import type { Settings } from '../config/schema/settings.ts'
-import type { Urls } from './message.ts'
+import type { Urls } from './orders.ts'
 
 interface Pair {
   public: number

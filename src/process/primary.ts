@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { faultText } from '../base/fault-text.ts'
 import { createLog, type Logger } from '../base/log/log.ts'
 import type { Settings } from '../config/schema/settings.ts'
 import { readCertificate } from '../config/tls.ts'
@@ -7,7 +8,7 @@ import { fixedKeysChanged, tryAddresses } from './address.ts'
 import { type CertificateWatch, watchCertificate } from './certificate-watch.ts'
 import { WORKER_UMASK } from './first-worker.ts'
 import { Generation, type GenerationOptions } from './generation.ts'
-import { messageOf, type Urls } from './message.ts'
+import type { Urls } from './orders.ts'
 import { Ports } from './ports.ts'
 import { consequencesOf, refuseMissingAccounts } from './reload-limits.ts'
 import { type Loaded, ReloadError, type Reloaded, type Running } from './running.ts'
@@ -104,7 +105,7 @@ export class Primary implements Running {
     try {
       await generation.start(START_LIMIT, true)
     } catch (fault) {
-      throw new ReloadError(`the new workers cannot start: ${messageOf(fault)}`)
+      throw new ReloadError(`the new workers cannot start: ${faultText(fault)}`)
     } finally {
       this.#others.delete(generation)
     }

@@ -1,6 +1,6 @@
 import type { ConfigurationFile } from '../config/load.ts'
 import type { Settings } from '../config/schema/settings.ts'
-import type { Urls } from './message.ts'
+import type { Urls } from './orders.ts'
 
 /** The settings of a gateway, and where they were read. */
 export interface Loaded {

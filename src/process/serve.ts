@@ -1,11 +1,12 @@
 import cluster from 'node:cluster'
 import { once } from 'node:events'
+import { faultText } from '../base/fault-text.ts'
 import { endLog } from '../base/log/log.ts'
 import { Unavailable } from '../base/refusal.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
 import { announceServing } from './bundle.ts'
 import { reportCrashes } from './crash.ts'
-import { CUT_OFF, IDLE_GRACE, messageOf, type Order, type Report } from './message.ts'
+import { CUT_OFF, IDLE_GRACE, type Order, type OrderOf, type Report } from './orders.ts'
 import { WorkerSharing } from './worker-sharing.ts'
 
 /** How long a new worker waits for the first answer of its store, in multiples of `store.timeout`. */
@@ -28,7 +29,7 @@ export function serveOnOrders(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('message', obey)
   // An earlier order would find no listener.
-  void report({ waits: true })
+  void report({ kind: 'waiting' })
 }
 
 /**
@@ -44,38 +45,51 @@ function dieAtExit(): void {
 }
 
 function obey(order: Order): void {
-  if ('wait' in order) void report({ waits: true })
-  else if ('serve' in order) void serve(order)
-  else if ('renew' in order) gateway?.renewCertificate(order.renew)
-  else if ('count' in order) void count()
-  else if ('metrics' in order) answerMetrics(order)
-  else if ('changes' in order || 'shared' in order) sharing.obey(order)
-  else if (!isClosing) void close(order.close)
+  switch (order.kind) {
+    case 'wait':
+      void report({ kind: 'waiting' })
+      break
+    case 'serve':
+      void serve(order)
+      break
+    case 'renew':
+      gateway?.renewCertificate(order.certificate)
+      break
+    case 'close':
+      if (!isClosing) void close(order)
+      break
+    case 'count':
+      void count()
+      break
+    case 'metrics':
+      answerMetrics(order)
+      break
+    case 'changes':
+      sharing.accept(order.changes)
+      break
+    case 'shared':
+      sharing.confirm(order.number)
+      break
+  }
 }
 
-async function serve({
-  serve: settings,
-  workers,
-  certificate,
-  changes,
-  needsStore,
-}: Extract<Order, { serve: unknown }>): Promise<void> {
-  sharing.obey({ changes })
+async function serve({ settings, workers, certificate, changes, needsStore }: OrderOf<'serve'>): Promise<void> {
+  sharing.accept(changes)
   try {
     gateway = await createGateway(settings, { workers, certificate, gatherMetrics, sharing })
     const limit = settings.store.timeout * (needsStore ? REPLACEMENT_PATIENCE : START_PATIENCE)
     if (!(await gateway.reachStore(limit)) && needsStore)
       throw new Error(`their store did not answer within ${limit / 1000} seconds; see the log`)
-    void report({ answers: await gateway.listen() })
+    void report({ kind: 'serving', urls: await gateway.listen() })
     announceServing()
   } catch (fault) {
-    void report({ failed: messageOf(fault) })
+    void report({ kind: 'failed', fault: faultText(fault) })
   }
 }
 
-async function close(how: Extract<Order, { close: unknown }>['close']): Promise<void> {
+async function close({ handover, drain }: OrderOf<'close'>): Promise<void> {
   isClosing = true
-  const inTime = (await gateway?.close({ grace: IDLE_GRACE, ...how })) ?? true
+  const inTime = (await gateway?.close({ grace: IDLE_GRACE, handover, drain })) ?? true
   // The primary keeps counting this worker's metrics.
   await count().catch(() => undefined)
   await leave()
@@ -96,26 +110,26 @@ async function leave(): Promise<void> {
 }
 
 async function count(): Promise<void> {
-  await report({ counts: (await gateway?.metrics()) ?? [] })
+  await report({ kind: 'counts', counts: (await gateway?.metrics()) ?? [] })
 }
 
-const questions = new Map<number, (order: Extract<Order, { metrics: unknown }>) => void>()
+const questions = new Map<number, (text: string | null) => void>()
 let asked = 0
 
 /** Only the primary has the metrics of all workers. */
 function gatherMetrics(): Promise<string> {
   const question = ++asked
   return new Promise((answered, failed) => {
-    questions.set(question, ({ metrics }) =>
-      metrics === null ? failed(new Unavailable('a worker does not report its metrics')) : answered(metrics),
+    questions.set(question, text =>
+      text === null ? failed(new Unavailable('a worker does not report its metrics')) : answered(text),
     )
-    void report({ question })
+    void report({ kind: 'question', question })
   })
 }
 
-function answerMetrics(order: Extract<Order, { metrics: unknown }>): void {
-  questions.get(order.question)?.(order)
-  questions.delete(order.question)
+function answerMetrics({ text, question }: OrderOf<'metrics'>): void {
+  questions.get(question)?.(text)
+  questions.delete(question)
 }
 
 /** Resolves when the message is sent. */

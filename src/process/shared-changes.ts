@@ -22,10 +22,10 @@ export class SharedChanges {
   follow(worker: WorkerProcess): void {
     this.#workers.add(worker)
     void worker.ended.then(() => this.#workers.delete(worker))
-    worker.onShared(({ share, number }) => {
-      this.#changes.add(share)
-      for (const other of this.#workers) if (other !== worker) other.tell({ changes: share })
-      worker.tell({ shared: number })
+    worker.onShared(({ changes, number }) => {
+      this.#changes.add(changes)
+      for (const other of this.#workers) if (other !== worker) other.tell({ kind: 'changes', changes })
+      worker.tell({ kind: 'shared', number })
     })
   }
 }

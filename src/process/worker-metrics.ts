@@ -44,7 +44,7 @@ export class WorkerMetrics {
 
   async #answer(worker: WorkerProcess, question: number): Promise<void> {
     const text = await this.#gather().catch(() => null)
-    worker.tell({ metrics: text, question })
+    worker.tell({ kind: 'metrics', text, question })
   }
 
   /** One text for all. Rejects when a worker does not answer: a sum without it would be wrong. */

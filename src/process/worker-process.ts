@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster'
 import type { Snapshot } from '../metrics/exposition.ts'
 import { workerInWaiting } from './first-worker.ts'
-import type { Order, Report, Urls } from './message.ts'
+import type { Order, OrderOf, Report, ReportOf, Urls } from './orders.ts'
 
 export interface End {
   code: number | null
@@ -25,7 +25,7 @@ export class WorkerProcess {
   #isLast = false
 
   /** `order` is sent as soon as the worker waits for orders. */
-  constructor(order: () => Extract<Order, { serve: unknown }>) {
+  constructor(order: () => OrderOf<'serve'>) {
     this.#worker = workerInWaiting()
     this.#followHanded()
     this.ended = new Promise(resolve => {
@@ -37,18 +37,16 @@ export class WorkerProcess {
       isOrdered = true
     }
     this.answers = new Promise((answers, failed) => {
-      this.#worker.on('message', (report: Report) => {
-        if ('waits' in report) orderOnce()
-        else if ('answers' in report) answers(report.answers)
-        else if ('failed' in report) failed(new Error(report.failed))
-      })
+      this.#on('waiting', orderOnce)
+      this.#on('serving', ({ urls }) => answers(urls))
+      this.#on('failed', ({ fault }) => failed(new Error(fault)))
       void this.ended.then(end => failed(new Error(`a worker ended with ${nameOf(end)} before it answered`)))
     })
     // A failure is reported to code that awaits this promise; without one it is not an unhandled rejection.
     this.answers.catch(() => undefined)
     this.#worker.on('error', () => undefined)
     // The first worker may have reported before this process listened.
-    this.tell({ wait: true })
+    this.tell({ kind: 'wait' })
   }
 
   get pid(): number | undefined {
@@ -56,47 +54,47 @@ export class WorkerProcess {
   }
 
   tell(order: Order): void {
-    if ('close' in order) this.#isLast = !order.close.handover
+    if (order.kind === 'close') this.#isLast = !order.handover
     if (this.#worker.isConnected()) this.#worker.send(order, () => undefined)
   }
 
   /** Receives each report of the worker's metrics. */
   onCounted(counted: (snapshot: Snapshot) => void): void {
-    this.#worker.on('message', (report: Report) => {
-      if ('counts' in report) counted(report.counts)
-    })
+    this.#on('counts', ({ counts }) => counted(counts))
   }
 
   /** Receives the worker's requests for the metrics of all workers. */
   onAsked(asked: (question: number) => void): void {
-    this.#worker.on('message', (report: Report) => {
-      if ('question' in report) asked(report.question)
-    })
+    this.#on('question', ({ question }) => asked(question))
   }
 
   /** Receives the changes that the worker shares with the others. */
-  onShared(shared: (report: Extract<Report, { share: unknown }>) => void): void {
-    this.#worker.on('message', (report: Report) => {
-      if ('share' in report) shared(report)
-    })
+  onShared(shared: (report: ReportOf<'share'>) => void): void {
+    this.#on('share', shared)
+  }
+
+  /** Receives the reports of a kind; returns a function that ends this. */
+  #on<K extends Report['kind']>(kind: K, receive: (report: ReportOf<K>) => void): () => void {
+    const onMessage = (report: Report): void => {
+      if (report.kind === kind) receive(report as ReportOf<K>)
+    }
+    this.#worker.on('message', onMessage)
+    return () => this.#worker.off('message', onMessage)
   }
 
   /** Requests the worker's metrics; resolves when it has reported or ended, and rejects after `limit` milliseconds. */
   async count(limit: number): Promise<void> {
     const said = new Promise<void>((said, late) => {
       const timer = setTimeout(() => done(() => late(new Error('a worker does not report its metrics'))), limit)
-      const onReport = (report: Report): void => {
-        if ('counts' in report) done(said)
-      }
       const done = (settle: () => void): void => {
         clearTimeout(timer)
-        this.#worker.off('message', onReport)
+        off()
         settle()
       }
-      this.#worker.on('message', onReport)
+      const off = this.#on('counts', () => done(said))
       void this.ended.then(() => done(said))
     })
-    this.tell({ count: true })
+    this.tell({ kind: 'count' })
     return said
   }
 

@@ -1,5 +1,5 @@
 import type { Acknowledged, Sharing } from '../store/acknowledged.ts'
-import type { Order, Report } from './message.ts'
+import type { Report } from './orders.ts'
 
 /** How long the primary may take to pass changes on, in milliseconds; an answer does not wait longer for it. */
 const LIMIT = 250
@@ -28,7 +28,7 @@ export class WorkerSharing implements Sharing {
       }
       const timer = setTimeout(done, LIMIT)
       this.#waiting.set(number, done)
-      void this.#report({ share: changes, number })
+      void this.#report({ kind: 'share', changes, number })
     })
   }
 
@@ -38,10 +38,14 @@ export class WorkerSharing implements Sharing {
     this.#early = []
   }
 
-  /** An order of the primary. */
-  obey(order: Extract<Order, { changes: unknown } | { shared: unknown }>): void {
-    if ('shared' in order) this.#waiting.get(order.shared)?.()
-    else if (this.#receiver !== null) this.#receiver(order.changes)
-    else this.#early.push(...order.changes)
+  /** Changes that other workers acknowledged. */
+  accept(changes: readonly Acknowledged[]): void {
+    if (this.#receiver !== null) this.#receiver(changes)
+    else this.#early.push(...changes)
+  }
+
+  /** The primary has passed on what this worker shared under the number. */
+  confirm(number: number): void {
+    this.#waiting.get(number)?.()
   }
 }

@@ -12,36 +12,43 @@ export interface Urls {
 /** An order to a worker. The configuration comes from the primary, so a worker never uses one that was not checked. */
 export type Order =
   /** Report again that the worker waits for orders. */
-  | { wait: true }
+  | { kind: 'wait' }
   | {
-      serve: Settings
+      kind: 'serve'
+      settings: Settings
       workers: number
       certificate: Certificate | null
       changes: readonly Acknowledged[]
       /** It is to replace workers that serve: without an answer of its store it must not. */
       needsStore: boolean
     }
-  | { renew: Certificate }
-  | { close: { handover: boolean; drain: Settings['drain'] } }
+  | { kind: 'renew'; certificate: Certificate }
+  | { kind: 'close'; handover: boolean; drain: Settings['drain'] }
   /** Report the worker's metrics. */
-  | { count: true }
+  | { kind: 'count' }
   /** The metrics of all workers, as requested; `null` if one of them did not answer. */
-  | { metrics: string | null; question: number }
-  /** Changes that other workers acknowledged, and the confirmation that the worker's own changes were passed on. */
-  | { changes: readonly Acknowledged[] }
-  | { shared: number }
+  | { kind: 'metrics'; text: string | null; question: number }
+  /** Changes that other workers acknowledged. */
+  | { kind: 'changes'; changes: readonly Acknowledged[] }
+  /** The worker's own changes with this number were passed on. */
+  | { kind: 'shared'; number: number }
 
-/**
- * A report of a worker: it is loaded and waits for orders; it serves, or why it cannot; its metrics; a request for the
- * metrics of all workers; changes that it acknowledged, for the others.
- */
+export type OrderOf<K extends Order['kind']> = Extract<Order, { kind: K }>
+
+/** A report of a worker. */
 export type Report =
-  | { waits: true }
-  | { answers: Urls }
-  | { failed: string }
-  | { counts: Snapshot }
-  | { question: number }
-  | { share: readonly Acknowledged[]; number: number }
+  /** It is loaded and waits for orders. */
+  | { kind: 'waiting' }
+  | { kind: 'serving'; urls: Urls }
+  /** Why it cannot serve. */
+  | { kind: 'failed'; fault: string }
+  | { kind: 'counts'; counts: Snapshot }
+  /** It requests the metrics of all workers. */
+  | { kind: 'question'; question: number }
+  /** Changes that it acknowledged, for the others. */
+  | { kind: 'share'; changes: readonly Acknowledged[]; number: number }
+
+export type ReportOf<K extends Report['kind']> = Extract<Report, { kind: K }>
 
 /**
  * How long, in milliseconds, a connection may be idle before a stopping gateway closes it. Clients that send a request
@@ -58,9 +65,3 @@ const LAST_WORK = 1500
 /** How long a worker may take to end, in milliseconds; one that takes longer hangs. */
 export const endLimit = ({ requests, websockets }: Settings['drain']): number =>
   Math.max(requests, IDLE_GRACE + websockets) + LAST_WORK
-
-/** The messages of a fault and of its causes. */
-export function messageOf(fault: unknown): string {
-  if (!(fault instanceof Error)) return String(fault)
-  return fault.cause === undefined ? fault.message : `${fault.message}: ${messageOf(fault.cause)}`
-}
