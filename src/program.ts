@@ -2,8 +2,8 @@ import { DEFAULT_CONFIG } from './cli/default-file.ts'
 import { load, onServing, onStarting } from './process/bundle.ts'
 import { expectsWorkers, startFirstWorker } from './process/first-worker.ts'
 import { endsWithTerminal } from './process/hangup.ts'
-import { settleTicks } from './process/ticks.ts'
-import { allocateYoung } from './process/young-objects.ts'
+import { settleTicks } from './workarounds/node-next-tick.ts'
+import { allocateYoung } from './workarounds/v8-young-objects.ts'
 
 /* The program `dualgate`, up to where its commands are loaded. */
 

@@ -45,6 +45,7 @@ const roomOf = (file: string): string => file.split('/')[0]!.replace(/\.ts$/, ''
 
 /** The rooms of src from the ground up. A room imports from floors below its own. */
 const FLOORS: readonly (readonly string[])[] = [
+  ['workarounds'],
   ['base'],
   ['session', 'token', 'yaml'],
   ['event', 'gate'],
@@ -158,10 +159,10 @@ const KNOWERS: Record<string, RegExp> = {
   '@fastify/jwt': /^http\/jwt\.ts$/,
   '@fastify/redis': /^store\/redis\/connection\/connections\.ts$/,
   pg: /^account\/sql\/postgres\.ts$/,
-  'mysql2/promise': /^account\/sql\/mysql\.ts$/,
+  'mysql2/promise': /^(account\/sql\/mysql|workarounds\/mysql2-.+)\.ts$/,
   undici: /^(event\/webhooks|account\/http)\.ts$/,
   ioredis: /^store\/redis\/.+\.ts$/,
-  lmdb: /^store\/embedded\/.+\.ts$/,
+  lmdb: /^(store\/embedded\/|workarounds\/lmdb-).+\.ts$/,
   'sm-crypto': /^login\/sm2\/[^/]+\.ts$/,
   'svg-captcha': /^login\/captcha\/outlines\.ts$/,
   '@zxcvbn-ts/language-common': /^account\/common-passwords\.ts$/,
@@ -182,6 +183,16 @@ t.test('a third-party library is imported only by the files that wrap it', async
       if (from.endsWith('.ts') || from.startsWith('node:')) continue
       t.match(file, KNOWERS[from] ?? /^$/, `${file} imports ${from}`)
     }
+  }
+})
+
+t.test('only workarounds use private parts of Node, V8 and libraries, and each says where and until when', async t => {
+  const secret = /\b_handle\b|\b_dump\b|internalMessage|setFlagsFromString|nativeAddon|Symbol\(fastify/
+  for (const { file, text } of MODULES) {
+    if (!file.startsWith('workarounds/')) t.notMatch(text, secret, file)
+    else
+      for (const row of ['Seen in', 'Upstream', '(Without it|Gains)', 'Until'])
+        t.match(text, new RegExp(`^ \\* ${row}: .`, 'm'), file)
   }
 })
 

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:cluster'
 import type { Snapshot } from '../metrics/exposition.ts'
+import { HandedConnections } from '../workarounds/cluster-handed-connections.ts'
 import { workerInWaiting } from './first-worker.ts'
 import type { Order, OrderOf, Report, ReportOf, Urls } from './orders.ts'
 
@@ -8,26 +9,18 @@ export interface End {
   signal: NodeJS.Signals | null
 }
 
-/** A connection that the primary accepted and passes on; node:cluster has no type for it. */
-interface Handle {
-  close(): void
-}
-
 /** A worker process, as seen by the primary. */
 export class WorkerProcess {
   /** Its URLs; rejects if it cannot start or ends before it answers. */
   readonly answers: Promise<Urls>
   readonly ended: Promise<End>
   readonly #worker: Worker
-  /** Connections that this worker has not acknowledged yet, by the number of the message that brought them. */
-  readonly #handed = new Map<number, Handle>()
-  /** Whether this worker has no successor. */
-  #isLast = false
+  readonly #handed: HandedConnections
 
   /** `order` is sent as soon as the worker waits for orders. */
   constructor(order: () => OrderOf<'serve'>) {
     this.#worker = workerInWaiting()
-    this.#followHanded()
+    this.#handed = new HandedConnections(this.#worker)
     this.ended = new Promise(resolve => {
       this.#worker.process.once('exit', (code, signal) => resolve({ code, signal }))
     })
@@ -54,7 +47,7 @@ export class WorkerProcess {
   }
 
   tell(order: Order): void {
-    if (order.kind === 'close') this.#isLast = !order.handover
+    if (order.kind === 'close') this.#handed.hasSuccessor = order.handover
     if (this.#worker.isConnected()) this.#worker.send(order, () => undefined)
   }
 
@@ -102,47 +95,10 @@ export class WorkerProcess {
     this.#worker.process.kill('SIGKILL')
   }
 
-  /**
-   * Ends the connections that were on their way to a worker when it crashed. node:cluster would keep them open for an
-   * acknowledgement that never comes, and their clients would wait for ever.
-   */
+  /** Ends the connections that were on their way to a worker when it crashed. */
   endOrphans(): void {
-    for (const handle of this.#handed.values()) handle.close()
-    this.#handed.clear()
+    this.#handed.end()
   }
-
-  /** Tracks the connections that are passed to the worker; closing an acknowledged one does nothing. */
-  #followHanded(): void {
-    const { process: child } = this.#worker
-    const send = child.send as (...words: unknown[]) => boolean
-    child.send = (...words: unknown[]): boolean => {
-      const [message, handle] = words as [{ seq?: number }, Handle | undefined]
-      if (message.seq !== undefined && handle != null && 'close' in handle) {
-        this.#handed.set(message.seq, handle)
-        unclaimed.delete(handle)
-      }
-      return send.apply(child, words)
-    }
-    child.on('internalMessage', ({ ack, accepted }: { ack?: number; accepted?: boolean }) => {
-      const handle = ack === undefined ? undefined : this.#handed.get(ack)
-      if (handle === undefined) return
-      this.#handed.delete(ack!)
-      if (accepted === false && this.#isLast) turnAwayUnlessClaimed(handle)
-    })
-  }
-}
-
-/** How long another worker may take to accept a connection that a stopping worker refused, in milliseconds. */
-const CLAIM_LIMIT = 1000
-
-const unclaimed = new Set<Handle>()
-
-/** node:cluster keeps such a connection for the next free worker, even if no worker accepts any more. */
-function turnAwayUnlessClaimed(handle: Handle): void {
-  unclaimed.add(handle)
-  setTimeout(() => {
-    if (unclaimed.delete(handle)) handle.close()
-  }, CLAIM_LIMIT)
 }
 
 /** Describes how a process ended. */

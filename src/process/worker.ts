@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
+import { settleTicks } from '../workarounds/node-next-tick.ts'
+import { allocateYoung } from '../workarounds/v8-young-objects.ts'
 import { load } from './bundle.ts'
-import { settleTicks } from './ticks.ts'
-import { allocateYoung } from './young-objects.ts'
 
 /* The program of a worker process. */
 // The primary has ended, and a message to it could not be written: this process ends with the connection.

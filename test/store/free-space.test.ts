@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import t, { type Test } from 'tap'
 import { EmbeddedFile } from '../../src/store/embedded/file/file.ts'
 
-/* Changes are refused before LMDB meets a full disk. What it does there: `free-space.ts`. */
+/* Changes are refused before LMDB meets a full disk. What it does there: `workarounds/lmdb-full-disk.ts`. */
 
 const MIB = 2 ** 20
 const BLOCK = 4096

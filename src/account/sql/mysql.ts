@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { createPool, type FieldPacket, type Pool, type PoolConnection, type ResultSetHeader } from 'mysql2/promise'
+import { parametersOf } from '../../workarounds/mysql2-parameters.ts'
 import type { DatabaseAddress } from './address.ts'
 import {
   type Database,
@@ -59,8 +60,8 @@ function createConnections(pool: Pool, text: string, places: number, options: Da
     // The pool listens once; a second error without a listener would end the process.
     connection.connection.on('error', () => undefined)
     await restrict(connection, options)
-    const { statement } = (await connection.prepare(text)) as unknown as { statement: { parameters: unknown[] } }
-    if (statement.parameters.length !== places) throw new Error('a placeholder stands in quotes or in a comment')
+    if (parametersOf(await connection.prepare(text)) !== places)
+      throw new Error('a placeholder stands in quotes or in a comment')
     prepared.add(connection.connection)
   }
 

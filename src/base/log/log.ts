@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino'
+import { nonBlockingStandardOutput } from '../../workarounds/node-output.ts'
 import { systemClock } from '../clock.ts'
 import { Outage, Unavailable } from '../refusal.ts'
 import { Output } from './output.ts'
@@ -48,20 +49,6 @@ function standardOutput(): Output {
 /** Writes the lines that are left, for a process that ends. */
 export function endLog(): void {
   standard?.end()
-}
-
-/**
- * How standard output is made non-blocking, if it is a pipe or a socket. All processes that share it share this mode, and
- * each worker that starts or ends sets it to blocking.
- */
-function nonBlockingStandardOutput(): () => void {
-  const { _handle: handle, isTTY } = process.stdout as typeof process.stdout & { _handle?: StreamHandle }
-  return handle === undefined || isTTY ? () => undefined : () => handle.setBlocking(false)
-}
-
-/** What Node's streams of pipes and sockets have below them. */
-interface StreamHandle {
-  setBlocking(isBlocking: boolean): void
 }
 
 /** A second, and what pino's field of the time has up to its milliseconds. */

@@ -4,6 +4,7 @@ import { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest, fas
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { Certificate } from '../../config/tls.ts'
+import { UpgradableMessage } from '../../workarounds/node-ignored-upgrades.ts'
 import { originFormOf } from './absolute-form.ts'
 import { hasBody, ignoreUnreadableType, readBodies } from './bodies.ts'
 import { serveInTurn } from './connection/connection.ts'
@@ -11,13 +12,11 @@ import { type ClosingReason, limitConnections } from './connection/limit.ts'
 import { SlowClients, type SlowLimits } from './connection/slow.ts'
 import { createErrorHandler, type Envelopes } from './envelope.ts'
 import { acceptExpectations } from './expectation.ts'
-import { ClientMessage } from './message.ts'
 import { type Observer, observe } from './observe.ts'
 import { decorateRequests } from './request.ts'
 import { logLazily } from './request-log.ts'
 import { traceIdOf } from './trace.ts'
 import { createUnparsable } from './unparsable.ts'
-import { UpgradableMessage } from './upgrade.ts'
 import { schemaController } from './validation.ts'
 
 interface Timeouts {
@@ -126,7 +125,7 @@ function transportOf({ headers }: Timeouts, certificate: Certificate | null, has
     connectionsCheckingInterval: 1000,
     // Node would refuse it with its own message.
     requireHostHeader: false,
-    IncomingMessage: hasWebSockets ? UpgradableMessage : ClientMessage,
+    ...(hasWebSockets && { IncomingMessage: UpgradableMessage }),
   }
   if (certificate === null) return { http: limits }
   return { https: { ...limits, ...secureContextOf(certificate), handshakeTimeout: headers } }

@@ -2,38 +2,13 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { asToken, type Token } from '../../token/bearer.ts'
-import { ClientMessage } from './message.ts'
+import type { UpgradableMessage } from '../../workarounds/node-ignored-upgrades.ts'
 
 /*
  * Routes a request for a WebSocket like other requests: the gate checks it like every other request, and it reaches the
  * route of its upstream. The proxy plugin could open the WebSocket itself, but it sends 101 to the client before the
  * upstream has answered, and buffers without limit for slow clients. So http/websocket does it.
  */
-
-const ASKED = Symbol('asked')
-
-/**
- * A request that counts as an upgrade only if it requests a WebSocket. Every other `Upgrade` is ignored (RFC 9110 7.8),
- * as it is by a server without upgrades: Node would take the connection away from HTTP for whatever protocol is named,
- * and clients ask for h2c with ordinary requests.
- */
-export class UpgradableMessage extends ClientMessage {
-  declare [ASKED]: boolean | null
-
-  get upgrade(): boolean {
-    return this[ASKED] === true && (this.method === 'CONNECT' || asksForWebSocket(this))
-  }
-
-  /** Set by the parser before there are headers, and already by the constructor of the class above. */
-  set upgrade(asked: boolean | null) {
-    this[ASKED] = asked
-  }
-}
-
-const asksForWebSocket = ({ method, headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean =>
-  method === 'GET' &&
-  headers.upgrade?.toLowerCase() === 'websocket' &&
-  (httpVersionMajor > 1 || (httpVersionMajor === 1 && httpVersionMinor >= 1))
 
 /** What an upgrade has beside what every request has. */
 export interface Upgrade {

@@ -78,7 +78,7 @@ export class EmbeddedChanges implements Changes {
   follow(listener: ChangeListener): FollowedChanges {
     let read: string | null = null
     return {
-      isCurrent: () => (this.#file.readLatest(this.#rows, LAST) ?? NONE) === read,
+      isCurrent: () => this.#file.read(() => this.#last()) === read,
       passOn: () => {
         const last = this.#last()
         if (last === read) return

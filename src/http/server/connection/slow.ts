@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal } from '../../../base/refusal.ts'
+import { acceptedBytes } from '../../../workarounds/node-accepted-bytes.ts'
 import { type ClientConnection, failBody } from './connection.ts'
 import { Pace } from './pace.ts'
 
@@ -117,17 +118,4 @@ export class SlowClients {
     this.#limits.onSlow('slow_reader')
     socket.destroy()
   }
-}
-
-/** What of Node's socket says how much of a write under way the system has accepted. */
-interface Handle {
-  bytesWritten: number
-  writeQueueSize: number
-}
-
-/** Bytes that the system has accepted for the client. A write counts with its parts, where Node has it under way. */
-function acceptedBytes(socket: Socket): number {
-  const { _handle: handle } = socket as Socket & { _handle?: Handle | null }
-  if (handle?.writeQueueSize === undefined) return socket.bytesWritten - socket.writableLength
-  return handle.bytesWritten - handle.writeQueueSize
 }

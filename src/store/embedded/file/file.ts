@@ -3,10 +3,10 @@ import { basename, dirname, resolve } from 'node:path'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { within } from '../../../base/deadline.ts'
 import { Unavailable } from '../../../base/refusal.ts'
-import { checkFreeSpace } from './free-space.ts'
-import { LatestReads } from './latest.ts'
+import { checkFreeSpace } from '../../../workarounds/lmdb-full-disk.ts'
+import { lastCommitOf } from '../../../workarounds/lmdb-last-commit.ts'
+import { keepQuiet } from '../../../workarounds/lmdb-quiet-commits.ts'
 import { OpenLock } from './open-lock.ts'
-import { keepQuiet, lastCommitOf } from './quiet.ts'
 import { WriteOutage, type WriteOutageOptions } from './write-outage.ts'
 
 /*
@@ -51,7 +51,6 @@ const FILE_OPTIONS = {
 
 interface Opened {
   root: RootDatabase
-  latest: LatestReads
   openLock: OpenLock
 }
 
@@ -75,15 +74,14 @@ async function openFile(path: string): Promise<Opened> {
   if (!existsSync(path)) checkFreeSpace(dirname(path))
   const { opened: root, openLock } = await OpenLock.opening(path, () => open({ ...FILE_OPTIONS, path }))
   keepQuiet(root)
-  return { root, latest: new LatestReads(root), openLock }
+  return { root, openLock }
 }
 
 async function release(path: string): Promise<void> {
   const shared = opened.get(path)
   if (shared === undefined || --shared.users > 0) return
   opened.delete(path)
-  const { root, latest, openLock } = await shared.file
-  latest.close()
+  const { root, openLock } = await shared.file
   await root.close()
   openLock.close()
 }
@@ -96,7 +94,6 @@ export class EmbeddedFile {
   /** The changes that failed. */
   readonly outage: WriteOutage
   readonly #root: RootDatabase
-  readonly #latest: LatestReads
   readonly #openLock: OpenLock
   readonly #timeout: number
   readonly #underWay = new Set<Promise<unknown>>()
@@ -104,11 +101,10 @@ export class EmbeddedFile {
   #failedAt = 0
   #closed: Promise<void> | null = null
 
-  private constructor(path: string, { root, latest, openLock }: Opened, timeout: number, watched: WriteOutageOptions) {
+  private constructor(path: string, { root, openLock }: Opened, timeout: number, watched: WriteOutageOptions) {
     this.path = path
     this.outage = new WriteOutage(watched)
     this.#root = root
-    this.#latest = latest
     this.#openLock = openLock
     this.#timeout = timeout
   }
@@ -141,16 +137,6 @@ export class EmbeddedFile {
     try {
       this.#root.resetReadTxn()
       return ask()
-    } catch (error) {
-      throw asUnavailable(this.path, error)
-    }
-  }
-
-  /** One entry, as every change acknowledged so far left it: cheaper than `read`, for what each request reads. */
-  readLatest(rows: Rows, key: Buffer): string | undefined {
-    if (this.#closed !== null) throw new Unavailable(`${basename(this.path)} is closed`)
-    try {
-      return this.#latest.get(rows, key)
     } catch (error) {
       throw asUnavailable(this.path, error)
     }
