@@ -13,7 +13,7 @@ export function factorSteps(t: Test, { visit, fixture, administer, add, nextCode
     await sendSignIn(fixture, page, username, PASSWORD)
     await page.locator('h1', { hasText: 'Set up a second factor' }).waitFor()
     await page.waitForSelector('.qr')
-    t.ok(await page.evaluate(() => document.querySelector<HTMLImageElement>('.qr')!.naturalWidth > 100))
+    await page.waitForFunction(() => document.querySelector<HTMLImageElement>('.qr')!.naturalWidth > 100)
     const secret = await shownSecret(page)
     t.match(secret, /^[A-Z2-7]{32}$/)
     const uri = (await page.getAttribute('.on-phone a', 'href'))!

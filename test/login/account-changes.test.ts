@@ -192,6 +192,8 @@ for (const store of ['embedded', 'redis'] as const) {
         t.ok(await until(async () => !(await later.lives(tokens.get(name)!))), name)
       for (const name of ['kept', 'renamed']) t.ok(await later.lives(tokens.get(name)!), name)
       t.ok(await later.lives(unknown))
+      const isReported = (name: string): boolean => reasonsOf(later.log, ids.get(name)!).length > 0
+      await until(() => ['removed', 'locked', 'changed'].every(isReported))
       const reasons = names.map(name => [name, reasonsOf(later.log, ids.get(name)!)])
       t.same(reasons, [
         ['kept', []],

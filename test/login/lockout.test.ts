@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
+import { until } from '../support/until.ts'
 
 const NAMES = [
   ['that exists', 'admin'],
@@ -132,6 +133,20 @@ t.test('simultaneous logins with the right password succeed in more workers than
   t.equal(await fixture.attempt('admin', PASSWORD), 'granted')
 })
 
+/** Milliseconds for which an attempt waits for others of its name, and a little more. */
+const LONGER_THAN_A_WAIT = 5001
+
+/** Whether an attempt has asked from now on if it may begin: then it knows how long it waits. */
+function hasAsked({ store: { attempts } }: Awaited<ReturnType<typeof openLoginFixture>>): () => boolean {
+  const begin = attempts.begin.bind(attempts)
+  let asked = false
+  attempts.begin = (...words) => {
+    asked = true
+    return begin(...words)
+  }
+  return () => asked
+}
+
 t.test('an attempt waits for those that could lock the name, for a limited time, and locks nothing by it', async t => {
   const fixture = await openLoginFixture({ lockout: { failures: 1 } })
   t.teardown(fixture.close)
@@ -142,12 +157,11 @@ t.test('an attempt waits for those that could lock the name, for a limited time,
   })
   const first = reasonOf(fixture.openWorker().login(requests[0]!))
   while (fixture.worked.decrypted === 0) await new Promise(setImmediate)
+  const isWaiting = hasAsked(fixture)
   const second = reasonOf(fixture.openWorker().login(requests[1]!))
-  const advancing = setInterval(() => {
-    fixture.time.now += 100
-  }, 1)
+  await until(isWaiting)
+  fixture.time.now += LONGER_THAN_A_WAIT
   t.equal(await second, 'BUSY')
-  clearInterval(advancing)
   t.equal(fixture.worked.decrypted, 1)
   release()
   t.equal(await first, 'granted')
@@ -201,11 +215,12 @@ t.test('a name whose last failure could not lock it is locked by a later attempt
   t.equal(await fixture.attempt('admin', 'wrong'), 'WRONG_CREDENTIALS')
   t.equal(await fixture.attempt('admin', 'wrong'), 'UNAVAILABLE')
   fixture.side.lockOut = lockOut
-  const advancing = setInterval(() => {
-    fixture.time.now += 1000
-  }, 1)
-  t.equal(await fixture.attempt('admin', PASSWORD), 'DISABLED')
-  clearInterval(advancing)
+  const request = await fixture.credentials('admin', PASSWORD)
+  const isWaiting = hasAsked(fixture)
+  const attempt = reasonOf(fixture.openWorker().login(request))
+  await until(isWaiting)
+  fixture.time.now += LONGER_THAN_A_WAIT
+  t.equal(await attempt, 'DISABLED')
   t.ok(await fixture.side.isDisable('id-admin'))
   t.equal(await fixture.attempt('admin', PASSWORD), 'DISABLED')
 })

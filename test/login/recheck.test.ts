@@ -242,7 +242,7 @@ for (const profile of [1, 2] as const) {
     const backend = await startBackend(t)
     const fixture = await openFixture({
       profile,
-      config: { accounts: { kind: 'http', url: backend.url, secret: 'k'.repeat(32), recheck: '60s' } },
+      config: { accounts: { kind: 'http', url: backend.url, secret: 'k'.repeat(32), recheck: '60s', timeout: '30s' } },
     })
     t.teardown(() => fixture.close())
     const put = (username: string, rest: object = {}) =>
@@ -271,10 +271,10 @@ for (const profile of [1, 2] as const) {
     const before = backend.state.questions
     for (let i = 0; i < 5; i++) t.ok(await isLive(tokens[0]!))
     t.ok(backend.state.questions <= before + 1)
-    const events = fixture.log
-      .map(line => JSON.parse(line))
-      .filter(({ msg, event }) => msg === 'event' && event === 'kickout')
-    t.same(Object.fromEntries(events.map(({ login_id, reason }) => [login_id, reason])), {
+    const kickouts = () =>
+      fixture.log.map(line => JSON.parse(line)).filter(({ msg, event }) => msg === 'event' && event === 'kickout')
+    await until(() => kickouts().length === 3)
+    t.same(Object.fromEntries(kickouts().map(({ login_id, reason }) => [login_id, reason])), {
       'id-removed': 'account-changed',
       'id-locked': 'account-changed',
       'id-changed': 'password-changed',
@@ -286,7 +286,7 @@ t.test('with recheck off, no source is asked about a session', async t => {
   const backend = await startBackend(t)
   backend.accounts.set('a', { id: '1', username: 'a', password: HASH, status: 'ACTIVE' })
   const fixture = await openFixture({
-    config: { accounts: { kind: 'http', url: backend.url, secret: 'k'.repeat(32), recheck: 'off' } },
+    config: { accounts: { kind: 'http', url: backend.url, secret: 'k'.repeat(32), recheck: 'off', timeout: '30s' } },
   })
   t.teardown(() => fixture.close())
   const token = await fixture.signIn('a', PASSWORD)

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { NPM_START, newcomerFolder } from '../support/process.ts'
@@ -55,11 +56,13 @@ async function early({ child, workers }: Start): Promise<number[]> {
 const serves = ({ output }: Start): Promise<boolean> => until(() => output().includes('dualgate answers at'))
 
 t.test('a configuration with faults is reported once, and ends the worker that started meanwhile', async t => {
-  const faulty = (folder: string): void => writeFileSync(join(folder, '.env'), 'TIMEZONE=Nowhere\n')
-  const gateway = start(t, faulty, { WORKERS: '2' })
+  // The gateway waits at this pipe, where it reads its configuration.
+  const held = (folder: string): void => void execFileSync('mkfifo', [join(folder, '.env')])
+  const gateway = start(t, held, { WORKERS: '2' })
   const { child, output } = gateway
   const ended = once(child, 'close')
   const started = await early(gateway)
+  await writeFile(join(gateway.folder, '.env'), 'TIMEZONE=Nowhere\n')
   t.equal(started.length, 1, 'a worker was started before the check')
   const [code] = await ended
   t.equal(code, 1)

@@ -47,14 +47,18 @@ export function startLoad(t: Ending, url: string, options: LoadOptions): Load {
     const keepAlive = index >= clients * fresh
     const agent = new (url.startsWith('https:') ? HttpsAgent : HttpAgent)({ keepAlive, maxSockets: 1 })
     let due = performance.now() + random() * pause
+    let asked = performance.now()
     while (!stopped) {
       await new Promise(resolve => setTimeout(resolve, due - performance.now()))
       due = Math.max(due + pause, performance.now() - 10 * pause)
+      // A stopping gateway closes what is idle for two seconds. A client that was held up for long begins a new connection.
+      if (performance.now() - asked > 1000) agent.destroy()
       await askOnce(url, agent, options).then(
         () => outcome.answered++,
         (fault: Error & { code?: string }) =>
           outcome.failures.push(`${keepAlive ? 'kept' : 'fresh'} connection: ${fault.code ?? fault.message}`),
       )
+      asked = performance.now()
     }
     agent.destroy()
   }

@@ -49,12 +49,15 @@ t.test(
   async t => {
     const redis = await startRedis()
     t.teardown(() => redis.stop())
-    const environment = { STORE__KIND: 'redis', STORE__REDIS__URL: redis.url, STORE__TIMEOUT: '200ms' }
-    const gateway = await startSupervised(t, { environment })
+    // An empty variable counts as not set, so the file decides: only the reload that must fail is impatient.
+    const environment = { STORE__KIND: 'redis', STORE__REDIS__URL: redis.url, STORE__TIMEOUT: '' }
+    const gateway = await startSupervised(t, { environment, files: { '.env': 'STORE__TIMEOUT=30s\n' } })
     const before = gateway.workers()
+    gateway.write('.env', 'STORE__TIMEOUT=200ms\n')
     redis.pause()
     const { code, errors } = await gateway.reload()
     redis.resume()
+    gateway.write('.env', 'STORE__TIMEOUT=30s\n')
     t.equal(code, 1)
     t.match(errors, /the new workers cannot start: their store did not answer within 2 seconds/)
     t.same(gateway.workers(), before)

@@ -50,7 +50,11 @@ t.test('a gateway that gets SIGHUP while it starts reloads when it has started',
 t.test('a client that is passed to a stopping worker is answered by another worker', async t => {
   const gateway = await startSupervised(t)
   for (let round = 1; round <= 3; round++) {
-    const leaving = gateway.workers()
+    const leaving = await until(() => {
+      const found = gateway.workers()
+      // Those of the round before have ended.
+      return found.length === 2 && found
+    })
     for (const worker of leaving) process.kill(worker, 'SIGSTOP')
     gateway.child.kill('SIGHUP')
     t.ok(await until(() => gateway.logged('the configuration was reloaded').length === round))

@@ -6,7 +6,7 @@ import type { JournalRecord } from '../../src/journal/page.ts'
 import { Recorder } from '../../src/journal/recorder.ts'
 import { type Fixture, openFixture, type StoreKind, someone } from '../support/gateway-fixture.ts'
 import { redisAvailable } from '../support/redis-server.ts'
-import { until } from '../support/until.ts'
+import { PATIENCE, until } from '../support/until.ts'
 
 const PAGE = '/api/v1/sys/journal/page'
 
@@ -80,7 +80,7 @@ t.test('the journal has the entries of every gateway of the store, in the order 
     await consumer.disable(user, 60)
     other.publish({ event: 'kickout', type: 'CONSUMER', login_id: user, ended: 0 })
   }
-  await other.close(1000)
+  await other.close(PATIENCE)
   const { records } = (await journalOf(fixture, token, { login_id: user, size: '100' })).data
   t.same(new Set(eventsIn(records)), new Set(['disable', 'kickout']))
   t.equal(records.length, 40)

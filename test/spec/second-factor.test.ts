@@ -302,7 +302,13 @@ t.test('accounts of a backend have second factors where it stores them', async t
   await once(backend, 'listening')
   t.teardown(() => backend.close())
   const url = `http://127.0.0.1:${(backend.address() as AddressInfo).port}`
-  const accounts = { kind: 'http', url: `${url}/find`, update_url: `${url}/update`, secret: 'a secret between two' }
+  const accounts = {
+    kind: 'http',
+    url: `${url}/find`,
+    update_url: `${url}/update`,
+    secret: 'a secret between two',
+    timeout: '30s',
+  }
   const fixture = await openFixture({ config: { accounts } })
   t.teardown(() => fixture.close())
 
