@@ -3,7 +3,6 @@ import { load, onServing, onStarting } from './process/bundle.ts'
 import { expectsWorkers, startFirstWorker } from './process/first-worker.ts'
 import { endsWithTerminal } from './process/hangup.ts'
 import { settleTicks } from './workarounds/node-next-tick.ts'
-import { allocateYoung } from './workarounds/v8-young-objects.ts'
 
 /* The program `dualgate`, up to where its commands are loaded. */
 
@@ -14,7 +13,6 @@ const isStart = command === undefined || (command === 'start' && !words.includes
 if (isStart) process.on('SIGHUP', endsWithTerminal)
 if (isStart) exitOnStop()
 const hasWorkers = isStart && expectsWorkers(fileOf(words), process.env)
-allocateYoung()
 // A supervisor serves no requests.
 if (isStart && !hasWorkers) settleTicks()
 void run()
