@@ -111,6 +111,15 @@ export interface AccountSource {
   close(): Promise<void>
 }
 
+/** The version of an account as its source has it now; `null` if it is gone or not active. */
+export async function findActiveVersion(
+  { find }: Pick<AccountSource, 'find'>,
+  { id, username }: Pick<Account, 'id' | 'username'>,
+): Promise<string | null> {
+  const present = await find(username)
+  return present?.id === id && present.status === 'ACTIVE' ? (present.version ?? null) : null
+}
+
 /** The rights of users, from the same accounts and by the same law. */
 export interface RightsSource {
   /** The rights of the account with this login id; `null` when there is no such account, or it is not `ACTIVE`. */

@@ -1,3 +1,4 @@
+import { LOGIN_ID_FORM } from '../base/refusal.ts'
 import { type Extra, faultOfExtra, isLoginId } from '../session.ts'
 import type { AccountStatus, Rights } from './accounts.ts'
 import { listOf, plain, secondFactorOf, switchOf, textOf, timeOf } from './answer-value.ts'
@@ -28,7 +29,7 @@ export function readAccount(
   for (const name of KNOWN) if (!known.has(name)) throw new Error(`there is no field "${name}"`)
 
   const id = textOf('id', known.get('id'))
-  if (!isLoginId(id)) throw new Error('the field "id" is not a login id: 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  if (!isLoginId(id)) throw new Error(`the field "id" is not a login id: ${LOGIN_ID_FORM}`)
   const username = textOf('username', known.get('username'))
   if (username === null || username === '') throw new Error('the field "username" is empty')
   const columns = tooLargeOf(extra)

@@ -43,7 +43,7 @@ export function createHttpAccounts(
     bodyTimeout: timeout,
     maxResponseSize: MAX_ANSWER_BYTES,
   })
-  const inTurn = createTaskQueue(CONNECTIONS, WAITING)
+  const enqueue = createTaskQueue(CONNECTIONS, WAITING)
 
   /** The time limit covers waiting, connecting and answering together. */
   async function post<T>(
@@ -52,7 +52,7 @@ export function createHttpAccounts(
     read: (answer: Dispatcher.ResponseData) => Promise<T>,
   ): Promise<T> {
     const signal = AbortSignal.timeout(timeout)
-    return inTurn(async () => {
+    return enqueue(async () => {
       signal.throwIfAborted()
       const body = JSON.stringify(content)
       const signature = sign(body, [secret], clock.now())

@@ -1,4 +1,7 @@
-export type AccountStatus = 'ACTIVE' | 'INACTIVE' | 'LOCKED'
+/** Only an active account signs in. */
+export const ACCOUNT_STATUSES = ['ACTIVE', 'INACTIVE', 'LOCKED'] as const
+
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
 
 /** What administrators see of an account. */
 export interface ListedAccount {

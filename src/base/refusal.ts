@@ -107,6 +107,10 @@ export class Refusal extends Error {
   }
 }
 
+/** What a login id is, for people. */
+export const LOGIN_ID_FORM = '1 to 128 characters of A-Z a-z 0-9 . _ @ : -'
+export const NOT_A_LOGIN_ID = `must be ${LOGIN_ID_FORM}` as const
+
 /** The faults of a field of a client's input. `http/server/messages.ts` has the same in the other language. */
 export type FieldFault =
   | 'is missing'
@@ -117,7 +121,7 @@ export type FieldFault =
   | 'must be a string'
   | 'must be encrypted with the public key'
   | 'must be a whole number from {minimum} to {maximum}'
-  | 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -'
+  | typeof NOT_A_LOGIN_ID
   | 'must be 1 to 128 characters without spaces at its ends'
   | 'must be at most {maximum} characters'
   | 'must be at most 8192 bytes as JSON'

@@ -1,4 +1,4 @@
-import type { Account, AccountChanges, AccountSource } from '../account/accounts.ts'
+import { type Account, type AccountChanges, type AccountSource, findActiveVersion } from '../account/accounts.ts'
 import { type AccountChange, changeSince, versionsIn } from '../account/version.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
@@ -146,13 +146,11 @@ export async function endIfChanged(
 
 /** `null` without an active account; `undefined` if the source does not tell, and the gateway itself changes nothing there. */
 async function presentVersion(
-  { changes, updates, find }: Pick<AccountSource, 'changes' | 'updates' | 'find'>,
-  { id, username }: Account,
+  source: Pick<AccountSource, 'changes' | 'updates' | 'find'>,
+  account: Account,
 ): Promise<string | null | undefined> {
-  if (changes !== undefined) return changes.versionOf(id)
-  if (updates === undefined) return undefined
-  const present = await find(username)
-  return present?.id === id && present.status === 'ACTIVE' ? present.version : null
+  if (source.changes !== undefined) return source.changes.versionOf(account.id)
+  return source.updates === undefined ? undefined : findActiveVersion(source, account)
 }
 
 /** What has changed since a session began; `unknown` for one that carries no version. */

@@ -1,4 +1,4 @@
-import type { AccountSource } from '../account/accounts.ts'
+import { type AccountSource, findActiveVersion } from '../account/accounts.ts'
 import { type AccountChange, samePassword, versionsIn } from '../account/version.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
@@ -48,8 +48,7 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
   async function compare(record: SessionRecord, username: string): Promise<RecheckResult> {
     let present: string | null = null
     const read = async (): Promise<void> => {
-      const account = await accounts.find(username)
-      present = account?.id === record.user_id && account.status === 'ACTIVE' ? (account.version ?? null) : null
+      present = await findActiveVersion(accounts, { id: record.user_id, username })
     }
     await read()
     const reasonOf = ({ extra }: SessionRecord) => changeOf(versionsIn(extra), present)

@@ -1,5 +1,5 @@
 import { secondsUntil } from '../base/clock.ts'
-import { invalid } from '../base/refusal.ts'
+import { invalid, NOT_A_LOGIN_ID } from '../base/refusal.ts'
 import { isLoginId } from '../session.ts'
 
 /** Ten years: a longer time is a mistake in units. */
@@ -16,7 +16,7 @@ export function remaining(timestamp: number | null, now: number): number {
 }
 
 export function checkLoginId(value: unknown): void {
-  if (!isLoginId(value)) throw invalid('user_id', 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  if (!isLoginId(value)) throw invalid('user_id', NOT_A_LOGIN_ID)
 }
 
 export const isSeconds = (value: unknown): value is number =>

@@ -2,7 +2,7 @@ import { mkdir, realpath, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
 import { createFile, replaceFile } from '../../base/durable-file.ts'
-import { invalid, Unavailable } from '../../base/refusal.ts'
+import { invalid, NOT_A_LOGIN_ID, Unavailable } from '../../base/refusal.ts'
 import { isLoginId } from '../../session.ts'
 import { ConfigurationError } from '../../yaml/fault.ts'
 import { generatePassword } from '../generate-password.ts'
@@ -62,7 +62,7 @@ export async function setPassword(
 export function adding(entries: readonly AccountEntry[], entry: AccountEntry): Change {
   const { username, id } = entry
   if (!isUsername(username)) throw invalid('username', 'must be 1 to 128 characters without spaces at its ends')
-  if (!isLoginId(id)) throw invalid('id', 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -')
+  if (!isLoginId(id)) throw invalid('id', NOT_A_LOGIN_ID)
   if (indexOf(entries, username) !== -1) throw invalid('username', 'is taken')
   if (indexOfId(entries, id) !== -1) throw invalid('id', 'is taken')
   return { add: entry }

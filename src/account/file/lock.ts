@@ -28,9 +28,9 @@ const queues = new Map<string, TaskQueue>()
  * the others take too long.
  */
 export async function withLock<T>(path: string, work: (isHeld: IsHeld) => Promise<T>, tries = TRIES): Promise<T> {
-  const inTurn = queues.get(path) ?? createTaskQueue(1, WAITING)
-  queues.set(path, inTurn)
-  return inTurn(async () => {
+  const enqueue = queues.get(path) ?? createTaskQueue(1, WAITING)
+  queues.set(path, enqueue)
+  return enqueue(async () => {
     const lock = `${path}.lock`
     const own = await acquire(lock, tries)
     try {

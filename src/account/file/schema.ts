@@ -1,4 +1,6 @@
+import { LOGIN_ID_FORM } from '../../base/refusal.ts'
 import type { Decoded } from '../../yaml/notation.ts'
+import { ACCOUNT_STATUSES } from '../management.ts'
 
 /* The accounts file. No message quotes anything of it: a password may stand in the wrong place. */
 
@@ -19,7 +21,7 @@ const Entry = {
     id: {
       type: 'string',
       'x-secret': true,
-      'x-form': 'text in quotes, 1 to 128 characters of A-Z a-z 0-9 . _ @ : - (a bare number would be rounded)',
+      'x-form': `text in quotes, ${LOGIN_ID_FORM} (a bare number would be rounded)`,
     },
     username: {
       type: 'string',
@@ -33,7 +35,7 @@ const Entry = {
     },
     nickname: { type: 'string', maxLength: 128, 'x-secret': true, 'x-form': 'text of at most 128 characters' },
     avatar: { type: 'string', maxLength: 2048, 'x-secret': true, 'x-form': 'text of at most 2048 characters' },
-    status: { enum: ['ACTIVE', 'INACTIVE', 'LOCKED'], 'x-secret': true },
+    status: { enum: ACCOUNT_STATUSES, 'x-secret': true },
     roles: Words('a list of roles, such as [SUPER_ADMIN]'),
     permissions: Words('a list of permissions, such as ["sys:session:page"]'),
     must_change_password: { type: 'boolean', 'x-secret': true, 'x-form': 'true or false' },

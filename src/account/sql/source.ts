@@ -93,7 +93,7 @@ type Statement = ReturnType<typeof createStatement>
 
 /** One statement, with connections of its own. */
 function createStatement(database: Database, { connections, timeout }: DatabaseOptions) {
-  const inTurn = createTaskQueue(connections, WAITING)
+  const enqueue = createTaskQueue(connections, WAITING)
 
   /**
    * The time limit covers waiting, connecting and answering together. A turn ends in time whatever the driver does, and
@@ -101,7 +101,7 @@ function createStatement(database: Database, { connections, timeout }: DatabaseO
    */
   async function inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const signal = AbortSignal.timeout(timeout)
-    return inTurn(async () => {
+    return enqueue(async () => {
       const late = () => new Error(`no answer within ${timeout} ms`)
       if (signal.aborted) throw late()
       const tooLate = new Promise<never>((_, reject) => {

@@ -139,6 +139,9 @@ export const serve = serveAny as <C extends Contract>(
   route: Route<C>,
 ) => void
 
+/** In examples. */
+export const SAMPLE_USER = '1923410000000000001'
+
 export const USER_ID = {
   type: 'string',
   pattern: LOGIN_ID_PATTERN,

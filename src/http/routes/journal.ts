@@ -3,7 +3,7 @@ import { EVENT_NAMES } from '../../event/event.ts'
 import { EXPORTED_AT_MOST, type JournalPages } from '../../journal/page.ts'
 import { LOGIN_ID_PATTERN, LOGIN_TYPES } from '../../session.ts'
 import { ENTRY_ID_PATTERN } from '../../store/journal-id.ts'
-import { Complete, type Contract, type DownloadContract, type ValueOf } from './contract.ts'
+import { Complete, type Contract, type DownloadContract, SAMPLE_USER, type ValueOf } from './contract.ts'
 import { answering, type Endpoints, required } from './own-routes.ts'
 
 /** The permission of the journal. Administrators of the B side hold it, for both sides. */
@@ -87,7 +87,7 @@ const PAGE = {
           time: '2026-05-16 09:12:44',
           event: 'kickout',
           type: 'CONSUMER',
-          login_id: '1923410000000000001',
+          login_id: SAMPLE_USER,
           username: 'ann',
           nickname: 'Ann',
           by: '1',

@@ -1,4 +1,5 @@
 import type { FieldFault, PasswordFault, RefusalReason } from '../../base/refusal.ts'
+import { NOT_A_LOGIN_ID } from '../../base/refusal.ts'
 
 export type Locale = 'en' | 'zh-CN'
 type Text = readonly [en: string, zh: string]
@@ -107,7 +108,7 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'must be a string': '必须是字符串',
   'must be encrypted with the public key': '必须用公钥加密',
   'must be a whole number from {minimum} to {maximum}': '必须是 {minimum} 到 {maximum} 之间的整数',
-  'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -': '必须是 1 到 128 个字符，且只含 A-Z a-z 0-9 . _ @ : -',
+  [NOT_A_LOGIN_ID]: '必须是 1 到 128 个字符，且只含 A-Z a-z 0-9 . _ @ : -',
   'must be 1 to 128 characters without spaces at its ends': '必须是 1 到 128 个字符，且首尾不能有空格',
   'must be at most {maximum} characters': '最多 {maximum} 个字符',
   'must be at most 8192 bytes as JSON': '转为 JSON 后最多 8192 字节',

@@ -1,5 +1,5 @@
 import AjvCompiler, { type BuildCompilerFromPool, type ErrorObject } from '@fastify/ajv-compiler'
-import { type FieldFault, invalid, type Refusal } from '../../base/refusal.ts'
+import { type FieldFault, invalid, NOT_A_LOGIN_ID, type Refusal } from '../../base/refusal.ts'
 import { LOGIN_ID_PATTERN } from '../../session.ts'
 import { ENTRY_ID_PATTERN } from '../../store/journal-id.ts'
 
@@ -165,7 +165,7 @@ const TYPE_FAULTS: Readonly<Record<string, FieldFault>> = {
 
 /** The fault of a text that does not match, by the pattern. */
 const PATTERN_FAULTS = {
-  [LOGIN_ID_PATTERN]: 'must be 1 to 128 characters of A-Z a-z 0-9 . _ @ : -',
+  [LOGIN_ID_PATTERN]: NOT_A_LOGIN_ID,
   [ENTRY_ID_PATTERN]: 'must be `next` of another page',
 } as const satisfies Readonly<Record<string, FieldFault>>
 

@@ -1,5 +1,5 @@
-import { type Contract, NOTHING } from '../contract.ts'
-import { CHANGE_REFUSALS, CHANGEABLE, ID, MADE_PASSWORD, PASSWORD, USER } from './fields.ts'
+import { type Contract, NOTHING, SAMPLE_USER } from '../contract.ts'
+import { CHANGE_REFUSALS, CHANGEABLE, ID, MADE_PASSWORD, PASSWORD } from './fields.ts'
 import { accountRoute, EDIT_ACCOUNTS, requestedBy } from './route.ts'
 
 const ADD = {
@@ -19,7 +19,7 @@ const ADD = {
   },
   data: {
     schema: { type: 'object', properties: { id: ID, password: MADE_PASSWORD }, required: ['id'] },
-    example: { id: USER, password: 'h7Kq9mWzTn4RvXcJ2pLbYd6e' },
+    example: { id: SAMPLE_USER, password: 'h7Kq9mWzTn4RvXcJ2pLbYd6e' },
   },
   refusals: ['RIGHTS_NOT_HELD', 'PASSWORD_NOT_ALLOWED', 'ACCOUNTS_UNWRITABLE'],
 } as const satisfies Contract
@@ -34,7 +34,7 @@ const EDIT = {
     'Fields that are not given stay as they are. Where its status, roles or permissions change, the sessions of the account have ended when this answers. Administrators do not lock or demote themselves, and the last active SUPER_ADMIN stays.',
   body: {
     schema: { type: 'object', properties: { id: ID, ...CHANGEABLE }, required: ['id'] },
-    example: { id: USER, status: 'LOCKED' },
+    example: { id: SAMPLE_USER, status: 'LOCKED' },
   },
   data: NOTHING,
   refusals: CHANGE_REFUSALS,
@@ -48,7 +48,7 @@ export const edit = accountRoute(EDIT_ACCOUNTS, EDIT, async (request, accounts) 
 const REMOVE = {
   summary: 'Remove an account',
   details: 'Its sessions have ended when this answers.',
-  body: { schema: { type: 'object', properties: { id: ID }, required: ['id'] }, example: { id: USER } },
+  body: { schema: { type: 'object', properties: { id: ID }, required: ['id'] }, example: { id: SAMPLE_USER } },
   data: NOTHING,
   refusals: CHANGE_REFUSALS,
 } as const satisfies Contract

@@ -1,22 +1,19 @@
+import { ACCOUNT_STATUSES } from '../../../account/management.ts'
 import type { Failure } from '../../server/messages.ts'
 import type { FieldSchema } from '../../server/validation.ts'
 import { USER_ID } from '../contract.ts'
 
-export const USER = '1923410000000000001'
-
 export const ID = { ...USER_ID, description: 'Login id of the account.' } as const
-
-const STATUSES = ['ACTIVE', 'INACTIVE', 'LOCKED'] as const
 
 export const STATUS = {
   type: ['string', 'null'],
-  enum: [...STATUSES, null],
+  enum: [...ACCOUNT_STATUSES, null],
   description: 'Only users of an ACTIVE account sign in.',
 } as const satisfies FieldSchema
 
 export const STATUS_QUERY = {
   type: 'string',
-  enum: STATUSES,
+  enum: ACCOUNT_STATUSES,
   description: 'Accounts with this status only.',
 } as const satisfies FieldSchema
 

@@ -1,5 +1,6 @@
-import { Complete, type Contract, PageOf } from '../contract.ts'
-import { ID, STATUS_QUERY, USER } from './fields.ts'
+import { ACCOUNT_STATUSES } from '../../../account/management.ts'
+import { Complete, type Contract, PageOf, SAMPLE_USER } from '../contract.ts'
+import { ID, STATUS_QUERY } from './fields.ts'
 import { accountRoute, SEE_ACCOUNTS } from './route.ts'
 
 const TEXTS = { type: 'array', items: { type: 'string' } } as const
@@ -8,7 +9,7 @@ const ACCOUNT = Complete({
   id: ID,
   username: { type: 'string', description: 'Name at the login.' },
   nickname: { type: 'string', description: 'Name to show.' },
-  status: { type: 'string', enum: ['ACTIVE', 'INACTIVE', 'LOCKED'], description: 'Only ACTIVE users sign in.' },
+  status: { type: 'string', enum: ACCOUNT_STATUSES, description: 'Only ACTIVE users sign in.' },
   roles: { ...TEXTS, description: 'Roles.' },
   permissions: { ...TEXTS, description: 'Permissions besides those of the roles.' },
   second_factor: { type: 'boolean', description: 'Whether the account has a second factor.' },
@@ -28,7 +29,7 @@ const ACCOUNT = Complete({
 })
 
 const ANN = {
-  id: USER,
+  id: SAMPLE_USER,
   username: 'ann',
   nickname: 'Ann',
   status: 'ACTIVE',

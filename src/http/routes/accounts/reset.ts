@@ -1,5 +1,5 @@
-import { type Contract, NOTHING } from '../contract.ts'
-import { CHANGE_REFUSALS, ID, MADE_PASSWORD, PASSWORD, USER } from './fields.ts'
+import { type Contract, NOTHING, SAMPLE_USER } from '../contract.ts'
+import { CHANGE_REFUSALS, ID, MADE_PASSWORD, PASSWORD } from './fields.ts'
 import { accountRoute, EDIT_ACCOUNTS, requestedBy } from './route.ts'
 
 const NOT_ONE_S_OWN = 'Not for one’s own account, where the present one is needed.'
@@ -9,7 +9,7 @@ const RESET_PASSWORD = {
   details: `The sessions of the account have ended when this answers. ${NOT_ONE_S_OWN}`,
   body: {
     schema: { type: 'object', properties: { id: ID, ...PASSWORD }, required: ['id'] },
-    example: { id: USER },
+    example: { id: SAMPLE_USER },
   },
   data: {
     schema: { type: 'object', properties: { password: MADE_PASSWORD } },
@@ -25,7 +25,7 @@ export const resetPassword = accountRoute(EDIT_ACCOUNTS, RESET_PASSWORD, (reques
 const RESET_SECOND_FACTOR = {
   summary: 'Remove the second factor of an account',
   details: `For a user who has lost it. The sessions of the account have ended when this answers. ${NOT_ONE_S_OWN}`,
-  body: { schema: { type: 'object', properties: { id: ID }, required: ['id'] }, example: { id: USER } },
+  body: { schema: { type: 'object', properties: { id: ID }, required: ['id'] }, example: { id: SAMPLE_USER } },
   data: NOTHING,
   refusals: CHANGE_REFUSALS,
 } as const satisfies Contract

@@ -1,4 +1,4 @@
-import { NOTHING, SECONDS, USER_ID } from '../contract.ts'
+import { NOTHING, SAMPLE_USER, SECONDS, USER_ID } from '../contract.ts'
 import { OF_USER, one, operation } from './operation.ts'
 
 /* Operations that disable login ids for a time. */
@@ -8,7 +8,7 @@ export const disable = operation(
     summary: 'Disable a login id for a time',
     body: {
       schema: { type: 'object', properties: { user_id: USER_ID, seconds: SECONDS }, required: ['user_id', 'seconds'] },
-      example: { user_id: '1923410000000000001', seconds: 3600 },
+      example: { user_id: SAMPLE_USER, seconds: 3600 },
     },
     data: NOTHING,
   },

@@ -1,10 +1,9 @@
 import { LOGIN_TYPES } from '../../../session.ts'
-import { USER_ID } from '../contract.ts'
+import { SAMPLE_USER, USER_ID } from '../contract.ts'
 import { asRequest, OF_TOKEN, OF_USER, one, operation, SAMPLE_TOKEN, TOKEN } from './operation.ts'
 
 /* Operations that answer what is known of tokens, sessions and users. */
 
-const USER = '1923410000000000001'
 const LOGIN_ID = { type: 'string', description: 'Login id; empty when the token is not live.' } as const
 const LIFETIME = { type: 'integer', description: 'Seconds; -1 for none.' } as const
 const SIDE = { type: 'string', enum: LOGIN_TYPES, description: 'The side.' } as const
@@ -19,12 +18,12 @@ export const isLogin = operation(
 )
 
 export const getLoginId = operation(
-  { summary: 'The user of a token', body: OF_TOKEN, data: one('user_id', LOGIN_ID, USER) },
+  { summary: 'The user of a token', body: OF_TOKEN, data: one('user_id', LOGIN_ID, SAMPLE_USER) },
   async (side, { token }) => ({ user_id: await side.getLoginId(asRequest(side, token)) }),
 )
 
 export const getLoginIdByToken = operation(
-  { summary: 'The user of a token', body: OF_TOKEN, data: one('user_id', LOGIN_ID, USER) },
+  { summary: 'The user of a token', body: OF_TOKEN, data: one('user_id', LOGIN_ID, SAMPLE_USER) },
   async (side, { token }) => ({ user_id: await side.getLoginIdByToken(token) }),
 )
 
@@ -35,7 +34,7 @@ export const getLoginIdDefaultNull = operation(
     data: one(
       'user_id',
       { type: ['string', 'null'], description: 'Login id; `null` when the token is not live.' },
-      USER,
+      SAMPLE_USER,
     ),
   },
   async (side, { token }) => ({ user_id: await side.getLoginIdDefaultNull(asRequest(side, token)) }),
@@ -73,7 +72,7 @@ const RECORD = {
     },
     required: ['user_id', 'type', 'created_at', 'extra'],
   },
-  example: { user_id: USER, type: 'CONSUMER', created_at: '2026-05-16 09:12:44', extra: { nickname: 'Ann' } },
+  example: { user_id: SAMPLE_USER, type: 'CONSUMER', created_at: '2026-05-16 09:12:44', extra: { nickname: 'Ann' } },
 } as const
 
 export const getTokenInfo = operation(

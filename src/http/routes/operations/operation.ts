@@ -3,7 +3,15 @@ import { BY_OPERATIONS, type Origin } from '../../../event/event.ts'
 import type { Side, WithHeaders } from '../../../side/side.ts'
 import type { Envelopes } from '../../server/envelope.ts'
 import type { FieldSchema } from '../../server/validation.ts'
-import { type BodyOf, type Contract, type DataOf, type JsonSchema, serveAny, USER_ID } from '../contract.ts'
+import {
+  type BodyOf,
+  type Contract,
+  type DataOf,
+  type JsonSchema,
+  SAMPLE_USER,
+  serveAny,
+  USER_ID,
+} from '../contract.ts'
 
 /** An internal authentication operation over HTTP. */
 export interface Operation<C extends Contract = Contract> {
@@ -29,7 +37,6 @@ export const operation = <const C extends Contract>(
 /** The request operations read a token from a header; over HTTP the body's `token` stands for it, with or without `Bearer`. */
 export const asRequest = (side: Side, token: string): WithHeaders => ({ headers: { [side.headerName]: token } })
 
-const USER = '1923410000000000001'
 export const SAMPLE_TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJqdGkiOiI2WmIxIn0.c2ln'
 
 export const TOKEN = {
@@ -40,7 +47,7 @@ export const TOKEN = {
 /** Bodies that hold nothing else. */
 export const OF_USER = {
   schema: { type: 'object', properties: { user_id: USER_ID }, required: ['user_id'] },
-  example: { user_id: USER },
+  example: { user_id: SAMPLE_USER },
 } as const
 export const OF_TOKEN = {
   schema: { type: 'object', properties: { token: TOKEN }, required: ['token'] },
@@ -48,7 +55,7 @@ export const OF_TOKEN = {
 } as const
 export const OF_USER_AND_TOKEN = {
   schema: { type: 'object', properties: { user_id: USER_ID, token: TOKEN }, required: ['user_id', 'token'] },
-  example: { user_id: USER, token: SAMPLE_TOKEN },
+  example: { user_id: SAMPLE_USER, token: SAMPLE_TOKEN },
 } as const
 
 /** An answer of one value. */

@@ -1,6 +1,6 @@
 import { Refusal } from '../../../base/refusal.ts'
 import { notLoggedIn } from '../../../session.ts'
-import { NOTHING, SECONDS, USER_ID } from '../contract.ts'
+import { NOTHING, SAMPLE_USER, SECONDS, USER_ID } from '../contract.ts'
 import { asRequest, OF_TOKEN, OF_USER, OF_USER_AND_TOKEN, one, operation, SAMPLE_TOKEN, TOKEN } from './operation.ts'
 
 /* Operations that begin, prolong and end sessions. */
@@ -28,7 +28,7 @@ export const login = operation(
         },
         required: ['user_id'],
       },
-      example: { user_id: '1923410000000000001', extra: { nickname: 'Ann' } },
+      example: { user_id: SAMPLE_USER, extra: { nickname: 'Ann' } },
     },
     data: one('token', { type: 'string', description: 'The signed JWT.' }, SAMPLE_TOKEN),
     refusals: ['DISABLED', 'BUSY'],

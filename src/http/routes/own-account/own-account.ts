@@ -1,7 +1,7 @@
 import type { OwnAccount } from '../../../login/own-account.ts'
 import type { LoginType } from '../../../session.ts'
 import { originOf } from '../../server/origin.ts'
-import { Complete, type Contract, USER_ID } from '../contract.ts'
+import { Complete, type Contract, SAMPLE_USER, USER_ID } from '../contract.ts'
 import { answering, type Endpoints, required } from '../own-routes.ts'
 import { CURRENT_PASSWORD, ENCRYPTED } from './fields.ts'
 
@@ -41,7 +41,7 @@ const ACCOUNT = {
   data: {
     schema: OWN_ACCOUNT,
     example: {
-      user_id: '1923410000000000001',
+      user_id: SAMPLE_USER,
       username: 'ann',
       nickname: 'Ann',
       avatar: null,

@@ -1,5 +1,5 @@
 import type { Permissions } from '../../../account/permissions.ts'
-import { Complete, type Contract, USER_ID } from '../contract.ts'
+import { Complete, type Contract, SAMPLE_USER, USER_ID } from '../contract.ts'
 import { answering, type Endpoint } from '../own-routes.ts'
 import { END, SEE } from './route.ts'
 
@@ -23,7 +23,7 @@ const CURRENT = {
         description: 'The permission codes of the administration, as far as it is served, that the session holds.',
       },
     }),
-    example: { user_id: '1923410000000000001', username: 'ann', nickname: 'Ann', permissions: [SEE, END] },
+    example: { user_id: SAMPLE_USER, username: 'ann', nickname: 'Ann', permissions: [SEE, END] },
   },
 } as const satisfies Contract
 

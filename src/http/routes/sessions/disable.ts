@@ -1,9 +1,7 @@
 import { LOGIN_TYPES } from '../../../session.ts'
 import { originOf } from '../../server/origin.ts'
-import { Complete, type Contract, NOTHING, PageOf, SECONDS, USER_ID } from '../contract.ts'
+import { Complete, type Contract, NOTHING, PageOf, SAMPLE_USER, SECONDS, USER_ID } from '../contract.ts'
 import { DISABLE, sessionRoute } from './route.ts'
-
-const USER = '1923410000000000001'
 
 const DISABLE_USER = {
   summary: 'Disable a login id for a time',
@@ -11,7 +9,7 @@ const DISABLE_USER = {
     'A disabled id is refused at login, and on every request where `disable.enforce` is `request`. Its sessions do not end: `exit` ends them. A later call replaces the time.',
   body: {
     schema: { type: 'object', properties: { user_id: USER_ID, seconds: SECONDS }, required: ['user_id', 'seconds'] },
-    example: { user_id: USER, seconds: 3600 },
+    example: { user_id: SAMPLE_USER, seconds: 3600 },
   },
   data: NOTHING,
 } as const satisfies Contract
@@ -27,7 +25,7 @@ const UNTIE_DISABLE = {
   details: 'Also ends the lock after failed logins of this id. Nothing happens where the id is not disabled.',
   body: {
     schema: { type: 'object', properties: { user_id: USER_ID }, required: ['user_id'] },
-    example: { user_id: USER },
+    example: { user_id: SAMPLE_USER },
   },
   data: NOTHING,
 } as const satisfies Contract
@@ -85,7 +83,7 @@ const DISABLED_PAGE = {
       description: 'Disabled login ids.',
     }),
     example: {
-      records: [{ user_id: USER, type: 'BUSINESS', until: '2026-05-16 10:12:44', disable_time: 3541 }],
+      records: [{ user_id: SAMPLE_USER, type: 'BUSINESS', until: '2026-05-16 10:12:44', disable_time: 3541 }],
       total: 1,
       page: 1,
       size: 10,

@@ -1,14 +1,12 @@
 import { originOf } from '../../server/origin.ts'
-import { type Contract, NOTHING, USER_ID } from '../contract.ts'
+import { type Contract, NOTHING, SAMPLE_USER, USER_ID } from '../contract.ts'
 import { END, sessionRoute } from './route.ts'
-
-const USER = '1923410000000000001'
 
 const EXIT = {
   summary: 'End every session of a user',
   body: {
     schema: { type: 'object', properties: { user_id: USER_ID }, required: ['user_id'] },
-    example: { user_id: USER },
+    example: { user_id: SAMPLE_USER },
   },
   data: NOTHING,
 } as const satisfies Contract
@@ -29,7 +27,7 @@ const EXIT_TOKEN = {
       },
       required: ['user_id', 'token'],
     },
-    example: { user_id: USER, token: '6Zb1xw0cS2mPq1c9oV4y7g' },
+    example: { user_id: SAMPLE_USER, token: '6Zb1xw0cS2mPq1c9oV4y7g' },
   },
   data: NOTHING,
   refusals: ['NO_SUCH_TOKEN'],

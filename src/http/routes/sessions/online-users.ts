@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Permissions } from '../../../account/permissions.ts'
-import { Complete, type Contract, PageOf, USER_ID } from '../contract.ts'
+import { Complete, type Contract, PageOf, SAMPLE_USER, USER_ID } from '../contract.ts'
 import { SEE, SEE_TOKENS, sessionRoute } from './route.ts'
 
 const OPTIONAL_TEXT = ['string', 'null'] as const
@@ -63,7 +63,7 @@ const PAGE = {
     example: {
       records: [
         {
-          user_id: '1923410000000000001',
+          user_id: SAMPLE_USER,
           username: 'ann',
           nickname: 'Ann',
           avatar: null,
