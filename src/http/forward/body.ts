@@ -79,8 +79,11 @@ export class ClientBody implements RequestBody, ComingBody {
     const request = this.#request
     if (!request.complete) return false
     this.#isWhole = true
-    const whole: Buffer | null = request.read()
-    if (whole !== null && !this.#keep(whole)) throw new Refusal('BODY_TOO_LARGE')
+    // From Node 26 on, a read returns one of the chunks that have arrived, not all of them.
+    do {
+      const chunk: Buffer | null = request.read()
+      if (chunk !== null && !this.#keep(chunk)) throw new Refusal('BODY_TOO_LARGE')
+    } while (request.readableLength > 0)
     return true
   }
 
