@@ -20,6 +20,9 @@ const WORDS: readonly (readonly [word: RegExp, instead: string])[] = [
   [/\basked for\b/i, 'requested'],
   [/\bwho (?:asks|may)\b/i, 'authorized users'],
   [/\b(?:is|are) none\b/i, 'is invalid, is missing'],
+  [/\b(?:fall|fell|falls) silent\b/i, 'sent no data within the idle limit'],
+  [/\b(?:spoke|speaks) before\b/i, 'sent data before a request'],
+  [/\b(?:tellers?|tellable|toldOf)\b/, 'what it does'],
 ]
 
 /** Chinese that reads as translated, or has the marks of another script, with what is written instead. */

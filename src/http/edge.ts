@@ -73,7 +73,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   const rules = pathRulesOf(settings, profile)
   app.addHook('onRequest', createJudge({ rules, tokenHeader, ownPaths, upstreams }))
   if (settings.cors !== 'off') {
-    app.addHook('onRequest', ownPaths.tellOptions)
+    app.addHook('onRequest', ownPaths.allowOptions)
     await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
   }
   app.addHook('onRequest', createGate({ rules, sides, permissions }))

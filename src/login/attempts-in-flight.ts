@@ -16,8 +16,8 @@ const MAX_WAIT = 5000
  */
 const MAX_VERIFICATION = 20_000
 /**
- * How long an attempt counts that never ends, because its worker was killed, in milliseconds: as long as a verification may take, and
- * its failure to be counted in a slow store.
+ * How long an unfinished attempt counts, whose worker was killed, in milliseconds: as long as a verification may take, and its
+ * failure to be counted in a slow store.
  */
 const UNDER_WAY = 30_000
 

@@ -28,7 +28,7 @@ export interface Upstream {
   readonly urls: readonly string[]
   /** The servers; none for `builtin:echo`. */
   readonly targets: readonly HttpTarget[]
-  /** How long a response's head may take, and how long its body may fall silent, in milliseconds. */
+  /** How long a response's head may take, and the idle limit of its body, in milliseconds. */
   readonly response: number
   readonly idle: number
   /** Whether `Host` is the client's or the target's. */

@@ -193,6 +193,6 @@ function instead(schema: Schema, value: unknown): string {
   const branches = branchesOf(schema)
   if (typeof value !== 'string' && branches.some(({ type }) => type === 'string')) return remedyOf(value, branches)
   const shown = String(value)
-  const tellable = schema['x-secret'] !== true && branches.some(isLeaf) && shown.length <= 40 && !shown.includes('@')
-  return tellable ? `, not ${JSON.stringify(value)}` : ''
+  const isShown = schema['x-secret'] !== true && branches.some(isLeaf) && shown.length <= 40 && !shown.includes('@')
+  return isShown ? `, not ${JSON.stringify(value)}` : ''
 }

@@ -133,7 +133,8 @@ export class Exchange implements Receiver {
   }
 
   #onIdle(): void {
-    if (!this.#answer.isHeld) this.#link!.abort(this, new Error('the body of the response fell silent'))
+    if (!this.#answer.isHeld)
+      this.#link!.abort(this, new Error('the upstream sent no data of the body within the idle limit'))
     else this.#idle!.refresh()
   }
 

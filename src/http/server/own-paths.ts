@@ -67,7 +67,7 @@ export class OwnPaths {
   }
 
   /** A hook ahead of CORS, which answers OPTIONS itself where it is on. */
-  readonly tellOptions = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  readonly allowOptions = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     if (request.method === 'OPTIONS' && this.has(request.target.path)) {
       reply.header('allow', this.allowOf(request.target.path))
     }

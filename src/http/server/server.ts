@@ -156,7 +156,7 @@ const secureContextOf = ({ cert, key, ticketKeys }: Certificate): TlsOptions => 
   ticketKeys: Buffer.from(ticketKeys, 'base64'),
 })
 
-/** What of a body may still be on its way when its request is answered, for the connection to be used again, in bytes. */
+/** Unread bytes of a body that are accepted so that the connection can be reused when its request is answered. */
 const MAX_REST = 65_536
 
 /** Whether a client sends more behind a request that is answered already than is worth reading. */

@@ -127,7 +127,7 @@ export class Connection implements Link {
   #onData = (chunk: Buffer): void => {
     // Data without a request, or before the request is written, is not an answer.
     if (this.#receiver === null || this.#writer.isUnbegun) {
-      this.#endByTarget(new Error('the target spoke before it was asked'))
+      this.#endByTarget(new Error('the target sent data before a request'))
       return
     }
     try {
