@@ -15,6 +15,8 @@ const C = '/api/v1/c/things'
 const HEADERS = { authorization: TOKEN.consumer }
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2
+/** A tenth of what passes. How much garbage waits for its collection depends on the version of Node: 51 MiB were seen on 26. */
+const GARBAGE = 100 * MIB
 
 async function startGateway(t: Test, upstream: WrittenUpstream, env: Record<string, string> = {}) {
   const child: ChildProcess = fork(join(import.meta.dirname, 'gateway-child.js'), [JSON.stringify([upstream])], {
@@ -87,11 +89,11 @@ t.test('a gibibyte up and a gibibyte down pass through without staying', async t
   t.equal(answer.statusCode, 200)
   t.equal(arrived, GIB)
   const up = await gateway.peak()
-  t.ok(up - warm < 50 * MIB, `grew by ${Math.round((up - warm) / MIB)} MiB on the way up`)
+  t.ok(up - warm < GARBAGE, `grew by ${Math.round((up - warm) / MIB)} MiB on the way up`)
 
   t.equal(await download(gateway.url, GIB), GIB)
   const down = await gateway.peak()
-  t.ok(down - warm < 50 * MIB, `grew by ${Math.round((down - warm) / MIB)} MiB on the way down`)
+  t.ok(down - warm < GARBAGE, `grew by ${Math.round((down - warm) / MIB)} MiB on the way down`)
   t.comment(`warm ${Math.round(warm / MIB)} MiB, up ${Math.round(up / MIB)} MiB, down ${Math.round(down / MIB)} MiB`)
 })
 
