@@ -15,14 +15,14 @@ import {
 } from './contract.ts'
 
 /** What answers a route of the gateway's own API, for one side. */
-interface Answering {
+export interface Answering {
   contract: Contract
   /** The permission code that a session needs besides. */
   permission?: string
   answer: AnyRoute['answer']
 }
 
-interface Download extends Omit<Answering, 'contract' | 'answer'> {
+export interface Download extends Omit<Answering, 'contract' | 'answer'> {
   contract: DownloadContract
   send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }
