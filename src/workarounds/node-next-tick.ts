@@ -4,7 +4,7 @@
  * process. That was so in every start with the embedded store, and in one of four with Redis.
  * Upstream: no issue is known.
  * Gains: 4.6 and 6.1 % of a request on Node 20.20.2 (43.0 to 41.1 µs, 47.5 to 44.6 µs, medians of five starts each), and nothing on
- * Node 26.10.0 (39.5 and 40.5 µs). It takes some 10 ms of a start.
+ * Node 26.10.0 (39.5 and 40.5 µs).
  * Until: Node 20 is no longer supported.
  */
 

@@ -56,7 +56,7 @@ t.test('a route that needs a session accepts one of its own side, and no other',
   }
 })
 
-t.test('a route that is served without what answers it ends the start', t => {
+t.test('a part that a served route needs and that was not made is a fault', t => {
   t.throws(() => required(null), /a route is served/)
   t.equal(required('part'), 'part')
   t.end()

@@ -30,7 +30,7 @@ export interface Download extends Omit<Answering, 'contract' | 'answer'> {
 /** Makes what answers a route for a side; it is called only where the route is served. */
 export type Endpoint = (type: LoginType) => Answering | Download
 
-export type Endpoints<N extends OwnRouteName = OwnRouteName> = Readonly<Record<N, Endpoint>>
+export type Endpoints = Readonly<Record<OwnRouteName, Endpoint>>
 
 /** A route by its contract. `answer` returns the envelope's `data`. */
 export const answering = <C extends Contract>(
