@@ -14,7 +14,12 @@ const folder = join(dist, 'bundle')
 const file = join(folder, 'gateway.cjs')
 
 /** The modules whose exports a process starts with, by the names that src/process/bundle.ts knows. */
-const ENTRIES = { cli: './cli.js', primary: './cli.js', serve: './process/serve.js', library: './library.js' }
+const ENTRIES = {
+  cli: './cli/cli.js',
+  primary: './cli/cli.js',
+  serve: './process/serve.js',
+  library: './package/library.js',
+}
 
 /** The files that Node runs. */
 const PROGRAMS = { program: './program.js', worker: './process/worker.js' }

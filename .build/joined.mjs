@@ -31,7 +31,7 @@ const EXTERNAL = [
 
 /** Entries wait for what they load, and scripts of pages run in browsers. */
 const APART =
-  /^dist\/(?:(?:bundle|console|documents|vendor)\/|(?:index|main|process\/worker|login\/helpers\/main)\.js$)/
+  /^dist\/(?:(?:bundle|console|documents|vendor)\/|(?:package\/index|main|process\/worker|login\/helpers\/main)\.js$)/
 
 const nameOf = path => relative(root, path).replaceAll(sep, '/')
 const scriptsIn = folder =>

@@ -12,7 +12,7 @@ const declared = join(root, '.compiled/declared')
 const types = join(dist, 'types')
 
 /** The files with types by their names, and the modules whose types they are. */
-const ENTRIES = { index: 'library', client: 'client' }
+const ENTRIES = { index: 'package/library', client: 'package/client' }
 
 const libraries = {
   inlinedLibraries: ['json-schema-to-ts', 'prom-client', 'ts-algebra'],

@@ -20,7 +20,7 @@ void run()
 async function run(): Promise<void> {
   const endFirstWorker = hasWorkers ? startFirstWorker() : () => undefined
   onServing(endFirstWorker)
-  const { runProcess } = await load(hasWorkers ? 'primary' : 'cli', () => import('./cli.ts'))
+  const { runProcess } = await load(hasWorkers ? 'primary' : 'cli', () => import('./cli/cli.ts'))
   await runProcess()
   endFirstWorker()
 }

@@ -7,11 +7,18 @@ import { stringify } from 'yaml'
 import { addAccount } from '../src/account/file/source.ts'
 import { withoutUnchecked } from '../src/event/event.ts'
 import { sealingKey } from '../src/second-factor/sealed.ts'
-import { folderWith } from './config/folder.ts'
 import { codeAt } from './second-factor/factor-fixture.ts'
+import { folderWith } from './settings/folder.ts'
 import { type Answer, call, callRaw } from './support/client.ts'
 import { run } from './support/command-line.ts'
-import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from './support/gateway-fixture.ts'
+import {
+  ADMIN,
+  type Fixture,
+  type FixtureOptions,
+  openFixture,
+  someone,
+  startFixture,
+} from './support/gateway-fixture.ts'
 import { freePort } from './support/ports.ts'
 import { newcomerFolder, startGateway } from './support/process.ts'
 import { withoutRedis } from './support/redis-server.ts'
@@ -70,8 +77,7 @@ const LOGIN = '/api/v1/public/b/login'
 
 async function openHeard(t: Test, options: FixtureOptions): Promise<{ fixture: Fixture; listener: Listener }> {
   const listener = new Listener()
-  const fixture = await openFixture(options)
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, options)
   listener.knows('the key of the tokens', fixture.settings.jwt.secret_key)
   listener.knows('the internal secret', fixture.settings.internal.secret)
   listener.knows('the SM2 key', fixture.settings.login.sm2.private_key)
@@ -288,7 +294,7 @@ t.test('changes of the own password', async t => {
 })
 
 t.test('every other test searches the output of its gateway for secrets, and would find them', async t => {
-  const fixture = await openFixture()
+  const fixture = await startFixture()
   const token = await fixture.signIn()
   const { password } = await fixture.credentials()
   const hash = /\$2[aby]\$[^\s'"]+/.exec(readFileSync(join(fixture.folder, 'accounts.yaml'), 'utf8'))![0]
@@ -409,8 +415,7 @@ t.test('a password of Redis, right or wrong', { skip: withoutRedis }, async t =>
   const listener = new Listener()
   const password = listener.knows('the password of Redis', 'pass of redis 0815')
   const url = `redis://user:${encodeURIComponent(password)}@127.0.0.1:${await freePort()}`
-  const fixture = await openFixture({ config: { store: { kind: 'redis', timeout: '300ms', redis: { url } } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { store: { kind: 'redis', timeout: '300ms', redis: { url } } } })
   listener.refused(await fixture.get('/api/v1/public/b/captcha'))
   await listenToAll(fixture, listener)
   t.same(listener.leaks, [])

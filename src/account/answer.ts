@@ -1,8 +1,8 @@
 import { LOGIN_ID_FORM } from '../base/refusal.ts'
-import { type Extra, faultOfExtra, isLoginId } from '../session.ts'
-import type { AccountStatus, Rights } from './accounts.ts'
+import { type Extra, faultOfExtra, isLoginId } from '../session/record.ts'
 import { listOf, plain, secondFactorOf, switchOf, textOf, timeOf } from './answer-value.ts'
 import type { HashAccount } from './hash-accounts.ts'
+import type { AccountStatus, Rights } from './source.ts'
 
 /**
  * Reads the answer of a database or a backend for a name. `id`, `username`, `password` and `status` are required, in

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 import { COST, costOf } from './password.ts'
 
 /**

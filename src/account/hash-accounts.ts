@@ -1,6 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
+import { type CostMemory, createFailureCost } from './failure-cost.ts'
+import type { AccountManagement } from './management.ts'
+import { hashPassword, isBcryptHash, MAX_COST, type Passwords } from './password.ts'
 import type {
   Account,
   AccountChanges,
@@ -9,10 +12,7 @@ import type {
   PasswordUpdate,
   RightsSource,
   Updatable,
-} from './accounts.ts'
-import { type CostMemory, createFailureCost } from './failure-cost.ts'
-import type { AccountManagement } from './management.ts'
-import { hashPassword, isBcryptHash, MAX_COST, type Passwords } from './password.ts'
+} from './source.ts'
 import { versionOf } from './version.ts'
 
 /** An account with the bcrypt hash of its password: `$2a$`, `$2b$` or `$2y$`. */

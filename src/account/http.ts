@@ -1,9 +1,9 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import { SIGNATURE_HEADER, sign } from '../base/hmac.ts'
+import { isPlainObject } from '../base/plain-object.ts'
 import { Refusal, Unavailable } from '../base/refusal.ts'
 import { createTaskQueue } from '../base/task-queue.ts'
-import { isPlainObject } from '../session.ts'
 import { readAccount, readRights } from './answer.ts'
 import type { HashSource, HashUpdates } from './hash-accounts.ts'
 

@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
-import type { Accounts } from './accounts.ts'
 import type { FileAccountsSettings } from './file/source.ts'
 import { createHashAccounts, type HashAccountsOptions, type HashSource } from './hash-accounts.ts'
 import type { HttpAccountsSettings } from './http.ts'
+import type { Accounts } from './source.ts'
 import type { SqlAccountsSettings } from './sql/source.ts'
 
 export type AccountsSettings = FileAccountsSettings | SqlAccountsSettings | HttpAccountsSettings

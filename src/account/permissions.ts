@@ -1,6 +1,6 @@
 import { Refusal } from '../base/refusal.ts'
-import { type Extra, type SessionRecord, SUPER_ADMIN, textsOf } from '../session.ts'
-import type { Rights } from './accounts.ts'
+import { type Extra, type SessionRecord, SUPER_ADMIN, textsOf } from '../session/record.ts'
+import type { Rights } from './source.ts'
 
 /** All of the required permissions, or at least one of them. */
 export type PermissionMode = 'all' | 'any'

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
-import type { Extra, LoginType, SessionRecord } from '../session.ts'
-import type { RightsSource } from './accounts.ts'
+import type { Extra, SessionRecord } from '../session/record.ts'
+import type { LoginType } from '../session/sides.ts'
+import type { RightsSource } from './source.ts'
 
 /** Users whose rights are cached; beyond this number the oldest entry is dropped. */
 const MAX_REMEMBERED = 10_000

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Extra, textsOf } from '../session.ts'
+import { type Extra, textsOf } from '../session/record.ts'
 
 /*
  * The version of an account: two digests, and the name of its second factor if it has one. The digests are of the stored
@@ -18,7 +18,7 @@ export type AccountChange =
 
 /** The key in a session's `extra`. */
 export const ACCOUNT_VERSION = 'account_version'
-/** The version that the account is about to get, in the session that changes it (`login/keep-session.ts`). */
+/** The version that the account is about to get, in the session that changes it (`login/own-account/keep-session.ts`). */
 const NEXT_VERSION = 'account_version_next'
 
 const VERSION = /^[\w-]{12}\.[\w-]{12}(\.[\w-]{12})?$/

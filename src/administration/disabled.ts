@@ -1,11 +1,11 @@
 import { type Clock, secondsUntil } from '../base/clock.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 import { NONE } from '../side/input.ts'
 import type { Side } from '../side/side.ts'
 import type { OnlineUsers } from '../store/online.ts'
 import type { SessionStore } from '../store/store.ts'
-import type { Page } from './users.ts'
+import type { Page } from './online-users.ts'
 
 export interface DisableState {
   is_disable: boolean

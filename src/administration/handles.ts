@@ -1,4 +1,4 @@
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
-import { LOGIN_TYPES, type LoginType } from '../session.ts'
+import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { OnlineUsers } from '../store/online.ts'
 
 const HOUR = 3_600_000

@@ -1,8 +1,8 @@
-import { type Configuration, readConfiguration } from '../config/load.ts'
-import { editorSchema } from '../config/schema/editor.ts'
-import { describeTarget, targetsOf } from '../config/targets.ts'
+import { type Configuration, readConfiguration } from '../settings/load.ts'
+import { editorSchema } from '../settings/schema/editor.ts'
+import { describeTarget, targetsOf } from '../settings/targets.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
-import { connectAll, type Reached } from './connect.ts'
+import { type Probe, probeAll } from './probe.ts'
 import { warningsOfRoles } from './roles.ts'
 import { say, UsageError } from './terminal.ts'
 
@@ -27,15 +27,15 @@ ${CONFIG_HELP}
     const roles = await warningsOfRoles(configuration)
     say(output, 'ok', ...summaryOf(configuration), ...roles.map(text => row('warning', text)))
     if (written.values.connect !== true) return 0
-    const reached = await connectAll(configuration.settings)
-    say(output, ...reached.map(lineOf))
-    return reached.every(({ isReached }) => isReached) ? 0 : 1
+    const probes = await probeAll(configuration.settings)
+    say(output, ...probes.map(lineOf))
+    return probes.every(({ isReached }) => isReached) ? 0 : 1
   },
 }
 
 const row = (name: string, value: string): string => `  ${name.padEnd(24)}${value}`
 
-const lineOf = ({ what, isReached, text }: Reached): string =>
+const lineOf = ({ what, isReached, text }: Probe): string =>
   row(isReached ? 'reached' : 'NOT REACHED', `${what}: ${text}`)
 
 function summaryOf({ settings, secrets, warnings }: Configuration): string[] {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ParseArgsConfig } from 'node:util'
-import { BUILT_IN, type ConfigurationFile } from '../config/load.ts'
+import { BUILT_IN, type ConfigurationFile } from '../settings/load.ts'
 import { DEFAULT_CONFIG } from './default-file.ts'
 import type { Terminal } from './terminal.ts'
 

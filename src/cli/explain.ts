@@ -1,6 +1,6 @@
-import { readConfiguration } from '../config/load.ts'
 import { isAddress } from '../gate/address-list.ts'
 import { explainRequest, type Row } from '../http/explain.ts'
+import { readConfiguration } from '../settings/load.ts'
 import { createUpstreamTable } from '../upstream/table.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { askRunning } from './live.ts'

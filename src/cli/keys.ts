@@ -1,6 +1,6 @@
-import { generateSecret } from '../config/secrets.ts'
-import { generateSm2PrivateKey } from '../config/sm2-key.ts'
 import { publicKeyOf } from '../login/sm2/sm2.ts'
+import { generateSecret } from '../settings/secrets.ts'
+import { generateSm2PrivateKey } from '../settings/sm2-key.ts'
 import type { Command } from './command.ts'
 import { say, UsageError } from './terminal.ts'
 

@@ -1,9 +1,9 @@
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { Configuration } from '../config/load.ts'
-import { keptSecret, SECRETS } from '../config/secrets.ts'
 import type { Row } from '../http/explain.ts'
 import { EXPLAIN_PATH } from '../http/routes/explain.ts'
+import type { Configuration } from '../settings/load.ts'
+import { keptSecret, SECRETS } from '../settings/secrets.ts'
 import { CommandError } from './terminal.ts'
 
 interface Question {

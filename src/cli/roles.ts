@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { listAccounts } from '../account/file/source.ts'
 import { type Role, rolesOf, unknownRoles } from '../account/permissions.ts'
 import { plain } from '../base/log/text.ts'
-import type { Configuration } from '../config/load.ts'
-import { accountsOf } from '../config/served.ts'
-import { LOGIN_TYPES } from '../session.ts'
+import { LOGIN_TYPES } from '../session/sides.ts'
+import type { Configuration } from '../settings/load.ts'
+import { accountsOf } from '../settings/served.ts'
 
 export const unknownRoleText = (role: string, known: readonly Role[]): string =>
   `the role ${plain(role)} grants nothing here; roles of the permissions file: ${known.map(({ name }) => name).join(', ')}`

@@ -46,7 +46,7 @@ function signIn(reason) {
 
 /** Requests the own session, and shows the pages that it has permission for. */
 async function enter() {
-  show(app, h('p', { class: 'whole-page quiet' }, t('loading')))
+  showLoading()
   try {
     session.owner = await requestOwner()
     route()
@@ -64,6 +64,8 @@ async function enter() {
  */
 const requestOwner = async () =>
   serves('sys/session/current') ? get('sys/session/current') : { ...(await get('b/account')), permissions: [] }
+
+const showLoading = () => show(app, h('p', { class: 'whole-page quiet' }, t('loading')))
 
 /** Shows the page of the address, or the first page if the address has none that the user has permission for. */
 function route() {
@@ -104,9 +106,11 @@ const showTop = (/** @type {import('./pages.js').PageName} */ name) =>
   show(top, topBar({ shown: name, pages: offeredPages(), redraw: drawAgain, signOut }))
 
 async function signOut() {
-  // The page deletes the token even if the request fails.
-  await endSession().catch(() => {})
+  const ended = endSession().catch(() => {})
+  // Even if the request fails. What is answered to the page meanwhile is about a session that it no longer has.
   forget()
+  open(showLoading)
+  await ended
   signIn('signed_out')
 }
 

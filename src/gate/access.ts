@@ -15,24 +15,41 @@ export interface AccessRule extends WrittenAccess {
   admits(address: string | null): boolean
 }
 
-const EVERYTHING = '/*'
+export const EVERYTHING = '/*'
 
 /** Whether a text can be the path of a rule: as an exception's, or every path. */
 export const isAccessPattern = (text: string): boolean => text === EVERYTHING || isPattern(text)
 
-/**
- * The form in which paths are compared. A backend may ignore case and a slash at the end; so all spellings that it could
- * read as the same path have the same rule.
- */
-const folded = (path: string): string => (path.endsWith('/') ? path.slice(0, -1) : path).toLowerCase()
+/** Dots at the end of a segment. A canonical path has no segment of one or two dots alone. */
+const LAST_DOTS = /\.+(?=\/|$)/g
 
-/** Whether a pattern covers a path, or all of what another pattern covers. `/a/*` covers `/a` too. */
-export function coversPath(pattern: string, other: string): boolean {
-  if (!pattern.endsWith('/*')) return folded(pattern) === folded(other)
-  const base = folded(pattern.slice(0, -1))
-  const path = folded(other.endsWith('/*') ? other.slice(0, -1) : other)
-  return path === base || path.startsWith(`${base}/`)
+/**
+ * The form in which paths are compared. A backend may ignore case and a slash at the end, replace characters by similar ones
+ * (Unicode's compatibility forms), and drop spaces, or dots at the end of a segment; so all spellings that it could read as
+ * the same path have the same rule.
+ */
+function folded(path: string): string {
+  const read = path.includes('%') ? decodeURIComponent(path).normalize('NFKC').replace(/\s/g, '') : path
+  const plain = read.replace(LAST_DOTS, '')
+  return (plain.endsWith('/') ? plain.slice(0, -1) : plain).toLowerCase()
 }
+
+/** Tells whether a pattern covers a path in any spelling, or all of what another pattern covers. `/a/*` covers `/a` too. */
+export function createCover(pattern: string): (other: string) => boolean {
+  if (!pattern.endsWith('/*')) {
+    const exact = folded(pattern)
+    return other => folded(other) === exact
+  }
+  const base = folded(pattern.slice(0, -1))
+  const below = `${base}/`
+  return other => {
+    const path = folded(other.endsWith('/*') ? other.slice(0, -1) : other)
+    return path === base || path.startsWith(below)
+  }
+}
+
+/** The same for a pattern that is compared once. */
+export const coversPath = (pattern: string, other: string): boolean => createCover(pattern)(other)
 
 /** The rules in their order. Of an unknown address nothing can be said, so no rule admits it. */
 export const createAccess = (written: readonly WrittenAccess[]): readonly AccessRule[] =>
@@ -43,7 +60,7 @@ export const createAccess = (written: readonly WrittenAccess[]): readonly Access
       path,
       allow,
       deny,
-      covers: asked => coversPath(path, asked),
+      covers: createCover(path),
       admits: address => address !== null && isAddress(address) && isAllowed(address) && !isDenied(address),
     }
   })

@@ -1,5 +1,7 @@
 import { Refusal } from '../base/refusal.ts'
-import { type EndReason, type LoginType, notLoggedIn, type SessionRecord } from '../session.ts'
+import { type EndReason, notLoggedIn } from '../session/end-reason.ts'
+import type { SessionRecord } from '../session/record.ts'
+import type { LoginType } from '../session/sides.ts'
 import type { Token } from '../token/bearer.ts'
 import type { Verdict } from './rules.ts'
 

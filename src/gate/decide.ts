@@ -1,5 +1,6 @@
 import { Refusal } from '../base/refusal.ts'
-import { notLoggedIn, type SessionRecord } from '../session.ts'
+import { notLoggedIn } from '../session/end-reason.ts'
+import type { SessionRecord } from '../session/record.ts'
 import type { Token } from '../token/bearer.ts'
 import type { AccessRule } from './access.ts'
 import { admit, findOptional, type GatedSession, type GateSides } from './admit.ts'

@@ -1,4 +1,4 @@
-import { bySideName, type SideName } from '../session.ts'
+import { bySideName, type SideName } from '../session/sides.ts'
 import type { Need } from './need.ts'
 
 /** Methods that an exception can name. OPTIONS is not among them: rule 2 decides it. */
@@ -20,7 +20,8 @@ export interface Exception {
   covers(path: string): boolean
 }
 
-const NEEDS: Readonly<Record<WrittenException['needs'], Need>> = {
+/** What is written for what a request needs. */
+export const NEEDS: Readonly<Record<WrittenException['needs'], Need>> = {
   none: 'none',
   ...bySideName(type => type),
   either: 'either',

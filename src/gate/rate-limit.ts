@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { Refusal } from '../base/refusal.ts'
-import type { SessionRecord } from '../session.ts'
+import type { SessionRecord } from '../session/record.ts'
 
 export interface RateLimitSettings {
   /** How many requests of one client per window. */

@@ -1,7 +1,8 @@
-import { type LoginType, SIDES } from '../session.ts'
+import { type LoginType, SIDES } from '../session/sides.ts'
 import type { AccessRule } from './access.ts'
 import type { Exception } from './exceptions.ts'
 import type { Need } from './need.ts'
+import { type PageRule, pageOf } from './page-rules.ts'
 import type { CanonicalPath } from './path.ts'
 
 export interface PathRules {
@@ -11,6 +12,8 @@ export interface PathRules {
   publicSections: ReadonlySet<string> | 'any'
   /** The operator's exceptions from rules that allow them; the first that matches decides. */
   exceptions: readonly Exception[]
+  /** The operator's pages, outside of `/api`; the first that covers a path decides. */
+  pages: readonly PageRule[]
   /** The operator's rules about client addresses; the first that covers a path decides. */
   access: readonly AccessRule[]
 }
@@ -37,6 +40,8 @@ export interface Verdict {
   readonly rule: Rule
   /** The exception that decided, where one did. */
   readonly exception?: Exception
+  /** The page that decided, where one did. */
+  readonly page?: PageRule
 }
 
 /** The specification's pattern. `\d` is ASCII only, and the segment counts only when a slash follows it. */
@@ -46,8 +51,8 @@ const VERSIONED = /^\/api\/v\d+(?:\/|$)/
 
 const firstSegment = (path: string): string | undefined => FIRST_SEGMENT.exec(path)?.[1]
 
-/** The table of "Authentication gate"; the first rule that applies decides. */
-export const RULES: readonly Rule[] = [
+/** What the specification's table says. */
+const SPECIFIED: readonly Rule[] = [
   {
     number: 1,
     side: null,
@@ -92,8 +97,20 @@ export const RULES: readonly Rule[] = [
   },
 ]
 
+/** Paths outside of `/api`, which the operator names. Each page says itself what it needs. */
+const PAGES: Rule = {
+  number: 7,
+  side: null,
+  carries: 'everything',
+  exceptable: false,
+  applies: (path, method, { pages }) => pageOf(path, pages, method) !== null,
+}
+
+/** The table of "Authentication gate", and the rule for pages; the first rule that applies decides. */
+export const RULES: readonly Rule[] = [...SPECIFIED, PAGES]
+
 /** The verdict of each rule where no exception applies: made once, not for every request. */
-const VERDICTS: readonly Verdict[] = RULES.map(rule => ({ need: rule.side ?? 'none', rule }))
+const VERDICTS: readonly Verdict[] = SPECIFIED.map(rule => ({ need: rule.side ?? 'none', rule }))
 
 function isPublic(path: string, { publicSections }: PathRules): boolean {
   if (firstSegment(path) !== 'public') return false
@@ -108,7 +125,8 @@ export function verdictOf(path: CanonicalPath, method: string, rules: PathRules)
     const { rule } = verdict
     if (rule.applies(path, method, rules)) return rule.exceptable ? excepted(verdict, path, method, rules) : verdict
   }
-  return null
+  const page = pageOf(path, rules.pages, method)
+  return page === null ? null : { need: page.need, rule: PAGES, page }
 }
 
 function excepted(verdict: Verdict, path: CanonicalPath, method: string, { exceptions }: PathRules): Verdict {
@@ -120,5 +138,6 @@ function excepted(verdict: Verdict, path: CanonicalPath, method: string, { excep
   return verdict
 }
 
-/** Whether the path lies below `/api/v<n>`: only those are ever forwarded. */
-export const isVersioned = (path: CanonicalPath): boolean => VERSIONED.test(path)
+/** Whether a path may be forwarded: it lies below `/api/v<n>`, or a page covers it. */
+export const isForwardable = (path: CanonicalPath, { pages }: Pick<PathRules, 'pages'>): boolean =>
+  VERSIONED.test(path) || pageOf(path, pages) !== null

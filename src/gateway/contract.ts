@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
-import type { Certificate } from '../config/tls.ts'
 import type { Closing } from '../http/server/listeners.ts'
 import type { Helpers } from '../login/helpers/helpers.ts'
 import type { Snapshot } from '../metrics/exposition.ts'
-import type { SideName } from '../session.ts'
+import type { SideName } from '../session/sides.ts'
+import type { Certificate } from '../settings/tls.ts'
 import type { Operations } from '../side/operations.ts'
 import type { Sharing } from '../store/acknowledged.ts'
 

@@ -1,28 +1,31 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { publishAccounts } from '../account/metrics.ts'
 import { openAccounts } from '../account/open.ts'
 import { createPermissions } from '../account/permissions.ts'
 import { createAccountRights } from '../account/rights.ts'
 import { within } from '../base/deadline.ts'
 import type { Logger } from '../base/log/log.ts'
 import { createTimestampFormat, type TimestampFormat } from '../base/timestamp.ts'
-import type { Settings } from '../config/schema/settings.ts'
-import { accountsOf, watchesSessions } from '../config/served.ts'
-import { policyOf } from '../config/session-policy.ts'
 import { type Publish, publishTo, withoutUnchecked, withoutWorthless } from '../event/event.ts'
+import { countEvents } from '../event/metrics.ts'
 import { createWebhooks } from '../event/webhooks.ts'
 import { createSigner } from '../http/jwt.ts'
 import { createJournalPages, type JournalPages } from '../journal/page.ts'
 import { Recorder } from '../journal/recorder.ts'
-import { withoutUnknownNames } from '../login/lockout.ts'
 import { type Logins, openLogin } from '../login/open.ts'
-import { bySide, bySideName, type LoginType } from '../session.ts'
+import { withoutUnknownNames } from '../login/protection/lockout.ts'
+import { bySide, bySideName, type LoginType } from '../session/sides.ts'
+import type { Settings } from '../settings/schema/settings.ts'
+import { accountsOf, watchesSessions } from '../settings/served.ts'
+import { policyOf } from '../settings/session-policy.ts'
 import { offerOperations } from '../side/operations.ts'
 import { createSide, type Session, type Side, type SideOptions } from '../side/side.ts'
 import { measureSessions } from '../store/measured.ts'
+import { publishStore } from '../store/metrics.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { createJwt } from '../token/jwt.ts'
-import { createAccountAdministrations } from './accounts.ts'
+import { createAccountAdministrations } from './account-administrations.ts'
 import type { Setup } from './setup.ts'
 
 /** How long waiting events are still sent while the gateway closes, in milliseconds. */
@@ -36,22 +39,22 @@ export type Sessions = Awaited<ReturnType<typeof openSessions>>
 
 /** Opens the store, and over it both sides, the logins of users and their permissions. */
 export async function openSessions(setup: Setup) {
-  const { settings, profile, clock, log, metrics } = setup
+  const { settings, profile, clock, log, meter } = setup
   const timestamps = createTimestampFormat(settings.timezone)
   const jwt = createJwt(await createSigner(settings.jwt), settings.jwt.algorithm, clock)
   const store = await openStoreOf(setup, timestamps)
-  metrics.readStore({ tally: type => store.online.tally(type), counts: () => store.counts() })
+  publishStore(meter, store)
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
   const journal = createJournal(setup, store, timestamps)
   const keep = withoutUnchecked(publishTo(withoutWorthless(webhooks.publish), ...journal.sinks))
-  const publish = withoutUnknownNames(publishTo(logTo(log), metrics.happened, keep))
+  const publish = withoutUnknownNames(publishTo(logTo(log), countEvents(meter), keep))
   // A session may be used only when the logins are open.
   const opened: { rechecks: Logins['rechecks'] | null } = { rechecks: null }
   const sides = createSides(
     setup,
     {
       jwt,
-      store: measureSessions(store.sessions, metrics.stored),
+      store: measureSessions(store.sessions, meter),
       attempts: store.attempts,
       clock,
       timestamps,
@@ -61,7 +64,7 @@ export async function openSessions(setup: Setup) {
     (type, session) => opened.rechecks?.[type]?.used(session),
   )
   const login = await openLogins(setup, store, sides, publish)
-  metrics.readAccounts({ isFaulty: type => (login.sources[type]?.changes?.warnings() ?? []).length > 0 })
+  publishAccounts(meter, login.sources)
   opened.rechecks = login.rechecks
   const permissions = createSessionPermissions(setup, login)
   return {
@@ -124,14 +127,10 @@ function openStoreOf({ settings, options, clock, log }: Setup, timestamps: Times
 }
 
 /** The journal, if there is one: where events go, and what administrators read. */
-function createJournal(
-  { settings, clock, log, metrics }: Setup,
-  { journal: store }: Store,
-  timestamps: TimestampFormat,
-) {
+function createJournal({ settings, clock, log, meter }: Setup, { journal: store }: Store, timestamps: TimestampFormat) {
   const sinks: Publish[] = []
   if (settings.journal === 'off') return { sinks, pages: null, close: async () => undefined }
-  const recorder = new Recorder({ store, settings: settings.journal, clock, log, ...metrics.journal })
+  const recorder = new Recorder({ store, settings: settings.journal, clock, log, meter })
   const pages: JournalPages = createJournalPages({ store, recorder, timestamps })
   return { sinks: [recorder.publish], pages, close: () => recorder.close(JOURNAL_LIMIT) }
 }
@@ -173,7 +172,7 @@ function recheckOf(settings: Settings, type: LoginType): number | 'off' {
 }
 
 function openLogins(
-  { settings, options: { helpers }, clock, log, metrics }: Setup,
+  { settings, options: { helpers }, clock, log, meter }: Setup,
   store: Store,
   sides: Readonly<Record<LoginType, Side>>,
   publish: Publish,
@@ -193,7 +192,7 @@ function openLogins(
       return source === 'off' ? null : openAccounts(source, options)
     },
     recheckOf: type => recheckOf(settings, type),
-    rechecked: metrics.rechecked,
+    meter,
   })
 }
 

@@ -1,7 +1,8 @@
-import { servesWebSockets } from '../config/served.ts'
-import { WebSockets } from '../http/websocket/websockets.ts'
+import { publishWebSockets, WebSockets } from '../http/websocket/websockets.ts'
+import { servesWebSockets } from '../settings/served.ts'
 import { SessionWatch } from '../store/session-watch.ts'
 import { createOwnTokens } from '../token/issued-here.ts'
+import { publishUpstreams } from '../upstream/metrics.ts'
 import { createUpstreamTable } from '../upstream/table.ts'
 import type { Sessions } from './core.ts'
 import type { Setup } from './setup.ts'
@@ -10,9 +11,10 @@ export type Forwarding = ReturnType<typeof openForwarding>
 
 /** Opens the upstreams, and the watch that ends connections with their sessions. */
 export function openForwarding(setup: Setup, { store, jwt }: Sessions) {
-  const { settings, options, clock, log, accessLog, metrics } = setup
+  const { settings, options, clock, log, accessLog, meter, requests } = setup
   const ownsCors = settings.cors !== 'off'
   const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors, workers: options.workers ?? 1 })
+  publishUpstreams(meter, upstreams)
   const watch = new SessionWatch({
     sessions: store.sessions,
     changes: store.changes,
@@ -22,9 +24,9 @@ export function openForwarding(setup: Setup, { store, jwt }: Sessions) {
   })
   const tokenHeader = settings.jwt.token_name.toLowerCase()
   const webSockets = servesWebSockets(settings)
-    ? new WebSockets({ watch, tokenHeader, clock, log, accessLog, metrics })
+    ? new WebSockets({ watch, tokenHeader, clock, log, accessLog, counter: requests })
     : null
-  metrics.readUpstreams({ upstreams: () => upstreams.status(), webSockets: () => webSockets?.open ?? 0 })
+  publishWebSockets(meter, webSockets)
   return {
     upstreams,
     watch,

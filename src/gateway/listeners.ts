@@ -1,15 +1,17 @@
 import { createAdministration } from '../administration/administration.ts'
-import { createOwnSessions } from '../administration/own.ts'
-import type { Settings } from '../config/schema/settings.ts'
-import { forwardedRulesOf, servesAdministration, servesJournal, servesWebSockets } from '../config/served.ts'
-import { type Certificate, endOf, readCertificate, warningOfEnd } from '../config/tls.ts'
+import { createOwnSessions } from '../administration/own-sessions.ts'
 import { serveEdge } from '../http/edge.ts'
 import { type InternalOptions, serveInternal } from '../http/internal.ts'
+import { countClosed } from '../http/server/connection/limit.ts'
 import { createEnvelopes } from '../http/server/envelope.ts'
 import { createGuards } from '../http/server/guards.ts'
 import { type Closing, Listeners } from '../http/server/listeners.ts'
 import { createServer } from '../http/server/server.ts'
 import { textOf } from '../metrics/exposition.ts'
+import type { Meter } from '../metrics/meter.ts'
+import type { Settings } from '../settings/schema/settings.ts'
+import { forwardedRulesOf, servesAdministration, servesJournal, servesWebSockets } from '../settings/served.ts'
+import { type Certificate, endOf, readCertificate, warningOfEnd } from '../settings/tls.ts'
 import type { Sessions } from './core.ts'
 import type { Forwarding } from './forwarding.ts'
 import type { Setup } from './setup.ts'
@@ -21,7 +23,7 @@ const INTERNAL_BODY_LIMIT = 32_768
 export async function openListeners(setup: Setup, sessions: Sessions, forwarding: Forwarding) {
   const closing = { started: false, stopping: false }
   const inUse = { certificate: setup.options.certificate ?? certificateOf(setup.settings) }
-  setup.metrics.readCertificate(() => (inUse.certificate === null ? null : endOf(inUse.certificate)))
+  publishCertificate(setup.meter, () => inUse.certificate)
   const edge = await openEdge(setup, sessions, forwarding, inUse.certificate, () => closing.started)
   const internal = await openInternal(setup, sessions, forwarding, {
     warnings: () => warningsOf(setup, sessions, inUse.certificate),
@@ -52,20 +54,20 @@ async function openEdge(
   certificate: Certificate | null,
   isClosing: () => boolean,
 ) {
-  const { settings, profile, clock, log, accessLog, metrics } = setup
+  const { settings, profile, clock, log, accessLog, meter, requests } = setup
   const { store, jwt, timestamps, sides, logins, ownAccounts, accountAdministrations, ownSecondFactors, permissions } =
     sessions
   const envelopes = createEnvelopes(settings.locale, settings.errors.http_status)
   const edge = createServer({
     log,
     envelopes,
-    observer: { requests: 'every', metrics, accessLog },
+    observer: { requests: 'every', counter: requests, accessLog },
     trustedProxies: settings.trusted_proxies,
     timeouts: settings.listen.timeouts,
     minRate: settings.listen.min_rate === 'off' ? 0 : settings.listen.min_rate,
     isPressed: () => isClosing() || forwarding.upstreams.isCrowded(),
     maxConnections: connectionLimits(settings),
-    onClosed: reason => metrics.closed(reason),
+    onClosed: countClosed(meter),
     certificate,
     hasWebSockets: servesWebSockets(settings),
   })
@@ -101,7 +103,7 @@ async function openInternal(
   forwarding: Forwarding,
   state: Pick<InternalOptions, 'warnings' | 'isStopping'>,
 ) {
-  const { settings, profile, options, clock, log, accessLog, metrics } = setup
+  const { settings, profile, options, clock, log, accessLog, meter, requests } = setup
   const { locale } = settings
   const { store, sides, permissions, jwt, timestamps } = sessions
   const { upstreams, tokenHeader } = forwarding
@@ -110,7 +112,7 @@ async function openInternal(
   const internal = createServer({
     log,
     envelopes,
-    observer: { requests: 'refused', metrics, accessLog },
+    observer: { requests: 'refused', counter: requests, accessLog },
     trustedProxies: [],
     bodyLimit: INTERNAL_BODY_LIMIT,
   })
@@ -130,13 +132,27 @@ async function openInternal(
       trustedProxies: settings.trusted_proxies,
     },
     explain: { settings, jwt, sessions: store.sessions, timestamps, clock },
-    gatherMetrics: options.gatherMetrics ?? (async () => textOf([await metrics.snapshot()])),
+    gatherMetrics: options.gatherMetrics ?? (async () => textOf([await meter.snapshot()])),
   })
   return internal
 }
 
 const certificateOf = ({ listen: { tls } }: Settings): Certificate | null =>
   tls === undefined ? null : readCertificate(tls)
+
+/** The label keeps the metric absent without a certificate: a 0 would be one that has expired. */
+function publishCertificate(meter: Meter, inUse: () => Certificate | null): void {
+  meter.gauge({
+    name: 'dualgate_certificate_not_after_seconds',
+    help: 'When the certificate in use expires, in seconds since 1970',
+    labelNames: ['listener'],
+    aggregator: 'min',
+    collect() {
+      const certificate = inUse()
+      if (certificate !== null) this.set({ listener: 'public' }, endOf(certificate) / 1000)
+    },
+  })
+}
 
 /** What `/readyz` warns of, as it is now: a certificate gets older, and a file changes. */
 function warningsOf(

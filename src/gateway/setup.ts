@@ -1,8 +1,10 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import { createLog, type Logger } from '../base/log/log.ts'
-import type { Settings } from '../config/schema/settings.ts'
-import { createMetrics, type Metrics } from '../metrics/metrics.ts'
-import { PROFILES, type Profile } from '../profile.ts'
+import { countRequests, type RequestCounter } from '../http/server/request-metrics.ts'
+import type { Meter } from '../metrics/meter.ts'
+import { createProcessMeter } from '../metrics/process.ts'
+import { PROFILES, type Profile } from '../settings/profile.ts'
+import type { Settings } from '../settings/schema/settings.ts'
 import type { GatewayOptions } from './contract.ts'
 
 /** The common arguments of all parts of a gateway. */
@@ -14,10 +16,14 @@ export interface Setup {
   readonly log: Logger
   /** Gets one line for each request; `null` for no access log. */
   readonly accessLog: Logger | null
-  readonly metrics: Metrics
+  /** Where each part publishes its metrics. */
+  readonly meter: Meter
+  /** Counts the requests of both listeners. */
+  readonly requests: RequestCounter
 }
 
 export function prepare(settings: Settings, options: GatewayOptions): Setup {
+  const meter = createProcessMeter()
   const log = options.log ?? createLog(settings.log.level)
   return {
     settings,
@@ -26,6 +32,7 @@ export function prepare(settings: Settings, options: GatewayOptions): Setup {
     clock: options.clock ?? systemClock,
     log,
     accessLog: settings.log.access ? log : null,
-    metrics: createMetrics(),
+    meter,
+    requests: countRequests(meter),
   }
 }

@@ -2,15 +2,15 @@ import fastifyCors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../account/permissions.ts'
 import type { Administration } from '../administration/administration.ts'
-import type { OwnSessions } from '../administration/own.ts'
-import type { Settings } from '../config/schema/settings.ts'
-import { pathRulesOf } from '../config/served.ts'
+import type { OwnSessions } from '../administration/own-sessions.ts'
 import type { JournalPages } from '../journal/page.ts'
-import type { Login } from '../login/login.ts'
-import type { OwnAccount } from '../login/own-account.ts'
-import type { OwnSecondFactor } from '../login/own-second-factor.ts'
-import type { Profile } from '../profile.ts'
-import { LOGIN_TYPES, type LoginType } from '../session.ts'
+import type { OwnAccount } from '../login/own-account/own-account.ts'
+import type { OwnSecondFactor } from '../login/own-account/own-second-factor.ts'
+import type { Login } from '../login/sign-in/login.ts'
+import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
+import type { Profile } from '../settings/profile.ts'
+import type { Settings } from '../settings/schema/settings.ts'
+import { pathRulesOf } from '../settings/served.ts'
 import type { SessionWatch } from '../store/session-watch.ts'
 import type { OwnTokens } from '../token/issued-here.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
@@ -18,7 +18,11 @@ import { registerForwarding } from './forward/forward.ts'
 import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
-import { ACCOUNT_PERMISSIONS, type Administrations, accountEndpoints } from './routes/accounts/accounts.ts'
+import {
+  ACCOUNT_PERMISSIONS,
+  type Administrations,
+  accountEndpoints,
+} from './routes/accounts/account-administration.ts'
 import { journalEndpoints, SEE_JOURNAL } from './routes/journal.ts'
 import { loginEndpoints, logoutEndpoint } from './routes/login.ts'
 import { loginStepEndpoints } from './routes/login-steps.ts'
@@ -92,7 +96,8 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   })
   ownPaths.refuseOtherMethods(app)
   ownPaths.close()
-  await registerForwarding(app, { tokenHeader, ownTokens, webSockets, watch, log: app.log })
+  const hasPages = rules.pages.length > 0
+  await registerForwarding(app, { tokenHeader, ownTokens, hasPages, webSockets, watch, log: app.log })
 }
 
 /** What answers the gateway's own API. */

@@ -1,17 +1,18 @@
 import { Refusal } from '../base/refusal.ts'
-import { ownMethods, ownRoutes } from '../config/own-routes.ts'
-import type { Settings } from '../config/schema/settings.ts'
-import type { HeaderEditSettings, UpstreamSettings } from '../config/schema/upstreams.ts'
-import { pathRulesOf } from '../config/served.ts'
-import { describeTarget } from '../config/targets.ts'
-import { workerCount } from '../config/worker-count.ts'
 import type { AccessRule } from '../gate/access.ts'
 import { accessRuleOf, isOptional, type Judged, judge } from '../gate/decide.ts'
 import type { Need } from '../gate/need.ts'
 import type { CanonicalPath } from '../gate/path.ts'
 import type { PathRules, Verdict } from '../gate/rules.ts'
-import { PROFILES } from '../profile.ts'
-import type { LoginType, SessionRecord } from '../session.ts'
+import type { SessionRecord } from '../session/record.ts'
+import type { LoginType } from '../session/sides.ts'
+import { ownMethods, ownRoutes } from '../settings/own-routes.ts'
+import { PROFILES } from '../settings/profile.ts'
+import type { Settings } from '../settings/schema/settings.ts'
+import type { HeaderEditSettings, UpstreamSettings } from '../settings/schema/upstreams.ts'
+import { pathRulesOf } from '../settings/served.ts'
+import { describeTarget } from '../settings/targets.ts'
+import { workerCount } from '../settings/worker-count.ts'
 import type { Token } from '../token/bearer.ts'
 import { createEdits } from '../upstream/headers/edits.ts'
 import { createRequestHeaders } from '../upstream/headers/request.ts'
@@ -84,7 +85,7 @@ export function explainRequest(
   }
   if (own.length > 0)
     return refusedWith(rows, `METHOD_NOT_ALLOWED: the gateway serves this path itself, with ${own.join(', ')}`)
-  const upstream = find(target.path)
+  const upstream = find(target.path, rules)
   if (upstream === null) return refusedWith(rows, 'NOT_FOUND: no upstream matches')
   const forwarded = `${method} ${upstream.pathFor(target.path)}${query}`
   return {
@@ -102,6 +103,11 @@ function ruleRows(verdict: Verdict, rules: PathRules, profile: number): Row[] {
     const { path, methods } = verdict.exception
     const index = rules.exceptions.indexOf(verdict.exception)
     rows.push(['exception', `gate.exceptions[${index}] ${path} (${[...methods].join(', ')})`])
+  }
+  if (verdict.page !== undefined) {
+    const { path, methods } = verdict.page
+    const named = methods === null ? '' : ` (${[...methods].join(', ')})`
+    rows.push(['page', `gate.pages[${rules.pages.indexOf(verdict.page)}] ${path}${named}`])
   }
   return [...rows, ['needs', NEEDS[verdict.need]]]
 }
@@ -193,10 +199,17 @@ function balanceOf(upstream: Upstream, settings: DecidingSettings): string {
 /** A record with placeholders for values that are unknown without a session. */
 function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
   const type = need === 'either' ? ('<BUSINESS or CONSUMER>' as LoginType) : need
-  return { user_id: '<user id>', type, created_at: '', extra: {} }
+  const extra = { username: '<username>', nickname: '<nickname>', roles: ['<roles>'] }
+  return { user_id: '<user id>', type, created_at: '', extra }
 }
 
 const TOKEN = '<token>' as Token
+
+/** What stands for values that cannot be computed from placeholders. */
+const COMPUTED: ReadonlyMap<string, string> = new Map([
+  ['x-login-extra', '<base64url of JSON>'],
+  ['x-login-signature', 't=<seconds>,v1=<HMAC-SHA256 in hex>'],
+])
 
 /** The headers of the request to the upstream, for a client that sends only a token. */
 function headersOf(upstream: Upstream, method: string, verdict: Verdict, settings: DecidingSettings): string[] {
@@ -204,7 +217,8 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, setting
   const session =
     verdict.need === 'none' ? null : { token: TOKEN, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
   const host = '<host of the gateway>'
-  const edits = createEdits(masked(settingsOf(upstream, settings).request_headers))
+  const { request_headers, identity } = settingsOf(upstream, settings)
+  const edits = createEdits(masked(request_headers), Object.keys(identity.headers))
   // The token counts as one of ours.
   const headers = createRequestHeaders(jwt.token_name.toLowerCase(), { isIn: () => true, bareOf: () => TOKEN })(
     {
@@ -227,8 +241,10 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, setting
     },
   )
   const asked = { method, path: '', session }
-  for (const name of upstream.identity?.headersFor(asked).filter((_, index) => index % 2 === 0) ?? []) {
-    headers.push(name, name === 'x-login-extra' ? '<base64url of JSON>' : 't=<seconds>,v1=<HMAC-SHA256 in hex>')
+  const identified = upstream.identity?.headersFor(asked) ?? []
+  for (let i = 0; i < identified.length; i += 2) {
+    const name = identified[i]!
+    headers.push(name, COMPUTED.get(name) ?? identified[i + 1]!)
   }
   headers.push(...(edits?.added ?? []))
   return Array.from({ length: headers.length / 2 }, (_, index) => `${headers[2 * index]}: ${headers[2 * index + 1]}`)

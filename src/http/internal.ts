@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Refusal } from '../base/refusal.ts'
-import type { Profile } from '../profile.ts'
+import type { Profile } from '../settings/profile.ts'
 import type { Store } from '../store/store.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { documentInternalRoutes, serveDocument } from './pages/documents.ts'

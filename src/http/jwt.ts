@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import fastifyJwt from '@fastify/jwt'
 import { fastify } from 'fastify'
-import type { Settings } from '../config/schema/settings.ts'
+import type { Settings } from '../settings/schema/settings.ts'
 import type { Token } from '../token/bearer.ts'
 import type { JwtAlgorithm, Signer } from '../token/jwt.ts'
 

@@ -3,6 +3,7 @@ import { within } from '../base/deadline.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
 import { isUnproven, type Publish, type SessionEvent } from '../event/event.ts'
+import type { Meter } from '../metrics/meter.ts'
 import { type JournalEntry, type JournalStore, PARTS, type Part } from '../store/journal.ts'
 import { createEntryId } from '../store/journal-id.ts'
 
@@ -34,10 +35,32 @@ export interface RecorderOptions {
   settings: JournalSettings
   clock: Clock
   log: Logger
+  meter: Meter
+}
+
+interface Counter {
   /** Counts entries that were stored, or lost. */
   journaled(result: 'written' | 'lost', entries: number): void
   /** Counts a failure of the store; the entries wait. */
   failed(): void
+}
+
+function createCounter(meter: Meter): Counter {
+  const entries = meter.counter({
+    name: 'dualgate_journal_entries_total',
+    help: 'Entries of the journal by result: written, or lost because the store failed for too long',
+    labelNames: ['result'],
+  })
+  const failures = meter.counter({
+    name: 'dualgate_journal_failures_total',
+    help: 'How often the store refused entries of the journal, which then wait',
+  })
+  // A counter that begins with its first loss would hide it from an alert, which needs a rise.
+  for (const result of ['written', 'lost']) entries.inc({ result }, 0)
+  return {
+    journaled: (result, count) => entries.inc({ result }, count),
+    failed: () => failures.inc(),
+  }
 }
 
 /**
@@ -48,6 +71,7 @@ export interface RecorderOptions {
  */
 export class Recorder {
   readonly #options: RecorderOptions
+  readonly #counter: Counter
   readonly #createId = createEntryId()
   readonly #interval: NodeJS.Timeout
   #waiting: JournalEntry[] = []
@@ -61,11 +85,13 @@ export class Recorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options
+    this.#counter = createCounter(options.meter)
     this.#interval = setInterval(() => this.#beginTrim(), TRIM_INTERVAL).unref()
   }
 
   readonly publish: Publish = event => {
-    const { clock, journaled } = this.#options
+    const { clock } = this.#options
+    const { journaled } = this.#counter
     const entry = entryOf(event, this.#createId(Math.floor(clock.now())))
     if (entry === null) return
     if (isUnproven(event) && this.#waiting.length >= MAX_WAITING_FAILURES) return journaled('lost', 1)
@@ -95,7 +121,7 @@ export class Recorder {
     await within<unknown>(limit, Promise.all([stored, this.#trimming]), () => undefined)
     const lost = this.#unanswered.length + this.#waiting.splice(0).length
     if (lost === 0) return
-    this.#options.journaled('lost', lost)
+    this.#counter.journaled('lost', lost)
     this.#options.log.error({ entries: lost }, 'entries of the journal are lost')
   }
 
@@ -109,7 +135,7 @@ export class Recorder {
   }
 
   async #write(): Promise<void> {
-    const { store, settings, clock, journaled } = this.#options
+    const { store, settings, clock } = this.#options
     while (this.#waiting.length > 0) {
       const some = this.#waiting.splice(0, AT_ONCE)
       this.#unanswered = some
@@ -124,14 +150,14 @@ export class Recorder {
         this.#unanswered = []
       }
       this.#isFailing = false
-      journaled('written', some.length)
+      this.#counter.journaled('written', some.length)
     }
     this.#beginTrim()
   }
 
   #report(err: unknown): void {
-    const { log, failed } = this.#options
-    failed()
+    const { log } = this.#options
+    this.#counter.failed()
     const message = 'the journal cannot be written; its entries wait'
     if (!(err instanceof Refusal)) log.error({ err }, message)
     else if (!this.#isFailing) log.warn({ err }, message)

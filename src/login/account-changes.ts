@@ -1,8 +1,8 @@
-import { type Account, type AccountChanges, type AccountSource, findActiveVersion } from '../account/accounts.ts'
+import { type Account, type AccountChanges, type AccountSource, findActiveVersion } from '../account/source.ts'
 import { type AccountChange, changeSince, versionsIn } from '../account/version.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
-import type { SessionRecord } from '../session.ts'
+import type { SessionRecord } from '../session/record.ts'
 import type { Side } from '../side/side.ts'
 import type { OnlineUsers } from '../store/online.ts'
 

@@ -1,26 +1,27 @@
-import type { AccountChanges, Accounts } from '../account/accounts.ts'
 import type { AccountsOptions } from '../account/open.ts'
 import { createPasswords } from '../account/password.ts'
 import { createPasswordPolicy, type PasswordPolicy, type PasswordSettings } from '../account/password-policy.ts'
+import type { AccountChanges, Accounts } from '../account/source.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
 import type { Publish } from '../event/event.ts'
+import type { Meter } from '../metrics/meter.ts'
 import { sealingKey } from '../second-factor/sealed.ts'
 import { createSecondFactors, type SecondFactorSettings } from '../second-factor/second-factors.ts'
-import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
+import { bySide, LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
 import { AccountWatch } from './account-changes.ts'
 import { type CaptchaOptions, createCaptcha } from './captcha/captcha.ts'
-import { createCurrentPassword } from './current-password.ts'
 import { createHelpers, type Helpers } from './helpers/helpers.ts'
-import { createLockout, type LockoutSettings } from './lockout.ts'
-import { createLogin, type Login } from './login.ts'
-import { createOwnAccount, type OwnAccount } from './own-account.ts'
-import { createOwnSecondFactor, type OwnSecondFactor } from './own-second-factor.ts'
-import { createRateLimit, type RateLimits } from './rate-limit.ts'
-import { createRecheck, type Recheck, type RecheckResult } from './recheck.ts'
+import { createCurrentPassword } from './own-account/current-password.ts'
+import { createOwnAccount, type OwnAccount } from './own-account/own-account.ts'
+import { createOwnSecondFactor, type OwnSecondFactor } from './own-account/own-second-factor.ts'
+import { createLockout, type LockoutSettings } from './protection/lockout.ts'
+import { createRateLimit, type RateLimits } from './protection/rate-limit.ts'
+import { countRechecks, createRecheck, type Recheck } from './recheck.ts'
+import { createLogin, type Login } from './sign-in/login.ts'
 import { createSm2, type Sm2 } from './sm2/sm2.ts'
 
 /** Times in milliseconds. */
@@ -47,7 +48,7 @@ export interface OpenLoginOptions {
   openAccounts(options: AccountsOptions): Promise<Accounts> | null
   /** How often the source of a side is asked about a session in use, in milliseconds; `off` if never. */
   recheckOf(type: LoginType): number | 'off'
-  rechecked(type: LoginType, result: RecheckResult): void
+  meter: Meter
 }
 
 /**
@@ -148,8 +149,9 @@ function createLoginOfSide(options: OpenLoginOptions, type: LoginType, parts: Si
 }
 
 /** What ends the sessions of accounts that change: the source reports it, or is asked again. */
-function createChanges({ settings, sides, store, clock, log, recheckOf, rechecked }: OpenLoginOptions) {
+function createChanges({ settings, sides, store, clock, log, recheckOf, meter }: OpenLoginOptions) {
   const rechecks = bySide((): Recheck | null => null)
+  const rechecked = countRechecks(meter)
   const watches: AccountWatch[] = []
   return {
     rechecks,
@@ -161,14 +163,7 @@ function createChanges({ settings, sides, store, clock, log, recheckOf, rechecke
         const known = (): void => warnOfUnused(type, changes, settings.second_factor, log)
         watches.push(new AccountWatch({ side, changes, online: store.online, log, known }))
       } else if (interval !== 'off') {
-        rechecks[type] = createRecheck({
-          side,
-          accounts,
-          interval,
-          clock,
-          log,
-          rechecked: result => rechecked(type, result),
-        })
+        rechecks[type] = createRecheck({ side, accounts, interval, clock, log, rechecked })
       }
     },
     async close(): Promise<void> {

@@ -1,9 +1,11 @@
-import { type AccountSource, findActiveVersion } from '../account/accounts.ts'
+import { type AccountSource, findActiveVersion } from '../account/source.ts'
 import { type AccountChange, samePassword, versionsIn } from '../account/version.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
-import type { SessionRecord } from '../session.ts'
+import type { Meter } from '../metrics/meter.ts'
+import type { SessionRecord } from '../session/record.ts'
+import type { LoginType } from '../session/sides.ts'
 import type { Session, Side } from '../side/side.ts'
 
 /** Users whose last question is remembered; beyond it the one that was asked about first is asked about again. */
@@ -11,7 +13,19 @@ const MAX_REMEMBERED = 100_000
 /** Questions of this process at the same time: logins need the source, too. What comes meanwhile is asked at a later use. */
 const AT_ONCE = 2
 
-export type RecheckResult = 'unchanged' | 'ended' | 'failed'
+type RecheckResult = 'unchanged' | 'ended' | 'failed'
+
+/** Counts the questions about accounts of a side. */
+export type RecheckCounter = (side: LoginType, result: RecheckResult) => void
+
+export function countRechecks(meter: Meter): RecheckCounter {
+  const rechecks = meter.counter({
+    name: 'dualgate_account_rechecks_total',
+    help: 'Questions about the account of a session in use: unchanged, ended or failed',
+    labelNames: ['side', 'result'],
+  })
+  return (side, result) => rechecks.inc({ side, result })
+}
 
 export interface RecheckOptions {
   side: Pick<Side, 'type' | 'kickoutWhere'>
@@ -20,7 +34,7 @@ export interface RecheckOptions {
   interval: number
   clock: Clock
   log: Logger
-  rechecked(result: RecheckResult): void
+  rechecked: RecheckCounter
 }
 
 export type Recheck = ReturnType<typeof createRecheck>
@@ -58,10 +72,10 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
 
   async function ask(record: SessionRecord, username: string): Promise<void> {
     try {
-      rechecked(await compare(record, username))
+      rechecked(side.type, await compare(record, username))
       isFailing = false
     } catch (err) {
-      rechecked('failed')
+      rechecked(side.type, 'failed')
       const message = 'accounts cannot be checked again; their sessions stay'
       if (!(err instanceof Refusal)) log.error({ err, type: side.type }, message)
       else if (!isFailing) log.warn({ err, type: side.type }, message)

@@ -1,12 +1,12 @@
 import { within } from '../base/deadline.ts'
 import { createLog } from '../base/log/log.ts'
-import type { Settings } from '../config/schema/settings.ts'
-import { readCertificate } from '../config/tls.ts'
-import { createGateway } from '../gateway.ts'
-import { explainListening } from './address.ts'
+import { createGateway } from '../gateway/gateway.ts'
+import type { Settings } from '../settings/schema/settings.ts'
+import { readCertificate } from '../settings/tls.ts'
 import { watchCertificate } from './certificate-watch.ts'
 import { endLimit, IDLE_GRACE } from './orders.ts'
 import { ReloadError, type Running } from './running.ts'
+import { explainListening } from './try-addresses.ts'
 
 /** A gateway in this process alone: `workers: 1`. */
 export async function startAlone(settings: Settings): Promise<Running> {

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
-import { type Certificate, type CertificateFiles, endOf, readCertificate, withNewTicketKeys } from '../config/tls.ts'
-import { ConfigurationError } from '../yaml/fault.ts'
+import { ConfigurationError } from '../settings/notation/fault.ts'
+import { type Certificate, type CertificateFiles, endOf, readCertificate, withNewTicketKeys } from '../settings/tls.ts'
 
 /** How often the files are checked, in milliseconds. */
 const INTERVAL = 1000

@@ -1,6 +1,6 @@
-import type { Settings } from '../config/schema/settings.ts'
-import type { Certificate } from '../config/tls.ts'
 import type { Snapshot } from '../metrics/exposition.ts'
+import type { Settings } from '../settings/schema/settings.ts'
+import type { Certificate } from '../settings/tls.ts'
 import type { Acknowledged } from '../store/acknowledged.ts'
 
 /** The URLs of a gateway. */

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import type { Settings } from '../config/schema/settings.ts'
+import type { Settings } from '../settings/schema/settings.ts'
 import type { Urls } from './orders.ts'
 
 interface Pair {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import type { Settings } from '../config/schema/settings.ts'
-import { accountsOf } from '../config/served.ts'
-import { LOGIN_TYPES } from '../session.ts'
+import { LOGIN_TYPES } from '../session/sides.ts'
+import type { Settings } from '../settings/schema/settings.ts'
+import { accountsOf } from '../settings/served.ts'
 import { ReloadError } from './running.ts'
 
 /** The accounts file of a first start, which creates it. A reload does not: no user could sign in afterwards. */

@@ -1,5 +1,5 @@
-import type { ConfigurationFile } from '../config/load.ts'
-import type { Settings } from '../config/schema/settings.ts'
+import type { ConfigurationFile } from '../settings/load.ts'
+import type { Settings } from '../settings/schema/settings.ts'
 import type { Urls } from './orders.ts'
 
 /** The settings of a gateway, and where they were read. */

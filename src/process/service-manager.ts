@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Fault } from '../yaml/fault.ts'
+import type { Fault } from '../settings/notation/fault.ts'
 
 /** How long one notification may take, in milliseconds. The program itself waits 5 seconds for systemd. */
 const SEND_LIMIT = 10_000

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { remainsOf, type Snapshot, textOf } from '../metrics/exposition.ts'
-import { createSupervisorMetrics, type SupervisorMetrics } from '../metrics/supervisor.ts'
+import { createSupervisorMetrics, type SupervisorMetrics } from './supervisor-metrics.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
 /** How long a worker may take to report its metrics, in milliseconds. */

@@ -1,6 +1,6 @@
-import type { Account } from '../account/accounts.ts'
+import type { Account } from '../account/source.ts'
 import { type Clock, secondsUntil } from '../base/clock.ts'
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 import { disabledFor } from '../side/disable.ts'
 import type { AttemptStore } from '../store/store.ts'
 import { nameOf } from './sealed.ts'

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 
 /*
  * How a second factor is stored with its account: `NAME.SEALED`. The name is random, and stays the same while the factor does

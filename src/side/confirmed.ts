@@ -1,5 +1,5 @@
 import type { Publish, SessionEvent } from '../event/event.ts'
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 
 /** Whether replicas of the store have every change that was made before; absent where this is not checked. */
 export type IsReplicated = () => Promise<boolean>

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 import type { AttemptStore, SessionStore } from '../store/store.ts'
 import type { Confirmed } from './confirmed.ts'
 import { checkLoginId, checkSeconds, NONE, remaining } from './input.ts'

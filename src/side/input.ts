@@ -1,6 +1,6 @@
 import { secondsUntil } from '../base/clock.ts'
 import { invalid, NOT_A_LOGIN_ID } from '../base/refusal.ts'
-import { isLoginId } from '../session.ts'
+import { isLoginId } from '../session/record.ts'
 
 /** Ten years: a longer time is a mistake in units. */
 export const MAX_SECONDS = 315_360_000

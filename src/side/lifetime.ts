@@ -1,4 +1,4 @@
-import type { Extra } from '../session.ts'
+import type { Extra } from '../session/record.ts'
 import { isSeconds } from './input.ts'
 
 /*

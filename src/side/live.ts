@@ -1,5 +1,7 @@
 import { Refusal } from '../base/refusal.ts'
-import type { EndReason, LoginType, SessionRecord } from '../session.ts'
+import type { EndReason } from '../session/end-reason.ts'
+import type { SessionRecord } from '../session/record.ts'
+import type { LoginType } from '../session/sides.ts'
 import type { MaybePromise, SessionStore } from '../store/store.ts'
 import { readBearer, type Token } from '../token/bearer.ts'
 import type { Claims, Jwt } from '../token/jwt.ts'

@@ -1,5 +1,5 @@
 import { BY_OPERATIONS, type Origin } from '../event/event.ts'
-import type { Extra } from '../session.ts'
+import type { Extra } from '../session/record.ts'
 import type { Token } from '../token/bearer.ts'
 import type { Side, WithHeaders } from './side.ts'
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
-import type { LoginType, SessionRecord } from '../session.ts'
+import type { SessionRecord } from '../session/record.ts'
+import type { LoginType } from '../session/sides.ts'
 import type { SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import { checkLoginId, NONE, remaining } from './input.ts'

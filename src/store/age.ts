@@ -1,5 +1,5 @@
 import { createTimestampFormat, type TimestampFormat } from '../base/timestamp.ts'
-import type { SessionRecord } from '../session.ts'
+import type { SessionRecord } from '../session/record.ts'
 import type { StoredToken } from './store.ts'
 
 type Dated = Pick<StoredToken, 'token'> & { record: Pick<SessionRecord, 'created_at'> }

@@ -1,4 +1,4 @@
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 
 /** Is notified of changes of sessions by this process, another process or another program. */
 export interface ChangeListener {

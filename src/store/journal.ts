@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { EVENT_NAMES, type EventName, isUnproven, type SessionEvent } from '../event/event.ts'
-import { LOGIN_TYPES, type LoginType, SIDES } from '../session.ts'
+import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
 import { END_OF_TIME, idsFrom } from './journal-id.ts'
 import { fold } from './names.ts'
 

@@ -1,25 +1,41 @@
+import type { Meter } from '../metrics/meter.ts'
 import type { SessionStore } from './store.ts'
 
 /** The measured operations, as named in metrics. */
-export const STORE_VERBS = [
-  'add',
-  'find',
-  'remove',
-  'remove_all',
-  'renew',
-  'tokens',
-  'disable',
-  'disabled_until',
-] as const
+const VERBS = ['add', 'find', 'remove', 'remove_all', 'renew', 'tokens', 'disable', 'disabled_until'] as const
 
-export type StoreVerb = (typeof STORE_VERBS)[number]
+type Verb = (typeof VERBS)[number]
+
+/** Seconds. */
+const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 
 /** Called with the duration of an operation and whether it failed. */
-export type Measure = (verb: StoreVerb, seconds: number, failed: boolean) => void
+type Measure = (verb: Verb, seconds: number, failed: boolean) => void
+
+function createMeasure(meter: Meter): Measure {
+  const durations = meter.histogram({
+    name: 'dualgate_store_duration_seconds',
+    help: 'How long the store took to answer, where it did not answer at once',
+    labelNames: ['verb'],
+    buckets: BUCKETS,
+  })
+  const errors = meter.counter({
+    name: 'dualgate_store_errors_total',
+    help: 'Operations that the store could not do',
+    labelNames: ['verb'],
+  })
+  // A counter that begins with its first failure would hide it from an alert, which needs a rise.
+  for (const verb of VERBS) errors.inc({ verb }, 0)
+  return (verb, seconds, failed) => {
+    durations.observe({ verb }, seconds)
+    if (failed) errors.inc({ verb })
+  }
+}
 
 /** Measures the operations of a session store that return a promise; immediate answers cost nothing extra. */
-export function measureSessions(sessions: SessionStore, measure: Measure): SessionStore {
-  const timed = <T>(verb: StoreVerb, answer: T): T => {
+export function measureSessions(sessions: SessionStore, meter: Meter): SessionStore {
+  const measure = createMeasure(meter)
+  const timed = <T>(verb: Verb, answer: T): T => {
     if (answer instanceof Promise) {
       // To begin an operation takes microseconds, and the clock is read for those only that take longer.
       const began = performance.now()

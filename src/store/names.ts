@@ -1,4 +1,4 @@
-import type { Extra } from '../session.ts'
+import type { Extra } from '../session/record.ts'
 
 /** Only this many characters of a name are indexed, which bounds the size of the index. */
 const MAX_NAME_LENGTH = 64

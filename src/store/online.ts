@@ -1,4 +1,4 @@
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 
 /*
  * The online users of a side, for the session administration. The specified keys are the truth. These indexes are

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
-import type { Settings } from '../config/schema/settings.ts'
-import type { SessionCacheSettings } from '../config/schema/store.ts'
+import type { Settings } from '../settings/schema/settings.ts'
+import type { SessionCacheSettings } from '../settings/schema/store.ts'
 import type { StoreForms } from './forms.ts'
 import type { Store } from './store.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import type { SessionRecord } from '../session.ts'
+import type { SessionRecord } from '../session/record.ts'
 import type { CacheCounts, StoredToken } from './store.ts'
 
 /** Sessions per side that a process remembers unless the settings say otherwise, about 1 KB each. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
-import { bySide, LOGIN_TYPES, type LoginType } from '../session.ts'
+import { bySide, LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { ChangeListener, Changes } from './changes.ts'
 import type { SessionStore } from './store.ts'
 import { type EndOfWatch, WatchedEntry, type WatchedSession } from './watched-session.ts'

@@ -1,4 +1,6 @@
-import type { EndReason, LoginType, SessionRecord } from '../session.ts'
+import type { EndReason } from '../session/end-reason.ts'
+import type { SessionRecord } from '../session/record.ts'
+import type { LoginType } from '../session/sides.ts'
 import type { Changes } from './changes.ts'
 import type { JournalStore } from './journal.ts'
 import type { OnlineUsers } from './online.ts'

@@ -1,4 +1,4 @@
-import type { LoginType } from '../session.ts'
+import type { LoginType } from '../session/sides.ts'
 
 /** Why a session is no longer watched: it has ended, or the store did not answer for too long. */
 export type EndOfWatch = 'ended' | 'unknown'

@@ -1,5 +1,5 @@
-import type { HealthSettings } from '../config/schema/targets.ts'
-import type { UpstreamTls } from '../config/tls.ts'
+import type { HealthSettings } from '../settings/schema/targets.ts'
+import type { UpstreamTls } from '../settings/tls.ts'
 import type { HttpTarget } from './targets.ts'
 import { type Connect, createConnect } from './wire/connect.ts'
 import { Connection } from './wire/connection.ts'

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { sign } from '../base/hmac.ts'
-import type { IdentitySettings } from '../config/schema/upstreams.ts'
+import { textsOf } from '../session/record.ts'
+import type { IdentityField, IdentitySettings } from '../settings/schema/upstreams.ts'
 import type { Session } from '../side/side.ts'
 
 /** The signed parts of an upstream request. */
@@ -9,7 +10,7 @@ export interface Signed {
   /** The path that the upstream receives, without the query. */
   path: string
   /** `null` if no session was needed: then type, id and extra are empty. */
-  session: Session | null
+  session: Pick<Session, 'record'> | null
 }
 
 /** Headers about the client beside its id and type (design: Upstreams). */
@@ -20,14 +21,16 @@ export interface Identity {
 
 /** `null` if an upstream gets only id and type. */
 export function createIdentity(
-  { extra: sendsExtra, signature: keys }: IdentitySettings,
+  { headers: named, extra: sendsExtra, signature: keys }: IdentitySettings,
   clock: Clock,
 ): Identity | null {
-  if (!sendsExtra && keys.length === 0) return null
+  const fields = Object.entries(named)
+  if (fields.length === 0 && !sendsExtra && keys.length === 0) return null
   return {
     headersFor({ method, path, session }) {
+      const headers = session === null ? [] : fieldHeaders(fields, session.record)
       const extra = sendsExtra && session !== null ? encode(session.record.extra) : ''
-      const headers = extra === '' ? [] : ['x-login-extra', extra]
+      if (extra !== '') headers.push('x-login-extra', extra)
       if (keys.length === 0) return headers
       const { type = '', user_id: userId = '' } = session?.record ?? {}
       const text = [type, userId, extra, method, path].join('.')
@@ -38,3 +41,39 @@ export function createIdentity(
 }
 
 const encode = (extra: object): string => Buffer.from(JSON.stringify(extra)).toString('base64url')
+
+type Fields = readonly (readonly [name: string, field: IdentityField])[]
+
+/** What a user does not have has no header. */
+function fieldHeaders(fields: Fields, record: Session['record']): string[] {
+  return fields.flatMap(([name, field]) => {
+    const value = VALUES[field](record)
+    return value === '' ? [] : [name, value]
+  })
+}
+
+const VALUES: Readonly<Record<IdentityField, (record: Session['record']) => string>> = {
+  id: ({ user_id }) => user_id,
+  type: ({ type }) => type,
+  username: ({ extra }) => escaped(extra.username),
+  nickname: ({ extra }) => escaped(extra.nickname),
+  roles: ({ extra }) =>
+    textsOf(extra, 'roles')
+      .map(role => escaped(role).replaceAll(',', '%2C'))
+      .join(','),
+}
+
+const PLAIN = /^[!-$&-~]*$/
+
+/**
+ * A text as the value of a header: `%` and everything outside of visible ASCII is percent-encoded as UTF-8, so that no server
+ * reads it as another one. `''` for what is not a text.
+ */
+function escaped(value: unknown): string {
+  if (typeof value !== 'string') return ''
+  if (PLAIN.test(value)) return value
+  return Array.from(Buffer.from(value), byte => {
+    const character = String.fromCharCode(byte)
+    return PLAIN.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  }).join('')
+}

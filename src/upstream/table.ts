@@ -1,6 +1,6 @@
-import type { UpstreamSettings } from '../config/schema/upstreams.ts'
 import type { CanonicalPath } from '../gate/path.ts'
-import { isVersioned } from '../gate/rules.ts'
+import { isForwardable, type PathRules } from '../gate/rules.ts'
+import type { UpstreamSettings } from '../settings/schema/upstreams.ts'
 import type { TargetStatus } from './targets.ts'
 import { createUpstream, type Upstream, type UpstreamCircumstances } from './upstream.ts'
 
@@ -14,9 +14,9 @@ export interface UpstreamTable {
   readonly upstreams: readonly Upstream[]
   /**
    * The upstream with the longest `match` that is the path or ends where a segment of it ends; `null` for none, and for a
-   * path that is not below `/api/v<n>`.
+   * path that these rules do not forward.
    */
-  find(path: CanonicalPath): Upstream | null
+  find(path: CanonicalPath, rules: Pick<PathRules, 'pages'>): Upstream | null
   /**
    * Begins to look names up and to check targets, where that is configured. Before it, nothing is sent. Resolves when the names
    * are known, or after a while.
@@ -46,8 +46,8 @@ export function createUpstreamTable(
 
   return {
     upstreams,
-    find(path) {
-      if (!isVersioned(path)) return null
+    find(path, rules) {
+      if (!isForwardable(path, rules)) return null
       // The longest possible match ends here, so a long path costs no more than a short one.
       let end = path.length <= longest ? path.length : path.lastIndexOf('/', longest)
       while (end > 0) {
@@ -55,7 +55,7 @@ export function createUpstreamTable(
         if (upstream !== undefined) return upstream
         end = path.lastIndexOf('/', end - 1)
       }
-      return null
+      return byMatch.get('/') ?? null
     },
     async start() {
       await Promise.all(upstreams.map(upstream => upstream.start()))

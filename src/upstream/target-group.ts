@@ -1,10 +1,10 @@
 import { within } from '../base/deadline.ts'
 import type { Logger } from '../base/log/log.ts'
-import type { WeightedTarget } from '../config/targets.ts'
-import { readAddress } from './address.ts'
+import type { WeightedTarget } from '../settings/targets.ts'
 import type { Balance } from './balance/balance.ts'
 import type { HealthChecks } from './health.ts'
 import { type LookUp, LookUps } from './look-ups.ts'
+import { readAddress } from './target-address.ts'
 import type { HttpTarget } from './targets.ts'
 
 export interface TargetGroupOptions {

@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
-import type { PassAuthorization, UpstreamSettings, WebSocketSettings } from '../config/schema/upstreams.ts'
-import { targetsOf, type WeightedTarget } from '../config/targets.ts'
-import { readUpstreamTls } from '../config/tls.ts'
 import type { RequiredPermission } from '../gate/decide.ts'
 import { createMaintenance, type Maintenance } from '../gate/maintenance.ts'
 import { type CanonicalPath, checkRewritten } from '../gate/path.ts'
 import { RateLimit } from '../gate/rate-limit.ts'
+import type { PassAuthorization, UpstreamSettings, WebSocketSettings } from '../settings/schema/upstreams.ts'
+import { targetsOf, type WeightedTarget } from '../settings/targets.ts'
+import { readUpstreamTls } from '../settings/tls.ts'
 import { createBalance } from './balance/create.ts'
 import { createKey, type KeyOf } from './balance/key.ts'
 import { createEdits, type HeaderEdits } from './headers/edits.ts'
@@ -115,7 +115,7 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     endWithSession: settings.end_with_session,
     identity: createIdentity(settings.identity, clock),
     findsOptional: settings.identity.optional,
-    requestEdits: createEdits(settings.request_headers),
+    requestEdits: createEdits(settings.request_headers, Object.keys(settings.identity.headers)),
     responseEdits: createEdits(settings.response_headers),
     maintenance: settings.maintenance === 'off' ? null : createMaintenance(settings.maintenance),
     rateLimit: settings.rate_limit === 'off' ? null : new RateLimit(settings.rate_limit, workers, clock),
@@ -133,7 +133,8 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
 /** Replaces the beginning of a path, and checks the result: the gate has not seen it. */
 function createRewrite(match: string, rewrite: string): Upstream['pathFor'] {
   const base = rewrite.endsWith('/') ? rewrite.slice(0, -1) : rewrite
-  return path => checkRewritten(base + path.slice(match.length) || '/')
+  const replaced = match === '/' ? 0 : match.length
+  return path => checkRewritten(base + path.slice(replaced) || '/')
 }
 
 function openGroup(

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import type { Account, Accounts } from '../../src/account/accounts.ts'
+import type { Account, Accounts } from '../../src/account/source.ts'
 import { type StoredAccount, sourceContract } from './source-contract.ts'
 
 /*

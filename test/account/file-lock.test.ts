@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { edit, setting } from '../../src/account/file/edit.ts'
+import { edit } from '../../src/account/file/edit.ts'
 import { withLock } from '../../src/account/file/lock.ts'
 import { AccountsReader } from '../../src/account/file/reader.ts'
 import { addAccount, listAccounts } from '../../src/account/file/source.ts'
@@ -82,14 +82,14 @@ t.test('an edit whose lock was taken over replaces nothing, and decides again', 
   await addAccount(path, { username: 'a', password: 'correct horse' })
   const before = readFileSync(path, 'utf8')
   let decided = 0
-  const changed = await edit({ path, reader: new AccountsReader(path) }, async () => {
+  const { changed } = await edit({ path, reader: new AccountsReader(path) }, async () => {
     decided++
     t.equal(readFileSync(path, 'utf8'), before)
     if (decided === 1) {
       writeFileSync(`${path}.lock`, '')
       utimesSync(`${path}.lock`, MINUTE_AGO, MINUTE_AGO)
     }
-    return setting(0, { nickname: 'A' })
+    return { change: { at: 0, set: { nickname: 'A' } }, result: null }
   })
   t.ok(changed)
   t.equal(decided, 2)

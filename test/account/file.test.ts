@@ -26,7 +26,7 @@ import {
   removeAccount,
   setPassword,
 } from '../../src/account/file/source.ts'
-import { ConfigurationError } from '../../src/yaml/fault.ts'
+import { ConfigurationError } from '../../src/settings/notation/fault.ts'
 import { refusalOf } from '../support/login-fixture.ts'
 import { until } from '../support/until.ts'
 import { hashContract } from './source-contract.ts'
@@ -422,10 +422,14 @@ t.test('simultaneous writers lose no change', async t => {
   const removed = names.slice(0, 9).map(name =>
     edit({ path, reader: new AccountsReader(path) }, async entries => {
       await setTimeout(1)
-      return { at: entries.findIndex(({ username }) => username === name), remove: true }
+      const at = entries.findIndex(({ username }) => username === name)
+      return { change: { at, remove: true }, result: name }
     }),
   )
-  t.same(await Promise.all(removed), Array(9).fill(true))
+  t.same(
+    await Promise.all(removed),
+    names.slice(0, 9).map(result => ({ changed: true, result })),
+  )
   t.same(await left(), names.slice(9).toSorted())
 })
 

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 import bcrypt from 'bcrypt'
 import type { Test } from 'tap'
-import type { Accounts } from '../../src/account/accounts.ts'
 import { matchesHash } from '../../src/account/hash.ts'
 import { createHashAccounts, type HashSource } from '../../src/account/hash-accounts.ts'
 import { createPasswords } from '../../src/account/password.ts'
+import type { Accounts } from '../../src/account/source.ts'
 import { Refusal } from '../../src/base/refusal.ts'
 
 /** An account as it stands in a source. `password` is a bcrypt hash. */
@@ -66,7 +66,7 @@ const AWKWARD_NAMES = [
 const UNICODE_NAMES = ['管理员', 'Łukasz Żółć', 'مدير', 'ädmin', '👩‍🚀 astronaut', '𝔞𝔡𝔪𝔦𝔫', 'ß', '한국어']
 
 /**
- * The law of src/account/accounts.ts for every source alike. `open` answers a source that holds exactly these accounts;
+ * The law of src/account/source.ts for every source alike. `open` answers a source that holds exactly these accounts;
  * it is closed when the test ends.
  */
 export async function sourceContract(

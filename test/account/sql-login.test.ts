@@ -36,8 +36,7 @@ for (const kind of ['postgres', 'mysql'] as const) {
       second_factor: `UPDATE ${table} SET factor = :second_factor WHERE id = :id`,
     }
     const accounts = { kind: 'sql', url: server.url, query, update, timeout: '20s' }
-    const fixture = await openFixture({ config: { accounts } })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { config: { accounts } })
     const signIn = async (username: string, password = PASSWORD) =>
       fixture.post('/api/v1/public/b/login', await fixture.credentials(username, password))
 

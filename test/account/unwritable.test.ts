@@ -5,7 +5,7 @@ import { createFileAccounts } from '../../src/account/file/source.ts'
 import { AGAIN } from '../../src/account/file/writability.ts'
 import { faultOfReplacing } from '../../src/base/durable-file.ts'
 import { Refusal } from '../../src/base/refusal.ts'
-import { BESIDE, folderWith } from '../config/folder.ts'
+import { BESIDE, folderWith } from '../settings/folder.ts'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
 import { ADMIN, type Fixture, openFixture } from '../support/gateway-fixture.ts'
@@ -17,8 +17,7 @@ import { readOnly } from '../support/read-only.ts'
 const PLAIN = /^Accounts cannot be changed here now: their file cannot be written\. Ask an administrator$/
 
 async function open(t: Test): Promise<{ fixture: Fixture; without: <T>(work: () => Promise<T>) => Promise<T> }> {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   chmodSync(join(fixture.folder, 'accounts.yaml'), 0o644)
   return {
     fixture,

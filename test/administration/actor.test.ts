@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createPresentRights } from '../../src/administration/accounts/actor.ts'
-import type { SessionRecord } from '../../src/session.ts'
+import type { SessionRecord } from '../../src/session/record.ts'
 
 t.test('an administrator whose account is not active has no rights, although the session has not ended', async t => {
   const session: SessionRecord = { user_id: '1', type: 'BUSINESS', created_at: '', extra: { roles: ['SUPER_ADMIN'] } }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
 import { type Actor, type Proposal, refuseEscalation, type Subject } from '../../src/administration/accounts/laws.ts'
 import { Refusal } from '../../src/base/refusal.ts'
-import { SUPER_ADMIN } from '../../src/session.ts'
+import { SUPER_ADMIN } from '../../src/session/record.ts'
 import { refusalOf as refusedBy } from '../support/login-fixture.ts'
 
 /* The laws against escalation, for every combination of small accounts, beside an independent statement of each law. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { remainingText } from '../../src/administration/remaining.ts'
+import { remainingText } from '../../src/administration/remaining-time.ts'
 
 const ROWS: [seconds: number, zh: string, en: string][] = [
   [-1, '已过期', 'Expired'],

@@ -98,23 +98,20 @@ async function underLoad(t: Test, fixture: Fixture): Promise<void> {
 }
 
 t.test('embedded store', async t => {
-  const fixture = await openFixture({ config: { store: { timeout: PATIENCE } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { store: { timeout: PATIENCE } } })
   await underLoad(t, fixture)
 })
 
 t.test('Redis', { skip: withoutRedis }, async t => {
-  const fixture = await openFixture({ store: 'redis', environment: { STORE__TIMEOUT: PATIENCE } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis', environment: { STORE__TIMEOUT: PATIENCE } })
   await underLoad(t, fixture)
 })
 
 t.test('Cluster of three masters', { skip: withoutRedisServer }, async t => {
   const cluster = await startCluster()
   t.teardown(() => cluster.stop())
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: { store: { kind: 'redis', timeout: PATIENCE, redis: { cluster: cluster.nodes } } },
   })
-  t.teardown(() => fixture.close())
   await underLoad(t, fixture)
 })

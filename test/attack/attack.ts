@@ -1,4 +1,4 @@
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 
 /** One hostile input, and what becomes of it. */
 export interface Attack {

@@ -6,8 +6,7 @@ import { ADMIN, openFixture } from '../support/gateway-fixture.ts'
 
 const BASE = '/api/v1/b/account/second-factor'
 
-const fixture = await openFixture({ config: { login: { lockout: { disable: '1ms', failures: 100_000 } } } })
-t.teardown(() => fixture.close())
+const fixture = await openFixture(t, { config: { login: { lockout: { disable: '1ms', failures: 100_000 } } } })
 const token = await fixture.signIn()
 const { password: current_password } = await fixture.credentials()
 const post = async (name: string, body: unknown) => (await fixture.post(`${BASE}/${name}`, body, token)).json()

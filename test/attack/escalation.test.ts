@@ -12,8 +12,7 @@ import { openFixture, someone } from '../support/gateway-fixture.ts'
  * `admin`, the SUPER_ADMIN, or of an account that holds one permission more.
  */
 
-const fixture = await openFixture({ store: 'embedded' })
-t.teardown(() => fixture.close())
+const fixture = await openFixture(t, { store: 'embedded' })
 const BASE = '/api/v1/sys/account'
 const EDITOR = ['sys:account:edit', 'sys:account:page', 'orders:*']
 

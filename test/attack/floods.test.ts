@@ -10,8 +10,7 @@ import { ADMIN, openFixture } from '../support/gateway-fixture.ts'
 const LIMIT = 4
 const FLOOD = 25
 
-const fixture = await openFixture({ config: { login: { rate_limit: { login: LIMIT, window: '600s' } } } })
-t.teardown(() => fixture.close())
+const fixture = await openFixture(t, { config: { login: { rate_limit: { login: LIMIT, window: '600s' } } } })
 const { business } = fixture.gateway.sides
 const chief = await business.login(undefined, '9', { roles: ['SUPER_ADMIN'] })
 

@@ -1,12 +1,11 @@
 import t from 'tap'
-import { ownRoutes } from '../../src/config/own-routes.ts'
-import { PROFILES } from '../../src/profile.ts'
+import { ownRoutes } from '../../src/settings/own-routes.ts'
+import { PROFILES } from '../../src/settings/profile.ts'
 import { openFixture, someone } from '../support/gateway-fixture.ts'
 
 /* A cache between a client and the gateway, or the browser of a shared machine, that keeps what is for one client alone. */
 
-const fixture = await openFixture()
-t.teardown(() => fixture.close())
+const fixture = await openFixture(t)
 const token = await fixture.signIn()
 
 t.test('no answer of the gateway’s own API may be kept by a cache', async t => {

@@ -10,10 +10,9 @@ const LOCKOUT = { failures: 100_000, address_failures: 100_000 }
 const SECTIONS = ['b', 'c'] as const
 type Section = (typeof SECTIONS)[number]
 
-const fixture = await openFixture({
+const fixture = await openFixture(t, {
   config: { login: { lockout: LOCKOUT, consumer: { kind: 'file', path: 'consumers.yaml' } } },
 })
-t.teardown(() => fixture.close())
 // With its hash of the lowest cost, with which each wrong password is compared.
 copyFileSync(join(fixture.folder, 'accounts.yaml'), join(fixture.folder, 'consumers.yaml'))
 

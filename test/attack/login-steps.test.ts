@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
-import { createGateway } from '../../src/gateway.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import type { Store } from '../../src/store/store.ts'
 import { codeAt, wrongCodes } from '../second-factor/factor-fixture.ts'
@@ -105,8 +105,7 @@ t.test('against two workers of one gateway', async t => {
 
 t.test('against two gateways on one Redis', { skip: withoutRedis }, async t => {
   const config = { login: { ...UNLIMITED, second_factor: { for: 'all' } } }
-  const fixture = await openFixture({ store: 'redis', config })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis', config })
   writeFileSync(join(fixture.folder, 'accounts.yaml'), accountsFile())
   const second = await createGateway(fixture.settings, {
     log: createLog('fatal'),

@@ -36,8 +36,7 @@ async function startBackend() {
 t.test('a user with many requests at once leaves the source of the accounts to the logins of others', async t => {
   const backend = await startBackend()
   const accounts = { kind: 'http', url: backend.url, secret: 'a secret between two', timeout: '5s' }
-  const fixture = await openFixture({ config: { accounts } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { accounts } })
   const token = await fixture.signIn('mallory', PASSWORD)
   const body = await fixture.credentials('ann', PASSWORD)
   backend.isHolding = true

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 
@@ -130,8 +130,7 @@ async function keepRecord(fixture: Fixture, type: LoginType, token: string): Pro
 }
 
 t.test('on both sides', async t => {
-  const fixture = await openFixture({ environment: { JWT__SECRET_KEY: SECRET } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { environment: { JWT__SECRET_KEY: SECRET } })
 
   async function refuses(type: LoginType, value: string, name: string): Promise<void> {
     const [path] = ROUTES[type]
@@ -179,8 +178,7 @@ t.test('on both sides', async t => {
 for (const store of ['embedded', 'redis'] as const) {
   const skip = store === 'redis' && withoutRedis
   t.test(`a token of one side is invalid on the other, also for the same user, ${store} store`, { skip }, async t => {
-    const fixture = await openFixture({ store })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { store })
     const { business, consumer } = fixture.gateway.sides
     const b = await business.login(undefined, USER)
     const c = await consumer.login(undefined, USER)
@@ -205,8 +203,7 @@ for (const store of ['embedded', 'redis'] as const) {
 }
 
 t.test('a key that a token names is not fetched', async t => {
-  const fixture = await openFixture({ environment: { JWT__SECRET_KEY: SECRET } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { environment: { JWT__SECRET_KEY: SECRET } })
   const key = { kty: 'oct', k: encode('k'), alg: 'HS256', kid: 'k' }
   fixture.upstream.answer = (_request, response) => void response.end(JSON.stringify({ keys: [key], ...key }))
   for (const name of ['jku', 'x5u', 'kid', 'iss']) {
@@ -217,8 +214,7 @@ t.test('a key that a token names is not fetched', async t => {
 })
 
 t.test('the signature is verified before the store is queried', { skip: withoutRedis }, async t => {
-  const fixture = await openFixture({ store: 'redis', environment: { JWT__SECRET_KEY: SECRET } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis', environment: { JWT__SECRET_KEY: SECRET } })
   const [b, c] = ['/api/v1/b/x', '/api/v1/c/x']
   await fixture.redis!.kill()
   for (const path of [b, c]) {

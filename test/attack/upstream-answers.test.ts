@@ -91,10 +91,9 @@ const upstream = await startRawUpstream((socket: Socket, request) => {
 })
 t.teardown(() => upstream.close())
 const timeouts = { response: '1s', idle: '1s' }
-const fixture = await openFixture({
+const fixture = await openFixture(t, {
   config: { upstreams: [{ name: 'raw', match: '/api', target: upstream.url, timeouts }] },
 })
-t.teardown(() => fixture.close())
 const { business, consumer } = fixture.gateway.sides
 const tokens = { evil: await consumer.login(undefined, 'victim'), next: await business.login(undefined, 'next') }
 

@@ -1,11 +1,13 @@
 import t from 'tap'
-import { faultsOf } from '../config/folder.ts'
+import { faultsOf } from '../settings/folder.ts'
 import { ADMIN, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 
 t.test('another program finds the captchas under login.captcha.key', { skip: withoutRedis }, async t => {
-  const fixture = await openFixture({ store: 'redis', config: { login: { captcha: { key: '{type}:captcha:{id}' } } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, {
+    store: 'redis',
+    config: { login: { captcha: { key: '{type}:captcha:{id}' } } },
+  })
   const { captcha_id } = (await fixture.get('/api/v1/public/b/captcha')).json().data
   t.match(await fixture.redis!.cli('GET', `BUSINESS:captcha:${captcha_id}`), /^[A-Z0-9]{4}$/)
   t.equal(await fixture.redis!.cli('EXISTS', `svc:auth:BUSINESS:captcha:${captcha_id}`), '0')
@@ -13,8 +15,7 @@ t.test('another program finds the captchas under login.captcha.key', { skip: wit
 })
 
 t.test('without the setting, captchas are stored under the prefix', { skip: withoutRedis }, async t => {
-  const fixture = await openFixture({ store: 'redis' })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis' })
   const { captcha_id } = (await fixture.get('/api/v1/public/b/captcha')).json().data
   t.equal(await fixture.redis!.cli('EXISTS', `svc:auth:BUSINESS:captcha:${captcha_id}`), '1')
 })

@@ -10,8 +10,7 @@ const HOUR = 3_600_000
 const FORMS = { isoInUtc, isoInShanghai, isoWithZ }
 
 async function open(t: Test, config: Record<string, unknown> = {}): Promise<{ fixture: Fixture; other: OtherProgram }> {
-  const fixture = await openFixture({ store: 'redis', config })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis', config })
   return { fixture, other: otherProgram(fixture.redis!, fixture.settings.jwt.secret_key) }
 }
 

@@ -12,8 +12,7 @@ if (process.env.REDIS_URL === undefined) t.jobs = 6
 const HOUR = 3_600_000
 
 async function open(t: Test): Promise<{ fixture: Fixture; other: OtherProgram; admin: string }> {
-  const fixture = await openFixture({ store: 'redis', config: { timezone: 'Asia/Shanghai' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis', config: { timezone: 'Asia/Shanghai' } })
   return {
     fixture,
     other: otherProgram(fixture.redis!, fixture.settings.jwt.secret_key),

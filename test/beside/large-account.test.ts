@@ -13,8 +13,9 @@ t.test('an account with a large picture signs in; its column is left out, and th
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const fixture = await openFixture({ config: { accounts: { kind: 'http', url, secret: 'a secret of the accounts' } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, {
+    config: { accounts: { kind: 'http', url, secret: 'a secret of the accounts' } },
+  })
 
   const token = await fixture.signIn()
   const record = await fixture.gateway.sides.business.getLoginIdByToken(token)

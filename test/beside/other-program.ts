@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import type { RedisServer } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
 

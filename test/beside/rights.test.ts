@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { parse, stringify } from 'yaml'
 import { createAccountRights } from '../../src/account/rights.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
-import type { SessionRecord } from '../../src/session.ts'
+import type { SessionRecord } from '../../src/session/record.ts'
 import { call } from '../support/client.ts'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { withoutRedis } from '../support/redis-server.ts'
@@ -36,8 +36,7 @@ t.test(
   'a session of another program can use the session pages, with the rights of its account',
   { skip: withoutRedis },
   async t => {
-    const fixture = await openFixture({ store: 'redis', config: ACCOUNTS })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { store: 'redis', config: ACCOUNTS })
     const other = otherProgram(fixture.redis!, fixture.settings.jwt.secret_key)
     t.equal(await statusOf(fixture, await other.signIn('1')), 200)
     t.equal(await statusOf(fixture, await other.signIn('2')), 403, 'no account has this login id')
@@ -47,8 +46,7 @@ t.test(
 )
 
 t.test('a record with rights of its own has only those of its account', { skip: withoutRedis }, async t => {
-  const fixture = await openFixture({ store: 'redis', config: ACCOUNTS })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis', config: ACCOUNTS })
   const other = otherProgram(fixture.redis!, fixture.settings.jwt.secret_key)
   const extra = { roles: ['SUPER_ADMIN'], permissions: ['**'] }
   t.equal(await statusOf(fixture, await other.signIn('2', { extra })), 403)
@@ -58,13 +56,12 @@ t.test('rights that a backend grants and withdraws count without a new login', a
   const account = { id: '1', username: 'admin', password: HASH, status: 'ACTIVE', roles: ['operator'] }
   const { url, close } = await startBackend(response => response.end(JSON.stringify(account)))
   t.teardown(close)
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: { ...ACCOUNTS, accounts: { kind: 'http', url, secret: SECRET } },
     upstreams: [
       { name: 'guarded', match: '/api/v1/b/guarded', target: 'builtin:echo', permission: 'sys:session:page' },
     ],
   })
-  t.teardown(() => fixture.close())
   const token = await fixture.gateway.sides.business.login(undefined, '1')
   t.equal(await statusOf(fixture, token), 200)
   t.equal((await fixture.get('/api/v1/b/guarded', token)).status, 200, 'an upstream with a permission')
@@ -82,8 +79,7 @@ t.test('rights that a backend grants and withdraws count without a new login', a
 })
 
 t.test('a session of any program ends when the rights of its account in the file change', async t => {
-  const fixture = await openFixture({ config: ACCOUNTS })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: ACCOUNTS })
   const tokens = [await fixture.signIn(), await fixture.gateway.sides.business.login(undefined, '1')]
   for (const token of tokens) t.equal(await statusOf(fixture, token), 200)
   setRoles(fixture, [])
@@ -93,8 +89,7 @@ t.test('a session of any program ends when the rights of its account in the file
 })
 
 t.test('with `permissions: FILE` alone, the rights are those of the record, as before', async t => {
-  const fixture = await openFixture({ config: { permissions: 'permissions.yaml' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { permissions: 'permissions.yaml' } })
   setRoles(fixture, [])
   const token = await fixture.gateway.sides.business.login(undefined, '1', { roles: ['operator'] })
   t.equal(await statusOf(fixture, token), 200)
@@ -102,13 +97,12 @@ t.test('with `permissions: FILE` alone, the rights are those of the record, as b
 
 t.test('an account source that fails is 503, never 403 and never a pass', async t => {
   const { url, close } = await startBackend(response => response.writeHead(500).end())
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: {
       permissions: { source: 'accounts' },
       accounts: { kind: 'http', url, secret: SECRET },
     },
   })
-  t.teardown(() => fixture.close())
   const { business } = fixture.gateway.sides
   const token = await business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
   await close()

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import { type Asked, ask, LATE, named } from './ask.ts'
 import type { Promises } from './gateway.ts'
 import type { History, Outcome } from './history.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
 import { createTimestampFormat } from '../../src/base/timestamp.ts'
-import { loadSettings } from '../../src/config/load.ts'
+import { loadSettings } from '../../src/settings/load.ts'
 import { openStore } from '../../src/store/open.ts'
 import { eventually } from './setup.ts'
 

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 
 /*
  * Every request and every operation of a run, and what they must not have come to (P1 to P9 of the store's law). Times

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
-import { BESIDE, folderWith, GOOD_KEY } from '../config/folder.ts'
+import { BESIDE, folderWith, GOOD_KEY } from '../settings/folder.ts'
 import { run } from '../support/command-line.ts'
 import { missingDatabase, startDatabase } from '../support/database-server.ts'
 import { freePort } from '../support/ports.ts'
@@ -28,7 +28,7 @@ async function serve(t: Test, listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const redisAt = (url: string) => ({ store: { kind: 'redis', timeout: '500ms', redis: { url } } })
+const redisAt = (url: string, timeout = '5s') => ({ store: { kind: 'redis', timeout, redis: { url } } })
 
 t.test('check --connect finds everything of a new folder in order', async t => {
   const { code, lines } = await connect(t, {})
@@ -71,7 +71,7 @@ t.test('check --connect says what to do about a Redis that cannot be used', { sk
   for (const { output } of [wrong, right]) t.notMatch(output, /right-password|wrong-password/)
 
   redis.pause()
-  const silent = await connect(t, redisAt(`redis://:right-password@127.0.0.1:${redis.port}`))
+  const silent = await connect(t, redisAt(`redis://:right-password@127.0.0.1:${redis.port}`, '500ms'))
   t.match(
     [silent.code, silent.lines[0]],
     [1, /^NOT REACHED store /],

@@ -77,9 +77,8 @@ withEveryStore(t, async (t, fixture) => {
   })
 })
 
-async function opened(t: Test, options: Parameters<typeof openFixture>[0]): Promise<Fixture> {
-  const fixture = await openFixture(options)
-  t.teardown(() => fixture.close())
+async function opened(t: Test, options: Parameters<typeof openFixture>[1]): Promise<Fixture> {
+  const fixture = await openFixture(t, options)
   return fixture
 }
 

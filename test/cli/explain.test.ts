@@ -1,8 +1,8 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ownRoutes } from '../../src/config/own-routes.ts'
-import { PROFILES } from '../../src/profile.ts'
+import { ownRoutes } from '../../src/settings/own-routes.ts'
+import { PROFILES } from '../../src/settings/profile.ts'
 import { run, shippedFolder } from '../support/command-line.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 
@@ -14,6 +14,7 @@ const UPSTREAMS = `upstreams:
   - { name: out, match: /api/v1/c/out, target: "http://a:1", maintenance: { retry_after: 90s, allow: ["10.0.0.0/8"] } }
   - { name: many, match: /api/v1/c/many, target: "http://many:80", resolve: 30s, rate_limit: { requests: 100, burst: 20 } }
   - { name: told, match: /api/v1/public/c/told, target: "http://a:1", identity: { optional: on } }
+  - { name: site, match: /site, target: "http://a:1", identity: { headers: { X-User: username, X-Roles: roles } } }
   - { name: whole, match: /api/v1/c/whole, target: "http://10.0.0.8:80", pass_authorization: bare }
 `
 
@@ -21,6 +22,9 @@ const EXCEPTIONS = `gate:
   exceptions:
     - { path: /api/v1/sys/dict/tree, needs: none }
     - { path: /api/v1/c/orders/*, methods: [POST], needs: either }
+  pages:
+    - { path: /site/logo.png, methods: [GET], needs: none }
+    - { path: /site/*, needs: business }
 `
 
 const ACCESS = `access:
@@ -44,6 +48,27 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
       /^ +x-login-type: CONSUMER$/m,
     ],
     /authorization/i,
+  ],
+  [
+    ['POST', '/site/a?x=1'],
+    [
+      /^rule +7 of profile 1$/m,
+      /^page +gate\.pages\[1\] \/site\/\*$/m,
+      /^needs +a live B-side session/m,
+      /^answered by +upstream site \(\/site\)$/m,
+      /^as +POST \/site\/a\?x=1$/m,
+      /^ +X-User: <username>$/m,
+      /^ +X-Roles: <roles>$/m,
+    ],
+  ],
+  [
+    ['GET', '/site/logo.png'],
+    [/^page +gate\.pages\[0\] \/site\/logo\.png \(GET, HEAD\)$/m, /^needs +no session$/m],
+    /x-login/,
+  ],
+  [
+    ['GET', '/sites'],
+    [/^rule +no rule applies$/m, /^refused +NOT_FOUND$/m],
   ],
   [
     ['GET', '/api/v1/public/c/x'],
@@ -143,11 +168,10 @@ for (const [words, lines, absent] of EXPLANATIONS) {
 t.test('the gateway serves the routes that explain reports as its own', async t => {
   for (const profile of [1, 2] as const) {
     const consumer = { kind: 'file', path: 'consumers.yaml' }
-    const fixture = await openFixture({
+    const fixture = await openFixture(t, {
       profile,
       config: { api_versions: [1, 2], login: { consumer }, own_sessions: { consumer: true } },
     })
-    t.teardown(() => fixture.close())
     const routes = ownRoutes(fixture.settings, PROFILES[profile])
     const own = [...routes].filter(route => route.includes(' /api/'))
     t.equal(own.filter(route => !route.startsWith('HEAD ')).length, 2 * (profile === 1 ? 34 + 19 + 16 + 2 : 34))

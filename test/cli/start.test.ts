@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, statSync, wr
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { generateSecret } from '../../src/config/secrets.ts'
+import { generateSecret } from '../../src/settings/secrets.ts'
 import { call } from '../support/client.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
 import { temporaryFolder } from '../support/image.ts'

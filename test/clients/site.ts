@@ -58,7 +58,7 @@ export async function openSite(t: Test, origins: Origins): Promise<Site> {
   t.teardown(() => Promise.all([other.close(), foreign.close()]))
   const live = await startSocketUpstream(t)
   const isOther = origins === 'two origins'
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: {
       session_administration: true,
       gate: { exceptions: [{ path: '/api/v1/sys/dict/tree', methods: ['GET'], needs: 'none' }] },
@@ -75,7 +75,6 @@ export async function openSite(t: Test, origins: Origins): Promise<Site> {
       { name: 'away', match: '/api/v1/b/away', target: 'http://127.0.0.1:1' },
     ],
   })
-  t.teardown(() => fixture.close())
   fixture.upstream.answer = serve
   const pageOf = (origin: string) => (client: Client) =>
     `${origin}${FOLDER}/?${new URLSearchParams({ client, gateway: fixture.url })}`

@@ -44,12 +44,11 @@ export type AccountsFixture = Awaited<ReturnType<typeof openAccounts>>
 
 export async function openAccounts(t: Test) {
   const visit = await openBrowser(t)
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: {
       login: { consumer: { kind: 'file', path: 'consumers.yaml' }, second_factor: { for: ['guarded'] } },
     },
   })
-  t.teardown(() => fixture.close())
   const admin = await fixture.signIn()
   const administer = async (path: string, body: object) => (await fixture.post(`/api/v1/${path}`, body, admin)).json()
 

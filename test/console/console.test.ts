@@ -1,8 +1,9 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
 import { arrive, fillIn, obstaclesEverywhere, search, sendSignIn, signIn, solve } from '../support/console.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
+import { until } from '../support/until.ts'
 import { textOf } from './texts.ts'
 
 /* The page for administrators, as its users see it. */
@@ -10,11 +11,8 @@ import { textOf } from './texts.ts'
 const rows = (page: Page) => page.locator('.user-list tbody tr')
 const row = (page: Page, text: string) => rows(page).filter({ hasText: text })
 
-async function open(t: Test, options: FixtureOptions = {}): Promise<Fixture> {
-  const fixture = await openFixture({ ...options, config: { session_administration: true, ...options.config } })
-  t.teardown(() => fixture.close())
-  return fixture
-}
+const open = (t: Test, options: FixtureOptions = {}): Promise<Fixture> =>
+  openFixture(t, { ...options, config: { session_administration: true, ...options.config } })
 
 t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
@@ -262,6 +260,31 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
     await page.click('.sides .CONSUMER')
     await page.locator('.fault', { hasText: 'Your session has ended. Sign in again.' }).waitFor()
     t.equal(await page.evaluate(() => sessionStorage.getItem('dualgate.token')), null)
+  })
+
+  t.test('an answer to the page that arrives during its sign-out shows no other sign-in', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await arrive(fixture, visitor, ['sys:session:page'])
+    await page.waitForSelector('.user-list table')
+    const held: Route[] = []
+    await page.route('**/session/page*', route => void held.push(route))
+    await page.fill('#keyword', 'x')
+    await until(() => held.length > 0)
+    let captchas = 0
+    page.on('request', request => void (request.url().includes('/captcha') && captchas++))
+    await page.route('**/b/logout', async route => {
+      const answer = await route.fetch()
+      const refused = page.waitForResponse('**/session/page*')
+      await held[0]!.continue()
+      t.equal((await (await refused).json()).code, 401)
+      await page.evaluate(() => new Promise(resolve => setTimeout(resolve)))
+      await route.fulfill({ response: answer })
+    })
+    await solve(fixture, page, () => page.click('[data-key=sign-out]'))
+    await page.locator('.told', { hasText: textOf('en', 'signed_out') }).waitFor()
+    t.equal(captchas, 1)
+    t.match(await page.inputValue('#captcha'), /./, 'what was typed stays')
   })
 
   t.test('a sign-out ends the session at the gateway, and a reload stays signed out', async t => {

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import t from 'tap'
 import { EVENT_NAMES } from '../../src/event/event.ts'
-import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/pages.ts'
-import { END_REASONS } from '../../src/session.ts'
+import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/own-pages.ts'
+import { END_REASONS } from '../../src/session/end-reason.ts'
 import { call } from '../support/client.ts'
-import { openFixture } from '../support/gateway-fixture.ts'
+import { openFixture, startFixture } from '../support/gateway-fixture.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
 import { ROOT } from '../support/root.ts'
 import { TEXTS } from './texts.ts'
@@ -81,8 +81,7 @@ t.test('every text is used', async t => {
 })
 
 t.test('the pages are public under their exact paths, are never forwarded, and carry security headers', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   for (const path of ['/docs', '/redoc', ...DOCUMENT_FILES, ...CONSOLE_PATHS.filter(path => path !== '/console')]) {
     const { status, headers, text } = await fixture.get(path)
     t.equal(status, 200, path)
@@ -110,8 +109,7 @@ t.test('the pages are public under their exact paths, are never forwarded, and c
 })
 
 t.test('a browser with a cached file gets 304', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const get = (path: string, headers: Record<string, string>, method = 'GET') =>
     call(fixture.url, { path, headers, method })
   const { headers, text } = await get('/console/main.js', {})
@@ -136,8 +134,7 @@ t.test('a browser with a cached file gets 304', async t => {
 })
 
 t.test('with cors configured, cached pages vary by origin', async t => {
-  const fixture = await openFixture({ config: { cors: { origin: ['https://admin.example', 'https://b.example'] } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { cors: { origin: ['https://admin.example', 'https://b.example'] } } })
   const headers = { origin: 'https://admin.example' }
   const answer = await call(fixture.url, { path: '/openapi.json', headers })
   t.match(answer.headers, { vary: 'Origin, Accept-Encoding', 'access-control-allow-origin': 'https://admin.example' })
@@ -151,7 +148,7 @@ t.test('the page gets the settings that it needs, in both profiles', async t => 
   ] as const) {
     const jwt = profile === 2 ? { jwt: { token_name: 'X-Token' } } : {}
     const config = { session_administration: true, api_versions: [3, 1], timezone: 'Asia/Shanghai', ...jwt }
-    const fixture = await openFixture({ profile, config })
+    const fixture = await startFixture({ profile, config })
     t.match((await fixture.get('/console/settings.json')).json(), {
       api: '/api/v3',
       sm2_public_key_path: key,
@@ -175,7 +172,7 @@ t.test('the built gateway has all of its pages', async t => {
 })
 
 t.test('the page is not found if it is off', async t => {
-  const fixture = await openFixture({ config: { console: false } })
+  const fixture = await startFixture({ config: { console: false } })
   for (const path of CONSOLE_PATHS) t.equal((await fixture.get(path)).status, 404, path)
   t.equal((await fixture.get('/docs')).status, 200, 'the documents are there')
   await fixture.close()

@@ -10,8 +10,7 @@ import { openFixture, someone } from '../support/gateway-fixture.ts'
 
 t.test('the journal on the page', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const { business } = fixture.gateway.sides
 
   t.test('entries are found by the name of an account, and those of the filter are saved as CSV', async t => {

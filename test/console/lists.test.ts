@@ -12,8 +12,7 @@ const names = (page: Page) => page.locator('.user-list tbody .link').allTextCont
 
 t.test('lists of sessions', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
-  const fixture = await openFixture({ config: { session_administration: true } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { session_administration: true } })
   const { business, consumer } = fixture.gateway.sides
 
   /** Online users of the B side, whose names begin alike. */

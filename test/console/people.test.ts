@@ -26,8 +26,7 @@ interface Walk {
 
 t.test('the life of an account, in both languages', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
-  const fixture = await openFixture({ config: { session_administration: true } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { session_administration: true } })
   const [desk, phone] = [await visit(t), await visit(t)]
   await phone.page.setViewportSize({ width: 390, height: 844 })
   await signIn(fixture, desk)

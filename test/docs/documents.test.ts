@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import t, { type Test } from 'tap'
-import { ownRoutes } from '../../src/config/own-routes.ts'
-import { PROFILES } from '../../src/profile.ts'
+import { ownRoutes } from '../../src/settings/own-routes.ts'
+import { PROFILES } from '../../src/settings/profile.ts'
 import { operationNames } from '../../src/side/operations.ts'
 import { call } from '../support/client.ts'
 import { type Fixture, type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
@@ -39,8 +39,7 @@ const CONFIGURATIONS: [what: string, options: FixtureOptions][] = [
 ]
 
 async function open(t: Test, options: FixtureOptions): Promise<Fixture> {
-  const fixture = await openFixture(options)
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, options)
   return fixture
 }
 

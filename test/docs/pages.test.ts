@@ -4,8 +4,7 @@ import { openFixture } from '../support/gateway-fixture.ts'
 
 t.test('the documents show in a browser', { skip: withoutBrowser }, async t => {
   const visit = await openBrowser(t)
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
 
   for (const [path, ready] of [
     ['/docs', '.opblock-summary-path'],

@@ -14,8 +14,7 @@ const eventOf = (fixture: Fixture, name: string): Event | undefined =>
   eventsOf(fixture).findLast(({ event }) => event === name)
 
 t.test('an event carries who requested it, from which address, and the id of the request', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const administrator = await fixture.signIn()
   const user = someone()
   const token = await fixture.gateway.sides.consumer.login(undefined, user)
@@ -39,8 +38,7 @@ t.test('an event carries who requested it, from which address, and the id of the
 t.test(
   'an event of an operation names the operations and the id of the request, of a program the operations',
   async t => {
-    const fixture = await openFixture({ profile: 2 })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { profile: 2 })
     const user = someone()
     const { data, trace_id } = await fixture.operate('consumer', 'login', {
       user_id: user,
@@ -77,8 +75,7 @@ t.test(
 t.test(
   'a lock after failed logins is an event without a by, with its reason and the address of the last attempt',
   async t => {
-    const fixture = await openFixture()
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t)
     const attempt = async () =>
       (await fixture.post('/api/v1/public/b/login', await fixture.credentials(undefined, 'wrong'))).json()
     for (let i = 0; i < 4; i++) await attempt()
@@ -90,8 +87,7 @@ t.test(
 )
 
 t.test('a session that a login replaces is an event with the origin of that login', async t => {
-  const fixture = await openFixture({ config: { sessions: { business: { max_tokens_per_user: 1 } } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { sessions: { business: { max_tokens_per_user: 1 } } } })
   await fixture.signIn()
   await fixture.signIn()
   const [login] = eventsOf(fixture)

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import { withoutWorthless } from '../../src/event/event.ts'
 import { createWebhooks } from '../../src/event/webhooks.ts'
-import { openFixture, someone } from '../support/gateway-fixture.ts'
+import { openFixture, someone, startFixture } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -49,8 +49,7 @@ t.test('receivers get no refused captcha, and while they are away failed logins 
 t.test('every event arrives, in order and signed, and is a log line', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
-  const fixture = await openFixture({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
   const side = fixture.gateway.sides.consumer
   const user = someone()
   const first = await side.login(undefined, user)
@@ -102,8 +101,7 @@ t.test('every event arrives, in order and signed, and is a log line', async t =>
 t.test('a failing receiver gets events again, in order, and delays no other receiver', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
-  const fixture = await openFixture({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
   receiver.answer = (_request, response) => {
     response.statusCode = receiver.requests.length < 3 ? 500 : 204
     response.end()
@@ -120,7 +118,7 @@ t.test('a failing receiver gets events again, in order, and delays no other rece
 })
 
 t.test('an unreachable receiver delays neither requests nor the end of the gateway', async t => {
-  const fixture = await openFixture({
+  const fixture = await startFixture({
     config: { events: { webhooks: [{ url: 'http://127.0.0.1:1/', secret: SECRET }] } },
   })
   for (let i = 0; i < 50; i++) await fixture.gateway.sides.consumer.disable(someone(), 30)
@@ -132,8 +130,7 @@ t.test('an unreachable receiver delays neither requests nor the end of the gatew
 t.test('logins and failed ones name the address and the browser, and no secret', async t => {
   const receiver = await startUpstream()
   t.teardown(() => receiver.close())
-  const fixture = await openFixture({ config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { events: { webhooks: [{ url: receiver.url, secret: SECRET }] } } })
   const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36' }
   const attempt = async (password?: string) => {
     const body = { ...(await fixture.credentials(undefined, password)), device_id: 'WEB_PC' }

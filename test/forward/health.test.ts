@@ -1,7 +1,7 @@
 import t from 'tap'
 import { call } from '../support/client.ts'
 import { openForwardFixture, TOKEN } from '../support/forward-fixture.ts'
-import { openFixture } from '../support/gateway-fixture.ts'
+import { startFixture } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -69,7 +69,7 @@ t.test('/readyz shows every target, and a dead one does not make the gateway unr
   const backend = await startUpstream()
   const gone = await startUpstream()
   await gone.close()
-  const fixture = await openFixture({
+  const fixture = await startFixture({
     upstreams: [
       { name: 'shop', match: '/api/v1/c', targets: [backend.url, gone.url], health: { path: '/', interval: '1s' } },
       { name: 'echo', match: '/api/v1/x', target: 'builtin:echo' },

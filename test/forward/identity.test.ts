@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { call } from '../support/client.ts'
-import { openFixture } from '../support/gateway-fixture.ts'
+import { openFixture, startFixture } from '../support/gateway-fixture.ts'
 import { ROOT } from '../support/root.ts'
 import { type Arrived, startUpstream } from '../support/upstream.ts'
 
@@ -19,7 +19,7 @@ t.test('a service can verify that a request came through the gateway', async t =
     target: backend.url,
     identity,
   })
-  const fixture = await openFixture({
+  const fixture = await startFixture({
     upstreams: [
       upstream('signed', { signature: [NEW, OLD], extra: true }),
       upstream('told', { extra: true }),
@@ -64,4 +64,52 @@ t.test('a service can verify that a request came through the gateway', async t =
   t.equal(plain.headers['x-login-signature'], undefined)
   const open = await ask('/api/v1/public/c/x')
   t.same(clientOf(open, [NEW]), { id: '', type: '', extra: '' }, 'a request without a session is signed as one')
+})
+
+t.test('further headers carry the identity, and no client can send one of them in any spelling', async t => {
+  const backend = await startUpstream()
+  t.teardown(() => backend.close())
+  const headers = {
+    'X-WEBAUTH-USER': 'username',
+    'X-WEBAUTH-NAME': 'nickname',
+    'X-WEBAUTH-GROUPS': 'roles',
+    'Remote-User': 'id',
+    'X-Side': 'type',
+  }
+  const app = { target: backend.url, identity: { headers } }
+  const fixture = await openFixture(t, {
+    upstreams: [
+      { name: 'app', match: '/api/v1/c/app', ...app },
+      { name: 'open', match: '/api/v1/public/c/app', ...structuredClone(app) },
+    ],
+  })
+  const forged = {
+    'X-WebAuth-User': 'root',
+    X_WEBAUTH_NAME: 'root',
+    'x.webauth.groups': 'root',
+    REMOTE_USER: '0',
+    'remote-user': '0',
+    x_side: 'BUSINESS',
+  }
+  const arrivedFor = async (extra: object, path = '/api/v1/c/app') => {
+    const { token } = (await fixture.operate('consumer', 'login', { user_id: '42', extra })).data
+    t.equal((await call(fixture.url, { path, token, headers: forged })).status, 200)
+    const { rawHeaders } = backend.requests.at(-1)!
+    return rawHeaders.flatMap((name, index) =>
+      index % 2 === 0 && /webauth|remote|side/i.test(name) ? [`${name}: ${rawHeaders[index + 1]}`] : [],
+    )
+  }
+  t.same(await arrivedFor({ username: 'an', nickname: '安 100%', roles: ['editor', 'a,b', '安\n'] }), [
+    'X-WEBAUTH-USER: an',
+    'X-WEBAUTH-NAME: %E5%AE%89%20100%25',
+    'X-WEBAUTH-GROUPS: editor,a%2Cb,%E5%AE%89%0A',
+    'Remote-User: 42',
+    'X-Side: CONSUMER',
+  ])
+  t.same(
+    await arrivedFor({ username: '\ud800', nickname: 7, roles: [] }),
+    ['X-WEBAUTH-USER: %EF%BF%BD', 'Remote-User: 42', 'X-Side: CONSUMER'],
+    'what a user does not have has no header',
+  )
+  t.same(await arrivedFor({ username: 'an' }, '/api/v1/public/c/app'), [], 'no session is read here')
 })

@@ -7,8 +7,7 @@ import { type Fixture, type FixtureOptions, openFixture, someone } from '../supp
 const OPEN = '/api/v1/public/c/x'
 
 async function open(t: Test, options: FixtureOptions = {}): Promise<Fixture> {
-  const fixture = await openFixture(options)
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, options)
   return fixture
 }
 

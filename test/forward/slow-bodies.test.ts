@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import type { ConnectionSettings } from '../../src/config/schema/targets.ts'
+import type { ConnectionSettings } from '../../src/settings/schema/targets.ts'
 import { call } from '../support/client.ts'
 import { forwardTo, TOKEN } from '../support/forward-fixture.ts'
 import { until } from '../support/until.ts'

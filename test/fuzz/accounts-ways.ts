@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { addAccount, removeAccount, removeSecondFactor, setPassword } from '../../src/account/file/edit.ts'
+import { addAccount, removeAccount, removeSecondFactor, setPassword } from '../../src/account/file/commands.ts'
 import { Refusal } from '../../src/base/refusal.ts'
 import type { Fixture } from '../support/gateway-fixture.ts'
 import { expectSecrecy } from '../support/secrecy.ts'

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { parseDocument } from 'yaml'
 import { readAccounts } from '../../src/account/file/source.ts'
 import { versionOf } from '../../src/account/version.ts'
-import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
+import { type Fixture, startFixture } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
 import { accountStep, type Call, type Move, REFUSED } from './accounts-calls.ts'
 import { FORMS, type Form, missingIn, readFound, writeFirst } from './accounts-file.ts'
@@ -19,7 +19,7 @@ import { checkSequences, expect, type See, type SequenceOptions } from './model.
  */
 
 export async function fuzzAccounts(options: SequenceOptions) {
-  const fixture = await openFixture()
+  const fixture = await startFixture()
   const path = join(fixture.folder, 'accounts.yaml')
   let sequence = 0
   try {

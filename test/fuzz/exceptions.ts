@@ -5,6 +5,21 @@ export interface FuzzException {
   needs: 'none' | 'business' | 'consumer' | 'either'
 }
 
+/** Pages of a gateway under test. */
+export interface FuzzPage {
+  path: string
+  needs: FuzzException['needs']
+}
+
+/** A private part of an application, one for consumers, and everything else for every client. */
+export const PAGES: readonly FuzzPage[] = [
+  { path: '/private/open/*', needs: 'none' },
+  { path: '/private/*', needs: 'business' },
+  { path: '/shop/*', needs: 'consumer' },
+  { path: '/both/*', needs: 'either' },
+  { path: '/*', needs: 'none' },
+]
+
 const ALL = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /** Beside and below paths that are generated often. */

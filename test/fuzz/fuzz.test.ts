@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openAttackFixture } from '../support/attack-fixture.ts'
 import { withoutNginx } from '../support/nginx.ts'
-import { EXCEPTIONS } from './exceptions.ts'
+import { EXCEPTIONS, PAGES } from './exceptions.ts'
 import { startNginx } from './nginx.ts'
 import type { Rules } from './readers.ts'
 import { runFuzz } from './run.ts'
@@ -15,13 +15,13 @@ for (const [what, rules] of Object.entries({
   'profile 1': { profile: 1, exceptions: [] },
   'profile 2': { profile: 2, exceptions: [] },
   'profile 1 with exceptions': { profile: 1, exceptions: EXCEPTIONS },
+  'profile 1 with pages': { profile: 1, exceptions: [], pages: PAGES },
 } satisfies Record<string, Rules>)) {
   t.test(`${what}: a generated request arrives where every parser reads it, or is refused`, async t => {
-    const { profile, exceptions } = rules
-    const { fixture, upstream, tokens } = await openAttackFixture(t, {
-      profile,
-      config: { gate: { exceptions: [...exceptions] } },
-    })
+    const { profile, exceptions, pages = [] }: Rules = rules
+    const config = { gate: { exceptions: [...exceptions], pages: [...pages] } }
+    const match = pages.length === 0 ? '/api' : '/'
+    const { fixture, upstream, tokens } = await openAttackFixture(t, { profile, config }, match)
     const witness = wireWitness(upstream)
     const result = await runFuzz({ url: fixture.url, tokens, witness, rules, requests: REQUESTS })
     t.equal(result.violation, null)

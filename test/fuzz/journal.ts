@@ -1,5 +1,5 @@
 import type { EventName } from '../../src/event/event.ts'
-import { LOGIN_TYPES } from '../../src/session.ts'
+import { LOGIN_TYPES } from '../../src/session/sides.ts'
 import { type JournalEntry, type JournalQuery, type JournalStore, TRIMMED_AT_ONCE } from '../../src/store/journal.ts'
 import { createEntryId, timeOf } from '../../src/store/journal-id.ts'
 import { fc } from '../support/random.ts'

@@ -1,4 +1,4 @@
-import type { Step } from '../../src/login/attempt.ts'
+import type { Step } from '../../src/login/sign-in/attempt.ts'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 
 /* What a login has to come to, by the design alone ("Steps of a login", "Second factor"). Times are milliseconds. */

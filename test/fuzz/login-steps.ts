@@ -1,6 +1,6 @@
 import type { HashAccount } from '../../src/account/hash-accounts.ts'
 import { Refusal } from '../../src/base/refusal.ts'
-import type { Step } from '../../src/login/attempt.ts'
+import type { Step } from '../../src/login/sign-in/attempt.ts'
 import { account as accountOf, openLoginFixture, PASSWORD } from '../support/login-fixture.ts'
 import { AccountChanges, rightsOf } from './login-changes.ts'
 import { Codes } from './login-codes.ts'

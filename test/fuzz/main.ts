@@ -7,7 +7,7 @@ import { withoutNginx } from '../support/nginx.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { fuzzAccounts } from './accounts.ts'
-import { EXCEPTIONS } from './exceptions.ts'
+import { EXCEPTIONS, PAGES } from './exceptions.ts'
 import { fuzzEmbeddedJournal, fuzzRedisJournal } from './journal-stores.ts'
 import { fuzzLoginSteps } from './login-steps.ts'
 import type { SequenceOptions, SequenceResult } from './model.ts'
@@ -25,8 +25,9 @@ const HELP = `npm run fuzz -- [options]
     --requests 240000       of which a sixth go to nginx
     --sequences 120         of accounts; of logins as many, of the journal of each store five times as many
     --seed N --path P       replays what an earlier run found
-    --only wire|wire-2|wire-exceptions|nginx|accounts|login-steps|journal|journal-redis
-                            wire-2 is a gateway in Profile 2, wire-exceptions one with gate.exceptions`
+    --only wire|wire-2|wire-exceptions|wire-pages|nginx|accounts|login-steps|journal|journal-redis
+                            wire-2 is a gateway in Profile 2, wire-exceptions one with gate.exceptions, wire-pages one with
+                            gate.pages`
 
 const { values } = parseArgs({
   options: {
@@ -51,9 +52,10 @@ async function startWire(): Promise<Backend> {
 }
 
 const RUNS: Readonly<Record<string, { share: number; rules: Rules; start(): Promise<Backend> }>> = {
-  wire: { share: 3 / 6, rules: { profile: 1, exceptions: [] }, start: startWire },
+  wire: { share: 2 / 6, rules: { profile: 1, exceptions: [] }, start: startWire },
   'wire-2': { share: 1 / 6, rules: { profile: 2, exceptions: [] }, start: startWire },
   'wire-exceptions': { share: 1 / 6, rules: { profile: 1, exceptions: EXCEPTIONS }, start: startWire },
+  'wire-pages': { share: 1 / 6, rules: { profile: 1, exceptions: [], pages: PAGES }, start: startWire },
   nginx: {
     share: 1 / 6,
     rules: { profile: 1, exceptions: [] },
@@ -76,11 +78,12 @@ async function fuzz(name: string, requests: number): Promise<FuzzResult> {
   const { rules, start } = RUNS[name]!
   const backend = await start()
   const { folder, remove } = newcomerFolder()
-  const upstreams = [{ name, match: '/api', target: backend.url }]
+  const upstreams = [{ name, match: rules.pages === undefined ? '/api' : '/', target: backend.url }]
   writeFileSync(join(folder, 'config/upstreams.yaml'), JSON.stringify({ upstreams }))
   const gateway = await startGateway(folder, {
     PROFILE: String(rules.profile),
     GATE__EXCEPTIONS: JSON.stringify(rules.exceptions),
+    GATE__PAGES: JSON.stringify(rules.pages ?? []),
     WORKERS: '1',
     LOG__ACCESS: 'off',
     LOG__LEVEL: 'error',

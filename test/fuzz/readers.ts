@@ -1,5 +1,5 @@
-import type { LoginType } from '../../src/session.ts'
-import type { FuzzException } from './exceptions.ts'
+import type { LoginType } from '../../src/session/sides.ts'
+import type { FuzzException, FuzzPage } from './exceptions.ts'
 
 /* How servers behind the gateway may read a path that it passed on: models of what real ones do before they route. */
 
@@ -10,13 +10,29 @@ export type Access = 'none' | LoginType | 'either' | 'outside'
 export interface Rules {
   profile: 1 | 2
   exceptions: readonly FuzzException[]
+  /** Absent for none. */
+  pages?: readonly FuzzPage[]
+}
+
+const isVersioned = (path: string): boolean => /^\/api\/v[0-9]+(\/|$)/.test(path)
+
+/** Paths that no page covers. */
+const KEPT =
+  /^\/(?:api|console|docs|redoc|v3\/api-docs|sign-in|sign-out|\.well-known\/dualgate)(?:\/|$)|^\/(?:openapi\.json|favicon\.ico)$/
+
+/** The pages, as they are written. */
+function accessToPage(path: string, method: string, pages: readonly FuzzPage[]): Access {
+  if (KEPT.test(path)) return 'outside'
+  const page = pages.find(({ path: pattern }) => path === pattern.slice(0, -2) || path.startsWith(pattern.slice(0, -1)))
+  if (page === undefined) return 'outside'
+  return method === 'OPTIONS' ? 'none' : ACCESS[page.needs]
 }
 
 /**
  * The specification's gate ("Authentication gate") and its exceptions, applied to a path as another parser reads it.
  */
-function accessTo(path: string, method: string, { profile, exceptions }: Rules): Access {
-  if (!/^\/api\/v[0-9]+(\/|$)/.test(path)) return 'outside'
+function accessTo(path: string, method: string, { profile, exceptions, pages = [] }: Rules): Access {
+  if (!isVersioned(path)) return accessToPage(path, method, pages)
   if (method === 'OPTIONS') return 'none'
   const [, , , first, second] = path.split('/')
   const below = path.split('/').length - 4
@@ -112,6 +128,8 @@ export type Proven = 'none' | LoginType
 export function misreader(path: string, method: string, proven: Proven, rules: Rules): string | null {
   for (const { name, read, isCoarser } of READERS) {
     const access = accessTo(read(path), method, rules)
+    // A page that needs a session has more spellings than are written.
+    if (access === 'none' && rules.pages !== undefined && !isVersioned(read(path))) continue
     if (access === proven || (access === 'either' && proven !== 'none')) continue
     if (isCoarser && proven === 'BUSINESS' && access !== 'outside') continue
     if (isCoarser && proven !== 'none' && proven === accessTo(read(path), method, { ...rules, exceptions: [] }))

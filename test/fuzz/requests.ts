@@ -55,7 +55,7 @@ const REST = [
   ...STEPS,
 ]
 
-const base = fc
+const apiBase = fc
   .tuple(
     fc.constantFrom(...Array.from({ length: 18 }, () => '/api'), '/API', '', 'http://x/api', 'http://X/api'),
     fc.constantFrom(...VERSIONS),
@@ -63,6 +63,27 @@ const base = fc
     fc.constantFrom(...REST),
   )
   .map(([api, version, first, rest]) => `${api}/${version}/${first}${rest}`)
+
+/** Outside of the API. */
+const pageBase = fc
+  .tuple(
+    fc.constantFrom(
+      '/private',
+      '/private',
+      '/private/open',
+      '/shop',
+      '/both',
+      '/site',
+      '/console',
+      '/docs',
+      '/API/v1/sys',
+      '',
+    ),
+    fc.constantFrom('', '/', '/x', '/x/y', '/x.css', '/x?a=b', '/%E4%B8%AD'),
+  )
+  .map(parts => parts.join(''))
+
+const base = fc.oneof({ weight: 6, arbitrary: apiBase }, { weight: 1, arbitrary: pageBase })
 
 /** What attackers put into paths. */
 const WORDS = [

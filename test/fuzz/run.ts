@@ -143,7 +143,7 @@ class Sender {
 export const originForm = (target: string): string => target.replace(/^http:\/\/x(?=\/)/, '')
 
 /** What the gateway itself answers to requests without a session. */
-const OWN = /^\/api\/v1\/public\/b\/(?:captcha|sm2\/public-key|sm2-public-key)(?:\?|$)/
+const OWN = /^\/(?:api\/v1\/public\/b\/(?:captcha|sm2\/public-key|sm2-public-key)|docs|console\/)(?:\?|$)/
 
 /** What it answers to sessions of the B side, and to no other client. */
 const OF_A_SESSION =
@@ -153,11 +153,13 @@ const isServed = ({ method, target, token }: Sent): boolean =>
   OWN.test(originForm(target)) || (token === 'BUSINESS' && OF_A_SESSION.test(`${method} ${originForm(target)}`))
 
 /** A request that has to get through: a gate that refuses everything would break no other law. */
-const isPlain = ({ method, target, token, framing, headers }: Sent, { exceptions }: Rules): boolean =>
+const isPlain = ({ method, target, token, framing, headers }: Sent, { exceptions, pages }: Rules): boolean =>
   method !== 'OPTIONS' &&
   framing.body !== null &&
   headers.length === 0 &&
-  ((exceptions.length > 0 && method === 'GET' && /^\/api\/v1\/(?:sys\/dict\/tree|help\/[a-z]+)$/.test(target)) ||
+  ((pages !== undefined && /^\/(?:site|private\/open)\/[a-z]+$/.test(target)) ||
+    (pages !== undefined && token === 'BUSINESS' && /^\/(?:private|both)\/[a-z]+$/.test(target)) ||
+    (exceptions.length > 0 && method === 'GET' && /^\/api\/v1\/(?:sys\/dict\/tree|help\/[a-z]+)$/.test(target)) ||
     (token === 'CONSUMER' && /^\/api\/v\d+\/c\/[a-z]+$/.test(target)) ||
     (token === 'BUSINESS' && /^\/api\/v\d+\/(?!b\/account$)(?:b|sys|orders)\/[a-z]+$/.test(target)))
 

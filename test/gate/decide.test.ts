@@ -5,8 +5,9 @@ import { createAccess } from '../../src/gate/access.ts'
 import { decide, type Gate, type GatedUpstream, judge } from '../../src/gate/decide.ts'
 import { createMaintenance } from '../../src/gate/maintenance.ts'
 import { RateLimit } from '../../src/gate/rate-limit.ts'
-import { PROFILES } from '../../src/profile.ts'
-import type { LoginType, SessionRecord } from '../../src/session.ts'
+import type { SessionRecord } from '../../src/session/record.ts'
+import type { LoginType } from '../../src/session/sides.ts'
+import { PROFILES } from '../../src/settings/profile.ts'
 import type { Token } from '../../src/token/bearer.ts'
 
 /* The whole decision, as `/verify` asks for it. A token here is the side of its session and the permissions in it. */

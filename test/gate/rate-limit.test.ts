@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Refusal } from '../../src/base/refusal.ts'
 import { RateLimit, type RateLimitSettings } from '../../src/gate/rate-limit.ts'
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 
 /* The token bucket of a client, by a clock of the test. */
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readTarget } from '../../src/gate/path.ts'
 import { RULES, verdictOf } from '../../src/gate/rules.ts'
-import { PROFILES } from '../../src/profile.ts'
+import { PROFILES } from '../../src/settings/profile.ts'
 
 type Row = [method: string, target: string, profile1: string, profile2: string]
 
@@ -71,6 +71,7 @@ t.test('each rule has its meaning in its row', async t => {
       [4, 'CONSUMER', 'everything', true],
       [5, 'BUSINESS', 'everything', true],
       [6, 'BUSINESS', 'everything', true],
+      [7, null, 'everything', false],
     ],
   )
 })

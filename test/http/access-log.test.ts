@@ -1,12 +1,12 @@
 import t from 'tap'
 import { call, callRaw } from '../support/client.ts'
-import { openFixture } from '../support/gateway-fixture.ts'
+import { startFixture } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 t.test('lines of the access log', async t => {
   const backend = await startUpstream({ answer: ({ url = '' }, response) => response.end(url.repeat(500)) })
-  const fixture = await openFixture({ upstreams: [{ name: 'backend', match: '/api/v1', target: backend.url }] })
+  const fixture = await startFixture({ upstreams: [{ name: 'backend', match: '/api/v1', target: backend.url }] })
   t.teardown(() => Promise.all([fixture.close(), backend.close()]))
   const { token } = (await fixture.operate('consumer', 'login', { user_id: '7' })).data
   const host = (url: string): string => new URL(url).host

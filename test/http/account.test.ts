@@ -4,9 +4,9 @@ import bcrypt from 'bcrypt'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
 import { createLog } from '../../src/base/log/log.ts'
-import { createGateway } from '../../src/gateway.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
 import { type Answer, call } from '../support/client.ts'
-import { type Fixture, openFixture, sm2KeyPath } from '../support/gateway-fixture.ts'
+import { type Fixture, openFixture, sm2KeyPath, startFixture } from '../support/gateway-fixture.ts'
 import { encrypt, loginWork } from '../support/login-work.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
@@ -75,8 +75,7 @@ for (const [profile, store] of [
 ] as const) {
   const skip = store === 'redis' && withoutRedis
   t.test(`profile ${profile}, ${store} store`, { skip }, async t => {
-    const fixture = await openFixture({ profile, store, config: CONSUMERS })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { profile, store, config: CONSUMERS })
     // Another worker with the same accounts.
     const lines: string[] = []
     const log = createLog('info', { write: line => void lines.push(line) })
@@ -191,8 +190,7 @@ for (const [profile, store] of [
 
 t.test('a source that stores no passwords has no route for them, and its users read that they cannot', async t => {
   const sql = { kind: 'sql', url: 'mysql://u:p@127.0.0.1:9/d', query: 'SELECT * FROM t WHERE name = :username' }
-  const fixture = await openFixture({ config: { accounts: sql } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { accounts: sql } })
   const { token } = (await fixture.operate('business', 'login', { user_id: 'u-1' })).data
   t.match((await fixture.get('/api/v1/b/account', token)).json().data, { user_id: 'u-1', can: [] })
   await fixture.post('/api/v1/b/account/password', {}, token)
@@ -219,7 +217,7 @@ t.test('what a source of accounts cannot do has no route and no place in the doc
     [{ second_factor }, [...ofFactors, ...inLogin]],
   ] as const) {
     const accounts = { kind: 'sql', url, query, ...(Object.keys(update).length > 0 && { update }) }
-    const fixture = await openFixture({ config: { accounts } })
+    const fixture = await startFixture({ config: { accounts } })
     const { paths } = (await fixture.get('/openapi.json')).json()
     const { token } = (await fixture.operate('business', 'login', { user_id: 'u-1' })).data
     for (const route of all) {

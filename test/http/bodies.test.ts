@@ -22,8 +22,7 @@ const IGNORED: Readonly<Record<string, { headers: Record<string, string>; body: 
 }
 
 async function open(config: Record<string, unknown> = {}): Promise<Fixture> {
-  const fixture = await openFixture({ profile: 2, config: { session_administration: true, ...config } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { profile: 2, config: { session_administration: true, ...config } })
   return fixture
 }
 

@@ -24,8 +24,7 @@ const FOREIGN = [
 ]
 
 async function open(t: Test, options: FixtureOptions): Promise<Fixture> {
-  const fixture = await openFixture(options)
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, options)
   fixture.upstream.answer = (_request, response) => {
     response.setHeader('access-control-allow-origin', '*')
     response.setHeader('Access-Control-Allow-Credentials', 'true')

@@ -4,8 +4,7 @@ import { openFixture } from '../support/gateway-fixture.ts'
 
 /* How queries and bodies are checked by the schemas of their routes. */
 
-const fixture = await openFixture({ profile: 2, config: { session_administration: true } })
-t.teardown(() => fixture.close())
+const fixture = await openFixture(t, { profile: 2, config: { session_administration: true } })
 const admin = await fixture.gateway.sides.business.login(undefined, '1', { roles: ['SUPER_ADMIN'] })
 const clerk = await fixture.gateway.sides.business.login(undefined, '2', { permissions: [] })
 

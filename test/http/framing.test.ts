@@ -3,8 +3,7 @@ import { callRaw } from '../support/client.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
 
 t.test('a length with zeros before it is refused by both listeners, and nothing behind it is served', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   for (const [url, path] of [
     [fixture.url, '/api/v1/public/c/captcha'],
     [fixture.internal, '/livez'],

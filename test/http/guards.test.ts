@@ -4,7 +4,8 @@ import { createPermissions } from '../../src/account/permissions.ts'
 import { createEnvelopes, createErrorHandler } from '../../src/http/server/envelope.ts'
 import { createGuards } from '../../src/http/server/guards.ts'
 import { decorateRequests } from '../../src/http/server/request.ts'
-import type { Extra, LoginType } from '../../src/session.ts'
+import type { Extra } from '../../src/session/record.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import type { Session } from '../../src/side/side.ts'
 
 const guards = createGuards(createPermissions({ operator: ['sys:session:page'] }))

@@ -17,8 +17,7 @@ t.test('a host is a name or an address, with or without a port', async t => {
 })
 
 t.test('invalid hosts and lengths are refused by the internal listener, whatever is requested', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const BAD = [
     ...INVALID.map(host => [`Host: ${host}`]),
     ['Host: x', 'Host: x'],
@@ -41,8 +40,7 @@ t.test('invalid hosts and lengths are refused by the internal listener, whatever
 })
 
 t.test('an invalid host is refused, too, when a trusted proxy reports it', async t => {
-  const fixture = await openFixture({ config: { trusted_proxies: ['127.0.0.1'] } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { trusted_proxies: ['127.0.0.1'] } })
   const path = '/api/v1/public/c/x'
   for (const host of ['a b', 'u@a', 'a:x', '[::1']) {
     t.equal((await fixture.call({ path, headers: { 'x-forwarded-host': host } })).status, 400, host)

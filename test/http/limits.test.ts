@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { openFixture } from '../support/gateway-fixture.ts'
+import { openFixture, startFixture } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
 
 t.jobs = 14
@@ -20,8 +20,7 @@ async function ask(socket: Socket): Promise<string> {
 }
 
 async function openImpatient(t: Test, timeouts: Record<string, string>, listen: Record<string, unknown> = {}) {
-  const fixture = await openFixture({ config: { listen: { host: '127.0.0.1', port: 0, timeouts, ...listen } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { listen: { host: '127.0.0.1', port: 0, timeouts, ...listen } } })
   const { port } = new URL(fixture.url)
   return {
     fixture,
@@ -146,7 +145,7 @@ t.test('a stream of events that stays silent is not slow', async t => {
 })
 
 t.test('slow bodies do not keep the gateway from its end', async t => {
-  const fixture = await openFixture()
+  const fixture = await startFixture()
   const { port } = new URL(fixture.url)
   const sockets = ['/api/v1/public/b/login', '/api/v1/public/b/x'].map(path => {
     const socket = connect(Number(port), '127.0.0.1')
@@ -168,8 +167,7 @@ t.test('an idle connection is ended', async t => {
 })
 
 t.test('connections beyond the limit are closed, and logged', async t => {
-  const fixture = await openFixture({ config: { listen: { host: '127.0.0.1', port: 0, max_connections: 2 } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { listen: { host: '127.0.0.1', port: 0, max_connections: 2 } } })
   const { port } = new URL(fixture.url)
   const open = (): Socket => {
     const socket = connect(Number(port), '127.0.0.1')
@@ -189,10 +187,9 @@ t.test('connections beyond the limit are closed, and logged', async t => {
 
 t.test('one client address cannot use every connection, others are served, and this is logged and counted', async t => {
   const limit = 3
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: { listen: { host: '127.0.0.1', port: 0, max_connections_per_address: limit } },
   })
-  t.teardown(() => fixture.close())
   const { port } = new URL(fixture.url)
   const served = async (localAddress: string): Promise<Socket | null> => {
     const socket = connect({ port: Number(port), host: '127.0.0.1', localAddress })
@@ -214,13 +211,12 @@ t.test('one client address cannot use every connection, others are served, and t
 })
 
 t.test('a trusted proxy may hold more connections than a client', async t => {
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: {
       listen: { host: '127.0.0.1', port: 0, max_connections_per_address: 2 },
       trusted_proxies: ['127.0.0.0/30'],
     },
   })
-  t.teardown(() => fixture.close())
   const { port } = new URL(fixture.url)
   for (let i = 0; i < 10; i++) {
     const socket = connect(Number(port), '127.0.0.1')

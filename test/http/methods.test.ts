@@ -8,12 +8,11 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as 
 const UNKNOWN = ['QUERY', 'TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH'] as const
 
 async function open(t: Test, options: FixtureOptions = {}): Promise<Fixture> {
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     profile: 2,
     ...options,
     config: { session_administration: true, ...options.config },
   })
-  t.teardown(() => fixture.close())
   return fixture
 }
 

@@ -1,14 +1,14 @@
 import { fastify } from 'fastify'
 import t from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
-import { type RouteSettings, servedRoutes } from '../../src/config/own-routes.ts'
 import { NOTHING } from '../../src/http/routes/contract.ts'
 import { answering, type Endpoints, required, serveOwnRoutes } from '../../src/http/routes/own-routes.ts'
 import { createEnvelopes, createErrorHandler } from '../../src/http/server/envelope.ts'
 import { createGuards } from '../../src/http/server/guards.ts'
 import { decorateRequests } from '../../src/http/server/request.ts'
-import { PROFILES } from '../../src/profile.ts'
-import { LOGIN_TYPES, type LoginType } from '../../src/session.ts'
+import { LOGIN_TYPES, type LoginType } from '../../src/session/sides.ts'
+import { type RouteSettings, servedRoutes } from '../../src/settings/own-routes.ts'
+import { PROFILES } from '../../src/settings/profile.ts'
 import type { Session } from '../../src/side/side.ts'
 
 /* The guards of the gateway's own routes. They hold whatever the gate has admitted. */

@@ -8,8 +8,7 @@ const PATH = '/api/v1/public/b/traced'
 
 t.test('a traceparent reaches the upstream as it came, and the log, whatever the request id is', async t => {
   const upstreams = [{ name: 'echo', match: '/api/v1', target: 'builtin:echo' }]
-  const fixture = await openFixture({ config: { upstreams } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { upstreams } })
   const lineOf = async (headers: Record<string, string>) => {
     const lines = () => fixture.log.map(line => JSON.parse(line)).filter(line => line.path === PATH)
     const before = lines().length
@@ -42,8 +41,7 @@ t.test('an upstream gets Via unless it is off, and answers do not name the gatew
     { name: 'quiet', match: '/api/v1/public/b', target: 'builtin:echo', via: 'off' },
     { name: 'echo', match: '/api/v1', target: 'builtin:echo' },
   ]
-  const fixture = await openFixture({ config: { upstreams } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { upstreams } })
   const named = await fixture.get('/api/v1/public/c/x')
   t.equal(named.json().headers.via, '1.1 dualgate')
   t.notOk('via' in named.headers)

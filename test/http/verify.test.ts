@@ -143,8 +143,7 @@ withEveryStore(t, async (t, fixture) => {
 })
 
 t.test('/verify refuses two token headers under the name that the configuration gives them', async t => {
-  const fixture = await openFixture({ environment: { JWT__TOKEN_NAME: 'X-Token' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { environment: { JWT__TOKEN_NAME: 'X-Token' } })
   const { token } = (await fixture.operate('consumer', 'login', { user_id: '42' })).data
   const ask = async (path: string, ...lines: string[]): Promise<string | undefined> => {
     const head = [`GET /verify${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...lines]
@@ -157,10 +156,9 @@ t.test('/verify refuses two token headers under the name that the configuration 
 })
 
 t.test('the permissions of an upstream count for /verify, too', async t => {
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     upstreams: [{ name: 'office', match: '/api/v1/office', target: 'builtin:echo', permission: 'sys:office' }],
   })
-  t.teardown(() => fixture.close())
   const verify = (token: string): Promise<Answer> => call(fixture.internal, { path: '/verify/api/v1/office/x', token })
   const login = async (extra: object): Promise<string> =>
     (await fixture.operate('business', 'login', { user_id: '7', extra })).data.token

@@ -3,7 +3,9 @@ import { createLog } from '../../src/base/log/log.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import type { SessionEvent } from '../../src/event/event.ts'
 import { Recorder } from '../../src/journal/recorder.ts'
+import { Meter } from '../../src/metrics/meter.ts'
 import type { JournalEntry, JournalStore } from '../../src/store/journal.ts'
+import { countsOf } from './counts.ts'
 
 const LOGIN: SessionEvent = { event: 'login', type: 'BUSINESS', login_id: '1' }
 
@@ -11,8 +13,7 @@ const LOGIN: SessionEvent = { event: 'login', type: 'BUSINESS', login_id: '1' }
 function openRecorder() {
   const kept: JournalEntry[] = []
   const lines: string[] = []
-  const counts = { written: 0, lost: 0, failures: 0 }
-  const fixture = { kept, lines, counts, fails: false, hangs: false, calls: 0 }
+  const fixture = { kept, lines, fails: false, hangs: false, calls: 0 }
   const store: JournalStore = {
     async append(entries) {
       fixture.calls++
@@ -23,19 +24,15 @@ function openRecorder() {
     trim: async () => 0,
     page: async () => ({ entries: [], next: null }),
   }
+  const meter = new Meter()
   const recorder = new Recorder({
     store,
     settings: { keep: 1000, max_entries: 10, max_failures: 10 },
     clock: { now: () => 1_700_000_000_000 },
     log: createLog('info', { write: line => void lines.push(line) }),
-    journaled: (result, entries) => {
-      counts[result] += entries
-    },
-    failed: () => {
-      counts.failures++
-    },
+    meter,
   })
-  return { ...fixture, fixture, recorder }
+  return { ...fixture, fixture, recorder, counts: () => countsOf(meter) }
 }
 
 t.test('events that are published together are stored together, in their order', async t => {
@@ -48,7 +45,7 @@ t.test('events that are published together are stored together, in their order',
     [...kept].sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ login_id }) => login_id),
     Array.from({ length: 150 }, (_, i) => String(i)),
   )
-  t.same(counts, { written: 150, lost: 0, failures: 0 })
+  t.same(await counts(), { written: 150, lost: 0, failures: 0 })
   await recorder.close(1000)
 })
 
@@ -63,7 +60,7 @@ t.test('while the store fails, failed logins of unknown clients displace no entr
   fixture.fails = false
   await recorder.close(1000)
   t.equal(kept.filter(({ event }) => event === 'login').length, 101)
-  t.same(counts, { written: 1100, lost: 10_001, failures: 1 })
+  t.same(await counts(), { written: 1100, lost: 10_001, failures: 1 })
 })
 
 t.test('a recorder that is closed stores what was published until then', async t => {
@@ -82,7 +79,7 @@ t.test('entries wait while the store fails, are counted, and are stored once it 
   recorder.publish(LOGIN)
   await recorder.flush()
   await recorder.flush()
-  t.same(counts, { written: 0, lost: 0, failures: 2 })
+  t.same(await counts(), { written: 0, lost: 0, failures: 2 })
   t.equal(lines.filter(line => line.includes('the journal cannot be written')).length, 1, 'one line of the log')
   fixture.fails = false
   recorder.publish({ ...LOGIN, login_id: '2' })
@@ -103,7 +100,7 @@ t.test('of more than ten thousand entries that wait the oldest are lost, and cou
   await recorder.flush()
   t.equal(kept.length, 10_000)
   t.equal(kept[0]!.login_id, '50')
-  t.same(counts, { written: 10_000, lost: 50, failures: 1 })
+  t.same(await counts(), { written: 10_000, lost: 50, failures: 1 })
   await recorder.close(1000)
 })
 
@@ -123,7 +120,7 @@ t.test('a store that never answers does not keep a recorder from closing, and wh
   const closing = recorder.flush()
   recorder.publish(LOGIN)
   await recorder.close(1)
-  t.equal(counts.lost, 2)
+  t.equal((await counts()).lost, 2)
   t.ok(lines.some(line => line.includes('entries of the journal are lost')))
   t.ok(closing instanceof Promise)
 })

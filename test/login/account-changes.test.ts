@@ -6,7 +6,7 @@ import t from 'tap'
 import { parseDocument } from 'yaml'
 import { generateAccountId, removeAccount, setPassword } from '../../src/account/file/source.ts'
 import { createLog } from '../../src/base/log/log.ts'
-import { createGateway, type Gateway } from '../../src/gateway.ts'
+import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
 import { type Call, call } from '../support/client.ts'
 import { ADMIN, type Fixture, openFixture, sm2KeyPath, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { encrypt, loginWork } from '../support/login-work.ts'
@@ -169,8 +169,7 @@ for (const store of ['embedded', 'redis'] as const) {
     `a change that was made while no gateway ran ends the sessions after the start: ${store} store`,
     { skip },
     async t => {
-      const fixture = await openFixture({ store })
-      t.teardown(() => fixture.close())
+      const fixture = await openFixture(t, { store })
       const path = fileOf(fixture)
       const names = ['kept', 'renamed', 'removed', 'locked', 'changed'] as const
       const ids = new Map<string, string>()
@@ -207,8 +206,7 @@ for (const store of ['embedded', 'redis'] as const) {
 }
 
 t.test('the accounts file', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const path = fileOf(fixture)
   /** What `/readyz` says of the accounts; the fixture has other warnings, too. */
   const warnings = async (): Promise<string[]> => {
@@ -242,8 +240,7 @@ t.test('the accounts file', async t => {
 })
 
 t.test('two gateways of one Redis with different files', { skip: withoutRedis }, async t => {
-  const fixture = await openFixture({ store: 'redis' })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis' })
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-other-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const theirs = join(folder, 'accounts.yaml')

@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { AccountChanges, ChangedAccounts } from '../../src/account/accounts.ts'
+import type { AccountChanges, ChangedAccounts } from '../../src/account/source.ts'
 import { changeSince, versionOf, versionsIn } from '../../src/account/version.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { AccountWatch } from '../../src/login/account-changes.ts'
-import type { SessionRecord } from '../../src/session.ts'
+import type { SessionRecord } from '../../src/session/record.ts'
 import { account, openLoginFixture, PASSWORD } from '../support/login-fixture.ts'
 import { until } from '../support/until.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Refusal } from '../../src/base/refusal.ts'
-import { type CurrentPasswordOptions, createCurrentPassword } from '../../src/login/current-password.ts'
+import { type CurrentPasswordOptions, createCurrentPassword } from '../../src/login/own-account/current-password.ts'
 import type { Session } from '../../src/side/side.ts'
 
 t.test('an address with too many failures is refused before its password costs anything', async t => {

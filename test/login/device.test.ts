@@ -1,5 +1,5 @@
 import t from 'tap'
-import { deviceTypeOf } from '../../src/login/device.ts'
+import { deviceTypeOf } from '../../src/login/sign-in/device.ts'
 
 const WEBKIT = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)'
 const IPHONE = 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)'

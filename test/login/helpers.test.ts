@@ -7,9 +7,9 @@ import { pino } from 'pino'
 import { sm2 as encryption } from 'sm-crypto-v2'
 import t from 'tap'
 import { hashPassword } from '../../src/account/password.ts'
-import { generateSm2PrivateKey } from '../../src/config/sm2-key.ts'
 import { createHelpers } from '../../src/login/helpers/helpers.ts'
 import { createSm2 } from '../../src/login/sm2/sm2.ts'
+import { generateSm2PrivateKey } from '../../src/settings/sm2-key.ts'
 import { reasonOf } from '../support/login-fixture.ts'
 
 const silent = pino({ level: 'silent' })

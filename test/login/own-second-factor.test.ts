@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Account } from '../../src/account/accounts.ts'
+import type { Account } from '../../src/account/source.ts'
 import { Refusal } from '../../src/base/refusal.ts'
-import { createOwnSecondFactor, type OwnSecondFactorOptions } from '../../src/login/own-second-factor.ts'
+import { createOwnSecondFactor, type OwnSecondFactorOptions } from '../../src/login/own-account/own-second-factor.ts'
 import type { Session } from '../../src/side/side.ts'
 
 const session = { claims: { jti: 'j' }, record: { user_id: '1', type: 'BUSINESS', extra: {} } } as unknown as Session

@@ -96,15 +96,14 @@ withEveryStore(
 )
 
 t.test('as shipped, a proof of work is refused, and the answer names what is possible', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const answer = (await fixture.get('/api/v1/public/b/captcha?kind=proof-of-work')).json()
   t.match(answer, { code: 400, success: false })
   t.match((await fixture.get('/api/v1/public/b/captcha')).json(), { success: true })
 })
 
 t.test('challenges count in the limit of captchas', async t => {
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: {
       login: {
         captcha: { alternative: 'proof-of-work' },
@@ -112,7 +111,6 @@ t.test('challenges count in the limit of captchas', async t => {
       },
     },
   })
-  t.teardown(() => fixture.close())
   const codes: number[] = []
   for (const kind of ['picture', 'proof-of-work', 'proof-of-work', 'picture'])
     codes.push((await fixture.get(`/api/v1/public/b/captcha?kind=${kind}`)).json().code)

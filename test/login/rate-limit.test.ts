@@ -1,5 +1,5 @@
 import t from 'tap'
-import { networkOf, siteOf } from '../../src/login/address.ts'
+import { networkOf, siteOf } from '../../src/login/protection/network.ts'
 import { openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
 const NETWORKS: readonly (readonly [string | undefined, string])[] = [

@@ -3,11 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import type { Account } from '../../src/account/accounts.ts'
+import type { Account } from '../../src/account/source.ts'
 import { versionOf, withVersions } from '../../src/account/version.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { createRecheck } from '../../src/login/recheck.ts'
-import type { SessionRecord } from '../../src/session.ts'
+import type { SessionRecord } from '../../src/session/record.ts'
 import type { Session } from '../../src/side/side.ts'
 import { call } from '../support/client.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
@@ -61,7 +61,7 @@ function open() {
       warn: (...line: unknown[]) => void logged.push(line),
       error: (...line: unknown[]) => void logged.push(line),
     } as never,
-    rechecked: result => void results.push(result),
+    rechecked: (_side, result) => void results.push(result),
   })
   const session = (id: string, extra: object = { username: `name-${id}`, account_version: version(HASH) }): Session => {
     const record = { user_id: id, type: 'BUSINESS' as const, created_at: '', extra: { ...extra } }
@@ -240,11 +240,10 @@ async function startBackend(t: { teardown(work: () => void): void }) {
 for (const profile of [1, 2] as const) {
   t.test(`profile ${profile}: sessions of users of a backend end when it no longer has them`, async t => {
     const backend = await startBackend(t)
-    const fixture = await openFixture({
+    const fixture = await openFixture(t, {
       profile,
       config: { accounts: { kind: 'http', url: backend.url, secret: 'k'.repeat(32), recheck: '60s', timeout: '30s' } },
     })
-    t.teardown(() => fixture.close())
     const put = (username: string, rest: object = {}) =>
       backend.accounts.set(username, { id: `id-${username}`, username, password: HASH, status: 'ACTIVE', ...rest })
     const names = ['kept', 'removed', 'locked', 'changed']
@@ -285,10 +284,9 @@ for (const profile of [1, 2] as const) {
 t.test('with recheck off, no source is asked about a session', async t => {
   const backend = await startBackend(t)
   backend.accounts.set('a', { id: '1', username: 'a', password: HASH, status: 'ACTIVE' })
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: { accounts: { kind: 'http', url: backend.url, secret: 'k'.repeat(32), recheck: 'off', timeout: '30s' } },
   })
-  t.teardown(() => fixture.close())
   const token = await fixture.signIn('a', PASSWORD)
   const { questions } = backend.state
   await fixture.elapse(60 * MINUTE)

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Account } from '../../src/account/accounts.ts'
-import { createRequired } from '../../src/login/steps/required.ts'
+import type { Account } from '../../src/account/source.ts'
+import { createRequired } from '../../src/login/sign-in/steps/required.ts'
 
 t.test('no other step of a login stands in for the second factor', async t => {
   const account = { id: '1', username: 'ann', status: 'ACTIVE', extra: {}, mustChangePassword: true } as Account

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import smCrypto from 'sm-crypto'
 import { sm2 as other } from 'sm-crypto-v2'
 import t from 'tap'
-import { generateSm2PrivateKey } from '../../src/config/sm2-key.ts'
 import { decryptCiphertext, derivePublicKey } from '../../src/login/sm2/ciphertext.ts'
 import { publicKeyOf } from '../../src/login/sm2/sm2.ts'
+import { generateSm2PrivateKey } from '../../src/settings/sm2-key.ts'
 import { RARE, RARE_KEY } from './sm2-rare.ts'
 
 const KEY = generateSm2PrivateKey()

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import type { HashAccount } from '../../src/account/hash-accounts.ts'
 import { Outage, Unavailable } from '../../src/base/refusal.ts'
-import type { Step } from '../../src/login/attempt.ts'
-import type { Extra } from '../../src/session.ts'
+import type { Step } from '../../src/login/sign-in/attempt.ts'
+import type { Extra } from '../../src/session/record.ts'
 import {
   account,
   changed,

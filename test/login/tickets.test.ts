@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { Account } from '../../src/account/accounts.ts'
+import type { Account } from '../../src/account/source.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
-import type { Attempt } from '../../src/login/attempt.ts'
-import { createTickets } from '../../src/login/steps/tickets.ts'
+import type { Attempt } from '../../src/login/sign-in/attempt.ts'
+import { createTickets } from '../../src/login/sign-in/steps/tickets.ts'
 
 function openTickets() {
   const kept = new Map<string, string>()

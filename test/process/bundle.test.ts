@@ -78,9 +78,9 @@ t.test('a gateway starts beside damaged compiled code, and without a bundle', as
   const expected = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version
   writeFileSync(join(folder, `dist/bundle/cli-${process.version}-${process.arch}.cache`), Buffer.alloc(100_000, 'x'))
   t.equal(await version(), expected)
-  rmSync(join(folder, 'dist/cli.js'))
+  rmSync(join(folder, 'dist/cli/cli.js'))
   t.equal(await version(), expected, 'the bundle needs none of the modules')
-  cpSync(join(ROOT, 'dist/cli.js'), join(folder, 'dist/cli.js'))
+  cpSync(join(ROOT, 'dist/cli/cli.js'), join(folder, 'dist/cli/cli.js'))
   rmSync(join(folder, 'dist/bundle'), { recursive: true })
   t.equal(await version(), expected)
 })
@@ -110,7 +110,7 @@ t.test('a bundle changed to another of the same length runs as it stands', async
 
 t.test('a stack trace from the bundle names the sources', async t => {
   const before = Error.prepareStackTrace
-  const { runCommand } = await load('cli', () => import('../../src/cli.ts'))
+  const { runCommand } = await load('cli', () => import('../../src/cli/cli.ts'))
   t.teardown(() => {
     if (before === undefined) Reflect.deleteProperty(Error, 'prepareStackTrace')
     else Error.prepareStackTrace = before
@@ -124,10 +124,10 @@ t.test('a stack trace from the bundle names the sources', async t => {
   const stack = String((fault as Error).stack)
   const [first, ...trace] = stack.split('\n')
   t.equal(first, 'Error: no terminal')
-  const source = readFileSync(join(ROOT, 'src/cli.ts'), 'utf8').split('\n')
+  const source = readFileSync(join(ROOT, 'src/cli/cli.ts'), 'utf8').split('\n')
   const line = source.findIndex(text => text.includes('say(output, text)')) + 1
   t.ok(
-    trace.some(text => text.includes(`${join(ROOT, 'src/cli.ts')}:${line - 1}:`)),
+    trace.some(text => text.includes(`${join(ROOT, 'src/cli/cli.ts')}:${line - 1}:`)),
     stack,
   )
 })

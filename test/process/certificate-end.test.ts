@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
-import { endOf, readCertificate } from '../../src/config/tls.ts'
+import { endOf, readCertificate } from '../../src/settings/tls.ts'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
@@ -56,8 +56,7 @@ async function metricAt(internal: string): Promise<number | null> {
 const secondsOf = (files: { cert: string; key: string }): number => endOf(readCertificate(files)) / 1000
 
 t.test('readyz warns of a certificate that gets older while the gateway runs, until it is renewed', async t => {
-  const fixture = await openFixture({ config: { listen: { host: '127.0.0.1', port: 0, tls: long } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { listen: { host: '127.0.0.1', port: 0, tls: long } } })
   t.same(await warningsAt(fixture.internal), [])
   t.equal(await metricAt(fixture.internal), secondsOf(long))
   await fixture.elapse(20 * DAY)
@@ -93,7 +92,6 @@ for (const workers of ['1', '2'])
   t.test(`a renewed certificate ends the warning, with ${workers} of workers`, t => renewedWhileRunning(t, workers))
 
 t.test('a gateway without a certificate has no such metric', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   t.equal(await metricAt(fixture.internal), null)
 })

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
-import { type Certificate, readCertificate } from '../../src/config/tls.ts'
 import { TICKET_KEY_LIFETIME, watchCertificate } from '../../src/process/certificate-watch.ts'
+import { type Certificate, readCertificate } from '../../src/settings/tls.ts'
 import { until } from '../support/until.ts'
 
 t.test('the key of TLS session tickets is replaced once an hour, and the certificate stays', async t => {

@@ -89,8 +89,7 @@ function run(t: Test, { base, authorization, tokens = {}, without }: Call): Prom
 async function open(t: Test, profile: 1 | 2): Promise<Fixture> {
   const config = { session_administration: true, errors: { http_status: 'native' } }
   const login = { consumer: { kind: 'file', path: 'consumers.yaml' } }
-  const fixture = await openFixture({ profile, config: { ...config, login } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { profile, config: { ...config, login } })
   return fixture
 }
 

@@ -9,8 +9,7 @@ import { withoutRedisServer } from '../support/redis-server.ts'
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
 t.test('a login beside an end of all others begins after it', { skip: withoutRedisServer }, async t => {
-  const fixture = await openFixture({ store: 'redis', config: { own_sessions: { consumer: true } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis', config: { own_sessions: { consumer: true } } })
   const { consumer } = fixture.gateway.sides
   const user = someone()
   const own = await consumer.login(undefined, user)

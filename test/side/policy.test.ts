@@ -67,8 +67,7 @@ withEveryStore(
 t.test(
   'max_tokens_per_user: unless it is set, a user has 1000 sessions, and thousands too many end at once',
   async t => {
-    const fixture = await openFixture()
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t)
     const { consumer } = fixture.gateway.sides
     const user = someone()
     const extra = { login_ip: '192.0.2.1' }
@@ -88,8 +87,7 @@ t.test(
 )
 
 t.test('max_tokens_per_user: 0 is no limit', async t => {
-  const fixture = await openFixture({ config: { sessions: { max_tokens_per_user: 0 } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { sessions: { max_tokens_per_user: 0 } } })
   const user = someone()
   const { consumer } = fixture.gateway.sides
   for (let n = 0; n < 11; n++) await Promise.all(Array.from({ length: 100 }, () => consumer.login(undefined, user)))
@@ -98,8 +96,7 @@ t.test('max_tokens_per_user: 0 is no limit', async t => {
 
 /** A side whose clock a test moves; times in seconds. */
 async function openClock(t: Test, sessions: Record<string, unknown>) {
-  const fixture = await openFixture({ config: { sessions }, environment: { JWT__EXPIRE_SECONDS: '3600' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { sessions }, environment: { JWT__EXPIRE_SECONDS: '3600' } })
   const { business, consumer } = fixture.gateway.sides
   return {
     business,

@@ -11,11 +11,10 @@ const ACCESS = [
 ]
 
 async function open(t: Test, { config, ...options }: FixtureOptions = {}): Promise<Fixture> {
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     ...options,
     config: { access: ACCESS, trusted_proxies: ['127.0.0.1'], ...config },
   })
-  t.teardown(() => fixture.close())
   return fixture
 }
 

@@ -6,7 +6,7 @@ import { readAccounts } from '../../src/account/file/source.ts'
 import { fileUpdates } from '../../src/account/file/updates.ts'
 import { Writability } from '../../src/account/file/writability.ts'
 import { versionOf } from '../../src/account/version.ts'
-import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { type Fixture, openFixture, someone, startFixture, withEveryStore } from '../support/gateway-fixture.ts'
 
 /* Accounts that administrators manage: what each call answers, and whom it obeys. */
 
@@ -331,7 +331,7 @@ t.test('only accounts in a file are administered, in profile 2 where it is set',
     [{ profile: 2 }, false],
     [{ profile: 2, config: { account_administration: true } }, true],
   ] as const) {
-    const fixture = await openFixture(options)
+    const fixture = await startFixture(options)
     const admin = await fixture.signIn()
     const answer = await fixture.get('/api/v1/sys/account/page', admin)
     t.equal(fixture.upstream.requests.length, served ? 0 : 1)
@@ -341,8 +341,7 @@ t.test('only accounts in a file are administered, in profile 2 where it is set',
 })
 
 t.test('a faulty file leaves the accounts as they were, and no change replaces it', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const { get, post, add } = administer(fixture, '/api/v1/sys/account', await fixture.signIn())
   const id = await add({ username: 'ann' })
   t.match((await get('page?keyword=ann')).data, { total: 1 })

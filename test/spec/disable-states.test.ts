@@ -90,8 +90,7 @@ withEveryPair(
 )
 
 t.test('invalid seconds are refused, and disable no id', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const user = someone()
   for (const seconds of [0, -1, 1.5, '60', null, 1e12, '__missing__']) {
     const body = seconds === '__missing__' ? { user_id: user } : { user_id: user, seconds }

@@ -16,8 +16,7 @@ withEveryStore(t, async (t, fixture) => {
 })
 
 t.test('errors.http_status native answers with the code as status', async t => {
-  const fixture = await openFixture({ config: { errors: { http_status: 'native' } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { errors: { http_status: 'native' } } })
   const refused = await fixture.get('/api/v1/b/x')
   t.equal(refused.status, 401)
   t.equal(refused.headers['www-authenticate'], 'Bearer')
@@ -25,8 +24,7 @@ t.test('errors.http_status native answers with the code as status', async t => {
 })
 
 t.test('with locale zh-CN the messages are those that existing clients expect', async t => {
-  const fixture = await openFixture({ config: { locale: 'zh-CN' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { locale: 'zh-CN' } })
   t.equal((await fixture.get('/api/v1/b/x')).json().message, '未授权/未登录')
   t.equal((await fixture.get('/api/v1/public/b/captcha')).json().message, '请求成功')
   const login = async (body: unknown) => (await fixture.post('/api/v1/public/b/login', body)).json().message
@@ -40,8 +38,7 @@ t.test('with locale zh-CN the messages are those that existing clients expect', 
 })
 
 t.test('the trace id is the client’s where it is well-formed, else new', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const traceOf = async (headers: Record<string, string>) => {
     const answer = await fixture.call({ path: '/api/v1/b/x', headers })
     t.equal(answer.headers['x-request-id'], answer.json().trace_id)
@@ -58,8 +55,7 @@ t.test('the trace id is the client’s where it is well-formed, else new', async
 })
 
 t.test('data that is not an HTTP request is refused with the same envelope', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const bodyOf = (text: string) => JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))
   const garbage = await callRaw(fixture.url, 'garbage\r\n\r\n', PATIENCE)
   t.match(garbage, /^HTTP\/1\.1 400 /)
@@ -71,8 +67,7 @@ t.test('data that is not an HTTP request is refused with the same envelope', asy
 })
 
 t.test('a path without a route and an upstream is 404 for an authorized client', async t => {
-  const fixture = await openFixture({ config: { upstreams: [] } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { upstreams: [] } })
   const token = await fixture.signIn()
   const answer = await fixture.get('/api/v1/b/nothing', token)
   t.equal(answer.status, 404)

@@ -18,8 +18,7 @@ async function recovers(t: Test, fixture: Fixture, path: string, token: string):
 
 for (const fault of ['stopped', 'paused'] as const) {
   t.test(`Redis ${fault}: 503 within the timeout, public paths go on, recovery by itself`, { skip }, async t => {
-    const fixture = await openFixture({ store: 'redis', environment: { STORE__TIMEOUT: '1s' } })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { store: 'redis', environment: { STORE__TIMEOUT: '1s' } })
     const redis = fixture.redis!
     const user = someone()
     const token = await fixture.gateway.sides.consumer.login(undefined, user)

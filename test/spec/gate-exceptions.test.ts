@@ -143,7 +143,7 @@ withEveryStore(
 )
 
 t.test('an exception does not lift the permission of an upstream', async t => {
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: {
       gate: {
         exceptions: [
@@ -154,7 +154,6 @@ t.test('an exception does not lift the permission of an upstream', async t => {
     },
     upstreams: [{ name: 'one', match: '/api/v1/one', target: 'builtin:echo', permission: 'shop:view' }],
   })
-  t.teardown(() => fixture.close())
   const { business, consumer } = fixture.gateway.sides
   const vip = await consumer.login(undefined, someone(), { permissions: ['shop:view'] })
   for (const plain of [await consumer.login(undefined, someone()), await business.login(undefined, someone())])
@@ -165,8 +164,7 @@ t.test('an exception does not lift the permission of an upstream', async t => {
 })
 
 t.test('a failing store is 503 if an exception needs a session, and has no effect otherwise', { skip }, async t => {
-  const fixture = await openFixture({ store: 'redis', config: { gate: { exceptions: EXCEPTIONS } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis', config: { gate: { exceptions: EXCEPTIONS } } })
   const token = await fixture.gateway.sides.consumer.login(undefined, someone())
   await fixture.redis!.kill()
   for (const path of ['/api/v1/file/x', '/api/v1/c/office', '/api/v1/b/help/x']) {

@@ -93,8 +93,7 @@ withEveryPair(t, async (t, fixture) => {
 })
 
 t.test('versioning: the gate takes any version, the gateway’s own routes answer at the configured ones', async t => {
-  const fixture = await openFixture({ config: { api_versions: [1, 3] } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { api_versions: [1, 3] } })
   for (const version of [1, 3])
     t.match((await fixture.get(`/api/v${version}/public/b/captcha`)).json(), { code: 200, data: { captcha_id: /-/ } })
   await fixture.get('/api/v2/public/b/captcha')

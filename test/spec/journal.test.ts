@@ -4,7 +4,8 @@ import { createLog } from '../../src/base/log/log.ts'
 import { EVENT_NAMES } from '../../src/event/event.ts'
 import type { JournalRecord } from '../../src/journal/page.ts'
 import { Recorder } from '../../src/journal/recorder.ts'
-import { type Fixture, openFixture, type StoreKind, someone } from '../support/gateway-fixture.ts'
+import { Meter } from '../../src/metrics/meter.ts'
+import { type Fixture, openFixture, type StoreKind, someone, startFixture } from '../support/gateway-fixture.ts'
 import { redisAvailable } from '../support/redis-server.ts'
 import { PATIENCE, until } from '../support/until.ts'
 
@@ -22,8 +23,7 @@ const kinds: readonly StoreKind[] = redisAvailable() ? ['embedded', 'redis'] : [
 for (const store of kinds) {
   for (const profile of [1, 2] as const) {
     t.test(`the journal shows what happened, ${store}, profile ${profile}`, async t => {
-      const fixture = await openFixture({ store, profile, config: { session_administration: 'on' } })
-      t.teardown(() => fixture.close())
+      const fixture = await openFixture(t, { store, profile, config: { session_administration: 'on' } })
       const wrong = await fixture.credentials(undefined, 'a wrong password')
       await fixture.post('/api/v1/public/b/login', wrong)
       const token = await fixture.signIn()
@@ -63,16 +63,14 @@ for (const store of kinds) {
 }
 
 t.test('the journal has the entries of every gateway of the store, in the order of time', async t => {
-  const fixture = await openFixture({ store: kinds.at(-1)! })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: kinds.at(-1)! })
   const token = await fixture.signIn()
   const other = new Recorder({
     store: fixture.store.journal,
     settings: { keep: 60_000, max_entries: 1000, max_failures: 1000 },
     clock: { now: fixture.now },
     log: createLog('silent'),
-    journaled: () => undefined,
-    failed: () => undefined,
+    meter: new Meter(),
   })
   const user = someone()
   const { consumer } = fixture.gateway.sides
@@ -89,8 +87,7 @@ t.test('the journal has the entries of every gateway of the store, in the order 
 })
 
 t.test('an entry without names has those of another entry of its user', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const token = await fixture.signIn()
   const { consumer, business } = fixture.gateway.sides
   const [user, later] = [someone(), someone()]
@@ -106,8 +103,7 @@ t.test('an entry without names has those of another entry of its user', async t 
 })
 
 t.test('filters and cursors of the journal find each entry once', async t => {
-  const fixture = await openFixture({ config: { timezone: 'Asia/Shanghai' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { timezone: 'Asia/Shanghai' } })
   const token = await fixture.signIn()
   const [ann, bob] = [someone(), someone()]
   const { consumer } = fixture.gateway.sides
@@ -146,8 +142,7 @@ t.test('filters and cursors of the journal find each entry once', async t => {
 })
 
 t.test('the journal is searched by the name of an account, in any case', async t => {
-  const fixture = await openFixture({ store: kinds.at(-1)! })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: kinds.at(-1)! })
   const token = await fixture.signIn()
   const user = someone()
   const { consumer } = fixture.gateway.sides
@@ -179,8 +174,7 @@ function readCsv(text: string): string[][] {
 const EXPORT = '/api/v1/sys/journal/export'
 
 t.test('an export of the journal is CSV with the entries of a filter, and no cell of it is a formula', async t => {
-  const fixture = await openFixture({ store: kinds.at(-1)! })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: kinds.at(-1)! })
   const token = await fixture.signIn()
   const user = someone()
   const { consumer } = fixture.gateway.sides
@@ -221,8 +215,7 @@ t.test('an export of the journal is CSV with the entries of a filter, and no cel
 })
 
 t.test('an export of the journal needs its permission, and refuses as the page does', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const { business } = fixture.gateway.sides
   const sees = await business.login(undefined, '7', { permissions: ['sys:journal:page'] })
   const other = await business.login(undefined, '8', { permissions: ['sys:session:page'] })
@@ -235,8 +228,7 @@ t.test('an export of the journal needs its permission, and refuses as the page d
 })
 
 t.test('an invalid filter of the journal is refused, and names its field', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const token = await fixture.signIn()
   const invalid: [field: string, value: string][] = [
     ['size', '0'],
@@ -258,8 +250,7 @@ t.test('an invalid filter of the journal is refused, and names its field', async
 })
 
 t.test('the journal needs its permission, and a session that has it finds it among its permissions', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const { business, consumer } = fixture.gateway.sides
   const sees = await business.login(undefined, '7', { permissions: ['sys:journal:page'] })
   const other = await business.login(undefined, '8', { permissions: ['sys:session:page'] })
@@ -273,8 +264,7 @@ t.test('the journal needs its permission, and a session that has it finds it amo
 })
 
 t.test('a name that no account has is in no entry and no event, nor is its digest', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   for (let i = 0; i < 6; i++) {
     await fixture.post('/api/v1/public/b/login', await fixture.credentials('My secret password', 'x'))
   }
@@ -294,8 +284,7 @@ t.test('a name that no account has is in no entry and no event, nor is its diges
 })
 
 t.test('with journal off there is no such path, nothing is kept, and no session has the permission', async t => {
-  const fixture = await openFixture({ config: { journal: 'off' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { journal: 'off' } })
   const token = await fixture.signIn()
   await fixture.get(PAGE, token)
   t.ok(
@@ -309,8 +298,7 @@ t.test('with journal off there is no such path, nothing is kept, and no session 
 })
 
 t.test('entries that are too old or too many are removed, without a request', async t => {
-  const fixture = await openFixture({ config: { journal: { keep: '1h', max_entries: 1000 } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { journal: { keep: '1h', max_entries: 1000 } } })
   const token = await fixture.signIn()
   await fixture.elapse(3_600_001)
   await fixture.gateway.sides.consumer.disable('1', 60)
@@ -325,14 +313,13 @@ t.test('entries that are too old or too many are removed, without a request', as
 })
 
 t.test('clients that have proven nothing remove no entry of users and administrators from the journal', async t => {
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     store: kinds.at(-1)!,
     config: {
       journal: { keep: '1h', max_entries: 1000, max_failures: 1000 },
       login: { lockout: { address_failures: 100_000 } },
     },
   })
-  t.teardown(() => fixture.close())
   const token = await fixture.signIn()
   await fixture.gateway.sides.business.disable('7', 60)
   await fixture.post('/api/v1/public/b/login', await fixture.credentials(undefined, 'a wrong password'))
@@ -364,8 +351,7 @@ t.test('clients that have proven nothing remove no entry of users and administra
 })
 
 t.test('a login id that is spelled as a word of the gateway has its side in `by_type`, the word has none', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const token = await fixture.signIn()
   const { business, consumer } = fixture.gateway.sides
   const named = await business.login(undefined, 'operations', { roles: ['SUPER_ADMIN'] })
@@ -390,7 +376,7 @@ t.test('a login id that is spelled as a word of the gateway has its side in `by_
 })
 
 t.test('a gateway that closes has stored every entry', async t => {
-  const fixture = await openFixture({ store: kinds.at(-1)! })
+  const fixture = await startFixture({ store: kinds.at(-1)! })
   const user = someone()
   for (let i = 0; i < 60; i++) await fixture.gateway.sides.consumer.disable(user, 60)
   await fixture.gateway.close()

@@ -53,8 +53,7 @@ for (const profile of [1, 2] as const) {
       const environment = Object.fromEntries(
         Object.entries(jwt).map(([key, value]) => [`JWT__${key.toUpperCase()}`, String(value)]),
       )
-      const fixture = await openFixture(profile === 1 ? { profile, environment } : { profile, config: { jwt } })
-      t.teardown(() => fixture.close())
+      const fixture = await openFixture(t, profile === 1 ? { profile, environment } : { profile, config: { jwt } })
       for (const [side, path] of [
         ['business', '/api/v1/b/x'],
         ['consumer', '/api/v1/c/x'],
@@ -72,10 +71,8 @@ for (const profile of [1, 2] as const) {
 
 t.test('a gateway with another secret or algorithm accepts none of the tokens', async t => {
   const environment = { JWT__SECRET_KEY: SECRET }
-  const fixture = await openFixture({ environment })
-  t.teardown(() => fixture.close())
-  const other = await openFixture({ environment: { JWT__SECRET_KEY: `${SECRET}!` } })
-  t.teardown(() => other.close())
+  const fixture = await openFixture(t, { environment })
+  const other = await openFixture(t, { environment: { JWT__SECRET_KEY: `${SECRET}!` } })
   const token = await other.gateway.sides.business.login(undefined, someone())
   t.equal((await other.get('/api/v1/b/x', token)).status, 200)
   t.equal((await fixture.get('/api/v1/b/x', token)).json().code, 401)

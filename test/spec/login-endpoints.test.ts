@@ -214,8 +214,7 @@ withEveryStore(
 )
 
 t.test('the C login is served by the gateway when login.consumer is configured', async t => {
-  const fixture = await openFixture({ config: { login: { consumer: { kind: 'file', path: 'consumers.yaml' } } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { login: { consumer: { kind: 'file', path: 'consumers.yaml' } } } })
   await addAccount(join(fixture.folder, 'consumers.yaml'), { ...ADMIN, id: '7' })
   const { id, answer } = await fixture.captcha('c')
   const publicKey = (await fixture.get('/api/v1/public/c/sm2/public-key')).json().data
@@ -231,8 +230,7 @@ t.test('the C login is served by the gateway when login.consumer is configured',
 })
 
 t.test('without login.consumer a public C path belongs to the upstreams', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   await fixture.get('/api/v1/public/c/login')
   t.match(fixture.upstream.requests.at(-1), { url: '/api/v1/public/c/login' })
 })

@@ -116,8 +116,7 @@ withEveryStore(
 )
 
 t.test('with native statuses a login that needs a step answers 403, never 401', async t => {
-  const fixture = await openFixture({ config: { errors: { http_status: 'native' } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { errors: { http_status: 'native' } } })
   write(fixture, 'accounts.yaml', { id: 'ann', must_change_password: true })
   const demanded = await signIn(fixture, 'ann', FIRST)
   t.equal(demanded.status, 403)
@@ -128,8 +127,7 @@ t.test('with native statuses a login that needs a step answers 403, never 401', 
 
 t.test('the C side has the same steps, and a ticket of one side is worth nothing on the other', async t => {
   const config = { login: { consumer: { kind: 'file', path: 'consumers.yaml' } } }
-  const fixture = await openFixture({ config })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config })
   writeFileSync(join(fixture.folder, 'consumers.yaml'), 'accounts: []\n')
   for (const file of ['accounts.yaml', 'consumers.yaml'])
     write(fixture, file, { id: 'ann', must_change_password: true })
@@ -144,8 +142,7 @@ t.test('the C side has the same steps, and a ticket of one side is worth nothing
 })
 
 t.test('with passwords.max_age, an account in the file whose password has no date needs a new one', async t => {
-  const fixture = await openFixture({ config: { passwords: { max_age: '90d' } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { passwords: { max_age: '90d' } } })
   const password_changed_at = new Date().toISOString()
   write(fixture, 'accounts.yaml', { id: 'old' }, { id: 'new', password_changed_at })
   t.equal((await signIn(fixture, 'new', FIRST)).json().code, 200)
@@ -158,8 +155,7 @@ t.test('with passwords.max_age, an account in the file whose password has no dat
 
 t.test('accounts from a backend without update_url have no such step', async t => {
   const secret = 'a secret of sixteen'
-  const fixture = await openFixture({ config: { accounts: { kind: 'http', url: 'http://127.0.0.1:9/', secret } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { accounts: { kind: 'http', url: 'http://127.0.0.1:9/', secret } } })
   const { paths } = (await fixture.get('/openapi.json')).json()
   t.same(
     Object.keys(paths).filter(path => path.startsWith(`${LOGIN}/`)),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { business } from '../../src/library.ts'
+import { business } from '../../src/package/library.ts'
 import { someone, withEveryPair } from '../support/gateway-fixture.ts'
 
 withEveryPair(t, async (t, fixture) => {

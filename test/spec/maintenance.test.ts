@@ -7,8 +7,7 @@ import { type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
 const OUT = { name: 'out', match: '/api/v1/c/out', target: 'http://127.0.0.1:1' }
 
 async function open(t: Test, maintenance: object, options: FixtureOptions = {}) {
-  const fixture = await openFixture({ ...options, upstreams: [{ ...OUT, maintenance }] })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { ...options, upstreams: [{ ...OUT, maintenance }] })
   return fixture
 }
 
@@ -33,8 +32,7 @@ for (const http_status of ['envelope', 'native'] as const) {
 }
 
 t.test('other upstreams and the gateway’s own routes stay in service', async t => {
-  const fixture = await openFixture({ upstreams: [{ ...OUT, match: '/api/v1', maintenance: {} }] })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { upstreams: [{ ...OUT, match: '/api/v1', maintenance: {} }] })
   t.equal((await fixture.get('/api/v1/c/x')).status, 503)
   t.equal((await fixture.get('/api/v2/public/c/x')).status, 200)
   t.equal((await fixture.get('/api/v1/public/b/captcha')).status, 200)

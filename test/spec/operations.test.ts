@@ -1,5 +1,5 @@
 import t from 'tap'
-import { business } from '../../src/library.ts'
+import { business } from '../../src/package/library.ts'
 import { openFixture, someone, withEveryPair } from '../support/gateway-fixture.ts'
 
 const asRequest = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
@@ -121,8 +121,7 @@ withEveryPair(t, async (t, fixture) => {
 })
 
 t.test('invalid inputs are refused with their name and change nothing', async t => {
-  const fixture = await openFixture({ profile: 2 })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { profile: 2 })
   const rows: [operation: string, body: unknown, field: string][] = [
     ['login', {}, 'user_id'],
     ['login', '{"user_id":12345678901234567890}', 'user_id'],
@@ -158,8 +157,7 @@ t.test('invalid inputs are refused with their name and change nothing', async t 
 })
 
 t.test('an extra named __proto__ is data, never a prototype', async t => {
-  const fixture = await openFixture({ profile: 2 })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { profile: 2 })
   const { data } = await fixture.operate(
     'consumer',
     'login',

@@ -11,7 +11,7 @@ async function open(t: Test, written: object = {}, options: FixtureOptions = {})
   const backend = await startUpstream()
   t.teardown(() => backend.close())
   const shop = { target: backend.url, identity: { optional: 'on' }, ...written }
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     ...options,
     upstreams: [
       { name: 'public', match: '/api/v1/public/c/shop', ...shop },
@@ -22,7 +22,6 @@ async function open(t: Test, written: object = {}, options: FixtureOptions = {})
       ...options.config,
     },
   })
-  t.teardown(() => fixture.close())
   const login = async (side: 'business' | 'consumer', user_id = '7'): Promise<string> =>
     (await fixture.operate(side, 'login', { user_id })).data.token
   /** The status, and the identity and the token that arrive. */

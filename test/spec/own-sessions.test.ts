@@ -174,19 +174,16 @@ withEveryStore(
 t.test('own sessions are served for the B side, and for the C side only where it is set', async t => {
   const asked = async (fixture: Fixture, side: 'business' | 'consumer', section: string) =>
     await fixture.get(`/api/v1/${section}/session/tokens`, await fixture.gateway.sides[side].login(undefined, '7'))
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   t.match((await asked(fixture, 'business', 'b')).json(), { code: 200, data: [{ current: true }] })
   t.match((await asked(fixture, 'consumer', 'c')).json(), { ok: true }, 'the upstream answers')
-  const turned = await openFixture({ config: { own_sessions: { business: false, consumer: true } } })
-  t.teardown(() => turned.close())
+  const turned = await openFixture(t, { config: { own_sessions: { business: false, consumer: true } } })
   t.match((await asked(turned, 'business', 'b')).json(), { ok: true }, 'the upstream answers')
   t.match((await asked(turned, 'consumer', 'c')).json(), { code: 200, data: [{ current: true }] })
 })
 
 t.test('an end of own sessions is published with who requested it', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const login = () => fixture.gateway.sides.business.login(undefined, 'u7')
   const [asking] = [await login(), await login(), await login()]
   const [newest] = (await fixture.get('/api/v1/b/session/tokens', asking)).json().data

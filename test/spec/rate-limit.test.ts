@@ -10,8 +10,7 @@ async function open(t: Test, rate_limit: object, options: FixtureOptions = {}) {
   t.teardown(() => backend.close())
   const limited = { name: 'few', match: '/api/v1/public/c/few', target: backend.url, rate_limit }
   const guarded = { ...limited, name: 'users', match: '/api/v1/c/few', rate_limit: { ...rate_limit } }
-  const fixture = await openFixture({ ...options, upstreams: [limited, guarded] })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { ...options, upstreams: [limited, guarded] })
   const login = async (user_id: string): Promise<string> =>
     (await fixture.operate('consumer', 'login', { user_id })).data.token
   return { fixture, backend, login }

@@ -8,8 +8,7 @@ const skip = redisAvailable() ? false : 'LEFT OUT: no redis-server on PATH and n
 
 for (const profile of [1, 2] as const) {
   t.test(`profile ${profile}: what other programs see in Redis`, { skip }, async t => {
-    const fixture = await openFixture({ profile, store: 'redis' })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { profile, store: 'redis' })
     const cli = (...args: string[]) => fixture.redis!.cli(...args)
 
     for (const [side, type, path] of [
@@ -84,8 +83,7 @@ for (const profile of [1, 2] as const) {
 }
 
 t.test('the prefix is configurable, to share a Redis with programs that use another', { skip }, async t => {
-  const fixture = await openFixture({ store: 'redis', environment: { STORE__PREFIX: 'hei:auth' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { store: 'redis', environment: { STORE__PREFIX: 'hei:auth' } })
   const token = await fixture.gateway.sides.business.login(undefined, 'u1')
   t.equal((await fixture.redis!.cli('EXISTS', `hei:auth:BUSINESS:token:${token}`)).trim(), '1')
   t.same(await fixture.redis!.cli('KEYS', 'svc:*').then(keys => keys.trim()), '')

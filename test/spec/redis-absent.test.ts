@@ -7,8 +7,7 @@ t.test(
   'a gateway starts while Redis is away, is unavailable, and serves when Redis comes',
   { skip: withoutRedis },
   async t => {
-    const fixture = await openFixture({ store: 'redis', redisDown: true })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { store: 'redis', redisDown: true })
     t.equal((await fixture.get('/api/v1/public/c/x')).status, 200)
     t.equal((await fixture.get('/api/v1/public/b/captcha')).json().code, 503)
     await fixture.redis!.restart()

@@ -192,8 +192,7 @@ async function open(t: Test, options: FixtureOptions, entries: Record<string, un
   const path = join(t.testdir(), 'people.yaml')
   const password = bcrypt.hashSync(RIGHT, 4)
   writeFileSync(path, stringify({ accounts: entries.map(entry => ({ password, ...entry })) }))
-  const fixture = await openFixture({ ...options, config: { accounts: { kind: 'file', path }, ...options.config } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { ...options, config: { accounts: { kind: 'file', path }, ...options.config } })
   return fixture
 }
 
@@ -212,8 +211,7 @@ t.test('a required factor cannot be removed, but replaced', async t => {
 })
 
 t.test('the journal tells which logins used a recovery code, also if a new password was needed after it', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const user = await userOf(fixture, await fixture.signIn())
   const { secret, recoveryCodes } = await user.enrol()
   const key = await publicKeyOf(fixture)
@@ -238,8 +236,7 @@ t.test('the journal tells which logins used a recovery code, also if a new passw
 })
 
 t.test('a set-up is good for ten minutes', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const user = await userOf(fixture, await fixture.signIn())
   const { secret } = (await user.setUp()).data
   await fixture.elapse(600_000)
@@ -250,8 +247,7 @@ t.test('the C side has the same with a login of its own, and neither side sees t
   const consumers = join(t.testdir(), 'consumers.yaml')
   const password = bcrypt.hashSync('another one 2', 4)
   writeFileSync(consumers, stringify({ accounts: [{ id: '1', username: 'admin', password }] }))
-  const fixture = await openFixture({ config: { login: { consumer: { kind: 'file', path: consumers } } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { login: { consumer: { kind: 'file', path: consumers } } } })
   const token = await fixture.gateway.sides.consumer.login(undefined, '1', { username: 'admin' })
   const user = await userOf(fixture, token, { base: BASE.replace('/b/', '/c/'), password: 'another one 2' })
   await user.enrol()
@@ -309,8 +305,7 @@ t.test('accounts of a backend have second factors where it stores them', async t
     secret: 'a secret between two',
     timeout: '30s',
   }
-  const fixture = await openFixture({ config: { accounts } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { accounts } })
 
   const user = await userOf(fixture, await fixture.signIn('ann'))
   const { recoveryCodes } = await user.enrol()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { type Fixture, openFixture, someone, startFixture, withEveryStore } from '../support/gateway-fixture.ts'
 import { until } from '../support/until.ts'
 
 /* The endpoints of both sides, in the forms that the clients in use send and read; ours beside them. */
@@ -377,7 +377,7 @@ t.test('profile 1 serves session administration, profile 2 when it is switched o
     [2, undefined, false],
     [2, 'on', true],
   ] as const) {
-    const fixture = await openFixture({
+    const fixture = await startFixture({
       profile,
       config: setting === undefined ? {} : { session_administration: setting },
     })
@@ -396,7 +396,7 @@ t.test('with any administration a session reads its permissions for what is serv
     [{ account_administration: false }, [...sessions, 'sys:journal:page']],
     [{ session_administration: false, account_administration: false }, null],
   ] as const) {
-    const fixture = await openFixture({ config })
+    const fixture = await startFixture({ config })
     const admin = await fixture.signIn()
     const current = await fixture.get('/api/v1/sys/session/current', admin)
     t.same(current.json().data?.permissions ?? null, permissions, JSON.stringify(config))
@@ -408,8 +408,7 @@ t.test('with any administration a session reads its permissions for what is serv
 })
 
 t.test('in zh-CN the timeouts read as the clients expect', async t => {
-  const fixture = await openFixture({ config: { locale: 'zh-CN' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { locale: 'zh-CN' } })
   const admin = await fixture.signIn()
   const [record] = (await fixture.get('/api/v1/sys/session/page', admin)).json().data.records
   t.match(record.session_timeout, /^剩余 (30天 0|29天 23)小时$/)

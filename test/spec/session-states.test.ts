@@ -143,8 +143,7 @@ withEveryPair(t, async (t, fixture) => {
 })
 
 t.test('sessions last expire_seconds', async t => {
-  const fixture = await openFixture({ environment: { JWT__EXPIRE_SECONDS: '60' } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { environment: { JWT__EXPIRE_SECONDS: '60' } })
   const token = await fixture.gateway.sides.business.login(undefined, someone())
   t.ok(await isServed(fixture, 'business', token))
   await fixture.elapse(60_100)

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { createLog } from '../../src/base/log/log.ts'
-import { createClient } from '../../src/client.ts'
-import { createGateway } from '../../src/gateway.ts'
-import type { EndReason } from '../../src/session.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
+import { createClient } from '../../src/package/client.ts'
+import type { EndReason } from '../../src/session/end-reason.ts'
 import { call } from '../support/client.ts'
 import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { withoutRedis, withoutRedisServer } from '../support/redis-server.ts'
@@ -160,8 +160,7 @@ for (const store of ['embedded', 'redis'] as const) {
   t.test(`${store} store: another gateway refuses an ended session at once, with the reason`, { skip }, async t => {
     // A session that is cached may be accepted until Redis announces its end.
     const config = { ...TELLING.config, session_cache: { consumer: 'off' } }
-    const fixture = await openFixture({ config, store })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { config, store })
     const other = await createGateway(fixture.settings, { log: createLog('silent', { write: () => undefined }) })
     t.teardown(() => other.close())
     const { public: url } = await other.listen()
@@ -187,8 +186,7 @@ for (const store of ['embedded', 'redis'] as const) {
 }
 
 t.test('without the setting no reason is kept and none is reported', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const token = await fixture.gateway.sides.business.login(undefined, '7')
   await fixture.gateway.sides.business.kickout('7')
   t.equal(await toldOf(fixture, 'business', token), null)
@@ -197,8 +195,7 @@ t.test('without the setting no reason is kept and none is reported', async t => 
 
 t.test('where either side will do, the reason of both sides is found', async t => {
   const exceptions = [{ path: '/api/v1/file/x', needs: 'either' }]
-  const fixture = await openFixture({ config: { ...TELLING.config, gate: { exceptions } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { ...TELLING.config, gate: { exceptions } } })
   for (const side of ['business', 'consumer'] as const) {
     const token = await fixture.gateway.sides[side].login(undefined, '7')
     await fixture.gateway.sides[side].logout(asRequest(token))
@@ -207,8 +204,7 @@ t.test('where either side will do, the reason of both sides is found', async t =
 })
 
 t.test('the sessions of a changed account are refused with what has changed', async t => {
-  const fixture = await openFixture(TELLING)
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, TELLING)
   const file = join(fixture.folder, 'accounts.yaml')
   const rewrite = (from: RegExp, to: string) => writeFileSync(file, readFileSync(file, 'utf8').replace(from, to))
   const isEnded = (token: string) => until(async () => (await fixture.get('/api/v1/b/x', token)).json().code === 401)
@@ -240,8 +236,7 @@ t.test('the handshake of a WebSocket is refused with the reason', async t => {
 })
 
 t.test('`explain --live` shows why a session has ended', async t => {
-  const fixture = await openFixture(TELLING)
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, TELLING)
   const token = await fixture.gateway.sides.consumer.login(undefined, '7')
   await fixture.gateway.sides.consumer.logout(asRequest(token))
   const { json } = await call(fixture.internal, {
@@ -258,8 +253,7 @@ t.test(
   'a store that fails is answered with 503, also for a session that had ended',
   { skip: withoutRedis || withoutRedisServer },
   async t => {
-    const fixture = await openFixture({ ...TELLING, store: 'redis' })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { ...TELLING, store: 'redis' })
     const token = await fixture.gateway.sides.business.login(undefined, '7')
     await fixture.gateway.sides.business.kickout('7')
     t.equal(await toldOf(fixture, 'business', token), 'kicked-out')

@@ -3,7 +3,7 @@ import { openFixture, someone } from '../support/gateway-fixture.ts'
 
 t.test('permissions of upstreams', async t => {
   const target = 'builtin:echo'
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     upstreams: [
       { name: 'one', match: '/api/v1/one', target, permission: 'shop:order:view' },
       { name: 'all', match: '/api/v1/all', target, permission: ['shop:order:view', 'shop:order:edit'] },
@@ -12,7 +12,6 @@ t.test('permissions of upstreams', async t => {
       { name: 'consumers', match: '/api/v1/c/vip', target, permission: 'shop:vip' },
     ],
   })
-  t.teardown(() => fixture.close())
   const holding = (...permissions: string[]) =>
     fixture.gateway.sides.business.login(undefined, someone(), { permissions })
 

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import type { StoreTest } from './contract.ts'
 import { ahead, freshToken, isLive, login, MINUTE, record, SLACK, tokensOf } from './contract-fixture.ts'
 

@@ -1,4 +1,4 @@
-import type { EndReason } from '../../src/session.ts'
+import type { EndReason } from '../../src/session/end-reason.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
 import { freshToken, isLive, login, MINUTE, record, SLACK, tokensOf } from './contract-fixture.ts'
 

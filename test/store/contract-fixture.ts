@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import type { Extra, LoginType, SessionRecord } from '../../src/session.ts'
+import type { Extra, SessionRecord } from '../../src/session/record.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import type { StoreUnderTest } from './contract.ts'
 
 export const MINUTE = 60_000

@@ -1,5 +1,5 @@
 import type { EventName } from '../../src/event/event.ts'
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import {
   type JournalEntry,
   type JournalPage,

@@ -1,4 +1,4 @@
-import { LOGIN_TYPES, type LoginType } from '../../src/session.ts'
+import { LOGIN_TYPES, type LoginType } from '../../src/session/sides.ts'
 import { fc } from '../support/random.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
 import { freshToken, MINUTE, record, SLACK } from './contract-fixture.ts'

@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
-import type { Extra, LoginType } from '../../src/session.ts'
+import type { Extra } from '../../src/session/record.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
 import { freshToken, MINUTE, record, SLACK } from './contract-fixture.ts'
 

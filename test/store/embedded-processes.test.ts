@@ -91,19 +91,20 @@ await t.test('a login at one worker is known to the other at once', async t => {
 
 await t.test('while a stopped worker holds the lock, queries are answered and changes are unavailable', async t => {
   const folder = t.testdir()
-  const store = await openEmbeddedStore(folder, systemClock, 200)
-  t.teardown(() => store.close())
+  const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
+  const impatient = await openEmbeddedStore(folder, systemClock, 200)
+  t.teardown(() => Promise.all([store.close(), impatient.close()]))
   await store.sessions.add('BUSINESS', 'before', record('BUSINESS', '1'), inTenMinutes())
   await store.sessions.add('BUSINESS', 'expired', record('BUSINESS', '1'), systemClock.now())
   const worker = startWorker('hold', folder)
   t.strictSame(await worker.nextSaid(), ['holding'])
 
-  const login = store.sessions.add('BUSINESS', 'given-up', record('BUSINESS', '1'), inTenMinutes())
-  t.equal(store.sessions.find('BUSINESS', 'before')?.user_id, '1')
+  const login = impatient.sessions.add('BUSINESS', 'given-up', record('BUSINESS', '1'), inTenMinutes())
+  t.equal(impatient.sessions.find('BUSINESS', 'before')?.user_id, '1')
   await t.rejects(login, new Unavailable(''))
-  await t.rejects(store.sessions.removeAll('BUSINESS', '1'), new Unavailable(''))
-  await t.rejects(store.ping(), new Unavailable(''))
-  t.strictSame((await store.online.page('BUSINESS', { offset: 0, limit: 10 })).userIds, ['1'])
+  await t.rejects(impatient.sessions.removeAll('BUSINESS', '1'), new Unavailable(''))
+  await t.rejects(impatient.ping(), new Unavailable(''))
+  t.strictSame((await impatient.online.page('BUSINESS', { offset: 0, limit: 10 })).userIds, ['1'])
 
   writeFileSync(`${folder}/release`, '')
   t.equal(await worker.ended, 0)

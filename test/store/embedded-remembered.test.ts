@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import { PATIENCE } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'

@@ -53,8 +53,7 @@ function capturePrinted(t: Test): unknown[][] {
 }
 
 t.test('a full disk is warned of, logged once and counted, until a write succeeds again', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const login = () => fixture.operate('consumer', 'login', { user_id: someone(), extra: LARGE })
   const printed = capturePrinted(t)
   t.equal((await login()).code, 200)
@@ -81,8 +80,7 @@ t.test('a full disk is warned of, logged once and counted, until a write succeed
 })
 
 t.test('what other code prints while the disk is full is printed', async t => {
-  const fixture = await openFixture()
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t)
   const printed = capturePrinted(t)
   await fillDisk(fixture)
   const refused = fixture.operate('consumer', 'login', { user_id: someone(), extra: LARGE })

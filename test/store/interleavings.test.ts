@@ -1,5 +1,5 @@
 import t from 'tap'
-import { LOGIN_TYPES } from '../../src/session.ts'
+import { LOGIN_TYPES } from '../../src/session/sides.ts'
 import { createAges } from '../../src/store/age.ts'
 import { RedisSessions } from '../../src/store/redis/sessions/sessions.ts'
 import { fc } from '../support/random.ts'

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { writeRecord } from '../../src/session.ts'
+import { writeRecord } from '../../src/session/record.ts'
 import { createAges } from '../../src/store/age.ts'
 import { createKeys } from '../../src/store/redis/commands/keys.ts'
 import { onlineCommandsOn } from '../../src/store/redis/online/commands.ts'

@@ -2,7 +2,9 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import { Recorder } from '../../src/journal/recorder.ts'
+import { Meter } from '../../src/metrics/meter.ts'
 import type { RedisStore } from '../../src/store/redis/redis.ts'
+import { countsOf } from '../journal/counts.ts'
 import { type SentinelSetup, startSentinels } from '../support/redis-sentinel.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
 import { storeContract } from './contract.ts'
@@ -80,18 +82,18 @@ t.test(
     const { setup, store } = await fixture(t)
     const other = await open({ sentinels: setup.sentinels, name: setup.name })
     t.teardown(() => other.close())
-    const lost: number[] = []
-    const recorders = [store, other].map(
-      ({ journal }) =>
-        new Recorder({
-          store: journal,
-          settings: { keep: 600_000, max_entries: 10_000, max_failures: 10_000 },
-          clock: systemClock,
-          log: createLog('silent'),
-          journaled: (result, entries) => void (result === 'lost' && lost.push(entries)),
-          failed: () => undefined,
-        }),
-    )
+    const opened = [store, other].map(({ journal }) => {
+      const meter = new Meter()
+      const recorder = new Recorder({
+        store: journal,
+        settings: { keep: 600_000, max_entries: 10_000, max_failures: 10_000 },
+        clock: systemClock,
+        log: createLog('silent'),
+        meter,
+      })
+      return { meter, recorder }
+    })
+    const recorders = opened.map(({ recorder }) => recorder)
     t.teardown(() => Promise.all(recorders.map(recorder => recorder.close(0))))
     const published: string[] = []
     const publish = (): void => {
@@ -119,7 +121,7 @@ t.test(
     do kept = await recovered(t, journaled)
     while (kept.length < published.length && performance.now() < until)
     t.same(kept.sort(), published.sort())
-    t.same(lost, [])
+    for (const { meter } of opened) t.equal((await countsOf(meter)).lost, 0)
   },
 )
 

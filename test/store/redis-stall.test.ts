@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
-import type { Settings } from '../../src/config/schema/settings.ts'
+import type { Settings } from '../../src/settings/schema/settings.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import { startCluster } from '../support/redis-cluster.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'

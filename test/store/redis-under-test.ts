@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
-import type { Settings } from '../../src/config/schema/settings.ts'
+import type { Settings } from '../../src/settings/schema/settings.ts'
 import type { RedisClient } from '../../src/store/redis/connection/client.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import type { StoreUnderTest } from './contract.ts'

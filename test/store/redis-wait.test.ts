@@ -39,8 +39,7 @@ async function openOn(t: Test, { master }: Pair, wait: object): Promise<Fixture>
   const redis = { url: `redis://127.0.0.1:${master}`, wait }
   const store = { kind: 'redis', timeout: '5s', redis }
   const sessions = { consumer: { max_tokens_per_user: 1 } }
-  const fixture = await openFixture({ config: { store, sessions, session_cache: { consumer: 'off' } } })
-  t.teardown(() => fixture.close())
+  const fixture = await openFixture(t, { config: { store, sessions, session_cache: { consumer: 'off' } } })
   return fixture
 }
 

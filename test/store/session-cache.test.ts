@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import type { SessionRecord } from '../../src/session.ts'
+import type { SessionRecord } from '../../src/session/record.ts'
 import type { ReadableSessions } from '../../src/store/redis/sessions/sessions.ts'
 import { SessionCache } from '../../src/store/redis/tracking/session-cache.ts'
 import { TrackedSessions } from '../../src/store/redis/tracking/tracked-sessions.ts'

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import type { Cluster } from 'ioredis'
 import t, { type Test } from 'tap'
 import { slotOf } from '../../src/store/redis/tracking/slots.ts'
-import { moveSlot, type RedisCluster, startCluster } from '../support/redis-cluster.ts'
+import { failOver, moveSlot, type RedisCluster, startCluster } from '../support/redis-cluster.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
@@ -194,15 +194,14 @@ t.test('a master of a Cluster that is lost', { skip: withoutRedisServer }, async
   await t.test('hands over to its replica, and the sessions of both stay true', async t => {
     const { store, log } = await openTracked(t, { cluster: nodes })
     const tokens = await rememberEach(store, setup)
-    await redisCommand(replicas[1]!.port, 'CLUSTER', 'FAILOVER')
+    await failOver(replicas[1]!.port)
     await until(() => log.some(({ msg }) => /sessions are not cached: .* of the Cluster/.test(msg)))
     for (const token of tokens) await untilRemembered(store, token)
     t.equal(ownerOf(store, tokens[1]!), replicas[1]!.port)
     await redisCommand(replicas[1]!.port, 'DEL', keyOf(tokens[1]!))
     await until(() => !isRemembered(store, tokens[1]!))
     t.equal(await store.sessions.find('CONSUMER', tokens[1]!), null)
-    await redisCommand(nodes[1]!.port, 'CLUSTER', 'FAILOVER')
-    await until(async () => (await redisCommand(nodes[1]!.port, 'ROLE')).startsWith('master'))
+    await failOver(nodes[1]!.port)
   })
 
   await t.test('is replaced by its replica, whose announcements are received', async t => {

@@ -1,6 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 import type { Test } from 'tap'
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import type { Arrival, Attack } from '../attack/attack.ts'
 import { type Conversation, converse } from '../attack/conversation.ts'
 import { fieldOf, headerOf, isInformational, type Message } from '../attack/http-reader.ts'
@@ -49,14 +49,14 @@ const OURS =
 export async function openAttackFixture(
   t: Pick<Test, 'teardown'>,
   options: FixtureOptions = {},
+  match = '/api',
 ): Promise<AttackFixture> {
   const upstream = await startWireUpstream()
   t.teardown(() => upstream.close())
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     ...options,
-    config: { upstreams: [{ name: 'wire', match: '/api', target: upstream.url }], ...options.config },
+    config: { upstreams: [{ name: 'wire', match, target: upstream.url }], ...options.config },
   })
-  t.teardown(() => fixture.close())
   const users = { BUSINESS: 'operator:7', CONSUMER: 'user@7' }
   const tokens = {
     BUSINESS: await fixture.gateway.sides.business.login(undefined, users.BUSINESS),

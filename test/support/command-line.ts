@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
-import { runCommand } from '../../src/cli.ts'
+import { runCommand } from '../../src/cli/cli.ts'
 import { ROOT } from './root.ts'
 
 export interface Outcome {

@@ -4,14 +4,14 @@ import type { Test } from 'tap'
 import { createPermissions } from '../../src/account/permissions.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
-import type { UpstreamSettings } from '../../src/config/schema/upstreams.ts'
 import { registerForwarding } from '../../src/http/forward/forward.ts'
 import { createGate, createJudge } from '../../src/http/server/authenticate.ts'
 import { createEnvelopes } from '../../src/http/server/envelope.ts'
 import { OwnPaths } from '../../src/http/server/own-paths.ts'
 import { createServer } from '../../src/http/server/server.ts'
-import { PROFILES } from '../../src/profile.ts'
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
+import { PROFILES } from '../../src/settings/profile.ts'
+import type { UpstreamSettings } from '../../src/settings/schema/upstreams.ts'
 import type { Session, WithHeaders } from '../../src/side/side.ts'
 import type { SessionWatch } from '../../src/store/session-watch.ts'
 import type { Token } from '../../src/token/bearer.ts'
@@ -72,7 +72,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     rate_limit: 'off',
     resolve: 'off',
     retries: 0,
-    identity: { optional: false, extra: false, signature: [] },
+    identity: { optional: false, headers: {}, extra: false, signature: [] },
     ...written,
     timeouts: { connect: 5000, response: 30_000, idle: 60_000, ...written.timeouts },
     connections: { limit: 4096, queue: 4096, wait: 5000, idle: 4000, lifetime: 60_000, ...written.connections },
@@ -102,7 +102,7 @@ export async function openForwardFixture(options: ForwardOptions): Promise<Forwa
   app.addHook('onRequest', createGate({ rules, sides, permissions: createPermissions({}) }))
   // What these tests send has no signature.
   const ownTokens = createOwnTokens({ isSigned: () => false })
-  await registerForwarding(app, { tokenHeader, ownTokens, log: logger, webSockets: null, watch })
+  await registerForwarding(app, { tokenHeader, ownTokens, hasPages: false, log: logger, webSockets: null, watch })
   await table.start()
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo

@@ -9,10 +9,10 @@ import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log/log.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { createTimestampFormat } from '../../src/base/timestamp.ts'
-import { loadSettings } from '../../src/config/load.ts'
-import type { Settings } from '../../src/config/schema/settings.ts'
-import { createGateway, type Gateway } from '../../src/gateway.ts'
-import type { LoginType } from '../../src/session.ts'
+import { createGateway, type Gateway } from '../../src/gateway/gateway.ts'
+import type { LoginType } from '../../src/session/sides.ts'
+import { loadSettings } from '../../src/settings/load.ts'
+import type { Settings } from '../../src/settings/schema/settings.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Answer, type Call, call } from './client.ts'
@@ -82,7 +82,17 @@ export const ADMIN = { username: 'admin', password: 'correct horse 1' }
 /** At the lowest cost, so that tests are quick. */
 const ADMIN_HASH = bcrypt.hashSync(ADMIN.password, 4)
 
-export async function openFixture(options: FixtureOptions = {}): Promise<Fixture> {
+/** A fixture that ends with its test. */
+export async function openFixture(
+  t: { teardown(end: () => Promise<void>): void },
+  options?: FixtureOptions,
+): Promise<Fixture> {
+  const fixture = await startFixture(options)
+  t.teardown(() => fixture.close())
+  return fixture
+}
+
+export async function startFixture(options: FixtureOptions = {}): Promise<Fixture> {
   const { profile = 1, store: kind = 'embedded', config = {}, environment = {} } = options
   const clock = { ahead: 0, now: () => systemClock.now() + clock.ahead }
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-'))
@@ -233,8 +243,7 @@ export function withEveryPair(t: Test, suite: Suite, options: FixtureOptions = {
 function withPair(t: Test, suite: Suite, options: FixtureOptions, [profile, store]: Pair): void {
   const skip = store === 'redis' && withoutRedis
   t.test(`profile ${profile}, ${store} store`, { skip }, async t => {
-    const fixture = await openFixture({ ...options, profile, store })
-    t.teardown(() => fixture.close())
+    const fixture = await openFixture(t, { ...options, profile, store })
     await suite(t, fixture)
   })
 }

@@ -123,6 +123,22 @@ export async function moveSlot(
   for (const port of [to, from]) await redisCommand(port, 'CLUSTER', 'SETSLOT', String(slot), 'NODE', toId!)
 }
 
+/** How long Redis tries a failover that was requested, in milliseconds: then it gives it up without a word. */
+const FAILOVER_LIMIT = 5000
+
+/** Makes a replica a master. */
+export async function failOver(port: number): Promise<void> {
+  let requestedAt = Number.NEGATIVE_INFINITY
+  await eventually(async () => {
+    if ((await redisCommand(port, 'ROLE')).startsWith('master')) return true
+    if (performance.now() - requestedAt > FAILOVER_LIMIT) {
+      requestedAt = performance.now()
+      await redisCommand(port, 'CLUSTER', 'FAILOVER')
+    }
+    return false
+  })
+}
+
 const untilKnown = (port: number, nodes: number): Promise<unknown> =>
   eventually(async () => {
     const info = await redisCommand(port, 'CLUSTER', 'INFO')

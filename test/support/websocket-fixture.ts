@@ -25,7 +25,7 @@ export async function openWebSocketFixture(t: Test, options: WebSocketFixtureOpt
   const upstream = await startSocketUpstream(t, options.upstream)
   // Each its own: what is written twice would be written as an alias.
   const live = () => structuredClone({ target: upstream.url, websocket: options.websocket ?? {}, ...options.more })
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     store: options.store ?? 'embedded',
     upstreams: [
       { name: 'live', match: '/api/v1/c/live', ...live() },
@@ -35,7 +35,6 @@ export async function openWebSocketFixture(t: Test, options: WebSocketFixtureOpt
     ],
     ...(options.config !== undefined && { config: options.config }),
   })
-  t.teardown(() => fixture.close())
   const login = async (userId = someone()): Promise<string> =>
     (await fixture.operate('consumer', 'login', { user_id: userId })).data.token
   return { fixture, upstream, login }

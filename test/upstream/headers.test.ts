@@ -1,6 +1,6 @@
 import t from 'tap'
 import { RULES, type Verdict } from '../../src/gate/rules.ts'
-import type { LoginType } from '../../src/session.ts'
+import type { LoginType } from '../../src/session/sides.ts'
 import type { Session } from '../../src/side/side.ts'
 import { createRequestHeaders, type HeaderPolicy, type IncomingRequest } from '../../src/upstream/headers/request.ts'
 

@@ -1,10 +1,12 @@
 import t from 'tap'
+import { createPageRules } from '../../src/gate/page-rules.ts'
 import { type CanonicalPath, readTarget } from '../../src/gate/path.ts'
 import { createUpstreamTable } from '../../src/upstream/table.ts'
 import { upstreamSettings } from '../support/forward-fixture.ts'
 
 const path = (text: string): CanonicalPath => readTarget(text).path
 const TARGET = 'http://127.0.0.1:1'
+const NO_PAGES = { pages: [] }
 
 t.test('the longest prefix wins, and only where a segment ends', async t => {
   const matches = ['/api/v1/c', '/api/v1/c/orders', '/api/v1/c/orders/archive', '/api/v2']
@@ -29,19 +31,45 @@ t.test('the longest prefix wins, and only where a segment ends', async t => {
     '/': null,
     '/x': null,
   }
-  for (const [asked, match] of Object.entries(FOUND)) t.equal(table.find(path(asked))?.match ?? null, match, asked)
+  for (const [asked, match] of Object.entries(FOUND))
+    t.equal(table.find(path(asked), NO_PAGES)?.match ?? null, match, asked)
+})
+
+t.test('outside of /api an upstream is found where a page covers the path, and / matches every path', async t => {
+  const table = createUpstreamTable(
+    ['/', '/wiki', '/api/v1/c'].map(match => upstreamSettings({ name: match, match, target: TARGET })),
+  )
+  t.teardown(() => table.close())
+  const pages = createPageRules([
+    { path: '/wiki/*', needs: 'business' },
+    { path: '/index.html', needs: 'none' },
+  ])
+  const FOUND: Record<string, string | null> = {
+    '/wiki': '/wiki',
+    '/wiki/a': '/wiki',
+    '/Wiki/a': '/',
+    '/index.html': '/',
+    '/': null,
+    '/elsewhere': null,
+    '/api/v1/c/x': '/api/v1/c',
+    '/api/v1/b/x': '/',
+    '/api/x': null,
+  }
+  for (const [asked, match] of Object.entries(FOUND))
+    t.equal(table.find(path(asked), { pages })?.match ?? null, match, asked)
+  t.equal(table.find(path('/wiki/a'), NO_PAGES), null)
 })
 
 t.test('a table without entries finds nothing', async t => {
-  t.equal(createUpstreamTable([]).find(path('/api/v1/c/x')), null)
+  t.equal(createUpstreamTable([]).find(path('/api/v1/c/x'), NO_PAGES), null)
 })
 
 t.test('a path of two thousand segments is looked up no deeper than the longest match', async t => {
   const table = createUpstreamTable([upstreamSettings({ match: '/api/v1/c', target: TARGET })])
   t.teardown(() => table.close())
   const deep = `/api/v1/c${'/a'.repeat(1000)}`
-  t.equal(table.find(path(deep))?.match, '/api/v1/c')
-  t.equal(table.find(path(`/api/v1/d${'/a'.repeat(1000)}`)), null)
+  t.equal(table.find(path(deep), NO_PAGES)?.match, '/api/v1/c')
+  t.equal(table.find(path(`/api/v1/d${'/a'.repeat(1000)}`), NO_PAGES), null)
 })
 
 t.test('two upstreams with the same prefix are an error, and so is an upstream without a target', async t => {

@@ -23,7 +23,7 @@ async function openWebSocketFixture(t: Test, store: StoreKind): Promise<{ fixtur
   })
   t.teardown(() => backend.close())
   const target = backend.url
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     store,
     upstreams: [
       { name: 'events', match: '/api/v1/c/events', target, end_with_session: 'on' },
@@ -31,7 +31,6 @@ async function openWebSocketFixture(t: Test, store: StoreKind): Promise<{ fixtur
       { name: 'downloads', match: '/api/v1/c/downloads', target },
     ],
   })
-  t.teardown(() => fixture.close())
   return { fixture, backend }
 }
 

@@ -28,11 +28,10 @@ t.test('a WebSocket passes from TLS to TLS, and ends with its session', async t 
   t.teardown(() => server.close().closeAllConnections())
   const { port } = server.address() as { port: number }
   const target = { target: `https://127.0.0.1:${port}`, tls: { ca: cert }, websocket: {} }
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     config: { listen: { host: '127.0.0.1', port: 0, tls: { cert, key } } },
     upstreams: [{ name: 'live', match: '/api/v1/c/live', ...target }],
   })
-  t.teardown(() => fixture.close())
   const { token } = (await fixture.operate('consumer', 'login', { user_id: 'u1' })).data
   const end = await openEnd(t, fixture.url, { token })
   const [behind] = plain.ends
@@ -51,10 +50,9 @@ t.test('a WebSocket passes to a Unix socket', async t => {
   const server = createPlain().on('upgrade', (...words) => upstream.server.emit('upgrade', ...words))
   await new Promise<void>(resolve => server.listen(path, resolve))
   t.teardown(() => server.close().closeAllConnections())
-  const fixture = await openFixture({
+  const fixture = await openFixture(t, {
     upstreams: [{ name: 'live', match: '/api/v1/c/live', target: `unix:${path}`, websocket: {} }],
   })
-  t.teardown(() => fixture.close())
   const { token } = (await fixture.operate('consumer', 'login', { user_id: 'u1' })).data
   const end = await openEnd(t, fixture.url, { token })
   end.send('hello')

@@ -92,11 +92,10 @@ t.test('a worker that crashes closes its own WebSockets only', async t => {
   const ends: End[] = []
   for (const worker of gateway.workers()) ends.push(...(await openWithout(t, fixture, worker, token)))
   process.kill(gateway.workers()[0]!, 'SIGKILL')
-  t.ok(await until(() => ends.some(({ closed }) => closed !== null)))
-  const open = ends.filter(({ closed }) => closed === null)
-  t.ok(open.length > 0)
-  for (const end of open) {
-    end.send('hello')
-    t.ok(await until(() => end.messages.length === 1))
-  }
+  // The other worker has three of the first four at least, and this one three of the last.
+  await until(() => ends.filter(({ closed }) => closed !== null).length >= 3)
+  for (const end of ends) if (end.closed === null) end.send('hello')
+  // One whose end has not arrived yet gets no answer.
+  await until(() => ends.every(({ messages, closed }) => messages.length === 1 || closed !== null))
+  t.ok(ends.filter(({ messages }) => messages.length === 1).length >= 3)
 })

@@ -14,7 +14,7 @@ export type Change = { add: AccountEntry } | { at: number; set: Fields } | { at:
  * The text after a change. Comments, order and the form of all other accounts stay. The new text is read again: a text that
  * means anything else than the accounts with this change must not replace the file.
  */
-export async function changed(text: string, read: AccountsText, change: Change, reader: AccountsReader) {
+export async function textAfter(text: string, read: AccountsText, change: Change, reader: AccountsReader) {
   const expected = entriesAfter(read.entries, change)
   for (const write of [changedParts, changedWhole]) {
     const after = write(text, read.parts, change)

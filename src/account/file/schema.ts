@@ -1,5 +1,5 @@
 import { LOGIN_ID_FORM } from '../../base/refusal.ts'
-import type { Decoded } from '../../yaml/notation.ts'
+import type { Decoded } from '../../settings/notation/notation.ts'
 import { ACCOUNT_STATUSES } from '../management.ts'
 
 /* The accounts file. No message quotes anything of it: a password may stand in the wrong place. */

@@ -9,7 +9,7 @@ import { fileUpdates } from './updates.ts'
 import { Writability } from './writability.ts'
 
 export { generateAccountId } from '../id.ts'
-export { addAccount, firstAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from './edit.ts'
+export { addAccount, firstAccount, listAccounts, removeAccount, removeSecondFactor, setPassword } from './commands.ts'
 export { readAccounts } from './read.ts'
 
 export interface FileAccountsSettings {

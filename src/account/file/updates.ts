@@ -1,8 +1,11 @@
 import { Unavailable } from '../../base/refusal.ts'
-import { ConfigurationError } from '../../yaml/fault.ts'
-import { refuseUnwritable } from '../accounts.ts'
+import { ConfigurationError } from '../../settings/notation/fault.ts'
 import type { HashUpdates } from '../hash-accounts.ts'
-import { type Decide, type EditedFile, edit, indexOfId, passwordFields, setting } from './edit.ts'
+import { refuseUnwritable } from '../source.ts'
+import type { Change } from './change.ts'
+import { type Decide, type EditedFile, edit, type Outcome } from './edit.ts'
+import { changeOf, indexOfId } from './entries.ts'
+import type { AccountEntry } from './schema.ts'
 import type { Writability } from './writability.ts'
 
 /** A file that the gateway itself edits. */
@@ -14,7 +17,7 @@ export interface FollowedEdits extends EditedFile {
  * An edit by the gateway. Faults of the file, or of its place, are not those of the request: the source has failed. A place that is
  * known not to be writable is not tried.
  */
-export async function editByGateway(file: FollowedEdits, decide: Decide): Promise<boolean> {
+export async function editByGateway<T>(file: FollowedEdits, decide: Decide<T>): Promise<Outcome<T>> {
   refuseUnwritable(file.writability)
   try {
     return await edit(file, decide)
@@ -26,19 +29,35 @@ export async function editByGateway(file: FollowedEdits, decide: Decide): Promis
 }
 
 /** What the gateway itself changes of the accounts in a file. */
-export const fileUpdates = (file: FollowedEdits): HashUpdates => ({
-  can: new Set(['password', 'second-factor'] as const),
-  fault: () => file.writability.fault(),
-  setPassword: (id, { before, ...update }) =>
-    editByGateway(file, entries => {
-      const index = indexOfId(entries, id)
-      const isExpected = before === undefined || entries[index]?.password === before
-      return isExpected ? setting(index, passwordFields(update)) : null
-    }),
-  setSecondFactor: (id, sealed, expected) =>
-    editByGateway(file, entries => {
-      const index = indexOfId(entries, id)
-      const isExpected = (entries[index]?.second_factor ?? null) === expected
-      return isExpected ? setting(index, { second_factor: sealed ?? undefined }) : null
-    }),
-})
+export function fileUpdates(file: FollowedEdits): HashUpdates {
+  /** Changes an account that is as expected; `changeAt` gets its place. Resolves to `false` for another one. */
+  async function update(
+    id: string,
+    isExpected: (entry: AccountEntry) => boolean,
+    changeAt: (entries: readonly AccountEntry[], at: number) => Change | null,
+  ): Promise<boolean> {
+    const { changed } = await editByGateway(file, entries => {
+      const at = indexOfId(entries, id)
+      const entry = entries[at]
+      return { change: entry !== undefined && isExpected(entry) ? changeAt(entries, at) : null, result: null }
+    })
+    return changed
+  }
+
+  return {
+    can: new Set(['password', 'second-factor'] as const),
+    fault: () => file.writability.fault(),
+    setPassword: (id, { before, ...password }) =>
+      update(
+        id,
+        entry => before === undefined || entry.password === before,
+        entries => changeOf({ id, set: { password } }, entries),
+      ),
+    setSecondFactor: (id, sealed, expected) =>
+      update(
+        id,
+        entry => (entry.second_factor ?? null) === expected,
+        (_entries, at) => ({ at, set: { second_factor: sealed ?? undefined } }),
+      ),
+  }
+}

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { faultOfReplacing, tryReplacing } from '../../base/durable-file.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Outage } from '../../base/refusal.ts'
-import { unwritable } from '../../config/unwritable.ts'
+import { unwritable } from '../../settings/unwritable.ts'
 
 /** How often the file is tried again while it cannot be written, in milliseconds. */
 export const AGAIN = 5000

@@ -1,8 +1,8 @@
 import { Refusal, Unavailable } from '../../base/refusal.ts'
 import { createTaskQueue } from '../../base/task-queue.ts'
-import type { Updatable } from '../accounts.ts'
 import { readAccount, readRights } from '../answer.ts'
 import type { HashSource, HashUpdates } from '../hash-accounts.ts'
+import type { Updatable } from '../source.ts'
 import { type DatabaseAddress, readDatabaseAddress } from './address.ts'
 import { type Database, type DatabaseOptions, type Placeholder, placesOf, type Values } from './database.ts'
 

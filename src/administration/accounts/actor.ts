@@ -1,7 +1,8 @@
-import type { Rights } from '../../account/accounts.ts'
 import type { AccountManagement } from '../../account/management.ts'
 import { type Permissions, rightsIn } from '../../account/permissions.ts'
-import type { LoginType, SessionRecord } from '../../session.ts'
+import type { Rights } from '../../account/source.ts'
+import type { SessionRecord } from '../../session/record.ts'
+import type { LoginType } from '../../session/sides.ts'
 import type { Actor, Subject } from './laws.ts'
 
 /**

@@ -1,8 +1,8 @@
-import type { Rights } from '../../account/accounts.ts'
 import type { AccountStatus } from '../../account/management.ts'
 import type { Permissions } from '../../account/permissions.ts'
+import type { Rights } from '../../account/source.ts'
 import { Refusal, type RefusalReason } from '../../base/refusal.ts'
-import { SUPER_ADMIN } from '../../session.ts'
+import { SUPER_ADMIN } from '../../session/record.ts'
 
 /** An account, as far as the laws are concerned. */
 export interface Subject extends Rights {

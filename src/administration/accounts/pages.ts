@@ -2,10 +2,10 @@ import type { AccountManagement, AccountStatus, ListedAccount } from '../../acco
 import type { Permissions } from '../../account/permissions.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { TimestampFormat } from '../../base/timestamp.ts'
-import type { SessionRecord } from '../../session.ts'
+import type { SessionRecord } from '../../session/record.ts'
 import type { Side } from '../../side/side.ts'
 import type { SessionStore } from '../../store/store.ts'
-import type { Page } from '../users.ts'
+import type { Page } from '../online-users.ts'
 import type { PresentRights } from './actor.ts'
 import type { Actor } from './laws.ts'
 

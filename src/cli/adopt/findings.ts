@@ -1,6 +1,6 @@
-import { LOGIN_TYPES } from '../../session.ts'
+import { LOGIN_TYPES } from '../../session/sides.ts'
+import { isSection } from '../../settings/notation/written.ts'
 import type { Survey, SurveyedSide } from '../../store/redis/survey.ts'
-import { isSection } from '../../yaml/written.ts'
 import { isSignedBy, parsed } from './records.ts'
 import type { Service } from './service.ts'
 

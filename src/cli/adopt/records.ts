@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { createTimestampFormat } from '../../base/timestamp.ts'
-import { LOGIN_TYPES, readRecord, type SessionRecord } from '../../session.ts'
+import { readRecord, type SessionRecord } from '../../session/record.ts'
+import { LOGIN_TYPES } from '../../session/sides.ts'
+import { isSection } from '../../settings/notation/written.ts'
 import type { Survey, SurveyedSide } from '../../store/redis/survey.ts'
-import { isSection } from '../../yaml/written.ts'
 
 /* What sampled tokens and their records tell. Nothing here returns a token. */
 

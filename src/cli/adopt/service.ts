@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
-import { isSection } from '../../yaml/written.ts'
-import { readYamlFile } from '../../yaml/yaml.ts'
+import { isSection } from '../../settings/notation/written.ts'
+import { readYamlFile } from '../../settings/notation/yaml.ts'
 import { CommandError } from '../terminal.ts'
 import { type Database, databaseOf } from './database.ts'
 

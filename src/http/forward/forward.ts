@@ -25,14 +25,16 @@ export interface ForwardingOptions {
   tokenHeader: string
   ownTokens: OwnTokens
   log: FastifyBaseLogger
+  /** Whether paths outside of `/api` are forwarded. */
+  hasPages: boolean
   /** `null` where no upstream has any. */
   webSockets: WebSockets | null
   /** Notifies responses of the end of their session. */
   watch: Pick<SessionWatch, 'watch'>
 }
 
-/** Every `match` begins with it. */
-const FORWARDED = '/api'
+/** Every `match` begins with it, unless there are pages. */
+const API = '/api'
 
 /**
  * What the plugin resolves paths against to check them; the upstream and its target are chosen by the gate and the handler. The
@@ -40,16 +42,17 @@ const FORWARDED = '/api'
  */
 const BASE = 'http://a'
 
-/** Forwards every request below `/api/v<n>` that no route of the gateway's own answers. */
+/** Forwards every request below `/api/v<n>`, and for a page, that no route of the gateway's own answers. */
 export async function registerForwarding(app: FastifyInstance, options: ForwardingOptions): Promise<void> {
   if (options.webSockets !== null) routeUpgrades(app)
+  const prefix = options.hasPages ? '/' : API
   await app.register(async scope => {
     // Bodies stay streams, whatever their type: the handler reads them.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
     await scope.register(httpProxy, {
-      prefix: FORWARDED,
-      rewritePrefix: FORWARDED,
+      prefix,
+      rewritePrefix: prefix,
       upstream: BASE,
       httpMethods: [...METHODS],
       routes: ['/*'],

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { servedRoutes } from '../../config/own-routes.ts'
-import type { Settings } from '../../config/schema/settings.ts'
-import { CONSOLE_FILES, CONSOLE_SETTINGS } from '../../gate/pages.ts'
-import type { Profile } from '../../profile.ts'
+import { CONSOLE_FILES, CONSOLE_SETTINGS } from '../../gate/own-pages.ts'
+import { servedRoutes } from '../../settings/own-routes.ts'
+import type { Profile } from '../../settings/profile.ts'
+import type { Settings } from '../../settings/schema/settings.ts'
 import { REFUSAL_TEXTS } from '../server/messages.ts'
 import { serveAsset, vendored } from './assets.ts'
 

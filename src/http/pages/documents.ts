@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { packageVersion } from '../../base/package-version.ts'
-import type { Profile } from '../../profile.ts'
+import type { Profile } from '../../settings/profile.ts'
 import { serveAsset, vendored } from './assets.ts'
 import { documentRoutes, type OpenApiOptions } from './openapi/openapi.ts'
 import { pagePolicy } from './protection.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { type OwnRouteName, type RouteSettings, type ServedRoute, servedRoutes } from '../../config/own-routes.ts'
-import type { Profile } from '../../profile.ts'
-import type { LoginType } from '../../session.ts'
+import type { LoginType } from '../../session/sides.ts'
+import { type OwnRouteName, type RouteSettings, type ServedRoute, servedRoutes } from '../../settings/own-routes.ts'
+import type { Profile } from '../../settings/profile.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import type { Guards } from '../server/guards.ts'
 import {
@@ -56,7 +56,7 @@ export interface OwnRoutesOptions {
   envelopes: Envelopes
 }
 
-/** Registers the gateway's own API, as far as it is served (config/own-routes.ts). */
+/** Registers the gateway's own API, as far as it is served (settings/own-routes.ts). */
 export function serveOwnRoutes(app: FastifyInstance, endpoints: Endpoints, options: OwnRoutesOptions): void {
   const { settings, profile, guards, envelopes } = options
   for (const route of servedRoutes(settings, profile)) {

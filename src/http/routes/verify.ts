@@ -10,7 +10,7 @@ import {
 import { Refusal } from '../../base/refusal.ts'
 import { decide, judge } from '../../gate/decide.ts'
 import type { PathRules } from '../../gate/rules.ts'
-import { networkOf } from '../../login/address.ts'
+import { networkOf } from '../../login/protection/network.ts'
 import type { Session } from '../../side/side.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
@@ -174,7 +174,7 @@ function admit(
   const gated = {
     path,
     verdict,
-    upstream: upstreams.find(path),
+    upstream: upstreams.find(path, rules),
     address,
     network: address === null ? null : networkOf(address),
     token: sides.BUSINESS.getTokenValue(request),

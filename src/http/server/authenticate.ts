@@ -4,7 +4,7 @@ import type { GateSides } from '../../gate/admit.ts'
 import { decide, type Gate, type GatedRequest, judge } from '../../gate/decide.ts'
 import type { CanonicalPath } from '../../gate/path.ts'
 import type { PathRules, Verdict } from '../../gate/rules.ts'
-import type { LoginType } from '../../session.ts'
+import type { LoginType } from '../../session/sides.ts'
 import type { Session, Side } from '../../side/side.ts'
 import type { Token } from '../../token/bearer.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
@@ -38,7 +38,7 @@ export function createJudge({ rules, tokenHeader, ownPaths, upstreams }: JudgeOp
     refuseAmbiguous(request.raw, tokenHeader, verdict)
     if (verdict === null) throw new Refusal('NOT_FOUND')
     request.verdict = verdict
-    if (!ownPaths.has(target.path)) request.destination = upstreams.find(target.path)
+    if (!ownPaths.has(target.path)) request.destination = upstreams.find(target.path, rules)
     done()
   }
 }

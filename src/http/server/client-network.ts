@@ -1,5 +1,5 @@
 import { memoize } from '../../base/memoize.ts'
-import { networkOf } from '../../login/address.ts'
+import { networkOf } from '../../login/protection/network.ts'
 
 const networkOfAddress = memoize(networkOf)
 

@@ -1,7 +1,8 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { PermissionMode, Permissions } from '../../account/permissions.ts'
 import { Refusal } from '../../base/refusal.ts'
-import type { LoginType, SessionRecord } from '../../session.ts'
+import type { SessionRecord } from '../../session/record.ts'
+import type { LoginType } from '../../session/sides.ts'
 
 /**
  * Guards of single routes ("Authentication", rule 6), as hooks: `onRequest: guards.requireLogin('BUSINESS')`, or at any

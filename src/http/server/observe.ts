@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createLineWriter, type Logger, quoted } from '../../base/log/log.ts'
 import type { Verdict } from '../../gate/rules.ts'
-import type { Metrics } from '../../metrics/metrics.ts'
-import type { AnsweredRequest } from '../../metrics/requests.ts'
 import type { Session } from '../../side/side.ts'
+import type { AnsweredRequest, RequestCounter } from './request-metrics.ts'
 import { sentBytes } from './sent.ts'
 import { traceparentOf } from './trace.ts'
 
@@ -14,7 +13,7 @@ export interface Observer {
    * their durations are those of one whose every request is observed.
    */
   requests: 'every' | 'refused'
-  metrics: Pick<Metrics, 'answered' | 'refused'>
+  counter: RequestCounter
   /** Gets one line for each observed request; `null` for no access log. */
   accessLog: Logger | null
 }
@@ -32,12 +31,12 @@ export function observe(app: FastifyInstance, observer: Observer): void {
   })
 }
 
-export function createObservation({ requests, metrics, accessLog }: Observer) {
+export function createObservation({ requests, counter, accessLog }: Observer) {
   const writeLine = accessLog === null ? null : createLineWriter(accessLog, 'request')
 
   function count(request: FastifyRequest, reply: FastifyReply): void {
-    if (requests === 'every') metrics.answered(countedOf(request, reply))
-    if (request.refused !== null) metrics.refused(request.refused)
+    if (requests === 'every') counter.answered(countedOf(request, reply))
+    if (request.refused !== null) counter.refused(request.refused)
   }
 
   return {

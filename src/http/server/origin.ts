@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Origin } from '../../event/event.ts'
-import { deviceTypeOf } from '../../login/device.ts'
+import { deviceTypeOf } from '../../login/sign-in/device.ts'
 
 /** Where a change comes from that a request asks for: the user of its session, its client, and its trace id. */
 export function originOf({ id, ip, headers, session }: FastifyRequest): Origin {

@@ -1,6 +1,6 @@
 import AjvCompiler, { type BuildCompilerFromPool, type ErrorObject } from '@fastify/ajv-compiler'
 import { type FieldFault, invalid, NOT_A_LOGIN_ID, type Refusal } from '../../base/refusal.ts'
-import { LOGIN_ID_PATTERN } from '../../session.ts'
+import { LOGIN_ID_PATTERN } from '../../session/record.ts'
 import { ENTRY_ID_PATTERN } from '../../store/journal-id.ts'
 
 /** The schema of a query or a body: an object whose fields are of few kinds, those that have a text for what is wrong. */

@@ -1,5 +1,5 @@
 import { Refusal } from '../../base/refusal.ts'
-import type { WebSocketSettings } from '../../config/schema/upstreams.ts'
+import type { WebSocketSettings } from '../../settings/schema/upstreams.ts'
 import type { Session } from '../../side/side.ts'
 import { CLOSE } from './frames.ts'
 import type { Tunnel } from './tunnel.ts'

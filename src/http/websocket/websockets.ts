@@ -3,14 +3,15 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal } from '../../base/refusal.ts'
-import type { WebSocketSettings } from '../../config/schema/upstreams.ts'
-import type { Metrics } from '../../metrics/metrics.ts'
+import type { Meter } from '../../metrics/meter.ts'
+import type { WebSocketSettings } from '../../settings/schema/upstreams.ts'
 import type { Session } from '../../side/side.ts'
 import type { SessionWatch } from '../../store/session-watch.ts'
 import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { createObservation } from '../server/observe.ts'
+import type { RequestCounter } from '../server/request-metrics.ts'
 import { upgradeOf } from '../server/upgrade.ts'
 import { CLOSE } from './frames.ts'
 import { refuseForeignOrigin, refuseMalformed } from './handshake.ts'
@@ -29,7 +30,18 @@ export interface WebSocketsOptions {
   log: FastifyBaseLogger
   /** Where the opening and the end of each are logged; `null` for nowhere. */
   accessLog: Logger | null
-  metrics: Metrics
+  counter: RequestCounter
+}
+
+/** Publishes how many are open; none where no upstream has any. */
+export function publishWebSockets(meter: Meter, webSockets: WebSockets | null): void {
+  meter.gauge({
+    name: 'dualgate_websockets',
+    help: 'WebSockets that are open',
+    collect() {
+      this.set(webSockets?.open ?? 0)
+    },
+  })
 }
 
 /** A handshake that has passed the gate, and the request that the upstream is to get. */
@@ -53,9 +65,9 @@ export class WebSockets {
   #open = 0
 
   constructor(options: WebSocketsOptions) {
-    const { metrics, accessLog } = options
+    const { counter, accessLog } = options
     this.#options = options
-    this.#answered = createObservation({ requests: 'every', metrics, accessLog }).answered
+    this.#answered = createObservation({ requests: 'every', counter, accessLog }).answered
   }
 
   /** How many are open. */

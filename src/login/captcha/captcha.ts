@@ -1,9 +1,9 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { Refusal } from '../../base/refusal.ts'
-import type { LoginType } from '../../session.ts'
+import type { LoginType } from '../../session/sides.ts'
 import type { AttemptStore, CaptchaStore } from '../../store/store.ts'
-import { siteOf } from '../address.ts'
+import { siteOf } from '../protection/network.ts'
 import { type Challenge, createChallenge, isChallenge, isProof } from './proof.ts'
 
 /** A captcha as clients expect it. */

@@ -1,5 +1,5 @@
 import { createECDH, getCurves } from 'node:crypto'
-import { isSm2PrivateKey } from '../../config/sm2-key.ts'
+import { isSm2PrivateKey } from '../../settings/sm2-key.ts'
 
 /** The transport encryption of passwords ("Authentication", rule 4). */
 export interface Sm2 {

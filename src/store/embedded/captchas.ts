@@ -1,4 +1,4 @@
-import type { LoginType } from '../../session.ts'
+import type { LoginType } from '../../session/sides.ts'
 import type { CaptchaStore } from '../store.ts'
 import type { EmbeddedFile, Rows } from './file/file.ts'
 import { sideKey } from './file/members.ts'

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../session.ts'
+import type { LoginType } from '../../session/sides.ts'
 import type { ChangeListener, Changes } from '../changes.ts'
 import type { EmbeddedFile, Rows } from './file/file.ts'
 import { readSideKey, sideKey } from './file/members.ts'

@@ -1,11 +1,6 @@
-import {
-  type EndReason,
-  LOGIN_TYPES,
-  type LoginType,
-  readEndReason,
-  type SessionRecord,
-  writeRecord,
-} from '../../session.ts'
+import { type EndReason, readEndReason } from '../../session/end-reason.ts'
+import { type SessionRecord, writeRecord } from '../../session/record.ts'
+import { LOGIN_TYPES, type LoginType } from '../../session/sides.ts'
 import type { Ages } from '../age.ts'
 import { tokenDigest } from '../digest.ts'
 import type { RememberedSessions } from '../remembered.ts'

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../session.ts'
+import type { LoginType } from '../../session/sides.ts'
 import type { TicketStore } from '../store.ts'
 import type { EmbeddedFile } from './file/file.ts'
 import { sideKey } from './file/members.ts'

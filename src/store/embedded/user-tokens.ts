@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type LoginType, readRecord, type SessionRecord } from '../../session.ts'
+import { readRecord, type SessionRecord } from '../../session/record.ts'
+import type { LoginType } from '../../session/sides.ts'
 import type { Ages } from '../age.ts'
 import { Newest, overviewOf } from '../newest.ts'
 import { type Overview, type StoredToken, SURVEYED } from '../store.ts'

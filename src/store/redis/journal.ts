@@ -1,4 +1,4 @@
-import type { LoginType } from '../../session.ts'
+import type { LoginType } from '../../session/sides.ts'
 import {
   behind,
   boundsOf,

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
-import type { Settings } from '../../config/schema/settings.ts'
+import type { Settings } from '../../settings/schema/settings.ts'
 import { NO_SHARING } from '../acknowledged.ts'
 import { createAges } from '../age.ts'
 import { type Changes, NO_CHANGES } from '../changes.ts'

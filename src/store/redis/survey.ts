@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import type { Logger } from '../../base/log/log.ts'
 import { Unavailable } from '../../base/refusal.ts'
-import { bySide, LOGIN_TYPES, type LoginType } from '../../session.ts'
+import { bySide, LOGIN_TYPES, type LoginType } from '../../session/sides.ts'
 import { connect } from './connection/connections.ts'
 
 /** The data of a compatible program under one prefix, on one side. */

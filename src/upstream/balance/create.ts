@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { UpstreamSettings } from '../../config/schema/upstreams.ts'
+import type { UpstreamSettings } from '../../settings/schema/upstreams.ts'
 import type { HttpTarget } from '../targets.ts'
 import type { Balance } from './balance.ts'
 import { createHash } from './hash.ts'

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { SessionRecord } from '../../session.ts'
+import type { SessionRecord } from '../../session/record.ts'
 
 /** What identifies the client of a request. */
 export interface Identified {

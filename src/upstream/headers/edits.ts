@@ -1,6 +1,6 @@
 import { reservedForm } from '../../base/header-names.ts'
 import { memoize } from '../../base/memoize.ts'
-import type { HeaderEditSettings } from '../../config/schema/upstreams.ts'
+import type { HeaderEditSettings } from '../../settings/schema/upstreams.ts'
 
 /** What an operator sets and removes in the headers of a message. Framing and identity are not editable (`isFixedIn…`). */
 export interface HeaderEdits {
@@ -10,11 +10,17 @@ export interface HeaderEdits {
   readonly added: readonly string[]
 }
 
-/** `null` where nothing is edited. */
-export function createEdits(settings: HeaderEditSettings | undefined): HeaderEdits | null {
-  if (settings === undefined) return null
-  const added = Object.entries(settings.set).flat()
-  const replaced = new Set([...Object.keys(settings.set), ...settings.remove].map(reservedForm))
+const NOTHING: HeaderEditSettings = { set: {}, remove: [] }
+
+/** `null` where nothing is edited. `owned` are further names that go no further, because the gateway itself sends them. */
+export function createEdits(
+  settings: HeaderEditSettings | undefined,
+  owned: readonly string[] = [],
+): HeaderEdits | null {
+  if (settings === undefined && owned.length === 0) return null
+  const { set, remove } = settings ?? NOTHING
+  const added = Object.entries(set).flat()
+  const replaced = new Set([...Object.keys(set), ...remove, ...owned].map(reservedForm))
   const removes = memoize(name => replaced.has(reservedForm(name)))
   return { removes, added }
 }

@@ -1,7 +1,7 @@
 import { isDroppedFromRequests, namedByConnection, reservedForm } from '../../base/header-names.ts'
 import { memoize } from '../../base/memoize.ts'
-import type { PassAuthorization } from '../../config/schema/upstreams.ts'
 import type { Verdict } from '../../gate/rules.ts'
+import type { PassAuthorization } from '../../settings/schema/upstreams.ts'
 import type { Session } from '../../side/side.ts'
 import type { OwnTokens } from '../../token/issued-here.ts'
 import type { HeaderEdits } from './edits.ts'

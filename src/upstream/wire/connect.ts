@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { UpstreamTls } from '../../config/tls.ts'
-import type { TargetAddress } from '../address.ts'
+import type { UpstreamTls } from '../../settings/tls.ts'
+import type { TargetAddress } from '../target-address.ts'
 
 /** Opens a connection to a target; reports either the socket, ready for writing, or the error. */
 export type Connect = (done: (...outcome: [Error, null] | [null, Socket]) => void) => Socket

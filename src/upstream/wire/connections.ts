@@ -1,4 +1,4 @@
-import type { ConnectionSettings } from '../../config/schema/targets.ts'
+import type { ConnectionSettings } from '../../settings/schema/targets.ts'
 import type { Connect } from './connect.ts'
 import { Connection } from './connection.ts'
 import { Queue } from './queue.ts'

@@ -89,7 +89,7 @@ const withoutControls = (text: string): string =>
 
 /** The line of the access log for it. */
 function writeLine(one: Answered, accessLog: Logger): void {
-  const metrics = { answered: () => undefined, refused: () => undefined }
+  const counter = { answered: () => undefined, refused: () => undefined }
   const { id, method, route, rule, exception, session, upstream, refused, ip } = one
   const request = {
     id,
@@ -112,7 +112,7 @@ function writeLine(one: Answered, accessLog: Logger): void {
     refused,
     ip,
   }
-  createObservation({ requests: 'every', metrics, accessLog }).answered(
+  createObservation({ requests: 'every', counter, accessLog }).answered(
     request as unknown as FastifyRequest,
     { raw: { statusCode: one.status }, elapsedTime: one.elapsed } as unknown as FastifyReply,
   )

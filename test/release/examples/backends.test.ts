@@ -80,14 +80,13 @@ for (const backend of BACKENDS) {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
     const target = { target: url, identity: { signature: [KEY, NEXT], extra: true } }
-    const fixture = await openFixture({
+    const fixture = await openFixture(t, {
       upstreams: [
         { name: 'backend', match: '/api/v1/c', ...target },
         { name: 'public', match: '/api/v1/public/c', rewrite: '/api/v1/c', ...structuredClone(target) },
         { name: 'sign-in', match: '/api/v1/public/c/sign-in', ...structuredClone(target) },
       ],
     })
-    t.teardown(() => fixture.close())
     await start(t, backend, port, {
       INTERNAL_URL: fixture.internal,
       INTERNAL_SECRET: fixture.settings.internal.secret,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../../src/base/header-names.ts'
 import { call, callRaw } from '../../support/client.ts'
-import { openFixture } from '../../support/gateway-fixture.ts'
+import { startFixture } from '../../support/gateway-fixture.ts'
 import { temporaryFolder } from '../../support/image.ts'
 import { type Arrived, startUpstream } from '../../support/upstream.ts'
 import { FORWARD_AUTH } from './proxies.ts'
@@ -49,7 +49,7 @@ const inCapitals = (name: string): string => name.replace(/(^|[-_.])[a-z]/g, let
 
 for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
   t.test(`a backend behind ${name} that asks /verify`, { skip }, async t => {
-    const fixture = await openFixture({
+    const fixture = await startFixture({
       upstreams: [
         { name: 'out', match: '/api/v1/public/c/out', target: 'http://127.0.0.1:1', maintenance: OUT },
         { name: 'few', match: '/api/v1/public/c/few', target: 'http://127.0.0.1:1', rate_limit: FEW },

@@ -3,7 +3,7 @@ import { get as getSecurely } from 'node:https'
 import t from 'tap'
 import { IDENTITY_SPELLINGS } from '../../../src/base/header-names.ts'
 import { call } from '../../support/client.ts'
-import { openFixture } from '../../support/gateway-fixture.ts'
+import { startFixture } from '../../support/gateway-fixture.ts'
 import { until } from '../../support/until.ts'
 import { type Arrived, startUpstream } from '../../support/upstream.ts'
 import { closingOf, openEnd, refusalOf, startSocketUpstream } from '../../support/websocket-sockets.ts'
@@ -32,7 +32,7 @@ for (const { name, skip, start } of IN_FRONT) {
   t.test(`a gateway behind ${name}`, { skip }, async t => {
     const backend = await startUpstream()
     const live = await startSocketUpstream(t)
-    const fixture = await openFixture({
+    const fixture = await startFixture({
       config: { trusted_proxies: ['127.0.0.1'] },
       upstreams: [
         { name: 'live', match: '/api/v1/c/live', target: live.url, websocket: {} },

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../../src/session.ts'
+import type { LoginType } from '../../../src/session/sides.ts'
 import { createKeys } from '../../../src/store/redis/commands/keys.ts'
 import type { SessionStore } from '../../../src/store/store.ts'
 import { record } from '../contract-fixture.ts'

@@ -1,4 +1,5 @@
-import { type LoginType, readRecord } from '../../../src/session.ts'
+import { readRecord } from '../../../src/session/record.ts'
+import type { LoginType } from '../../../src/session/sides.ts'
 import { type Act, keys, printAct } from './acts.ts'
 import type { ModelRedis } from './model-redis.ts'
 

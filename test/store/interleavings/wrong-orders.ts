@@ -1,5 +1,6 @@
 import type { Clock } from '../../../src/base/clock.ts'
-import { type LoginType, type SessionRecord, writeRecord } from '../../../src/session.ts'
+import { type SessionRecord, writeRecord } from '../../../src/session/record.ts'
+import type { LoginType } from '../../../src/session/sides.ts'
 import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
 import type { Keys } from '../../../src/store/redis/commands/keys.ts'
 import { RedisSessions } from '../../../src/store/redis/sessions/sessions.ts'

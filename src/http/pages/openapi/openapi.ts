@@ -1,6 +1,6 @@
 import fastifySwagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import { SIDES } from '../../../session.ts'
+import { SIDES } from '../../../session/sides.ts'
 import type { Contract, DownloadContract, Group, JsonSchema, Place, PlainContract } from '../../routes/contract.ts'
 import type { FieldsSchema } from '../../server/validation.ts'
 import { type AnswerOptions, plainResponses, Refusal, responsesOf } from './answers.ts'

@@ -1,4 +1,4 @@
-import { bySide, type LoginType, SIDES } from '../../../session.ts'
+import { bySide, type LoginType, SIDES } from '../../../session/sides.ts'
 
 type SecurityScheme =
   | { type: 'http'; scheme: 'bearer'; bearerFormat?: string; description: string }

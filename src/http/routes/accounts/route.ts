@@ -1,6 +1,9 @@
-import type { AccountAdministration, Request as Requested } from '../../../administration/accounts/accounts.ts'
-import { EDIT_ACCOUNTS } from '../../../administration/accounts/accounts.ts'
-import type { LoginType } from '../../../session.ts'
+import type {
+  AccountAdministration,
+  Request as Requested,
+} from '../../../administration/accounts/account-administration.ts'
+import { EDIT_ACCOUNTS } from '../../../administration/accounts/account-administration.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import { originOf } from '../../server/origin.ts'
 import type { Contract, DataOf, Request } from '../contract.ts'
 import { answering, type Endpoint, required } from '../own-routes.ts'

@@ -1,4 +1,4 @@
-import { LOGIN_TYPES } from '../../../session.ts'
+import { LOGIN_TYPES } from '../../../session/sides.ts'
 import { SAMPLE_USER, USER_ID } from '../contract.ts'
 import { asRequest, OF_TOKEN, OF_USER, one, operation, SAMPLE_TOKEN, TOKEN } from './operation.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { Profile } from '../../../profile.ts'
-import { LOGIN_TYPES, SIDES } from '../../../session.ts'
+import { LOGIN_TYPES, SIDES } from '../../../session/sides.ts'
+import type { Profile } from '../../../settings/profile.ts'
 import { type OperationName, operationNames } from '../../../side/operations.ts'
 import type { Sides } from '../../server/authenticate.ts'
 import type { Envelopes } from '../../server/envelope.ts'

@@ -1,5 +1,5 @@
-import type { OwnAccount } from '../../../login/own-account.ts'
-import type { LoginType } from '../../../session.ts'
+import type { OwnAccount } from '../../../login/own-account/own-account.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import { originOf } from '../../server/origin.ts'
 import { Complete, type Contract, SAMPLE_USER, USER_ID } from '../contract.ts'
 import { answering, type Endpoints, required } from '../own-routes.ts'

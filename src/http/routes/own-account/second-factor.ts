@@ -1,5 +1,5 @@
-import type { OwnSecondFactor } from '../../../login/own-second-factor.ts'
-import type { LoginType } from '../../../session.ts'
+import type { OwnSecondFactor } from '../../../login/own-account/own-second-factor.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import { originOf } from '../../server/origin.ts'
 import { type Contract, NOTHING } from '../contract.ts'
 import { answering, type Endpoints, required } from '../own-routes.ts'

@@ -1,4 +1,4 @@
-import { LOGIN_TYPES } from '../../../session.ts'
+import { LOGIN_TYPES } from '../../../session/sides.ts'
 import { originOf } from '../../server/origin.ts'
 import { Complete, type Contract, NOTHING, PageOf, SAMPLE_USER, SECONDS, USER_ID } from '../contract.ts'
 import { DISABLE, sessionRoute } from './route.ts'

@@ -1,4 +1,4 @@
-import { LOGIN_TYPES } from '../../../session.ts'
+import { LOGIN_TYPES } from '../../../session/sides.ts'
 import type { Contract } from '../contract.ts'
 import { SEE, sessionRoute } from './route.ts'
 

@@ -1,4 +1,4 @@
-import type { OwnSessions } from '../../../administration/own.ts'
+import type { OwnSessions } from '../../../administration/own-sessions.ts'
 import { originOf } from '../../server/origin.ts'
 import { type Contract, NOTHING } from '../contract.ts'
 import { answering, type Endpoints } from '../own-routes.ts'

@@ -1,6 +1,6 @@
 import type { Permissions } from '../../../account/permissions.ts'
 import type { Administration } from '../../../administration/administration.ts'
-import type { LoginType } from '../../../session.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import type { Contract, DataOf, Request } from '../contract.ts'
 import { answering, type Endpoint, required } from '../own-routes.ts'
 

@@ -1,9 +1,20 @@
 import type { Server } from 'node:http'
 import type { Logger } from '../../../base/log/log.ts'
+import type { Meter } from '../../../metrics/meter.ts'
 import { limitPerAddress } from './per-address.ts'
 
 /** The reason why a connection was closed: too many connections, or too slow. */
 export type ClosingReason = 'too_many' | 'too_many_of_address' | 'slow_body' | 'slow_reader'
+
+/** Counts the connections that the gateway closed, by their reasons. */
+export function countClosed(meter: Meter): (reason: ClosingReason) => void {
+  const closed = meter.counter({
+    name: 'dualgate_connections_closed_total',
+    help: 'Connections of clients that were ended because there were too many, or because they were too slow',
+    labelNames: ['reason'],
+  })
+  return reason => closed.inc({ reason })
+}
 
 /** The shortest time between log lines about closed connections, in milliseconds. */
 const REPORT_INTERVAL = 10_000

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import { BlockList, isIPv6, type Socket } from 'node:net'
-import { networkOf } from '../../../login/address.ts'
+import { networkOf } from '../../../login/protection/network.ts'
 
 export interface PerAddress {
   /** Connections that one client address may hold; of IPv6 a /64 is one. */

@@ -1,4 +1,5 @@
-import { type LoginType, type SessionRecord, SIDES } from '../../../session.ts'
+import type { SessionRecord } from '../../../session/record.ts'
+import { type LoginType, SIDES } from '../../../session/sides.ts'
 import type { Ages } from '../../age.ts'
 import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from './file.ts'
 

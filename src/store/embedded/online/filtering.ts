@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { LOGIN_TYPES, type LoginType } from '../../../session.ts'
+import { LOGIN_TYPES, type LoginType } from '../../../session/sides.ts'
 import type { EmbeddedFile } from '../file/file.ts'
 import { FilterDraft } from './filters.ts'
 import type { NameIndex } from './names.ts'

@@ -1,4 +1,4 @@
-import { type LoginType, SIDES } from '../../../session.ts'
+import { type LoginType, SIDES } from '../../../session/sides.ts'
 import type { BinaryRows, EmbeddedFile } from '../file/file.ts'
 
 /*

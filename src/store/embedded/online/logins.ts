@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import type { LoginType } from '../../../session.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import type { EmbeddedFile } from '../file/file.ts'
 import { sideKey } from '../file/members.ts'
 import type { Expiries, ExpiringTable } from '../file/table.ts'

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../../base/clock.ts'
-import { isLoginId, type LoginType, readRecord, type SessionRecord } from '../../../session.ts'
+import { isLoginId, readRecord, type SessionRecord } from '../../../session/record.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import type { Ages } from '../../age.ts'
 import { fold, namesOf } from '../../names.ts'
 import type { OnlineUsers, PageQuery, Tally, UserPage } from '../../online.ts'

@@ -1,4 +1,4 @@
-import { type LoginType, SIDES } from '../../../session.ts'
+import { type LoginType, SIDES } from '../../../session/sides.ts'
 import type { EmbeddedFile, Rows } from '../file/file.ts'
 import { addSizes, readSizes, type Sizes, sameSizes, usersIn, writeSizes } from './sizes.ts'
 

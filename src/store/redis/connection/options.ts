@@ -1,5 +1,5 @@
 import type { ClusterOptions, RedisOptions } from 'ioredis'
-import type { Settings } from '../../../config/schema/settings.ts'
+import type { Settings } from '../../../settings/schema/settings.ts'
 
 /*
  * By default a Redis client waits: for a connection, for an answer, for a retry. This one never does. A command that

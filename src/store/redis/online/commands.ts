@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import type { LoginType } from '../../../session.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import type { Ask } from '../commands/ask.ts'
 import type { Keys } from '../commands/keys.ts'
 import type { Scripts as SessionScripts } from '../commands/scripts.ts'

@@ -1,4 +1,4 @@
-import type { LoginType } from '../../../session.ts'
+import type { LoginType } from '../../../session/sides.ts'
 
 /** A session that passed the gate in this process for the first time. */
 export interface Sighting {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import type { LoginType } from '../../../session.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import { charactersOf, fold } from '../../names.ts'
 import { DISABLED_AT_MOST, type OnlineUsers, type PageQuery, type Tally, type UserPage } from '../../online.ts'
 import type { OnlineCommands } from './commands.ts'

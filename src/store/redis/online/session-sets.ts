@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis'
-import type { LoginType } from '../../../session.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import type { Ask } from '../commands/ask.ts'
 import type { Keys } from '../commands/keys.ts'
 import type { RedisClient } from '../connection/client.ts'

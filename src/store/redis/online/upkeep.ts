@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import { LOGIN_TYPES, type LoginType } from '../../../session.ts'
+import { LOGIN_TYPES, type LoginType } from '../../../session/sides.ts'
 import type { OnlineUsers } from '../../online.ts'
 import type { OnlineCommands } from './commands.ts'
 import type { OnlineWriter } from './writes.ts'

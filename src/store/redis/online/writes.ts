@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
-import { LOGIN_TYPES, type LoginType, type SessionRecord } from '../../../session.ts'
+import type { SessionRecord } from '../../../session/record.ts'
+import { LOGIN_TYPES, type LoginType } from '../../../session/sides.ts'
 import type { Ages } from '../../age.ts'
 import type { SessionStore, StoredToken } from '../../store.ts'
 import type { SessionObserver } from '../sessions/observer.ts'

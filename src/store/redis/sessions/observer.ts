@@ -1,4 +1,5 @@
-import type { LoginType, SessionRecord } from '../../../session.ts'
+import type { SessionRecord } from '../../../session/record.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import type { StoredToken } from '../../store.ts'
 
 /** Receives changes of sessions after they were done. Its failures do not fail a verb. */

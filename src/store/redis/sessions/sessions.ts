@@ -1,13 +1,8 @@
 import type { Clock } from '../../../base/clock.ts'
 import { Unavailable } from '../../../base/refusal.ts'
-import {
-  type EndReason,
-  type LoginType,
-  readEndReason,
-  readRecord,
-  type SessionRecord,
-  writeRecord,
-} from '../../../session.ts'
+import { type EndReason, readEndReason } from '../../../session/end-reason.ts'
+import { readRecord, type SessionRecord, writeRecord } from '../../../session/record.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import { createAges } from '../../age.ts'
 import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
 import { MEMBERS_AT_ONCE, type Note, type RedisCommands } from '../commands/contract.ts'

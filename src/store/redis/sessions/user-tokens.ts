@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
-import { type LoginType, readRecord } from '../../../session.ts'
+import { readRecord } from '../../../session/record.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import type { Ages } from '../../age.ts'
 import { Newest, overviewOf } from '../../newest.ts'
 import { LISTED_AT_MOST, type Overview, type StoredToken, SURVEYED } from '../../store.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import { LOGIN_TYPES } from '../../../session.ts'
+import { LOGIN_TYPES } from '../../../session/sides.ts'
 import type { ChangeListener, Changes } from '../../changes.ts'
 import type { Keys } from '../commands/keys.ts'
 import type { KeyListener } from './tracking.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
-import type { SessionRecord } from '../../../session.ts'
+import type { SessionRecord } from '../../../session/record.ts'
 import { RememberedSessions } from '../../remembered.ts'
 import type { CacheCounts, StoredToken } from '../../store.ts'
 

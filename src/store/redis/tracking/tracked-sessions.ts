@@ -1,4 +1,6 @@
-import type { EndReason, LoginType, SessionRecord } from '../../../session.ts'
+import type { EndReason } from '../../../session/end-reason.ts'
+import type { SessionRecord } from '../../../session/record.ts'
+import type { LoginType } from '../../../session/sides.ts'
 import type { Admission, EndNote, MaybePromise, Overview, SessionStore, StoredToken } from '../../store.ts'
 import type { ReadableSessions } from '../sessions/sessions.ts'
 import type { SessionCache } from './session-cache.ts'

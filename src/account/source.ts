@@ -1,0 +1,129 @@
+import { type Outage, Unavailable } from '../base/refusal.ts'
+import type { Extra } from '../session/record.ts'
+import type { AccountManagement, AccountStatus } from './management.ts'
+import type { AccountChange } from './version.ts'
+
+export type { AccountStatus } from './management.ts'
+
+/** A user account from any source, without its password and without a hash of it. */
+export interface Account {
+  /** The login id: it becomes `user_id` of a session record, and `X-Login-Id`. */
+  id: string
+  username: string
+  status: AccountStatus
+  /** Goes into the record's `extra` at login: nickname, avatar, roles, permissions and further fields of the source. */
+  extra: Extra
+  /** Columns too large for a session, which are not in `extra`, and the kind of the source. */
+  leftOut?: { columns: readonly string[]; source: 'sql' | 'http' }
+  /** Changes with the password, the rights and the second factor (`version.ts`); absent in a source that cannot tell. */
+  version?: string
+  /** The second factor, sealed (`version.ts` says what stands before it). Absent without one. Never part of `extra`. */
+  secondFactor?: string
+  /** When its second factor was last reset, as the source writes it; absent if it was not. */
+  secondFactorResetAt?: string
+  /** When the password was set, in milliseconds; absent if the source does not know it. */
+  passwordChangedAt?: number
+  /** The next login demands another password. */
+  mustChangePassword?: true
+}
+
+/** What a source can store about an account. */
+export type Updatable = 'password' | 'second-factor'
+
+/** A change of an account, ready to be stored. */
+export interface PreparedUpdate {
+  /** The version of the account once the change is stored; absent in a source that has no versions. */
+  readonly version?: string
+  /**
+   * `false` if the account is gone, and if it has another password, or another second factor, meanwhile, in a source
+   * that can compare. Throws `Unavailable` if the source fails.
+   */
+  store(): Promise<boolean>
+}
+
+export interface PasswordUpdate {
+  password: string
+  /** In milliseconds. */
+  changedAt: number
+  mustChange: boolean
+}
+
+/** Present in a source that stores changes of its accounts. */
+export interface AccountUpdates {
+  readonly can: ReadonlySet<Updatable>
+  /** Why nothing can be stored now, as far as this is known; absent in a source that learns it from a change only. */
+  fault?(): Outage | null
+  /** Refuses a password that the source cannot store with `INVALID`. */
+  password(account: Account, update: PasswordUpdate): Promise<PreparedUpdate>
+  /** `null` removes the second factor. */
+  secondFactor(account: Account, sealed: string | null): PreparedUpdate
+}
+
+/** Refuses with `ACCOUNTS_UNWRITABLE` while nothing can be stored: before users enter what would be lost. */
+export function refuseUnwritable(updates: Pick<AccountUpdates, 'fault'> | undefined): void {
+  const fault = updates?.fault?.() ?? null
+  if (fault !== null) throw new Unavailable(fault.message, fault.cause, 'ACCOUNTS_UNWRITABLE')
+}
+
+/** The rights that an account grants to each of its sessions. */
+export interface Rights {
+  roles: readonly string[]
+  permissions: readonly string[]
+}
+
+/** The changes of all accounts of a source, by this gateway or by others. */
+export interface AccountChanges {
+  /** The version of the account with this login id; `null` when there is no such account, or it is not `ACTIVE`. */
+  versionOf(id: string): string | null
+  /** Resolves when `versionOf` answers by the accounts as they are now; if they cannot be read, it answers as before. */
+  refresh(): Promise<void>
+  /** Calls `changed` from now on, as soon as the source notices something; `null` ends it. */
+  follow(changed: ChangedAccounts | null): void
+  /** How many accounts have a second factor. */
+  secondFactors(): number
+  /** What operators should know of the source: a fault that lasts. */
+  warnings(): readonly string[]
+}
+
+/**
+ * Is notified of the active accounts that were removed, are no longer active, or have another version: their login ids, and
+ * what changed. `null`: the accounts are known for the first time, and nothing is known of what they were before.
+ */
+export type ChangedAccounts = (changed: ReadonlyMap<string, AccountChange> | null) => void
+
+/**
+ * A source of accounts. It verifies passwords itself: a directory binds with the password; a source that holds bcrypt
+ * hashes does it through `createHashAccounts`. Absence is `null`; a source that fails throws `Unavailable`, which is never
+ * "wrong password".
+ */
+export interface AccountSource {
+  /** Present in a source that knows all of its accounts at any time. */
+  readonly changes?: AccountChanges
+  readonly updates?: AccountUpdates
+  readonly management?: AccountManagement
+  find(username: string): Promise<Account | null>
+  /**
+   * Whether a password is that of an account from `find`. `null` stands for an unknown name, and for a password that could
+   * not be decrypted: every "no" takes the same time, so that the time does not tell which names exist. An empty password
+   * fits no account. Fails with `BUSY` when too many verifications wait.
+   */
+  verify(account: Account | null, password: string | null): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** The version of an account as its source has it now; `null` if it is gone or not active. */
+export async function findActiveVersion(
+  { find }: Pick<AccountSource, 'find'>,
+  { id, username }: Pick<Account, 'id' | 'username'>,
+): Promise<string | null> {
+  const present = await find(username)
+  return present?.id === id && present.status === 'ACTIVE' ? (present.version ?? null) : null
+}
+
+/** The rights of users, from the same accounts and by the same law. */
+export interface RightsSource {
+  /** The rights of the account with this login id; `null` when there is no such account, or it is not `ACTIVE`. */
+  findRights(id: string): Promise<Rights | null>
+}
+
+export type Accounts = AccountSource & RightsSource

@@ -1,0 +1,118 @@
+import { accessSync, constants } from 'node:fs'
+import { readAccounts } from '../account/file/source.ts'
+import { type AccountsSettings, openSource } from '../account/open.ts'
+import { systemClock } from '../base/clock.ts'
+import { nearestFolder } from '../base/durable-file.ts'
+import { faultText } from '../base/fault-text.ts'
+import { createLog } from '../base/log/log.ts'
+import { Refusal } from '../base/refusal.ts'
+import type { Configuration } from '../settings/load.ts'
+import type { UpstreamSettings } from '../settings/schema/upstreams.ts'
+import { targetsOf } from '../settings/targets.ts'
+import { ECHO_URL } from '../upstream/upstream.ts'
+
+/** What another program answered to a gateway that would use it, without secrets. */
+export interface Probe {
+  what: string
+  isReached: boolean
+  /** What was found, or what to do. */
+  text: string
+}
+
+type ReadSettings = Configuration['settings']
+
+/** No step takes longer, whatever the configured limits, in milliseconds. */
+const LIMIT = 5000
+/** A valid name and login id that no account has. */
+const NO_ACCOUNT = 'dualgate.check.connect'
+
+/** Asks the store, the sources of accounts and the targets of upstreams, all at once. Changes nothing in them. */
+export async function probeAll(settings: ReadSettings): Promise<Probe[]> {
+  const { accounts, login, permissions, upstreams } = settings
+  const needsRights = permissions.source === 'accounts'
+  const found = await Promise.all([
+    probeStore(settings),
+    probeAccounts('accounts', accounts, needsRights),
+    login.consumer === 'off' ? [] : probeAccounts('login.consumer', login.consumer, needsRights),
+    ...upstreams.flatMap(probeUpstream),
+  ])
+  return found.flat()
+}
+
+async function probeStore({ store, data }: ReadSettings): Promise<Probe[]> {
+  if (store.kind === 'embedded' || store.redis === undefined) return [probeFolder(data)]
+  const [{ probeRedis }, { placeOf }] = await Promise.all([
+    import('../store/redis/probe.ts'),
+    import('../store/redis/connection/place.ts'),
+  ])
+  const what = `store (${placeOf(store.redis)})`
+  const probe = await probeRedis(store.redis, store.prefix, Math.min(store.timeout, LIMIT))
+  if (probe.fault !== null) return [{ what, isReached: false, text: probe.fault }]
+  return [
+    { what, isReached: true, text: `Redis ${probe.version}` },
+    ...probe.warnings.map(text => ({ what: 'store', isReached: true, text: `warning: ${text}` })),
+  ]
+}
+
+/** The folder of the embedded store, or the nearest one around it that exists. */
+function probeFolder(data: string): Probe {
+  const folder = nearestFolder(data)
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    const text = folder === data ? 'the folder can be written' : 'the first start creates the folder'
+    return { what: `store (embedded, in ${data})`, isReached: true, text }
+  } catch {
+    const text = `this user may not write to ${folder}; give it the right, or set another folder (data)`
+    return { what: `store (embedded, in ${data})`, isReached: false, text }
+  }
+}
+
+/** Asks for an account that does not exist, as a login does. */
+export async function probeAccounts(name: string, settings: AccountsSettings, needsRights: boolean): Promise<Probe> {
+  const what = `${name} (${settings.kind})`
+  try {
+    if (settings.kind === 'file') return { what, isReached: true, text: await accountsIn(settings.path) }
+    const timeout = Math.min(settings.timeout, LIMIT)
+    const source = await openSource({ ...settings, timeout }, systemClock, createLog('silent'))
+    try {
+      await source.find(NO_ACCOUNT)
+      if (needsRights) await source.findRights(NO_ACCOUNT)
+      await source.updates?.check?.()
+    } finally {
+      await source.close()
+    }
+    const found = [
+      'answers the question for an account',
+      ...(needsRights ? ['and for rights'] : []),
+      ...updatesIn(settings),
+    ]
+    return { what, isReached: true, text: found.join(', ') }
+  } catch (fault) {
+    const reason = faultText(fault instanceof Refusal ? (fault.cause ?? fault) : fault)
+    return { what, isReached: false, text: `${reason}; correct ${name} or what it names` }
+  }
+}
+
+/** What is known of the changes that the source is to store. A backend is not asked: the question would be a change. */
+function updatesIn(settings: Exclude<AccountsSettings, { kind: 'file' }>): string[] {
+  if (settings.kind === 'http') return settings.update_url === undefined ? [] : ['update_url was not asked']
+  const names = Object.keys(settings.update ?? {})
+  return names.length === 0 ? [] : [`accepts the updates: ${names.join(' and ')}`]
+}
+
+async function accountsIn(path: string): Promise<string> {
+  const { size } = (await readAccounts(path)).byId
+  return size === 0 ? `no accounts in ${path}; the first start creates a missing file` : `${size} in ${path}`
+}
+
+function probeUpstream(upstream: UpstreamSettings): Promise<Probe>[] {
+  return targetsOf(upstream).map(async ({ url }) => {
+    const what = `upstream ${upstream.name} (${url})`
+    if (url === ECHO_URL) return { what, isReached: true, text: 'built in' }
+    const { probeTarget } = await import('../upstream/probe.ts')
+    const fault = await probeTarget(url, upstream, LIMIT)
+    if (fault === null)
+      return { what, isReached: true, text: upstream.health === undefined ? 'accepts connections' : 'healthy' }
+    return { what, isReached: false, text: `${fault.message}; start it, or correct its target` }
+  })
+}

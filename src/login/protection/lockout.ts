@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import { Refusal } from '../../base/refusal.ts'
+import { createTaskQueue, type TaskQueue } from '../../base/task-queue.ts'
+import type { Origin, Publish } from '../../event/event.ts'
+import { createAttemptsInFlight } from './attempts-in-flight.ts'
+import { countersOf, createFailures, createLocks, type LockoutOptions, type Subject } from './locks.ts'
+import { tooManyAttempts } from './rate-limit.ts'
+
+export type { LockoutSettings } from './locks.ts'
+
+/** Brute-force protection ("Protective features"; design: Lockout). */
+export interface Lockout {
+  /** `name` as typed, or as written in the account: if a source accepts several spellings, they share one count. */
+  subject(name: string, loginId: string | null): Subject
+  /** Refuses an address with too many failures with `TOO_MANY_ATTEMPTS`. */
+  checkAddress(address: string): Promise<void>
+  /**
+   * Counts a failure for its address alone: a wrong code, which has a lockout of its own. Refuses with `TOO_MANY_ATTEMPTS` if
+   * others have reached the limit meanwhile.
+   */
+  failedFrom(address: string): Promise<void>
+  /**
+   * Verifies a password, and answers what `verify` answers if it is right. The attempt counts while it is verified, so that
+   * guesses at the same time, in any number of workers and gateways, are as few as one after the other. Refuses a locked name
+   * with `DISABLED` and without a verification; a lock ends early when its login id is untied. A wrong password, for which
+   * `verify` answers `null`, is refused with `WRONG_CREDENTIALS`, and locks the name when the limit is reached. A right one
+   * deletes the failures. Of an address that reaches its limit meanwhile, right and wrong passwords are refused with
+   * `TOO_MANY_ATTEMPTS`: no more guesses are answered at the same time than one after the other. What could not be verified does
+   * not count. Refuses with `BUSY` if others stay unanswered for long, or if the verification takes too long.
+   */
+  counted<T>(subject: Subject, address: string, origin: Origin, verify: () => Promise<T | null>): Promise<T>
+}
+
+/** Attempts for one name that wait for their turn in a process. */
+const WAITING_PER_NAME = 64
+/** Begins the login id that stands for an unknown name; behind it is a digest of the name. */
+const UNKNOWN = 'unknown:'
+
+/**
+ * A name that no account has may be a password, typed into the wrong field. So no event has it: not even its digest, from which
+ * a weak password can be guessed.
+ */
+export const withoutUnknownNames =
+  (publish: Publish): Publish =>
+  event =>
+    publish(event.login_id?.startsWith(UNKNOWN) === true ? { ...event, login_id: null } : event)
+
+/** Attempts for one name run one after the other in a process, for several names at the same time. */
+function createTurnsByName() {
+  const turns = new Map<string, { take: TaskQueue; users: number }>()
+  return async <T>({ key }: Subject, attempt: () => Promise<T>): Promise<T> => {
+    const turn = turns.get(key) ?? { take: createTaskQueue(1, WAITING_PER_NAME), users: 0 }
+    turns.set(key, turn)
+    turn.users += 1
+    try {
+      return await turn.take(attempt)
+    } finally {
+      turn.users -= 1
+      if (turn.users === 0) turns.delete(key)
+    }
+  }
+}
+
+/** Failures of client addresses, of whatever names. */
+function createAddressFailures(options: LockoutOptions): Pick<Lockout, 'checkAddress' | 'failedFrom'> {
+  const { side, attempts, settings, clock } = options
+  const { failuresFrom } = countersOf(side.type)
+  return {
+    async checkAddress(address) {
+      const found = await attempts.read(failuresFrom(address))
+      if (found !== null && found.count >= settings.address_failures) throw tooManyAttempts(found.resetsAt, clock)
+    },
+    async failedFrom(address) {
+      const { count, resetsAt } = await attempts.count(failuresFrom(address), settings.address_window)
+      if (count > settings.address_failures) throw tooManyAttempts(resetsAt, clock)
+    },
+  }
+}
+
+/**
+ * The form in which names count: without regard to case, width, accents of Latin, Greek and Cyrillic letters, and spaces at the
+ * ends. Databases compare so. If spellings of an unknown name were counted apart, a shared count would tell that an account exists.
+ */
+const folded = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .trim()
+    .toLowerCase()
+
+export function createLockout(options: LockoutOptions): Lockout {
+  const { settings } = options
+  const inTurn = createTurnsByName()
+  const { checkAddress, failedFrom } = createAddressFailures(options)
+  const failures = createFailures(options)
+  const locks = createLocks(options, failures.forget)
+  const begin = createAttemptsInFlight(options, failures, locks)
+
+  async function fail(subject: Subject, address: string, origin: Origin): Promise<never> {
+    if ((await failures.count(subject)) >= settings.failures) await locks.lock(subject, origin)
+    await failedFrom(address)
+    throw new Refusal('WRONG_CREDENTIALS')
+  }
+
+  return {
+    checkAddress,
+    failedFrom,
+    subject(name, loginId) {
+      const key = createHash('sha256').update(folded(name)).digest('hex').slice(0, 32)
+      return { key, loginId: loginId ?? `${UNKNOWN}${key}` }
+    },
+    counted: (subject, address, origin, verify) =>
+      inTurn(subject, async () => {
+        const begun = await begin(subject, origin)
+        try {
+          const right = await verify()
+          begun.checkInTime()
+          if (right === null) return await fail(subject, address, origin)
+          // Another process may have locked the name meanwhile, or counted the last failure of the address.
+          await Promise.all([locks.check(subject, origin), checkAddress(address)])
+          await failures.passed(subject)
+          return right
+        } finally {
+          await begun.end()
+        }
+      }),
+  }
+}

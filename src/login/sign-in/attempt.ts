@@ -1,0 +1,80 @@
+import type { Logger } from '../../base/log/log.ts'
+import { Refusal, type RefusalReason } from '../../base/refusal.ts'
+import type { Origin, Publish, SessionEvent } from '../../event/event.ts'
+import type { LoginType } from '../../session/sides.ts'
+import { publishFailure } from '../protection/failed.ts'
+
+/** What a login may demand after the right password, as clients get it in `required`. */
+export type Step = 'second-factor' | 'second-factor-setup' | 'password'
+
+/** The client of a login, as the session's `extra` has it. It stays the same in all steps of the login. */
+export interface Device {
+  device_type: string
+  device_id: string
+  login_ip: string
+}
+
+/** One request of a login, as the log describes it, but for `origin` and `names`. */
+export interface Attempt {
+  type: LoginType
+  address: string
+  /** Absent in the first request of a login. */
+  step?: Step
+  login_id?: string | undefined
+  /** The step that the login still needs. */
+  required?: Step
+  /** Set if the second factor was proven by a recovery code, in this request or an earlier one of the login. */
+  proof?: 'recovery-code' | undefined
+  /** Wrong codes of the second factor that were entered before the right one, since the one before it. */
+  wrongCodes?: number | undefined
+  /** The details that the client does not receive. */
+  because?:
+    | 'unknown user'
+    | 'undecryptable'
+    | 'wrong password'
+    | 'changed meanwhile'
+    | 'unknown ticket'
+    | 'ticket of another step'
+    | 'ticket used meanwhile'
+    | 'too many codes'
+  username?: string | undefined
+  /** Where it comes from, for events. Before the password was right the client is unknown, so there is no `by`. */
+  origin: Origin
+  /** The names of the account, for events. */
+  names?: Pick<SessionEvent, 'username' | 'nickname'>
+}
+
+/** Runs one request of a login, logs its result, and publishes if it is refused for what it proves. */
+export type RunAttempt = <T extends object>(attempt: Attempt, work: () => Promise<T>) => Promise<T>
+
+/** The user has not failed: a further step is required, or a field is to be corrected. */
+const NO_FAILURES: ReadonlySet<RefusalReason> = new Set([
+  'STEP_REQUIRED',
+  'INVALID',
+  'PASSWORD_NOT_ALLOWED',
+  'SETUP_GONE',
+])
+
+export function createRunAttempt(log: Logger, publish: Publish): RunAttempt {
+  return async (attempt, work) => {
+    try {
+      const answer = await work()
+      // The request that shows a new second factor neither grants nor refuses anything.
+      log.info({ ...('token' in answer && { granted: true }), ...lineOf(attempt) }, 'login')
+      return answer
+    } catch (fault) {
+      if (fault instanceof Refusal) {
+        const { reason } = fault
+        log.info({ granted: false, reason, ...lineOf(attempt) }, 'login')
+        const { type, login_id = null, names, origin } = attempt
+        const about = { type, login_id, ...names, ...origin }
+        const isSetUp = attempt.step === 'second-factor-setup' && reason === 'WRONG_CODE'
+        if (!NO_FAILURES.has(reason))
+          publishFailure(publish, fault, about, isSetUp ? 'second-factor-failed' : 'login-failed')
+      }
+      throw fault
+    }
+  }
+}
+
+const lineOf = ({ origin: _, names: __, wrongCodes: ___, ...line }: Attempt) => line

@@ -1,0 +1,103 @@
+import type { OperationBody, OperationData } from '../http/routes/operations/operations.ts'
+import type { EndReason } from '../session/end-reason.ts'
+import type { Extra } from '../session/record.ts'
+import type { SideName } from '../session/sides.ts'
+import type { OperationName } from '../side/operations.ts'
+
+/*
+ * The operations of a running gateway, for the services behind it (`import { createClient } from 'dualgate/client'`).
+ * It needs only the address of the gateway's internal listener and its secret.
+ */
+
+export interface ClientOptions {
+  /** Base URL of the internal listener, such as http://127.0.0.1:8081. */
+  url: string
+  /** `internal.secret` of the gateway. */
+  secret: string
+  /** How long an answer may take, in milliseconds; 5000 when not given. */
+  timeout?: number
+}
+
+/** An operation that the gateway refused or that failed; `code` as in its envelope: 503 when its store fails. */
+export class OperationError extends Error {
+  readonly code: number
+  /** The id of the request in the gateway's log. */
+  readonly traceId: string
+  /** Of code 401: why the session of the token has ended, if the gateway knows it (`sessions.tell_end`). */
+  readonly ended: EndReason | null
+
+  constructor({ code, message, data, trace_id }: Omit<Answer, 'success'>) {
+    super(message)
+    this.name = 'OperationError'
+    this.code = code
+    this.traceId = trace_id
+    this.ended = code === 401 ? ((data as { ended?: EndReason } | null)?.ended ?? null) : null
+  }
+}
+
+/** The operations of both sides. Those of profile 2 are refused with 404 by a gateway of profile 1. */
+export const createClient = (options: ClientOptions) => ({
+  business: operationsOf(options, 'business'),
+  consumer: operationsOf(options, 'consumer'),
+})
+
+export type Client = ReturnType<typeof createClient>
+
+/** Each operation under its name in the specification; absent things are `null`, absent times -1. */
+function operationsOf(options: ClientOptions, side: SideName) {
+  const ask = <N extends OperationName>(name: N, ...[body]: BodyOf<N>): Promise<OperationData<N>> =>
+    post(options, `${side}/${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`, body ?? {})
+  return {
+    /**
+     * A new token of the user, whom the service has verified: no step of a login is demanded. Refused with 403 while the login
+     * id is disabled. `seconds`: the lifetime of this session, at most ten years, where it is not `jwt.expire_seconds`.
+     */
+    login: async (userId: string, extra: Extra = {}, seconds?: number) =>
+      (await ask('login', { user_id: userId, extra, ...(seconds !== undefined && { seconds }) })).token,
+    logout: (token: string) => ask('logout', { token }),
+    kickout: (userId: string) => ask('kickout', { user_id: userId }),
+    kickoutToken: (userId: string, token: string) => ask('kickoutToken', { user_id: userId, token }),
+    isLogin: async (token: string) => (await ask('isLogin', { token })).is_login,
+    /** `''` when the token is not live. */
+    getLoginId: async (token: string) => (await ask('getLoginId', { token })).user_id,
+    renewTimeout: (token: string, seconds?: number) =>
+      ask('renewTimeout', seconds === undefined ? { token } : { token, seconds }),
+    disable: (userId: string, seconds: number) => ask('disable', { user_id: userId, seconds }),
+    isDisable: async (userId: string) => (await ask('isDisable', { user_id: userId })).is_disable,
+    untieDisable: (userId: string) => ask('untieDisable', { user_id: userId }),
+    getLoginType: async () => (await ask('getLoginType')).login_type,
+
+    getLoginIdDefaultNull: async (token: string) => (await ask('getLoginIdDefaultNull', { token })).user_id,
+    getTokenInfo: (token: string) => ask('getTokenInfo', { token }),
+    getSession: (token: string) => ask('getSession', { token }),
+    getExtra: async (token: string, name: string) => (await ask('getExtra', { token, name })).value,
+    /** Seconds. */
+    getTokenTimeout: async (token: string) => (await ask('getTokenTimeout', { token })).timeout,
+    /** Seconds. */
+    getSessionTimeout: async (token: string) => (await ask('getSessionTimeout', { token })).timeout,
+    getTokenValueByLoginId: async (userId: string) => (await ask('getTokenValueByLoginId', { user_id: userId })).token,
+    getTokenValuesByLoginId: async (userId: string) =>
+      (await ask('getTokenValuesByLoginId', { user_id: userId })).tokens,
+    /** Refused with 403 while the login id is disabled. */
+    checkDisable: (userId: string) => ask('checkDisable', { user_id: userId }),
+    /** Seconds. */
+    getDisableTime: async (userId: string) => (await ask('getDisableTime', { user_id: userId })).disable_time,
+  }
+}
+
+/** An operation without a body needs none here. */
+type BodyOf<N extends OperationName> = OperationBody<N> extends undefined ? [] : [body: OperationBody<N>]
+
+type Answer = { success: boolean; data: unknown; code: number; message: string; trace_id: string }
+
+async function post<T>({ url, secret, timeout = 5000 }: ClientOptions, operation: string, body: object): Promise<T> {
+  const response = await fetch(new URL(`/operations/v1/${operation}`, url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(timeout),
+  })
+  const answer = (await response.json()) as Answer
+  if (answer.success !== true) throw new OperationError(answer)
+  return answer.data as T
+}

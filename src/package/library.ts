@@ -1,0 +1,12 @@
+/** The interface for a program that embeds the gateway. */
+export { createPermissions, type PermissionMode, type Permissions } from '../account/permissions.ts'
+export { Refusal, type RefusalReason } from '../base/refusal.ts'
+export { createGateway, type Gateway, type GatewayOptions } from '../gateway/gateway.ts'
+export { createGuards, type Guards } from '../http/server/guards.ts'
+export type { Extra, SessionRecord } from '../session/record.ts'
+export type { LoginType } from '../session/sides.ts'
+export { loadSettings } from '../settings/load.ts'
+export type { Settings } from '../settings/schema/settings.ts'
+export type { Operations } from '../side/operations.ts'
+export type { WithHeaders } from '../side/side.ts'
+export * as business from './business.ts'

@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { Server } from 'node:net'
+import { listenPrivately } from '../http/server/private-socket.ts'
+import type { Settings } from '../settings/schema/settings.ts'
+
+/** The reason why the gateway cannot listen on a configured address, with the remedy. */
+export class AddressError extends Error {}
+
+/** Tries the addresses of both listeners before any worker does, so that a fault is reported only once. */
+export async function tryAddresses(settings: Settings): Promise<void> {
+  const { listen, internal } = settings
+  const servers: Server[] = []
+  try {
+    servers.push(await open(listen))
+    if (internal.socket !== undefined) rmSync(internal.socket, { force: true })
+    servers.push(await open(internal.socket === undefined ? internal : { path: internal.socket }))
+  } catch (fault) {
+    throw explainListening(fault, settings)
+  } finally {
+    await Promise.all(servers.map(server => new Promise(closed => server.close(closed))))
+  }
+}
+
+async function open(address: { host: string; port: number } | { path: string }): Promise<Server> {
+  const server = new Server(socket => socket.destroy())
+  if ('path' in address) {
+    await listenPrivately(server, address.path)
+    return server
+  }
+  const listening = once(server, 'listening')
+  server.listen({ host: address.host, port: address.port })
+  await listening
+  return server
+}
+
+/** A readable error for a failed `listen`, with the setting to change. */
+export function explainListening(fault: unknown, { listen, internal }: Settings): AddressError {
+  const { code, port, address, message } = fault as NodeJS.ErrnoException & { port?: number; address?: string }
+  const isPublic = port === listen.port && port !== internal.port
+  const [key, variable] = isPublic ? ['listen.port', 'LISTEN__PORT'] : ['internal.port', 'INTERNAL__PORT']
+  const where = port === undefined ? String(address) : `${address}:${port}`
+  if (code === 'EADDRINUSE') {
+    return new AddressError(`${where} is in use by another program; stop it, or set another ${key} (${variable})`)
+  }
+  if (code === 'EACCES')
+    return new AddressError(`this user may not listen on ${where}; set another ${key} (${variable})`)
+  if (code === 'EADDRNOTAVAIL')
+    return new AddressError(`this machine has no address ${address}; set ${key.replace('port', 'host')}`)
+  return new AddressError(`cannot listen: ${message}`, { cause: fault })
+}
+
+/** The changed settings that a reload cannot apply, because the listeners stay open. */
+export function fixedKeysChanged(running: Settings, next: Settings): string[] {
+  const fixed = ({ listen, internal, data }: Settings): [string, unknown][] => [
+    ['listen.host', listen.host],
+    ['listen.port', listen.port],
+    ['internal.host', internal.host],
+    ['internal.port', internal.port],
+    ['internal.socket', internal.socket],
+    ['data', data],
+  ]
+  const values = new Map(fixed(next))
+  return fixed(running)
+    .filter(([key, value]) => values.get(key) !== value)
+    .map(([key]) => key)
+}

@@ -1,0 +1,24 @@
+import { isFixedInRequests, reservedForm } from '../../base/header-names.ts'
+import type { KeyPath, Report } from '../notation/written.ts'
+import type { UpstreamSettings } from '../schema/upstreams.ts'
+import { isHeaderName } from './header-edits.ts'
+
+/** Headers that other settings decide. */
+const DECIDED = new Set(['authorization', 'cookie', 'content-type', 'content-encoding'])
+
+/** Checks that each header of `identity.headers` has one meaning, and takes none that is decided elsewhere. */
+export function checkIdentityHeaders(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
+  const { set = {}, remove = [] } = upstream.request_headers ?? {}
+  const edited = new Set([...Object.keys(set), ...remove].map(reservedForm))
+  const seen = new Set<string>()
+  for (const name of Object.keys(upstream.identity.headers)) {
+    const reserved = reservedForm(name)
+    const place = [...path, 'identity', 'headers', name]
+    if (!isHeaderName(name)) report(place, 'is not the name of a header; write one such as X-WEBAUTH-USER')
+    else if (isFixedInRequests(name) || DECIDED.has(reserved))
+      report(place, 'cannot carry the identity: the gateway or the request decides this header; choose another name')
+    else if (edited.has(reserved)) report(place, 'is edited by request_headers, too; remove one')
+    else if (seen.has(reserved)) report(place, 'is there twice, perhaps in another spelling; remove one')
+    seen.add(reserved)
+  }
+}

@@ -1,0 +1,42 @@
+import type { Report } from '../notation/written.ts'
+import type { DecodedSettings } from '../schema/settings.ts'
+
+/** Checks that there is one way to the store. */
+export function checkStore({ store }: DecodedSettings, report: Report): void {
+  const { kind, redis } = store
+  if (kind !== 'redis') return
+  const ways = (['url', 'sentinels', 'cluster'] as const).filter(way => redis?.[way] !== undefined)
+  if (redis === undefined || ways.length === 0) {
+    report(
+      ['store', 'redis'],
+      'must say where Redis is; set store.redis.url (STORE__REDIS__URL), or sentinels with name, or cluster',
+    )
+    return
+  }
+  if (ways.length > 1) report(['store', 'redis'], `has ${ways.join(' and ')}; keep one way to reach Redis`)
+  if (redis.sentinels !== undefined && redis.name === undefined) {
+    report(['store', 'redis', 'sentinels'], 'need store.redis.name, the name of the master that they watch')
+  }
+  if (redis.name !== undefined && redis.sentinels === undefined) {
+    report(
+      ['store', 'redis', 'name'],
+      'is the name of a master that Sentinels watch; add store.redis.sentinels or remove it',
+    )
+  }
+  checkWait(store, report)
+  for (const key of ['username', 'password', 'tls'] as const) {
+    if (redis.url === undefined || redis[key] === undefined) continue
+    report(['store', 'redis', key], 'has no effect beside url; write it in the URL: rediss://user:password@host:port')
+  }
+}
+
+function checkWait({ timeout, redis }: DecodedSettings['store'], report: Report): void {
+  const wait = redis?.wait ?? 'off'
+  if (wait === 'off') return
+  if (redis?.cluster !== undefined) {
+    report(['store', 'redis', 'wait'], 'works with one server and with Sentinel only; remove it')
+  }
+  if (wait.timeout >= timeout) {
+    report(['store', 'redis', 'wait', 'timeout'], 'must be shorter than store.timeout')
+  }
+}

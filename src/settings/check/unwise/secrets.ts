@@ -1,0 +1,41 @@
+import type { KeyPath, Place, Written } from '../../notation/written.ts'
+
+/** The secrets that a variable can set. */
+const SECRETS: readonly KeyPath[] = [
+  ['jwt', 'secret_key'],
+  ['internal', 'secret'],
+  ['login', 'sm2', 'private_key'],
+  ['login', 'second_factor', 'key'],
+  ['store', 'redis', 'url'],
+  ['store', 'redis', 'password'],
+  ['accounts', 'url'],
+  ['accounts', 'secret'],
+  ['login', 'consumer', 'url'],
+  ['login', 'consumer', 'secret'],
+]
+
+/** Warns of secrets in the configuration file, which more people read than may know them: backups, repositories, images. */
+export function warnOfWrittenSecrets(written: Written): void {
+  for (const path of SECRETS) {
+    if (!isSecret(written.get(path)) || written.placeOf(path).exact === true) continue
+    written.warn(path, `is a secret in a file that is copied and shared; set it as ${variableOf(path)}`)
+  }
+}
+
+/** Warns of variables of secrets that are empty, as a command that has failed leaves them: another secret is in use. */
+export function warnOfEmptySecrets(written: Written, empty: ReadonlyMap<string, Place>): void {
+  for (const path of SECRETS) {
+    const place = empty.get(variableOf(path))
+    if (place === undefined) continue
+    const message = 'is empty, so the secret is not set here; give it a value, or remove it'
+    written.warnings.push({ place: place.label, message, path })
+  }
+}
+
+const variableOf = (path: KeyPath): string => path.join('__').toUpperCase()
+
+/** Of an address, only its password is. */
+function isSecret(value: unknown): boolean {
+  if (typeof value !== 'string') return false
+  return !URL.canParse(value) || new URL(value).password !== ''
+}

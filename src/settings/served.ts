@@ -1,0 +1,94 @@
+import { createAccess } from '../gate/access.ts'
+import { createExceptions } from '../gate/exceptions.ts'
+import { withConsole } from '../gate/own-pages.ts'
+import { createPageRules } from '../gate/page-rules.ts'
+import type { PathRules } from '../gate/rules.ts'
+import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
+import type { Profile } from './profile.ts'
+import type { Settings } from './schema/settings.ts'
+
+/** Whether the session administration is served: as the settings say, or else the profile. */
+export const servesAdministration = (
+  { session_administration }: Pick<Settings, 'session_administration'>,
+  profile: Profile,
+): boolean => session_administration ?? profile.sessionAdministration
+
+/** The paths of the gateway's own pages, which need no session (rule 1). */
+export const openPathsOf = (settings: Pick<Settings, 'console'>, profile: Profile): ReadonlySet<string> =>
+  settings.console ? withConsole(profile.paths.open) : profile.paths.open
+
+type Excepting = Pick<Settings, 'gate' | 'access'>
+
+/** The path rules of the public listener with these settings. */
+export const pathRulesOf = (settings: Pick<Settings, 'console'> & Excepting, profile: Profile): PathRules => ({
+  ...forwardedRulesOf(settings, profile),
+  open: openPathsOf(settings, profile),
+})
+
+/** The same without the administration page: behind a proxy that only asks for decisions, its paths are a backend's. */
+export const forwardedRulesOf = ({ gate, access }: Excepting, profile: Profile): PathRules => ({
+  ...profile.paths,
+  exceptions: createExceptions(gate.exceptions),
+  pages: createPageRules(gate.pages),
+  access: createAccess(access),
+})
+
+type AccountSettings = Pick<Settings, 'accounts'> & { login: Pick<Settings['login'], 'consumer'> }
+
+/** Where the accounts of each side are; `off` for a side whose login is served elsewhere. */
+export const accountsOf = ({ accounts, login }: AccountSettings, type: LoginType) =>
+  ({ BUSINESS: accounts, CONSUMER: login.consumer })[type]
+
+/** Whether the gateway itself signs the users of a side in. */
+export const servesLogin = (settings: AccountSettings, type: LoginType): boolean => accountsOf(settings, type) !== 'off'
+
+/** Whether the accounts of a side are administered here: they stand in a file, and the settings, or else the profile, say so. */
+export function servesAccounts(
+  settings: AccountSettings & Pick<Settings, 'account_administration'>,
+  profile: Profile,
+  type: LoginType,
+): boolean {
+  const source = accountsOf(settings, type)
+  const isServed = settings.account_administration ?? profile.accountAdministration
+  return isServed && source !== 'off' && source.kind === 'file'
+}
+
+type AdministrationSettings = AccountSettings & Pick<Settings, 'session_administration' | 'account_administration'>
+
+/** Whether administrators of the B side have anything to do here: with sessions, or with the accounts of a side. */
+export const servesAdministrators = (settings: AdministrationSettings, profile: Profile): boolean =>
+  servesAdministration(settings, profile) || LOGIN_TYPES.some(type => servesAccounts(settings, profile, type))
+
+/** Whether administrators see the journal: where there is one, beside any other administration. */
+export const servesJournal = (
+  settings: AdministrationSettings & Pick<Settings, 'journal'>,
+  profile: Profile,
+): boolean => settings.journal !== 'off' && servesAdministrators(settings, profile)
+
+/** Whether the gateway itself stores new passwords of the accounts of a side. */
+export const storesPasswords = (settings: AccountSettings, type: LoginType): boolean =>
+  storesIn(accountsOf(settings, type), 'password')
+
+/** Whether the gateway itself stores second factors of the accounts of a side. */
+export const storesSecondFactors = (settings: AccountSettings, type: LoginType): boolean =>
+  storesIn(accountsOf(settings, type), 'second_factor')
+
+/** Whether changes of the accounts of a source are stored through the gateway. */
+export function storesIn(source: ReturnType<typeof accountsOf>, what: 'password' | 'second_factor'): boolean {
+  if (source === 'off') return false
+  if (source.kind === 'sql') return source.update?.[what] !== undefined
+  return source.kind === 'file' || source.update_url !== undefined
+}
+
+/** Whether users of a side can set up a second factor. */
+export const servesSecondFactors = (
+  settings: AccountSettings & { login: Pick<Settings['login'], 'second_factor'> },
+  type: LoginType,
+): boolean => settings.login.second_factor.for !== 'off' && storesSecondFactors(settings, type)
+
+export const servesWebSockets = ({ upstreams }: Pick<Settings, 'upstreams'>): boolean =>
+  upstreams.some(({ websocket }) => websocket !== 'off')
+
+/** Whether connections end with their sessions: then the store has to announce changes of sessions. */
+export const watchesSessions = (settings: Pick<Settings, 'upstreams'>): boolean =>
+  servesWebSockets(settings) || settings.upstreams.some(({ end_with_session }) => end_with_session)

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseEnv } from 'node:util'
+import { ConfigurationError, suggest } from '../notation/fault.ts'
+import { branchesOf, type Schema } from '../notation/read.ts'
+import { isSection, type Place, type Written } from '../notation/written.ts'
+import { labelOf, parseFlow } from '../notation/yaml.ts'
+
+interface Variable {
+  text: string
+  place: Place
+  /** From `.env`, which other programs in the same folder may read too. */
+  isShared: boolean
+}
+
+/** The variables that are set, by name: those of the process, then those of `.env` in the working directory. */
+export interface Variables extends ReadonlyMap<string, Variable> {
+  /** Where a variable stands that is empty, and set nowhere else; by name. */
+  readonly empty: ReadonlyMap<string, Place>
+}
+
+/** An empty variable is one that is not set: that is what an unset one becomes on its way through a compose file. */
+export function readVariables(environment: NodeJS.ProcessEnv, cwd: string): Variables {
+  const variables = new Map<string, Variable>()
+  const empty = new Map<string, Place>()
+  const add = (source: NodeJS.Dict<string>, label: string, isShared: boolean): void => {
+    for (const [name, text] of Object.entries(source)) {
+      if (text === undefined || variables.has(name)) continue
+      const place: Place = { label: `${label} ${name}`, folder: cwd, exact: true }
+      if (text === '') empty.set(name, place)
+      else {
+        variables.set(name, { text, place, isShared })
+        empty.delete(name)
+      }
+    }
+  }
+  add(environment, 'environment', false)
+  const file = join(cwd, '.env')
+  const text = readEnvFile(file)
+  if (text !== null) add(parseEnv(text), labelOf(file, cwd), true)
+  return Object.assign(variables, { empty })
+}
+
+function readEnvFile(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown fault'
+    if (code === 'ENOENT' || code === 'EISDIR') return null
+    throw new ConfigurationError([
+      { place: file, message: `cannot be read (${code}); let this user read it, or remove it` },
+    ])
+  }
+}
+
+/**
+ * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`. A name whose first part
+ * is unknown belongs to another program. If only the rest is unknown, it is a fault; in `.env` it is a warning, because
+ * another program may read it.
+ */
+export function overlay(schema: Schema, written: Written, variables: Variables): void {
+  // The shorter name first: a variable for a part overrides one for the whole.
+  const byLength = [...variables].sort(([a], [b]) => a.split('__').length - b.split('__').length)
+  for (const [name, { text, place, isShared }] of byLength) {
+    const found = findKey(schema, name)
+    if (found === null) continue
+    if ('fault' in found) {
+      if (isShared) written.warnings.push({ place: place.label, message: `${found.fault}${NOT_OURS}`, path: [] })
+      else written.faults.push({ place: place.label, message: found.fault, path: [] })
+      continue
+    }
+    const value = readText(found.schema, text)
+    if (value === undefined) written.faults.push({ place: place.label, message: NOT_FLOW, path: found.path })
+    else written.set(found.path, value, place)
+  }
+}
+
+const NOT_OURS = '. It is ignored: correct it, or leave it if another program reads this .env'
+const NOT_FLOW = 'is not valid YAML; a list is written [a, b], a section {key: value, other: value}'
+
+type Found = { path: string[]; schema: Schema } | { fault: string }
+
+/** The setting that a variable names; `null` if its first part is not a setting. */
+function findKey(root: Schema, name: string): Found | null {
+  const path: string[] = []
+  let schema = root
+  for (const [index, part] of name.split('__').entries()) {
+    const properties: Record<string, Schema> = Object.assign({}, ...branchesOf(schema).map(branch => branch.properties))
+    const key = Object.keys(properties).find(candidate => candidate.toUpperCase() === part)
+    if (key === undefined && index === 0) return null
+    if (key === undefined) {
+      const before = path.map(known => known.toUpperCase())
+      const known = Object.keys(properties).map(candidate => [...before, candidate.toUpperCase()].join('__'))
+      const hint =
+        known.length === 0
+          ? `; ${path.join('.')} is written as a whole, in ${before.join('__')}`
+          : suggest(name, known, 'Settings here')
+      return { fault: `unknown setting${hint}` }
+    }
+    path.push(key)
+    schema = properties[key]!
+  }
+  return { path, schema }
+}
+
+/** A variable's text as the value it stands for: a text where the schema takes one, else what YAML reads in it. */
+function readText(schema: Schema, text: string): unknown {
+  const branches = branchesOf(schema)
+  const isFlow = /^\s*[[{]/.test(text)
+  if (isFlow && branches.some(({ type }) => type === 'array' || type === 'object')) return parseFlow(text)
+  if (branches.some(({ type }) => type === 'string')) return text
+  const list = branches.find(({ type }) => type === 'array')
+  if (list === undefined) return scalarOr(text)
+  const items = text
+    .split(',')
+    .map(item => item.trim())
+    .filter(item => item !== '')
+  return branches.some(branch => branch.enum?.includes(text)) ? text : items.map(item => readText(list.items!, item))
+}
+
+/** A number or `true` as such; everything else stays text. */
+function scalarOr(text: string): unknown {
+  const value = parseFlow(text)
+  return value === undefined || value === null || isSection(value) || Array.isArray(value) ? text : value
+}

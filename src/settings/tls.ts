@@ -1,0 +1,114 @@
+import { randomBytes, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import { ConfigurationError, type Fault } from './notation/fault.ts'
+import type { UpstreamTlsFiles } from './schema/targets.ts'
+
+/** Where the certificate of the public listener is. */
+export interface CertificateFiles {
+  cert: string
+  key: string
+}
+
+/** The certificate of the public listener, as PEM texts. */
+export interface Certificate {
+  cert: string
+  key: string
+  /**
+   * Base64 of 48 random bytes: the key of session tickets. Workers share it, so that a client resumes its TLS session with
+   * any of them. It is replaced once an hour, and together with the certificate.
+   */
+  ticketKeys: string
+}
+
+/** Reads a certificate with its key. Throws `ConfigurationError` when a file cannot be read or the two do not fit. */
+export function readCertificate({ cert, key }: CertificateFiles): Certificate {
+  const pair = readPair(cert, key, 'listen.tls')
+  return withNewTicketKeys(pair)
+}
+
+/** The same certificate: tickets from before are not accepted any more, and their clients make a full handshake. */
+export const withNewTicketKeys = ({ cert, key }: Pick<Certificate, 'cert' | 'key'>): Certificate => ({
+  cert,
+  key,
+  ticketKeys: randomBytes(48).toString('base64'),
+})
+
+/** The end of a certificate's validity, in milliseconds since 1970. Of a chain the first counts: the gateway's own. */
+export const endOf = ({ cert }: Pick<Certificate, 'cert'>): number => Date.parse(new X509Certificate(cert).validTo)
+
+const DAY = 86_400_000
+
+/** How long before its end a certificate is warned of, in milliseconds: those of a few days would else be warned of always. */
+function warnedBefore({ cert }: Pick<Certificate, 'cert'>): number {
+  const { validFrom, validTo } = new X509Certificate(cert)
+  return Math.min(21 * DAY, (Date.parse(validTo) - Date.parse(validFrom)) / 3)
+}
+
+/** Warns of a certificate that has expired or soon will, and says what to do; `null` for another. */
+export function warningOfEnd(certificate: Pick<Certificate, 'cert'>, file: string, now: number): Fault | null {
+  const end = endOf(certificate)
+  if (end - now > warnedBefore(certificate)) return null
+  const date = `${new Date(end).toISOString().slice(0, 16)}Z`
+  const state =
+    end <= now ? `expired at ${date}, and clients refuse to connect` : `expires at ${date}, in ${daysIn(end - now)}`
+  return { place: file, message: `${state}; replace the certificate and its key, which are loaded without a restart` }
+}
+
+/** A time in whole days, rounded down, so that no day is promised that is not there. */
+function daysIn(time: number): string {
+  const days = Math.floor(time / DAY)
+  return days === 0 ? 'less than a day' : `${days} ${days === 1 ? 'day' : 'days'}`
+}
+
+/** How HTTPS targets are verified, and the certificate that they get from the gateway; PEM texts. */
+export interface UpstreamTls {
+  /** The trusted authorities, instead of those of the system. */
+  ca?: string
+  serverName?: string
+  cert?: string
+  key?: string
+}
+
+/** Reads the files of an upstream's `tls`. Throws `ConfigurationError` when one cannot be read or two do not fit. */
+export function readUpstreamTls({ ca, cert, key, server_name }: UpstreamTlsFiles): UpstreamTls {
+  return {
+    ...(server_name !== undefined && { serverName: server_name }),
+    ...(ca !== undefined && { ca: readCertificates(ca, 'tls.ca') }),
+    ...(cert !== undefined && key !== undefined && readPair(cert, key, 'tls')),
+  }
+}
+
+/** A certificate and its key; `section` names the setting that holds both. */
+function readPair(cert: string, key: string, section: string): { cert: string; key: string } {
+  const pair = { cert: readCertificates(cert, `${section}.cert`), key: readPem(key, `${section}.key`) }
+  tryPem(key, 'holds no private key in PEM form without a passphrase', () => createSecureContext({ key: pair.key }))
+  tryPem(key, `is not the key of the certificate in ${cert}`, () => createSecureContext(pair))
+  return pair
+}
+
+function readCertificates(file: string, setting: string): string {
+  const text = readPem(file, setting)
+  tryPem(file, 'holds no certificate in PEM form', () => new X509Certificate(text))
+  return text
+}
+
+function readPem(file: string, setting: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const reason = code === 'ENOENT' ? 'no such file' : `cannot be read (${code})`
+    throw new ConfigurationError([{ place: file, message: `${reason}; ${setting} names it` }])
+  }
+}
+
+/** Throws `ConfigurationError` with `fault` when the content of a file cannot be used so. */
+function tryPem(file: string, fault: string, use: () => unknown): void {
+  try {
+    use()
+  } catch {
+    // The message of the library may quote the key.
+    throw new ConfigurationError([{ place: file, message: fault }])
+  }
+}

@@ -1,0 +1,33 @@
+import { Cluster } from 'ioredis'
+import { createLog } from '../../base/log/log.ts'
+import { connect } from './connection/connections.ts'
+import { remedyOf, summaryOf } from './connection/fault.ts'
+import type { RedisSettings } from './connection/options.ts'
+import { answerOf } from './connection/silence.ts'
+import { redisWarnings } from './connection/warnings.ts'
+
+/** What a Redis answers to a gateway that would use it. */
+export type RedisProbe = { fault: string } | { fault: null; version: string; warnings: string[] }
+
+/** Connects with the settings of a gateway, reads one key, and changes nothing. Every step ends within the timeout. */
+export async function probeRedis(settings: RedisSettings, prefix: string, timeout: number): Promise<RedisProbe> {
+  const faults: string[] = []
+  const log = createLog('error', { write: line => void faults.push((JSON.parse(line) as { fault: string }).fault) })
+  const connections = await connect(settings, timeout, log)
+  const client = connections.store
+  try {
+    if (client.status !== 'ready') return { fault: remedyFor(faults[0] ?? 'no answer') }
+    await answerOf(client, client.get(`${prefix}:probe`))
+    const node = client instanceof Cluster ? client.nodes('master')[0] : client
+    const info = node === undefined ? '' : await answerOf(node, node.info()).catch(() => '')
+    if (/^role:slave/m.test(info)) return { fault: 'it is a replica, which refuses to be written; name its master' }
+    const version = /^redis_version:(\S+)/m.exec(info)?.[1] ?? 'of unknown version'
+    return { fault: null, version, warnings: await redisWarnings(client) }
+  } catch (fault) {
+    return { fault: remedyFor(faults[0] ?? summaryOf(fault)) }
+  } finally {
+    await connections.close()
+  }
+}
+
+const remedyFor = (fault: string): string => `${fault}: ${remedyOf(fault)}`

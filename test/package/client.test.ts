@@ -1,0 +1,55 @@
+import t from 'tap'
+import { createClient, OperationError } from '../../src/package/client.ts'
+import { PROFILES } from '../../src/settings/profile.ts'
+import { operationNames } from '../../src/side/operations.ts'
+import { openFixture } from '../support/gateway-fixture.ts'
+
+t.test('the client has the results of the operations', async t => {
+  const fixture = await openFixture(t, { profile: 2 })
+  const { consumer, business } = createClient({ url: fixture.internal, secret: fixture.settings.internal.secret })
+
+  const token = await consumer.login('42', { nickname: 'Ann' })
+  t.equal(await consumer.isLogin(token), true)
+  t.equal(await consumer.getLoginId(token), '42')
+  t.equal(await consumer.getLoginIdDefaultNull(token), '42')
+  t.equal(await consumer.getLoginType(), 'CONSUMER')
+  t.match(await consumer.getTokenInfo(token), { user_id: '42', type: 'CONSUMER', extra: { nickname: 'Ann' } })
+  t.match(await consumer.getSession(token), { user_id: '42' })
+  t.equal(await consumer.getExtra(token, 'nickname'), 'Ann')
+  t.equal(await consumer.renewTimeout(token, 100), null)
+  t.ok((await consumer.getTokenTimeout(token)) <= 100)
+  t.ok((await consumer.getSessionTimeout(token)) <= 100)
+  t.equal(await consumer.getTokenValueByLoginId('42'), token)
+  t.same(await consumer.getTokenValuesByLoginId('42'), [token])
+  t.equal(await business.isLogin(token), false, 'the other side knows nothing of it')
+  t.equal(await consumer.kickoutToken('42', token), null)
+  t.equal(await consumer.getLoginId(token), '')
+  await consumer.kickout('42')
+  await consumer.logout(await consumer.login('42'))
+  t.equal(await consumer.getTokenValueByLoginId('42'), null)
+
+  await consumer.disable('42', 60)
+  t.equal(await consumer.isDisable('42'), true)
+  t.ok((await consumer.getDisableTime('42')) > 0)
+  await t.rejects(consumer.login('42'), { name: 'OperationError', code: 403 })
+  await t.rejects(consumer.checkDisable('42'), { code: 403 })
+  await consumer.untieDisable('42')
+  t.equal(await consumer.checkDisable('42'), null)
+  t.equal(await consumer.getDisableTime('42'), -1)
+})
+
+t.test('the client has every operation except those that need a request', async t => {
+  const { consumer } = createClient({ url: 'http://127.0.0.1:1', secret: 'x' })
+  const needless = ['getLoginIdByToken', 'getTokenValue']
+  const expected = operationNames(PROFILES[2]).filter(name => !needless.includes(name))
+  t.same(Object.keys(consumer).sort(), [...expected].sort())
+})
+
+t.test('a wrong secret and an unreachable gateway are different errors', async t => {
+  const fixture = await openFixture(t)
+  const wrong = createClient({ url: fixture.internal, secret: 'not the secret at all' })
+  const refused = await wrong.consumer.login('42').catch(fault => fault)
+  t.ok(refused instanceof OperationError)
+  t.match(refused, { code: 401, traceId: /^[0-9a-f]{32}$/ })
+  await t.rejects(createClient({ url: 'http://127.0.0.1:1', secret: 'x' }).consumer.login('42'), { name: 'TypeError' })
+})
