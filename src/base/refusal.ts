@@ -20,6 +20,10 @@ export type RefusalReason =
   | 'ADDRESS_NOT_ALLOWED'
   | 'NOT_FOUND'
   | 'NOT_LOGGED_IN'
+  /** Two session cookies of one name. */
+  | 'COOKIE_TWICE'
+  /** A write or a handshake with a session cookie that a page of another origin may have caused. */
+  | 'CROSS_ORIGIN'
   | 'NOT_PERMITTED'
   /** `rate_limit` of the upstream. */
   | 'RATE_LIMITED'
@@ -136,6 +140,7 @@ export type FieldFault =
   | 'must not contain control characters'
   | 'must be true or false'
   | 'must be one of {values}'
+  | 'must be left out: sessions of this side are not kept in cookies'
   | 'must be a list of at most {maximum} texts of 1 to 128 characters'
 
 /** The faults of a new password, as clients get them in `data.faults`; `http/server/messages.ts` has the texts. */

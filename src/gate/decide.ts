@@ -1,9 +1,9 @@
 import { Refusal } from '../base/refusal.ts'
 import { notLoggedIn } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
-import type { Token } from '../token/bearer.ts'
 import type { AccessRule } from './access.ts'
 import { admit, findOptional, type GatedSession, type GateSides } from './admit.ts'
+import type { Credential } from './credential.ts'
 import type { Maintenance } from './maintenance.ts'
 import { type CanonicalPath, readTarget, type Target } from './path.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -60,7 +60,8 @@ export interface GatedRequest<S extends GatedSession> {
   /** Address and network of its client; `null` where they are not known. */
   readonly address: string | null
   readonly network: string | null
-  readonly token: Token | null
+  /** What proves its session; `null` for nothing. */
+  readonly credential: Credential | null
   /** Receives the session with which the request passed, before the limits and permissions of its upstream are applied. */
   onAdmitted(session: S | null): void
 }
@@ -107,9 +108,9 @@ function sessionOf<S extends GatedSession>(
 ): S | null | Promise<S | null> {
   const { verdict, upstream } = request
   if (verdict === null) throw new Refusal('NOT_FOUND')
-  if (isOptional(verdict, upstream)) return findOptional(verdict, request.token, sides)
-  // If no session is needed, the token is not read.
-  return verdict.need === 'none' ? null : admit(verdict, request.token, sides)
+  if (isOptional(verdict, upstream)) return findOptional(verdict, request.credential, sides)
+  // If no session is needed, the credential is not read.
+  return verdict.need === 'none' ? null : admit(verdict, request.credential, sides)
 }
 
 /**

@@ -10,7 +10,13 @@ import { createServer } from '../http/server/server.ts'
 import { textOf } from '../metrics/exposition.ts'
 import type { Meter } from '../metrics/meter.ts'
 import type { Settings } from '../settings/schema/settings.ts'
-import { forwardedRulesOf, servesAdministration, servesJournal, servesWebSockets } from '../settings/served.ts'
+import {
+  credentialRulesOf,
+  forwardedRulesOf,
+  servesAdministration,
+  servesJournal,
+  servesWebSockets,
+} from '../settings/served.ts'
 import { type Certificate, endOf, readCertificate, warningOfEnd } from '../settings/tls.ts'
 import type { Sessions } from './core.ts'
 import type { Forwarding } from './forwarding.ts'
@@ -106,7 +112,7 @@ async function openInternal(
   const { settings, profile, options, clock, log, accessLog, meter, requests } = setup
   const { locale } = settings
   const { store, sides, permissions, jwt, timestamps } = sessions
-  const { upstreams, tokenHeader } = forwarding
+  const { upstreams } = forwarding
   // Services behind the gateway read real statuses.
   const envelopes = createEnvelopes(locale, 'native')
   const internal = createServer({
@@ -127,7 +133,7 @@ async function openInternal(
     upstreams,
     verify: {
       rules: forwardedRulesOf(settings, profile),
-      tokenHeader,
+      credentials: credentialRulesOf(settings),
       permissions,
       trustedProxies: settings.trusted_proxies,
     },

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../account/permissions.ts'
 import type { Administration } from '../administration/administration.ts'
 import type { OwnSessions } from '../administration/own-sessions.ts'
+import type { CredentialRules } from '../gate/credential.ts'
 import type { JournalPages } from '../journal/page.ts'
 import type { OwnAccount } from '../login/own-account/own-account.ts'
 import type { OwnSecondFactor } from '../login/own-account/own-second-factor.ts'
@@ -10,7 +11,7 @@ import type { Login } from '../login/sign-in/login.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { Profile } from '../settings/profile.ts'
 import type { Settings } from '../settings/schema/settings.ts'
-import { pathRulesOf } from '../settings/served.ts'
+import { credentialRulesOf, pathRulesOf } from '../settings/served.ts'
 import type { SessionWatch } from '../store/session-watch.ts'
 import type { OwnTokens } from '../token/issued-here.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
@@ -23,6 +24,7 @@ import {
   type Administrations,
   accountEndpoints,
 } from './routes/accounts/account-administration.ts'
+import { createDelivery } from './routes/delivery.ts'
 import { journalEndpoints, SEE_JOURNAL } from './routes/journal.ts'
 import { loginEndpoints, logoutEndpoint } from './routes/login.ts'
 import { loginStepEndpoints } from './routes/login-steps.ts'
@@ -72,7 +74,8 @@ export interface EdgeOptions {
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
   const { settings, profile, envelopes, sides, upstreams, permissions } = options
   const { ownTokens, webSockets, watch } = options
-  const tokenHeader = settings.jwt.token_name.toLowerCase()
+  const credentials = credentialRulesOf(settings)
+  const { tokenHeader } = credentials
   const ownPaths = new OwnPaths()
   const rules = pathRulesOf(settings, profile)
   app.addHook('onRequest', createJudge({ rules, tokenHeader, ownPaths, upstreams }))
@@ -80,7 +83,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     app.addHook('onRequest', ownPaths.allowOptions)
     await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
   }
-  app.addHook('onRequest', createGate({ rules, sides, permissions }))
+  app.addHook('onRequest', createGate({ rules, sides, permissions, credentials }))
 
   ownPaths.collect(app)
   await documentPublicRoutes(app, {
@@ -88,7 +91,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     style: settings.errors.http_status,
     tokenName: settings.jwt.token_name,
   })
-  serveOwnRoutes(app, endpointsOf(options), { settings, profile, guards: options.guards, envelopes })
+  serveOwnRoutes(app, endpointsOf(options, credentials), { settings, profile, guards: options.guards, envelopes })
   await app.register(async pages => {
     await protectPages(pages)
     serveDocuments(pages, profile)
@@ -101,17 +104,18 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
 }
 
 /** What answers the gateway's own API. */
-function endpointsOf(options: EdgeOptions): Endpoints {
+function endpointsOf(options: EdgeOptions, credentials: CredentialRules): Endpoints {
   const { settings, sides, logins, administration, accountAdministrations, journal, permissions } = options
+  const signingIn = { settings, logins, deliveryOf: createDelivery(settings, credentials) }
   const codes = [
     ...(administration === null ? [] : SESSION_PERMISSIONS),
     ...(LOGIN_TYPES.some(type => accountAdministrations[type] !== null) ? ACCOUNT_PERMISSIONS : []),
     ...(journal === null ? [] : [SEE_JOURNAL]),
   ]
   return {
-    ...loginEndpoints({ settings, logins }),
-    ...loginStepEndpoints({ settings, logins }),
-    logout: logoutEndpoint(sides, settings.locale),
+    ...loginEndpoints(signingIn),
+    ...loginStepEndpoints(signingIn),
+    logout: logoutEndpoint(sides, settings.locale, credentials.cookies),
     ...ownAccountEndpoints(options.ownAccounts),
     ...ownSecondFactorEndpoints(options.ownSecondFactors),
     ...ownSessionEndpoints(options.own),

@@ -226,6 +226,7 @@ function headersOf(upstream: Upstream, method: string, verdict: Verdict, setting
       connection: undefined,
       verdict,
       session,
+      hasCookieSession: false,
       id: '<trace id>',
       ip: '<address of the client>',
       protocol: 'http',

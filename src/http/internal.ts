@@ -28,7 +28,7 @@ export interface InternalOptions {
   warnings(): readonly string[]
   upstreams: UpstreamTable
   /** By what `/verify` decides. */
-  verify: Pick<VerifyOptions, 'rules' | 'tokenHeader' | 'permissions' | 'trustedProxies'>
+  verify: Pick<VerifyOptions, 'rules' | 'credentials' | 'permissions' | 'trustedProxies'>
   /** What an explanation needs beside the parts above. */
   explain: Omit<ExplainOptions, 'sides' | 'upstreams' | 'permissions' | 'envelopes'>
   /** What `/metrics` answers. */

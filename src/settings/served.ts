@@ -1,9 +1,11 @@
 import { createAccess } from '../gate/access.ts'
+import type { CredentialRules } from '../gate/credential.ts'
 import { createExceptions } from '../gate/exceptions.ts'
 import { withConsole } from '../gate/own-pages.ts'
 import { createPageRules } from '../gate/page-rules.ts'
 import type { PathRules } from '../gate/rules.ts'
-import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
+import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
+import { createSessionCookies } from '../token/cookie.ts'
 import type { Profile } from './profile.ts'
 import type { Settings } from './schema/settings.ts'
 
@@ -32,6 +34,23 @@ export const forwardedRulesOf = ({ gate, access }: Excepting, profile: Profile):
   pages: createPageRules(gate.pages),
   access: createAccess(access),
 })
+
+/** Whether users of a side may keep their session in a cookie. */
+export const keepsCookies = ({ browser }: Pick<Settings, 'browser'>, type: LoginType): boolean =>
+  browser[SIDES[type].name]
+
+/** What proves a session on the public listener and in questions of proxies. */
+export function credentialRulesOf(
+  settings: Pick<Settings, 'browser'> & { jwt: Pick<Settings['jwt'], 'token_name'> },
+): CredentialRules {
+  const { browser, jwt } = settings
+  const sides = new Set(LOGIN_TYPES.filter(type => keepsCookies(settings, type)))
+  return {
+    tokenHeader: jwt.token_name.toLowerCase(),
+    cookies: createSessionCookies({ ...browser, sides }),
+    origins: new Set(browser.origins),
+  }
+}
 
 type AccountSettings = Pick<Settings, 'accounts'> & { login: Pick<Settings['login'], 'consumer'> }
 

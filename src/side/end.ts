@@ -25,10 +25,14 @@ export function createEnd({ type, jwt, store, live, confirmed, noteOf }: EndOpti
   async function logout(request: WithHeaders, loginId: string | undefined, origin: Origin): Promise<boolean> {
     if (loginId !== undefined) return (await kickout(loginId, origin)) > 0
     const session = await live.sessionOf(request)
-    if (session === null) return false
-    const { user_id: userId } = session.record
-    if (!(await store.remove(type, userId, session.token, noteOf('logged-out')))) return false
-    await confirmed({ event: 'logout', login_id: userId, jti: session.claims.jti, ...origin })
+    return session !== null && logoutSession(session, origin)
+  }
+
+  /** Ends a session that its user leaves. `false` when it has ended meanwhile. */
+  async function logoutSession({ token, claims, record }: Session, origin: Origin): Promise<boolean> {
+    const { user_id: userId } = record
+    if (!(await store.remove(type, userId, token, noteOf('logged-out')))) return false
+    await confirmed({ event: 'logout', login_id: userId, jti: claims.jti, ...origin })
     return true
   }
 
@@ -58,7 +62,7 @@ export function createEnd({ type, jwt, store, live, confirmed, noteOf }: EndOpti
   }
 
   const kickoutWhere = createKickoutWhere({ type, store, confirmed, noteOf })
-  return { logout, kickout, kickoutOthers, kickoutToken, kickoutWhere }
+  return { logout, logoutSession, kickout, kickoutOthers, kickoutToken, kickoutWhere }
 }
 
 type ReasonOf = (record: SessionRecord, token: string) => AccountChange | null

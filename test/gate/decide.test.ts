@@ -62,7 +62,7 @@ async function decisionOf({ target, token, address = null }: Asked, gate = GATE)
   const onAdmitted = (session: { record: SessionRecord } | null) => {
     admitted = session
   }
-  const asked = { path, verdict, upstream, address, network: address, token: token as Token | null, onAdmitted }
+  const asked = { path, verdict, upstream, address, network: address, credential: token as Token | null, onAdmitted }
   const session = await decide(asked, gate)
   if (admitted !== session) throw new Error('a request passes with the session that was admitted')
   return session
@@ -123,7 +123,7 @@ t.test('a store that fails is no missing session', async t => {
 
 t.test('a request whose store and rights are known at once is decided without a promise', t => {
   const { target, verdict } = judge('/api/v1/c/x', 'GET', RULES)
-  const asked = { path: target.path, verdict, address: null, network: null, token: 'CONSUMER' as Token }
+  const asked = { path: target.path, verdict, address: null, network: null, credential: 'CONSUMER' as Token }
   const upstream = upstreamOf(target.path)
   t.match(decide({ ...asked, upstream, onAdmitted: () => undefined }, GATE), { record: { type: 'CONSUMER' } })
   t.end()

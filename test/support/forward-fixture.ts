@@ -99,7 +99,8 @@ export async function openForwardFixture(options: ForwardOptions): Promise<Forwa
     authenticate: (token: string) => sessionOf(token, type),
   })
   const sides = { BUSINESS: side('BUSINESS'), CONSUMER: side('CONSUMER') }
-  app.addHook('onRequest', createGate({ rules, sides, permissions: createPermissions({}) }))
+  const credentials = { tokenHeader, cookies: null, origins: new Set<string>() }
+  app.addHook('onRequest', createGate({ rules, sides, permissions: createPermissions({}), credentials }))
   // What these tests send has no signature.
   const ownTokens = createOwnTokens({ isSigned: () => false })
   await registerForwarding(app, { tokenHeader, ownTokens, hasPages: false, log: logger, webSockets: null, watch })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createPageRules } from '../../src/gate/page-rules.ts'
 import { RULES, type Verdict } from '../../src/gate/rules.ts'
 import type { LoginType } from '../../src/session/sides.ts'
 import type { Session } from '../../src/side/side.ts'
@@ -37,6 +38,7 @@ function sent(headers: Headers, { tokenHeader = 'authorization', policy, ...requ
       connection: connection.length > 0 ? connection.join(', ') : undefined,
       verdict: AUTHENTICATED,
       session: USER,
+      hasCookieSession: false,
       id: 'request-1',
       ip: '198.51.100.7',
       protocol: 'http',
@@ -338,6 +340,7 @@ t.test('names that clients make up do not accumulate', async t => {
     connection: undefined,
     verdict: PUBLIC,
     session: null,
+    hasCookieSession: false,
     id: 'r',
     ip: '::1',
     protocol: 'http',
@@ -355,4 +358,35 @@ t.test('names that clients make up do not accumulate', async t => {
   )
   t.notOk(headers.includes('X_Login_Id'))
   t.ok(headers.includes('X-Fine'))
+})
+
+t.test('session cookies are removed, and every other cookie stays byte for byte', async t => {
+  const forwarded = (...cookies: string[]) => {
+    const headers = sent(cookies.map(cookie => ['Cookie', cookie]))
+    return valuesOf('cookie', headers)
+  }
+  const own = ['__Host-dualgate-b', '__Secure-dualgate-b', 'dualgate-b', '__Host-dualgate-c', 'dualgate-c']
+  for (const name of own) {
+    t.same(forwarded(`${name}=a.b.c`), [], name)
+    t.same(forwarded(`a=1; ${name}=a.b.c;b="2;3 "`), ['a=1;b="2;3 "'], name)
+    t.same(forwarded(`${name}=a.b.c; a=1`), ['a=1'], name)
+    t.same(forwarded(`a=1; ${name} =a.b.c`), ['a=1'], name)
+    t.same(forwarded(name), [], 'a cookie without a name')
+  }
+  const others = ['xdualgate-b=1', 'a=dualgate-b=1', '__host-dualgate-b=1', 'dualgate-bb=1', 'dualgate-a=1; =2;;']
+  for (const cookie of others) t.same(forwarded(cookie), [cookie])
+  t.same(forwarded('dualgate-b=1', 'a=1'), ['a=1'], 'in several lines')
+})
+
+t.test("with a session cookie the authorization of a page is the application's own", async t => {
+  const page: Verdict = {
+    need: 'BUSINESS',
+    rule: RULES[7 - 1]!,
+    page: createPageRules([{ path: '/wiki/*', needs: 'business' }])[0]!,
+  }
+  const basic: Headers = [['Authorization', 'Basic YTpi']]
+  const asked = { verdict: page, session: USER, hasCookieSession: true }
+  t.same(valuesOf('authorization', sent(basic, asked)), ['Basic YTpi'])
+  t.same(valuesOf('authorization', sent([['Authorization', 'Bearer ours']], asked)), [], 'our token is not')
+  t.same(valuesOf('authorization', sent(basic, { ...asked, verdict: AUTHENTICATED })), [], 'on no other path')
 })

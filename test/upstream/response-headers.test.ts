@@ -134,6 +134,21 @@ t.test('the head reports whether the length is known', async t => {
   t.equal(responseHead(raw([['transfer-encoding', 'chunked']]), circumstances).hasLength, false)
 })
 
+t.test('a session cookie of the gateway is dropped, and reported; other cookies pass', async t => {
+  const head = (value: string) =>
+    responseHead(raw([['Set-Cookie', value]]), { status: 200, ours: {}, passCors: true, mayTrail: true, edits: null })
+  const own = [
+    '__Host-dualgate-b=x; Path=/',
+    ' dualgate-c = x',
+    '=__Host-dualgate-b=x',
+    '__Secure-dualgate-c',
+    'dualgate-b=',
+  ]
+  for (const value of own) t.match(head(value), { headers: [], setsSession: true }, value)
+  for (const value of ['xdualgate-b=1', 'a=1; Path=/dualgate-b', 'a=dualgate-b=1'])
+    t.match(head(value), { headers: ['Set-Cookie', value], setsSession: false }, value)
+})
+
 t.test('a trailer section is announced only where one can follow', async t => {
   const announced: Headers = [
     ['Trailer', 'X-Sum'],

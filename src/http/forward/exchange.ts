@@ -12,6 +12,7 @@ import { TargetBusy } from '../../upstream/wire/connections.ts'
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
 import { Answer } from './answer.ts'
 import type { BodyMemory } from './body.ts'
+import { logDroppedSession } from './dropped-session.ts'
 
 /** How many early hints of one request are passed on. */
 const MAX_HINTS = 10
@@ -103,6 +104,7 @@ export class Exchange implements Receiver {
       mayTrail: httpVersionMinor > 0 && method !== 'HEAD',
       edits: this.#upstream.responseEdits,
     })
+    if (head.setsSession) logDroppedSession(this.#log, this.#request, this.#upstream)
     this.#answer.writeHead(status, head, httpVersionMinor)
     this.#reply.hijack()
   }

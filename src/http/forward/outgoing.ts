@@ -28,7 +28,7 @@ export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string
   const requestHeaders = createRequestHeaders(tokenHeader, ownTokens)
 
   return ({ request, verdict, upstream, path }: Forwarded, target: HttpTarget | null): UpstreamRequest => {
-    const { session, raw, host, method } = request
+    const { session, hasCookieSession, raw, host, method } = request
     const { query: sent } = request.target
     const { passAuthorization, via, requestEdits } = upstream
     const incoming = {
@@ -36,6 +36,7 @@ export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string
       connection: raw.headers.connection,
       verdict,
       session,
+      hasCookieSession,
       id: request.id,
       ip: request.ip,
       protocol: request.protocol,

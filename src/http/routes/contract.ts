@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
 import { END_REASONS } from '../../session/end-reason.ts'
 import { LOGIN_ID_PATTERN } from '../../session/record.ts'
@@ -99,7 +99,7 @@ export type DataOf<C extends Contract> = ValueOf<C['data']['schema']>
 export interface Route<C extends Contract> extends Omit<AnyRoute, 'contract' | 'answer'> {
   contract: C
   /** The answer to a request that fulfils the contract: the envelope's `data`. */
-  answer(request: Request<C>): Promise<DataOf<C>>
+  answer(request: Request<C>, reply: FastifyReply): Promise<DataOf<C>>
 }
 
 export type Request<C extends Contract> = FastifyRequest<{ Querystring: QueryOf<C>; Body: BodyOf<C> }>
@@ -111,7 +111,7 @@ export interface AnyRoute {
   place: Place
   contract: Contract
   onRequest?: onRequestHookHandler[]
-  answer(request: FastifyRequest): Promise<unknown>
+  answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown>
 }
 
 export function serveAny(app: FastifyInstance, envelopes: Envelopes, route: AnyRoute): void {
@@ -126,7 +126,7 @@ export function serveAny(app: FastifyInstance, envelopes: Envelopes, route: AnyR
     },
     config: { documented: { ...place, ...contract } },
     async handler(request, reply) {
-      const data = await answer(request)
+      const data = await answer(request, reply)
       // Answers are for one client, and many hold a secret: a token, a password that was made, the sessions of a user.
       reply.header('cache-control', 'no-store')
       return envelopes.success(request.id, data)

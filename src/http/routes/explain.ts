@@ -85,7 +85,7 @@ export function serveExplain(app: FastifyInstance, options: ExplainOptions): voi
       const read = token === undefined ? null : readBearer(token)
       const live: Row[] = [
         ...(await sessionRows(token !== undefined, read, options)),
-        ...(found === null ? [] : await decisionRows({ ...found, token: read, address }, options)),
+        ...(found === null ? [] : await decisionRows({ ...found, credential: read, address }, options)),
         ...targetRows(found?.upstream ?? null, upstreams),
       ]
       return { rows: [...rows, ...live].map(([name, value]) => ({ name, value })) }
@@ -137,7 +137,9 @@ async function liveRows({ record }: Session, token: Token, options: ExplainOptio
   return rows
 }
 
-type Explained = Pick<GatedRequest<Session>, 'path' | 'verdict' | 'token' | 'address'> & { upstream: Upstream | null }
+type Explained = Pick<GatedRequest<Session>, 'path' | 'verdict' | 'credential' | 'address'> & {
+  upstream: Upstream | null
+}
 
 /** The decision of the public listener, with sessions that are not marked as used and requests that are not counted. */
 async function decisionRows(

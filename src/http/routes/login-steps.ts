@@ -1,5 +1,6 @@
 import type { Contract } from './contract.ts'
-import { type LoginOptions, SIGNED_IN, signedIn } from './login.ts'
+import { KEPT_IN } from './delivery.ts'
+import { type LoginOptions, SIGNED_IN } from './login.ts'
 import { answering, type Endpoints, required } from './own-routes.ts'
 import { CODE, NEW_FACTOR, RECOVERY_CODES } from './second-factor-fields.ts'
 
@@ -22,6 +23,7 @@ const PASSWORD = {
       properties: {
         ticket: TICKET,
         new_password: { type: 'string', description: 'The new password, encrypted with SM2 as at `login`.' },
+        session: KEPT_IN,
       },
       required: ['ticket', 'new_password'],
     },
@@ -46,7 +48,7 @@ const SECOND_FACTOR = {
   body: {
     schema: {
       type: 'object',
-      properties: { ticket: TICKET, code: CODE },
+      properties: { ticket: TICKET, code: CODE, session: KEPT_IN },
       required: ['ticket', 'code'],
     },
     example: { ticket: 'pT0u2mGq5bYk1Zr8wXc3Lh7dVfNs6JaE', code: '287082' },
@@ -87,19 +89,21 @@ const SETUP = {
 } as const satisfies Contract
 
 /** The steps that a login may demand after the password. */
-export const loginStepEndpoints = ({ settings, logins }: LoginOptions) =>
+export const loginStepEndpoints = ({ logins, deliveryOf }: LoginOptions) =>
   ({
     'login/password': type => {
       const changePassword = required(logins[type]?.changePassword)
-      return answering(PASSWORD, async ({ body, id, ip }) =>
-        signedIn(await changePassword({ ...body, address: ip, trace_id: id }), settings),
-      )
+      return answering(PASSWORD, async (request, reply) => {
+        const deliver = deliveryOf(request, reply, type)
+        return deliver(await changePassword({ ...request.body, address: request.ip, trace_id: request.id }))
+      })
     },
     'login/second-factor': type => {
       const { enter } = required(logins[type]?.secondFactor)
-      return answering(SECOND_FACTOR, async ({ body, id, ip }) =>
-        signedIn(await enter({ ...body, address: ip, trace_id: id }), settings),
-      )
+      return answering(SECOND_FACTOR, async (request, reply) => {
+        const deliver = deliveryOf(request, reply, type)
+        return deliver(await enter({ ...request.body, address: request.ip, trace_id: request.id }))
+      })
     },
     'login/second-factor/setup': type => {
       const { setUp } = required(logins[type]?.secondFactor)

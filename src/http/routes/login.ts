@@ -1,16 +1,19 @@
 import type { Login } from '../../login/sign-in/login.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
+import type { SessionCookies } from '../../token/cookie.ts'
 import type { Sides } from '../server/authenticate.ts'
 import { inLocale, LOGGED_OUT } from '../server/messages.ts'
 import { originOf } from '../server/origin.ts'
 import type { Contract } from './contract.ts'
+import { type DeliveryOf, KEPT_IN } from './delivery.ts'
 import { answering, type Endpoint, type Endpoints, required } from './own-routes.ts'
 
 export interface LoginOptions {
-  settings: Pick<Settings, 'jwt'> & { login: Pick<Settings['login'], 'captcha'> }
+  settings: { login: Pick<Settings['login'], 'captcha'> }
   /** `null` for a side whose login is served elsewhere. */
   logins: Readonly<Record<LoginType, Login | null>>
+  deliveryOf: DeliveryOf
 }
 
 const KIND = {
@@ -95,15 +98,16 @@ export const SIGNED_IN = {
   schema: {
     type: 'object',
     properties: {
-      token: { type: 'string', description: 'The signed JWT.' },
-      token_name: { type: 'string', description: 'Name of the header that carries it.' },
+      token: { type: 'string', description: 'The signed JWT; absent with `session: cookie`.' },
+      token_name: { type: 'string', description: 'Name of the header that carries it; absent with `session: cookie`.' },
+      cookie: { type: 'string', description: 'Name of the cookie that was set; only with `session: cookie`.' },
       expires_in: { type: 'integer', description: 'Its lifetime in seconds, unless it is renewed or ended.' },
       wrong_codes: {
         type: 'integer',
         description: 'Wrong codes of the second factor that were entered since the login before; absent without any.',
       },
     },
-    required: ['token', 'token_name', 'expires_in'],
+    required: ['expires_in'],
   },
   example: {
     token: 'eyJhbGciOiJIUzI1NiJ9.eyJqdGkiOiI2WmIxIn0.c2ln',
@@ -135,6 +139,7 @@ const LOGIN = {
           type: ['string', 'null'],
           description: 'The name that the program gives itself; administrators see its first 128 characters.',
         },
+        session: KEPT_IN,
       },
       required: ['username', 'password'],
     },
@@ -161,15 +166,8 @@ const LOGIN = {
   ],
 } as const satisfies Contract
 
-/** The session that a login has begun, as its client gets it. */
-export const signedIn = <T extends { token: string }>(began: T, { jwt }: Pick<Settings, 'jwt'>) => ({
-  ...began,
-  token_name: jwt.token_name,
-  expires_in: jwt.expire_seconds,
-})
-
 /** The public login endpoints ("Public B-side login endpoints"): captcha, SM2 public key, login. */
-export const loginEndpoints = ({ settings, logins }: LoginOptions) => {
+export const loginEndpoints = ({ settings, logins, deliveryOf }: LoginOptions) => {
   const publicKey: Endpoint = type => {
     const login = required(logins[type])
     return answering(PUBLIC_KEY, async () => login.publicKey)
@@ -180,9 +178,11 @@ export const loginEndpoints = ({ settings, logins }: LoginOptions) => {
     'sm2/public-key': publicKey,
     login: type => {
       const { login } = required(logins[type])
-      return answering(LOGIN, async ({ body, id, ip, headers }) => {
+      return answering(LOGIN, async (request, reply) => {
+        const { body, id, ip, headers } = request
+        const deliver = deliveryOf(request, reply, type)
         const userAgent = headers['user-agent'] ?? ''
-        return signedIn(await login({ ...body, address: ip, userAgent, trace_id: id }), settings)
+        return deliver(await login({ ...body, address: ip, userAgent, trace_id: id }))
       })
     },
   } satisfies Partial<Endpoints>
@@ -200,7 +200,7 @@ function captchaOf(login: Login, settings: LoginOptions['settings']): ReturnType
 
 const LOGOUT = {
   summary: 'Sign out',
-  details: 'Ends the session of the token that comes with the request.',
+  details: 'Ends the session of the request, and removes its cookie if it came in one.',
   data: {
     schema: {
       type: 'object',
@@ -213,9 +213,10 @@ const LOGOUT = {
 
 /** The logout of the clients in use, behind the gate of its side. */
 export const logoutEndpoint =
-  (sides: Sides, locale: Settings['locale']): Endpoint =>
+  (sides: Sides, locale: Settings['locale'], cookies: SessionCookies | null): Endpoint =>
   type =>
-    answering(LOGOUT, async request => {
-      await sides[type].logout(request, undefined, originOf(request))
+    answering(LOGOUT, async (request, reply) => {
+      await sides[type].logoutSession(request.session!, originOf(request))
+      if (request.hasCookieSession) reply.header('set-cookie', cookies!.expire(type))
       return { message: inLocale(LOGGED_OUT, locale) }
     })

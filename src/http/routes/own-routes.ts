@@ -35,7 +35,7 @@ export type Endpoints = Readonly<Record<OwnRouteName, Endpoint>>
 /** A route by its contract. `answer` returns the envelope's `data`. */
 export const answering = <C extends Contract>(
   contract: C,
-  answer: (request: Request<C>) => Promise<DataOf<C>>,
+  answer: (request: Request<C>, reply: FastifyReply) => Promise<DataOf<C>>,
   permission?: string,
 ): Answering => ({
   contract,

@@ -8,22 +8,22 @@ import {
   OVERRIDING_SPELLINGS,
 } from '../../base/header-names.ts'
 import { Refusal } from '../../base/refusal.ts'
+import { type Credential, type CredentialRules, cookiesOf } from '../../gate/credential.ts'
 import { decide, judge } from '../../gate/decide.ts'
-import type { PathRules } from '../../gate/rules.ts'
+import type { PathRules, Verdict } from '../../gate/rules.ts'
 import { networkOf } from '../../login/protection/network.ts'
 import type { Session } from '../../side/side.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
 import type { Sides } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
-import { createProxiedClient } from '../server/proxied-client.ts'
+import { createProxiedClient, type ProxiedClient } from '../server/proxied-client.ts'
 import { ENDED, type PlainAnswer, type PlainContract, PROBE } from './contract.ts'
 
 export interface VerifyOptions {
   rules: PathRules
   sides: Sides
-  /** Lower-case name of the header that carries the token. */
-  tokenHeader: string
+  credentials: CredentialRules
   upstreams: UpstreamTable
   permissions: Permissions
   envelopes: Envelopes
@@ -163,24 +163,38 @@ const forged = (fault: string): Refusal => new Refusal('BAD_REQUEST', { params: 
 function admit(
   request: FastifyRequest,
   original: Original,
-  { rules, sides, tokenHeader, upstreams, permissions, clientOf }: Deciding,
+  { rules, sides, credentials, upstreams, permissions, clientOf }: Deciding,
 ): Session | null | Promise<Session | null> {
-  refuseDoubled(request.raw.rawHeaders, tokenHeader)
+  refuseDoubled(request.raw.rawHeaders, credentials.tokenHeader)
   const {
     target: { path },
     verdict,
   } = judge(original.target, original.method, rules)
-  const address = clientOf(request.raw)
+  const client = clientOf(request.raw)
+  const { address } = client
   const gated = {
     path,
     verdict,
     upstream: upstreams.find(path, rules),
     address,
     network: address === null ? null : networkOf(address),
-    token: sides.BUSINESS.getTokenValue(request),
+    credential:
+      sides.BUSINESS.getTokenValue(request) ?? proxiedCookies(request, original, verdict, client, credentials),
     onAdmitted: () => undefined,
   }
   return decide(gated, { rules, sides, permissions })
+}
+
+/** The cookies of the original request. A proxy shows the handshake of a WebSocket by its key, if at all. */
+function proxiedCookies(
+  { headers }: FastifyRequest,
+  { method }: Original,
+  verdict: Verdict | null,
+  { own }: ProxiedClient,
+  credentials: CredentialRules,
+): Credential | null {
+  const handshakeTokens = headers['sec-websocket-key'] === undefined ? null : []
+  return verdict && cookiesOf({ headers, method, handshakeTokens, own }, verdict, credentials)
 }
 
 const originalFromPath = ({ raw }: FastifyRequest): Original => ({

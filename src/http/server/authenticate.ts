@@ -1,18 +1,18 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
 import type { GateSides } from '../../gate/admit.ts'
+import { type Credential, type CredentialRules, cookiesOf } from '../../gate/credential.ts'
 import { decide, type Gate, type GatedRequest, judge } from '../../gate/decide.ts'
 import type { CanonicalPath } from '../../gate/path.ts'
 import type { PathRules, Verdict } from '../../gate/rules.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Session, Side } from '../../side/side.ts'
-import type { Token } from '../../token/bearer.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
 import { clientNetworkOf } from './client-network.ts'
 import type { OwnPaths } from './own-paths.ts'
-import { tokenOfUpgrade } from './upgrade.ts'
+import { tokenOfUpgrade, upgradeOf } from './upgrade.ts'
 
 export type Sides = Readonly<Record<LoginType, Side>>
 
@@ -45,10 +45,15 @@ export function createJudge({ rules, tokenHeader, ownPaths, upstreams }: JudgeOp
 
 type GatingSides = GateSides<Session> & { BUSINESS: Pick<Side, 'getTokenValue'> }
 
+export interface GateOptions extends Gate<Session> {
+  sides: GatingSides
+  credentials: CredentialRules
+}
+
 /** The gate: a request passes with the session that its verdict requires, and is refused otherwise. */
-export function createGate(gate: Gate<Session> & { sides: GatingSides }) {
+export function createGate(gate: GateOptions) {
   return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const decided = decide(new ClientRequest(request, gate.sides), gate)
+    const decided = decide(new ClientRequest(request, gate), gate)
     if (decided instanceof Promise) decided.then(() => done(), done)
     else done()
   }
@@ -57,11 +62,11 @@ export function createGate(gate: Gate<Session> & { sides: GatingSides }) {
 /** A request of the public listener, as the gate reads it. */
 class ClientRequest implements GatedRequest<Session> {
   readonly #request: FastifyRequest
-  readonly #sides: GatingSides
+  readonly #gate: GateOptions
 
-  constructor(request: FastifyRequest, sides: GatingSides) {
+  constructor(request: FastifyRequest, gate: GateOptions) {
     this.#request = request
-    this.#sides = sides
+    this.#gate = gate
   }
 
   get path(): CanonicalPath {
@@ -85,8 +90,23 @@ class ClientRequest implements GatedRequest<Session> {
   }
 
   /** Both sides read the same header. */
-  get token(): Token | null {
-    return this.#sides.BUSINESS.getTokenValue(this.#request) ?? tokenOfUpgrade(this.#request.raw)
+  get credential(): Credential | null {
+    const { sides, credentials } = this.#gate
+    const token = sides.BUSINESS.getTokenValue(this.#request) ?? tokenOfUpgrade(this.#request.raw)
+    return token !== null || credentials.cookies === null ? token : this.#cookies(credentials)
+  }
+
+  #cookies(credentials: CredentialRules): Credential | null {
+    const { raw, method, protocol, host, verdict } = this.#request
+    const asked = {
+      headers: raw.headers,
+      method,
+      handshakeTokens: upgradeOf(raw)?.tokens ?? null,
+      own: { protocol, host },
+    }
+    const cookies = cookiesOf(asked, verdict!, credentials)
+    this.#request.hasCookieSession = cookies !== null
+    return cookies
   }
 
   onAdmitted(session: Session | null): void {

@@ -35,6 +35,15 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   ADDRESS_NOT_ALLOWED: { code: 403, text: ['Address not allowed', '不允许从该地址访问'] },
   NOT_FOUND: { code: 404, text: ['Not found', '资源不存在'] },
   NOT_LOGGED_IN: { code: 401, status: 200, text: ['Not logged in', '未授权/未登录'] },
+  COOKIE_TWICE: {
+    code: 401,
+    status: 200,
+    text: ['Two cookies {name}: delete the cookies of this site', '存在两个 {name} Cookie，请清除本站的 Cookie'],
+  },
+  CROSS_ORIGIN: {
+    code: 403,
+    text: ['A page of another origin may not send this request', '不允许其他来源（Origin）的页面发送此请求'],
+  },
   NOT_PERMITTED: { code: 403, text: ['Missing permission: {permissions}', '缺少权限: {permissions}'] },
   RATE_LIMITED: { code: 429, text: ['Too many requests, try again later', '请求过于频繁，请稍后再试'] },
   ORIGIN_NOT_ALLOWED: { code: 403, text: ['Origin not allowed', '不允许来自该来源（Origin）的连接'] },
@@ -123,6 +132,7 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'must not contain control characters': '不能包含控制字符',
   'must be true or false': '必须是 true 或 false',
   'must be one of {values}': '必须是以下之一：{values}',
+  'must be left out: sessions of this side are not kept in cookies': '必须省略：该端不使用 Cookie 会话',
   'must be a list of at most {maximum} texts of 1 to 128 characters':
     '必须是列表，最多 {maximum} 项，每项 1 到 128 个字符',
 }

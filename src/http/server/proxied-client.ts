@@ -1,21 +1,43 @@
 import type { IncomingMessage } from 'node:http'
 import { createAddressList, isAddress } from '../../gate/address-list.ts'
+import type { OwnOrigins } from '../../gate/cross-origin.ts'
+
+/** The client of a request that a proxy asks about. */
+export interface ProxiedClient {
+  /** `null` where it is not known. */
+  address: string | null
+  /** Where the client believes to be. */
+  own: OwnOrigins
+}
 
 /**
- * The client of a request that a proxy asks about, as `X-Forwarded-For` names it; `null` where that is not known. Only a
- * proxy in `trustedProxies` is believed, and from the end on: what stands before an address that is not a trusted proxy could be
- * the client's own invention.
+ * The client of a request that a proxy asks about, as `X-Forwarded-For`, `-Proto` and `-Host` name it. Only a proxy in
+ * `trustedProxies` is believed, and addresses from the end on: what stands before an address that is not a trusted proxy could
+ * be the client's own invention.
  */
-export function createProxiedClient(trustedProxies: readonly string[]): (request: IncomingMessage) => string | null {
+export function createProxiedClient(trustedProxies: readonly string[]): (request: IncomingMessage) => ProxiedClient {
   const isTrusted = createAddressList(trustedProxies)
   return ({ socket, headers }) => {
-    if (!isTrusted(socket.remoteAddress ?? '')) return null
+    const { host = '' } = headers
+    if (!isTrusted(socket.remoteAddress ?? '')) return { address: null, own: { protocol: 'http', host } }
     const named = String(headers['x-forwarded-for'] ?? '').split(',')
     let client = ''
     for (let i = named.length - 1; i >= 0; i--) {
       client = named[i]!.trim()
       if (!isTrusted(client)) break
     }
-    return isAddress(client) ? client : null
+    return {
+      address: isAddress(client) ? client : null,
+      own: {
+        protocol: lastOf(headers['x-forwarded-proto']) ?? 'http',
+        host: lastOf(headers['x-forwarded-host']) ?? host,
+      },
+    }
   }
 }
+
+const lastOf = (value: string | string[] | undefined): string | undefined =>
+  String(value ?? '')
+    .split(',')
+    .at(-1)!
+    .trim() || undefined

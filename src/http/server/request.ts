@@ -13,6 +13,8 @@ declare module 'fastify' {
     verdict: Verdict | null
     /** The client's live session; `null` if none was needed. */
     session: Session | null
+    /** Whether the session, if there is one, is proven by a cookie. */
+    hasCookieSession: boolean
     /** The upstream of its path; `null` for none, and for a route of the gateway's own. */
     destination: Upstream | null
     /** Name of the upstream that the request goes to, once it has passed the gate; `null` for a route of the gateway's own. */
@@ -27,6 +29,7 @@ export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest('target')
   app.decorateRequest('verdict', null)
   app.decorateRequest('session', null)
+  app.decorateRequest('hasCookieSession', false)
   app.decorateRequest('destination', null)
   app.decorateRequest('upstream', null)
   app.decorateRequest('refused', null)

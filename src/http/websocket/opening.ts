@@ -9,6 +9,7 @@ import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
+import { logDroppedSession } from '../forward/dropped-session.ts'
 import { faultOfAcceptance, handshakeHeaders } from './handshake.ts'
 
 export interface OpeningOptions {
@@ -104,15 +105,17 @@ export class Opening {
 
   /** The client's headers for an upstream's answer; `null` if the answer is invalid. */
   #headersOf({ statusCode = 0, rawHeaders }: IncomingMessage): string[] | null {
-    const { reply, upstream } = this.#options
+    const { request, reply, upstream, log } = this.#options
     try {
-      return responseHead(rawHeaders, {
+      const head = responseHead(rawHeaders, {
         status: statusCode,
         ours: reply.getHeaders(),
         passCors: upstream.passCors,
         mayTrail: false,
         edits: upstream.responseEdits,
-      }).headers
+      })
+      if (head.setsSession) logDroppedSession(log, request, upstream)
+      return head.headers
     } catch (error) {
       return this.#fail(error as Error)
     }

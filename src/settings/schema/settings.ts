@@ -12,6 +12,7 @@ import {
   Variant,
 } from '../notation/notation.ts'
 import { Accounts } from './account-sources.ts'
+import { Browser } from './browser.ts'
 import { Access, Cors, Drain, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
 import { Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
 import { Passwords } from './passwords.ts'
@@ -163,6 +164,7 @@ export const SettingsSchema = {
     sessions: Sessions,
     gate: Gate,
     access: Access,
+    browser: Browser,
     events: Events,
     journal: Journal,
     accounts: Accounts,

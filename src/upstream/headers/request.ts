@@ -3,6 +3,7 @@ import { memoize } from '../../base/memoize.ts'
 import type { Verdict } from '../../gate/rules.ts'
 import type { PassAuthorization } from '../../settings/schema/upstreams.ts'
 import type { Session } from '../../side/side.ts'
+import { withoutSessionCookies } from '../../token/cookie.ts'
 import type { OwnTokens } from '../../token/issued-here.ts'
 import type { HeaderEdits } from './edits.ts'
 
@@ -14,6 +15,8 @@ export interface IncomingRequest {
   connection: string | undefined
   verdict: Verdict
   session: Session | null
+  /** Whether a cookie proves the session: then an `Authorization` is none of ours. */
+  hasCookieSession: boolean
   id: string
   /** The client's address, from the socket or through a chain of trusted proxies. */
   ip: string
@@ -61,10 +64,17 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
     return fates
   }
 
-  /** The forwarded authorization of a request without a session; `null` for none. */
+  /** What is forwarded of an authorization that has not proven the session; `null` for nothing. */
   function judged(value: string, pass: 'off' | 'bare'): string | null {
     if (pass === 'bare') return ownTokens.bareOf(value)
     return ownTokens.isIn(value) ? null : value
+  }
+
+  /** What is forwarded of a header; `null` for nothing. */
+  function passedOn(fate: Fate, value: string, pass: PassAuthorization, isProof: boolean): string | null {
+    if (fate === 'cookie') return withoutSessionCookies(value)
+    if (isProof || pass === 'on') return value
+    return judged(value, pass)
   }
 
   return (request, policy) => {
@@ -73,7 +83,7 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
     const fateOf = fatesWith(policy.edits)
     const named = namedByConnection(request.connection)
     const passed = passedFates(request, pass)
-    const isJudged = session === null && pass !== 'on'
+    const isProof = session !== null && !request.hasCookieSession
     const headers = ['host', policy.host]
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const name = rawHeaders[i]!
@@ -81,8 +91,8 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
       if (!passed[fate]) continue
       if (named !== null && fate === 'keep' && named.has(name.toLowerCase())) continue
       const value = rawHeaders[i + 1]!
-      const passedOn = isJudged && (fate === 'authorization' || fate === 'token') ? judged(value, pass) : value
-      if (passedOn !== null) headers.push(name, passedOn)
+      const passes = fate === 'keep' ? value : passedOn(fate, value, pass, isProof)
+      if (passes !== null) headers.push(name, passes)
     }
     if (pass === 'bare' && session !== null && policy.edits?.removes(tokenHeader) !== true)
       headers.push(tokenHeader, session.token)
@@ -103,15 +113,18 @@ function createFates(tokenHeader: string, edits: HeaderEdits | null): FateOf {
   })
 }
 
-function passedFates({ session, verdict }: IncomingRequest, pass: PassAuthorization): Record<Fate, boolean> {
+function passedFates(request: IncomingRequest, pass: PassAuthorization): Record<Fate, boolean> {
+  const { session, verdict, hasCookieSession } = request
   const carries = verdict.rule.carries === 'everything'
+  // With a cookie, the authorization of a page is the application's own.
+  const isOpen = session === null || (hasCookieSession && verdict.page !== undefined)
   return {
     keep: true,
     drop: false,
     // If no session was needed, a backend may use an authorization of its own: values that are not our tokens are
     // forwarded.
-    authorization: carries && (pass !== 'off' || session === null),
-    token: carries && (pass === 'on' || session === null),
+    authorization: carries && (pass !== 'off' || isOpen),
+    token: carries && (pass === 'on' || isOpen),
     cookie: carries,
   }
 }

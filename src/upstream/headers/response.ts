@@ -1,5 +1,6 @@
 import { isCors, isDroppedFromResponses, namedByConnection } from '../../base/header-names.ts'
 import { memoize } from '../../base/memoize.ts'
+import { setsSessionCookie } from '../../token/cookie.ts'
 import type { HeaderEdits } from './edits.ts'
 
 export interface ResponseHead {
@@ -7,6 +8,8 @@ export interface ResponseHead {
   headers: string[]
   /** Whether the upstream says how long the body is. */
   hasLength: boolean
+  /** Whether the upstream set a session cookie of the gateway: it was dropped. */
+  setsSession: boolean
 }
 
 export interface ResponseCircumstances {
@@ -35,7 +38,7 @@ const createJudge = (edits: HeaderEdits | null) =>
     const lower = name.toLowerCase()
     const isSpecial = SPECIAL.has(lower)
     const isDropped = (isDroppedFromResponses(name) && !isSpecial) || edits?.removes(name) === true
-    return { lower, isDropped, isSpecial, isCors: isCors(name) }
+    return { lower, isDropped, isSpecial, isCors: isCors(name), isSetCookie: lower === 'set-cookie' }
   })
 
 const judgePlain = createJudge(null)
@@ -58,12 +61,14 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   const judge = judgeWith(edits)
   const headers: string[] = []
   const special: Record<string, string> = {}
+  let setsSession = false
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!
-    const { lower, isDropped, isSpecial, isCors } = judge(name)
+    const { lower, isDropped, isSpecial, isCors, isSetCookie } = judge(name)
     if (isDropped || (isCors && !passCors)) continue
     const value = raw[i + 1]!
-    if (isSpecial) special[lower] = special[lower] === undefined ? value : `${special[lower]},${value}`
+    if (isSetCookie && setsSessionCookie(value)) setsSession = true
+    else if (isSpecial) special[lower] = special[lower] === undefined ? value : `${special[lower]},${value}`
     else if (ours[lower] === undefined || ADDING.has(lower)) headers.push(name, value)
   }
   const length = special['content-length']
@@ -75,7 +80,7 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   const kept = named === null ? headers : withoutNamed(headers, named)
   if (edits !== null) kept.push(...edits.added)
   addOurs(kept, ours)
-  return { headers: kept, hasLength: length !== undefined }
+  return { headers: kept, hasLength: length !== undefined, setsSession }
 }
 
 function withoutNamed(headers: readonly string[], named: ReadonlySet<string>): string[] {

@@ -1,0 +1,74 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { Refusal } from '../base/refusal.ts'
+import type { LoginType } from '../session/sides.ts'
+import { readBearer, type Token } from '../token/bearer.ts'
+import type { SessionCookies } from '../token/cookie.ts'
+import { isCrossOrigin, isWrite, type OwnOrigins } from './cross-origin.ts'
+import type { Verdict } from './rules.ts'
+
+/*
+ * What proves the session of a request: the token of its header, for either side, or the cookie of each side. One of them
+ * counts: where the header is there, valid or not, cookies are ignored.
+ */
+
+export type Credential = Token | CookieCredential
+
+export interface CookieCredential {
+  /** The token in the cookie of a side; `null` for none. Throws the refusal `COOKIE_TWICE` for two cookies of one name. */
+  tokenOf(type: LoginType): Token | null
+  /** Throws the refusal `CROSS_ORIGIN` for a write or a handshake that a page of another origin may have caused. */
+  refuseCrossOrigin(): void
+}
+
+/** How credentials are read. */
+export interface CredentialRules {
+  /** Lower-case name of the header that carries the token. */
+  tokenHeader: string
+  /** `null` where no side has session cookies: then cookies are not read. */
+  cookies: SessionCookies | null
+  /** Further origins whose pages may send writes with a cookie. */
+  origins: ReadonlySet<string>
+}
+
+export interface WithCredentials {
+  readonly headers: IncomingHttpHeaders
+  readonly method: string
+  /** The tokens in the query of a WebSocket handshake; `null` for any other request. */
+  readonly handshakeTokens: readonly string[] | null
+  /** Where the client believes to be. */
+  readonly own: OwnOrigins
+}
+
+/**
+ * The credential of a request that brings no token: its cookies; `null` where they do not count. On a page, an `Authorization`
+ * that has not the form of a token is the application's own, and the cookies count beside it.
+ */
+export function cookiesOf(
+  request: WithCredentials,
+  verdict: Verdict,
+  { tokenHeader, cookies, origins }: CredentialRules,
+): CookieCredential | null {
+  if (cookies === null) return null
+  const { headers, method, handshakeTokens, own } = request
+  if (handshakeTokens !== null && handshakeTokens.length > 0) return null
+  if (headers[tokenHeader] !== undefined && !isOfApplication(headers, tokenHeader, verdict)) return null
+  const { cookie } = headers
+  if (cookie === undefined) return null
+  return {
+    tokenOf(type) {
+      if (!cookies.sides.has(type)) return null
+      const { token, count } = cookies.read(cookie, type)
+      if (count > 1) throw new Refusal('COOKIE_TWICE', { params: { name: cookies.name(type) } })
+      return token
+    },
+    refuseCrossOrigin() {
+      if (isWrite(method, handshakeTokens !== null) && isCrossOrigin(headers, own, origins)) {
+        throw new Refusal('CROSS_ORIGIN')
+      }
+    },
+  }
+}
+
+/** Whether the header of the token holds what an application behind a page reads. */
+export const isOfApplication = (headers: IncomingHttpHeaders, tokenHeader: string, { page }: Verdict): boolean =>
+  page !== undefined && tokenHeader === 'authorization' && readBearer(headers.authorization) === null
