@@ -8,7 +8,9 @@ import { forget, session } from './session.js'
 /**
  * @typedef {object} Settings
  * @property {string} api
- * @property {string} sm2_public_key_path
+ * @property {'b' | 'c'} section Of the routes of the page's side.
+ * @property {string} sm2_public_key The name of the route of the key that encrypts passwords.
+ * @property {boolean} keeps_cookie Whether a cookie keeps the session of the page.
  * @property {'off' | 'proof-of-work'} captcha_alternative
  * @property {string} token_name
  * @property {string[]} routes Below `/api/v<n>/`: what the gateway serves itself.
@@ -27,13 +29,31 @@ export let settings
 
 /** The URL of the gateway's own routes. A proxy in front may serve the gateway below another path. */
 let base = new URL('..', document.baseURI)
+/** That of the gateway itself. */
+let root = base
 
-export async function loadSettings() {
+/** @param {string} toRoot From the page. */
+export async function loadSettings(toRoot = '..') {
   const response = await fetch('settings.json', { signal: AbortSignal.timeout(TIMEOUT) })
   if (!response.ok) throw new CallError(response.status, '')
   settings = await response.json()
-  base = new URL(`..${settings.api}/`, document.baseURI)
+  root = new URL(`${toRoot}/`, document.baseURI)
+  base = new URL(`${settings.api.slice(1)}/`, root)
 }
+
+/**
+ * The session that a cookie keeps. Throws a refusal with 401 if there is none, and with why it has ended where that is known.
+ *
+ * @returns {Promise<{ handle: string }>}
+ */
+export const sessionInCookie = () => get(new URL(`sign-in/${settings.section}/session`, root).href)
+
+/**
+ * A public route of the page's side.
+ *
+ * @param {string} route
+ */
+export const publicRoute = route => `public/${settings.section}/${route}`
 
 /**
  * Whether the gateway serves a route itself. What it does not serve, with its settings and its source of accounts, has no
@@ -109,16 +129,16 @@ export const post = (path, body = {}) =>
  * @param {typeof envelopeOf} read
  */
 async function call(path, init, read = envelopeOf) {
-  const { token } = session
+  const { handle, token } = session
   const headers = { ...init.headers, ...(token !== null && { [settings.token_name]: `Bearer ${token}` }) }
   const envelope = await answerOf(
     new URL(path, base),
-    { ...init, headers, credentials: 'omit', cache: 'no-store' },
+    { ...init, headers, credentials: settings.keeps_cookie ? 'same-origin' : 'omit', cache: 'no-store' },
     read,
   )
   if (envelope.success === true) return envelope.data
   // An answer to an earlier session does not end the present one.
-  if (envelope.code === 401 && token !== null && session.token === token) {
+  if (envelope.code === 401 && handle !== null && session.handle === handle) {
     forget()
     notifyEnded(envelope.data?.ended)
   }

@@ -1,4 +1,4 @@
-import { get, settings } from './api.js'
+import { get, publicRoute, settings } from './api.js'
 
 /**
  * Encrypts a password as the gateway expects it: SM2, cipher mode C1C3C2.
@@ -7,6 +7,6 @@ import { get, settings } from './api.js'
  * @returns {Promise<string>}
  */
 export async function encrypted(plain) {
-  const publicKey = await get(settings.sm2_public_key_path.slice(1))
+  const publicKey = await get(publicRoute(settings.sm2_public_key))
   return /** @type {any} */ (globalThis).sm2.doEncrypt(plain, publicKey, 1)
 }

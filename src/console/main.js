@@ -1,13 +1,14 @@
 import { wrongCodesNotice } from './account/wrong-codes.js'
 import { currentAddress } from './address.js'
-import { get, loadSettings, onEnded, post, serves } from './api.js'
+import { get, loadSettings, onEnded, post, serves, sessionInCookie, settings } from './api.js'
+import { choices } from './choices.js'
 import { closeDialogs } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
 import { faultText, t } from './language/language.js'
 import { offeredPages, PAGES } from './pages.js'
-import { forget, ownHandle, session } from './session.js'
-import { choices, topBar } from './shell.js'
-import { createSignIn, endedText } from './sign-in/sign-in.js'
+import { forget, recall, session } from './session.js'
+import { topBar } from './shell.js'
+import { createSignIn, endedText, resume } from './sign-in/sign-in.js'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 
@@ -36,7 +37,13 @@ function open(draw, page = {}) {
 
 /** @param {import('./language/language.js').TextName | null} reason */
 function signIn(reason) {
-  const form = createSignIn(app, { reason, choices: () => choices(drawAgain), done: () => void enter() })
+  const form = createSignIn(app, {
+    reason,
+    title: () => [mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))],
+    device: 'dualgate console',
+    choices: () => choices(drawAgain),
+    done: () => void enter(),
+  })
   const draw = () => {
     document.title = title('sign_in')
     form.draw()
@@ -52,7 +59,7 @@ async function enter() {
     route()
   } catch (problem) {
     // An ended session has already led to the sign-in.
-    if (session.token !== null) open(() => showFault(faultText(problem), enter))
+    if (session.handle !== null) open(() => showFault(faultText(problem), enter))
   }
 }
 
@@ -115,10 +122,10 @@ async function signOut() {
 }
 
 function endSession() {
-  const { token, owner } = session
+  const { token, handle, owner } = session
   if (serves('b/logout')) return post('b/logout')
-  if (serves('b/session/tokens')) return post('b/session/exit-token', { token: ownHandle() })
-  return post('sys/session/exit-token', { user_id: owner?.user_id, token })
+  if (serves('b/session/tokens')) return post('b/session/exit-token', { token: handle })
+  return post('sys/session/exit-token', { user_id: owner?.user_id, token: token ?? handle })
 }
 
 /**
@@ -146,13 +153,23 @@ const title = page => `dualgate · ${t(page)}`
 async function start() {
   try {
     await loadSettings()
-    if (session.token === null) signIn(null)
+    const reason = settings.keeps_cookie ? await resume() : recall()
+    if (session.handle === null) signIn(reason === 'none' ? null : (reason ?? null))
     else await enter()
   } catch (problem) {
     open(() => showFault(faultText(problem), start))
   }
 }
 
+/** In another tab the user may have signed in as somebody else: then the cookie belongs to them, and so do all answers. */
+async function compareSession() {
+  const { handle } = session
+  if (document.hidden || handle === null || !settings.keeps_cookie) return
+  const live = await sessionInCookie().catch(() => null)
+  if (live !== null && live.handle !== handle && session.handle === handle) location.reload()
+}
+
 onEnded(reason => signIn(endedText(reason)))
 window.addEventListener('hashchange', route)
+document.addEventListener('visibilitychange', () => void compareSession())
 void start()

@@ -1,7 +1,7 @@
 /*
- * The token of the administrator, in the session storage of the tab. It survives a reload and is deleted when the tab is
- * closed. No other tab can read it. Local storage would expose it to every page of the same origin, and to the next user
- * of the machine.
+ * The session of the page. Either a cookie that no script can read keeps it, or the token is in the session storage of the
+ * tab: it survives a reload and is deleted when the tab is closed, and no other tab can read it. Local storage would expose it
+ * to every page of the same origin, and to the next user of the machine.
  */
 
 const KEY = 'dualgate.token'
@@ -9,17 +9,20 @@ const KEY = 'dualgate.token'
 /** @typedef {{ user_id: string, username: string | null, nickname: string | null, permissions: string[] }} Owner */
 
 /**
- * `wrongCodes`: those of the second factor that were entered before this sign-in, until the user has seen the number.
+ * `handle`: the name of the session in lists; `null` without a session. `token`: `null` where a cookie keeps it. `wrongCodes`:
+ * those of the second factor that were entered before this sign-in, until the user has seen the number.
  *
- * @type {{ token: string | null, owner: Owner | null, wrongCodes: number }}
+ * @type {{ handle: string | null, token: string | null, owner: Owner | null, wrongCodes: number }}
  */
-export const session = { token: recall(), owner: null, wrongCodes: 0 }
+export const session = { handle: null, token: null, owner: null, wrongCodes: 0 }
 
-function recall() {
+/** Continues with the token that an earlier page of this tab has stored, if there is one. */
+export function recall() {
   try {
-    return sessionStorage.getItem(KEY)
+    const token = sessionStorage.getItem(KEY)
+    if (token !== null) begin(token)
   } catch {
-    return null
+    // No storage, no token.
   }
 }
 
@@ -28,8 +31,7 @@ function recall() {
  * @param {number} [wrongCodes]
  */
 export function begin(token, wrongCodes = 0) {
-  session.token = token
-  session.wrongCodes = wrongCodes
+  Object.assign(session, { token, handle: handleIn(token), wrongCodes })
   try {
     sessionStorage.setItem(KEY, token)
   } catch {
@@ -37,10 +39,16 @@ export function begin(token, wrongCodes = 0) {
   }
 }
 
+/**
+ * The browser keeps the session in a cookie.
+ *
+ * @param {string} handle
+ * @param {number} [wrongCodes]
+ */
+export const beginInCookie = (handle, wrongCodes = 0) => Object.assign(session, { token: null, handle, wrongCodes })
+
 export function forget() {
-  session.token = null
-  session.owner = null
-  session.wrongCodes = 0
+  Object.assign(session, { token: null, handle: null, owner: null, wrongCodes: 0 })
   try {
     sessionStorage.removeItem(KEY)
   } catch {
@@ -73,16 +81,18 @@ export const can = what => session.owner?.permissions.includes(PERMISSIONS[what]
  *
  * @param {string} listed
  */
-export function isOwnToken(listed) {
-  return listed !== '' && (listed === session.token || listed === ownHandle())
-}
+export const isOwnToken = listed => listed !== '' && (listed === session.token || listed === session.handle)
 
-/** The handle of the session of this page: the `jti` of its token. */
-export function ownHandle() {
+/**
+ * The handle of the session of a token: its `jti`.
+ *
+ * @param {string} token
+ * @returns {string}
+ */
+function handleIn(token) {
   try {
-    const claims = (session.token?.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')
-    return JSON.parse(atob(claims)).jti
+    return JSON.parse(atob((token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/'))).jti
   } catch {
-    return null
+    return ''
   }
 }

@@ -1,3 +1,5 @@
+import { type LoginType, SIDES } from '../session/sides.ts'
+
 /*
  * The files of the gateway's own pages. They need no session, like the pages themselves (rule 1). Each is listed with
  * its complete path, so that no other path is public.
@@ -37,6 +39,7 @@ export const CONSOLE_FILES = [
   'accounts/sides.js',
   'address.js',
   'api.js',
+  'choices.js',
   'elements/dialogs.js',
   'elements/dom.js',
   'elements/facts.js',
@@ -96,6 +99,66 @@ export const CONSOLE_FILES = [
   'styles/theme.css',
 ] as const
 
+/** The files of the sign-in page, below `/sign-in/files/`: its own, and those that it shares with the administration page. */
+export const SIGN_IN_FILES = [
+  'account/enrolment.js',
+  'account/new-password.js',
+  'account/password-rules.js',
+  'account/recovery-codes.js',
+  'api.js',
+  'choices.js',
+  'elements/dialogs.js',
+  'elements/dom.js',
+  'elements/forms.js',
+  'elements/shown-once.js',
+  'encryption.js',
+  'language/account.js',
+  'language/accounts.js',
+  'language/clock.js',
+  'language/common.js',
+  'language/journal.js',
+  'language/language.js',
+  'language/sessions.js',
+  'language/sign-in.js',
+  'language/texts.js',
+  'preferences.js',
+  'session.js',
+  'sign-in/captcha.js',
+  'sign-in/destination.js',
+  'sign-in/page.js',
+  'sign-in/proof-worker.js',
+  'sign-in/proof.js',
+  'sign-in/sign-in.js',
+  'sign-in/sign-out.js',
+  'sign-in/steps.js',
+  'sm2.js',
+  'styles/account.css',
+  'styles/layout.css',
+  'styles/parts.css',
+  'styles/sign-in.css',
+  'styles/theme.css',
+] as const
+
+/** Where the sign-in page of a side is, and what belongs to it. */
+export const signInPaths = (type: LoginType) => {
+  const { section } = SIDES[type]
+  const page = `/sign-in/${section}/`
+  return { page, settings: `${page}settings.json`, session: `${page}session`, signOut: `/sign-out/${section}` }
+}
+
+/** Where the sign-in pages find their logo, if the settings name one. */
+export const SIGN_IN_LOGO = '/sign-in/logo'
+
+/** The paths of the sign-in pages of some sides, with or without a logo; none without a side. */
+export const signInPagesOf = (sides: readonly LoginType[], hasLogo: boolean): readonly string[] =>
+  sides.length === 0
+    ? []
+    : [
+        ...sides.flatMap(type => Object.values(signInPaths(type))),
+        ...SIGN_IN_FILES.map(file => `/sign-in/files/${file}`),
+        ...(hasLogo ? [SIGN_IN_LOGO] : []),
+      ]
+
 /** The settings of the gateway for the administration page. */
 export const CONSOLE_SETTINGS = '/console/settings.json'
 
@@ -105,6 +168,3 @@ export const CONSOLE_PATHS: readonly string[] = [
   CONSOLE_SETTINGS,
   ...CONSOLE_FILES.map(file => `/console/${file}`),
 ]
-
-/** The same open paths, and those of the administration page. */
-export const withConsole = (open: ReadonlySet<string>): ReadonlySet<string> => new Set([...open, ...CONSOLE_PATHS])

@@ -2,6 +2,7 @@ import { createAdministration } from '../administration/administration.ts'
 import { createOwnSessions } from '../administration/own-sessions.ts'
 import { serveEdge } from '../http/edge.ts'
 import { type InternalOptions, serveInternal } from '../http/internal.ts'
+import { createAnswerSignedOut } from '../http/pages/signed-out.ts'
 import { countClosed } from '../http/server/connection/limit.ts'
 import { createEnvelopes } from '../http/server/envelope.ts'
 import { createGuards } from '../http/server/guards.ts'
@@ -11,6 +12,7 @@ import { textOf } from '../metrics/exposition.ts'
 import type { Meter } from '../metrics/meter.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import {
+  cookieSides,
   credentialRulesOf,
   forwardedRulesOf,
   servesAdministration,
@@ -76,6 +78,7 @@ async function openEdge(
     onClosed: countClosed(meter),
     certificate,
     hasWebSockets: servesWebSockets(settings),
+    answerSignedOut: createAnswerSignedOut(new Set(cookieSides(settings)), settings.locale),
   })
   const shown = { sides, sessions: store.sessions, jwt, clock, timestamps, locale: settings.locale }
   const { upstreams, ownTokens, webSockets, watch } = forwarding

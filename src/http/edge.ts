@@ -19,6 +19,7 @@ import { registerForwarding } from './forward/forward.ts'
 import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { protectPages } from './pages/protection.ts'
+import { serveSignIn } from './pages/sign-in.ts'
 import {
   ACCOUNT_PERMISSIONS,
   type Administrations,
@@ -96,6 +97,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     await protectPages(pages)
     serveDocuments(pages, profile)
     if (settings.console) serveConsole(pages, settings, profile)
+    serveSignIn(pages, { settings, profile, sides, credentials, envelopes })
   })
   ownPaths.refuseOtherMethods(app)
   ownPaths.close()

@@ -1,7 +1,9 @@
+import { signInPaths } from '../gate/own-pages.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
 import type { Profile } from './profile.ts'
 import type { Settings } from './schema/settings.ts'
 import {
+  cookieSides,
   openPathsOf,
   servesAccounts,
   servesAdministration,
@@ -18,6 +20,7 @@ export type RouteSettings = Pick<
   | 'session_administration'
   | 'account_administration'
   | 'console'
+  | 'browser'
   | 'accounts'
   | 'own_sessions'
   | 'journal'
@@ -175,6 +178,7 @@ export const ownRoutes = (settings: RouteSettings, profile: Profile): ReadonlySe
   new Set(
     [
       ...[...openPathsOf(settings, profile)].map(path => ({ method: 'GET', path })),
+      ...cookieSides(settings).map(type => ({ method: 'POST', path: signInPaths(type).signOut })),
       ...servedRoutes(settings, profile),
     ].flatMap(({ method, path }) => (method === 'GET' ? [`GET ${path}`, `HEAD ${path}`] : [`${method} ${path}`])),
   )

@@ -1,7 +1,7 @@
 import { createAccess } from '../gate/access.ts'
 import type { CredentialRules } from '../gate/credential.ts'
 import { createExceptions } from '../gate/exceptions.ts'
-import { withConsole } from '../gate/own-pages.ts'
+import { CONSOLE_PATHS, signInPagesOf } from '../gate/own-pages.ts'
 import { createPageRules } from '../gate/page-rules.ts'
 import type { PathRules } from '../gate/rules.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
@@ -16,18 +16,24 @@ export const servesAdministration = (
 ): boolean => session_administration ?? profile.sessionAdministration
 
 /** The paths of the gateway's own pages, which need no session (rule 1). */
-export const openPathsOf = (settings: Pick<Settings, 'console'>, profile: Profile): ReadonlySet<string> =>
-  settings.console ? withConsole(profile.paths.open) : profile.paths.open
+export const openPathsOf = (settings: PageSettings, profile: Profile): ReadonlySet<string> =>
+  new Set([
+    ...profile.paths.open,
+    ...(settings.console ? CONSOLE_PATHS : []),
+    ...signInPagesOf(cookieSides(settings), settings.browser.logo !== undefined),
+  ])
+
+type PageSettings = Pick<Settings, 'console' | 'browser'>
 
 type Excepting = Pick<Settings, 'gate' | 'access'>
 
 /** The path rules of the public listener with these settings. */
-export const pathRulesOf = (settings: Pick<Settings, 'console'> & Excepting, profile: Profile): PathRules => ({
+export const pathRulesOf = (settings: PageSettings & Excepting, profile: Profile): PathRules => ({
   ...forwardedRulesOf(settings, profile),
   open: openPathsOf(settings, profile),
 })
 
-/** The same without the administration page: behind a proxy that only asks for decisions, its paths are a backend's. */
+/** The same without the gateway's own pages for people: behind a proxy that only asks for decisions, its paths are a backend's. */
 export const forwardedRulesOf = ({ gate, access }: Excepting, profile: Profile): PathRules => ({
   ...profile.paths,
   exceptions: createExceptions(gate.exceptions),
@@ -39,12 +45,16 @@ export const forwardedRulesOf = ({ gate, access }: Excepting, profile: Profile):
 export const keepsCookies = ({ browser }: Pick<Settings, 'browser'>, type: LoginType): boolean =>
   browser[SIDES[type].name]
 
+/** The sides whose users may. */
+export const cookieSides = (settings: Pick<Settings, 'browser'>): LoginType[] =>
+  LOGIN_TYPES.filter(type => keepsCookies(settings, type))
+
 /** What proves a session on the public listener and in questions of proxies. */
 export function credentialRulesOf(
   settings: Pick<Settings, 'browser'> & { jwt: Pick<Settings['jwt'], 'token_name'> },
 ): CredentialRules {
   const { browser, jwt } = settings
-  const sides = new Set(LOGIN_TYPES.filter(type => keepsCookies(settings, type)))
+  const sides = new Set(cookieSides(settings))
   return {
     tokenHeader: jwt.token_name.toLowerCase(),
     cookies: createSessionCookies({ ...browser, sides }),

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import t from 'tap'
 import { EVENT_NAMES } from '../../src/event/event.ts'
-import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES } from '../../src/gate/own-pages.ts'
+import { CONSOLE_FILES, CONSOLE_PATHS, DOCUMENT_FILES, SIGN_IN_FILES, signInPagesOf } from '../../src/gate/own-pages.ts'
 import { END_REASONS } from '../../src/session/end-reason.ts'
 import { call } from '../support/client.ts'
 import { openFixture, startFixture } from '../support/gateway-fixture.ts'
@@ -16,9 +16,35 @@ const FILES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
   .filter(file => /\.\w+$/.test(file))
   .map(file => file.replaceAll(sep, '/'))
 
-t.test('every file of the page is on the list of open paths, and nothing else is', async t => {
-  const files = FILES.filter(file => !['index.html', 'tsconfig.json'].includes(file))
-  t.same([...CONSOLE_FILES].sort(), [...files, 'sm2.js'].sort())
+/** The modules that a module loads, and those that they load. */
+function loadedBy(module: string, known = new Set<string>()): Set<string> {
+  if (known.has(module)) return known
+  known.add(module)
+  const text = readFileSync(join(FOLDER, module), 'utf8')
+  for (const [, specifier] of text.matchAll(
+    /(?:^} from|^import|^import .* from|new URL\() ?'(\.?\.?\/?[\w./-]+\.js)'/gm,
+  ))
+    loadedBy(join(dirname(module), specifier!).replaceAll(sep, '/'), known)
+  return known
+}
+
+/** What a page needs: its modules, the files of its document, and the encryption. */
+function neededBy(document: string, main: readonly string[]): string[] {
+  const text = readFileSync(join(FOLDER, document), 'utf8')
+  const styles = [...text.matchAll(/styles\/[\w-]+\.css/g)].map(([style]) => style)
+  const modules = main.flatMap(module => [...loadedBy(module)])
+  return [...new Set([...modules, ...styles, 'sm2.js'])].sort()
+}
+
+t.test('the lists of open paths hold what the pages need, and nothing else', async t => {
+  t.same([...CONSOLE_FILES].sort(), neededBy('index.html', ['main.js']))
+  t.same([...SIGN_IN_FILES].sort(), neededBy('sign-in/page.html', ['sign-in/page.js', 'sign-in/sign-out.js']))
+  const listed = new Set<string>([...CONSOLE_FILES, ...SIGN_IN_FILES])
+  t.same(
+    FILES.filter(file => /\.(?:js|css)$/.test(file) && !listed.has(file)),
+    [],
+    'no file is unused',
+  )
 })
 
 t.test('the page never makes markup of data, and runs nothing but its files', async t => {
@@ -143,15 +169,17 @@ t.test('with cors configured, cached pages vary by origin', async t => {
 
 t.test('the page gets the settings that it needs, in both profiles', async t => {
   for (const [profile, key] of [
-    [1, '/public/b/sm2/public-key'],
-    [2, '/public/b/sm2-public-key'],
+    [1, 'sm2/public-key'],
+    [2, 'sm2-public-key'],
   ] as const) {
     const jwt = profile === 2 ? { jwt: { token_name: 'X-Token' } } : {}
     const config = { session_administration: true, api_versions: [3, 1], timezone: 'Asia/Shanghai', ...jwt }
     const fixture = await startFixture({ profile, config })
     t.match((await fixture.get('/console/settings.json')).json(), {
       api: '/api/v3',
-      sm2_public_key_path: key,
+      section: 'b',
+      sm2_public_key: key,
+      keeps_cookie: false,
       token_name: profile === 2 ? 'X-Token' : 'Authorization',
       timezone: 'Asia/Shanghai',
       passwords: { min_length: 10, classes: 0, common: 'refuse' },
@@ -163,9 +191,10 @@ t.test('the page gets the settings that it needs, in both profiles', async t => 
 t.test('the built gateway has all of its pages', async t => {
   const { folder, remove } = newcomerFolder()
   t.teardown(remove)
-  const gateway = await startGateway(folder)
+  const gateway = await startGateway(folder, { BROWSER__BUSINESS: 'on' })
   t.teardown(() => gateway.end('SIGKILL'))
-  for (const path of ['/docs', '/redoc', '/favicon.ico', '/openapi.json', ...DOCUMENT_FILES, ...CONSOLE_PATHS]) {
+  const paths = [...DOCUMENT_FILES, ...CONSOLE_PATHS, ...signInPagesOf(['BUSINESS'], false)]
+  for (const path of ['/docs', '/redoc', '/favicon.ico', '/openapi.json', ...paths]) {
     const { status } = await fetch(gateway.url + path)
     t.equal(status, 200, path)
   }

@@ -26,7 +26,7 @@ export function createOwnSessions() {
       sessions = await get('b/session/tokens')
       draw()
     } catch (problem) {
-      if (session.token !== null) show(element, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
+      if (session.handle !== null) show(element, h('p', { class: 'fault', role: 'alert' }, faultText(problem)))
     }
   }
 

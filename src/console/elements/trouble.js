@@ -15,7 +15,7 @@ export function createTrouble(again) {
     /** @param {unknown} problem */
     report(problem) {
       // An ended session has already led to the sign-in.
-      if (session.token === null) return
+      if (session.handle === null) return
       show(
         element,
         h('span', {}, faultText(problem)),

@@ -34,7 +34,7 @@ export function confirmEndSeveral({ title, targets, done }) {
     busy: t('ending'),
     async run() {
       const failed = await endEach(targets)
-      if (session.token === null) return
+      if (session.handle === null) return
       done()
       const ended = targets.length - failed.length
       if (failed.length === 0) notify(t('ended_several', { n: count(ended) }))

@@ -1,4 +1,4 @@
-import { CallError, get } from '../api.js'
+import { CallError, get, publicRoute } from '../api.js'
 import { h } from '../elements/dom.js'
 import { t } from '../language/language.js'
 
@@ -27,7 +27,7 @@ export function createCaptcha({ failed, drawn }) {
     picture.hidden = true
     const drawing = ++drawings
     try {
-      const { captcha_id, captcha_base64 } = await get('public/b/captcha')
+      const { captcha_id, captcha_base64 } = await get(publicRoute('captcha'))
       // Meanwhile another picture was requested.
       if (drawing !== drawings) return
       captchaId = captcha_id
@@ -51,7 +51,7 @@ export function createCaptcha({ failed, drawn }) {
  * @returns {Promise<{ captcha_id: string, captcha_value: string }>}
  */
 export async function provedWork() {
-  const { captcha_id, challenge, difficulty } = await get('public/b/captcha', { kind: 'proof-of-work' })
+  const { captcha_id, challenge, difficulty } = await get(publicRoute('captcha'), { kind: 'proof-of-work' })
   const worker = new Worker(new URL('proof-worker.js', import.meta.url), { type: 'module' })
   try {
     const captcha_value = await new Promise((resolve, reject) => {

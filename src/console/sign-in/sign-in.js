@@ -1,10 +1,10 @@
-import { CallError, post, settings } from '../api.js'
-import { h, mark, show } from '../elements/dom.js'
+import { CallError, post, publicRoute, sessionInCookie, settings } from '../api.js'
+import { h, show } from '../elements/dom.js'
 import { actionForm, field, focusFirst, passwordInput, textInput } from '../elements/forms.js'
 import { encrypted } from '../encryption.js'
 import { faultText, t } from '../language/language.js'
 import { TEXTS } from '../language/texts.js'
-import { begin } from '../session.js'
+import { begin, beginInCookie } from '../session.js'
 import { createCaptcha, provedWork } from './captcha.js'
 import { codesStep, STEPS } from './steps.js'
 
@@ -13,7 +13,7 @@ import { codesStep, STEPS } from './steps.js'
  * @property {string} ticket
  * @property {string} username
  * @property {string} password What was typed at the sign-in.
- * @property {(path: string, body: object) => Promise<void>} send Sends the answer of the step, and shows what comes next.
+ * @property {(route: string, body: object) => Promise<void>} send Sends the answer of the step, and shows what comes next.
  * @property {() => void} restart
  */
 
@@ -32,14 +32,15 @@ export function endedText(reason) {
  * The sign-in: name, password and captcha, and then the steps that the gateway requires.
  *
  * @param {Element} place
- * @param {{ reason: import('../language/language.js').TextName | null, choices: () => Node, done: () => void }} options
- *   `reason` shows the user why a new sign-in is necessary; `choices` are language and theme.
+ * @param {{ reason: import('../language/language.js').TextName | null, title: () => import('../elements/dom.js').Child[],
+ *   device: string, choices: () => Node, done: () => void }} options `reason` shows the user why a new sign-in is necessary; `device`
+ *   is the name of the page in lists of sessions; `choices` are language and theme.
  */
-export function createSignIn(place, { reason, choices, done }) {
+export function createSignIn(place, { reason, choices, done, ...look }) {
   const typed = { username: '', password: '' }
   let timer = 0
   /** @type {() => Node} */
-  let drawForm = () => credentialsForm({ typed, reason, send })
+  let drawForm = () => credentialsForm({ typed, reason, send, ...look })
 
   /** @param {() => Node} form */
   function open(form) {
@@ -56,27 +57,28 @@ export function createSignIn(place, { reason, choices, done }) {
   function restart(why) {
     clearTimeout(timer)
     Object.assign(typed, { password: '' })
-    open(() => credentialsForm({ typed, reason: why, send }))
+    open(() => credentialsForm({ typed, reason: why, send, ...look }))
   }
 
   /**
    * Continues with what the gateway answers: the next step, or the token. Recovery codes are shown before it.
    *
-   * @param {string} path
+   * @param {string} route
    * @param {object} body
    */
-  async function send(path, body) {
-    const answer = await answerOf(path, body)
+  async function send(route, body) {
+    const answer = await answerOf(publicRoute(route), settings.keeps_cookie ? { ...body, session: 'cookie' } : body)
     clearTimeout(timer)
     const next = () => (answer.ticket === undefined ? finish(answer) : openStep(answer))
     const { recovery_codes: codes } = answer
-    if (codes === undefined) next()
+    if (codes === undefined) await next()
     else open(() => codesStep(codes, typed.username, next))
   }
 
-  /** @param {{ token: string, wrong_codes?: number }} signedIn */
-  function finish({ token, wrong_codes }) {
-    begin(token, wrong_codes)
+  /** @param {{ token?: string, wrong_codes?: number }} signedIn Without a token if a cookie keeps it, as far as the browser does. */
+  async function finish({ token, wrong_codes }) {
+    if (token !== undefined) begin(token, wrong_codes)
+    else if ((await resume(wrong_codes)) !== null) return restart('cookie_not_kept')
     done()
   }
 
@@ -87,6 +89,22 @@ export function createSignIn(place, { reason, choices, done }) {
   }
 
   return { draw, leave: () => clearTimeout(timer) }
+}
+
+/**
+ * Continues with the session that a cookie keeps. Answers `null`, or, without a session, what the sign-in says about it.
+ *
+ * @param {number} [wrongCodes]
+ * @returns {Promise<import('../language/language.js').TextName | 'none' | null>}
+ */
+export async function resume(wrongCodes) {
+  try {
+    beginInCookie((await sessionInCookie()).handle, wrongCodes)
+    return null
+  } catch (problem) {
+    if (!(problem instanceof CallError) || problem.code !== 401) throw problem
+    return problem.data?.ended === undefined ? 'none' : endedText(problem.data.ended)
+  }
 }
 
 /**
@@ -108,9 +126,11 @@ async function answerOf(path, body) {
  * @param {object} options
  * @param {{ username: string, password: string }} options.typed
  * @param {import('../language/language.js').TextName | null} options.reason
- * @param {(path: string, body: object) => Promise<void>} options.send
+ * @param {(route: string, body: object) => Promise<void>} options.send
+ * @param {() => import('../elements/dom.js').Child[]} options.title
+ * @param {string} options.device
  */
-function credentialsForm({ typed, reason, send }) {
+function credentialsForm({ typed, reason, send, title, device }) {
   const username = textInput('username', { autocomplete: 'username', required: true })
   username.value = typed.username
   const password = passwordInput('password', 'current-password')
@@ -137,7 +157,7 @@ function credentialsForm({ typed, reason, send }) {
   const signedOut = reason === 'signed_out' && h('p', { class: 'told', role: 'status' }, t(reason))
   const form = actionForm({
     class: 'sign-in',
-    title: [mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))],
+    title: title(),
     body: [
       signedOut,
       field({ id: 'username', label: t('username'), input: username }),
@@ -150,11 +170,11 @@ function credentialsForm({ typed, reason, send }) {
     fault: reason === null || signedOut ? null : t(reason),
     async run() {
       Object.assign(typed, { username: username.value.trim(), password: password.value })
-      await send('public/b/login', {
+      await send('login', {
         username: typed.username,
         password: await encrypted(typed.password),
         ...(proof.isChosen() ? await provedWork() : { captcha_id: picture.id(), captcha_value: captcha.value }),
-        device_id: 'dualgate console',
+        device_id: device,
       })
     },
     failed() {

@@ -1,7 +1,7 @@
 import { codeField, enrolment } from '../account/enrolment.js'
 import { createNewPassword } from '../account/new-password.js'
 import { recoveryCodes } from '../account/recovery-codes.js'
-import { post } from '../api.js'
+import { post, publicRoute } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { actionForm } from '../elements/forms.js'
 import { encrypted } from '../encryption.js'
@@ -22,7 +22,7 @@ const secondFactor =
       body: [h('p', { class: 'quiet' }, t('step_second_factor_detail')), code.element],
       action: t('continue'),
       beside: [backButton(restart)],
-      run: () => send('public/b/login/second-factor', { ticket, code: code.value() }),
+      run: () => send('login/second-factor', { ticket, code: code.value() }),
       failed: code.clear,
     }).element
   }
@@ -38,7 +38,7 @@ const password =
       body: [h('p', { class: 'quiet' }, t('step_password_detail')), ...chosen.body],
       action: t('continue'),
       beside: [backButton(restart)],
-      run: async () => send('public/b/login/password', { ticket, new_password: await encrypted(chosen.value()) }),
+      run: async () => send('login/password', { ticket, new_password: await encrypted(chosen.value()) }),
       failed: chosen.failed,
     }).element
   }
@@ -46,7 +46,7 @@ const password =
 /** @param {Progress} progress */
 const secondFactorSetup = ({ ticket, send, restart }) => {
   /** @type {Promise<import('../account/enrolment.js').NewFactor>} */
-  const created = post('public/b/login/second-factor/setup', { ticket })
+  const created = post(publicRoute('login/second-factor/setup'), { ticket })
   return () => {
     const place = h('div', { class: 'sign-in' }, h('p', { class: 'quiet' }, t('loading')))
     created.then(
@@ -57,7 +57,7 @@ const secondFactorSetup = ({ ticket, send, restart }) => {
           body: [h('p', { class: 'quiet' }, t('step_setup_detail')), ...enrolment(factor), code.element],
           action: t('continue'),
           beside: [backButton(restart)],
-          run: () => send('public/b/login/second-factor', { ticket, code: code.value() }),
+          run: () => send('login/second-factor', { ticket, code: code.value() }),
           failed: code.clear,
         })
         show(place, form.element)

@@ -22,6 +22,8 @@ export interface Asset {
   extension?: string
   /** The content security policy, where it differs from that of all pages. */
   policy?: ReturnType<typeof pagePolicy>
+  /** `same-origin`: for a page with a form, whose `Origin` browsers send as `null` otherwise. */
+  referrer?: 'same-origin'
 }
 
 /** Files that `npm run build` takes out of other packages. */
@@ -32,13 +34,16 @@ export const vendored = (name: string): URL => new URL(`../../../dist/vendor/${n
  * `@fastify/static`: its entity tags are size and modification time, and npm gives every packed file the same time, so that
  * a browser would keep an old page after an upgrade; and it cannot serve generated texts.
  */
-export function serveAsset(app: FastifyInstance, { path, from, extension, policy }: Asset): void {
+export function serveAsset(app: FastifyInstance, { path, from, extension, policy, referrer }: Asset): void {
   const type = TYPES[extension ?? extname(from instanceof URL ? from.pathname : path)] ?? 'application/octet-stream'
   const read = onceItWorks(() => readContent(from))
   app.route({
     method: ['GET', 'HEAD'],
     url: path,
-    ...(policy && { helmet: { contentSecurityPolicy: policy } }),
+    helmet: {
+      ...(policy && { contentSecurityPolicy: policy }),
+      ...(referrer && { referrerPolicy: { policy: referrer } }),
+    },
     handler: async (request, reply) => answer(request, reply.type(type), await read()),
   })
 }

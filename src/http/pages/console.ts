@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { CONSOLE_FILES, CONSOLE_SETTINGS } from '../../gate/own-pages.ts'
+import { type LoginType, SIDES } from '../../session/sides.ts'
 import { servedRoutes } from '../../settings/own-routes.ts'
 import type { Profile } from '../../settings/profile.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
+import { keepsCookies } from '../../settings/served.ts'
 import { REFUSAL_TEXTS } from '../server/messages.ts'
 import { serveAsset, vendored } from './assets.ts'
 
@@ -16,16 +18,18 @@ export function serveConsole(app: FastifyInstance, settings: Settings, profile: 
     url: '/console',
     handler: async (_request, reply) => reply.redirect('console/', 302),
   })
-  const ours = (name: string): URL => new URL(`../../console/${name}`, import.meta.url)
   serveAsset(app, { path: '/console/', from: ours('index.html') })
-  for (const file of CONSOLE_FILES) {
-    serveAsset(app, { path: `/console/${file}`, from: file === VENDORED ? vendored(file) : ours(file) })
-  }
-  serveAsset(app, { path: CONSOLE_SETTINGS, from: () => JSON.stringify(pageSettings(settings, profile)) })
+  for (const file of CONSOLE_FILES) serveAsset(app, { path: `/console/${file}`, from: sourceOf(file) })
+  serveAsset(app, { path: CONSOLE_SETTINGS, from: () => JSON.stringify(pageSettings(settings, profile, 'BUSINESS')) })
 }
 
-/** The settings of the gateway for the page; all of them are public. */
-function pageSettings(settings: Settings, profile: Profile) {
+const ours = (name: string): URL => new URL(`../../console/${name}`, import.meta.url)
+
+/** Where a file of the pages for people is. */
+export const sourceOf = (file: string): URL => (file === VENDORED ? vendored(file) : ours(file))
+
+/** The settings of the gateway for a page of a side; all of them are public. */
+export function pageSettings(settings: Settings, profile: Profile, type: LoginType) {
   const { api_versions, jwt, locale, login, passwords, timezone } = settings
   const { min_length, classes, common } = passwords
   const api = `/api/v${api_versions[0]}`
@@ -35,7 +39,11 @@ function pageSettings(settings: Settings, profile: Profile) {
     routes: servedRoutes(settings, profile).flatMap(({ path }) =>
       path.startsWith(`${api}/`) ? [path.slice(api.length + 1)] : [],
     ),
-    sm2_public_key_path: `/public/b/${profile.sm2PublicKeyNames[0]}`,
+    /** Of the routes of the side. */
+    section: SIDES[type].section,
+    sm2_public_key: profile.sm2PublicKeyNames[0],
+    /** Whether the page keeps its session in a cookie. */
+    keeps_cookie: keepsCookies(settings, type),
     captcha_alternative: login.captcha.alternative,
     token_name: jwt.token_name,
     passwords: { min_length, classes, common },

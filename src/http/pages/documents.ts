@@ -48,7 +48,11 @@ export function serveDocuments(app: FastifyInstance, profile: Profile): void {
   serveAsset(app, { path: '/docs/docs.js', from: ours('docs.js') })
   serveAsset(app, { path: '/docs/swagger-ui.css', from: vendored('swagger-ui.css') })
   serveAsset(app, { path: '/docs/swagger-ui-bundle.js', from: vendored('swagger-ui-bundle.js') })
-  serveAsset(app, { path: '/redoc', from: ours('redoc.html'), policy: pagePolicy(REDOC_STYLES) })
+  serveAsset(app, {
+    path: '/redoc',
+    from: ours('redoc.html'),
+    policy: pagePolicy({ 'style-src': ["'self'", ...REDOC_STYLES] }),
+  })
   serveAsset(app, { path: '/redoc/redoc.js', from: ours('redoc.js') })
   serveAsset(app, { path: '/redoc/redoc.css', from: ours('redoc.css') })
   serveAsset(app, { path: '/redoc/redoc.standalone.js', from: vendored('redoc.standalone.js') })

@@ -15,10 +15,10 @@ const SOURCES: Readonly<Record<string, readonly string[]>> = {
 
 type Policy = NonNullable<FastifyHelmetOptions['contentSecurityPolicy']>
 
-/** The content security policy of a page, which may use more styles than its own files: `styles` are their digests. */
-export const pagePolicy = (styles: readonly string[] = []): Policy => ({
+/** The content security policy of a page, with what it may do besides. */
+export const pagePolicy = (besides: Readonly<Record<string, readonly string[]>> = {}): Policy => ({
   useDefaults: false,
-  directives: { ...SOURCES, 'style-src': ["'self'", ...styles] },
+  directives: { ...SOURCES, ...besides },
 })
 
 /**

@@ -90,7 +90,7 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
     scope.removeAllContentTypeParsers()
     // A body is irrelevant here and is not read.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
-    scope.setErrorHandler(createErrorHandler(options.envelopes, shownToProxies))
+    scope.setErrorHandler(createErrorHandler(options.envelopes, { shown: shownToProxies }))
     const clientOf = createProxiedClient(options.trustedProxies)
     const byHeaders = answer({ ...options, clientOf }, originalFromHeaders)
     // Some proxies ask with the method of the original request.

@@ -80,16 +80,31 @@ function asRefusal(fault: unknown): Refusal | null {
 const faultOfReading = (fault: unknown): Refusal =>
   fault instanceof Refusal ? fault : new Refusal('CLIENT_LEFT', { cause: fault })
 
-/**
- * The error handler of a listener: refusals as envelopes; faults logged with their cause and shown as "internal".
- * `shown` is the status that clients get for the status of a refusal.
- */
-export function createErrorHandler(envelopes: Envelopes, shown = (status: number): number => status) {
+export interface ErrorHandlerOptions {
+  /** The status that clients get for the status of a refusal. */
+  shown?: ((status: number) => number) | undefined
+  /** Answers a person who wants a page and is not signed in; `false` where the answer is for a program. */
+  answerSignedOut?: AnswerSignedOut | null | undefined
+}
+
+/** Answers a refusal by itself, or leaves it to the envelopes with `false`. */
+export type AnswerSignedOut = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refused: { reason: Failure; message: string },
+) => boolean
+
+/** The error handler of a listener: refusals as envelopes; faults logged with their cause and shown as "internal". */
+export function createErrorHandler(
+  envelopes: Envelopes,
+  { shown = status => status, answerSignedOut = null }: ErrorHandlerOptions = {},
+) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const fault = thrown === request.raw.errored ? faultOfReading(thrown) : thrown
-    // A client that opens a WebSocket reads only the status, and needs one that is not 101.
+    // A client that opens a WebSocket reads only the status, and needs one that is not 101. What a page loads knows no envelope.
     const isHandshake = isUpgrade(request.raw)
-    const { status, reason, headers, body } = envelopes.failure(request.id, fault, isHandshake ? 'native' : undefined)
+    const isNative = isHandshake || isOfPage(request)
+    const { status, reason, headers, body } = envelopes.failure(request.id, fault, isNative ? 'native' : undefined)
     if (isHandshake) headers.connection = 'close'
     request.refused = reason
     if (reason === 'INTERNAL') request.log.error({ err: fault }, 'internal fault')
@@ -97,6 +112,10 @@ export function createErrorHandler(envelopes: Envelopes, shown = (status: number
     // Not a fault, and very many requests for a while; they are counted, and in the access log.
     else if (reason === 'MAINTENANCE') request.log.debug({ reason }, 'not served')
     else if (status >= 500) request.log.warn({ reason, err: (fault as Error).cause }, 'not served')
-    reply.code(shown(status)).headers(headers).type('application/json; charset=utf-8').send(JSON.stringify(body))
+    reply.headers(headers)
+    if (answerSignedOut?.(request, reply, { reason, message: body.message }) === true) return
+    reply.code(shown(status)).type('application/json; charset=utf-8').send(JSON.stringify(body))
   }
 }
+
+const isOfPage = ({ verdict }: FastifyRequest): boolean => verdict?.page !== undefined

@@ -2,7 +2,7 @@ import type { FieldFault, PasswordFault, RefusalReason } from '../../base/refusa
 import { NOT_A_LOGIN_ID } from '../../base/refusal.ts'
 
 export type Locale = 'en' | 'zh-CN'
-type Text = readonly [en: string, zh: string]
+export type Text = readonly [en: string, zh: string]
 
 /** The reason of a fault, beside the reasons of refusals. */
 export type Failure = RefusalReason | 'INTERNAL'

@@ -10,7 +10,7 @@ import { hasBody, ignoreUnreadableType, readBodies } from './bodies.ts'
 import { serveInTurn } from './connection/connection.ts'
 import { type ClosingReason, limitConnections } from './connection/limit.ts'
 import { SlowClients, type SlowLimits } from './connection/slow.ts'
-import { createErrorHandler, type Envelopes } from './envelope.ts'
+import { createErrorHandler, type Envelopes, type ErrorHandlerOptions } from './envelope.ts'
 import { acceptExpectations } from './expectation.ts'
 import { type Observer, observe } from './observe.ts'
 import { decorateRequests } from './request.ts'
@@ -53,6 +53,7 @@ export interface ServerOptions {
   certificate?: Certificate | null
   /** Whether requests for WebSockets are upgrades. */
   hasWebSockets?: boolean
+  answerSignedOut?: ErrorHandlerOptions['answerSignedOut']
 }
 
 /** The common parts of both listeners: envelopes, trace ids, limits, and no type coercion. */
@@ -69,8 +70,9 @@ export function createServer({
   onClosed = () => undefined,
   certificate = null,
   hasWebSockets = false,
+  answerSignedOut,
 }: ServerOptions): FastifyInstance {
-  const onError = createErrorHandler(envelopes)
+  const onError = createErrorHandler(envelopes, { answerSignedOut })
   const unparsable = createUnparsable(envelopes)
   const app = fastify({
     ...FIXED,

@@ -1,0 +1,73 @@
+import { type Shown, shownTo, signInAt, signInFor } from '../../gate/navigation.ts'
+import type { LoginType } from '../../session/sides.ts'
+import type { AnswerSignedOut } from '../server/envelope.ts'
+import { inLocale, type Locale, type Text } from '../server/messages.ts'
+
+const TEXTS = {
+  form: [
+    'You were signed out, and nothing was sent. Sign in in another tab, then send the form again.',
+    '您已退出登录，表单未提交。请在新标签页中登录后，再重新提交。',
+  ],
+  frame: ['You are not signed in.', '您尚未登录。'],
+  signIn: ['Sign in', '登录'],
+} as const satisfies Record<string, Text>
+
+/**
+ * Answers a person who wants a page without the session that it needs: leads to the sign-in, or says what to do. `false` where the
+ * request is not a person's, or the side has no sign-in page; `null` where no side has one.
+ */
+export function createAnswerSignedOut(sides: ReadonlySet<LoginType>, locale: Locale): AnswerSignedOut | null {
+  if (sides.size === 0) return null
+  return (request, reply, { reason, message }) => {
+    const { verdict, target, raw } = request
+    if (verdict === null || (reason !== 'NOT_LOGGED_IN' && reason !== 'COOKIE_TWICE')) return false
+    const page = signInFor(verdict, sides)
+    const shown = shownTo(raw.headers, request.method)
+    if (page === null || shown === 'none') return false
+    if (shown === 'navigation' && reason === 'NOT_LOGGED_IN') {
+      reply.removeHeader('www-authenticate')
+      reply
+        .code(303)
+        .header('location', signInAt(page, target.path + target.query))
+        .send()
+      return true
+    }
+    const own = localeOf(raw.headers['accept-language'], locale)
+    const text = reason === 'COOKIE_TWICE' ? message : inLocale(TEXTS[shown === 'frame' ? 'frame' : 'form'], own)
+    reply
+      .code(401)
+      .headers(HTML)
+      .send(pageOf(own, text, page, shown))
+    return true
+  }
+}
+
+/** Without `frame-ancestors`, so that it can be read where the page stood. */
+const HTML = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none';style-src 'self';base-uri 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+const localeOf = (accepted: string | undefined, locale: Locale): Locale =>
+  accepted === undefined ? locale : /^\s*zh\b/i.test(accepted) ? 'zh-CN' : 'en'
+
+/** Holds nothing of the request: no address, no parameter. */
+const pageOf = (locale: Locale, text: string, signIn: string, shown: Shown): string => `<!doctype html>
+<html lang="${locale}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${inLocale(TEXTS.signIn, locale)}</title>
+<link rel="stylesheet" href="/sign-in/files/styles/theme.css">
+</head>
+<body>
+<main>
+<p>${text}</p>
+<p><a href="${signIn}" target="${shown === 'frame' ? '_top' : '_blank'}">${inLocale(TEXTS.signIn, locale)}</a></p>
+</main>
+</body>
+</html>
+`
