@@ -165,3 +165,49 @@ t.test('the permissions of an upstream count for /verify, too', async t => {
   t.equal((await verify(await login({}))).status, 403)
   t.equal((await verify(await login({ permissions: ['sys:office'] }))).status, 200)
 })
+
+t.test('/verify reads the cookie, and names the sign-in to a person who wants a page', async t => {
+  const fixture = await openFixture(t, {
+    config: {
+      browser: { business: 'on', origins: ['https://allowed.example'] },
+      gate: { pages: [{ path: '/wiki/*', needs: 'business' }] },
+      trusted_proxies: ['127.0.0.1'],
+    },
+    upstreams: [{ name: 'wiki', match: '/wiki', target: 'builtin:echo' }],
+  })
+  const cookie = `__Host-dualgate-b=${await fixture.gateway.sides.business.login(undefined, '7')}`
+  const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document', 'sec-fetch-site': 'none' }
+  const ask = (path: string, headers: Record<string, string>, method = 'GET') =>
+    call(fixture.internal, {
+      path,
+      headers: { 'x-original-uri': '/wiki/a?b=c', 'x-original-method': method, ...headers },
+    })
+
+  t.match(await ask('/verify', { cookie }), { status: 200, headers: { 'x-login-id': '7' } })
+  t.equal((await ask('/verify', { cookie: `${cookie}; ${cookie}` })).status, 401)
+  t.equal((await ask('/verify', { cookie, authorization: 'Bearer no.such.token' })).status, 401)
+  for (const headers of [{}, { 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }])
+    t.equal((await ask('/verify', { cookie, ...headers } as Record<string, string>, 'POST')).status, 403)
+  t.equal((await ask('/verify', { cookie, 'sec-websocket-key': 'x' })).status, 403, 'a handshake')
+  const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'wiki.example', origin: 'https://wiki.example' }
+  t.equal((await ask('/verify', { cookie, ...proxied }, 'POST')).status, 200, 'as the proxy names the host')
+
+  const signIn = '/sign-in/b/?to=%2Fwiki%2Fa%3Fb%3Dc'
+  t.match(await ask('/verify', navigation), { status: 401, headers: { 'x-sign-in': signIn } })
+  const redirected = await ask('/verify-redirect', navigation)
+  t.match(redirected, { status: 302, text: '', headers: { location: signIn, 'cache-control': 'no-store' } })
+  const behind = await call(fixture.internal, { path: '/verify-redirect/wiki/a?b=c', headers: navigation })
+  t.match(behind, { status: 302, headers: { location: signIn } })
+  t.equal((await ask('/verify-redirect', { cookie })).status, 200)
+  for (const path of ['/verify', '/verify-redirect']) {
+    for (const [headers, method] of [
+      [{}, 'GET'],
+      [{ ...navigation, 'sec-fetch-dest': 'image' }, 'GET'],
+      [navigation, 'POST'],
+    ] as const) {
+      const answer = await ask(path, headers as Record<string, string>, method)
+      t.equal(answer.status, 401, 'for programs')
+      t.notOk(answer.headers['x-sign-in'] ?? answer.headers.location)
+    }
+  }
+})

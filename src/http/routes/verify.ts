@@ -1,15 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
-import {
-  IDENTITY_SPELLINGS,
-  isIdentity,
-  isOverriding,
-  isUnusualSpelling,
-  OVERRIDING_SPELLINGS,
-} from '../../base/header-names.ts'
+import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../base/header-names.ts'
 import { Refusal } from '../../base/refusal.ts'
 import { type Credential, type CredentialRules, cookiesOf } from '../../gate/credential.ts'
-import { decide, judge } from '../../gate/decide.ts'
+import { decide, type Judged, judge } from '../../gate/decide.ts'
+import { shownTo, signInAt, signInFor } from '../../gate/navigation.ts'
 import type { PathRules, Verdict } from '../../gate/rules.ts'
 import { networkOf } from '../../login/protection/network.ts'
 import type { Session } from '../../side/side.ts'
@@ -18,6 +13,7 @@ import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
 import type { Sides } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
 import { createProxiedClient, type ProxiedClient } from '../server/proxied-client.ts'
+import { type Original, originalBehind, originalFromHeaders, refuseForged } from '../server/proxied-request.ts'
 import { ENDED, type PlainAnswer, type PlainContract, PROBE } from './contract.ts'
 
 export interface VerifyOptions {
@@ -54,7 +50,12 @@ const VERIFY: PlainContract = {
       schema: { type: 'string' },
       example: '',
     },
-    refusal(401, `A session is missing. ${ENDED}`, 401, 'Not logged in'),
+    refusal(
+      401,
+      `A session is missing. ${ENDED} X-Sign-In says where a person finds the sign-in; /verify-redirect answers 302 with it as Location.`,
+      401,
+      'Not logged in',
+    ),
     refusal(403, 'Refused with any session; `code` is the answer of the gateway itself.', 404, 'Not found'),
     refusal(
       429,
@@ -66,19 +67,9 @@ const VERIFY: PlainContract = {
   ],
 }
 
-/** A request as the proxy that asks has received it. */
-interface Original {
-  method: string
-  target: string
-}
-
 const PATH = '/verify'
-
-/** How proxies tell the original request: nginx as its configuration says, Traefik and Caddy by themselves. */
-const CONVENTIONS = [
-  { target: 'x-original-uri', method: 'x-original-method' },
-  { target: 'x-forwarded-uri', method: 'x-forwarded-method' },
-] as const
+/** The same, for proxies that can pass an answer on but not make one of a header. */
+const REDIRECTING_PATH = '/verify-redirect'
 
 /**
  * `/verify` (design: Internal listener): the gate's decision for proxies that forward themselves. 200 with the identity
@@ -92,32 +83,67 @@ export function serveVerify(app: FastifyInstance, options: VerifyOptions): void 
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
     scope.setErrorHandler(createErrorHandler(options.envelopes, { shown: shownToProxies }))
     const clientOf = createProxiedClient(options.trustedProxies)
-    const byHeaders = answer({ ...options, clientOf }, originalFromHeaders)
-    // Some proxies ask with the method of the original request.
-    scope.route({
-      method: [...METHODS],
-      url: PATH,
-      config: { documented: { ...PROBE, ...VERIFY } },
-      handler: byHeaders,
-    })
-    scope.route({ method: [...METHODS], url: `${PATH}/*`, handler: answer({ ...options, clientOf }, originalFromPath) })
+    for (const [path, redirects] of [
+      [PATH, false],
+      [REDIRECTING_PATH, true],
+    ] as const) {
+      const deciding = { ...options, clientOf, redirects }
+      // Some proxies ask with the method of the original request.
+      scope.route({
+        method: [...METHODS],
+        url: path,
+        ...(!redirects && { config: { documented: { ...PROBE, ...VERIFY } } }),
+        handler: answer(deciding, originalFromHeaders),
+      })
+      scope.route({ method: [...METHODS], url: `${path}/*`, handler: answer(deciding, originalBehind(path)) })
+    }
   })
 }
 
 interface Deciding extends VerifyOptions {
   clientOf: ReturnType<typeof createProxiedClient>
+  /** Whether a person without a session is answered with the way to the sign-in, and not with 401. */
+  redirects: boolean
 }
 
 const answer =
   (options: Deciding, originalOf: (request: FastifyRequest) => Original) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     refuseForged(request.raw.rawHeaders)
-    const session = await admit(request, originalOf(request), options)
-    return reply
-      .headers(session === null ? ANONYMOUS : identityOf(session))
-      .header('cache-control', 'no-store')
-      .send()
+    const original = originalOf(request)
+    refuseDoubled(request.raw.rawHeaders, options.credentials.tokenHeader)
+    const judged = judge(original.target, original.method, options.rules)
+    try {
+      const session = await admit(request, original, judged, options)
+      return await reply
+        .headers(session === null ? ANONYMOUS : identityOf(session))
+        .header('cache-control', 'no-store')
+        .send()
+    } catch (fault) {
+      const signIn = signInFrom(fault, request, original, judged, options.credentials)
+      if (signIn === null) throw fault
+      if (!options.redirects) {
+        reply.header('x-sign-in', signIn)
+        throw fault
+      }
+      return reply.code(302).headers({ location: signIn, 'cache-control': 'no-store' }).send()
+    }
   }
+
+/** Where a person finds the sign-in who wants a page and has no session; `null` for programs, and where there is none. */
+function signInFrom(
+  fault: unknown,
+  { headers }: FastifyRequest,
+  { method }: Original,
+  { target, verdict }: Judged,
+  { cookies }: CredentialRules,
+): string | null {
+  if (cookies === null || verdict === null || !(fault instanceof Refusal) || fault.reason !== 'NOT_LOGGED_IN')
+    return null
+  const page = signInFor(verdict, cookies.sides)
+  if (page === null || shownTo(headers, method) !== 'navigation') return null
+  return signInAt(page, target.path + target.query)
+}
 
 /**
  * Envoy shows only the headers that it is configured to show, and removes those that are named here, after it has set those
@@ -143,33 +169,13 @@ const identityOf = ({ record }: Session) => ({
   [TO_REMOVE]: OTHER_SPELLINGS,
 })
 
-/**
- * Refuses what a backend could take for our identity headers, and what could make it serve another path or method than the one
- * that is judged, in every spelling: the proxy forwards the headers of the client and adds ours, so a spelling that it does
- * not replace would arrive beside them. It removes the plain ones before it asks.
- */
-function refuseForged(rawHeaders: readonly string[]): void {
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!
-    if (isIdentity(name)) throw forged('identity headers, which the proxy has to remove first')
-    if (isOverriding(name)) throw forged('a header that overrides path or method, which the proxy has to remove first')
-    if (isUnusualSpelling(name)) throw forged('a header of proxies in another spelling')
-  }
-}
-
-const forged = (fault: string): Refusal => new Refusal('BAD_REQUEST', { params: { fault } })
-
 /** Decides as the public listener does. */
 function admit(
   request: FastifyRequest,
   original: Original,
+  { target: { path }, verdict }: Judged,
   { rules, sides, credentials, upstreams, permissions, clientOf }: Deciding,
 ): Session | null | Promise<Session | null> {
-  refuseDoubled(request.raw.rawHeaders, credentials.tokenHeader)
-  const {
-    target: { path },
-    verdict,
-  } = judge(original.target, original.method, rules)
   const client = clientOf(request.raw)
   const { address } = client
   const gated = {
@@ -196,33 +202,6 @@ function proxiedCookies(
   const handshakeTokens = headers['sec-websocket-key'] === undefined ? null : []
   return verdict && cookiesOf({ headers, method, handshakeTokens, own }, verdict, credentials)
 }
-
-const originalFromPath = ({ raw }: FastifyRequest): Original => ({
-  method: raw.method ?? '',
-  target: (raw.url ?? '').slice(PATH.length),
-})
-
-/**
- * The headers of one convention, target and method both. A proxy replaces what a client sent in those that it sets itself,
- * and passes the others on: with the headers of two conventions, or with half of one, a client may have chosen.
- */
-function originalFromHeaders({ headers }: FastifyRequest): Original {
-  const told = CONVENTIONS.filter(
-    ({ target, method }) => headers[target] !== undefined || headers[method] !== undefined,
-  )
-  const [convention] = told
-  if (told.length !== 1 || convention === undefined) throw misconfigured()
-  const [target, method] = [headers[convention.target], headers[convention.method]]
-  if (typeof target !== 'string' || typeof method !== 'string' || !METHODS.has(method)) throw misconfigured()
-  return { method, target }
-}
-
-const misconfigured = (): Refusal =>
-  new Refusal('BAD_REQUEST', {
-    params: {
-      fault: 'the proxy has to name path and method, in X-Original-URI and -Method or X-Forwarded-Uri and -Method',
-    },
-  })
 
 /** Proxies know few answers: what is neither a missing session, nor too early, nor a failure of ours is 403 to them. */
 const shownToProxies = (status: number): number => (status === 401 || status === 429 || status >= 500 ? status : 403)

@@ -16,6 +16,7 @@ import {
   checkRightsQueries,
 } from './account-sources.ts'
 import { isAddressRange } from './address-range.ts'
+import { checkBrowser } from './browser.ts'
 import { checkExceptions } from './exceptions.ts'
 import { reportFaults } from './files.ts'
 import { checkPages } from './pages.ts'
@@ -55,16 +56,18 @@ const CHECKS: readonly Check[] = [
       ['own_sessions'],
       ['journal'],
       ['console'],
+      ['browser'],
     ],
     lists: [['gate', 'exceptions']],
     run: checkExceptions,
   },
   { looksAt: [], lists: [['gate', 'pages']], run: checkPages },
   {
-    looksAt: [['profile'], ['session_administration'], ['console'], ['gate', 'pages']],
+    looksAt: [['profile'], ['session_administration'], ['console'], ['browser'], ['gate', 'pages']],
     lists: [['access']],
     run: checkAccess,
   },
+  { looksAt: [['browser'], ['cors'], ['accounts'], ['login', 'consumer'], ['console']], run: checkBrowser },
   { looksAt: [['jwt']], run: checkSigningKey },
   {
     looksAt: [['internal', 'secret']],

@@ -41,6 +41,16 @@ export const EXPOSURE: readonly Rule<DecodedSettings>[] = [
     message: 'lets every client change data without a session; let it need a session, or leave it to GET',
   },
   {
+    setting: ['browser', 'secure'],
+    finds: ({ browser }) => (browser.business || browser.consumer) && !browser.secure,
+    message: 'is off: browsers send the cookie unencrypted, and who reads the traffic has the session; use HTTPS',
+  },
+  {
+    setting: ['browser', 'origins'],
+    finds: ({ browser }) => indexesOf(browser.origins, origin => isUnencrypted(origin, 'http:')),
+    message: UNENCRYPTED_PAGE,
+  },
+  {
     setting: ['cors', 'origin'],
     finds: ({ cors }) => (cors === 'off' ? false : indexesOf(cors.origin, origin => isUnencrypted(origin, 'http:'))),
     message: UNENCRYPTED_PAGE,

@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs'
+import { extname } from 'node:path'
+import type { Report } from '../notation/written.ts'
+import type { DecodedSettings } from '../schema/settings.ts'
+import { cookieSides, servesLogin } from '../served.ts'
+
+const LOGOS = ['.svg', '.png']
+
+/** Checks that the settings of browser sessions fit each other, those of logins, and `cors`. */
+export function checkBrowser(settings: DecodedSettings, report: Report, warn: Report): void {
+  const { browser } = settings
+  checkLogo(browser.logo, report)
+  if (browser.consumer_page !== undefined && servesLogin(settings, 'CONSUMER')) {
+    report(['browser', 'consumer_page'], 'is never used, because the gateway signs consumers in itself; remove it')
+  }
+  if (cookieSides(settings).length > 0) checkCors(settings, warn)
+}
+
+function checkLogo(logo: string | undefined, report: Report): void {
+  const path = ['browser', 'logo']
+  if (logo === undefined) return
+  if (!LOGOS.includes(extname(logo).toLowerCase())) report(path, 'must be a file whose name ends with .svg or .png')
+  else if (!existsSync(logo)) report(path, 'is a file that does not exist; correct the name, or remove it')
+}
+
+/** A page of another origin needs both: it may send the cookie, and it may read the answer. */
+function checkCors({ browser: { origins }, cors }: DecodedSettings, warn: Report): void {
+  if (cors === 'off') return
+  for (const [index, origin] of origins.entries()) {
+    if (cors.origin.includes(origin) && !cors.credentials) {
+      warn(
+        ['browser', 'origins', index],
+        'stands in cors.origin, too, but without credentials browsers send no cookie: set cors.credentials to on',
+      )
+    }
+  }
+  for (const [index, origin] of cors.origin.entries()) {
+    if (cors.credentials && !origins.includes(origin)) {
+      warn(
+        ['cors', 'origin', index],
+        'may send the cookie, but its writes are refused: name it in browser.origins, too',
+      )
+    }
+  }
+}
