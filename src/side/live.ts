@@ -16,6 +16,8 @@ export interface Session {
   token: Token
   claims: Claims
   record: SessionRecord
+  /** For how many seconds it lives from now on; only where the request that found it has renewed it. */
+  renewedFor?: number
 }
 
 export interface LiveSessionsOptions {
@@ -24,8 +26,8 @@ export interface LiveSessionsOptions {
   store: SessionStore
   /** Lower-case name of the header that carries the token. */
   headerName: string
-  /** Called with each session that is found. */
-  used(session: Session): void
+  /** Called with each session that is found; answers its new lifetime in seconds where that has changed. */
+  used(session: Session): number | null
   /** Whether clients receive the reason for which their session has ended. */
   tellsEnd: boolean
   /** Refuses a disabled login id on every request; `null` where it is refused at login only. */
@@ -45,8 +47,9 @@ export function createLiveSessions(options: LiveSessionsOptions) {
     const record = store.find(type, token)
     const admit = (found: SessionRecord | null): Session | null => {
       if (found === null) return null
-      const session = { token, claims, record: found }
-      used(session)
+      const session: Session = { token, claims, record: found }
+      const renewedFor = used(session)
+      if (renewedFor !== null) session.renewedFor = renewedFor
       return session
     }
     return record instanceof Promise ? record.then(admit) : admit(record)

@@ -51,10 +51,13 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
   const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
   const renewed = new Map<string, number>()
 
+  /** How long a session lives, in seconds, unless its login or a renewal is later. */
+  const lifetimeOf = (extra: Extra): number => lifetimeIn(extra) ?? options.expireSeconds
+
   /** When a session ends that began at this time and is used now. `extra`: its own, which may hold a lifetime. */
   function expiryOf(begun: number, extra: Extra): number {
     const now = clock.now()
-    const lifetime = (lifetimeIn(extra) ?? options.expireSeconds) * 1000
+    const lifetime = lifetimeOf(extra) * 1000
     const full = renewEvery === 'off' ? begun + lifetime : now + lifetime
     return idle === 'off' ? full : Math.min(full, now + idle)
   }
@@ -80,21 +83,25 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
       for (const limit of limits.values()) await replace(userId, limit.surplus(), origin)
     },
 
-    /** A session was used: its end may move. The request does not wait for it. */
-    used({ token, claims, record }: Session): void {
-      if (interval === 'off') return
+    /**
+     * A session was used: its end may move. The request does not wait for it. Answers for how many seconds `auto_renew` lets the
+     * session live from now on; `null` where that does not change.
+     */
+    used({ token, claims, record }: Session): number | null {
+      if (interval === 'off') return null
       const now = clock.now()
       const last = renewed.get(token) ?? claims.iat * 1000
-      if (now - last < interval) return
+      if (now - last < interval) return null
       if (renewed.size >= MAX_REMEMBERED) renewed.clear()
       renewed.set(token, now)
       const expiresAt = expiryOf(claims.iat * 1000, record.extra)
-      if (expiresAt <= now) return
+      if (expiresAt <= now) return null
       // A failing store is reported to the requests that need it; this request was answered.
       store.renew(type, record.user_id, token, expiresAt).catch(fault => {
         renewed.delete(token)
         if (!(fault instanceof Refusal)) throw fault
       })
+      return renewEvery === 'off' ? null : lifetimeOf(record.extra)
     },
   }
 }

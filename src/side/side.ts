@@ -55,7 +55,7 @@ export function createSide(options: SideOptions) {
     enforceDisable: options.enforceDisable ? enforce : null,
   }
   const live = createLiveSessions({ ...reading, used: bothOf(policy.used, options.used) })
-  const unused = createLiveSessions({ ...reading, used: () => undefined })
+  const unused = createLiveSessions({ ...reading, used: () => null })
   const { headerName, getTokenValue, authenticate, whyEnded, sessionOf } = live
   return {
     type,
@@ -86,10 +86,10 @@ function createNotes({ tellEnd, clock }: Pick<SideOptions, 'tellEnd' | 'clock'>)
 }
 
 /** Calls both; a side without the second has nothing more to do for a request. */
-function bothOf(first: (session: Session) => void, second: ((session: Session) => void) | undefined) {
+function bothOf(first: (session: Session) => number | null, second: ((session: Session) => void) | undefined) {
   if (second === undefined) return first
-  return (session: Session): void => {
-    first(session)
+  return (session: Session): number | null => {
     second(session)
+    return first(session)
   }
 }

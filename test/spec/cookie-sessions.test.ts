@@ -184,6 +184,29 @@ withEveryStore(
   OPTIONS,
 )
 
+t.test('a renewal sends the cookie again, with its new age', async t => {
+  const config = {
+    browser: { business: 'on' },
+    sessions: { auto_renew: '1m' },
+    gate: { pages: [{ path: '/wiki/*', needs: 'business' }] },
+  }
+  const fixture = await openFixture(t, {
+    config,
+    upstreams: [{ name: 'wiki', match: '/wiki', target: 'builtin:echo' }],
+  })
+  const token = await fixture.gateway.sides.business.login(undefined, someone())
+  const ask = (path: string) => fixture.call({ path, headers: { cookie: `${B}=${token}` } })
+  t.same(setCookiesOf(await ask('/wiki/a')), [], 'not with every request')
+  await fixture.elapse(61_000)
+  const renewed = `${B}=${token}; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax; Secure`
+  t.same(setCookiesOf(await ask('/wiki/a')), [renewed])
+  t.same(setCookiesOf(await ask('/wiki/a')), [])
+  await fixture.elapse(61_000)
+  t.same(setCookiesOf(await ask('/api/v1/b/session/tokens')), [renewed], 'by a route of the gateway, too')
+  await fixture.elapse(61_000)
+  t.same(setCookiesOf(await fixture.get('/wiki/a', token)), [], 'not to a client with a token')
+})
+
 t.test('where a side has no cookies, none is read, and a login cannot ask for one', async t => {
   const fixture = await openFixture(t, { config: { browser: { consumer: 'on' } } })
   const token = await fixture.gateway.sides.business.login(undefined, someone())

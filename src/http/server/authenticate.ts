@@ -52,11 +52,21 @@ export interface GateOptions extends Gate<Session> {
 
 /** The gate: a request passes with the session that its verdict requires, and is refused otherwise. */
 export function createGate(gate: GateOptions) {
-  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    const pass = (): void => {
+      if (request.hasCookieSession) renewCookie(request, reply, gate.credentials)
+      done()
+    }
     const decided = decide(new ClientRequest(request, gate), gate)
-    if (decided instanceof Promise) decided.then(() => done(), done)
-    else done()
+    if (decided instanceof Promise) decided.then(pass, done)
+    else pass()
   }
+}
+
+/** The cookie lives as long as its session. */
+function renewCookie({ session }: FastifyRequest, reply: FastifyReply, { cookies }: CredentialRules): void {
+  if (session?.renewedFor === undefined) return
+  reply.header('set-cookie', cookies!.set(session.record.type, session.token, session.renewedFor))
 }
 
 /** A request of the public listener, as the gate reads it. */
