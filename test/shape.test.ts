@@ -47,7 +47,8 @@ const roomOf = (file: string): string => file.split('/')[0]!.replace(/\.ts$/, ''
 const FLOORS: readonly (readonly string[])[] = [
   ['workarounds'],
   ['base'],
-  ['session', 'token', 'metrics'],
+  ['session', 'metrics'],
+  ['token'],
   ['event', 'gate'],
   ['settings'],
   ['store', 'account'],

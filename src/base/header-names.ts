@@ -82,10 +82,18 @@ export function isDroppedFromRequests(name: string): boolean {
 export const isUnusualSpelling = (name: string): boolean =>
   /[_.]/.test(name) && reservedForm(name) !== 'trace-id' && isDroppedFromRequests(name)
 
+/** With it an upstream of `signs_in` names the session that it has begun. It is for the gateway alone. */
+export const SESSION_HEADER = 'x-dualgate-session'
+
 /** Whether a header of an upstream's response never reaches a client. */
 export function isDroppedFromResponses(name: string): boolean {
   const reserved = reservedForm(name)
-  return isHopByHop(reserved) || IDENTITY.has(reserved) || isOtherSpellingOfLength(name, reserved)
+  return (
+    isHopByHop(reserved) ||
+    IDENTITY.has(reserved) ||
+    reserved === SESSION_HEADER ||
+    isOtherSpellingOfLength(name, reserved)
+  )
 }
 
 /** What both directions keep as the gateway makes it: framing, the handshake of WebSockets, and the id of the trace. */

@@ -102,7 +102,9 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   ownPaths.refuseOtherMethods(app)
   ownPaths.close()
   const hasPages = rules.pages.length > 0
-  await registerForwarding(app, { tokenHeader, ownTokens, hasPages, webSockets, watch, log: app.log })
+  const { cookies } = credentials
+  const signIns = cookies && { sides, cookies }
+  await registerForwarding(app, { tokenHeader, ownTokens, hasPages, webSockets, watch, signIns, log: app.log })
 }
 
 /** What answers the gateway's own API. */

@@ -51,18 +51,11 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
   const interval = shortest(renewEvery, idle === 'off' ? 'off' : idle / IDLE_STEPS)
   const renewed = new Map<string, number>()
 
-  /** How long a session lives, in seconds, unless its login or a renewal is later. */
-  const lifetimeOf = (extra: Extra): number => lifetimeIn(extra) ?? options.expireSeconds
-
-  /** When a session ends that began at this time and is used now. `extra`: its own, which may hold a lifetime. */
-  function expiryOf(begun: number, extra: Extra): number {
-    const now = clock.now()
-    const lifetime = lifetimeOf(extra) * 1000
-    const full = renewEvery === 'off' ? begun + lifetime : now + lifetime
-    return idle === 'off' ? full : Math.min(full, now + idle)
-  }
+  const { lifetimeOf, expiryOf } = createExpiry(policy, clock, options.expireSeconds)
 
   return {
+    lifetimeOf,
+
     /** When a session that begins now will end if it is not used. */
     firstExpiry: (extra: Extra): number => expiryOf(clock.now(), extra),
 
@@ -104,6 +97,22 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
       return renewEvery === 'off' ? null : lifetimeOf(record.extra)
     },
   }
+}
+
+/** When sessions end that are used now. */
+function createExpiry({ auto_renew: renews, idle_timeout: idle }: SessionPolicy, clock: Clock, expireSeconds: number) {
+  /** How long a session lives, in seconds, unless a renewal is later. */
+  const lifetimeOf = (extra: Extra): number => lifetimeIn(extra) ?? expireSeconds
+
+  /** When a session ends that began at this time and is used now. `extra`: its own, which may hold a lifetime. */
+  function expiryOf(begun: number, extra: Extra): number {
+    const now = clock.now()
+    const lifetime = lifetimeOf(extra) * 1000
+    const full = renews === 'off' ? begun + lifetime : now + lifetime
+    return idle === 'off' ? full : Math.min(full, now + idle)
+  }
+
+  return { lifetimeOf, expiryOf }
 }
 
 export type Policy = ReturnType<typeof createPolicy>

@@ -4,6 +4,7 @@ import type { RequiredPermission } from '../gate/decide.ts'
 import { createMaintenance, type Maintenance } from '../gate/maintenance.ts'
 import { type CanonicalPath, checkRewritten } from '../gate/path.ts'
 import { RateLimit } from '../gate/rate-limit.ts'
+import type { LoginType } from '../session/sides.ts'
 import type { PassAuthorization, UpstreamSettings, WebSocketSettings } from '../settings/schema/upstreams.ts'
 import { targetsOf, type WeightedTarget } from '../settings/targets.ts'
 import { readUpstreamTls } from '../settings/tls.ts'
@@ -50,6 +51,8 @@ export interface Upstream {
   readonly identity: Identity | null
   /** Whether it gets the identity of a live session where none is needed. */
   readonly findsOptional: boolean
+  /** The side whose users it signs in itself; `null` for none. */
+  readonly signsIn: LoginType | null
   /** What the settings change in the headers of requests and responses; `null` for nothing. */
   readonly requestEdits: HeaderEdits | null
   readonly responseEdits: HeaderEdits | null
@@ -115,6 +118,7 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     endWithSession: settings.end_with_session,
     identity: createIdentity(settings.identity, clock),
     findsOptional: settings.identity.optional,
+    signsIn: settings.signs_in === 'consumer' ? 'CONSUMER' : null,
     requestEdits: createEdits(settings.request_headers, Object.keys(settings.identity.headers)),
     responseEdits: createEdits(settings.response_headers),
     maintenance: settings.maintenance === 'off' ? null : createMaintenance(settings.maintenance),

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Answer } from '../support/client.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { startUpstream } from '../support/upstream.ts'
 import { openEnd, refusalOf, startSocketUpstream } from '../support/websocket-sockets.ts'
 
 /* Sessions in cookies: how they begin and end, and which requests they prove. */
@@ -239,4 +240,55 @@ t.test('a WebSocket by cookie is opened by the pages of this origin, and by thos
     401,
     'a token beside it',
   )
+})
+
+t.test('a backend that signs consumers in hands their session over, and the client gets it as a cookie', async t => {
+  const backend = await startUpstream()
+  t.teardown(() => backend.close())
+  const fixture = await openFixture(t, {
+    config: {
+      browser: { consumer: 'on' },
+      gate: {
+        pages: [
+          { path: '/shop/*', needs: 'none' },
+          { path: '/blog/*', needs: 'none' },
+        ],
+      },
+    },
+    upstreams: [
+      { name: 'shop', match: '/shop', target: backend.url, signs_in: 'consumer' },
+      { name: 'blog', match: '/blog', target: backend.url },
+    ],
+  })
+  const { business, consumer } = fixture.gateway.sides
+  /** The answer of the backend with these values of its header, as the client gets it. */
+  async function answered(path: string, values: string | string[], body = 'welcome') {
+    backend.answer = (_request, response) => {
+      response.setHeader('X-Dualgate-Session', values)
+      response.setHeader('Set-Cookie', 'basket=1')
+      response.end(body)
+    }
+    const answer = await fixture.get(path)
+    t.notOk(answer.headers['x-dualgate-session'])
+    return { ...answer, cookies: setCookiesOf(answer) }
+  }
+  const logged = (text: string): boolean => fixture.log.some(line => line.includes(text))
+
+  const user = someone()
+  const token: string = (await fixture.operate('consumer', 'login', { user_id: user, seconds: 600 })).data.token
+  const long = 'x'.repeat(3_000_000)
+  for (const body of ['', 'welcome', long]) {
+    const { status, text, cookies } = await answered('/shop/login', token, body)
+    t.match([status, text.length], [200, body.length])
+    t.same(cookies, ['basket=1', `${C}=${token}; Max-Age=600; Path=/; HttpOnly; SameSite=Lax; Secure`])
+  }
+  await consumer.kickout(user)
+  const other = await business.login(undefined, user)
+  for (const values of [token, other, 'no.such.token', 'x', [other, other]])
+    t.same((await answered('/shop/login', values)).cookies, ['basket=1'], 'no live session of the side')
+  t.ok(logged('X-Dualgate-Session names no live session'))
+  t.notOk(logged('it has no signs_in'))
+  const live: string = (await fixture.operate('consumer', 'login', { user_id: user })).data.token
+  t.same((await answered('/blog/a', live)).cookies, ['basket=1'], 'of another upstream')
+  t.ok(logged('it has no signs_in'))
 })

@@ -72,6 +72,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     rate_limit: 'off',
     resolve: 'off',
     retries: 0,
+    signs_in: 'off',
     identity: { optional: false, headers: {}, extra: false, signature: [] },
     ...written,
     timeouts: { connect: 5000, response: 30_000, idle: 60_000, ...written.timeouts },
@@ -103,7 +104,15 @@ export async function openForwardFixture(options: ForwardOptions): Promise<Forwa
   app.addHook('onRequest', createGate({ rules, sides, permissions: createPermissions({}), credentials }))
   // What these tests send has no signature.
   const ownTokens = createOwnTokens({ isSigned: () => false })
-  await registerForwarding(app, { tokenHeader, ownTokens, hasPages: false, log: logger, webSockets: null, watch })
+  await registerForwarding(app, {
+    tokenHeader,
+    ownTokens,
+    hasPages: false,
+    log: logger,
+    webSockets: null,
+    watch,
+    signIns: null,
+  })
   await table.start()
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo

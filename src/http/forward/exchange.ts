@@ -10,9 +10,9 @@ import type { Upstream } from '../../upstream/upstream.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
 import { TargetBusy } from '../../upstream/wire/connections.ts'
 import type { Link, Receiver, UpstreamRequest } from '../../upstream/wire/receiver.ts'
+import { logDropped } from '../server/dropped.ts'
 import { Answer } from './answer.ts'
 import type { BodyMemory } from './body.ts'
-import { logDroppedSession } from './dropped-session.ts'
 
 /** How many early hints of one request are passed on. */
 const MAX_HINTS = 10
@@ -70,6 +70,15 @@ export class Exchange implements Receiver {
     this.#attempts = new Attempts(upstream, target, outgoing, key)
   }
 
+  /** Whether neither side waits any more. */
+  protected get isOver(): boolean {
+    return this.#over
+  }
+
+  protected get link(): Link | null {
+    return this.#link
+  }
+
   start(): void {
     if (this.#response.destroyed) return
     this.#response.on('close', this.#onClientGone)
@@ -104,7 +113,7 @@ export class Exchange implements Receiver {
       mayTrail: httpVersionMinor > 0 && method !== 'HEAD',
       edits: this.#upstream.responseEdits,
     })
-    if (head.setsSession) logDroppedSession(this.#log, this.#request, this.#upstream)
+    if (head.dropped !== null) logDropped(this.#log, this.#request, this.#upstream, head)
     this.#answer.writeHead(status, head, httpVersionMinor)
     this.#reply.hijack()
   }
@@ -187,6 +196,13 @@ export class Exchange implements Receiver {
     }
     this.#link = null
     this.#attempts.dispatch(this)
+  }
+
+  /** Refuses a request whose answer has begun to arrive, and gives up the rest of it. */
+  protected refuseAnswer(error: Error): void {
+    this.#settle()
+    this.#link?.abort(this, error)
+    if (!this.#response.destroyed) this.#reply.send(error)
   }
 
   #refuse(error: Error, cause: Error): void {

@@ -16,8 +16,9 @@ import type { WebSockets } from '../websocket/websockets.ts'
 import { READ_AHEAD_TOTAL } from './backlog.ts'
 import { BodyMemory, ClientBody, READ_FIRST_TOTAL, refuseTooLarge, type SharedByBodies } from './body.ts'
 import { answerEcho } from './echo.ts'
-import { Exchange } from './exchange.ts'
+import { Exchange, type ExchangeOptions } from './exchange.ts'
 import { createOutgoing, type Forwarded } from './outgoing.ts'
+import { type SignInsOptions, SigningExchange } from './sign-in.ts'
 import { SlowBodies } from './slow-bodies.ts'
 
 export interface ForwardingOptions {
@@ -29,6 +30,8 @@ export interface ForwardingOptions {
   hasPages: boolean
   /** `null` where no upstream has any. */
   webSockets: WebSockets | null
+  /** `null` where no side has session cookies. */
+  signIns: SignInsOptions | null
   /** Notifies responses of the end of their session. */
   watch: Pick<SessionWatch, 'watch'>
 }
@@ -98,10 +101,15 @@ function openBody({ request, reply, upstream }: Forwarded, shared: SharedByBodie
 
 /** Creates the handler of what is forwarded. Refusals are thrown or sent only before the upstream's head. */
 function createForwarder(options: ForwardingOptions) {
-  const { log, webSockets, watch } = options
+  const { log, webSockets, watch, signIns } = options
   const outgoingOf = createOutgoing(options)
   const answers = new BodyMemory(READ_AHEAD_TOTAL)
   const shared: SharedByBodies = { memory: new BodyMemory(READ_FIRST_TOTAL), slow: new SlowBodies() }
+
+  const exchangeOf = (exchange: ExchangeOptions): Exchange =>
+    exchange.upstream.signsIn === null || signIns === null
+      ? new Exchange(exchange)
+      : new SigningExchange(exchange, signIns)
 
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const forwarded = forwardedBy(request, reply)
@@ -138,7 +146,7 @@ function createForwarder(options: ForwardingOptions) {
     const outgoing = outgoingOf(forwarded, target)
     outgoing.body = body
     if (target === null) answerEcho(reply, outgoing)
-    else new Exchange({ request, reply, upstream, target, outgoing, key, log, watch, memory: answers }).start()
+    else exchangeOf({ request, reply, upstream, target, outgoing, key, log, watch, memory: answers }).start()
   }
 
   function sendOrRefuse(forwarded: Forwarded, body: ClientBody): void {

@@ -9,7 +9,7 @@ import type { HttpTarget } from '../../upstream/targets.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { isTimeout } from '../../upstream/wire/connection.ts'
 import type { UpstreamRequest } from '../../upstream/wire/receiver.ts'
-import { logDroppedSession } from '../forward/dropped-session.ts'
+import { logDropped } from '../server/dropped.ts'
 import { faultOfAcceptance, handshakeHeaders } from './handshake.ts'
 
 export interface OpeningOptions {
@@ -114,7 +114,7 @@ export class Opening {
         mayTrail: false,
         edits: upstream.responseEdits,
       })
-      if (head.setsSession) logDroppedSession(log, request, upstream)
+      if (head.dropped !== null) logDropped(log, request, upstream, head)
       return head.headers
     } catch (error) {
       return this.#fail(error as Error)

@@ -191,6 +191,13 @@ export const UpstreamSchema = Variant(
     },
     end_with_session: Switch(false, 'Cut a response in progress when the session of its request ends.'),
     identity: Identity,
+    signs_in: {
+      anyOf: [Off, { enum: ['consumer'] }],
+      default: 'off',
+      'x-form': 'consumer or off',
+      description:
+        'Its answers may set the session cookie of this side: X-Dualgate-Session with a token of the operations.',
+    },
     pass_authorization: PassAuthorization,
     via: Switch(true, 'Name the gateway in the Via header of requests (RFC 9110 7.6.3).'),
   },

@@ -1,4 +1,4 @@
-import { isCors, isDroppedFromResponses, namedByConnection } from '../../base/header-names.ts'
+import { isCors, isDroppedFromResponses, namedByConnection, SESSION_HEADER } from '../../base/header-names.ts'
 import { memoize } from '../../base/memoize.ts'
 import { setsSessionCookie } from '../../token/cookie.ts'
 import type { HeaderEdits } from './edits.ts'
@@ -8,8 +8,8 @@ export interface ResponseHead {
   headers: string[]
   /** Whether the upstream says how long the body is. */
   hasLength: boolean
-  /** Whether the upstream set a session cookie of the gateway: it was dropped. */
-  setsSession: boolean
+  /** What the upstream said that is not for clients, and was dropped: a session cookie of ours, or `X-Dualgate-Session`. */
+  dropped: 'cookie' | 'session' | null
 }
 
 export interface ResponseCircumstances {
@@ -38,7 +38,14 @@ const createJudge = (edits: HeaderEdits | null) =>
     const lower = name.toLowerCase()
     const isSpecial = SPECIAL.has(lower)
     const isDropped = (isDroppedFromResponses(name) && !isSpecial) || edits?.removes(name) === true
-    return { lower, isDropped, isSpecial, isCors: isCors(name), isSetCookie: lower === 'set-cookie' }
+    return {
+      lower,
+      isDropped,
+      isSpecial,
+      isCors: isCors(name),
+      isSetCookie: lower === 'set-cookie',
+      isSession: lower === SESSION_HEADER,
+    }
   })
 
 const judgePlain = createJudge(null)
@@ -61,13 +68,14 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   const judge = judgeWith(edits)
   const headers: string[] = []
   const special: Record<string, string> = {}
-  let setsSession = false
+  let dropped: ResponseHead['dropped'] = null
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!
-    const { lower, isDropped, isSpecial, isCors, isSetCookie } = judge(name)
+    const { lower, isDropped, isSpecial, isCors, isSetCookie, isSession } = judge(name)
+    if (isSession) dropped = 'session'
     if (isDropped || (isCors && !passCors)) continue
     const value = raw[i + 1]!
-    if (isSetCookie && setsSessionCookie(value)) setsSession = true
+    if (isSetCookie && setsSessionCookie(value)) dropped = 'cookie'
     else if (isSpecial) special[lower] = special[lower] === undefined ? value : `${special[lower]},${value}`
     else if (ours[lower] === undefined || ADDING.has(lower)) headers.push(name, value)
   }
@@ -80,7 +88,7 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   const kept = named === null ? headers : withoutNamed(headers, named)
   if (edits !== null) kept.push(...edits.added)
   addOurs(kept, ours)
-  return { headers: kept, hasLength: length !== undefined, setsSession }
+  return { headers: kept, hasLength: length !== undefined, dropped }
 }
 
 function withoutNamed(headers: readonly string[], named: ReadonlySet<string>): string[] {
@@ -104,6 +112,10 @@ function requireChunked(coding: string | undefined): boolean {
   if (coding.trim().toLowerCase() !== 'chunked') throw new Error('a response in a transfer coding other than chunked')
   return true
 }
+
+/** The values of `X-Dualgate-Session` in an upstream's raw head. */
+export const sessionsIn = (raw: readonly string[]): string[] =>
+  raw.filter((_, i) => i % 2 === 1 && raw[i - 1]!.toLowerCase() === SESSION_HEADER)
 
 /** The trailer fields that may follow, as name and value pairs. */
 export function responseTrailers(raw: readonly string[], edits: HeaderEdits | null): [string, string][] {

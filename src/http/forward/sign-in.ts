@@ -1,0 +1,93 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { asToken } from '../../token/bearer.ts'
+import type { SessionCookies } from '../../token/cookie.ts'
+import { sessionsIn } from '../../upstream/headers/response.ts'
+import type { Sides } from '../server/authenticate.ts'
+import { Exchange, type ExchangeOptions } from './exchange.ts'
+
+/** What turns a token that an upstream sends into a cookie. */
+export interface SignInsOptions {
+  sides: Sides
+  cookies: SessionCookies
+}
+
+/**
+ * An exchange with an upstream that signs users in itself: a token in `X-Dualgate-Session` becomes the session cookie of the
+ * client. Until the session is found nothing goes on to the client: an answer without the cookie would look signed in. A store
+ * that fails is 503.
+ */
+export class SigningExchange extends Exchange {
+  readonly #options: ExchangeOptions
+  readonly #signIns: SignInsOptions
+  /** What has arrived while the session is looked up, in order; `null` while nothing waits. */
+  #held: (() => void)[] | null = null
+
+  constructor(options: ExchangeOptions, signIns: SignInsOptions) {
+    super(options)
+    this.#options = options
+    this.#signIns = signIns
+  }
+
+  override onHeaders(status: number, headers: string[]): void {
+    const [token, ...others] = status < 200 ? [] : sessionsIn(headers)
+    if (token === undefined) {
+      super.onHeaders(status, headers)
+      return
+    }
+    this.#held = [() => super.onHeaders(status, headers)]
+    this.link!.hold()
+    this.#keep(others.length > 0 ? '' : token).then(
+      () => this.#release(),
+      fault => {
+        this.#held = null
+        if (!this.isOver) this.refuseAnswer(fault)
+      },
+    )
+  }
+
+  /** Sets the cookie of a live session of the side. Any other token is logged, and sets none. */
+  async #keep(text: string): Promise<void> {
+    const { request, reply, upstream, log } = this.#options
+    const { sides, cookies } = this.#signIns
+    const type = upstream.signsIn!
+    const token = asToken(text)
+    const session = token === null || !cookies.sides.has(type) ? null : await sides[type].inspect(token)
+    if (session === null) warn(log, request.id, upstream.name)
+    else reply.header('set-cookie', cookies.set(type, session.token, sides[type].lifetimeOf(session)))
+  }
+
+  #release(): void {
+    const held = this.#held ?? []
+    this.#held = null
+    for (const deliver of held) if (!this.isOver) deliver()
+    if (!this.isOver) this.link!.resume()
+  }
+
+  override onData(chunk: Buffer): void {
+    this.#inTurn(() => super.onData(chunk))
+  }
+
+  override onAwait(): void {
+    this.#inTurn(() => super.onAwait())
+  }
+
+  override onComplete(trailers: string[]): void {
+    this.#inTurn(() => super.onComplete(trailers))
+  }
+
+  override onError(error: Error): void {
+    this.#held = null
+    super.onError(error)
+  }
+
+  #inTurn(deliver: () => void): void {
+    if (this.#held === null) deliver()
+    else this.#held.push(deliver)
+  }
+}
+
+const warn = (log: FastifyBaseLogger, id: string, upstream: string): void =>
+  log.warn(
+    { trace_id: id, upstream },
+    'X-Dualgate-Session names no live session of the side that the upstream signs in',
+  )
