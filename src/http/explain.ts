@@ -1,6 +1,7 @@
 import { Refusal } from '../base/refusal.ts'
 import type { AccessRule } from '../gate/access.ts'
 import { accessRuleOf, isOptional, type Judged, judge } from '../gate/decide.ts'
+import { signInFor } from '../gate/navigation.ts'
 import type { Need } from '../gate/need.ts'
 import type { CanonicalPath } from '../gate/path.ts'
 import type { PathRules, Verdict } from '../gate/rules.ts'
@@ -10,7 +11,7 @@ import { ownMethods, ownRoutes } from '../settings/own-routes.ts'
 import { PROFILES } from '../settings/profile.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import type { HeaderEditSettings, UpstreamSettings } from '../settings/schema/upstreams.ts'
-import { pathRulesOf } from '../settings/served.ts'
+import { cookieSides, pathRulesOf } from '../settings/served.ts'
 import { describeTarget } from '../settings/targets.ts'
 import { workerCount } from '../settings/worker-count.ts'
 import type { Token } from '../token/bearer.ts'
@@ -69,7 +70,7 @@ export function explainRequest(
   const rows: Row[] = [['path', target.path]]
   if (query !== '') rows.push(['query', query])
   if (verdict === null) return refusedWith([...rows, ['rule', 'no rule applies']], 'NOT_FOUND')
-  rows.push(...ruleRows(verdict, rules, profile.number))
+  rows.push(...ruleRows(verdict, rules, profile.number), ...signInRows(verdict, settings))
   const access = accessRuleOf(target.path, rules)
   if (access !== null) {
     rows.push(['access', describeAccess(access, rules)])
@@ -110,6 +111,12 @@ function ruleRows(verdict: Verdict, rules: PathRules, profile: number): Row[] {
     rows.push(['page', `gate.pages[${rules.pages.indexOf(verdict.page)}] ${path}${named}`])
   }
   return [...rows, ['needs', NEEDS[verdict.need]]]
+}
+
+/** Where people are led who want a page and are not signed in. */
+function signInRows(verdict: Verdict, settings: DecidingSettings): Row[] {
+  const page = signInFor(verdict, new Set(cookieSides(settings)))
+  return page === null ? [] : [['sign-in', `${page} for people without a session; programs get 401`]]
 }
 
 function describeAccess(rule: AccessRule, { access }: PathRules): string {

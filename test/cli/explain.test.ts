@@ -32,6 +32,8 @@ const ACCESS = `access:
   - { path: /api/v1/far, deny: ["2001:db8::/32"] }
 `
 
+const BROWSER = 'browser: { business: on }\n'
+
 const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
   [
     ['get', '/api/v1/c/orders/7?x=1'],
@@ -54,6 +56,7 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
     [
       /^rule +7 of profile 1$/m,
       /^page +gate\.pages\[1\] \/site\/\*$/m,
+      /^sign-in +\/sign-in\/b\/ for people without a session; programs get 401$/m,
       /^needs +a live B-side session/m,
       /^answered by +upstream site \(\/site\)$/m,
       /^as +POST \/site\/a\?x=1$/m,
@@ -154,7 +157,7 @@ for (const [words, lines, absent] of EXPLANATIONS) {
   t.test(`explain ${words.join(' ').slice(0, 40)}`, async t => {
     const folder = shippedFolder(t)
     writeFileSync(join(folder, 'config/upstreams.yaml'), UPSTREAMS)
-    writeFileSync(join(folder, 'config/gateway.yaml'), EXCEPTIONS + ACCESS)
+    writeFileSync(join(folder, 'config/gateway.yaml'), EXCEPTIONS + ACCESS + BROWSER)
     const { code, output, errors } = await run(folder, ['explain', ...words], {
       environment: { NODE_ENV: 'production' },
     })

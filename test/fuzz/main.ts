@@ -7,6 +7,7 @@ import { withoutNginx } from '../support/nginx.ts'
 import { newcomerFolder, startGateway } from '../support/process.ts'
 import { withoutRedis } from '../support/redis-server.ts'
 import { fuzzAccounts } from './accounts.ts'
+import { fuzzCookies } from './cookies.ts'
 import { EXCEPTIONS, PAGES } from './exceptions.ts'
 import { fuzzEmbeddedJournal, fuzzRedisJournal } from './journal-stores.ts'
 import { fuzzLoginSteps } from './login-steps.ts'
@@ -21,11 +22,11 @@ const HELP = `npm run fuzz -- [options]
   before nginx, and looks whether each arrived where its sender may go in the eyes of every reader, or was refused.
   Then takes random sequences of steps, and compares each step with a model: changes of accounts by administrators, the
   command line and an editor, some of them at the same time; logins with tickets, codes and new passwords; entries, pages
-  and removals of the journal.
+  and removals of the journal; requests with cookies of every kind.
     --requests 240000       of which a sixth go to nginx
     --sequences 120         of accounts; of logins as many, of the journal of each store five times as many
     --seed N --path P       replays what an earlier run found
-    --only wire|wire-2|wire-exceptions|wire-pages|nginx|accounts|login-steps|journal|journal-redis
+    --only wire|wire-2|wire-exceptions|wire-pages|nginx|accounts|login-steps|cookies|journal|journal-redis
                             wire-2 is a gateway in Profile 2, wire-exceptions one with gate.exceptions, wire-pages one with
                             gate.pages`
 
@@ -70,6 +71,7 @@ const SEQUENCES: Readonly<Record<string, { times: number; check(options: Sequenc
   {
     accounts: { times: 1, check: fuzzAccounts },
     'login-steps': { times: 1, check: fuzzLoginSteps },
+    cookies: { times: 5, check: fuzzCookies },
     journal: { times: 5, check: fuzzEmbeddedJournal },
     'journal-redis': { times: 5, check: fuzzRedisJournal },
   }

@@ -66,6 +66,16 @@ const WARNINGS: [title: string, written: string, warning: RegExp | null][] = [
     'browser: { consumer: on, origins: ["https://a.example"] }\ncors: { origin: ["https://a.example"], credentials: on }',
     null,
   ],
+  [
+    'a backend that signs consumers in without their cookies',
+    'upstreams: [{ name: shop, match: /api/v1/shop, target: "http://127.0.0.1:1", signs_in: consumer }]',
+    /upstreams\[0\]\.signs_in has no effect while browser\.consumer is off/,
+  ],
+  [
+    'the same with their cookies',
+    'browser: { consumer: on }\nupstreams: [{ name: shop, match: /api/v1/shop, target: "http://127.0.0.1:1", signs_in: consumer }]',
+    null,
+  ],
   ['origins to which the sign-in leads only', 'browser: { business: on, origins: ["https://a.example"] }', null],
 ]
 

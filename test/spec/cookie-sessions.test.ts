@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Answer } from '../support/client.ts'
+import { type Answer, call } from '../support/client.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openEnd, refusalOf, startSocketUpstream } from '../support/websocket-sockets.ts'
@@ -206,6 +206,13 @@ t.test('a renewal sends the cookie again, with its new age', async t => {
   t.same(setCookiesOf(await ask('/api/v1/b/session/tokens')), [renewed], 'by a route of the gateway, too')
   await fixture.elapse(61_000)
   t.same(setCookiesOf(await fixture.get('/wiki/a', token)), [], 'not to a client with a token')
+  await fixture.elapse(61_000)
+  t.same(setCookiesOf(await ask('/sign-in/b/session')), [renewed])
+  await fixture.elapse(61_000)
+  const verified = (headers: Record<string, string>) => call(fixture.internal, { path: '/verify/wiki/a', headers })
+  t.same(setCookiesOf(await verified({ cookie: `${B}=${token}` })), [renewed], 'for a proxy to pass on')
+  await fixture.elapse(61_000)
+  t.same(setCookiesOf(await verified({ authorization: `Bearer ${token}` })), [])
 })
 
 t.test('where a side has no cookies, none is read, and a login cannot ask for one', async t => {

@@ -12,7 +12,7 @@ import type { Settings } from '../../settings/schema/settings.ts'
 import { cookieSides, servesLogin } from '../../settings/served.ts'
 import type { Session } from '../../side/side.ts'
 import type { SessionCookies } from '../../token/cookie.ts'
-import type { Sides } from '../server/authenticate.ts'
+import { renewCookie, type Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import { originOf } from '../server/origin.ts'
 import { serveAsset } from './assets.ts'
@@ -56,6 +56,7 @@ function serveSide(app: FastifyInstance, type: LoginType, options: SignInOptions
     url: paths.session,
     handler: async (request, reply) => {
       const session = await liveSession(request, type, options)
+      renewCookie(session, reply, options.credentials)
       reply.header('cache-control', 'no-store')
       return envelopes.success(request.id, { handle: session.claims.jti })
     },

@@ -10,7 +10,7 @@ import { networkOf } from '../../login/protection/network.ts'
 import type { Session } from '../../side/side.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
-import type { Sides } from '../server/authenticate.ts'
+import { renewCookie, type Sides } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
 import { createProxiedClient, type ProxiedClient } from '../server/proxied-client.ts'
 import { type Original, originalBehind, originalFromHeaders, refuseForged } from '../server/proxied-request.ts'
@@ -115,6 +115,8 @@ const answer =
     const judged = judge(original.target, original.method, options.rules)
     try {
       const session = await admit(request, original, judged, options)
+      // Without a token in its header, the request has proven it by a cookie.
+      if (options.sides.BUSINESS.getTokenValue(request) === null) renewCookie(session, reply, options.credentials)
       return await reply
         .headers(session === null ? ANONYMOUS : identityOf(session))
         .header('cache-control', 'no-store')

@@ -54,7 +54,7 @@ export interface GateOptions extends Gate<Session> {
 export function createGate(gate: GateOptions) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const pass = (): void => {
-      if (request.hasCookieSession) renewCookie(request, reply, gate.credentials)
+      if (request.hasCookieSession) renewCookie(request.session, reply, gate.credentials)
       done()
     }
     const decided = decide(new ClientRequest(request, gate), gate)
@@ -63,8 +63,8 @@ export function createGate(gate: GateOptions) {
   }
 }
 
-/** The cookie lives as long as its session. */
-function renewCookie({ session }: FastifyRequest, reply: FastifyReply, { cookies }: CredentialRules): void {
+/** Sends the cookie again where the request that it came with has renewed its session: it lives as long. */
+export function renewCookie(session: Session | null, reply: FastifyReply, { cookies }: CredentialRules): void {
   if (session?.renewedFor === undefined) return
   reply.header('set-cookie', cookies!.set(session.record.type, session.token, session.renewedFor))
 }

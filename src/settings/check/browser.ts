@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
 import { extname } from 'node:path'
-import type { Report } from '../notation/written.ts'
+import type { Report, Written } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
+import type { UpstreamSettings } from '../schema/upstreams.ts'
 import { cookieSides, servesLogin } from '../served.ts'
 
 const LOGOS = ['.svg', '.png']
@@ -41,5 +42,18 @@ function checkCors({ browser: { origins }, cors }: DecodedSettings, warn: Report
         'may send the cookie, but its writes are refused: name it in browser.origins, too',
       )
     }
+  }
+}
+
+/** An upstream that signs consumers in needs their cookie. `listed` is where the upstreams stand. */
+export function checkSignsIn(
+  { browser }: Pick<DecodedSettings, 'browser'>,
+  upstreams: readonly UpstreamSettings[],
+  listed: Written,
+): void {
+  for (const [index, { signs_in }] of upstreams.entries()) {
+    const path = ['upstreams', index, 'signs_in']
+    if (listed.isUnread(path) || listed.isFaulty(path) || signs_in !== 'consumer' || browser.consumer) continue
+    listed.warn(path, 'has no effect while browser.consumer is off: no cookie is set')
   }
 }

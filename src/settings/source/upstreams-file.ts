@@ -1,3 +1,4 @@
+import { checkSignsIn } from '../check/browser.ts'
 import { checkPlaces } from '../check/pages.ts'
 import { warnOfUnwiseUpstreams } from '../check/unwise/unwise.ts'
 import { checkUpstreams } from '../check/upstreams.ts'
@@ -32,6 +33,7 @@ export function readUpstreams(
     checkUpstreams(list, listed, ['upstreams'])
     if (!written.isFaulty(['gate', 'pages']))
       checkPlaces(decoded.gate.pages, list, listed, (path, message) => written.warn(path, message))
+    if (!written.isFaulty(['browser'])) checkSignsIn(decoded, list, listed)
     warnOfUnwiseUpstreams(list, listed, isProduction)
   }
   if (typeof upstreams !== 'string') {
