@@ -29,6 +29,7 @@ const APART = [
   'dualgate',
   'See it work',
   'In a folder of your own',
+  'Protect a web application',
   'Sign administrators in',
   'Finish a login in steps',
   'Move to Redis',
@@ -67,24 +68,26 @@ t.test('every npm command of the documents is a script of the package', async t 
   t.ok(named.length > 0)
 })
 
-/** A block of YAML in its file, as the guide says: it replaces the setting of its name, or is one more upstream. */
-function inFile(file: string, block: string, folder: string): void {
-  const path = join(folder, file)
-  const [key] = /^\w+(?=:)/m.exec(block) ?? []
-  const shipped = readFileSync(path, 'utf8')
-  writeFileSync(
-    path,
-    shipped.replace(key === undefined ? '' : new RegExp(`^${key}:.*\\n(?:[ ].*\\n|\\n)*`, 'm'), '') + block,
+/** A block of YAML in the file that it names, as the guide says: it replaces the settings of its names, or is one more upstream. */
+function inFile(text: string, folder: string): void {
+  const [, file, block] = /^# (config\/(?:gateway|upstreams)\.yaml)\n([\s\S]*)$/.exec(text)!
+  const path = join(folder, file!)
+  const keys = block!.match(/^\w+(?=:)/gm) ?? []
+  const others = keys.reduce(
+    (shipped, key) => shipped.replace(new RegExp(`^${key}:.*\\n(?:[ ].*\\n|\\n)*`, 'm'), ''),
+    readFileSync(path, 'utf8'),
   )
+  writeFileSync(path, others + block)
 }
 
+/** The blocks of YAML in the guide. */
+const SETTINGS = blocksOf(GUIDE).filter(({ language }) => language === 'yaml')
+
 t.test('each block of YAML in the guide is valid in the file that it names', async t => {
-  const blocks = blocksOf(GUIDE).filter(({ language }) => language === 'yaml')
-  t.ok(blocks.length >= 7)
-  for (const { heading, text } of blocks) {
-    const [, file, block] = /^# (config\/(?:gateway|upstreams)\.yaml)\n([\s\S]*)$/.exec(text)!
+  t.ok(SETTINGS.length >= 10)
+  for (const { heading, text } of SETTINGS) {
     const folder = shippedFolder(t)
-    inFile(file!, block!, folder)
+    inFile(text, folder)
     const { code, errors } = await run(folder, ['check'])
     // The certificate is the operator's.
     if (heading === 'Serve HTTPS')
@@ -93,11 +96,16 @@ t.test('each block of YAML in the guide is valid in the file that it names', asy
   }
 })
 
+/** The token of a session that a backend has begun. */
+async function signedIn(gateway: GatewayProcess, side: 'business' | 'consumer', body: object): Promise<string> {
+  const secret = parseEnv(readFileSync(join(gateway.folder, '.env'), 'utf8')).INTERNAL__SECRET!
+  const login = { method: 'POST', path: `/operations/v1/${side}/login`, token: secret, body }
+  return (await call(gateway.internal, login)).json().data.token
+}
+
 /** A session of the C side, and whether it is accepted. */
 async function session(gateway: GatewayProcess) {
-  const secret = parseEnv(readFileSync(join(gateway.folder, '.env'), 'utf8')).INTERNAL__SECRET!
-  const login = { method: 'POST', path: '/operations/v1/consumer/login', token: secret, body: { user_id: '42' } }
-  const { token } = (await call(gateway.internal, login)).json().data
+  const token = await signedIn(gateway, 'consumer', { user_id: '42' })
   return async (by = gateway) => (await call(by.url, { path: '/api/v1/c/x', token })).json().code !== 401
 }
 
@@ -105,6 +113,25 @@ t.test('the commands of the guide, in their order and in one shell', async t => 
   const tasks = HEADINGS.filter(heading => !APART.includes(heading) && runnable(heading).length > 0)
   t.ok(tasks.length >= 10)
   await runScript(t, await initiated(t), tasks.flatMap(runnable).join('\n'))
+})
+
+t.test('the web application of the guide gets people who have signed in, and leads others to the sign-in', async t => {
+  const application = await startUpstream()
+  t.teardown(() => application.close())
+  const gateway = await initiated(t)
+  const heading = 'Protect a web application'
+  const [page, upstream] = SETTINGS.filter(block => block.heading === heading).map(({ text }) => text)
+  inFile(page!, gateway.folder)
+  inFile(upstream!.replace('http://127.0.0.1:3000', application.url), gateway.folder)
+  await runScript(t, gateway, blocksAt(heading).join('\n'))
+  t.equal(application.requests.length, 0)
+  const token = await signedIn(gateway, 'business', { user_id: '1', extra: { username: 'ann' } })
+  const { status } = await call(gateway.url, {
+    path: '/wiki/start',
+    headers: { cookie: `a=1; __Host-dualgate-b=${token}` },
+  })
+  t.equal(status, 200)
+  t.match(application.requests.at(-1)?.headers, { 'x-login-id': '1', 'x-webauth-user': 'ann', cookie: /^a=1$/ })
 })
 
 t.test('a gateway that moves to Redis keeps new sessions there', { skip: withoutRedisServer }, async t => {

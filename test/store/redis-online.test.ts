@@ -3,6 +3,7 @@ import { writeRecord } from '../../src/session/record.ts'
 import { createAges } from '../../src/store/age.ts'
 import { createKeys } from '../../src/store/redis/commands/keys.ts'
 import { onlineCommandsOn } from '../../src/store/redis/online/commands.ts'
+import { OnlineComparison } from '../../src/store/redis/online/compare.ts'
 import { digestOf, entryOf } from '../../src/store/redis/online/entries.ts'
 import { OnlineWriter } from '../../src/store/redis/online/writes.ts'
 import type { RedisStore } from '../../src/store/redis/redis.ts'
@@ -134,7 +135,8 @@ await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_0
     const view = onlineCommandsOn(store.connections.store, store.repeats.ask, own, fixture.clock)
     const until = fixture.clock.now() + MINUTE
     const truth = { ...NO_SESSIONS, disabledUntil: async () => until }
-    const writer = new OnlineWriter(view, truth as unknown as SessionStore, fixture.clock, createAges())
+    const comparison = new OnlineComparison(view, truth as unknown as SessionStore, fixture.clock, createAges())
+    const writer = new OnlineWriter(view, comparison, fixture.clock, createAges())
     const disabled = async () => (await view.disabledPage('BUSINESS', 0, 10)).slice(1)
     await server.cli('SET', own.online('BUSINESS', 'disabled'), 'no sorted set', 'PX', String(MINUTE))
     writer.disabled('BUSINESS', 'a', until)
@@ -143,6 +145,17 @@ await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_0
     t.strictSame(await disabled(), [])
     await writer.compareDoubted()
     t.strictSame(await disabled(), ['a'])
+  })
+
+  await test('what could not be written is right with the next question after it can be', async (t, fixture) => {
+    await enter(fixture, 'a')
+    await server.cli('RENAME', key('users'), 'put-aside')
+    await server.cli('SET', key('users'), 'no hash', 'PX', String(MINUTE))
+    await enter(fixture, 'b', { extra: { username: 'Bea' } })
+    await (fixture.store as RedisStore).settled()
+    await server.cli('RENAME', 'put-aside', key('users'))
+    t.strictSame(await usersOnline(fixture, 'bea'), ['b'])
+    t.strictSame(await tally(fixture), [2, 2, 1])
   })
 
   await test('what has expired is swept from every key, and no key of the view is without an end', async (t, fixture) => {

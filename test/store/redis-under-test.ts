@@ -1,10 +1,14 @@
 import { Cluster } from 'ioredis'
 import { pino } from 'pino'
 import { systemClock } from '../../src/base/clock.ts'
+import { LOGIN_TYPES } from '../../src/session/sides.ts'
 import type { Settings } from '../../src/settings/schema/settings.ts'
+import { createKeys } from '../../src/store/redis/commands/keys.ts'
 import type { RedisClient } from '../../src/store/redis/connection/client.ts'
 import { openRedisStore } from '../../src/store/redis/redis.ts'
 import type { StoreUnderTest } from './contract.ts'
+
+const keys = createKeys('svc:auth')
 
 const masters = (client: RedisClient) => (client instanceof Cluster ? client.nodes('master') : [client])
 
@@ -37,7 +41,10 @@ export async function openRedisUnderTest(
     began: systemClock.now(),
     announces: false,
     async fastForward(ms) {
-      // A change is answered before the online keys have it; an end written later would not be brought nearer.
+      // A change is answered before the online keys have it; an end written later would not be brought nearer. Nor may a round
+      // compare what one server has already with what another one has not.
+      for (const type of LOGIN_TYPES)
+        await store.connections.store.hset(keys.online(type, 'upkeep'), 'at', systemClock.now())
       await store.settled()
       for (const node of masters(store.connections.store)) await node.eval(BRING_NEARER, 0, ms)
     },

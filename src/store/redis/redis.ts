@@ -19,6 +19,7 @@ import { Repeats } from './failover/repeats.ts'
 import { ReplicaProof } from './failover/replica-proof.ts'
 import { RedisJournal } from './journal.ts'
 import { onlineCommandsOn } from './online/commands.ts'
+import { OnlineComparison } from './online/compare.ts'
 import { RedisOnline } from './online/online.ts'
 import { RedisUpkeep } from './online/upkeep.ts'
 import { OnlineWriter } from './online/writes.ts'
@@ -87,15 +88,16 @@ export class RedisStore implements Store {
       this.#proof = proof
       this.isReplicated = () => proof.prove()
     }
-    this.#writer = new OnlineWriter(online, new RedisSessions(commands, keys, clock), clock, ages)
-    this.#upkeep = new RedisUpkeep(online, this.#writer, clock)
+    const comparison = new OnlineComparison(online, new RedisSessions(commands, keys, clock), clock, ages)
+    this.#writer = new OnlineWriter(online, comparison, clock, ages)
+    this.#upkeep = new RedisUpkeep(online, this.#writer, comparison, clock)
     this.sessions = new RedisSessions(commands, keys, clock, this.#writer, ages)
     this.readBy = reads => {
       const redis = { ...commands, ...readCommands(reads, () => true, repeats.ask, repeats, clock) }
       const sessions = new RedisSessions(redis, keys, clock, this.#writer, ages)
       return (type, token) => sessions.read(type, token)
     }
-    this.online = new RedisOnline(online, clock, this.#upkeep.reindex)
+    this.online = new RedisOnline(online, this.#writer, clock, this.#upkeep.reindex)
     this.captchas = new RedisCaptchas(commands, keys)
     this.tickets = new RedisTickets(commands, keys)
     this.attempts = new RedisAttempts(commands, keys, clock)
@@ -115,8 +117,9 @@ export class RedisStore implements Store {
   }
 
   /** Resolves when the online keys say what this process has changed, or when that was given up. */
-  settled(): Promise<void> {
-    return this.#writer.settled()
+  async settled(): Promise<void> {
+    await this.#upkeep.settled()
+    await this.#writer.settled()
   }
 
   close(): Promise<void> {

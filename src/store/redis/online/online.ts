@@ -3,10 +3,11 @@ import type { LoginType } from '../../../session/sides.ts'
 import { charactersOf, fold } from '../../names.ts'
 import { DISABLED_AT_MOST, type OnlineUsers, type PageQuery, type Tally, type UserPage } from '../../online.ts'
 import type { OnlineCommands } from './commands.ts'
+import { KEPT_MINUTES, MINUTE } from './compare.ts'
 import { newestIn, withoutControl } from './entries.ts'
 import { MAX_SUFFIX } from './names.ts'
 import { type Reindex, SWEEP_BATCH } from './upkeep.ts'
-import { KEPT_MINUTES, MINUTE } from './writes.ts'
+import type { OnlineWriter } from './writes.ts'
 
 /**
  * Users whom a keyword finds at most. More of them are read, because some may be gone, from leaves of the table of names: so
@@ -28,10 +29,12 @@ interface Found {
 export class RedisOnline implements OnlineUsers {
   readonly reindex: Reindex
   readonly #commands: OnlineCommands
+  readonly #writer: Pick<OnlineWriter, 'caughtUp'>
   readonly #clock: Clock
 
-  constructor(commands: OnlineCommands, clock: Clock, reindex: Reindex) {
+  constructor(commands: OnlineCommands, writer: Pick<OnlineWriter, 'caughtUp'>, clock: Clock, reindex: Reindex) {
     this.reindex = reindex
+    this.#writer = writer
     this.#commands = commands
     this.#clock = clock
   }
@@ -57,6 +60,7 @@ export class RedisOnline implements OnlineUsers {
    * `MAX_OVERDUE` of them. A Redis whose memory is full sweeps nothing, and answers.
    */
   async #ask<T>(type: LoginType, question: () => Promise<T>): Promise<T> {
+    await this.#writer.caughtUp()
     for (let round = 1; ; round++) {
       const swept = this.#commands.sweep(type, SWEEP_BATCH).catch(() => ({ expired: 0 }))
       const answer = await question()

@@ -2,6 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { LOGIN_TYPES, type LoginType } from '../../../session/sides.ts'
 import type { OnlineUsers } from '../../online.ts'
 import type { OnlineCommands } from './commands.ts'
+import type { OnlineComparison } from './compare.ts'
 import type { OnlineWriter } from './writes.ts'
 
 export type Reindex = OnlineUsers['reindex']
@@ -30,14 +31,16 @@ const AT_ONCE = 50
 export class RedisUpkeep {
   readonly #commands: OnlineCommands
   readonly #writer: OnlineWriter
+  readonly #comparison: OnlineComparison
   readonly #clock: Clock
   readonly #timer: NodeJS.Timeout
   #running: Promise<void> | null = null
   #closed = false
 
-  constructor(commands: OnlineCommands, writer: OnlineWriter, clock: Clock) {
+  constructor(commands: OnlineCommands, writer: OnlineWriter, comparison: OnlineComparison, clock: Clock) {
     this.#commands = commands
     this.#writer = writer
+    this.#comparison = comparison
     this.#clock = clock
     this.#timer = setInterval(() => this.#run(), SWEEP_INTERVAL).unref()
   }
@@ -73,7 +76,7 @@ export class RedisUpkeep {
 
   async #goRound(type: LoginType, cursor: string): Promise<void> {
     const { next, users } = await this.#commands.someUsers(type, cursor, COMPARED)
-    await this.#compareEach(type, await this.#writer.suspects(type, users))
+    await this.#compareEach(type, await this.#comparison.suspects(type, users))
     await this.#commands.goOn(type, 'cursor', next)
   }
 
@@ -82,7 +85,7 @@ export class RedisUpkeep {
     let position = from
     for (let step = 0; step < SET_STEPS && !this.#closed; step++) {
       const { next, userIds, disabled } = await this.#commands.someSets(type, position)
-      await this.#writer.compareDisabled(type, disabled)
+      await this.#comparison.compareDisabled(type, disabled)
       const lines = await this.#commands.linesOfAll(type, userIds)
       const unknown = userIds.filter((_, i) => typeof lines[i] !== 'string')
       await this.#compareEach(type, unknown)
@@ -96,14 +99,14 @@ export class RedisUpkeep {
   async #compareEach(type: LoginType, userIds: readonly string[]): Promise<void> {
     for (let i = 0; i < userIds.length && !this.#closed; i += AT_ONCE) {
       const some = userIds.slice(i, i + AT_ONCE)
-      await Promise.allSettled(some.map(userId => this.#writer.compare(type, userId)))
+      await Promise.allSettled(some.map(userId => this.#comparison.compare(type, userId)))
     }
   }
 
   async #compareAll(type: LoginType, userIds: readonly string[]): Promise<number> {
     let live = 0
     for (let i = 0; i < userIds.length && !this.#closed; i += AT_ONCE) {
-      const compared = userIds.slice(i, i + AT_ONCE).map(userId => this.#writer.compare(type, userId))
+      const compared = userIds.slice(i, i + AT_ONCE).map(userId => this.#comparison.compare(type, userId))
       for (const count of await Promise.all(compared)) live += count
     }
     return live
@@ -117,7 +120,7 @@ export class RedisUpkeep {
     const counted = new Set<string>()
     let live = 0
     for await (const { userIds, disabled, done } of this.#commands.sets(type)) {
-      await this.#writer.compareDisabled(type, disabled)
+      await this.#comparison.compareDisabled(type, disabled)
       // A scan may return a key twice.
       const fresh = userIds.filter(userId => !counted.has(userId))
       for (const userId of fresh) counted.add(userId)
@@ -148,9 +151,14 @@ export class RedisUpkeep {
     while (cursor !== '0')
   }
 
+  /** Resolves when no round is under way. */
+  async settled(): Promise<void> {
+    await this.#running
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#timer)
-    await this.#running
+    await this.settled()
   }
 }

@@ -2,30 +2,17 @@ import type { Clock } from '../../../base/clock.ts'
 import type { SessionRecord } from '../../../session/record.ts'
 import { LOGIN_TYPES, type LoginType } from '../../../session/sides.ts'
 import type { Ages } from '../../age.ts'
-import type { SessionStore, StoredToken } from '../../store.ts'
+import type { StoredToken } from '../../store.ts'
 import type { SessionObserver } from '../sessions/observer.ts'
 import type { OnlineCommands } from './commands.ts'
-import { digestOf, digestsIn, type Entry, entryOf, NEVER } from './entries.ts'
+import { MINUTE, type OnlineComparison } from './compare.ts'
+import { digestOf, entryOf } from './entries.ts'
 import { type Sighting, Sightings } from './found.ts'
-import { FEW_LINES } from './lines.ts'
 
-export const MINUTE = 60_000
-/** Logins are counted for so many minutes back. */
-export const KEPT_MINUTES = 24 * 60
 /** Users whose changes could not be written, and who are therefore compared; beyond it only a reindex finds them. */
 const MAX_DOUBTED = 10_000
-/** Digests of a user that are read at once. */
-const OLDER_AT_ONCE = 1000
-/** Ends that differ by less, in milliseconds, are the same: Redis answers the time left, and the answer takes time to arrive. */
-const SAME_END = 2000
-/** Times left as Redis answers them: of a missing key, and of one without an end. */
-const GONE = -2
-const ENDLESS = -1
-
-/** A token, and the minute in which its login counts. */
-interface EnteringEntry extends Entry {
-  minute: number | null
-}
+/** As many of them are compared before a question is answered. */
+const COMPARED_FIRST = 20
 
 /**
  * Keeps the online users in step with the specified keys. A change is reported after it was done, and no request waits
@@ -36,17 +23,16 @@ interface EnteringEntry extends Entry {
  */
 export class OnlineWriter implements SessionObserver {
   readonly #commands: OnlineCommands
-  /** The sessions themselves, read without an observer. */
-  readonly #truth: SessionStore
+  readonly #comparison: OnlineComparison
   readonly #clock: Clock
   readonly #ages: Ages
   readonly #underWay = new Set<Promise<void>>()
   readonly #sightings = new Sightings()
   readonly #doubted = new Map<string, { type: LoginType; userId: string }>()
 
-  constructor(commands: OnlineCommands, truth: SessionStore, clock: Clock, ages: Ages) {
+  constructor(commands: OnlineCommands, comparison: OnlineComparison, clock: Clock, ages: Ages) {
     this.#commands = commands
-    this.#truth = truth
+    this.#comparison = comparison
     this.#clock = clock
     this.#ages = ages
   }
@@ -68,7 +54,7 @@ export class OnlineWriter implements SessionObserver {
       type,
       userId,
       moved.then(async known => {
-        if (!known) await this.compare(type, userId)
+        if (!known) await this.#comparison.compare(type, userId)
       }),
     )
   }
@@ -83,26 +69,13 @@ export class OnlineWriter implements SessionObserver {
 
   /** Compares at once, and the request waits for it: what it shows is then in the online keys. */
   reading(type: LoginType, userId: string): (live: readonly StoredToken[]) => Promise<void> {
-    const asked = this.#digestsOf(type, userId).catch(() => null)
+    const asked = this.#comparison.digestsOf(type, userId).catch(() => null)
     return async live => {
       const known = await asked
       if (known === null) return
       const seen = new Set(live.map(({ token }) => digestOf(token)))
       if (known.size === seen.size && [...known].every(digest => seen.has(digest))) return
-      await this.compare(type, userId).catch(() => undefined)
-    }
-  }
-
-  /** The tokens of a user in the online keys, by their digests. */
-  async #digestsOf(type: LoginType, userId: string): Promise<Set<string>> {
-    const known = new Set(digestsIn((await this.#commands.linesOf(type, userId)) ?? ''))
-    // With fewer lines there are no older tokens.
-    if (known.size < FEW_LINES) return known
-    let page: string[]
-    for (let from = 0; ; from += page.length) {
-      page = await this.#commands.olderOf(type, userId, from, OLDER_AT_ONCE)
-      for (const digest of page) known.add(digest)
-      if (page.length < OLDER_AT_ONCE) return known
+      await this.#comparison.compare(type, userId).catch(() => undefined)
     }
   }
 
@@ -115,111 +88,11 @@ export class OnlineWriter implements SessionObserver {
     if (this.#doubted.size < MAX_DOUBTED) this.#doubted.set(`${type} ${userId}`, { type, userId })
   }
 
-  /**
-   * Makes the online keys say of a user what the specified keys say, and answers how many live tokens there are. The online
-   * keys are read first: a token enters its set before it enters them, so what they had and the set has not is gone.
-   */
-  async compare(type: LoginType, userId: string): Promise<number> {
-    const known = await this.#digestsOf(type, userId)
-    const gone = new Set(known)
-    let live = 0
-    for await (const batch of this.#truth.batches(type, userId)) {
-      live += batch.length
-      const entries = batch.map(stored => ({ ...entryOf(stored, this.#ages), minute: this.#minuteOf(stored) }))
-      for (const { digest } of entries) gone.delete(digest)
-      await this.#compareEntries(type, userId, known, entries)
-    }
-    if (gone.size > 0) await this.#commands.leave(type, userId, [...gone])
-    return live
-  }
-
-  async #compareEntries(
-    type: LoginType,
-    userId: string,
-    known: ReadonlySet<string>,
-    entries: EnteringEntry[],
-  ): Promise<void> {
-    const old = entries.filter(({ digest }) => known.has(digest))
-    const ends = await this.#commands.endsOf(
-      type,
-      old.map(({ digest }) => digest + userId),
-    )
-    await Promise.all([
-      ...entries
-        .filter(entry => !known.has(entry.digest))
-        .map(entry => this.#commands.enter(type, userId, entry, entry.minute)),
-      ...old.map((entry, i) => {
-        const end = ends[i] ?? null
-        if (end !== null && Math.abs(end - entry.endsAt) < SAME_END) return null
-        return this.#commands.move(type, userId, entry.digest, entry.endsAt)
-      }),
-    ])
-  }
-
-  /** The minute in which a session counts that was created elsewhere; `null` when that was longer ago than the minutes kept. */
-  #minuteOf(stored: StoredToken): number | null {
-    const now = this.#clock.now()
-    const created = Math.min(this.#ages.createdMs(stored) ?? 0, now)
-    return created < now - KEPT_MINUTES * MINUTE ? null : Math.floor(created / MINUTE)
-  }
-
-  /**
-   * Those of some online users whose sets or ends differ from the online keys, by fewer queries than a comparison takes. A
-   * user whose set cannot be read is left as is; of a user with many tokens only their number is compared.
-   */
-  async suspects(type: LoginType, users: readonly [userId: string, lines: string][]): Promise<string[]> {
-    const sizes = await Promise.all(users.map(user => this.#sizesOf(type, user).catch(() => null)))
-    const differing = users.filter((_, i) => sizes[i] !== null && sizes[i]?.set !== sizes[i]?.known)
-    const few = users.filter(([, lines], i) => {
-      const size = sizes[i]
-      return size !== null && size?.set === size?.known && digestsIn(lines).length < FEW_LINES
-    })
-    return [...differing.map(([userId]) => userId), ...(await this.#withOtherEnds(type, few))]
-  }
-
-  /** How many tokens are in a user's set, and how many in the online keys. */
-  async #sizesOf(type: LoginType, [userId, lines]: [string, string]): Promise<{ set: number; known: number }> {
-    const { length } = digestsIn(lines)
-    const [set, older] = await Promise.all([
-      this.#commands.sizeOfSet(type, userId),
-      length < FEW_LINES ? 0 : this.#commands.countOlder(type, userId),
-    ])
-    return { set, known: length + older }
-  }
-
-  /** Those of some users with few tokens each whose records end at other times than in the online keys, or are gone. */
-  async #withOtherEnds(type: LoginType, users: readonly [userId: string, lines: string][]): Promise<string[]> {
-    const sets = await Promise.all(users.map(([userId]) => this.#commands.setOf(type, userId).catch(() => null)))
-    const now = this.#clock.now()
-    const members = users.flatMap(([userId, lines]) => digestsIn(lines).map(digest => digest + userId))
-    const ends = await this.#commands.endsOf(type, members)
-    const endOf = new Map(members.map((member, i) => [member, ends[i] ?? null]))
-    const differs = ([userId]: [string, string], i: number): boolean =>
-      (sets[i] ?? []).some(({ token, left }) => {
-        const end = endOf.get(digestOf(token) + userId)
-        if (left === GONE || end === undefined || end === null) return true
-        return Math.abs(end - (left === ENDLESS ? NEVER : now + left)) >= SAME_END
-      })
-    return users.filter(differs).map(([userId]) => userId)
-  }
-
-  /** Makes the online keys say of disabled login ids what the disable records say. */
-  async compareDisabled(type: LoginType, userIds: readonly string[]): Promise<void> {
-    const [ends, untils] = await Promise.all([
-      this.#commands.endsOfDisabled(type, userIds),
-      Promise.all(userIds.map(userId => this.#truth.disabledUntil(type, userId))),
-    ])
-    for (const [i, userId] of userIds.entries()) {
-      const until = Math.min(untils[i] ?? 0, NEVER)
-      if (Math.abs(until - (ends[i] ?? 0)) >= SAME_END) await this.#commands.setDisabled(type, userId, until)
-    }
-  }
-
   /** Compares the users of whom something could not be written, as long as Redis answers. */
   async compareDoubted(): Promise<void> {
     for (const [key, { type, userId }] of this.#doubted) {
-      await this.compare(type, userId)
-      await this.compareDisabled(type, [userId])
+      await this.#comparison.compare(type, userId)
+      await this.#comparison.compareDisabled(type, [userId])
       this.#doubted.delete(key)
     }
   }
@@ -241,10 +114,21 @@ export class OnlineWriter implements SessionObserver {
       const lines = await this.#commands.linesOfAll(type, userIds)
       const known = new Map(userIds.map((userId, i) => [userId, lines[i] ?? '']))
       const unknown = seen.filter(({ token, userId }) => !known.get(userId)?.includes(digestOf(token)))
-      for (const userId of new Set(unknown.map(sighting => sighting.userId))) await this.compare(type, userId)
+      for (const userId of new Set(unknown.map(sighting => sighting.userId)))
+        await this.#comparison.compare(type, userId)
     } catch {
       for (const userId of userIds) this.#doubt(type, userId)
     }
+  }
+
+  /**
+   * Before a question: what this process has changed is written. What could not be written is compared first, unless it is so much
+   * that the question would wait long.
+   */
+  async caughtUp(): Promise<void> {
+    await this.settled()
+    if (this.#doubted.size > 0 && this.#doubted.size <= COMPARED_FIRST)
+      await this.compareDoubted().catch(() => undefined)
   }
 
   /** Resolves when everything was written, or given up. */
