@@ -1,5 +1,5 @@
 import type { LoginType } from '../../src/session/sides.ts'
-import { type Asked, ask, LATE, named } from './ask.ts'
+import { type Asked, ask, byChance, LATE, named } from './ask.ts'
 import type { Promises } from './gateway.ts'
 import type { History, Outcome } from './history.ts'
 
@@ -77,7 +77,7 @@ export class Actors {
   async request(side: LoginType, token: string): Promise<Outcome> {
     const sent = this.#history.now()
     const { codes } = this.#promises
-    const outcome = await ask(this.#where().url, PATHS[side], { token }).then(
+    const outcome = await ask(this.#where().url, PATHS[side], { token, cookieOf: byChance(side) }).then(
       answer => this.#outcomeOf(answer, codes),
       (fault): Outcome => this.#unanswered(fault, codes),
     )
@@ -163,7 +163,7 @@ export class Actors {
     const sent = this.#history.now()
     this.#history.counts.operations++
     const path = `${OWN_SESSIONS[side]}/${name}`
-    const answer = await ask(this.#where().url, path, { token, body }).catch(() => null)
+    const answer = await ask(this.#where().url, path, { token, cookieOf: byChance(side), body }).catch(() => null)
     if (answer !== null && answer.status === 200) {
       this.#history.answered(token, sent, answer.body.code === 401 ? 'refused' : 'passed')
       return answer.body

@@ -88,6 +88,7 @@ export class ChaosGateway {
       data: 'data',
       log: { level: 'warn', access: false },
       own_sessions: { business: true, consumer: true },
+      browser: { business: true, consumer: true, secure: false },
       sessions: { tell_end: '1h' },
       account_administration: true,
       session_administration: true,

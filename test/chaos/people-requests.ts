@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { encrypt } from '../support/login-work.ts'
 import type { Actors, Where } from './actors.ts'
-import { ask, named } from './ask.ts'
+import { ask, byChance, named } from './ask.ts'
 import type { ChaosGateway } from './gateway.ts'
 import type { History } from './history.ts'
 
@@ -16,6 +16,12 @@ export const pause = (ms: number): Promise<void> => new Promise(resolve => setTi
 const CHECK = 50
 /** So often a session may be accepted after a change of the accounts file: it has to end within a second. */
 const ACCEPTED = 100
+
+/** Half of the logins, and of their steps, ask for a cookie. */
+const inCookie = (path: string, body: unknown): { body: unknown } =>
+  path.startsWith('/api/v1/public/b/login') && byChance('BUSINESS') !== null
+    ? { body: { ...(body as object), session: 'cookie' } }
+    : { body }
 
 /** Requests of people with accounts, as their pages send them. */
 export class PeopleRequests {
@@ -46,7 +52,8 @@ export class PeopleRequests {
     const sent = this.history.now()
     this.history.counts.operations++
     const { pauses } = this.history.counts
-    const answer = await ask(this.where.url, path, { body, ...(token !== undefined && { token }) }).catch(() => null)
+    const asked = token === undefined ? inCookie(path, body) : { token, cookieOf: byChance('BUSINESS'), body }
+    const answer = await ask(this.where.url, path, asked).catch(() => null)
     if (answer !== null && answer.status < 500) return answer.body
     if (answer?.status === 500) this.history.violated(`${path} was a fault of the gateway`)
     // A file of accounts that stays empty has faults.
