@@ -5,20 +5,16 @@ import { signInFor } from '../gate/navigation.ts'
 import type { Need } from '../gate/need.ts'
 import type { CanonicalPath } from '../gate/path.ts'
 import type { PathRules, Verdict } from '../gate/rules.ts'
-import type { SessionRecord } from '../session/record.ts'
-import type { LoginType } from '../session/sides.ts'
 import { ownMethods, ownRoutes } from '../settings/own-routes.ts'
 import { PROFILES } from '../settings/profile.ts'
 import type { Settings } from '../settings/schema/settings.ts'
-import type { HeaderEditSettings, UpstreamSettings } from '../settings/schema/upstreams.ts'
+import type { UpstreamSettings } from '../settings/schema/upstreams.ts'
 import { cookieSides, pathRulesOf } from '../settings/served.ts'
 import { describeTarget } from '../settings/targets.ts'
 import { workerCount } from '../settings/worker-count.ts'
-import type { Token } from '../token/bearer.ts'
-import { createEdits } from '../upstream/headers/edits.ts'
-import { createRequestHeaders } from '../upstream/headers/request.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import type { Upstream } from '../upstream/upstream.ts'
+import { headersOf } from './explain-headers.ts'
 
 /** The settings that decide about requests. */
 export type DecidingSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings'> & {
@@ -152,7 +148,9 @@ function explainUpstream(
     ...(upstream.targets.length > 1 ? [['balance', balanceOf(upstream, settings)] as Row] : []),
     ['as', forwarded],
     ...responseEditsOf(upstream, settings),
-    ...headersOf(upstream, method, verdict, settings).map((line, index): Row => [index === 0 ? 'headers' : '', line]),
+    ...headersOf(upstream, settingsOf(upstream, settings), { method, verdict, tokenName: settings.jwt.token_name }).map(
+      (line, index): Row => [index === 0 ? 'headers' : '', line],
+    ),
   ]
 }
 
@@ -163,13 +161,6 @@ const sentTo = ({ targets, urls }: Upstream): readonly string[] =>
 
 const settingsOf = ({ name }: Upstream, { upstreams }: DecidingSettings): UpstreamSettings =>
   upstreams.find(upstream => upstream.name === name)!
-
-/** Values may be passwords, so only their names are shown. */
-const masked = (edits: HeaderEditSettings | undefined): HeaderEditSettings | undefined =>
-  edits && {
-    ...edits,
-    set: Object.fromEntries(Object.keys(edits.set).map(name => [name, '<as set in upstreams.yaml>'])),
-  }
 
 function responseEditsOf(upstream: Upstream, settings: DecidingSettings): Row[] {
   const { set = {}, remove = [] } = settingsOf(upstream, settings).response_headers ?? {}
@@ -201,59 +192,4 @@ function rateLimitOf({ rateLimit }: Upstream, settings: DecidingSettings): Row[]
 function balanceOf(upstream: Upstream, settings: DecidingSettings): string {
   const { balance } = settingsOf(upstream, settings)
   return typeof balance === 'string' ? balance : `by ${balance.hash}; requests without one in turn`
-}
-
-/** A record with placeholders for values that are unknown without a session. */
-function recordFor(need: Exclude<Need, 'none'>): SessionRecord {
-  const type = need === 'either' ? ('<BUSINESS or CONSUMER>' as LoginType) : need
-  const extra = { username: '<username>', nickname: '<nickname>', roles: ['<roles>'] }
-  return { user_id: '<user id>', type, created_at: '', extra }
-}
-
-const TOKEN = '<token>' as Token
-
-/** What stands for values that cannot be computed from placeholders. */
-const COMPUTED: ReadonlyMap<string, string> = new Map([
-  ['x-login-extra', '<base64url of JSON>'],
-  ['x-login-signature', 't=<seconds>,v1=<HMAC-SHA256 in hex>'],
-])
-
-/** The headers of the request to the upstream, for a client that sends only a token. */
-function headersOf(upstream: Upstream, method: string, verdict: Verdict, settings: DecidingSettings): string[] {
-  const { jwt } = settings
-  const session =
-    verdict.need === 'none' ? null : { token: TOKEN, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
-  const host = '<host of the gateway>'
-  const { request_headers, identity } = settingsOf(upstream, settings)
-  const edits = createEdits(masked(request_headers), Object.keys(identity.headers))
-  // The token counts as one of ours.
-  const headers = createRequestHeaders(jwt.token_name.toLowerCase(), { isIn: () => true, bareOf: () => TOKEN })(
-    {
-      rawHeaders: ['Host', host, jwt.token_name, `Bearer ${TOKEN}`],
-      connection: undefined,
-      verdict,
-      session,
-      hasCookieSession: false,
-      id: '<trace id>',
-      ip: '<address of the client>',
-      protocol: 'http',
-      host,
-      httpVersion: '1.1',
-    },
-    {
-      host:
-        upstream.host === 'preserve' ? host : (upstream.targets.find(({ weight }) => weight > 0)?.authority ?? 'echo'),
-      passAuthorization: upstream.passAuthorization,
-      via: upstream.via,
-      edits,
-    },
-  )
-  const asked = { method, path: '', session }
-  const identified = upstream.identity?.headersFor(asked) ?? []
-  for (let i = 0; i < identified.length; i += 2) {
-    const name = identified[i]!
-    headers.push(name, COMPUTED.get(name) ?? identified[i + 1]!)
-  }
-  headers.push(...(edits?.added ?? []))
-  return Array.from({ length: headers.length / 2 }, (_, index) => `${headers[2 * index]}: ${headers[2 * index + 1]}`)
 }

@@ -1,7 +1,9 @@
 import t from 'tap'
+import { CONSOLE_PATHS, signInPagesOf } from '../../src/gate/own-pages.ts'
 import { createPageRules, type WrittenPage } from '../../src/gate/page-rules.ts'
 import { readTarget } from '../../src/gate/path.ts'
 import { isForwardable, verdictOf } from '../../src/gate/rules.ts'
+import { LOGIN_TYPES } from '../../src/session/sides.ts'
 import { PROFILES } from '../../src/settings/profile.ts'
 
 /* Rule 7: paths outside of /api, as the operator named them. The first page that matches decides. */
@@ -114,4 +116,15 @@ t.test('without pages only paths below /api/v<n> are forwarded', async t => {
     const { path } = readTarget(target)
     t.equal(isForwardable(path, { pages: [] }), target === '/api/v1/c/x', target)
   }
+})
+
+t.test("the paths of the gateway's own pages are no pages of anybody else", async t => {
+  const everything = createPageRules([{ path: '/*', needs: 'none' }])
+  const own = [
+    ...PROFILES[1].paths.open,
+    ...PROFILES[2].paths.open,
+    ...CONSOLE_PATHS,
+    ...signInPagesOf(LOGIN_TYPES, true),
+  ]
+  for (const path of own) t.equal(isForwardable(readTarget(path).path, { pages: everything }), false, path)
 })
