@@ -42,7 +42,7 @@ export async function loadSettings(toRoot = '..') {
 }
 
 /**
- * The session that a cookie keeps. Throws a refusal with 401 if there is none, and with why it has ended where that is known.
+ * The session that a cookie keeps. Without a session it throws a refusal with 401, and with why the last one has ended where that is known.
  *
  * @returns {Promise<{ handle: string }>}
  */

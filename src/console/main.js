@@ -161,7 +161,7 @@ async function start() {
   }
 }
 
-/** In another tab the user may have signed in as somebody else: then the cookie belongs to them, and so do all answers. */
+/** In another tab the user may have signed in to another account: then the cookie, and every answer, belongs to that account. */
 async function compareSession() {
   const { handle } = session
   if (document.hidden || handle === null || !settings.keeps_cookie) return

@@ -112,7 +112,7 @@ export const RULES: readonly Rule[] = [...SPECIFIED, PAGES]
 /** The verdict of each rule where no exception applies: made once, not for every request. */
 const VERDICTS: readonly Verdict[] = SPECIFIED.map(rule => ({ need: rule.side ?? 'none', rule }))
 
-/** The verdict about a path whose only rule is that of a side: what the gateway's own pages ask whether somebody is signed in. */
+/** The verdict about a path whose only rule is that of a side. By it the gateway's own pages look for a session. */
 export const verdictOfSide = (side: LoginType): Verdict => VERDICTS.find(({ need }) => need === side)!
 
 function isPublic(path: string, { publicSections }: PathRules): boolean {

@@ -146,7 +146,7 @@ for (const store of ['embedded', 'redis'] as const) {
       t.same(visitor.complaints, [])
     })
 
-    t.test('a browser that keeps no cookie is told so', async t => {
+    t.test('the page says so if the browser keeps no cookie', async t => {
       const visitor = await visit(t, { locale: 'en-US' })
       const { page } = visitor
       await page.route('**/login', async route => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import t from 'tap'
 import type { Answer } from '../support/client.ts'
 import { openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
@@ -125,6 +126,7 @@ withEveryStore(
         const { status, headers, text } = await get(`${path}?to=<script>`, {})
         t.equal(status, 200, path)
         t.match(headers['content-security-policy'], /^default-src 'none';script-src 'self';.*frame-ancestors 'none'/)
+        t.equal(headers['cache-control'], 'no-store')
         t.notMatch(text, /<script(?![^>]*\bsrc=)|<style|\bstyle=|\son\w+=/)
       }
       t.equal((await get('/sign-in/b/', {})).headers['referrer-policy'], 'no-referrer')
@@ -161,7 +163,7 @@ withEveryStore(
   OPTIONS,
 )
 
-t.test('consumers are sent to the page of the operator, or told that there is none', async t => {
+t.test('the sign-in of consumers leads to the page of the operator, if the settings name one', async t => {
   const config = { browser: { consumer: 'on' } }
   const without = await openFixture(t, { config })
   t.match((await without.get('/sign-in/c/settings.json')).json(), { section: 'c', signs_in: false, home: '/' })
@@ -172,6 +174,18 @@ t.test('consumers are sent to the page of the operator, or told that there is no
     headers: { location: 'https://shop.example/login?x=1&to=%2Fshop%2Fa%3Fb' },
   })
   t.match((await fixture.get('/sign-in/c/')).headers, { location: 'https://shop.example/login?x=1' })
+})
+
+t.test('a logo is served with its type', async t => {
+  const folder = t.testdir({ 'logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>', 'logo.png': 'PNG' })
+  for (const [file, type] of [
+    ['logo.svg', 'image/svg+xml'],
+    ['logo.png', 'image/png'],
+  ] as const) {
+    const fixture = await openFixture(t, { config: { browser: { business: 'on', logo: join(folder, file) } } })
+    t.match(await fixture.get('/sign-in/logo'), { status: 200, headers: { 'content-type': type } })
+    t.match((await fixture.get('/sign-in/b/settings.json')).json(), { has_logo: true })
+  }
 })
 
 t.test('without browser sessions no path of the sign-in is served', async t => {

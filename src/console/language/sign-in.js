@@ -20,7 +20,7 @@ export const en = {
   cookie_not_kept:
     'You have signed in, but the browser did not keep the cookie. Allow cookies for this site, and open it over HTTPS.',
   sign_in_to_continue: 'Sign in to continue',
-  signs_in_elsewhere: 'This page signs nobody in. Use the sign-in of the application that you want to open.',
+  signs_in_elsewhere: 'You cannot sign in on this page. Use the sign-in of the application that you want to open.',
   sign_out_detail: 'Your session on this device ends.',
   continue: 'Continue',
   back: 'Back to the sign-in',

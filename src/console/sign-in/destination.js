@@ -1,4 +1,4 @@
-/* Where the sign-in leads: an address that somebody else has written, and that must not lead away. */
+/* Where the sign-in leads: an address of unknown origin, which must not lead away. */
 
 const MAX_LENGTH = 2048
 /** Browsers read a backslash as a slash, and leave control characters and spaces out. */

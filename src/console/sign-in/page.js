@@ -6,7 +6,7 @@ import { session } from '../session.js'
 import { destinationOf, withFragment } from './destination.js'
 import { createSignIn, resume } from './sign-in.js'
 
-/* The sign-in of a side: who is signed in already, or has signed in here, goes on to the address that was asked for. */
+/* The sign-in of a side: who is signed in already, or has signed in here, goes on to the requested address. */
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
 const asked = new URLSearchParams(location.search)

@@ -12,6 +12,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.ico': 'image/x-icon',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
 }
 
 export interface Asset {
@@ -22,6 +24,8 @@ export interface Asset {
   extension?: string
   /** The content security policy, where it differs from that of all pages. */
   policy?: ReturnType<typeof pagePolicy>
+  /** `no-store`: no cache keeps it. By default browsers keep it, and ask every time whether it has changed. */
+  cache?: 'no-store'
   /** `same-origin`: for a page with a form, whose `Origin` browsers send as `null` otherwise. */
   referrer?: 'same-origin'
 }
@@ -34,7 +38,7 @@ export const vendored = (name: string): URL => new URL(`../../../dist/vendor/${n
  * `@fastify/static`: its entity tags are size and modification time, and npm gives every packed file the same time, so that
  * a browser would keep an old page after an upgrade; and it cannot serve generated texts.
  */
-export function serveAsset(app: FastifyInstance, { path, from, extension, policy, referrer }: Asset): void {
+export function serveAsset(app: FastifyInstance, { path, from, extension, policy, referrer, cache }: Asset): void {
   const type = TYPES[extension ?? extname(from instanceof URL ? from.pathname : path)] ?? 'application/octet-stream'
   const read = onceItWorks(() => readContent(from))
   app.route({
@@ -44,7 +48,7 @@ export function serveAsset(app: FastifyInstance, { path, from, extension, policy
       ...(policy && { contentSecurityPolicy: policy }),
       ...(referrer && { referrerPolicy: { policy: referrer } }),
     },
-    handler: async (request, reply) => answer(request, reply.type(type), await read()),
+    handler: async (request, reply) => answer(request, reply.type(type), await read(), cache),
   })
 }
 
@@ -65,13 +69,18 @@ async function readContent(from: Asset['from']): Promise<Content> {
 }
 
 /** Uses the entity tag: browsers revalidate every time, and get 304 if nothing changed. */
-function answer(request: FastifyRequest, reply: FastifyReply, { plain, zipped, digest }: Content) {
+function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { plain, zipped, digest }: Content,
+  cache: 'no-cache' | 'no-store' = 'no-cache',
+) {
   const isZipped =
     zipped !== plain && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(request.headers['accept-encoding']))
   const tag = isZipped ? `"${digest}-gzip"` : `"${digest}"`
   reply.headers({
     etag: tag,
-    'cache-control': 'no-cache',
+    'cache-control': cache,
     // CORS may have said already that it depends on the origin.
     vary: [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '),
   })

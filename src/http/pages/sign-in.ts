@@ -48,7 +48,7 @@ function serveSide(app: FastifyInstance, type: LoginType, options: SignInOptions
   const { settings, profile, envelopes } = options
   const paths = signInPaths(type)
   const elsewhere = type === 'CONSUMER' && !servesLogin(settings, type) ? settings.browser.consumer_page : undefined
-  if (elsewhere === undefined) serveAsset(app, { path: paths.page, from: PAGE })
+  if (elsewhere === undefined) serveAsset(app, { path: paths.page, from: PAGE, cache: 'no-store' })
   else serveElsewhere(app, paths.page, elsewhere)
   serveAsset(app, { path: paths.settings, from: () => JSON.stringify(settingsOf(settings, profile, type)) })
   app.route({
@@ -62,7 +62,7 @@ function serveSide(app: FastifyInstance, type: LoginType, options: SignInOptions
     },
   })
   const policy = pagePolicy({ 'form-action': ["'self'"] })
-  serveAsset(app, { path: paths.signOut, from: SIGN_OUT_PAGE, policy, referrer: 'same-origin' })
+  serveAsset(app, { path: paths.signOut, from: SIGN_OUT_PAGE, policy, referrer: 'same-origin', cache: 'no-store' })
   app.post(paths.signOut, signOut(type, options))
 }
 

@@ -30,7 +30,7 @@ export type DeliveryOf = (
 
 /**
  * Reads where a login wants its session. Throws before anything is checked or used up: the refusal `INVALID` where the side
- * has no cookies, and `CROSS_ORIGIN` for a page of another origin, which would sign its visitor in as somebody else.
+ * has no cookies, and `CROSS_ORIGIN` for a page of another origin, which would sign its visitor in to an account of its own choice.
  */
 export function createDelivery({ jwt }: Pick<Settings, 'jwt'>, { cookies, origins }: CredentialRules): DeliveryOf {
   const expires_in = jwt.expire_seconds

@@ -132,7 +132,7 @@ const answer =
     }
   }
 
-/** Where a person finds the sign-in who wants a page and has no session; `null` for programs, and where there is none. */
+/** Where a person finds the sign-in who wants a page and has no session; `null` for programs, and for a side without a sign-in page. */
 function signInFrom(
   fault: unknown,
   { headers }: FastifyRequest,

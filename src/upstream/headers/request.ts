@@ -15,7 +15,7 @@ export interface IncomingRequest {
   connection: string | undefined
   verdict: Verdict
   session: Session | null
-  /** Whether a cookie proves the session: then an `Authorization` is none of ours. */
+  /** Whether a cookie proves the session: then an `Authorization` does not. */
   hasCookieSession: boolean
   id: string
   /** The client's address, from the socket or through a chain of trusted proxies. */
