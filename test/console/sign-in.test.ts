@@ -1,9 +1,11 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { codeAt } from '../second-factor/factor-fixture.ts'
 import { openBrowser, type Visitor, withoutBrowser } from '../support/browser.ts'
 import { choose, fillIn, obstaclesEverywhere, solve } from '../support/console.ts'
 import { ADMIN, type Fixture, openFixture } from '../support/gateway-fixture.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { shownSecret } from './accounts-fixture.ts'
 
 /* A web application that knows nothing of sessions, behind the sign-in page of the gateway, as people see it. */
 
@@ -159,3 +161,38 @@ for (const store of ['embedded', 'redis'] as const) {
     })
   })
 }
+
+t.test(
+  'a required second factor is set up at the sign-in page, and asked for from then on',
+  { skip: withoutBrowser },
+  async t => {
+    const visit = await openBrowser(t)
+    const fixture = await openFixture(t, {
+      config: {
+        browser: { business: 'on' },
+        gate: { pages: [{ path: '/wiki/*', needs: 'business' }] },
+        login: { second_factor: { for: 'all' } },
+      },
+      upstreams: [{ name: 'wiki', match: '/wiki', target: 'builtin:echo' }],
+    })
+    const visitor = await visit(t)
+    const { page } = visitor
+    await signIn(fixture, page, () => page.goto(`${fixture.url}/wiki/page#part`))
+    await page.locator('h1', { hasText: 'Set up a second factor' }).waitFor()
+    const secret = await shownSecret(page)
+    t.same(await obstaclesEverywhere(page, 'set-up at the sign-in'), [])
+    await page.fill('#code', codeAt(secret, fixture.now()))
+    await page.keyboard.press('Enter')
+    await page.check('#is-kept')
+    await page.click('[type=submit]')
+    await page.waitForURL(/\/wiki\/page#part$/)
+    t.same(visitor.complaints, [])
+
+    await page.context().clearCookies()
+    await signIn(fixture, page, () => page.goto(`${fixture.url}/wiki/other`))
+    await page.locator('h1', { hasText: 'Second factor' }).waitFor()
+    await page.fill('#code', codeAt(secret, fixture.now(), 1))
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/wiki\/other$/)
+  },
+)

@@ -123,7 +123,14 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     roles: ['SUPER_ADMIN'],
   }
   writeFileSync(join(folder, 'accounts.yaml'), stringify({ accounts: [account] }))
-  const settings = loadSettings(file, environment, folder)
+  const settings = await settingsOr(
+    () => loadSettings(file, environment, folder),
+    async () => {
+      await upstream.close()
+      await redis?.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  )
   const log: string[] = []
   const logger = createLog('trace', { write: line => void log.push(line) })
   hashAtLowestCost()
@@ -209,6 +216,16 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     },
   }
   return fixture
+}
+
+/** Settings, or their faults, after what would keep the process alive has ended. */
+async function settingsOr(load: () => Settings, end: () => Promise<void>): Promise<Settings> {
+  try {
+    return load()
+  } catch (fault) {
+    await end()
+    throw fault
+  }
 }
 
 function notConnected(fault: unknown): false {
