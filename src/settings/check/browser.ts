@@ -51,9 +51,10 @@ export function checkSignsIn(
   upstreams: readonly UpstreamSettings[],
   listed: Written,
 ): void {
-  for (const [index, { signs_in }] of upstreams.entries()) {
+  if (browser.consumer) return
+  for (const [index, upstream] of upstreams.entries()) {
     const path = ['upstreams', index, 'signs_in']
-    if (listed.isUnread(path) || listed.isFaulty(path) || signs_in !== 'consumer' || browser.consumer) continue
+    if (listed.isUnread(['upstreams', index]) || listed.isFaulty(path) || upstream.signs_in !== 'consumer') continue
     listed.warn(path, 'has no effect while browser.consumer is off: no cookie is set')
   }
 }

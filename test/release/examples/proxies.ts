@@ -17,6 +17,8 @@ import { runTraefik, withoutTraefik } from '../../support/traefik.ts'
 export interface Addresses {
   gateway: string
   backend?: string
+  /** The listener with the sign-in page, where the proxy needs both. */
+  signIn?: string
   /** Where the pages beside the backend come from: their folder, and a server of them. */
   pages?: { folder: string; url: string }
 }
@@ -54,14 +56,20 @@ async function onFreePort(
   return `${protocol}://127.0.0.1:${port}`
 }
 
-/** Places of files with a certificate of the test. */
-function certified(t: Test): Record<string, string> {
+/** Files with a certificate and its key, for the time of a test. */
+export function makeCertificate(t: Test): { cert: string; key: string } {
   const folder = temporaryFolder(t, 'certificate')
   const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
   const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  const words = ['req', '-x509', ...curve, '-keyout', key, '-out', cert, '-subj', '/CN=api.example.com']
+  const words = ['req', '-x509', ...curve, '-keyout', key, '-out', cert, '-subj', '/CN=example.com']
   execFileSync('openssl', words, { stdio: 'ignore' })
-  return { '/etc/ssl/api.example.com.crt': cert, '/etc/ssl/api.example.com.key': key }
+  return { cert, key }
+}
+
+/** Places of the files with the certificate of a host. */
+function certified(t: Test, host: string): Record<string, string> {
+  const { cert, key } = makeCertificate(t)
+  return { [`/etc/ssl/${host}.crt`]: cert, [`/etc/ssl/${host}.key`]: key }
 }
 
 const envoyPlaces = (port: number): Record<string, string> => ({
@@ -124,6 +132,81 @@ export const FORWARD_AUTH: readonly Proxy[] = [
   },
 ]
 
+/** nginx forwards for a web application. `http` is what stands beside the example in the block of that name. */
+const nginxWebApplication =
+  (http = '') =>
+  (t: Test, { gateway, backend = '', signIn = '' }: Addresses): Promise<string> =>
+    onFreePort(
+      t,
+      port => {
+        const places = { 'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`, ...certified(t, 'wiki.example.com') }
+        const servers = {
+          'http://127.0.0.1:3000': backend,
+          'http://127.0.0.1:8081': gateway,
+          'http://127.0.0.1:8080': signIn,
+        }
+        return runNginx(port, `${http}\n${exampleWith('nginx/web-application.conf', { ...places, ...servers })}`)
+      },
+      'https',
+    )
+
+export interface WebApplicationProxy extends Proxy {
+  /** It cannot remove single cookies, and passes none on. */
+  dropsAllCookies?: true
+}
+
+/** The gateway decides, and signs people in; the proxy forwards to a web application. */
+export const WEB_APPLICATION: readonly WebApplicationProxy[] = [
+  { name: 'nginx', skip: withoutNginx, start: nginxWebApplication() },
+  {
+    name: 'nginx that passes on every header name',
+    skip: withoutNginx,
+    start: nginxWebApplication('underscores_in_headers on; ignore_invalid_headers off;'),
+  },
+  {
+    name: 'Caddy',
+    skip: withoutCaddy,
+    start: (t, { gateway, backend, signIn }) =>
+      onFreePort(t, port => {
+        const servers = {
+          '127.0.0.1:3000': hostOf(backend),
+          '127.0.0.1:8081': hostOf(gateway),
+          '127.0.0.1:8080': hostOf(signIn),
+        }
+        const places = { ...servers, 'wiki.example.com': `http://127.0.0.1:${port}` }
+        return runCaddy(port, exampleWith('caddy/web-application.Caddyfile', places))
+      }),
+  },
+  {
+    name: 'Envoy',
+    skip: withoutEnvoy,
+    start: (t, { gateway, backend, signIn }) =>
+      onFreePort(t, port => {
+        const servers = {
+          'port_value: 3000': `port_value: ${portOf(backend)}`,
+          'port_value: 8081': `port_value: ${portOf(gateway)}`,
+          'port_value: 8080': `port_value: ${portOf(signIn)}`,
+        }
+        return runEnvoy(port, exampleWith('envoy/web-application.yaml', { ...servers, ...envoyPlaces(port) }))
+      }),
+  },
+  {
+    name: 'Traefik',
+    skip: withoutTraefik,
+    dropsAllCookies: true,
+    start: (t, { gateway, backend = '', signIn = '' }) =>
+      onFreePort(t, port => {
+        const servers = {
+          'http://127.0.0.1:3000': backend,
+          'http://127.0.0.1:8081': gateway,
+          'http://127.0.0.1:8080': signIn,
+        }
+        const routes = exampleWith('traefik/web-application.yaml', servers)
+        return runTraefik(port, traefikStatic(port, 'routes.yaml'), routes)
+      }),
+  },
+]
+
 /** The proxy sends every request to the gateway. */
 export const IN_FRONT: readonly Proxy[] = [
   {
@@ -134,7 +217,7 @@ export const IN_FRONT: readonly Proxy[] = [
         t,
         port => {
           const places = { 'listen 443 ssl;': `listen 127.0.0.1:${port} ssl;`, '127.0.0.1:8080': hostOf(gateway) }
-          return runNginx(port, exampleWith('nginx/in-front.conf', { ...places, ...certified(t) }))
+          return runNginx(port, exampleWith('nginx/in-front.conf', { ...places, ...certified(t, 'api.example.com') }))
         },
         'https',
       ),
