@@ -32,7 +32,8 @@ function destinationOf(headers: IncomingHttpHeaders): 'document' | 'frame' | 'no
     return wantsPage && !isOfProgram ? 'document' : 'none'
   }
   if (mode !== 'navigate') return 'none'
-  if (destination === 'document') return 'document'
+  // A service worker that asks again for its page says `empty`; scripts cannot say `navigate`.
+  if (destination === 'document' || destination === 'empty') return 'document'
   return FRAMES.has(String(destination)) ? 'frame' : 'none'
 }
 

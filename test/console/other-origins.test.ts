@@ -83,7 +83,7 @@ t.test('a page of another origin', { skip: withoutBrowser }, async t => {
   const token = await fixture.gateway.sides.business.login(undefined, '7')
 
   for (const [what, host, refusal] of [
-    ['another site', 'b.localhost', /You were signed out, and nothing was sent/],
+    ['another site', 'b.localhost', /You are not signed in/],
     ['the same site, at another port', 'a.localhost', /A page of another origin may not send this request/],
   ] as const) {
     t.test(`${what}, can link to a page, but not write, frame the sign-in or open WebSockets`, async t => {

@@ -163,7 +163,7 @@ for (const store of ['embedded', 'redis'] as const) {
 }
 
 t.test(
-  'a required second factor is set up at the sign-in page, and asked for from then on',
+  'a required second factor is set up at the sign-in page, and required from then on',
   { skip: withoutBrowser },
   async t => {
     const visit = await openBrowser(t)

@@ -75,6 +75,7 @@ t.test('further headers carry the identity, and no client can send one of them i
     'X-WEBAUTH-GROUPS': 'roles',
     'Remote-User': 'id',
     'X-Side': 'type',
+    'X-Forwarded-User': 'username',
   }
   const app = { target: backend.url, identity: { headers } }
   const fixture = await openFixture(t, {
@@ -90,13 +91,15 @@ t.test('further headers carry the identity, and no client can send one of them i
     REMOTE_USER: '0',
     'remote-user': '0',
     x_side: 'BUSINESS',
+    'X-Forwarded-User': 'root',
+    x_forwarded_user: 'root',
   }
   const arrivedFor = async (extra: object, path = '/api/v1/c/app') => {
     const { token } = (await fixture.operate('consumer', 'login', { user_id: '42', extra })).data
     t.equal((await call(fixture.url, { path, token, headers: forged })).status, 200)
     const { rawHeaders } = backend.requests.at(-1)!
     return rawHeaders.flatMap((name, index) =>
-      index % 2 === 0 && /webauth|remote|side/i.test(name) ? [`${name}: ${rawHeaders[index + 1]}`] : [],
+      index % 2 === 0 && /webauth|remote|side|user/i.test(name) ? [`${name}: ${rawHeaders[index + 1]}`] : [],
     )
   }
   t.same(await arrivedFor({ username: 'an', nickname: '安 100%', roles: ['editor', 'a,b', '安\n'] }), [
@@ -105,10 +108,11 @@ t.test('further headers carry the identity, and no client can send one of them i
     'X-WEBAUTH-GROUPS: editor,a%2Cb,%E5%AE%89%0A',
     'Remote-User: 42',
     'X-Side: CONSUMER',
+    'X-Forwarded-User: an',
   ])
   t.same(
     await arrivedFor({ username: '\ud800', nickname: 7, roles: [] }),
-    ['X-WEBAUTH-USER: %EF%BF%BD', 'Remote-User: 42', 'X-Side: CONSUMER'],
+    ['X-WEBAUTH-USER: %EF%BF%BD', 'Remote-User: 42', 'X-Side: CONSUMER', 'X-Forwarded-User: %EF%BF%BD'],
     'what a user does not have has no header',
   )
   t.same(await arrivedFor({ username: 'an' }, '/api/v1/public/c/app'), [], 'no session is read here')

@@ -63,7 +63,7 @@ const FAULTY: [rest: string, fault: RegExp][] = [
     `${TWO}, request_headers: { set: { X-Env: a }, remove: [x_env] }`,
     /remove\[0\]: is there twice, perhaps in another/,
   ],
-  ...['Cookie', 'authorization', 'X-Login-Id', 'x_login_type', 'X-Forwarded-User', 'Host', 'Content-Length'].map(
+  ...['Cookie', 'authorization', 'X-Login-Id', 'x_login_type', 'X-Forwarded-For', 'Host', 'Content-Length'].map(
     (name): [string, RegExp] => [
       `${TWO}, identity: { headers: { ${name}: username } }`,
       new RegExp(`identity\\.headers\\.${name}: cannot carry the identity`),

@@ -43,6 +43,8 @@ withEveryStore(
       t.equal(shape(await get('/either', NAVIGATION)), '303 /sign-in/b/?to=%2Feither')
       t.equal(shape(await get('/wiki/a', NAVIGATION, 'HEAD')), '303 /sign-in/b/?to=%2Fwiki%2Fa')
       t.equal(shape(await get('/shop/a', NAVIGATION)), '401 application/json', 'a side without cookies')
+      const byWorker = { ...NAVIGATION, 'sec-fetch-dest': 'empty' }
+      t.equal(shape(await get('/wiki/a', byWorker)), '303 /sign-in/b/?to=%2Fwiki%2Fa', 'through a service worker')
       const plain = { accept: 'text/html,application/xhtml+xml' }
       t.equal(shape(await get('/wiki/a', plain)), '303 /sign-in/b/?to=%2Fwiki%2Fa', 'over plain HTTP')
       const forged = {
@@ -69,7 +71,7 @@ withEveryStore(
         { accept: 'text/html', 'x-requested-with': 'XMLHttpRequest' },
         { ...NAVIGATION, 'sec-purpose': 'prefetch;prerender' },
         { ...NAVIGATION, purpose: 'prefetch' },
-        { ...NAVIGATION, 'sec-fetch-dest': 'empty' },
+        { ...NAVIGATION, 'sec-fetch-dest': 'script' },
       ]
       for (const headers of programs) {
         const answer = await get('/wiki/a', headers)

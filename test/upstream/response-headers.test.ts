@@ -12,6 +12,7 @@ function received(headers: Headers, circumstances: Partial<ResponseCircumstances
     passCors: true,
     mayTrail: true,
     edits: null,
+    isPersonal: false,
     ...circumstances,
   }).headers
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!])
@@ -129,14 +130,21 @@ t.test('204 has no length, 304 keeps it', async t => {
 })
 
 t.test('the head reports whether the length is known', async t => {
-  const circumstances = { status: 200, ours: {}, passCors: true, mayTrail: true, edits: null }
+  const circumstances = { status: 200, ours: {}, passCors: true, mayTrail: true, edits: null, isPersonal: false }
   t.equal(responseHead(raw([['content-length', '5']]), circumstances).hasLength, true)
   t.equal(responseHead(raw([['transfer-encoding', 'chunked']]), circumstances).hasLength, false)
 })
 
 t.test('a session cookie of the gateway is dropped, and reported; other cookies pass', async t => {
   const head = (value: string) =>
-    responseHead(raw([['Set-Cookie', value]]), { status: 200, ours: {}, passCors: true, mayTrail: true, edits: null })
+    responseHead(raw([['Set-Cookie', value]]), {
+      status: 200,
+      ours: {},
+      passCors: true,
+      mayTrail: true,
+      edits: null,
+      isPersonal: false,
+    })
   const own = [
     '__Host-dualgate-b=x; Path=/',
     ' dualgate-c = x',
@@ -180,4 +188,14 @@ t.test('a trailer section brings nothing that was decided with the head', async 
     ['X-Sum', 'abc'],
     ['Server-Timing', 'db;dur=1'],
   ])
+})
+
+t.test('an answer to a session cookie is private, unless the upstream says something else about caches', async t => {
+  t.same(received([['X', '1']], { isPersonal: true }), [
+    ['X', '1'],
+    ['Cache-Control', 'private'],
+  ])
+  const said: Headers = [['cache-control', 'public, max-age=60']]
+  t.same(received(said, { isPersonal: true }), said)
+  t.same(received([['X', '1']]), [['X', '1']])
 })

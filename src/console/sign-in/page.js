@@ -37,8 +37,12 @@ async function start() {
   }
 }
 
+/** Whether the sign-in is shown. */
+let isWaiting = false
+
 /** @param {import('../language/language.js').TextName | null} reason */
 function signIn(reason) {
+  isWaiting = true
   const form = createSignIn(app, {
     reason,
     title: () => [brand(), h('div', {}, h('h1', {}, own().title), h('p', {}, t('sign_in_to_continue')))],
@@ -47,6 +51,13 @@ function signIn(reason) {
     done: goOn,
   })
   open(form.draw)
+}
+
+/** The user may have signed in in another tab meanwhile. */
+async function lookAgain() {
+  if (document.hidden || session.handle !== null || !isWaiting) return
+  const reason = await resume().catch(() => 'none')
+  if (reason === null) goOn()
 }
 
 function goOn() {
@@ -74,4 +85,5 @@ const message = (text, beside) =>
     ),
   )
 
+document.addEventListener('visibilitychange', () => void lookAgain())
 void start()

@@ -112,6 +112,7 @@ export class Exchange implements Receiver {
       passCors: this.#upstream.passCors,
       mayTrail: httpVersionMinor > 0 && method !== 'HEAD',
       edits: this.#upstream.responseEdits,
+      isPersonal: this.#request.hasCookieSession && this.#request.session !== null,
     })
     if (head.dropped !== null) logDropped(this.#log, this.#request, this.#upstream, head)
     this.#answer.writeHead(status, head, httpVersionMinor)

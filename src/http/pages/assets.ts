@@ -26,6 +26,8 @@ export interface Asset {
   policy?: ReturnType<typeof pagePolicy>
   /** `no-store`: no cache keeps it. By default browsers keep it, and ask every time whether it has changed. */
   cache?: 'no-store'
+  /** For a page in a popup: the page that opened it may still talk to the next one. */
+  keepsOpener?: boolean
   /** `same-origin`: for a page with a form, whose `Origin` browsers send as `null` otherwise. */
   referrer?: 'same-origin'
 }
@@ -38,7 +40,10 @@ export const vendored = (name: string): URL => new URL(`../../../dist/vendor/${n
  * `@fastify/static`: its entity tags are size and modification time, and npm gives every packed file the same time, so that
  * a browser would keep an old page after an upgrade; and it cannot serve generated texts.
  */
-export function serveAsset(app: FastifyInstance, { path, from, extension, policy, referrer, cache }: Asset): void {
+export function serveAsset(
+  app: FastifyInstance,
+  { path, from, extension, policy, referrer, cache, keepsOpener }: Asset,
+): void {
   const type = TYPES[extension ?? extname(from instanceof URL ? from.pathname : path)] ?? 'application/octet-stream'
   const read = onceItWorks(() => readContent(from))
   app.route({
@@ -47,6 +52,7 @@ export function serveAsset(app: FastifyInstance, { path, from, extension, policy
     helmet: {
       ...(policy && { contentSecurityPolicy: policy }),
       ...(referrer && { referrerPolicy: { policy: referrer } }),
+      ...(keepsOpener && { crossOriginOpenerPolicy: false }),
     },
     handler: async (request, reply) => answer(request, reply.type(type), await read(), cache),
   })

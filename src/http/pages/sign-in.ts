@@ -48,7 +48,7 @@ function serveSide(app: FastifyInstance, type: LoginType, options: SignInOptions
   const { settings, profile, envelopes } = options
   const paths = signInPaths(type)
   const elsewhere = type === 'CONSUMER' && !servesLogin(settings, type) ? settings.browser.consumer_page : undefined
-  if (elsewhere === undefined) serveAsset(app, { path: paths.page, from: PAGE, cache: 'no-store' })
+  if (elsewhere === undefined) serveAsset(app, { path: paths.page, from: PAGE, cache: 'no-store', keepsOpener: true })
   else serveElsewhere(app, paths.page, elsewhere)
   serveAsset(app, { path: paths.settings, from: () => JSON.stringify(settingsOf(settings, profile, type)) })
   app.route({

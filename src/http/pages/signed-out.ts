@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { type Shown, shownTo, signInAt, signInFor } from '../../gate/navigation.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { AnswerSignedOut } from '../server/envelope.ts'
@@ -33,7 +34,8 @@ export function createAnswerSignedOut(sides: ReadonlySet<LoginType>, locale: Loc
       return true
     }
     const own = localeOf(raw.headers['accept-language'], locale)
-    const text = reason === 'COOKIE_TWICE' ? message : inLocale(TEXTS[shown === 'frame' ? 'frame' : 'form'], own)
+    const text =
+      reason === 'COOKIE_TWICE' ? message : inLocale(TEXTS[isOwnForm(shown, raw.headers) ? 'form' : 'frame'], own)
     reply
       .code(401)
       .headers(HTML)
@@ -41,6 +43,10 @@ export function createAnswerSignedOut(sides: ReadonlySet<LoginType>, locale: Loc
     return true
   }
 }
+
+/** Browsers send no cookie with a form of another site: its sender may well be signed in. */
+const isOwnForm = (shown: Shown, headers: IncomingHttpHeaders): boolean =>
+  shown === 'form' && headers['sec-fetch-site'] !== 'cross-site'
 
 /** Without `frame-ancestors`, so that it can be read where the page stood. */
 const HTML = {
@@ -62,9 +68,11 @@ const pageOf = (locale: Locale, text: string, signIn: string, shown: Shown): str
 <meta name="color-scheme" content="light dark">
 <title>${inLocale(TEXTS.signIn, locale)}</title>
 <link rel="stylesheet" href="/sign-in/files/styles/theme.css">
+<link rel="stylesheet" href="/sign-in/files/styles/layout.css">
+<link rel="stylesheet" href="/sign-in/files/styles/sign-in.css">
 </head>
 <body>
-<main>
+<main class="whole-page">
 <p>${text}</p>
 <p><a href="${signIn}" target="${shown === 'frame' ? '_top' : '_blank'}">${inLocale(TEXTS.signIn, locale)}</a></p>
 </main>

@@ -113,6 +113,7 @@ export class Opening {
         passCors: upstream.passCors,
         mayTrail: false,
         edits: upstream.responseEdits,
+        isPersonal: false,
       })
       if (head.dropped !== null) logDropped(log, request, upstream, head)
       return head.headers

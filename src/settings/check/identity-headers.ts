@@ -6,6 +6,14 @@ import { isHeaderName } from './header-edits.ts'
 /** Headers that other settings decide. */
 const DECIDED = new Set(['authorization', 'cookie', 'content-type', 'content-encoding'])
 
+/** Headers of proxies that are about the user. Clients cannot send them, and software reads the user from them. */
+const OF_USERS = new Set([
+  'x-forwarded-user',
+  'x-forwarded-email',
+  'x-forwarded-groups',
+  'x-forwarded-preferred-username',
+])
+
 /** Checks that each header of `identity.headers` has one meaning, and takes none that is decided elsewhere. */
 export function checkIdentityHeaders(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
   const { set = {}, remove = [] } = upstream.request_headers ?? {}
@@ -15,7 +23,7 @@ export function checkIdentityHeaders(upstream: UpstreamSettings, path: KeyPath, 
     const reserved = reservedForm(name)
     const place = [...path, 'identity', 'headers', name]
     if (!isHeaderName(name)) report(place, 'is not the name of a header; write one such as X-WEBAUTH-USER')
-    else if (isFixedInRequests(name) || DECIDED.has(reserved))
+    else if ((isFixedInRequests(name) && !OF_USERS.has(reserved)) || DECIDED.has(reserved))
       report(place, 'cannot carry the identity: the gateway or the request decides this header; choose another name')
     else if (edited.has(reserved)) report(place, 'is edited by request_headers, too; remove one')
     else if (seen.has(reserved)) report(place, 'is there twice, perhaps in another spelling; remove one')

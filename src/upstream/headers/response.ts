@@ -22,6 +22,8 @@ export interface ResponseCircumstances {
   mayTrail: boolean
   /** What the settings change in the upstream's headers; `null` for nothing. */
   edits: HeaderEdits | null
+  /** Whether a cookie proved the session: no shared cache knows that such an answer is for one client (RFC 9111 3.5). */
+  isPersonal: boolean
 }
 
 /** Fields that add to each other instead of replacing: a cache has to see the upstream's `Vary` and ours. */
@@ -64,7 +66,7 @@ function judgeWith(edits: HeaderEdits | null): typeof judgePlain {
  * `chunked`: the body would arrive in an unannounced coding.
  */
 export function responseHead(raw: readonly string[], circumstances: ResponseCircumstances): ResponseHead {
-  const { status, ours, passCors, mayTrail, edits } = circumstances
+  const { status, ours, passCors, mayTrail, edits, isPersonal } = circumstances
   const judge = judgeWith(edits)
   const headers: string[] = []
   const special: Record<string, string> = {}
@@ -86,10 +88,14 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   if (special.trailer !== undefined && isChunked && mayTrail) headers.push('Trailer', special.trailer)
   const named = namedByConnection(special.connection)
   const kept = named === null ? headers : withoutNamed(headers, named)
+  if (isPersonal && !hasCacheControl(kept)) kept.push('Cache-Control', 'private')
   if (edits !== null) kept.push(...edits.added)
   addOurs(kept, ours)
   return { headers: kept, hasLength: length !== undefined, dropped }
 }
+
+const hasCacheControl = (headers: readonly string[]): boolean =>
+  headers.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'cache-control')
 
 function withoutNamed(headers: readonly string[], named: ReadonlySet<string>): string[] {
   const kept: string[] = []
