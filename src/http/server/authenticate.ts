@@ -53,14 +53,15 @@ export interface GateOptions extends Gate<Session> {
 /** The gate: a request passes with the session that its verdict requires, and is refused otherwise. */
 export function createGate(gate: GateOptions) {
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
-    const pass = (): void => {
-      if (request.hasCookieSession) renewCookie(request.session, reply, gate.credentials)
-      done()
-    }
     const decided = decide(new ClientRequest(request, gate), gate)
-    if (decided instanceof Promise) decided.then(pass, done)
-    else pass()
+    if (decided instanceof Promise) decided.then(() => pass(request, reply, gate, done), done)
+    else pass(request, reply, gate, done)
   }
+}
+
+function pass(request: FastifyRequest, reply: FastifyReply, gate: GateOptions, done: HookHandlerDoneFunction): void {
+  if (request.hasCookieSession) renewCookie(request.session, reply, gate.credentials)
+  done()
 }
 
 /** Sends the cookie again where the request that it came with has renewed its session: it lives as long. */
