@@ -4,6 +4,7 @@ import { get, loadSettings, onEnded, post, serves, sessionInCookie, settings } f
 import { choices } from './choices.js'
 import { closeDialogs } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
+import { retryButton, wholePage } from './elements/whole-page.js'
 import { faultText, t } from './language/language.js'
 import { offeredPages, PAGES } from './pages.js'
 import { forget, recall, session } from './session.js'
@@ -132,18 +133,7 @@ function endSession() {
  * @param {string} text
  * @param {() => void} again
  */
-function showFault(text, again) {
-  show(
-    app,
-    h(
-      'main',
-      { class: 'whole-page' },
-      mark(),
-      h('p', { role: 'alert' }, text),
-      h('button', { type: 'button', onclick: again }, t('retry')),
-    ),
-  )
-}
+const showFault = (text, again) => show(app, wholePage(text, retryButton(again)))
 
 const drawAgain = () => redraw()
 
@@ -153,8 +143,10 @@ const title = page => `dualgate · ${t(page)}`
 async function start() {
   try {
     await loadSettings()
-    const reason = settings.keeps_cookie ? await resume() : recall()
-    if (session.handle === null) signIn(reason === 'none' ? null : (reason ?? null))
+    let reason = null
+    if (settings.keeps_cookie) reason = await resume()
+    else recall()
+    if (session.handle === null) signIn(reason)
     else await enter()
   } catch (problem) {
     open(() => showFault(faultText(problem), start))

@@ -3,8 +3,7 @@ import { type EndReason, notLoggedIn } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { Token } from '../token/bearer.ts'
-import type { CookieCredential, Credential } from './credential.ts'
-import type { Need } from './need.ts'
+import type { Credential } from './credential.ts'
 import type { Verdict } from './rules.ts'
 
 /* Which live session a request passes with, by its verdict and its credential. */
@@ -69,67 +68,61 @@ function admitted<S extends GatedSession>(
   return isAdmitted(verdict, session) ? session : refuse(verdict, credential, sides)
 }
 
-/** The live session that a verdict requires. Where either side will do, the side of the rule is tried first. */
+/** The live session that a verdict requires. */
 function findSession<S extends GatedSession>(
-  { need, rule }: Verdict,
+  verdict: Verdict,
   credential: Credential | null,
   sides: GateSides<S>,
 ): S | null | Promise<S | null> {
+  const { need } = verdict
   if (need === 'none' || credential === null) return null
-  if (typeof credential !== 'string') return findByCookie(need, credential, sides)
-  if (need !== 'either') return sides[need].authenticate(credential)
-  const [first, second] = bothSides(rule, sides)
-  const found = first.authenticate(credential)
-  if (found instanceof Promise) return found.then(session => session ?? second.authenticate(credential))
-  return found ?? second.authenticate(credential)
+  // Nearly every request: no list is made for it.
+  if (typeof credential === 'string' && need !== 'either') return sides[need].authenticate(credential)
+  const candidates = candidatesOf(verdict, credential)
+  if (typeof credential !== 'string' && candidates.length > 0) credential.refuseCrossOrigin()
+  return firstLive(candidates, sides)
 }
 
-/** The side that the path needs decides which cookie is read; where either will do, that of the B side is tried first. */
-function findByCookie<S extends GatedSession>(
-  need: Need,
-  cookies: CookieCredential,
-  sides: GateSides<S>,
-): null | Promise<S | null> {
-  const held = tokensIn(cookies, need)
-  if (held.length === 0) return null
-  cookies.refuseCrossOrigin()
-  return firstLive(held, sides)
-}
+type Candidate = readonly [type: LoginType, token: Token]
 
-async function firstLive<S extends GatedSession>(
-  held: readonly [LoginType, Token][],
-  sides: GateSides<S>,
-): Promise<S | null> {
-  for (const [type, token] of held) {
-    const session = await sides[type].authenticate(token)
-    if (session !== null) return session
+/**
+ * The tokens that may prove the session, in the order in which they are tried. Where either side will do, a header is tried for the
+ * side of the rule first. Of cookies each side has its own, and that of the B side is tried first.
+ */
+function candidatesOf({ need, rule }: Verdict, credential: Credential): readonly Candidate[] {
+  const types = LOGIN_TYPES.filter(type => need === 'either' || need === type)
+  if (typeof credential === 'string') {
+    const first = rule.side === 'CONSUMER' ? types.toReversed() : types
+    return first.map(type => [type, credential])
   }
-  return null
-}
-
-/** The cookies of the sides that will do, in the order in which they are tried. */
-function tokensIn(cookies: CookieCredential, need: Need): [LoginType, Token][] {
-  return LOGIN_TYPES.filter(type => need === 'either' || need === type).flatMap(type => {
-    const token = cookies.tokenOf(type)
+  return types.flatMap(type => {
+    const token = credential.tokenOf(type)
     return token === null ? [] : [[type, token]]
   })
 }
 
-const bothSides = <T>({ side }: Verdict['rule'], sides: Readonly<Record<LoginType, T>>): [first: T, second: T] =>
-  side === 'CONSUMER' ? [sides.CONSUMER, sides.BUSINESS] : [sides.BUSINESS, sides.CONSUMER]
+function firstLive<S extends GatedSession>(
+  [candidate, ...others]: readonly Candidate[],
+  sides: GateSides<S>,
+): S | null | Promise<S | null> {
+  if (candidate === undefined) return null
+  const [type, token] = candidate
+  const found = sides[type].authenticate(token)
+  if (found instanceof Promise) return found.then(session => session ?? firstLive(others, sides))
+  return found ?? firstLive(others, sides)
+}
 
 /** Refuses with `NOT_LOGGED_IN`, and with why the session has ended where that is reported. */
 function refuse<S extends GatedSession>(
-  { need, rule }: Verdict,
+  verdict: Verdict,
   credential: Credential | null,
   sides: GateSides<S>,
 ): Promise<never> {
-  if (need === 'none' || credential === null) throw notLoggedIn()
-  const asked: [Side<S>, Token][] =
-    typeof credential !== 'string'
-      ? tokensIn(credential, need).map(([type, token]) => [sides[type], token])
-      : (need === 'either' ? bothSides(rule, sides) : [sides[need]]).map(side => [side, credential])
-  const reporters = asked.flatMap(([{ whyEnded }, token]) => (whyEnded ? [() => whyEnded(token)] : []))
+  if (credential === null) throw notLoggedIn()
+  const reporters = candidatesOf(verdict, credential).flatMap(([type, token]) => {
+    const { whyEnded } = sides[type]
+    return whyEnded ? [() => whyEnded(token)] : []
+  })
   if (reporters.length === 0) throw notLoggedIn()
   return refuseEnded(reporters)
 }

@@ -70,5 +70,5 @@ export function cookiesOf(
 }
 
 /** Whether the header of the token holds what an application behind a page reads. */
-export const isOfApplication = (headers: IncomingHttpHeaders, tokenHeader: string, { page }: Verdict): boolean =>
+const isOfApplication = (headers: IncomingHttpHeaders, tokenHeader: string, { page }: Verdict): boolean =>
   page !== undefined && tokenHeader === 'authorization' && readBearer(headers.authorization) === null

@@ -1,5 +1,5 @@
 import { publishWebSockets, WebSockets } from '../http/websocket/websockets.ts'
-import { servesWebSockets } from '../settings/served.ts'
+import { credentialRulesOf, servesWebSockets } from '../settings/served.ts'
 import { SessionWatch } from '../store/session-watch.ts'
 import { createOwnTokens } from '../token/issued-here.ts'
 import { publishUpstreams } from '../upstream/metrics.ts'
@@ -22,16 +22,16 @@ export function openForwarding(setup: Setup, { store, jwt }: Sessions) {
     log,
     enforceDisable: settings.disable.enforce === 'request',
   })
-  const tokenHeader = settings.jwt.token_name.toLowerCase()
+  const credentials = credentialRulesOf(settings)
   const webSockets = servesWebSockets(settings)
-    ? new WebSockets({ watch, tokenHeader, clock, log, accessLog, counter: requests })
+    ? new WebSockets({ watch, tokenHeader: credentials.tokenHeader, clock, log, accessLog, counter: requests })
     : null
   publishWebSockets(meter, webSockets)
   return {
     upstreams,
     watch,
     webSockets,
-    tokenHeader,
+    credentials,
     ownTokens: createOwnTokens(jwt),
     start: (): Promise<void> => upstreams.start(),
     async close(): Promise<void> {

@@ -11,14 +11,7 @@ import { createServer } from '../http/server/server.ts'
 import { textOf } from '../metrics/exposition.ts'
 import type { Meter } from '../metrics/meter.ts'
 import type { Settings } from '../settings/schema/settings.ts'
-import {
-  cookieSides,
-  credentialRulesOf,
-  forwardedRulesOf,
-  servesAdministration,
-  servesJournal,
-  servesWebSockets,
-} from '../settings/served.ts'
+import { forwardedRulesOf, servesAdministration, servesJournal, servesWebSockets } from '../settings/served.ts'
 import { type Certificate, endOf, readCertificate, warningOfEnd } from '../settings/tls.ts'
 import type { Sessions } from './core.ts'
 import type { Forwarding } from './forwarding.ts'
@@ -78,10 +71,10 @@ async function openEdge(
     onClosed: countClosed(meter),
     certificate,
     hasWebSockets: servesWebSockets(settings),
-    answerSignedOut: createAnswerSignedOut(new Set(cookieSides(settings)), settings.locale),
+    answerSignedOut: createAnswerSignedOut(forwarding.credentials.cookies, settings.locale),
   })
   const shown = { sides, sessions: store.sessions, jwt, clock, timestamps, locale: settings.locale }
-  const { upstreams, ownTokens, webSockets, watch } = forwarding
+  const { upstreams, credentials, ownTokens, webSockets, watch } = forwarding
   await serveEdge(edge, {
     settings,
     profile,
@@ -91,6 +84,7 @@ async function openEdge(
     ownAccounts,
     ownSecondFactors,
     upstreams,
+    credentials,
     ownTokens,
     administration: servesAdministration(settings, profile)
       ? createAdministration({ ...shown, online: store.online })
@@ -115,7 +109,7 @@ async function openInternal(
   const { settings, profile, options, clock, log, accessLog, meter, requests } = setup
   const { locale } = settings
   const { store, sides, permissions, jwt, timestamps } = sessions
-  const { upstreams } = forwarding
+  const { upstreams, credentials } = forwarding
   // Services behind the gateway read real statuses.
   const envelopes = createEnvelopes(locale, 'native')
   const internal = createServer({
@@ -136,7 +130,7 @@ async function openInternal(
     upstreams,
     verify: {
       rules: forwardedRulesOf(settings, profile),
-      credentials: credentialRulesOf(settings),
+      credentials,
       permissions,
       trustedProxies: settings.trusted_proxies,
     },

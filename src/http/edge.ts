@@ -11,7 +11,7 @@ import type { Login } from '../login/sign-in/login.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { Profile } from '../settings/profile.ts'
 import type { Settings } from '../settings/schema/settings.ts'
-import { credentialRulesOf, pathRulesOf } from '../settings/served.ts'
+import { pathRulesOf } from '../settings/served.ts'
 import type { SessionWatch } from '../store/session-watch.ts'
 import type { OwnTokens } from '../token/issued-here.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
@@ -53,6 +53,8 @@ export interface EdgeOptions {
   /** The accounts of their users. */
   ownAccounts: Readonly<Record<LoginType, OwnAccount | null>>
   upstreams: UpstreamTable
+  /** What proves a session. */
+  credentials: CredentialRules
   ownTokens: OwnTokens
   /** The session administration, where it is served. */
   administration: Administration | null
@@ -74,8 +76,7 @@ export interface EdgeOptions {
  */
 export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Promise<void> {
   const { settings, profile, envelopes, sides, upstreams, permissions } = options
-  const { ownTokens, webSockets, watch } = options
-  const credentials = credentialRulesOf(settings)
+  const { credentials, ownTokens, webSockets, watch } = options
   const { tokenHeader } = credentials
   const ownPaths = new OwnPaths()
   const rules = pathRulesOf(settings, profile)
@@ -92,7 +93,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     style: settings.errors.http_status,
     tokenName: settings.jwt.token_name,
   })
-  serveOwnRoutes(app, endpointsOf(options, credentials), { settings, profile, guards: options.guards, envelopes })
+  serveOwnRoutes(app, endpointsOf(options), { settings, profile, guards: options.guards, envelopes })
   await app.register(async pages => {
     await protectPages(pages)
     serveDocuments(pages, profile)
@@ -108,8 +109,8 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
 }
 
 /** What answers the gateway's own API. */
-function endpointsOf(options: EdgeOptions, credentials: CredentialRules): Endpoints {
-  const { settings, sides, logins, administration, accountAdministrations, journal, permissions } = options
+function endpointsOf(options: EdgeOptions): Endpoints {
+  const { settings, sides, credentials, logins, administration, accountAdministrations, journal, permissions } = options
   const signingIn = { settings, logins, deliveryOf: createDelivery(settings, credentials) }
   const codes = [
     ...(administration === null ? [] : SESSION_PERMISSIONS),

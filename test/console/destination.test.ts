@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ROOT } from '../support/root.ts'
 
-/* Where the sign-in leads by an address that somebody else has written. */
+/* Where the sign-in leads by an address of unknown origin. */
 
 const { destinationOf, withFragment } = await import(`${ROOT}/src/console/sign-in/destination.js`)
 

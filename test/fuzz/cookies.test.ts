@@ -9,7 +9,7 @@ t.test('a request with cookies passes as the user whom the laws name, or is refu
   for (const outcome of [
     'passes as worker',
     'passes as customer',
-    'passes as nobody',
+    'passes as no user',
     'refused with 401',
     'refused with 403',
   ])

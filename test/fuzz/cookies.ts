@@ -97,7 +97,7 @@ const pairsIn = (cookies: readonly string[]): { text: string; name: string; valu
       return { text, name: first.trim(), value: rest.join('=').trim() }
     })
 
-/** The user as whom a request passes; `null` for nobody, or the code of the refusal. */
+/** The user as whom a request passes; `null` for none, or the code of the refusal. */
 function expected({ method, path, cookies, site, origin, authorization }: Step): string | number | null {
   const sides: readonly Side[] = PATHS[path]
   if (sides.length === 0) return null
@@ -154,7 +154,7 @@ export async function fuzzCookies(options: SequenceOptions) {
         const wanted = expected(one)
         const what = JSON.stringify(one)
         const answer = await ask(one)
-        see(typeof wanted === 'number' ? `refused with ${wanted}` : `passes as ${wanted ?? 'nobody'}`)
+        see(typeof wanted === 'number' ? `refused with ${wanted}` : `passes as ${wanted ?? 'no user'}`)
         if (one.method === 'HEAD' || typeof wanted === 'number') {
           expect(answer.status, typeof wanted === 'number' ? wanted : 200, what)
           continue

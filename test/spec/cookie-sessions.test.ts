@@ -44,7 +44,7 @@ withEveryStore(
     /** Which user an upstream was told, or the code of the refusal. */
     const told = async (...request: Parameters<typeof send>): Promise<string> => {
       const json = (await send(...request)).json()
-      return json.code === undefined ? (json.headers['x-login-id'] ?? 'nobody') : String(json.code)
+      return json.code === undefined ? (json.headers['x-login-id'] ?? 'no user') : String(json.code)
     }
 
     t.test('a login may ask for its session in a cookie, and gets no token', async t => {
@@ -87,7 +87,7 @@ withEveryStore(
       t.equal(await told('/shop/a', both), customer)
       t.equal(await told('/either', both), worker, 'the B side first')
       t.equal(await told('/either', `${C}=${c}; ${B}=no.such.token`), customer)
-      t.equal(await told('/', both), 'nobody')
+      t.equal(await told('/', both), 'no user')
       t.equal(await told('/told', both), worker)
       t.equal(await told('/wiki/a', `${B}=${c}; ${C}=${b}`), '401', 'the token of the other side')
       t.equal(await told('/wiki/a', `${C}=${b}`), '401')
@@ -113,7 +113,7 @@ withEveryStore(
         code: 401,
         message: `Two cookies ${B}: delete the cookies of this site`,
       })
-      t.equal(await told('/told', twice), 'nobody', 'where no session is needed')
+      t.equal(await told('/told', twice), 'no user', 'where no session is needed')
       const c = await consumer.login(undefined, someone())
       t.equal((await send('/shop/a', `${twice}; ${C}=${c}`)).status, 200, 'of the other side')
     })
@@ -142,7 +142,7 @@ withEveryStore(
         headers: { 'content-length': '1000000', origin: 'null' },
       })
       t.match([unread.status, unread.json()], [403, { code: 403, success: false }])
-      t.equal(await told('/told', cookie, { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } }), 'nobody')
+      t.equal(await told('/told', cookie, { method: 'POST', headers: { 'sec-fetch-site': 'cross-site' } }), 'no user')
       t.equal((await send('/api/v1/b/logout', cookie, { method: 'POST' })).json().code, 403)
       t.equal(await told('/wiki/a', cookie), user, 'the session lives on')
     })
@@ -289,6 +289,13 @@ t.test('a backend that signs consumers in hands their session over, and the clie
     t.match([status, text.length], [200, body.length])
     t.same(cookies, ['basket=1', `${C}=${token}; Max-Age=600; Path=/; HttpOnly; SameSite=Lax; Secure`])
   }
+  // An answer that cannot be passed on is a failure of the backend, and of nothing else.
+  backend.take = (_request, response) => {
+    response.socket!.end(`HTTP/1.1 200 OK\r\nX-Dualgate-Session: ${token}\r\nTransfer-Encoding: identity\r\n\r\n`)
+  }
+  t.equal((await fixture.get('/shop/login')).status, 502)
+  backend.take = null
+
   await consumer.kickout(user)
   const other = await business.login(undefined, user)
   for (const values of [token, other, 'no.such.token', 'x', [other, other]])

@@ -178,6 +178,18 @@ t.test('the sign-in of consumers leads to the page of the operator, if the setti
   t.match((await fixture.get('/sign-in/c/')).headers, { location: 'https://shop.example/login?x=1' })
 })
 
+t.test('a sign-out ends the session of a disabled user, too', async t => {
+  const fixture = await openFixture(t, { config: { browser: { business: 'on' }, disable: { enforce: 'request' } } })
+  const { business } = fixture.gateway.sides
+  const user = someone()
+  const token = await business.login(undefined, user)
+  await business.disable(user, 60)
+  const headers = { ...SAME, cookie: `${B}=${token}` }
+  t.equal((await fixture.call({ method: 'POST', path: '/sign-out/b', headers })).status, 303)
+  await business.untieDisable(user)
+  t.equal(await business.getLoginIdByToken(token), '', 'a copy of the cookie proves nothing')
+})
+
 t.test('a logo is served with its type', async t => {
   const folder = t.testdir({ 'logo.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>', 'logo.png': 'PNG' })
   for (const [file, type] of [

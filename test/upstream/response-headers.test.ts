@@ -5,16 +5,17 @@ type Headers = [name: string, value: string][]
 
 const raw = (headers: Headers): string[] => headers.flat()
 
+const PLAIN: ResponseCircumstances = {
+  status: 200,
+  ours: {},
+  passCors: true,
+  mayTrail: true,
+  edits: null,
+  isPersonal: false,
+}
+
 function received(headers: Headers, circumstances: Partial<ResponseCircumstances> = {}): Headers {
-  const flat = responseHead(raw(headers), {
-    status: 200,
-    ours: {},
-    passCors: true,
-    mayTrail: true,
-    edits: null,
-    isPersonal: false,
-    ...circumstances,
-  }).headers
+  const flat = responseHead(raw(headers), { ...PLAIN, ...circumstances }).headers
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!])
 }
 
@@ -130,21 +131,12 @@ t.test('204 has no length, 304 keeps it', async t => {
 })
 
 t.test('the head reports whether the length is known', async t => {
-  const circumstances = { status: 200, ours: {}, passCors: true, mayTrail: true, edits: null, isPersonal: false }
-  t.equal(responseHead(raw([['content-length', '5']]), circumstances).hasLength, true)
-  t.equal(responseHead(raw([['transfer-encoding', 'chunked']]), circumstances).hasLength, false)
+  t.equal(responseHead(raw([['content-length', '5']]), PLAIN).hasLength, true)
+  t.equal(responseHead(raw([['transfer-encoding', 'chunked']]), PLAIN).hasLength, false)
 })
 
 t.test('a session cookie of the gateway is dropped, and reported; other cookies pass', async t => {
-  const head = (value: string) =>
-    responseHead(raw([['Set-Cookie', value]]), {
-      status: 200,
-      ours: {},
-      passCors: true,
-      mayTrail: true,
-      edits: null,
-      isPersonal: false,
-    })
+  const head = (value: string) => responseHead(raw([['Set-Cookie', value]]), PLAIN)
   const own = [
     '__Host-dualgate-b=x; Path=/',
     ' dualgate-c = x',

@@ -1,6 +1,7 @@
 import { loadSettings, settings } from '../api.js'
 import { choices } from '../choices.js'
 import { h, mark, show } from '../elements/dom.js'
+import { retryButton, wholePage } from '../elements/whole-page.js'
 import { faultText, t } from '../language/language.js'
 import { session } from '../session.js'
 import { destinationOf, withFragment } from './destination.js'
@@ -31,9 +32,9 @@ async function start() {
     const reason = await resume()
     if (session.handle !== null) return goOn()
     if (!own().signs_in) return open(() => message(t('signs_in_elsewhere')))
-    signIn(asked.has('signed-out') ? 'signed_out' : reason === 'none' ? null : reason)
+    signIn(asked.has('signed-out') ? 'signed_out' : reason)
   } catch (problem) {
-    open(() => message(faultText(problem), h('button', { type: 'button', onclick: start }, t('retry'))))
+    open(() => message(faultText(problem), retryButton(start)))
   }
 }
 
@@ -56,8 +57,8 @@ function signIn(reason) {
 /** The user may have signed in in another tab meanwhile. */
 async function lookAgain() {
   if (document.hidden || session.handle !== null || !isWaiting) return
-  const reason = await resume().catch(() => 'none')
-  if (reason === null) goOn()
+  await resume().catch(() => null)
+  if (session.handle !== null) goOn()
 }
 
 function goOn() {
@@ -75,11 +76,8 @@ const brand = () => (own().has_logo ? h('img', { class: 'mark', src: '../logo', 
 const message = (text, beside) =>
   show(
     app,
-    h(
-      'main',
-      { class: 'whole-page' },
-      mark(),
-      h('p', { role: 'alert' }, text),
+    wholePage(
+      text,
       beside,
       choices(() => redraw()),
     ),

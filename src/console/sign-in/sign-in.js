@@ -4,7 +4,7 @@ import { actionForm, field, focusFirst, passwordInput, textInput } from '../elem
 import { encrypted } from '../encryption.js'
 import { faultText, t } from '../language/language.js'
 import { TEXTS } from '../language/texts.js'
-import { begin, beginInCookie } from '../session.js'
+import { begin, beginInCookie, session } from '../session.js'
 import { createCaptcha, provedWork } from './captcha.js'
 import { codesStep, STEPS } from './steps.js'
 
@@ -78,7 +78,8 @@ export function createSignIn(place, { reason, choices, done, ...look }) {
   /** @param {{ token?: string, wrong_codes?: number }} signedIn Without a token if a cookie keeps it, as far as the browser does. */
   async function finish({ token, wrong_codes }) {
     if (token !== undefined) begin(token, wrong_codes)
-    else if ((await resume(wrong_codes)) !== null) return restart('cookie_not_kept')
+    else await resume(wrong_codes)
+    if (session.handle === null) return restart('cookie_not_kept')
     done()
   }
 
@@ -92,10 +93,11 @@ export function createSignIn(place, { reason, choices, done, ...look }) {
 }
 
 /**
- * Continues with the session that a cookie keeps. Answers `null`, or, without a session, what the sign-in says about it.
+ * Continues with the session that a cookie keeps, if there is one. Without one it answers what the sign-in says about the last
+ * one.
  *
  * @param {number} [wrongCodes]
- * @returns {Promise<import('../language/language.js').TextName | 'none' | null>}
+ * @returns {Promise<import('../language/language.js').TextName | null>}
  */
 export async function resume(wrongCodes) {
   try {
@@ -103,7 +105,7 @@ export async function resume(wrongCodes) {
     return null
   } catch (problem) {
     if (!(problem instanceof CallError) || problem.code !== 401) throw problem
-    return problem.data?.ended === undefined ? 'none' : endedText(problem.data.ended)
+    return problem.data?.ended === undefined ? null : endedText(problem.data.ended)
   }
 }
 

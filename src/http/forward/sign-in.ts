@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { Refusal } from '../../base/refusal.ts'
 import { asToken } from '../../token/bearer.ts'
 import type { SessionCookies } from '../../token/cookie.ts'
 import { sessionsIn } from '../../upstream/headers/response.ts'
@@ -36,13 +37,17 @@ export class SigningExchange extends Exchange {
     }
     this.#held = [() => super.onHeaders(status, headers)]
     this.link!.hold()
-    this.#keep(others.length > 0 ? '' : token).then(
-      () => this.#release(),
-      fault => {
-        this.#held = null
-        if (!this.isOver) this.refuseAnswer(fault)
-      },
-    )
+    this.#keep(others.length > 0 ? '' : token)
+      .then(() => this.#release())
+      .catch(fault => this.#giveUp(fault))
+  }
+
+  /** A refusal is ours: the store does not answer. Any other fault is one of the answer, as if it had met it at once. */
+  #giveUp(fault: Error): void {
+    this.#held = null
+    if (this.isOver) return
+    if (fault instanceof Refusal) this.refuseAnswer(fault)
+    else this.link!.abort(this, fault)
   }
 
   /** Sets the cookie of a live session of the side. Any other token is logged, and sets none. */

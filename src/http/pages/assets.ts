@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { pagePolicy } from './protection.ts'
+import type { Protection } from './protection.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -22,14 +22,10 @@ export interface Asset {
   from: URL | (() => string)
   /** Extension that says the type; the file's own when not given. */
   extension?: string
-  /** The content security policy, where it differs from that of all pages. */
-  policy?: ReturnType<typeof pagePolicy>
+  /** What protects the page in a browser, where it differs from that of all pages. */
+  helmet?: Protection
   /** `no-store`: no cache keeps it. By default browsers keep it, and ask every time whether it has changed. */
   cache?: 'no-store'
-  /** For a page in a popup: the page that opened it may still talk to the next one. */
-  keepsOpener?: boolean
-  /** `same-origin`: for a page with a form, whose `Origin` browsers send as `null` otherwise. */
-  referrer?: 'same-origin'
 }
 
 /** Files that `npm run build` takes out of other packages. */
@@ -40,20 +36,13 @@ export const vendored = (name: string): URL => new URL(`../../../dist/vendor/${n
  * `@fastify/static`: its entity tags are size and modification time, and npm gives every packed file the same time, so that
  * a browser would keep an old page after an upgrade; and it cannot serve generated texts.
  */
-export function serveAsset(
-  app: FastifyInstance,
-  { path, from, extension, policy, referrer, cache, keepsOpener }: Asset,
-): void {
+export function serveAsset(app: FastifyInstance, { path, from, extension, helmet, cache }: Asset): void {
   const type = TYPES[extension ?? extname(from instanceof URL ? from.pathname : path)] ?? 'application/octet-stream'
   const read = onceItWorks(() => readContent(from))
   app.route({
     method: ['GET', 'HEAD'],
     url: path,
-    helmet: {
-      ...(policy && { contentSecurityPolicy: policy }),
-      ...(referrer && { referrerPolicy: { policy: referrer } }),
-      ...(keepsOpener && { crossOriginOpenerPolicy: false }),
-    },
+    ...(helmet && { helmet }),
     handler: async (request, reply) => answer(request, reply.type(type), await read(), cache),
   })
 }

@@ -51,7 +51,7 @@ export function serveDocuments(app: FastifyInstance, profile: Profile): void {
   serveAsset(app, {
     path: '/redoc',
     from: ours('redoc.html'),
-    policy: pagePolicy({ 'style-src': ["'self'", ...REDOC_STYLES] }),
+    helmet: { contentSecurityPolicy: pagePolicy({ 'style-src': ["'self'", ...REDOC_STYLES] }) },
   })
   serveAsset(app, { path: '/redoc/redoc.js', from: ours('redoc.js') })
   serveAsset(app, { path: '/redoc/redoc.css', from: ours('redoc.css') })

@@ -13,6 +13,9 @@ const SOURCES: Readonly<Record<string, readonly string[]>> = {
   'form-action': ["'none'"],
 }
 
+/** The headers that protect a page, as far as they differ from those of all pages. */
+export type Protection = FastifyHelmetOptions
+
 type Policy = NonNullable<FastifyHelmetOptions['contentSecurityPolicy']>
 
 /** The content security policy of a page, with what it may do besides. */

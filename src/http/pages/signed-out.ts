@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Shown, shownTo, signInAt, signInFor } from '../../gate/navigation.ts'
-import type { LoginType } from '../../session/sides.ts'
+import type { SessionCookies } from '../../token/cookie.ts'
 import type { AnswerSignedOut } from '../server/envelope.ts'
 import { inLocale, type Locale, type Text } from '../server/messages.ts'
 
@@ -17,12 +17,12 @@ const TEXTS = {
  * Answers a person who wants a page without the session that it needs: leads to the sign-in, or says what to do. `false` where the
  * request is not a person's, or the side has no sign-in page; `null` where no side has one.
  */
-export function createAnswerSignedOut(sides: ReadonlySet<LoginType>, locale: Locale): AnswerSignedOut | null {
-  if (sides.size === 0) return null
+export function createAnswerSignedOut(cookies: SessionCookies | null, locale: Locale): AnswerSignedOut | null {
+  if (cookies === null) return null
   return (request, reply, { reason, message }) => {
     const { verdict, target, raw } = request
     if (verdict === null || (reason !== 'NOT_LOGGED_IN' && reason !== 'COOKIE_TWICE')) return false
-    const page = signInFor(verdict, sides)
+    const page = signInFor(verdict, cookies.sides)
     const shown = shownTo(raw.headers, request.method)
     if (page === null || shown === 'none') return false
     if (shown === 'navigation' && reason === 'NOT_LOGGED_IN') {

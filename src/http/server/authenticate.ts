@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
 import type { GateSides } from '../../gate/admit.ts'
-import { type Credential, type CredentialRules, cookiesOf } from '../../gate/credential.ts'
+import { type CookieCredential, type Credential, type CredentialRules, cookiesOf } from '../../gate/credential.ts'
 import { decide, type Gate, type GatedRequest, judge } from '../../gate/decide.ts'
 import type { CanonicalPath } from '../../gate/path.ts'
 import type { PathRules, Verdict } from '../../gate/rules.ts'
@@ -64,6 +64,18 @@ function pass(request: FastifyRequest, reply: FastifyReply, gate: GateOptions, d
   done()
 }
 
+/** The cookies of a client of the public listener, as far as they count for a verdict. */
+export const cookiesOfClient = (
+  { raw, method, protocol, host }: FastifyRequest,
+  verdict: Verdict,
+  credentials: CredentialRules,
+): CookieCredential | null =>
+  cookiesOf(
+    { headers: raw.headers, method, handshakeTokens: upgradeOf(raw)?.tokens ?? null, own: { protocol, host } },
+    verdict,
+    credentials,
+  )
+
 /** Sends the cookie again where the request that it came with has renewed its session: it lives as long. */
 export function renewCookie(session: Session | null, reply: FastifyReply, { cookies }: CredentialRules): void {
   if (session?.renewedFor === undefined) return
@@ -108,14 +120,7 @@ class ClientRequest implements GatedRequest<Session> {
   }
 
   #cookies(credentials: CredentialRules): Credential | null {
-    const { raw, method, protocol, host, verdict } = this.#request
-    const asked = {
-      headers: raw.headers,
-      method,
-      handshakeTokens: upgradeOf(raw)?.tokens ?? null,
-      own: { protocol, host },
-    }
-    const cookies = cookiesOf(asked, verdict!, credentials)
+    const cookies = cookiesOfClient(this.#request, this.#request.verdict!, credentials)
     this.#request.hasCookieSession = cookies !== null
     return cookies
   }
