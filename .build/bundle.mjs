@@ -33,6 +33,7 @@ const SEPARATE = {
   'mysql2/promise': 'mysql2.cjs',
   '@zxcvbn-ts/language-common': 'common-passwords.cjs',
   otpauth: 'otpauth.cjs',
+  jose: 'jose.cjs',
   qr: 'qr.cjs',
 }
 

@@ -167,6 +167,7 @@ const KNOWERS: Record<string, RegExp> = {
   'svg-captcha': /^login\/captcha\/outlines\.ts$/,
   '@zxcvbn-ts/language-common': /^account\/common-passwords\.ts$/,
   '@resvg/resvg-js': /^(login\/captcha\/image|second-factor\/qr)\.ts$/,
+  jose: /^token\/assertion\.ts$/,
   otpauth: /^second-factor\/totp\.ts$/,
   qr: /^second-factor\/qr\.ts$/,
   'ipaddr.js': /^login\/protection\/network\.ts$/,

@@ -161,6 +161,9 @@ export const signInPagesOf = (sides: readonly LoginType[], hasLogo: boolean): re
         ...(hasLogo ? [SIGN_IN_LOGO] : []),
       ]
 
+/** The public keys of assertions, on both listeners (RFC 7517). */
+export const KEYS_PATH = '/.well-known/dualgate/jwks.json'
+
 /** The settings of the gateway for the administration page. */
 export const CONSOLE_SETTINGS = '/console/settings.json'
 

@@ -1,19 +1,24 @@
 import { publishWebSockets, WebSockets } from '../http/websocket/websockets.ts'
+import { readIdentityKeys } from '../settings/identity-key.ts'
+import type { Settings } from '../settings/schema/settings.ts'
 import { credentialRulesOf, servesWebSockets } from '../settings/served.ts'
 import { SessionWatch } from '../store/session-watch.ts'
+import type { AssertionSigner } from '../token/assertion.ts'
 import { createOwnTokens } from '../token/issued-here.ts'
 import { publishUpstreams } from '../upstream/metrics.ts'
 import { createUpstreamTable } from '../upstream/table.ts'
 import type { Sessions } from './core.ts'
 import type { Setup } from './setup.ts'
 
-export type Forwarding = ReturnType<typeof openForwarding>
+export type Forwarding = Awaited<ReturnType<typeof openForwarding>>
 
 /** Opens the upstreams, and the watch that ends connections with their sessions. */
-export function openForwarding(setup: Setup, { store, jwt }: Sessions) {
+export async function openForwarding(setup: Setup, { store, jwt }: Sessions) {
   const { settings, options, clock, log, accessLog, meter, requests } = setup
   const ownsCors = settings.cors !== 'off'
-  const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors, workers: options.workers ?? 1 })
+  const signer = await openSigner(settings)
+  const workers = options.workers ?? 1
+  const upstreams = createUpstreamTable(settings.upstreams, { clock, log, ownsCors, workers, signer })
   publishUpstreams(meter, upstreams)
   const watch = new SessionWatch({
     sessions: store.sessions,
@@ -32,6 +37,7 @@ export function openForwarding(setup: Setup, { store, jwt }: Sessions) {
     watch,
     webSockets,
     credentials,
+    assertionKeys: signer?.keys ?? null,
     ownTokens: createOwnTokens(jwt),
     start: (): Promise<void> => upstreams.start(),
     async close(): Promise<void> {
@@ -39,4 +45,12 @@ export function openForwarding(setup: Setup, { store, jwt }: Sessions) {
       watch.close()
     },
   }
+}
+
+/** What signs the assertions; `null` where no upstream gets any. */
+async function openSigner({ identity }: Settings): Promise<AssertionSigner | null> {
+  if (identity.key_file === undefined) return null
+  const { current, other } = readIdentityKeys({ ...identity, key_file: identity.key_file })
+  const { createAssertionSigner } = await import('../token/assertion.ts')
+  return createAssertionSigner(identity.issuer, current, other)
 }

@@ -12,7 +12,7 @@ export type { Gateway, GatewayOptions }
 export async function createGateway(settings: Settings, options: GatewayOptions = {}): Promise<Gateway> {
   const setup = prepare(settings, options)
   const sessions = await openSessions(setup)
-  const forwarding = openForwarding(setup, sessions)
+  const forwarding = await openForwarding(setup, sessions)
   const listeners = await openListeners(setup, sessions, forwarding)
   bindBusiness(sessions.operations.business)
   return {

@@ -74,7 +74,7 @@ async function openEdge(
     answerSignedOut: createAnswerSignedOut(forwarding.credentials.cookies, settings.locale),
   })
   const shown = { sides, sessions: store.sessions, jwt, clock, timestamps, locale: settings.locale }
-  const { upstreams, credentials, ownTokens, webSockets, watch } = forwarding
+  const { upstreams, credentials, assertionKeys, ownTokens, webSockets, watch } = forwarding
   await serveEdge(edge, {
     settings,
     profile,
@@ -85,6 +85,7 @@ async function openEdge(
     ownSecondFactors,
     upstreams,
     credentials,
+    assertionKeys,
     ownTokens,
     administration: servesAdministration(settings, profile)
       ? createAdministration({ ...shown, online: store.online })
@@ -109,7 +110,7 @@ async function openInternal(
   const { settings, profile, options, clock, log, accessLog, meter, requests } = setup
   const { locale } = settings
   const { store, sides, permissions, jwt, timestamps } = sessions
-  const { upstreams, credentials } = forwarding
+  const { upstreams, credentials, assertionKeys } = forwarding
   // Services behind the gateway read real statuses.
   const envelopes = createEnvelopes(locale, 'native')
   const internal = createServer({
@@ -128,6 +129,7 @@ async function openInternal(
     store,
     ...state,
     upstreams,
+    assertionKeys,
     verify: {
       rules: forwardedRulesOf(settings, profile),
       credentials,

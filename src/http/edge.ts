@@ -18,6 +18,7 @@ import type { UpstreamTable } from '../upstream/table.ts'
 import { registerForwarding } from './forward/forward.ts'
 import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
+import { type AssertionKeys, serveKeys } from './pages/keys.ts'
 import { protectPages } from './pages/protection.ts'
 import { serveSignIn } from './pages/sign-in.ts'
 import {
@@ -55,6 +56,8 @@ export interface EdgeOptions {
   upstreams: UpstreamTable
   /** What proves a session. */
   credentials: CredentialRules
+  /** The public keys of assertions; `null` where no upstream gets any. */
+  assertionKeys: AssertionKeys | null
   ownTokens: OwnTokens
   /** The session administration, where it is served. */
   administration: Administration | null
@@ -97,6 +100,7 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
   await app.register(async pages => {
     await protectPages(pages)
     serveDocuments(pages, profile)
+    serveKeys(pages, options.assertionKeys)
     if (settings.console) serveConsole(pages, settings, profile)
     serveSignIn(pages, { settings, profile, sides, credentials, envelopes })
   })

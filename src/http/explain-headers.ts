@@ -6,6 +6,7 @@ import type { HeaderEditSettings, UpstreamSettings } from '../settings/schema/up
 import type { Token } from '../token/bearer.ts'
 import { createEdits } from '../upstream/headers/edits.ts'
 import { createRequestHeaders } from '../upstream/headers/request.ts'
+import { namedHeaders } from '../upstream/identity.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 
 /* What an explanation says of the headers that an upstream would get. */
@@ -32,6 +33,8 @@ const COMPUTED: ReadonlyMap<string, string> = new Map([
   ['x-login-signature', 't=<seconds>,v1=<HMAC-SHA256 in hex>'],
 ])
 
+const SIGNED = '<JWT signed with ES256>'
+
 /** The request whose headers are explained. */
 interface Explained {
   method: string
@@ -48,7 +51,7 @@ export function headersOf(
   const session =
     verdict.need === 'none' ? null : { token: TOKEN, claims: { jti: '', iat: 0 }, record: recordFor(verdict.need) }
   const host = '<host of the gateway>'
-  const edits = createEdits(masked(request_headers), Object.keys(identity.headers))
+  const edits = createEdits(masked(request_headers), namedHeaders(identity))
   // The token counts as one of ours.
   const headers = createRequestHeaders(tokenName.toLowerCase(), { isIn: () => true, bareOf: () => TOKEN })(
     {
@@ -77,6 +80,7 @@ export function headersOf(
     const name = identified[i]!
     headers.push(name, COMPUTED.get(name) ?? identified[i + 1]!)
   }
+  if (upstream.assertions !== null && session !== null) headers.push(upstream.assertions.header, SIGNED)
   headers.push(...(edits?.added ?? []))
   return Array.from({ length: headers.length / 2 }, (_, index) => `${headers[2 * index]}: ${headers[2 * index + 1]}`)
 }

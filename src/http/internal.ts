@@ -5,6 +5,7 @@ import type { Profile } from '../settings/profile.ts'
 import type { Store } from '../store/store.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
 import { documentInternalRoutes, serveDocument } from './pages/documents.ts'
+import { type AssertionKeys, serveKeys } from './pages/keys.ts'
 import { protectPages } from './pages/protection.ts'
 import { type ExplainOptions, serveExplain } from './routes/explain.ts'
 import { serveMetrics } from './routes/metrics.ts'
@@ -27,6 +28,8 @@ export interface InternalOptions {
   /** Unwise settings and faults that last, as `/readyz` may show them. */
   warnings(): readonly string[]
   upstreams: UpstreamTable
+  /** The public keys of assertions; `null` where no upstream gets any. */
+  assertionKeys: AssertionKeys | null
   /** By what `/verify` decides. */
   verify: Pick<VerifyOptions, 'rules' | 'credentials' | 'permissions' | 'trustedProxies'>
   /** What an explanation needs beside the parts above. */
@@ -57,6 +60,7 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
   await app.register(async pages => {
     await protectPages(pages)
     serveDocument(pages, '/openapi.json')
+    serveKeys(pages, options.assertionKeys)
   })
   ownPaths.refuseOtherMethods(app)
   await app.register(async operations => {

@@ -10,7 +10,8 @@ import { emptySection, isSection, textOf, type Warning, Written } from './notati
 import { labelOf, readYamlFile } from './notation/yaml.ts'
 import { PROFILES } from './profile.ts'
 import { type DecodedSettings, type Settings, SettingsSchema } from './schema/settings.ts'
-import { keepSecret, SECRETS, type SecretKind } from './secrets.ts'
+import { IDENTITY_KEY, keepSecret, SECRETS, type SecretKind } from './secrets.ts'
+import { signsAssertions } from './served.ts'
 import { BUILT_IN, readBuiltIn } from './source/built-in.ts'
 import { overlay, readVariables, type Variables } from './source/environment.ts'
 import { expandPermissions, readPermissions } from './source/permissions-file.ts'
@@ -46,12 +47,13 @@ export function loadSettings(
 ): Settings {
   const { settings, warnings } = readConfiguration(file, environment, cwd)
   warnings.forEach(warn)
-  const { jwt, login, internal, data } = settings
+  const { jwt, login, internal, identity, data } = settings
   return {
     ...settings,
     jwt: { ...jwt, secret_key: jwt.secret_key ?? keep(SECRETS.jwt, data) },
     login: { ...login, sm2: { private_key: login.sm2.private_key ?? keep(SECRETS.sm2, data) } },
     internal: { ...internal, secret: internal.secret ?? keep(SECRETS.internal, data) },
+    identity: { ...identity, ...(signsAssertions(settings) && { key_file: identity.key_file ?? keepKeyFile(data) }) },
     warnings: shownWithoutSecret(warnings),
   }
 }
@@ -95,7 +97,9 @@ export function readConfiguration(
   const { upstreams, ...inFile } = readUpstreams(decoded, written, typeof file === 'string', cwd, isProduction)
   const { permissions, faults: permissionFaults } = readPermissions(decoded, written, cwd)
   warnOfUnknownRoles(decoded, permissions.roles, written)
-  const secrets = Object.values(SECRETS).map(kind => originOf(kind, written, decoded.data, cwd))
+  const isSound = inFile.faults.length === 0 && !written.isFaulty(['upstreams'])
+  const kinds = [...Object.values(SECRETS), ...(isSound && signsAssertions({ upstreams }) ? [IDENTITY_KEY] : [])]
+  const secrets = kinds.map(kind => originOf(kind, written, decoded.data, cwd))
   if (secretsNeeded && isProduction) {
     faults.push(...secrets.flatMap(({ missing }) => missing))
   }
@@ -152,13 +156,19 @@ interface SecretOrigin {
 }
 
 function originOf(kind: SecretKind, written: Written, data: string | undefined, cwd: string): SecretOrigin {
-  const { key, variable, file, command } = kind
+  const { key, variable, file, value: meant } = kind
   const path = key.split('.')
   const value = written.get(path)
   if (value !== undefined && value !== null) return { key, from: written.placeOf(path).label, missing: [] }
-  const message = `is not set, and with NODE_ENV=production none is generated; set it to the output of \`${command}\``
+  const message = `is not set, and with NODE_ENV=production none is generated; set it to ${meant}`
   const from = data === undefined ? file : labelOf(join(data, file), cwd)
   return { key, from, missing: [{ place: `environment ${variable}`, message }] }
+}
+
+/** The file with the key of assertions, in the data folder. */
+function keepKeyFile(folder: string): string {
+  keep(IDENTITY_KEY, folder)
+  return join(folder, IDENTITY_KEY.file)
 }
 
 function keep(kind: SecretKind, folder: string): string {

@@ -174,7 +174,10 @@ export function servedRoutes(settings: RouteSettings, profile: Profile): ServedR
 }
 
 /** What the public listener answers itself, as `METHOD path`. A test asks a running gateway for each of them. */
-export const ownRoutes = (settings: RouteSettings, profile: Profile): ReadonlySet<string> =>
+export const ownRoutes = (
+  settings: RouteSettings & Pick<Settings, 'upstreams'>,
+  profile: Profile,
+): ReadonlySet<string> =>
   new Set(
     [
       ...[...openPathsOf(settings, profile)].map(path => ({ method: 'GET', path })),

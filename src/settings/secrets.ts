@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFile } from '../base/durable-file.ts'
 import { isPattern, weaknessOf } from './guessable.ts'
+import { faultOfIdentityKey, generateIdentityKey } from './identity-key.ts'
 import { generateSm2PrivateKey, isSm2PrivateKey } from './sm2-key.ts'
 
 /** A new key for signing tokens, or any other shared secret: 48 random bytes as text. */
@@ -50,8 +51,8 @@ export interface SecretKind {
   key: string
   variable: string
   file: string
-  /** The command whose output is one. */
-  command: string
+  /** What the setting is set to. */
+  value: string
   generate(): string
   faultOf(secret: string): string | null
 }
@@ -61,7 +62,7 @@ export const SECRETS = {
     key: 'jwt.secret_key',
     variable: 'JWT__SECRET_KEY',
     file: 'jwt.secret',
-    command: 'dualgate keys jwt',
+    value: 'the output of `dualgate keys jwt`',
     generate: generateSecret,
     faultOf: faultOfSigningKey,
   },
@@ -69,7 +70,7 @@ export const SECRETS = {
     key: 'login.sm2.private_key',
     variable: 'LOGIN__SM2__PRIVATE_KEY',
     file: 'sm2.key',
-    command: 'dualgate keys sm2',
+    value: 'the output of `dualgate keys sm2`',
     generate: generateSm2PrivateKey,
     faultOf: faultOfSm2PrivateKey,
   },
@@ -77,11 +78,21 @@ export const SECRETS = {
     key: 'internal.secret',
     variable: 'INTERNAL__SECRET',
     file: 'internal.secret',
-    command: 'dualgate keys jwt',
+    value: 'the output of `dualgate keys jwt`',
     generate: generateSecret,
     faultOf: faultOfSecret,
   },
 } as const satisfies Record<string, SecretKind>
+
+/** What a gateway needs besides that signs assertions. Its setting names a file. */
+export const IDENTITY_KEY: SecretKind = {
+  key: 'identity.key_file',
+  variable: 'IDENTITY__KEY_FILE',
+  file: 'identity.pem',
+  value: 'a file with the output of `dualgate keys identity`',
+  generate: generateIdentityKey,
+  faultOf: faultOfIdentityKey,
+}
 
 /** The secret in the data folder, generated when it is absent. Several processes that start at once get the same one. */
 export function keepSecret(kind: SecretKind, folder: string): string {

@@ -1,13 +1,14 @@
 import { createAccess } from '../gate/access.ts'
 import type { CredentialRules } from '../gate/credential.ts'
 import { createExceptions } from '../gate/exceptions.ts'
-import { CONSOLE_PATHS, signInPagesOf } from '../gate/own-pages.ts'
+import { CONSOLE_PATHS, KEYS_PATH, signInPagesOf } from '../gate/own-pages.ts'
 import { createPageRules } from '../gate/page-rules.ts'
 import type { PathRules } from '../gate/rules.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
 import { createSessionCookies } from '../token/cookie.ts'
 import type { Profile } from './profile.ts'
 import type { Settings } from './schema/settings.ts'
+import type { UpstreamSettings } from './schema/upstreams.ts'
 
 /** Whether the session administration is served: as the settings say, or else the profile. */
 export const servesAdministration = (
@@ -15,20 +16,30 @@ export const servesAdministration = (
   profile: Profile,
 ): boolean => session_administration ?? profile.sessionAdministration
 
-/** The paths of the gateway's own pages, which need no session (rule 1). */
-export const openPathsOf = (settings: PageSettings, profile: Profile): ReadonlySet<string> =>
+/** The paths of the gateway's own pages for people and for their browsers. */
+export const pagePathsOf = (settings: PageSettings, profile: Profile): ReadonlySet<string> =>
   new Set([
     ...profile.paths.open,
     ...(settings.console ? CONSOLE_PATHS : []),
     ...signInPagesOf(cookieSides(settings), settings.browser.logo !== undefined),
   ])
 
+/** The paths of all that the gateway serves without a session (rule 1). */
+export const openPathsOf = (settings: PageSettings & SigningSettings, profile: Profile): ReadonlySet<string> =>
+  new Set([...pagePathsOf(settings, profile), ...(signsAssertions(settings) ? [KEYS_PATH] : [])])
+
+type SigningSettings = { upstreams: readonly UpstreamSettings[] }
+
+/** Whether an upstream gets assertions. */
+export const signsAssertions = ({ upstreams }: SigningSettings): boolean =>
+  upstreams.some(({ identity }) => identity.assertion !== 'off')
+
 type PageSettings = Pick<Settings, 'console' | 'browser'>
 
 type Excepting = Pick<Settings, 'gate' | 'access'>
 
 /** The path rules of the public listener with these settings. */
-export const pathRulesOf = (settings: PageSettings & Excepting, profile: Profile): PathRules => ({
+export const pathRulesOf = (settings: PageSettings & SigningSettings & Excepting, profile: Profile): PathRules => ({
   ...forwardedRulesOf(settings, profile),
   open: openPathsOf(settings, profile),
 })

@@ -1,7 +1,7 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { ConfigurationError, type Fault } from './notation/fault.ts'
+import type { Fault } from './notation/fault.ts'
+import { readPem, tryPem } from './pem.ts'
 import type { UpstreamTlsFiles } from './schema/targets.ts'
 
 /** Where the certificate of the public listener is. */
@@ -91,24 +91,4 @@ function readCertificates(file: string, setting: string): string {
   const text = readPem(file, setting)
   tryPem(file, 'holds no certificate in PEM form', () => new X509Certificate(text))
   return text
-}
-
-function readPem(file: string, setting: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    const reason = code === 'ENOENT' ? 'no such file' : `cannot be read (${code})`
-    throw new ConfigurationError([{ place: file, message: `${reason}; ${setting} names it` }])
-  }
-}
-
-/** Throws `ConfigurationError` with `fault` when the content of a file cannot be used so. */
-function tryPem(file: string, fault: string, use: () => unknown): void {
-  try {
-    use()
-  } catch {
-    // The message of the library may quote the key.
-    throw new ConfigurationError([{ place: file, message: fault }])
-  }
 }

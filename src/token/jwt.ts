@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
+import { createRecent } from '../base/recent.ts'
 import { asToken, type Token } from './bearer.ts'
 
 /** The claims of a token: an id (milliseconds in hex, then 128 random bits), and the time of issue in seconds. No `exp`: the record rules. */
@@ -102,27 +103,4 @@ function readClaims(payload: unknown, nowSeconds: number): Claims | null {
   if (typeof jti !== 'string' || jti === '' || jti.length > MAX_CLAIM_LENGTH) return null
   if (typeof iat !== 'number' || !Number.isFinite(iat) || iat < 0 || iat > nowSeconds + CLOCK_SKEW_SECONDS) return null
   return { jti, iat }
-}
-
-/** A bounded map that drops the least recently used half: two generations, without a list to maintain on each hit. */
-function createRecent<V>(limit: number): { get(key: string): V | undefined; set(key: string, value: V): void } {
-  let young = new Map<string, V>()
-  let old = new Map<string, V>()
-  function set(key: string, value: V): void {
-    if (young.size >= limit / 2) {
-      old = young
-      young = new Map()
-    }
-    young.set(key, value)
-  }
-  return {
-    get(key) {
-      const value = young.get(key)
-      if (value !== undefined) return value
-      const kept = old.get(key)
-      if (kept !== undefined) set(key, kept)
-      return kept
-    },
-    set,
-  }
 }

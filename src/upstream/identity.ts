@@ -19,7 +19,13 @@ export interface Identity {
   headersFor(request: Signed): string[]
 }
 
-/** `null` if an upstream gets only id and type. */
+/** The headers that identify the client beside its id and type. Clients cannot send them. */
+export const namedHeaders = ({ headers, assertion }: IdentitySettings): string[] => [
+  ...Object.keys(headers),
+  ...(assertion === 'off' ? [] : [assertion.header]),
+]
+
+/** `null` if an upstream gets only id and type, and perhaps an assertion (assertions.ts). */
 export function createIdentity(
   { headers: named, extra: sendsExtra, signature: keys }: IdentitySettings,
   clock: Clock,

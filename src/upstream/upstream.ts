@@ -8,11 +8,13 @@ import type { LoginType } from '../session/sides.ts'
 import type { PassAuthorization, UpstreamSettings, WebSocketSettings } from '../settings/schema/upstreams.ts'
 import { targetsOf, type WeightedTarget } from '../settings/targets.ts'
 import { readUpstreamTls } from '../settings/tls.ts'
+import type { AssertionSigner } from '../token/assertion.ts'
+import { type Assertions, createAssertions } from './assertions.ts'
 import { createBalance } from './balance/create.ts'
 import { createKey, type KeyOf } from './balance/key.ts'
 import { createEdits, type HeaderEdits } from './headers/edits.ts'
 import { HealthChecks } from './health.ts'
-import { createIdentity, type Identity } from './identity.ts'
+import { createIdentity, type Identity, namedHeaders } from './identity.ts'
 import { type LookUp, systemLookUp } from './look-ups.ts'
 import { reportTo } from './report.ts'
 import { TargetGroup } from './target-group.ts'
@@ -49,6 +51,8 @@ export interface Upstream {
   readonly endWithSession: boolean
   /** Additional headers about the client beside id and type; `null` for none. */
   readonly identity: Identity | null
+  /** Signed JWTs about the client; `null` for none. */
+  readonly assertions: Assertions | null
   /** Whether it gets the identity of a live session where none is needed. */
   readonly findsOptional: boolean
   /** The side whose users it signs in itself; `null` for none. */
@@ -86,6 +90,8 @@ export interface UpstreamCircumstances {
   log?: Pick<Logger, 'info' | 'warn'>
   /** Whether the gateway decides which pages of other origins may read answers. */
   ownsCors?: boolean
+  /** Signs the assertions of upstreams that get any. */
+  signer?: AssertionSigner | null
   /** How many processes share the rate limits; 1 when it is not given. */
   workers?: number
   /** Looks names up; the system when it is not given. */
@@ -117,9 +123,10 @@ export function createUpstream(settings: UpstreamSettings, circumstances: Upstre
     webSocket: settings.websocket === 'off' ? null : settings.websocket,
     endWithSession: settings.end_with_session,
     identity: createIdentity(settings.identity, clock),
+    assertions: openAssertions(settings, circumstances),
     findsOptional: settings.identity.optional,
     signsIn: settings.signs_in === 'consumer' ? 'CONSUMER' : null,
-    requestEdits: createEdits(settings.request_headers, Object.keys(settings.identity.headers)),
+    requestEdits: createEdits(settings.request_headers, namedHeaders(settings.identity)),
     responseEdits: createEdits(settings.response_headers),
     maintenance: settings.maintenance === 'off' ? null : createMaintenance(settings.maintenance),
     rateLimit: settings.rate_limit === 'off' ? null : new RateLimit(settings.rate_limit, workers, clock),
@@ -139,6 +146,20 @@ function createRewrite(match: string, rewrite: string): Upstream['pathFor'] {
   const base = rewrite.endsWith('/') ? rewrite.slice(0, -1) : rewrite
   const replaced = match === '/' ? 0 : match.length
   return path => checkRewritten(base + path.slice(replaced) || '/')
+}
+
+function openAssertions(
+  { name, identity: { assertion } }: UpstreamSettings,
+  { signer, clock = systemClock }: UpstreamCircumstances,
+): Assertions | null {
+  if (assertion === 'off') return null
+  return createAssertions(assertion, assertion.audience ?? name, signer ?? NO_SIGNER, clock)
+}
+
+/** Of a table that only explains: no request of it is sent. */
+const NO_SIGNER: AssertionSigner = {
+  keys: { keys: [] },
+  sign: () => Promise.reject(new Error('there is no key that signs assertions')),
 }
 
 function openGroup(

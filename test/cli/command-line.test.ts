@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { publicKeyOf } from '../../src/login/sm2/sm2.ts'
+import { faultOfIdentityKey } from '../../src/settings/identity-key.ts'
 import { faultOfSigningKey } from '../../src/settings/secrets.ts'
 import { launch, run, shippedFolder } from '../support/command-line.ts'
 import { ROOT } from '../support/root.ts'
@@ -39,7 +40,7 @@ const MISTAKES: [words: string[], message: RegExp][] = [
   [['account', 'add'], /account add takes one name/],
   [['account', 'list', 'x'], /account list takes no name/],
   [['account', 'passwd', 'x', '--role', 'r'], /account passwd takes no --role/],
-  [['keys', 'rsa'], /the kind of key is missing: jwt or sm2/],
+  [['keys', 'rsa'], /the kind of key is missing: jwt, sm2 or identity/],
 ]
 
 for (const [words, message] of MISTAKES) {
@@ -81,6 +82,8 @@ t.test('keys prints secrets that the gateway accepts', async t => {
   t.equal(faultOfSigningKey(jwt.output.trim()), null)
   const sm2 = await run(folder, ['keys', 'sm2'])
   t.match(sm2.errors, await publicKeyOf(sm2.output.trim()))
+  const identity = await run(folder, ['keys', 'identity'])
+  t.equal(faultOfIdentityKey(identity.output), null)
   t.same(readdirSync(folder), ['config'])
 })
 

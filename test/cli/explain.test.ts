@@ -14,7 +14,7 @@ const UPSTREAMS = `upstreams:
   - { name: out, match: /api/v1/c/out, target: "http://a:1", maintenance: { retry_after: 90s, allow: ["10.0.0.0/8"] } }
   - { name: many, match: /api/v1/c/many, target: "http://many:80", resolve: 30s, rate_limit: { requests: 100, burst: 20 } }
   - { name: told, match: /api/v1/public/c/told, target: "http://a:1", identity: { optional: on } }
-  - { name: site, match: /site, target: "http://a:1", identity: { headers: { X-User: username, X-Roles: roles } } }
+  - { name: site, match: /site, target: "http://a:1", identity: { headers: { X-User: username, X-Roles: roles }, assertion: {} } }
   - { name: whole, match: /api/v1/c/whole, target: "http://10.0.0.8:80", pass_authorization: bare }
 `
 
@@ -62,12 +62,13 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
       /^as +POST \/site\/a\?x=1$/m,
       /^ +X-User: <username>$/m,
       /^ +X-Roles: <roles>$/m,
+      /^ +X-Login-Assertion: <JWT signed with ES256>$/m,
     ],
   ],
   [
     ['GET', '/site/logo.png'],
     [/^page +gate\.pages\[0\] \/site\/logo\.png \(GET, HEAD\)$/m, /^needs +no session$/m],
-    /x-login/,
+    /x-login/i,
   ],
   [
     ['GET', '/sites'],
@@ -108,6 +109,10 @@ const EXPLANATIONS: [words: string[], lines: RegExp[], absent?: RegExp][] = [
   ],
   [['GET', '/api/v1/public/c/told'], [/^identity +x-login-id and x-login-type, if the request has a live session/m]],
   [['POST', '/api/v1/public/b/login'], [/^answered by +the gateway itself$/m]],
+  [
+    ['GET', '/.well-known/dualgate/jwks.json'],
+    [/^rule +1 /m, /^answered by +the gateway itself$/m],
+  ],
   [['HEAD', '/api/v1/public/b/captcha'], [/^answered by +the gateway itself$/m]],
   [
     ['PUT', '/api/v1/public/b/login'],

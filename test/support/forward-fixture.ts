@@ -73,7 +73,7 @@ export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
     resolve: 'off',
     retries: 0,
     signs_in: 'off',
-    identity: { optional: false, headers: {}, extra: false, signature: [] },
+    identity: { optional: false, headers: {}, assertion: 'off', extra: false, signature: [] },
     ...written,
     timeouts: { connect: 5000, response: 30_000, idle: 60_000, ...written.timeouts },
     connections: { limit: 4096, queue: 4096, wait: 5000, idle: 4000, lifetime: 60_000, ...written.connections },

@@ -89,6 +89,11 @@ function keyOf({ keyOf }: Upstream, request: FastifyRequest): string | null {
   return keyOf({ session: request.session, headers: request.raw.headers, client: clientNetworkOf(request) })
 }
 
+/** What proves the identity of the client to an upstream that gets assertions; `null` for others, and without a session. */
+function assertionFor({ request: { session }, upstream: { assertions } }: Forwarded): string | Promise<string> | null {
+  return assertions === null || session === null ? null : assertions.of(session)
+}
+
 /** The body of a request. Refuses one that announces more than the upstream's limit. */
 function openBody({ request, reply, upstream }: Forwarded, shared: SharedByBodies): ClientBody {
   const { raw } = request
@@ -101,60 +106,71 @@ function openBody({ request, reply, upstream }: Forwarded, shared: SharedByBodie
 
 /** Creates the handler of what is forwarded. Refusals are thrown or sent only before the upstream's head. */
 function createForwarder(options: ForwardingOptions) {
+  const { webSockets } = options
+  const send = createSender(options)
+  const shared: SharedByBodies = { memory: new BodyMemory(READ_FIRST_TOTAL), slow: new SlowBodies() }
+
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const forwarded = forwardedBy(request, reply)
+    const { raw } = request
+    const { upstream } = forwarded
+    if ((webSockets !== null && isUpgrade(raw)) || !hasBody(raw)) {
+      send(forwarded, null)
+      return
+    }
+    const body = openBody(forwarded, shared)
+    if (body.readWhole()) {
+      send(forwarded, body)
+      return
+    }
+    const client = clientNetworkOf(request)
+    body.readFirst({
+      isAdmitted: () => upstream.admitsSlow(client),
+      onReady: () => send(forwarded, body),
+      onFailed: error => {
+        if (!(error instanceof ClientLeft)) reply.send(error)
+      },
+    })
+  }
+}
+
+/** Creates what sends a request to its upstream, and the answer to the client. `body` has been begun to be read. */
+function createSender(options: ForwardingOptions): (forwarded: Forwarded, body: ClientBody | null) => void {
   const { log, webSockets, watch, signIns } = options
   const outgoingOf = createOutgoing(options)
-  const answers = new BodyMemory(READ_AHEAD_TOTAL)
-  const shared: SharedByBodies = { memory: new BodyMemory(READ_FIRST_TOTAL), slow: new SlowBodies() }
+  const memory = new BodyMemory(READ_AHEAD_TOTAL)
 
   const exchangeOf = (exchange: ExchangeOptions): Exchange =>
     exchange.upstream.signsIn === null || signIns === null
       ? new Exchange(exchange)
       : new SigningExchange(exchange, signIns)
 
-  return (request: FastifyRequest, reply: FastifyReply): void => {
-    const forwarded = forwardedBy(request, reply)
-    const { raw } = request
-    const { upstream, key } = forwarded
-    if (webSockets !== null && isUpgrade(raw)) {
-      const target = upstream.next(key)
-      webSockets.accept({ request, reply, upstream, target, outgoing: outgoingOf(forwarded, target), key })
-      return
-    }
-    if (!hasBody(raw)) {
-      send(forwarded, null)
-      return
-    }
-    const body = openBody(forwarded, shared)
-    if (body.readWhole()) {
-      sendOrRefuse(forwarded, body)
-      return
-    }
-    const client = clientNetworkOf(request)
-    body.readFirst({
-      isAdmitted: () => upstream.admitsSlow(client),
-      onReady: () => sendOrRefuse(forwarded, body),
-      onFailed: error => {
-        if (!(error instanceof ClientLeft)) reply.send(error)
-      },
-    })
-  }
-
   /** The target is chosen when data is ready to send, because until then another one may have become better. */
-  function send(forwarded: Forwarded, body: ClientBody | null): void {
+  function transmit(forwarded: Forwarded, body: ClientBody | null, assertion: string | null): void {
     const { request, reply, upstream, key } = forwarded
     const target = upstream.next(key)
-    const outgoing = outgoingOf(forwarded, target)
+    const outgoing = outgoingOf(forwarded, target, assertion)
     outgoing.body = body
-    if (target === null) answerEcho(reply, outgoing)
-    else exchangeOf({ request, reply, upstream, target, outgoing, key, log, watch, memory: answers }).start()
+    if (webSockets !== null && isUpgrade(request.raw))
+      webSockets.accept({ request, reply, upstream, target, outgoing, key })
+    else if (target === null) answerEcho(reply, outgoing)
+    else exchangeOf({ request, reply, upstream, target, outgoing, key, log, watch, memory }).start()
   }
 
-  function sendOrRefuse(forwarded: Forwarded, body: ClientBody): void {
+  function refuse({ reply }: Forwarded, body: ClientBody | null, error: unknown): void {
+    body?.discard()
+    reply.send(error)
+  }
+
+  /** Sends at once, unless an assertion has to be signed before. */
+  return (forwarded, body) => {
     try {
-      send(forwarded, body)
+      const assertion = assertionFor(forwarded)
+      if (assertion instanceof Promise)
+        assertion.then(signed => transmit(forwarded, body, signed)).catch(error => refuse(forwarded, body, error))
+      else transmit(forwarded, body, assertion)
     } catch (error) {
-      body.discard()
-      forwarded.reply.send(error)
+      refuse(forwarded, body, error)
     }
   }
 }

@@ -22,15 +22,19 @@ export interface Forwarded {
 
 /**
  * Builds the request to an upstream, without the body. `tokenHeader` is the lower-case name of the header with the
- * token.
+ * token; `assertion` is what the upstream's `assertions` answered for the session.
  */
 export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string; ownTokens: OwnTokens }) {
   const requestHeaders = createRequestHeaders(tokenHeader, ownTokens)
 
-  return ({ request, verdict, upstream, path }: Forwarded, target: HttpTarget | null): UpstreamRequest => {
+  return (
+    { request, verdict, upstream, path }: Forwarded,
+    target: HttpTarget | null,
+    assertion: string | null,
+  ): UpstreamRequest => {
     const { session, hasCookieSession, raw, host, method } = request
     const { query: sent } = request.target
-    const { passAuthorization, via, requestEdits } = upstream
+    const { passAuthorization, via, requestEdits, assertions } = upstream
     const incoming = {
       rawHeaders: raw.rawHeaders,
       connection: raw.headers.connection,
@@ -46,6 +50,7 @@ export function createOutgoing({ tokenHeader, ownTokens }: { tokenHeader: string
     const own = upstream.host === 'preserve' && host !== '' ? host : (target?.authority ?? 'echo')
     const headers = requestHeaders(incoming, { host: own, passAuthorization, via, edits: requestEdits })
     if (upstream.identity !== null) headers.push(...upstream.identity.headersFor({ method, path, session }))
+    if (assertion !== null && assertions !== null) headers.push(assertions.header, assertion)
     const query = passAuthorization === 'off' ? ownTokens.removedFrom(sent) : sent
     if (requestEdits !== null) headers.push(...requestEdits.added)
     return { method, path: path + query, headers, body: null, client: clientNetworkOf(request) }

@@ -24,8 +24,8 @@ export interface Asset {
   extension?: string
   /** What protects the page in a browser, where it differs from that of all pages. */
   helmet?: Protection
-  /** `no-store`: no cache keeps it. By default browsers keep it, and ask every time whether it has changed. */
-  cache?: 'no-store'
+  /** `no-store`: no cache keeps it. By default caches keep it, and ask every time whether it has changed. */
+  cache?: 'no-store' | 'public, max-age=300'
 }
 
 /** Files that `npm run build` takes out of other packages. */
@@ -68,7 +68,7 @@ function answer(
   request: FastifyRequest,
   reply: FastifyReply,
   { plain, zipped, digest }: Content,
-  cache: 'no-cache' | 'no-store' = 'no-cache',
+  cache: Asset['cache'] | 'no-cache' = 'no-cache',
 ) {
   const isZipped =
     zipped !== plain && /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(String(request.headers['accept-encoding']))

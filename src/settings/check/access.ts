@@ -1,12 +1,13 @@
 import { coversPath, isAccessPattern, type WrittenAccess } from '../../gate/access.ts'
 import { beginningOf } from '../../gate/exceptions.ts'
+import { KEYS_PATH } from '../../gate/own-pages.ts'
 import { createPageRules } from '../../gate/page-rules.ts'
 import type { CanonicalPath } from '../../gate/path.ts'
 import { verdictOf } from '../../gate/rules.ts'
 import type { KeyPath, Report } from '../notation/written.ts'
 import { PROFILES } from '../profile.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
-import { openPathsOf } from '../served.ts'
+import { pagePathsOf } from '../served.ts'
 import { isAddressRange } from './address-range.ts'
 
 /** Checks that every rule about client addresses has one meaning and takes effect. */
@@ -35,7 +36,8 @@ function faultOfPath(path: string, settings: DecodedSettings): string | null {
     )
   }
   const profile = PROFILES[settings.profile]
-  const open = openPathsOf(settings, profile)
+  // The upstreams, of which one may get assertions, are read later.
+  const open = new Set([...pagePathsOf(settings, profile), KEYS_PATH])
   const pages = createPageRules(settings.gate.pages)
   const beginning = beginningOf(path).toLowerCase()
   const isServed =

@@ -18,7 +18,8 @@ export function checkExceptions(
   isFaulty: (path: KeyPath) => boolean,
 ): void {
   const profile = PROFILES[settings.profile]
-  const own = [...ownRoutes(settings, profile)]
+  // Exceptions are about paths below /api, where no route follows from the upstreams.
+  const own = [...ownRoutes({ ...settings, upstreams: [] }, profile)]
   const { exceptions } = settings.gate
   const isSound = (index: number): boolean => !isFaulty([...BASE, index])
   for (const [index, entry] of exceptions.entries()) {

@@ -14,14 +14,13 @@ const OF_USERS = new Set([
   'x-forwarded-preferred-username',
 ])
 
-/** Checks that each header of `identity.headers` has one meaning, and takes none that is decided elsewhere. */
+/** Checks that each header of `identity` has one meaning, and takes none that is decided elsewhere. */
 export function checkIdentityHeaders(upstream: UpstreamSettings, path: KeyPath, report: Report): void {
   const { set = {}, remove = [] } = upstream.request_headers ?? {}
   const edited = new Set([...Object.keys(set), ...remove].map(reservedForm))
   const seen = new Set<string>()
-  for (const name of Object.keys(upstream.identity.headers)) {
+  for (const [name, place] of namesOf(upstream.identity, [...path, 'identity'])) {
     const reserved = reservedForm(name)
-    const place = [...path, 'identity', 'headers', name]
     if (!isHeaderName(name)) report(place, 'is not the name of a header; write one such as X-WEBAUTH-USER')
     else if ((isFixedInRequests(name) && !OF_USERS.has(reserved)) || DECIDED.has(reserved))
       report(place, 'cannot carry the identity: the gateway or the request decides this header; choose another name')
@@ -29,4 +28,21 @@ export function checkIdentityHeaders(upstream: UpstreamSettings, path: KeyPath, 
     else if (seen.has(reserved)) report(place, 'is there twice, perhaps in another spelling; remove one')
     seen.add(reserved)
   }
+}
+
+/** The names, and where each is written. */
+const namesOf = ({ headers, assertion }: UpstreamSettings['identity'], path: KeyPath): [string, KeyPath][] => [
+  ...Object.keys(headers).map((name): [string, KeyPath] => [name, [...path, 'headers', name]]),
+  ...(assertion === 'off' ? [] : [[assertion.header, [...path, 'assertion', 'header']] as [string, KeyPath]]),
+]
+
+const SHORTEST = 10_000
+const LONGEST = 3_600_000
+
+/** Checks what the schema does not say of `identity.assertion`. */
+export function checkAssertion({ identity: { assertion } }: UpstreamSettings, path: KeyPath, report: Report): void {
+  if (assertion === 'off') return
+  const { lifetime } = assertion
+  if (lifetime >= SHORTEST && lifetime <= LONGEST && lifetime % 1000 === 0) return
+  report([...path, 'identity', 'assertion', 'lifetime'], 'must be 10s to 1h, in whole seconds, as claims have them')
 }

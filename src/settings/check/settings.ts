@@ -1,3 +1,4 @@
+import { readPublishedKey, readSigningKey } from '../identity-key.ts'
 import type { KeyPath, Report, Written } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import {
@@ -68,6 +69,7 @@ const CHECKS: readonly Check[] = [
     run: checkAccess,
   },
   { looksAt: [['browser'], ['cors'], ['accounts'], ['login', 'consumer'], ['console']], run: checkBrowser },
+  { looksAt: [['identity']], run: checkIdentityKeys },
   { looksAt: [['jwt']], run: checkSigningKey },
   {
     looksAt: [['internal', 'secret']],
@@ -102,6 +104,15 @@ function checkCertificate({ listen }: DecodedSettings, report: Report): void {
   if (listen.tls === undefined) return
   const files = listen.tls
   reportFaults(() => readCertificate(files), ['listen', 'tls'], report)
+}
+
+function checkIdentityKeys({ identity }: DecodedSettings, report: Report): void {
+  const { key_file, previous_key_file } = identity
+  if (key_file !== undefined) reportFaults(() => readSigningKey(key_file), ['identity', 'key_file'], report)
+  if (previous_key_file === undefined) return
+  const path = ['identity', 'previous_key_file']
+  reportFaults(() => readPublishedKey(previous_key_file), path, report)
+  if (previous_key_file === key_file) report(path, 'is the file of identity.key_file; name another key, or remove it')
 }
 
 function checkDrain({ drain }: DecodedSettings, report: Report): void {

@@ -8,7 +8,7 @@ import { readUpstreamTls } from '../tls.ts'
 import { isAddressRange } from './address-range.ts'
 import { reportFaults } from './files.ts'
 import { checkHeaderEdits } from './header-edits.ts'
-import { checkIdentityHeaders } from './identity-headers.ts'
+import { checkAssertion, checkIdentityHeaders } from './identity-headers.ts'
 
 /** The checks of a list of upstreams, which is written at `base`. */
 export function checkUpstreams(upstreams: readonly UpstreamSettings[], written: Written, base: KeyPath): void {
@@ -41,6 +41,7 @@ const CHECKS: readonly Check[] = [
   { looksAt: ['target', 'websocket'], run: checkWebSocket },
   { looksAt: ['target', 'request_headers', 'response_headers'], run: checkHeaderEdits },
   { looksAt: ['identity', 'request_headers'], run: checkIdentityHeaders },
+  { looksAt: ['identity'], run: checkAssertion },
   { looksAt: ['maintenance'], run: checkMaintenance },
   { looksAt: ['rate_limit'], run: checkRateLimit },
   { looksAt: ['target', 'targets', 'resolve'], run: checkResolve },

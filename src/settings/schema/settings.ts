@@ -13,6 +13,7 @@ import {
 } from '../notation/notation.ts'
 import { Accounts } from './account-sources.ts'
 import { Browser } from './browser.ts'
+import { Identity } from './identity.ts'
 import { Access, Cors, Drain, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
 import { Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
 import { Passwords } from './passwords.ts'
@@ -165,6 +166,7 @@ export const SettingsSchema = {
     gate: Gate,
     access: Access,
     browser: Browser,
+    identity: Identity,
     events: Events,
     journal: Journal,
     accounts: Accounts,

@@ -101,6 +101,25 @@ const IDENTITY_FIELDS = ['id', 'username', 'nickname', 'roles', 'type'] as const
 
 export type IdentityField = (typeof IDENTITY_FIELDS)[number]
 
+const Assertion = Variant(
+  {
+    header: {
+      type: 'string',
+      minLength: 1,
+      default: 'X-Login-Assertion',
+      description: 'The header that carries it.',
+    },
+    audience: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 256,
+      description: 'The audience (`aud`), which the upstream has to check; unset: the name of the upstream.',
+    },
+    lifetime: Duration('60s', 'How long it is valid, 10s to 1h; a session brings the same one for half of it.'),
+  },
+  'Prove the identity of a live session by a signed JWT (ES256).',
+)
+
 const Identity = Section(
   {
     optional: Switch(false, 'Also send the identity of a live session where the path needs none.'),
@@ -112,6 +131,11 @@ const Identity = Section(
       },
       default: {},
       description: 'Further headers by name, and what of the user each carries: id, username, nickname, roles or type.',
+    },
+    assertion: {
+      anyOf: [Off, Assertion],
+      default: 'off',
+      description: 'Send a signed JWT with the identity of a live session, or off.',
     },
     extra: Switch(false, 'Send the `extra` of the session as X-Login-Extra.'),
     signature: {
@@ -216,5 +240,6 @@ export type UpstreamSettings = Decoded<typeof UpstreamSchema>
 
 export type PassAuthorization = UpstreamSettings['pass_authorization']
 export type IdentitySettings = UpstreamSettings['identity']
+export type AssertionSettings = Exclude<IdentitySettings['assertion'], 'off'>
 export type WebSocketSettings = Decoded<typeof WebSocket>
 export type HeaderEditSettings = Decoded<ReturnType<typeof HeaderEdits>>

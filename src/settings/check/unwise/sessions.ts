@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { LOGIN_TYPES } from '../../../session/sides.ts'
 import type { DecodedSettings } from '../../schema/settings.ts'
-import { SECRETS } from '../../secrets.ts'
+import { IDENTITY_KEY, SECRETS } from '../../secrets.ts'
 import { policyOf } from '../../session-policy.ts'
 import { isOpenRedis, isUnencrypted } from '../networks.ts'
 import { DAY, indexesOf, type Rule, SECOND } from './rule.ts'
@@ -13,8 +13,14 @@ const YEAR_SECONDS = 365 * 24 * 3600
 export const SESSIONS: readonly Rule<DecodedSettings>[] = [
   {
     setting: ['data'],
-    finds: ({ data }) => Object.values(SECRETS).some(({ file }) => isReadableByOthers(join(data, file))),
+    finds: ({ data }) =>
+      [...Object.values(SECRETS), IDENTITY_KEY].some(({ file }) => isReadableByOthers(join(data, file))),
     message: 'has secrets that other users of this machine can read: chmod 600 its files',
+  },
+  {
+    setting: ['identity', 'key_file'],
+    finds: ({ identity: { key_file } }) => key_file !== undefined && isReadableByOthers(key_file),
+    message: 'can be read by other users of this machine: who has it signs as the gateway; chmod 600 the file',
   },
   {
     setting: ['jwt', 'expire_seconds'],
