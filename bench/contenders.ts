@@ -15,6 +15,8 @@ export interface Contender {
   base: string
   /** Sent in turn; empty if no token is needed. */
   tokens: readonly string[]
+  /** What stands before a token in its header field. */
+  credential: string
   /** Its processes on the gateways' core. */
   processes: readonly Started[]
 }
@@ -127,6 +129,7 @@ class Start {
 interface Entry {
   title: string
   base?: string
+  credential?: string
   /** Whether this machine has what it needs; otherwise it is skipped. */
   needs?: () => boolean
   raise(start: Start): Promise<Placed & { tokens?: readonly string[] }>
@@ -146,6 +149,17 @@ const OURS: Readonly<Record<string, Entry>> = {
   embedded: {
     title: '**dualgate**, embedded store',
     raise: start => start.embeddedWithTokens(),
+  },
+  cookie: {
+    title: '**dualgate**, embedded store, session in a cookie',
+    credential: 'Cookie: __Host-dualgate-c=',
+    needs: () => knows('browser'),
+    raise: start => start.embedded('cookie', { settings: { browser: { consumer: 'on' } } }),
+  },
+  assertion: {
+    title: '**dualgate**, embedded store, with an assertion',
+    needs: () => knows('identity'),
+    raise: start => start.embedded('assertion', { identity: { assertion: {} } }),
   },
   logged: {
     title: '**dualgate**, embedded store, access log on',
@@ -231,6 +245,7 @@ export async function raiseContenders(scene: Scene, ground: Ground, { only, besi
   return raised
 }
 
-async function raise(start: Start, key: string, { title, base = CONSUMER, raise }: Entry): Promise<Contender> {
-  return { key, title, base, tokens: [], ...(await raise(start)) }
+async function raise(start: Start, key: string, entry: Entry): Promise<Contender> {
+  const { title, base = CONSUMER, credential = 'Authorization: Bearer ', raise } = entry
+  return { key, title, base, credential, tokens: [], ...(await raise(start)) }
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { generateIdentityKey } from '../src/settings/identity-key.ts'
 import { SettingsSchema } from '../src/settings/schema/settings.ts'
 import { generateSecret } from '../src/settings/secrets.ts'
 import { generateSm2PrivateKey } from '../src/settings/sm2-key.ts'
@@ -40,6 +41,8 @@ export interface GatewayOptions {
   /** Address of Redis; without it the store is the embedded one. */
   redis?: string | undefined
   accessLog?: boolean
+  /** What the upstream gets about the client besides. */
+  identity?: Record<string, unknown>
   /** Folder of an existing embedded store; without it a new one is created. */
   data?: string
   /** Further keys of `listen`. */
@@ -87,6 +90,7 @@ export async function prepareGateway(
     JWT__SECRET_KEY: SECRETS.jwt,
     LOGIN__SM2__PRIVATE_KEY: SECRETS.sm2,
     INTERNAL__SECRET: SECRETS.internal,
+    ...(options.identity !== undefined && { IDENTITY__KEY_FILE: writeIdentityKey(folder) }),
   }
   const { nodeOptions = [], main = MAIN } = options
   const command = [process.execPath, ...nodeOptions, main, 'start', '--config', 'gateway.yaml']
@@ -94,10 +98,16 @@ export async function prepareGateway(
   return { url, internal, folder, data, redis: options.redis, environment, command }
 }
 
+function writeIdentityKey(folder: string): string {
+  const file = join(folder, 'identity.pem')
+  writeFileSync(file, generateIdentityKey(), { mode: 0o600 })
+  return file
+}
+
 export const portOf = (url: string): number => Number(new URL(url).port)
 
 function settingsOf(
-  { upstream, redis, accessLog = false, listen = {}, settings = {} }: GatewayOptions,
+  { upstream, redis, accessLog = false, identity, listen = {}, settings = {} }: GatewayOptions,
   { port, internalPort, data }: { port: number; internalPort: number; data: string },
 ): Record<string, unknown> {
   return {
@@ -109,7 +119,7 @@ function settingsOf(
       ...(redis === undefined ? { kind: 'embedded' } : { kind: 'redis', redis: { url: redis } }),
       timeout: PATIENCE,
     },
-    upstreams: upstream === undefined ? [] : [{ name: 'upstream', match: '/api/v1', target: upstream }],
+    upstreams: upstream === undefined ? [] : [{ name: 'upstream', match: '/api/v1', target: upstream, identity }],
     log: { level: 'info', access: accessLog },
     ...settings,
   }

@@ -12,6 +12,8 @@ export interface Load {
   paths?: readonly string[]
   /** Sent in turn, one per request; without tokens, requests have no Authorization. */
   tokens: readonly string[]
+  /** What stands before a token in its header field; `Authorization: Bearer ` when it is not given. */
+  credential?: string
   connections: number
   seconds: number
   /** Further header fields of every request. */
@@ -40,6 +42,8 @@ export interface LoadResult {
   failed: number
 }
 
+const BEARER = 'Authorization: Bearer '
+
 const wrk = programNamed('wrk')
 
 /** Puts a load on a gateway from the other core: with wrk, or with our own client if wrk is missing or unsuitable. */
@@ -53,13 +57,13 @@ export async function load(folder: string, asked: Load): Promise<LoadResult> {
 }
 
 /** The heads of the requests that are sent in turn, each with its empty line. */
-function headsOf({ url, paths = [], tokens, headers = {}, body = 0 }: Load): string[] {
+function headsOf({ url, paths = [], tokens, credential = BEARER, headers = {}, body = 0 }: Load): string[] {
   const { host, pathname } = new URL(url)
   const further = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   if (body > 0) further.push('Content-Type: application/octet-stream', `Content-Length: ${body}`)
   return Array.from({ length: Math.max(1, tokens.length, paths.length) }, (_, i) => {
     const path = paths.length === 0 ? pathname : paths[i % paths.length]
-    const authorization = tokens.length === 0 ? [] : [`Authorization: Bearer ${tokens[i % tokens.length]}`]
+    const authorization = tokens.length === 0 ? [] : [credential + tokens[i % tokens.length]]
     const lines = [`${body > 0 ? 'POST' : 'GET'} ${path} HTTP/1.1`, `Host: ${host}`, ...authorization, ...further]
     return `${lines.join('\r\n')}\r\n\r\n`
   })

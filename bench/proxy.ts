@@ -108,9 +108,15 @@ export async function compare(
 }
 
 const lanesOf = (scene: Scene, contenders: readonly Contender[], { connections, size, post }: Shape): Lane[] =>
-  contenders.map(({ key, url, base, tokens, processes }) => ({
+  contenders.map(({ key, url, base, tokens, credential, processes }) => ({
     key,
-    send: saturating(scene, { url: url + pathOf(base, size), tokens, connections, body: Math.round(post * 1024) }),
+    send: saturating(scene, {
+      url: url + pathOf(base, size),
+      tokens,
+      credential,
+      connections,
+      body: Math.round(post * 1024),
+    }),
     meter: processes.length === 0 ? null : new ProcessorMeter(processes.map(({ pid }) => pid)),
   }))
 

@@ -3,7 +3,7 @@ import { type EndReason, notLoggedIn } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { Token } from '../token/bearer.ts'
-import type { Credential } from './credential.ts'
+import type { CookieCredential, Credential } from './credential.ts'
 import type { Verdict } from './rules.ts'
 
 /* Which live session a request passes with, by its verdict and its credential. */
@@ -77,10 +77,20 @@ function findSession<S extends GatedSession>(
   const { need } = verdict
   if (need === 'none' || credential === null) return null
   // Nearly every request: no list is made for it.
-  if (typeof credential === 'string' && need !== 'either') return sides[need].authenticate(credential)
+  if (need !== 'either') {
+    const token = typeof credential === 'string' ? credential : provenBy(credential, need)
+    return token === null ? null : sides[need].authenticate(token)
+  }
   const candidates = candidatesOf(verdict, credential)
   if (typeof credential !== 'string' && candidates.length > 0) credential.refuseCrossOrigin()
   return firstLive(candidates, sides)
+}
+
+/** The token in the cookie of a side, of a request that no page of another origin has caused. */
+function provenBy(cookies: CookieCredential, type: LoginType): Token | null {
+  const token = cookies.tokenOf(type)
+  if (token !== null) cookies.refuseCrossOrigin()
+  return token
 }
 
 type Candidate = readonly [type: LoginType, token: Token]

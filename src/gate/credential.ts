@@ -35,7 +35,7 @@ export interface WithCredentials {
   readonly method: string
   /** The tokens in the query of a WebSocket handshake; `null` for any other request. */
   readonly handshakeTokens: readonly string[] | null
-  /** Where the client believes to be. */
+  /** Where the client believes to be; read only for a write. */
   readonly own: OwnOrigins
 }
 
@@ -49,23 +49,38 @@ export function cookiesOf(
   { tokenHeader, cookies, origins }: CredentialRules,
 ): CookieCredential | null {
   if (cookies === null) return null
-  const { headers, method, handshakeTokens, own } = request
+  const { headers, handshakeTokens } = request
   if (handshakeTokens !== null && handshakeTokens.length > 0) return null
   if (headers[tokenHeader] !== undefined && !isOfApplication(headers, tokenHeader, verdict)) return null
-  const { cookie } = headers
-  if (cookie === undefined) return null
-  return {
-    tokenOf(type) {
-      if (!cookies.sides.has(type)) return null
-      const { token, count } = cookies.read(cookie, type)
-      if (count > 1) throw new Refusal('COOKIE_TWICE', { params: { name: cookies.name(type) } })
-      return token
-    },
-    refuseCrossOrigin() {
-      if (isWrite(method, handshakeTokens !== null) && isCrossOrigin(headers, own, origins)) {
-        throw new Refusal('CROSS_ORIGIN')
-      }
-    },
+  return headers.cookie === undefined ? null : new CookiesOfRequest(request, headers.cookie, cookies, origins)
+}
+
+class CookiesOfRequest implements CookieCredential {
+  readonly #request: WithCredentials
+  readonly #header: string
+  readonly #cookies: SessionCookies
+  readonly #origins: ReadonlySet<string>
+
+  constructor(request: WithCredentials, header: string, cookies: SessionCookies, origins: ReadonlySet<string>) {
+    this.#request = request
+    this.#header = header
+    this.#cookies = cookies
+    this.#origins = origins
+  }
+
+  tokenOf(type: LoginType): Token | null {
+    const cookies = this.#cookies
+    if (!cookies.sides.has(type)) return null
+    const { token, count } = cookies.read(this.#header, type)
+    if (count > 1) throw new Refusal('COOKIE_TWICE', { params: { name: cookies.name(type) } })
+    return token
+  }
+
+  refuseCrossOrigin(): void {
+    const { headers, method, handshakeTokens, own } = this.#request
+    if (isWrite(method, handshakeTokens !== null) && isCrossOrigin(headers, own, this.#origins)) {
+      throw new Refusal('CROSS_ORIGIN')
+    }
   }
 }
 

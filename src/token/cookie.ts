@@ -68,14 +68,18 @@ export function createSessionCookies({ sides, secure, keep, domain }: CookieSett
 }
 
 function readCookie(header: string | undefined, name: string): { token: Token | null; count: number } {
-  let [token, count]: [Token | null, number] = [null, 0]
-  if (header === undefined || !header.includes(name)) return { token, count }
-  for (const pair of header.split(';')) {
-    if (nameIn(pair) !== name) continue
-    count++
-    token = asToken(pair.slice(pair.indexOf('=') + 1).trim())
+  const found: { token: Token | null; count: number } = { token: null, count: 0 }
+  // Only the cookies in which the name occurs are cut out: for one, applications may have set twenty.
+  for (let at = header?.indexOf(name) ?? -1; at !== -1; ) {
+    const end = header!.indexOf(';', at)
+    const pair = header!.slice(header!.lastIndexOf(';', at) + 1, end === -1 ? undefined : end)
+    if (nameIn(pair) === name) {
+      found.count++
+      found.token = asToken(pair.slice(pair.indexOf('=') + 1).trim())
+    }
+    at = end === -1 ? -1 : header!.indexOf(name, end)
   }
-  return { token, count }
+  return found
 }
 
 /** The name of a cookie: what stands before the first `=`, or all of it, as some browsers send a cookie without a name. */
@@ -87,6 +91,7 @@ function nameIn(pair: string): string {
 /** A `Cookie` header without session cookies, the other cookies byte for byte; `null` when nothing is left. */
 export function withoutSessionCookies(header: string): string | null {
   if (!header.includes(HINT)) return header
+  if (!header.includes(';')) return OWN_NAMES.has(nameIn(header)) ? null : header
   const pairs = header.split(';')
   const kept = pairs.filter(pair => !OWN_NAMES.has(nameIn(pair)))
   if (kept.length === pairs.length) return header

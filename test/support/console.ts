@@ -1,3 +1,4 @@
+import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import type { Visitor } from './browser.ts'
 import { ADMIN, type Fixture, someone } from './gateway-fixture.ts'
@@ -66,29 +67,35 @@ export async function arrive(
 }
 
 /**
- * What a user with a small screen, a keyboard, a screen reader or weak eyes would stumble over: content wider than the screen
- * or than its box, controls without a name, or in another order than the focus takes, ids that occur twice, and texts with less contrast than WCAG 2.2 demands (1.4.3).
+ * What a user with a small screen, a keyboard, a screen reader or weak eyes would stumble over: what axe finds, content wider
+ * than the screen or than its box, and controls in another order than the focus takes.
  */
-const obstaclesOf = (page: Page): Promise<string[]> => page.evaluate(findObstacles)
+async function obstaclesOf(page: Page): Promise<string[]> {
+  if (!(await page.evaluate(() => Object.hasOwn(window, 'axe')))) await page.evaluate(axe.source)
+  return [...(await page.evaluate(findMisplaced)), ...(await page.evaluate(findByAxe))]
+}
 
 /** Runs in the browser. */
-function findObstacles(): string[] {
+async function findByAxe(): Promise<string[]> {
+  const { violations } = await (window as unknown as { axe: typeof axe }).axe.run(document, {
+    preload: false,
+    // Links such as #journal lead to another page, not to a part of this one.
+    rules: { 'skip-link': { enabled: false } },
+  })
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary = '' }) => `${id}: ${html.slice(0, 80)}: ${failureSummary}`),
+  )
+}
+
+/** Runs in the browser. */
+function findMisplaced(): string[] {
   // Colours that still change are those of neither state.
   for (const animation of document.getAnimations()) animation.finish()
   const found: string[] = []
   const root = document.documentElement
   if (root.scrollWidth > root.clientWidth) found.push(`${root.scrollWidth} pixels wide`)
 
-  const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id)
-  for (const id of new Set(ids.filter((id, at) => ids.indexOf(id) !== at))) found.push(`two elements are #${id}`)
-
   const isVisible = (element: Element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
-  for (const control of document.querySelectorAll<HTMLInputElement>('input:not([aria-hidden]), select, button, a')) {
-    const labels = [...(control.labels ?? [])].map(label => label.textContent).join('')
-    const name = control.getAttribute('aria-label') ?? (labels || control.textContent)
-    if (isVisible(control) && name?.trim() === '') found.push(`no name: ${control.outerHTML.slice(0, 80)}`)
-  }
-
   for (const control of document.querySelectorAll('button, a')) {
     const next = control.nextElementSibling
     if (!next?.matches('button, a') || !isVisible(control) || !isVisible(next)) continue
@@ -97,40 +104,7 @@ function findObstacles(): string[] {
     if (isBeside && following.left < box.left) found.push(`the focus goes back to ${next.textContent}`)
   }
 
-  type Colour = [red: number, green: number, blue: number, alpha: number]
-  const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true })!
-  const colours = new Map<string, Colour>()
-  const colourOf = (text: string): Colour => {
-    const known = colours.get(text)
-    if (known !== undefined) return known
-    canvas.clearRect(0, 0, 1, 1)
-    canvas.fillStyle = text
-    canvas.fillRect(0, 0, 1, 1)
-    const [red = 0, green = 0, blue = 0, alpha = 0] = canvas.getImageData(0, 0, 1, 1).data
-    const colour: Colour = [red, green, blue, alpha / 255]
-    colours.set(text, colour)
-    return colour
-  }
-  const over = ([r, g, b, a]: Colour, [x, y, z]: Colour): Colour => [
-    r * a + x * (1 - a),
-    g * a + y * (1 - a),
-    b * a + z * (1 - a),
-    1,
-  ]
-  const groundOf = (element: Element | null): Colour => {
-    if (element === null) return [255, 255, 255, 1]
-    const own = colourOf(getComputedStyle(element).backgroundColor)
-    return own[3] === 1 ? own : over(own, groundOf(element.parentElement))
-  }
-  const luminance = ([r, g, b]: Colour) => {
-    const [x, y, z] = [r, g, b].map(part => {
-      const share = part / 255
-      return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-    }) as [number, number, number]
-    return 0.2126 * x + 0.7152 * y + 0.0722 * z
-  }
-  const behindDialog = document.querySelector('dialog[open]')
-  const texts = document.createTreeWalker(behindDialog ?? document.body, NodeFilter.SHOW_TEXT)
+  const texts = document.createTreeWalker(document.querySelector('dialog[open]') ?? document.body, NodeFilter.SHOW_TEXT)
   while (texts.nextNode()) {
     const element = texts.currentNode.parentElement!
     const text = texts.currentNode.textContent?.trim() ?? ''
@@ -140,11 +114,6 @@ function findObstacles(): string[] {
     const range = document.createRange()
     range.selectNodeContents(texts.currentNode)
     if (box !== undefined && range.getBoundingClientRect().right > box.right) found.push(`beyond its box: ${text}`)
-    const ground = groundOf(element)
-    const ink = over(colourOf(getComputedStyle(element).color), ground)
-    const [light, dark] = [luminance(ground), luminance(ink)].sort((a, b) => b - a) as [number, number]
-    const contrast = (light + 0.05) / (dark + 0.05)
-    if (contrast < 4.5) found.push(`contrast ${contrast.toFixed(2)}: ${text.slice(0, 40)}`)
   }
   return found
 }

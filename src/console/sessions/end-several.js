@@ -80,9 +80,13 @@ function openFailures(failed, ended) {
       h('p', {}, t('ended_of', { n: count(ended), all: count(ended + failed.length) })),
       h('p', {}, t('unconfirmed', { n: count(failed.length) })),
       h(
-        'ul',
-        { class: 'failures', role: 'alert' },
-        failed.map(({ name, text }) => h('li', {}, `${name}: ${text}`)),
+        'div',
+        { role: 'alert' },
+        h(
+          'ul',
+          { class: 'failures' },
+          failed.map(({ name, text }) => h('li', {}, `${name}: ${text}`)),
+        ),
       ),
     ],
   })

@@ -65,16 +65,15 @@ function pass(request: FastifyRequest, reply: FastifyReply, gate: GateOptions, d
 }
 
 /** The cookies of a client of the public listener, as far as they count for a verdict. */
-export const cookiesOfClient = (
-  { raw, method, protocol, host }: FastifyRequest,
+export function cookiesOfClient(
+  request: FastifyRequest,
   verdict: Verdict,
   credentials: CredentialRules,
-): CookieCredential | null =>
-  cookiesOf(
-    { headers: raw.headers, method, handshakeTokens: upgradeOf(raw)?.tokens ?? null, own: { protocol, host } },
-    verdict,
-    credentials,
-  )
+): CookieCredential | null {
+  const { raw, method } = request
+  const handshakeTokens = upgradeOf(raw)?.tokens ?? null
+  return cookiesOf({ headers: raw.headers, method, handshakeTokens, own: request }, verdict, credentials)
+}
 
 /** Sends the cookie again where the request that it came with has renewed its session: it lives as long. */
 export function renewCookie(session: Session | null, reply: FastifyReply, { cookies }: CredentialRules): void {

@@ -94,8 +94,10 @@ export function responseHead(raw: readonly string[], circumstances: ResponseCirc
   return { headers: kept, hasLength: length !== undefined, dropped }
 }
 
-const hasCacheControl = (headers: readonly string[]): boolean =>
-  headers.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'cache-control')
+function hasCacheControl(headers: readonly string[]): boolean {
+  for (let i = 0; i < headers.length; i += 2) if (judgePlain(headers[i]!).lower === 'cache-control') return true
+  return false
+}
 
 function withoutNamed(headers: readonly string[], named: ReadonlySet<string>): string[] {
   const kept: string[] = []

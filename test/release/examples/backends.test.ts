@@ -1,15 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { call } from '../../support/client.ts'
 import { openFixture } from '../../support/gateway-fixture.ts'
 import { temporaryFolder } from '../../support/image.ts'
-import { pathOf } from '../../support/installed.ts'
-import { freePort, isListening } from '../../support/ports.ts'
-import { endProcess } from '../../support/redis-server.ts'
+import { freePort } from '../../support/ports.ts'
 import { ROOT } from '../../support/root.ts'
+import { type Backend, missing, startBackend } from './backend-processes.ts'
 
 /* The backends of config/examples, behind a gateway that signs the identity, and reached directly. */
 
@@ -17,15 +15,6 @@ const [KEY, NEXT] = ['the key of these days', 'the key of tomorrow']
 const FOLDER = join(ROOT, 'config/examples/backends')
 /** A folder `node_modules` with Express. */
 const { EXPRESS } = process.env
-
-interface Backend {
-  name: string
-  skip: string | false
-  words(t: Test, port: number): string[]
-}
-
-const missing = (program: string, advice = ''): string | false =>
-  pathOf(program) === undefined && `LEFT OUT: no ${program} on PATH${advice}`
 
 const BACKENDS: Backend[] = [
   {
@@ -45,24 +34,6 @@ const BACKENDS: Backend[] = [
   },
   { name: 'Go', skip: missing('go'), words: () => ['go', 'run', join(FOLDER, 'backend.go')] },
 ]
-
-/** Compilers and interpreters write beside nothing of this tree. */
-const CLEAN = { PYTHONDONTWRITEBYTECODE: '1' }
-
-async function start(t: Test, { words }: Backend, port: number, own: Record<string, string>): Promise<void> {
-  const [program, ...rest] = words(t, port)
-  const env = { ...process.env, ...CLEAN, PORT: String(port), IDENTITY_KEYS: `${KEY},${NEXT}`, ...own }
-  // In a group of its own, because `go run` starts what it has compiled.
-  const child: ChildProcess = spawn(program!, rest, { env, stdio: 'ignore', detached: true })
-  t.teardown(async () => {
-    if (child.exitCode === null) process.kill(-child.pid!, 'SIGKILL')
-    await endProcess(child)
-  })
-  while (!(await isListening(port))) {
-    if (child.exitCode !== null) throw new Error(`${program} ended with ${child.exitCode}`)
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-}
 
 const PASSWORD = 'a password for demonstrations'
 const PATH = '/api/v1/c/a%20b'
@@ -87,7 +58,8 @@ for (const backend of BACKENDS) {
         { name: 'sign-in', match: '/api/v1/public/c/sign-in', ...structuredClone(target) },
       ],
     })
-    await start(t, backend, port, {
+    await startBackend(t, backend, port, {
+      IDENTITY_KEYS: `${KEY},${NEXT}`,
       INTERNAL_URL: fixture.internal,
       INTERNAL_SECRET: fixture.settings.internal.secret,
       DEMO_PASSWORD: PASSWORD,
