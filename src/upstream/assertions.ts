@@ -33,6 +33,15 @@ export function createAssertions(
   clock: Clock,
 ): Assertions {
   const recent = createRecent<Signed>(REMEMBERED)
+  /** When those were dropped that are of no more use. */
+  let aged = clock.now()
+
+  /** The memory is that of the sessions of the last minute, not of all that ever were. */
+  function forgetUnused(now: number): void {
+    if (now - aged < lifetime / 2) return
+    aged = now
+    recent.age()
+  }
 
   function sign(record: SessionRecord, at: number): Signed {
     const signed: Signed = { record, at, assertion: '' }
@@ -59,6 +68,7 @@ export function createAssertions(
         return known.assertion
       const signed = sign(record, now)
       recent.set(token, signed)
+      forgetUnused(now)
       return signed.assertion
     },
   }
