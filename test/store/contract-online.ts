@@ -21,7 +21,8 @@ export const asCreatedAt = (timestamp: number): string =>
 
 /** Logs a user in and answers the token. */
 export async function enter(fixture: StoreUnderTest, userId: string, login: Login = {}): Promise<string> {
-  const { store, clock, began = clock.now() } = fixture
+  const { store, clock } = fixture
+  const began = fixture.began ?? clock.now()
   const { type = 'BUSINESS', extra = {}, ago = 0, lifetime = 60 * MINUTE } = login
   const token = freshToken()
   const created = { ...record(type, userId, extra), created_at: asCreatedAt(began - ago) }

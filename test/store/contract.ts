@@ -20,10 +20,10 @@ export interface StoreUnderTest {
   store: Store
   clock: { now(): number }
   /**
-   * The present of the logins of a test, where `clock` goes on by itself. Records name whole seconds: if a second ended between
-   * two logins, the later one would be as new as one that is to be a second newer.
+   * The present of the logins of a test, where `clock` goes on by itself; `null` where it stands still. Records name whole
+   * seconds: if a second ended between two logins, the later one would be as new as one that is to be a second newer.
    */
-  began?: number
+  began: number | null
   /** Moves the store `ms` milliseconds nearer to every expiry. */
   fastForward(ms: number): Promise<void>
   /** Does at once what the store does now and then: removing what has ended. Absent where nothing is left to do. */

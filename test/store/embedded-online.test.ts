@@ -22,7 +22,7 @@ async function openAt(folder: string, timestamp = START): Promise<Fixture> {
   const fastForward = async (ms: number) => {
     clock.timestamp += ms
   }
-  return { store, clock, folder, fastForward, announces: true, close: () => store.close() }
+  return { store, clock, began: null, folder, fastForward, announces: true, close: () => store.close() }
 }
 
 /** Changes the rows of a table behind the store's back, while it is closed, and opens it again. */

@@ -13,6 +13,7 @@ async function openUnderTest(sweep: boolean) {
   return {
     store,
     clock,
+    began: null,
     async fastForward(ms: number) {
       now += ms
       if (sweep) await store.sweep()

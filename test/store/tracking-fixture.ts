@@ -64,6 +64,7 @@ export async function trackedContract(
     return {
       store,
       clock: fixture.clock,
+      began: fixture.began,
       announces: true,
       loseChanges,
       async fastForward(ms) {
