@@ -12,6 +12,7 @@ import { EXCEPTIONS, PAGES } from './exceptions.ts'
 import { fuzzEmbeddedJournal, fuzzRedisJournal } from './journal-stores.ts'
 import { fuzzLoginSteps } from './login-steps.ts'
 import type { SequenceOptions, SequenceResult } from './model.ts'
+import { fuzzNavigations } from './navigations.ts'
 import { startNginx } from './nginx.ts'
 import type { Rules } from './readers.ts'
 import { type FuzzOptions, type FuzzResult, runFuzz, type Witness } from './run.ts'
@@ -22,11 +23,11 @@ const HELP = `npm run fuzz -- [options]
   before nginx, and looks whether each arrived where its sender may go in the eyes of every reader, or was refused.
   Then takes random sequences of steps, and compares each step with a model: changes of accounts by administrators, the
   command line and an editor, some of them at the same time; logins with tickets, codes and new passwords; entries, pages
-  and removals of the journal; requests with cookies of every kind.
+  and removals of the journal; requests with cookies of every kind; navigations.
     --requests 240000       of which a sixth go to nginx
     --sequences 120         of accounts; of logins as many, of the journal of each store five times as many
     --seed N --path P       replays what an earlier run found
-    --only wire|wire-2|wire-exceptions|wire-pages|nginx|accounts|login-steps|cookies|journal|journal-redis
+    --only wire|wire-2|wire-exceptions|wire-pages|nginx|accounts|login-steps|cookies|navigations|journal|journal-redis
                             wire-2 is a gateway in Profile 2, wire-exceptions one with gate.exceptions, wire-pages one with
                             gate.pages`
 
@@ -72,6 +73,7 @@ const SEQUENCES: Readonly<Record<string, { times: number; check(options: Sequenc
     accounts: { times: 1, check: fuzzAccounts },
     'login-steps': { times: 1, check: fuzzLoginSteps },
     cookies: { times: 5, check: fuzzCookies },
+    navigations: { times: 5, check: fuzzNavigations },
     journal: { times: 5, check: fuzzEmbeddedJournal },
     'journal-redis': { times: 5, check: fuzzRedisJournal },
   }
