@@ -15,8 +15,8 @@ export interface Contender {
   base: string
   /** Sent in turn; empty if no token is needed. */
   tokens: readonly string[]
-  /** What stands before a token in its header field. */
-  credential: string
+  /** What stands before a token in its header field; without it, the token is sent as bearer. */
+  credential?: string | undefined
   /** Its processes on the gateways' core. */
   processes: readonly Started[]
 }
@@ -246,6 +246,6 @@ export async function raiseContenders(scene: Scene, ground: Ground, { only, besi
 }
 
 async function raise(start: Start, key: string, entry: Entry): Promise<Contender> {
-  const { title, base = CONSUMER, credential = 'Authorization: Bearer ', raise } = entry
+  const { title, base = CONSUMER, credential, raise } = entry
   return { key, title, base, credential, tokens: [], ...(await raise(start)) }
 }

@@ -13,7 +13,7 @@ export interface Load {
   /** Sent in turn, one per request; without tokens, requests have no Authorization. */
   tokens: readonly string[]
   /** What stands before a token in its header field; `Authorization: Bearer ` when it is not given. */
-  credential?: string
+  credential?: string | undefined
   connections: number
   seconds: number
   /** Further header fields of every request. */

@@ -5,7 +5,7 @@ t.test('what was used of late is kept, and of the rest no more than the limit', 
   const recent = createRecent<number>(4)
   for (let i = 0; i < 100; i++) {
     recent.set(`${i}`, i)
-    t.equal(recent.get('0'), 0, 'as it is asked for every time')
+    t.equal(recent.get('0'), 0, 'which is read every time')
   }
   t.equal(recent.get('99'), 99)
   const kept = Array.from({ length: 100 }, (_, i) => recent.get(`${i}`)).filter(value => value !== undefined)

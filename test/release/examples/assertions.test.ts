@@ -210,7 +210,7 @@ for (const { name, skip, otherAudience, withoutKeys, start } of VERIFIERS) {
         ['with an own key', await sign(claims, { key: own.privateKey, header: current!.header })],
         ['with an own key in it', await sign(claims, { key: own.privateKey, header: { ...current!.header, jwk } })],
         ['with an own key of another id', await sign(claims, await keyOf(generateIdentityKey()))],
-        ['which is none', 'x'],
+        ['that is no JWT', 'x'],
         ['which is empty', ''],
       ]
       for (const [what, assertion, status = 401] of refused)
