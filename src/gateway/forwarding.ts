@@ -1,7 +1,7 @@
 import { publishWebSockets, WebSockets } from '../http/websocket/websockets.ts'
 import { readIdentityKeys } from '../settings/identity-key.ts'
 import type { Settings } from '../settings/schema/settings.ts'
-import { credentialRulesOf, servesWebSockets } from '../settings/served.ts'
+import { credentialRulesOf, servesWebSockets, signsAssertions } from '../settings/served.ts'
 import { SessionWatch } from '../store/session-watch.ts'
 import type { AssertionSigner } from '../token/assertion.ts'
 import { createOwnTokens } from '../token/issued-here.ts'
@@ -48,8 +48,9 @@ export async function openForwarding(setup: Setup, { store, jwt }: Sessions) {
 }
 
 /** What signs the assertions; `null` where no upstream gets any. */
-async function openSigner({ identity }: Settings): Promise<AssertionSigner | null> {
-  if (identity.key_file === undefined) return null
+async function openSigner(settings: Settings): Promise<AssertionSigner | null> {
+  const { identity } = settings
+  if (identity.key_file === undefined || !signsAssertions(settings)) return null
   const { current, other } = readIdentityKeys({ ...identity, key_file: identity.key_file })
   const { createAssertionSigner } = await import('../token/assertion.ts')
   return createAssertionSigner(identity.issuer, current, other)

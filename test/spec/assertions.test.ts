@@ -1,8 +1,12 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import t from 'tap'
 import { KEYS_PATH } from '../../src/gate/own-pages.ts'
-import { callRaw } from '../support/client.ts'
+import { generateIdentityKey } from '../../src/settings/identity-key.ts'
+import { call, callRaw } from '../support/client.ts'
 import { openFixture, withEveryStore } from '../support/gateway-fixture.ts'
+import { temporaryFolder } from '../support/image.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { openEnd, startSocketUpstream } from '../support/websocket-sockets.ts'
 
@@ -170,7 +174,10 @@ t.test('after half of its lifetime another one is signed with the same key', asy
 })
 
 t.test('where no upstream gets assertions, there is no key set', async t => {
-  const fixture = await openFixture(t)
+  const key_file = join(temporaryFolder(t, 'key'), 'identity.pem')
+  writeFileSync(key_file, generateIdentityKey(), { mode: 0o600 })
+  const fixture = await openFixture(t, { config: { identity: { key_file } } })
   t.equal((await fixture.get(KEYS_PATH)).status, 404)
+  t.equal((await call(fixture.internal, { path: KEYS_PATH })).status, 404)
   t.equal((await fixture.call({ path: KEYS_PATH, method: 'HEAD' })).status, 404)
 })
