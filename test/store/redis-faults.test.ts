@@ -11,7 +11,17 @@ import { endProcess, spawnRedis, startRedis, withoutRedis, withoutRedisServer } 
 import { PATIENCE } from '../support/until.ts'
 import { freshToken, MINUTE } from './contract-fixture.ts'
 import { startProxy } from './redis-proxy.ts'
-import { allUnavailable, fixture, login, open, outcomeOf, recovered, reported, UNAVAILABLE } from './redis-trial.ts'
+import {
+  allUnavailable,
+  fixture,
+  login,
+  open,
+  openConnected,
+  outcomeOf,
+  recovered,
+  reported,
+  UNAVAILABLE,
+} from './redis-trial.ts'
 
 t.test('a killed Redis is unavailable; an empty one in its place is used', { skip: withoutRedis }, async t => {
   const { server, store, token } = await fixture(t)
@@ -175,7 +185,7 @@ t.test(
   },
   async t => {
     const cluster = await startCluster()
-    const store = await open({ cluster: cluster.nodes })
+    const store = await openConnected({ cluster: cluster.nodes })
     t.teardown(async () => {
       await store.close()
       await cluster.stop()

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { freshToken } from './contract-fixture.ts'
-import { fixture, login, open } from './redis-trial.ts'
+import { fixture, login, openConnected } from './redis-trial.ts'
 
 /** How often Redis was sent a command since its statistics were reset. */
 async function callsOf(server: { cli(...args: string[]): Promise<string> }, command: string): Promise<number> {
@@ -45,7 +45,7 @@ t.test('sessions that are read in one turn of the event loop', { skip: withoutRe
 t.test('a user of Redis without MGET reads sessions one by one', { skip: withoutRedisServer }, async t => {
   const server = await startRedis()
   await server.cli('ACL', 'SETUSER', 'plain', 'on', 'nopass', '~*', '&*', '+@all', '-mget')
-  const store = await open({ url: server.url.replace('://', '://plain:x@') })
+  const store = await openConnected({ url: server.url.replace('://', '://plain:x@') })
   t.teardown(async () => {
     await store.close()
     await server.stop()

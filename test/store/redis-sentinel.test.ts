@@ -8,7 +8,7 @@ import { countsOf } from '../journal/counts.ts'
 import { type SentinelSetup, startSentinels } from '../support/redis-sentinel.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
 import { storeContract } from './contract.ts'
-import { login, open, outcomeOf, recovered, UNAVAILABLE } from './redis-trial.ts'
+import { login, openConnected, outcomeOf, recovered, UNAVAILABLE } from './redis-trial.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
 t.jobs = 7
@@ -33,7 +33,7 @@ t.test('the law of the stores, while the replica is cut off from its master', { 
 async function fixture(t: Test): Promise<{ setup: SentinelSetup; store: RedisStore }> {
   const setup = await startSentinels()
   const { sentinels, name } = setup
-  const store = await open({ sentinels, name })
+  const store = await openConnected({ sentinels, name })
   t.teardown(async () => {
     await store.close()
     await setup.stop()
@@ -80,7 +80,7 @@ t.test(
   { skip: withoutRedisServer },
   async t => {
     const { setup, store } = await fixture(t)
-    const other = await open({ sentinels: setup.sentinels, name: setup.name })
+    const other = await openConnected({ sentinels: setup.sentinels, name: setup.name })
     t.teardown(() => other.close())
     const opened = [store, other].map(({ journal }) => {
       const meter = new Meter()

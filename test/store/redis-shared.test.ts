@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { type RedisServer, withoutRedis } from '../support/redis-server.ts'
 import { MINUTE, record } from './contract-fixture.ts'
-import { fixture, login, open } from './redis-trial.ts'
+import { fixture, login, openConnected } from './redis-trial.ts'
 
 /** Seconds that a key has left, as another program would ask. */
 const ttl = async (server: RedisServer, key: string): Promise<number> => Number(await server.cli('TTL', key))
@@ -13,7 +13,7 @@ function about(t: Test, actual: number, wanted: number, what: string): void {
 
 t.test('a session that one gateway ends is refused by another', { skip: withoutRedis }, async t => {
   const { server, store: one } = await fixture(t)
-  const other = await open({ url: server.url })
+  const other = await openConnected({ url: server.url })
   t.teardown(() => other.close())
   let stale = 0
   for (let i = 0; i < 1000; i++) {

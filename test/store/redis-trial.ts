@@ -7,6 +7,7 @@ import { Unavailable } from '../../src/base/refusal.ts'
 import type { Settings } from '../../src/settings/schema/settings.ts'
 import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { until } from '../support/until.ts'
 import { freshToken, MINUTE, record } from './contract-fixture.ts'
 
 /** `store.timeout` of these tests, in milliseconds. */
@@ -22,10 +23,17 @@ export function open(redis: NonNullable<Settings['store']['redis']>): Promise<Re
   return openRedisStore({ kind: 'redis', prefix: 'svc:auth', timeout: TIMEOUT, redis }, systemClock, log)
 }
 
+/** The same, once Redis answers: a store opens without it, and a busy machine connects later. */
+export async function openConnected(redis: NonNullable<Settings['store']['redis']>): Promise<RedisStore> {
+  const store = await open(redis)
+  await until(() => outcomeOf(() => store.ping().then(() => true)).then(outcome => outcome !== UNAVAILABLE))
+  return store
+}
+
 /** A server and a store on it with one session, both gone when the test ends. */
 export async function fixture(t: Test): Promise<{ server: RedisServer; store: RedisStore; token: string }> {
   const server = await startRedis()
-  const store = await open({ url: server.url })
+  const store = await openConnected({ url: server.url })
   t.teardown(async () => {
     server.resume()
     await store.close()
