@@ -2,7 +2,7 @@ import { LOGIN_ID_FORM } from '../base/refusal.ts'
 import { type Extra, faultOfExtra, isLoginId } from '../session/record.ts'
 import { listOf, plain, secondFactorOf, switchOf, textOf, timeOf } from './answer-value.ts'
 import type { HashAccount } from './hash-accounts.ts'
-import type { AccountStatus, Rights } from './source.ts'
+import type { Account, AccountStatus, LeftOut, Rights } from './source.ts'
 
 /**
  * Reads the answer of a database or a backend for a name. `id`, `username`, `password` and `status` are required, in
@@ -32,16 +32,24 @@ export function readAccount(
   if (!isLoginId(id)) throw new Error(`the field "id" is not a login id: ${LOGIN_ID_FORM}`)
   const username = textOf('username', known.get('username'))
   if (username === null || username === '') throw new Error('the field "username" is empty')
-  const columns = tooLargeOf(extra)
   return {
     id,
     username,
     passwordHash: textOf('password', known.get('password')) ?? '',
     status: statusOf(known.get('status')),
-    extra: checkedExtra(extra.filter(([name]) => !columns.includes(name))),
     ...credentialsOf(known),
-    ...(columns.length > 0 && { leftOut: { columns, source } }),
+    ...fittingExtra(extra, source),
   }
+}
+
+/** What goes into the session of an account, and what is too large for it. Throws if it cannot be stored all the same. */
+export function fittingExtra(
+  entries: readonly [string, unknown][],
+  source: LeftOut['source'],
+): Pick<Account, 'extra' | 'leftOut'> {
+  const columns = tooLargeOf(entries)
+  const extra = checkedExtra(entries.filter(([name]) => !columns.includes(name)))
+  return { extra, ...(columns.length > 0 && { leftOut: { columns, source } }) }
 }
 
 /**

@@ -1,17 +1,21 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
+import type { LdapAccountsSettings } from '../settings/directory.ts'
 import type { FileAccountsSettings } from './file/source.ts'
 import { createHashAccounts, type HashAccountsOptions, type HashSource } from './hash-accounts.ts'
 import type { HttpAccountsSettings } from './http.ts'
 import type { Accounts } from './source.ts'
 import type { SqlAccountsSettings } from './sql/source.ts'
 
-export type AccountsSettings = FileAccountsSettings | SqlAccountsSettings | HttpAccountsSettings
+/** The sources that return hashes. */
+export type HashSourceSettings = FileAccountsSettings | SqlAccountsSettings | HttpAccountsSettings
+export type AccountsSettings = HashSourceSettings | LdapAccountsSettings
 
 export type AccountsOptions = HashAccountsOptions & { log: Logger }
 
-/** The configured accounts of one side. Every present kind is a source of hashes. */
+/** The configured accounts of one side. A directory verifies passwords itself; every other kind is a source of hashes. */
 export async function openAccounts(settings: AccountsSettings, options: AccountsOptions): Promise<Accounts> {
+  if (settings.kind === 'ldap') return (await import('./ldap/source.ts')).createLdapAccounts(settings, options)
   return createHashAccounts(await openSource(settings, options.clock, options.log), options)
 }
 
@@ -20,7 +24,7 @@ export async function openAccounts(settings: AccountsSettings, options: Accounts
  * because loading all of them takes a fifth of a start.
  */
 export async function openSource(
-  settings: AccountsSettings,
+  settings: HashSourceSettings,
   clock: Clock,
   log: Pick<Logger, 'error' | 'info'>,
 ): Promise<HashSource> {

@@ -13,8 +13,7 @@ export interface Account {
   status: AccountStatus
   /** Goes into the record's `extra` at login: nickname, avatar, roles, permissions and further fields of the source. */
   extra: Extra
-  /** Columns too large for a session, which are not in `extra`, and the kind of the source. */
-  leftOut?: { columns: readonly string[]; source: 'sql' | 'http' }
+  leftOut?: LeftOut
   /** Changes with the password, the rights and the second factor (`version.ts`); absent in a source that cannot tell. */
   version?: string
   /** The second factor, sealed (`version.ts` says what stands before it). Absent without one. Never part of `extra`. */
@@ -25,6 +24,24 @@ export interface Account {
   passwordChangedAt?: number
   /** The next login demands another password. */
   mustChangePassword?: true
+  /** Set once the password has proved to be right, if its source accepts nothing but another one, which is set there. */
+  passwordExpired?: true
+  /** The names of its groups, in a source that has groups. Never part of `extra`. */
+  groups?: readonly string[]
+}
+
+/** Columns too large for a session, which are not in `extra`, and the kind of the source. */
+export interface LeftOut {
+  columns: readonly string[]
+  source: 'sql' | 'http' | 'ldap'
+}
+
+/** One login, in a source that is asked several times in it. */
+export interface SourceLogin {
+  /** Milliseconds that the source has needed: its time limit is for the whole login. The source adds to it. */
+  spent: number
+  /** Why the source has refused, if it says so. It may not know the password, so this is for log and journal alone. */
+  obstacle?: 'disabled' | 'expired' | 'locked' | 'restricted' | undefined
 }
 
 /** What a source can store about an account. */
@@ -101,23 +118,27 @@ export interface AccountSource {
   readonly changes?: AccountChanges
   readonly updates?: AccountUpdates
   readonly management?: AccountManagement
-  find(username: string): Promise<Account | null>
+  /** A session ends, when its account is asked for again, if the account has lost a role that the session has. */
+  readonly endsWithRoles?: true
+  /** With `login`, the source may leave to `verify` what it reads for those alone who know the password. */
+  find(username: string, login?: SourceLogin): Promise<Account | null>
   /**
    * Whether a password is that of an account from `find`. `null` stands for an unknown name, and for a password that could
    * not be decrypted: every "no" takes the same time, so that the time does not tell which names exist. An empty password
-   * fits no account. Fails with `BUSY` when too many verifications wait.
+   * fits no account. Fails with `BUSY` when too many verifications wait. `login` is that of `find`; the account is complete
+   * when its password has proved to be right.
    */
-  verify(account: Account | null, password: string | null): Promise<boolean>
+  verify(account: Account | null, password: string | null, login?: SourceLogin): Promise<boolean>
   close(): Promise<void>
 }
 
-/** The version of an account as its source has it now; `null` if it is gone or not active. */
-export async function findActiveVersion(
+/** An account as its source has it now; `null` if it is gone or not active. */
+export async function findActive(
   { find }: Pick<AccountSource, 'find'>,
   { id, username }: Pick<Account, 'id' | 'username'>,
-): Promise<string | null> {
+): Promise<Account | null> {
   const present = await find(username)
-  return present?.id === id && present.status === 'ACTIVE' ? (present.version ?? null) : null
+  return present?.id === id && present.status === 'ACTIVE' ? present : null
 }
 
 /** The rights of users, from the same accounts and by the same law. */

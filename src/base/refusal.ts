@@ -54,6 +54,8 @@ export type RefusalReason =
   | 'TICKET_INVALID'
   | 'ACCOUNT_LOCKED'
   | 'ACCOUNT_INACTIVE'
+  /** The right password, which the directory wants to be changed there. */
+  | 'PASSWORD_EXPIRED'
   | 'TOO_MANY_ATTEMPTS'
   | 'NO_SUCH_TOKEN'
   // the account administration

@@ -1,11 +1,12 @@
 import { accessSync, constants } from 'node:fs'
 import { readAccounts } from '../account/file/source.ts'
-import { type AccountsSettings, openSource } from '../account/open.ts'
+import { type AccountsSettings, type HashSourceSettings, openSource } from '../account/open.ts'
 import { systemClock } from '../base/clock.ts'
 import { nearestFolder } from '../base/durable-file.ts'
 import { faultText } from '../base/fault-text.ts'
 import { createLog } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
+import type { LdapAccountsSettings } from '../settings/directory.ts'
 import type { Configuration } from '../settings/load.ts'
 import type { UpstreamSettings } from '../settings/schema/upstreams.ts'
 import { targetsOf } from '../settings/targets.ts'
@@ -67,8 +68,27 @@ function probeFolder(data: string): Probe {
   }
 }
 
+async function probeAccounts(name: string, settings: AccountsSettings, needsRights: boolean): Promise<Probe[]> {
+  return settings.kind === 'ldap'
+    ? probeDirectory(name, settings)
+    : [await probeHashSource(name, settings, needsRights)]
+}
+
+/** What each server of a directory answers. */
+async function probeDirectory(name: string, settings: LdapAccountsSettings): Promise<Probe[]> {
+  const { probeDirectory } = await import('../account/ldap/probe.ts')
+  const probes = await probeDirectory(settings, LIMIT)
+  return probes.flatMap(({ url, isReached, found }) =>
+    found.map(text => ({ what: `${name} (${url})`, isReached, text })),
+  )
+}
+
 /** Asks for an account that does not exist, as a login does. */
-export async function probeAccounts(name: string, settings: AccountsSettings, needsRights: boolean): Promise<Probe> {
+export async function probeHashSource(
+  name: string,
+  settings: HashSourceSettings,
+  needsRights: boolean,
+): Promise<Probe> {
   const what = `${name} (${settings.kind})`
   try {
     if (settings.kind === 'file') return { what, isReached: true, text: await accountsIn(settings.path) }
@@ -94,7 +114,7 @@ export async function probeAccounts(name: string, settings: AccountsSettings, ne
 }
 
 /** What is known of the changes that the source is to store. A backend is not asked: the question would be a change. */
-function updatesIn(settings: Exclude<AccountsSettings, { kind: 'file' }>): string[] {
+function updatesIn(settings: Exclude<HashSourceSettings, { kind: 'file' }>): string[] {
   if (settings.kind === 'http') return settings.update_url === undefined ? [] : ['update_url was not asked']
   const names = Object.keys(settings.update ?? {})
   return names.length === 0 ? [] : [`accepts the updates: ${names.join(' and ')}`]

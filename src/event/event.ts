@@ -67,7 +67,8 @@ export interface SessionEvent extends Origin {
   /** Renewal, disable, lock of a second factor, and a login that set its lifetime: the duration in seconds. */
   seconds?: number
   /**
-   * Failed login: the reason of the refusal. Kickout: `password-changed` or `account-changed` if the gateway ended sessions
+   * Failed login: the reason of the refusal, or what a directory says: `disabled-in-directory`, `expired-in-directory`,
+   * `locked-in-directory`, `restricted-in-directory`. Kickout: `password-changed` or `account-changed` if the gateway ended sessions
    * because their account changed; sessions that began after the change are not among them. Disable: `too-many-failures` if
    * the gateway locked the name after failed logins. Second factor on: `replaced` if it took the place of another one, and
    * `recovery-codes` if only these are new. Login and second factor off: `recovery-code` if the user proved the factor by one.
@@ -98,6 +99,7 @@ const BEHIND_PASSWORD: ReadonlySet<string> = new Set([
   'ACCOUNTS_UNWRITABLE',
   'ACCOUNT_LOCKED',
   'ACCOUNT_INACTIVE',
+  'PASSWORD_EXPIRED',
 ])
 
 /**

@@ -1,4 +1,4 @@
-import { type Account, type AccountChanges, type AccountSource, findActiveVersion } from '../account/source.ts'
+import { type Account, type AccountChanges, type AccountSource, findActive } from '../account/source.ts'
 import { type AccountChange, changeSince, versionsIn } from '../account/version.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
@@ -150,7 +150,8 @@ async function presentVersion(
   account: Account,
 ): Promise<string | null | undefined> {
   if (source.changes !== undefined) return source.changes.versionOf(account.id)
-  return source.updates === undefined ? undefined : findActiveVersion(source, account)
+  if (source.updates === undefined) return undefined
+  return (await findActive(source, account))?.version ?? null
 }
 
 /** What has changed since a session began; `unknown` for one that carries no version. */

@@ -1,10 +1,10 @@
-import { type AccountSource, findActiveVersion } from '../account/source.ts'
+import { type Account, type AccountSource, findActive } from '../account/source.ts'
 import { type AccountChange, samePassword, versionsIn } from '../account/version.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { Meter } from '../metrics/meter.ts'
-import type { SessionRecord } from '../session/record.ts'
+import { type SessionRecord, textsOf } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Session, Side } from '../side/side.ts'
 
@@ -29,7 +29,7 @@ export function countRechecks(meter: Meter): RecheckCounter {
 
 export interface RecheckOptions {
   side: Pick<Side, 'type' | 'kickoutWhere'>
-  accounts: Pick<AccountSource, 'find'>
+  accounts: Pick<AccountSource, 'find' | 'endsWithRoles'>
   /** How often a source is asked about a user at most, in milliseconds. */
   interval: number
   clock: Clock
@@ -41,10 +41,10 @@ export type Recheck = ReturnType<typeof createRecheck>
 
 /**
  * Asks the source again for the account of a session in use, at most once in `interval` for each user and worker. If the
- * account is gone or not ACTIVE, all sessions of the user end; if it has another password, those that carry an older one. A
- * request never waits for the answer: it is answered by the session's record, and the sessions end when the answer arrives.
- * A source that fails ends nothing, and is asked again after the interval. Sessions that carry no version, from earlier
- * versions or through the operations, ask nothing.
+ * account is gone or not ACTIVE, all sessions of the user end; if it has another password, those that carry an older one; with
+ * `endsWithRoles`, those that have a role which it has lost. A request never waits for the answer: it is answered by the
+ * session's record, and the sessions end when the answer arrives. A source that fails ends nothing, and is asked again after the
+ * interval. Sessions that carry no version, from earlier versions or through the operations, ask nothing.
  */
 export function createRecheck({ side, accounts, interval, clock, log, rechecked }: RecheckOptions) {
   const asked = new Map<string, number>()
@@ -60,12 +60,12 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
   }
 
   async function compare(record: SessionRecord, username: string): Promise<RecheckResult> {
-    let present: string | null = null
+    let present: Account | null = null
     const read = async (): Promise<void> => {
-      present = await findActiveVersion(accounts, { id: record.user_id, username })
+      present = await findActive(accounts, { id: record.user_id, username })
     }
     await read()
-    const reasonOf = ({ extra }: SessionRecord) => changeOf(versionsIn(extra), present)
+    const reasonOf = (used: SessionRecord) => changeOf(used, present, accounts.endsWithRoles === true)
     const ended = await side.kickoutWhere(record.user_id, reasonOf, {}, read)
     return ended > 0 ? 'ended' : 'unchanged'
   }
@@ -103,9 +103,16 @@ export function createRecheck({ side, accounts, interval, clock, log, rechecked 
   }
 }
 
-/** Rights are not compared: `permissions.source: accounts` has them at once, and ends no session for it. */
-function changeOf(carried: readonly string[], present: string | null): AccountChange | null {
-  if (present === null) return 'account-changed'
-  const isSpared = carried.length === 0 || carried.some(version => samePassword(version, present))
-  return isSpared ? null : 'password-changed'
+/**
+ * Other rights than lost roles are not compared: `permissions.source: accounts` has them at once, and ends no session for it.
+ * Sessions without a version are not of this source.
+ */
+function changeOf({ extra }: SessionRecord, account: Account | null, endsWithRoles: boolean): AccountChange | null {
+  const present = account?.version
+  if (account === null || present === undefined) return 'account-changed'
+  const carried = versionsIn(extra)
+  if (carried.length === 0) return null
+  if (!carried.some(version => samePassword(version, present))) return 'password-changed'
+  const roles = new Set(textsOf(account.extra, 'roles'))
+  return endsWithRoles && textsOf(extra, 'roles').some(role => !roles.has(role)) ? 'account-changed' : null
 }

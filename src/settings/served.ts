@@ -117,7 +117,9 @@ export const storesSecondFactors = (settings: AccountSettings, type: LoginType):
 export function storesIn(source: ReturnType<typeof accountsOf>, what: 'password' | 'second_factor'): boolean {
   if (source === 'off') return false
   if (source.kind === 'sql') return source.update?.[what] !== undefined
-  return source.kind === 'file' || source.update_url !== undefined
+  if (source.kind === 'http') return source.update_url !== undefined
+  // A directory is only read. Its own tools change it.
+  return source.kind === 'file'
 }
 
 /** Whether users of a side can set up a second factor. */

@@ -87,7 +87,8 @@ function readPair(cert: string, key: string, section: string): { cert: string; k
   return pair
 }
 
-function readCertificates(file: string, setting: string): string {
+/** Certificates as PEM text. Throws `ConfigurationError` when the file cannot be read, or holds none. */
+export function readCertificates(file: string, setting: string): string {
   const text = readPem(file, setting)
   tryPem(file, 'holds no certificate in PEM form', () => new X509Certificate(text))
   return text

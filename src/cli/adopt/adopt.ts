@@ -8,7 +8,7 @@ import { Unavailable } from '../../base/refusal.ts'
 import { labelOf } from '../../settings/notation/yaml.ts'
 import { type Survey, surveyRedis } from '../../store/redis/survey.ts'
 import type { Command } from '../command.ts'
-import { probeAccounts } from '../probe.ts'
+import { probeHashSource } from '../probe.ts'
 import { CommandError, programOf, say, type Terminal, UsageError } from '../terminal.ts'
 import { configurationOf, secretsOf } from './configuration.ts'
 import { queriesFor } from './database.ts'
@@ -80,7 +80,7 @@ async function askAccounts({ database, problems }: Plan): Promise<void> {
     pool: 1,
     recheck: 'off',
   } as const
-  const { isReached, text } = await probeAccounts('accounts in config/gateway.yaml', settings, true)
+  const { isReached, text } = await probeHashSource('accounts in config/gateway.yaml', settings, true)
   if (!isReached) problems.push(`the query for the accounts fails: ${text}`)
 }
 

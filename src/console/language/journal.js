@@ -60,6 +60,11 @@ export const en = {
   reason_DISABLED: 'disabled',
   reason_ACCOUNT_LOCKED: 'account locked',
   reason_ACCOUNT_INACTIVE: 'account inactive',
+  reason_PASSWORD_EXPIRED: 'password expired in the directory',
+  'reason_disabled-in-directory': 'disabled in the directory',
+  'reason_expired-in-directory': 'expired in the directory',
+  'reason_locked-in-directory': 'locked in the directory',
+  'reason_restricted-in-directory': 'not allowed by the directory',
   reason_TOO_MANY_ATTEMPTS: 'too many attempts',
 }
 
@@ -126,5 +131,10 @@ export const zh = {
   reason_DISABLED: '账号被禁用',
   reason_ACCOUNT_LOCKED: '账号已锁定',
   reason_ACCOUNT_INACTIVE: '账号已停用',
+  reason_PASSWORD_EXPIRED: '目录中的密码已过期',
+  'reason_disabled-in-directory': '目录中已停用',
+  'reason_expired-in-directory': '目录中已到期',
+  'reason_locked-in-directory': '目录中已锁定',
+  'reason_restricted-in-directory': '目录不允许登录',
   reason_TOO_MANY_ATTEMPTS: '尝试次数过多',
 }

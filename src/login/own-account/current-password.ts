@@ -1,4 +1,4 @@
-import type { Account, AccountSource } from '../../account/source.ts'
+import type { Account, AccountSource, SourceLogin } from '../../account/source.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { Origin, Publish } from '../../event/event.ts'
 import { eventNames } from '../../side/event-names.ts'
@@ -30,9 +30,9 @@ export interface CurrentPassword {
 export function createCurrentPassword(options: CurrentPasswordOptions): CurrentPassword {
   const { side, accounts, sm2, lockout, rateLimit, publish } = options
 
-  async function accountOf({ record }: Session): Promise<Account | null> {
+  async function accountOf({ record }: Session, asked?: SourceLogin): Promise<Account | null> {
     const { username } = record.extra
-    const account = typeof username === 'string' ? await accounts.find(username) : null
+    const account = typeof username === 'string' ? await accounts.find(username, asked) : null
     return account?.id === record.user_id && account.status === 'ACTIVE' ? account : null
   }
 
@@ -43,18 +43,19 @@ export function createCurrentPassword(options: CurrentPasswordOptions): CurrentP
     await lockout.checkAddress(address)
     // Guesses lock the name also at the login, and a disabled user changes nothing.
     await side.checkDisable(userId)
-    const account = await accountOf(session)
+    const asked: SourceLogin = { spent: 0 }
+    const account = await accountOf(session, asked)
     const password = await sm2.decrypt(ciphertext)
     // No account has a name with a NUL: a user without an account counts against none.
     const subject = lockout.subject(account?.username ?? `\0${userId}`, userId)
     return lockout.counted(subject, address, origin, async () => {
-      const isRight = await accounts.verify(account, password)
+      const isRight = await accounts.verify(account, password, asked)
       return isRight && account !== null && password !== null ? { account, password } : null
     })
   }
 
   return {
-    accountOf,
+    accountOf: session => accountOf(session),
     async verify(session, ciphertext, origin) {
       try {
         return await verify(session, ciphertext, origin)

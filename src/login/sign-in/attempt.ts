@@ -2,7 +2,7 @@ import type { Logger } from '../../base/log/log.ts'
 import { Refusal, type RefusalReason } from '../../base/refusal.ts'
 import type { Origin, Publish, SessionEvent } from '../../event/event.ts'
 import type { LoginType } from '../../session/sides.ts'
-import { publishFailure } from '../protection/failed.ts'
+import { type ObstacleReason, publishFailure } from '../protection/failed.ts'
 
 /** What a login may demand after the right password, as clients get it in `required`. */
 export type Step = 'second-factor' | 'second-factor-setup' | 'password'
@@ -37,6 +37,9 @@ export interface Attempt {
     | 'ticket of another step'
     | 'ticket used meanwhile'
     | 'too many codes'
+    | ObstacleReason
+  /** Why it failed, for events, where the client gets a more general reason. */
+  reason?: ObstacleReason
   username?: string | undefined
   /** Where it comes from, for events. Before the password was right the client is unknown, so there is no `by`. */
   origin: Origin
@@ -67,7 +70,7 @@ export function createRunAttempt(log: Logger, publish: Publish): RunAttempt {
         const { reason } = fault
         log.info({ granted: false, reason, ...lineOf(attempt) }, 'login')
         const { type, login_id = null, names, origin } = attempt
-        const about = { type, login_id, ...names, ...origin }
+        const about = { type, login_id, ...names, ...origin, ...(attempt.reason && { reason: attempt.reason }) }
         const isSetUp = attempt.step === 'second-factor-setup' && reason === 'WRONG_CODE'
         if (!NO_FAILURES.has(reason))
           publishFailure(publish, fault, about, isSetUp ? 'second-factor-failed' : 'login-failed')
@@ -77,4 +80,4 @@ export function createRunAttempt(log: Logger, publish: Publish): RunAttempt {
   }
 }
 
-const lineOf = ({ origin: _, names: __, wrongCodes: ___, ...line }: Attempt) => line
+const lineOf = ({ origin: _, names: __, wrongCodes: ___, reason: ____, ...line }: Attempt) => line

@@ -1,4 +1,4 @@
-import type { Account, AccountSource } from '../../account/source.ts'
+import type { Account, AccountSource, SourceLogin } from '../../account/source.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { Publish } from '../../event/event.ts'
@@ -6,6 +6,7 @@ import { eventNames } from '../../side/event-names.ts'
 import type { Side } from '../../side/side.ts'
 import { charactersOf } from '../../store/names.ts'
 import type { Captcha, IssuedCaptcha, IssuedChallenge } from '../captcha/captcha.ts'
+import { obstacleReason } from '../protection/failed.ts'
 import type { Lockout } from '../protection/lockout.ts'
 import type { RateLimit } from '../protection/rate-limit.ts'
 import type { Sm2 } from '../sm2/sm2.ts'
@@ -67,14 +68,16 @@ export function createLogin(options: LoginOptions): Login {
 
   /** The account of the credentials. Every failure takes the same time and gets the same text. */
   async function verified({ username, password, address }: Credentials, attempt: Attempt): Promise<Account> {
-    const found = canBeName(username) ? await accounts.find(username) : null
+    const asked: SourceLogin = { spent: 0 }
+    const found = canBeName(username) ? await accounts.find(username, asked) : null
     attempt.login_id = found?.id
     if (found !== null) attempt.names = eventNames({ ...found.extra, username: found.username })
     const subject = lockout.subject(found?.username ?? username, found?.id ?? null)
     return lockout.counted(subject, address, attempt.origin, async () => {
       const plain = await sm2.decrypt(password)
-      if ((await accounts.verify(found, plain)) && found !== null) return found
+      if ((await accounts.verify(found, plain, asked)) && found !== null) return found
       attempt.because = found === null ? 'unknown user' : plain === null ? 'undecryptable' : 'wrong password'
+      if (asked.obstacle !== undefined) attempt.because = attempt.reason = obstacleReason(asked.obstacle)
       return null
     })
   }
@@ -110,7 +113,8 @@ export function createLogin(options: LoginOptions): Login {
 }
 
 /** Only after the right password. */
-function refuseInactive({ status }: Account): void {
+function refuseInactive({ status, passwordExpired }: Account): void {
+  if (passwordExpired === true) throw new Refusal('PASSWORD_EXPIRED')
   if (status === 'LOCKED') throw new Refusal('ACCOUNT_LOCKED')
   if (status === 'INACTIVE') throw new Refusal('ACCOUNT_INACTIVE')
 }

@@ -1,7 +1,8 @@
-import { LOGIN_TYPES, SIDES } from '../../session/sides.ts'
+import { LOGIN_TYPES, type LoginType, SIDES } from '../../session/sides.ts'
 import type { Report } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import { accountsOf, storesSecondFactors } from '../served.ts'
+import { isSameDirectory } from './directories.ts'
 
 /** Checks that the sides share no accounts. */
 export function checkAccounts({ accounts, login }: DecodedSettings, report: Report): void {
@@ -28,6 +29,12 @@ export function checkAccounts({ accounts, login }: DecodedSettings, report: Repo
     report(
       ['login', 'consumer', 'url'],
       'returns the B-side accounts; the sides are isolated, give each a URL of its own',
+    )
+  }
+  if (consumer.kind === 'ldap' && accounts.kind === 'ldap' && isSameDirectory(consumer, accounts)) {
+    report(
+      ['login', 'consumer', 'base'],
+      'has the B-side accounts below it; the sides are isolated, give each a base or a filter of its own',
     )
   }
 }
@@ -71,7 +78,15 @@ export function checkRequiredFactors(settings: DecodedSettings, report: Report):
   for (const type of unable) {
     report(
       ['login', 'second_factor', 'for'],
-      `demands second factors of accounts on the ${SIDES[type].name} side, which are not stored; set update.second_factor or update_url beside their source, or use optional`,
+      `demands second factors of accounts on the ${SIDES[type].name} side, which are not stored; ${remedyFor(settings, type)}`,
     )
   }
+}
+
+/** What to do where second factors are not stored. */
+function remedyFor(settings: DecodedSettings, type: LoginType): string {
+  const source = accountsOf(settings, type)
+  return source !== 'off' && source.kind === 'ldap'
+    ? 'users of a directory have no second factor here: use optional'
+    : 'set update.second_factor or update_url beside their source, or use optional'
 }

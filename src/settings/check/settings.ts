@@ -18,6 +18,7 @@ import {
 } from './account-sources.ts'
 import { isAddressRange } from './address-range.ts'
 import { checkBrowser } from './browser.ts'
+import { checkDirectories } from './directories.ts'
 import { checkExceptions } from './exceptions.ts'
 import { reportFaults } from './files.ts'
 import { checkPages } from './pages.ts'
@@ -42,6 +43,7 @@ const CHECKS: readonly Check[] = [
   { looksAt: [], lists: [['trusted_proxies']], run: checkTrustedProxies },
   { looksAt: [['store']], run: checkStore },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccounts },
+  { looksAt: [['accounts'], ['login', 'consumer']], run: checkDirectories },
   { looksAt: [['accounts'], ['login', 'consumer'], ['permissions']], run: checkRightsQueries },
   { looksAt: [['accounts'], ['login', 'consumer']], run: checkAccountAdministration },
   {

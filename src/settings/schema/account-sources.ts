@@ -1,4 +1,4 @@
-import { Count, Duration, LongDuration, Off, Path, Secret, Variant } from '../notation/notation.ts'
+import { Count, Duration, LongDuration, Off, Path, Secret, Switch, Variant } from '../notation/notation.ts'
 
 /* Where accounts are, and how the gateway stores what their users change. */
 
@@ -17,12 +17,13 @@ const RECHECK_EVERY =
   'The source is asked again for the account of a session in use, at most once in this time for each user.'
 
 /** For sources that do not report changes by themselves. */
-const Recheck = {
-  anyOf: [Off, LongDuration('60s', RECHECK_EVERY)],
-  default: '60s',
-  description: `${RECHECK_EVERY} Sessions end if the account is gone, not ACTIVE, or has another password. Or off.`,
-  'x-form': 'off, or a duration such as 60s',
-} as const
+const Recheck = <const D extends string>(fallback: D, ends = 'or has another password') =>
+  ({
+    anyOf: [Off, LongDuration(fallback, RECHECK_EVERY)],
+    default: fallback,
+    description: `${RECHECK_EVERY} Sessions end if the account is gone, not ACTIVE, ${ends}. Or off.`,
+    'x-form': `off, or a duration such as ${fallback}`,
+  }) as const
 
 /** An UPDATE with a value and the id, both as placeholders: in any order, and not within quotes or a longer word. */
 const UpdateStatement = (value: 'password' | 'second_factor', description: string) =>
@@ -73,7 +74,7 @@ export const SqlAccounts = Variant(
     ),
     timeout: Duration('2s', 'No login waits longer for the database; then it fails with 503.'),
     pool: Count(4, 'Connections of each worker process at most.', 1, 100),
-    recheck: Recheck,
+    recheck: Recheck('60s'),
   },
   'Accounts in a table of yours, in PostgreSQL, MySQL or MariaDB.',
   ['kind', 'url', 'query'],
@@ -101,15 +102,138 @@ export const HttpAccounts = Variant(
         'Receives {"id": …, "password": …, "password_before": …} or {"id": …, "second_factor": …, "second_factor_before": …} by POST; responds with 200 or 204, with 404, or with 409.',
     },
     timeout: Duration('2s', 'No login waits longer for the response; then it fails with 503.'),
-    recheck: Recheck,
+    recheck: Recheck('60s'),
   },
   'Accounts in a backend of yours.',
   ['kind', 'url', 'secret'],
 )
 
+const DirectoryServer = {
+  type: 'string',
+  pattern: '^ldaps?://[^\\s/?#@,]+/?$',
+  'x-form': 'ldaps://host or ldaps://host:port, or ldap://… with start_tls: on',
+} as const
+
+const Attribute = (description: string) =>
+  ({
+    type: 'string',
+    pattern: '^[A-Za-z][A-Za-z0-9-]{0,63}$',
+    'x-form': 'the name of an attribute such as mail',
+    description,
+  }) as const
+
+const EntryName = (description: string) =>
+  ({
+    type: 'string',
+    minLength: 1,
+    'x-form': 'a distinguished name such as OU=Staff,DC=example,DC=com',
+    description,
+  }) as const
+
+const SearchFilter = (placeholder: string, example: string, description: string) =>
+  ({
+    type: 'string',
+    minLength: 1,
+    'x-form': `a filter with the placeholder ${placeholder}, such as ${example}`,
+    description,
+  }) as const
+
+const Nested = {
+  anyOf: [Off, { type: 'integer', minimum: 1, maximum: 20 }],
+  default: 'off',
+  description: 'Through how many groups that are members of groups a membership counts; or off.',
+  'x-form': 'off, or a whole number from 1 to 20',
+} as const
+
+const GroupsBase = EntryName('Below which entry groups are searched; unset: the domain of `base`.')
+
+const Groups = {
+  anyOf: [
+    Off,
+    Variant(
+      { kind: { const: 'member-of' }, base: GroupsBase, nested: Nested },
+      'The attribute memberOf of an entry names its groups.',
+      ['kind'],
+    ),
+    Variant(
+      {
+        kind: { const: 'search' },
+        base: GroupsBase,
+        search: SearchFilter('{dn}', '(member={dn})', 'Finds the groups that have the entry {dn} as a member.'),
+        nested: Nested,
+      },
+      'Groups are searched that name the entry.',
+      ['kind'],
+    ),
+  ],
+  description: 'How the groups of an account are found, or off; unset: as `preset` says.',
+  'x-form': 'off, { kind: member-of } or { kind: search, search: (member={dn}) }',
+} as const
+
+/** What people of a company sign in with. A directory verifies a password by a bind, and shows no hash. */
+export const LdapAccounts = Variant(
+  {
+    kind: { const: 'ldap' },
+    preset: {
+      enum: ['active-directory', 'openldap', 'freeipa'],
+      description: 'The kind of directory: the defaults of user, id, attributes and groups.',
+    },
+    url: {
+      anyOf: [DirectoryServer, { type: 'array', items: DirectoryServer, minItems: 1, maxItems: 8 }],
+      description: 'The servers of the directory; the first one that answers is asked.',
+      'x-form': 'ldaps://host, or a list of servers such as [ldaps://dc1.example.com, ldaps://dc2.example.com]',
+    },
+    start_tls: Switch(false, 'Whether connections to ldap:// begin TLS before anything else is sent.'),
+    ca: Path({ description: 'PEM file of the trusted authorities, instead of those of the system.' }),
+    bind: Variant(
+      {
+        dn: {
+          type: 'string',
+          pattern: '[=@\\\\]',
+          'x-form': 'a distinguished name such as CN=dualgate,OU=Services,DC=example,DC=com',
+          description: 'The account with which the gateway searches.',
+        },
+        password: Secret({ minLength: 1, 'x-form': 'a password', description: 'Its password.' }),
+      },
+      'The account of the gateway in the directory; it needs the right to read, and no other.',
+      ['dn', 'password'],
+    ),
+    base: EntryName('Below which entry accounts are searched.'),
+    user: SearchFilter(
+      '{username}',
+      '(uid={username})',
+      'Finds the entry of a name, {username}; unset: as `preset` says.',
+    ),
+    id: Attribute(
+      'The attribute that becomes the login id: one that no other entry ever gets. Unset: as `preset` says.',
+    ),
+    attributes: {
+      type: 'object',
+      properties: {
+        username: Attribute('The name of the account; `user` must find the entry by it.'),
+        nickname: Attribute('The name that is shown.'),
+      },
+      additionalProperties: Attribute('An attribute that goes into the session under this name.'),
+      default: {},
+      description: 'Attributes that go into the session, by the name that they get there.',
+    },
+    groups: Groups,
+    roles: {
+      type: 'object',
+      additionalProperties: { type: 'string', minLength: 1, maxLength: 128, 'x-form': 'a role such as operator' },
+      default: {},
+      description: 'The role that each group gives, by the distinguished name of the group.',
+    },
+    timeout: Duration('3s', 'A login waits no longer for the directory, all steps together; then it fails with 503.'),
+    recheck: Recheck('5m', 'has another password, or has lost one of its roles'),
+  },
+  'Accounts in a directory: Active Directory, OpenLDAP, FreeIPA.',
+  ['kind', 'preset', 'url', 'bind', 'base'],
+)
+
 /** The accounts of the B side. */
 export const Accounts = {
-  anyOf: [FileAccounts('accounts.yaml'), SqlAccounts, HttpAccounts],
+  anyOf: [FileAccounts('accounts.yaml'), SqlAccounts, HttpAccounts, LdapAccounts],
   default: { kind: 'file' },
   description: 'Where the B-side accounts are.',
 } as const

@@ -67,6 +67,11 @@ export const SIGN_IN: readonly Rule<DecodedSettings>[] = [
     message: 'names the owner of the database: give the gateway a user that can only do what its statements do',
   },
   {
+    setting: ['accounts', 'bind', 'dn'],
+    finds: ({ accounts }) => accounts.kind === 'ldap' && DIRECTORY_OWNER.test(accounts.bind.dn),
+    message: 'is the administrator of the directory: give the gateway an account that can only read',
+  },
+  {
     setting: ['accounts', 'url'],
     finds: ({ accounts }) => accounts.kind === 'http' && isUnencrypted(accounts.url, 'http:'),
     message: 'gets password hashes unencrypted over a public network; use https://',
@@ -77,6 +82,9 @@ export const SIGN_IN: readonly Rule<DecodedSettings>[] = [
     message: 'gets password hashes unencrypted over a public network; use https://',
   },
 ]
+
+/** `cn=admin,…`, `CN=Administrator,…`, `EXAMPLE\\administrator` */
+const DIRECTORY_OWNER = /^(?:cn=|uid=|[^\\]+\\)?(?:admin|administrator|manager|root|directory manager)(?:,|@|$)/i
 
 /** Whether a database or a backend stores second factors. Of those in a file, the start warns if there are any. */
 const storesInSource = (source: DecodedSettings['accounts'] | DecodedSettings['login']['consumer']): boolean =>

@@ -1,0 +1,36 @@
+import type { SourceLogin } from '../source.ts'
+import { type Bound, DirectoryResult, INVALID_CREDENTIALS } from './connection.ts'
+
+/** Why an account cannot be used, as far as its directory says. It may say so without the right password. */
+export type Obstacle = NonNullable<SourceLogin['obstacle']>
+
+/** What a bind says about a password: right, and then whether another one is demanded; or wrong, and why. */
+export type Verdict = { isRight: true; mustChange: boolean } | { isRight: false; obstacle?: Obstacle | undefined }
+
+/**
+ * The reasons of Active Directory behind result 49, in hexadecimal digits: 532, the password has expired; 773, it must be
+ * changed. These two are said of the right password only.
+ */
+const MUST_CHANGE: ReadonlySet<string> = new Set(['532', '773'])
+/** 530 and 531: not at this hour, not at this workstation. */
+const OBSTACLES: Readonly<Record<string, Obstacle>> = {
+  '530': 'restricted',
+  '531': 'restricted',
+  '533': 'disabled',
+  '701': 'expired',
+  '775': 'locked',
+}
+
+const REASON = /AcceptSecurityContext error, data ([0-9a-f]{2,4})\b/i
+
+/** Reads the result of a bind. Fails with what it fails with, except for result 49: nothing else says that a password is wrong. */
+export async function verdictOf(bind: Promise<Bound>): Promise<Verdict> {
+  try {
+    return { isRight: true, ...(await bind) }
+  } catch (fault) {
+    if (!(fault instanceof DirectoryResult) || fault.code !== INVALID_CREDENTIALS) throw fault
+    const [, reason = ''] = REASON.exec(fault.diagnostic) ?? []
+    if (MUST_CHANGE.has(reason)) return { isRight: true, mustChange: true }
+    return { isRight: false, obstacle: fault.isLocked ? 'locked' : OBSTACLES[reason] }
+  }
+}

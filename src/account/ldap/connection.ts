@@ -1,0 +1,249 @@
+import type { Socket } from 'node:net'
+import {
+  AndFilter,
+  ApproximateFilter,
+  type BerReader,
+  Client,
+  Control,
+  EqualityFilter,
+  ExtensibleFilter,
+  GreaterThanEqualsFilter,
+  LessThanEqualsFilter,
+  type Filter as LibraryFilter,
+  NotFilter,
+  OrFilter,
+  PresenceFilter,
+  type Entry as RawEntry,
+  ResultCodeError,
+  SubstringFilter,
+} from 'ldapts'
+import type { Filter } from '../../base/ldap/filter.ts'
+import { type DirectoryServer, openSocket, secure } from './socket.ts'
+
+/* One connection to a server of a directory. The only file that knows the library. */
+
+/** An entry of a directory: its name, and the values of an attribute, in any case of letters; none where it is not there. */
+export interface Entry {
+  readonly dn: string
+  values(attribute: string): readonly Buffer[]
+}
+
+/** The result of an operation that is not a success (RFC 4511, appendix A). */
+export class DirectoryResult extends Error {
+  readonly code: number
+  /** What the server says about it. */
+  readonly diagnostic: string
+  /** Of a bind: too many wrong passwords have locked the account. */
+  readonly isLocked: boolean
+
+  constructor(code: number, diagnostic: string, isLocked = false) {
+    super(`result ${code}${diagnostic === '' ? '' : `: ${diagnostic}`}`)
+    this.name = 'Error'
+    this.code = code
+    this.diagnostic = diagnostic
+    this.isLocked = isLocked
+  }
+}
+
+export interface Search {
+  base: string
+  scope: 'base' | 'sub'
+  filter: Filter
+  /** The attributes that are wanted. */
+  attributes: readonly string[]
+  /** How many entries are read at most. */
+  limit: number
+}
+
+/** What a bind proves about a password that is right. */
+export interface Bound {
+  /** The directory accepts nothing but another password. */
+  mustChange: boolean
+}
+
+/** Entries of one answer (RFC 2696): servers have limits of their own, often 1000. */
+const PAGE = 500
+/** What an operation demands that asks for no attributes (RFC 4511, 4.5.1.8). */
+const NO_ATTRIBUTES = ['1.1']
+/** Seconds that a server searches at most; the limit of a login is shorter. */
+const SERVER_LIMIT = 30
+
+/**
+ * A connection with TLS to a verified server. Everything fails with `DirectoryResult` for what the server answers, and with
+ * another `Error` when the connection is at fault; then, and when the signal of an operation aborts, the connection is closed.
+ * Operations follow one another.
+ */
+export class Connection {
+  readonly server: DirectoryServer
+  readonly #socket: Socket
+  readonly #client: Client
+
+  private constructor(server: DirectoryServer, socket: Socket) {
+    this.server = server
+    this.#socket = socket
+    this.#client = clientOn(socket)
+  }
+
+  /** Fails before anything but StartTLS is sent if the server cannot be verified. */
+  static async open(server: DirectoryServer, signal: AbortSignal): Promise<Connection> {
+    const socket = await openSocket(server, signal)
+    if (!server.isTls) await startTls(socket, signal)
+    return new Connection(server, await secure(server, socket, signal))
+  }
+
+  get isOpen(): boolean {
+    return !this.#socket.destroyed && this.#socket.readyState === 'open'
+  }
+
+  /** Refuses an empty password: a server would take it for a bind without one, and accept it (RFC 4513, 5.1.2). */
+  async bind(dn: string, password: string, signal: AbortSignal): Promise<Bound> {
+    if (dn === '' || password === '') throw new Error('a bind needs a name and a password')
+    const policy = new PasswordPolicyControl()
+    try {
+      await this.#run(signal, client => client.bind(dn, password, policy))
+    } catch (fault) {
+      if (!(fault instanceof DirectoryResult) || fault.code !== INVALID_CREDENTIALS) throw fault
+      // The directory says this after the right password only.
+      if (policy.error === EXPIRED) return { mustChange: true }
+      throw new DirectoryResult(fault.code, fault.diagnostic, policy.error === LOCKED)
+    }
+    return { mustChange: policy.error === CHANGE_AFTER_RESET }
+  }
+
+  /** Referrals are not followed: a server that is named in one gets no question and no password. */
+  async search({ base, scope, filter, attributes, limit }: Search, signal: AbortSignal): Promise<Entry[]> {
+    const found: Entry[] = []
+    const options = {
+      scope,
+      filter: libraryFilter(filter),
+      attributes: attributes.length === 0 ? NO_ATTRIBUTES : [...attributes],
+      timeLimit: SERVER_LIMIT,
+      paged: { pageSize: Math.min(limit, PAGE) },
+    }
+    await this.#run(signal, async client => {
+      // Without a size limit of ours, so that the library reports that of the server.
+      for await (const { searchEntries } of client.searchPaginated(base, options)) {
+        found.push(...searchEntries.map(entryOf))
+        if (found.length >= limit) return
+      }
+    })
+    return found.slice(0, limit)
+  }
+
+  close(): void {
+    this.#socket.end()
+    this.#socket.destroy()
+  }
+
+  async #run<T>(signal: AbortSignal, work: (client: Client) => Promise<T>): Promise<T> {
+    return closingOn(this.#socket, signal, () => work(this.#client))
+  }
+}
+
+/** The library gets connections that are open already, so that how they are opened is decided here. */
+const clientOn = (socket: Socket): Client =>
+  new Client({ url: 'ldap://connected', createConnection: (() => socket) as never })
+
+/** The library listens to the connection for this one operation. */
+async function startTls(socket: Socket, signal: AbortSignal): Promise<void> {
+  const listeners = ['data', 'end', 'timeout', 'error', 'close'].map(event => ({ event, own: socket.listeners(event) }))
+  try {
+    await closingOn(socket, signal, () => clientOn(socket).exop('1.3.6.1.4.1.1466.20037'))
+  } catch (fault) {
+    socket.destroy()
+    throw fault
+  }
+  for (const { event, own } of listeners) {
+    socket.removeAllListeners(event)
+    for (const listener of own) socket.on(event, listener as () => void)
+  }
+}
+
+/** Closes the connection when `signal` aborts, and when the work fails for another reason than its result. */
+async function closingOn<T>(socket: Socket, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  const giveUp = (): void => void socket.destroy()
+  signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    if (signal.aborted) throw signal.reason
+    if (socket.destroyed) throw new Error('the connection was closed')
+    return await work()
+  } catch (fault) {
+    if (fault instanceof ResultCodeError) throw resultOf(fault)
+    socket.destroy()
+    throw fault
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
+}
+
+/** The library adds the code to the text of the server. */
+const resultOf = ({ code, message }: ResultCodeError): DirectoryResult =>
+  new DirectoryResult(
+    code,
+    message
+      .replace(/ ?Code: 0x[0-9a-f]+$/, '')
+      .replaceAll('\0', '')
+      .trim(),
+  )
+
+function entryOf(raw: RawEntry): Entry {
+  const values = new Map<string, readonly Buffer[]>()
+  for (const [name, value] of Object.entries(raw)) {
+    if (name === 'dn') continue
+    const list = Array.isArray(value) ? value : [value]
+    // What the library has read as UTF-8 is written back to the same bytes.
+    values.set(
+      name.toLowerCase(),
+      list.map(one => (typeof one === 'string' ? Buffer.from(one) : one)),
+    )
+  }
+  return { dn: raw.dn, values: attribute => values.get(attribute.toLowerCase()) ?? [] }
+}
+
+function libraryFilter(filter: Filter): LibraryFilter {
+  switch (filter.kind) {
+    case 'and':
+      return new AndFilter({ filters: filter.filters.map(libraryFilter) })
+    case 'or':
+      return new OrFilter({ filters: filter.filters.map(libraryFilter) })
+    case 'not':
+      return new NotFilter({ filter: libraryFilter(filter.filter) })
+    case 'present':
+      return new PresenceFilter(filter)
+    case 'equal':
+      return new EqualityFilter(filter)
+    case 'approximate':
+      return new ApproximateFilter(filter)
+    case 'at-least':
+      return new GreaterThanEqualsFilter(filter)
+    case 'at-most':
+      return new LessThanEqualsFilter(filter)
+    case 'substrings':
+      return new SubstringFilter({ ...filter, any: [...filter.any] })
+    case 'rule':
+      return new ExtensibleFilter({ ...filter, matchType: filter.attribute })
+  }
+}
+
+export const INVALID_CREDENTIALS = 49
+/** Errors of the control (draft-behera-ldap-password-policy-10, 6.2); the first and the last are about right passwords. */
+const [EXPIRED, LOCKED, CHANGE_AFTER_RESET] = [0, 1, 2]
+
+/** Asks for the reason beside the result of a bind. Servers that do not know it ignore it. */
+class PasswordPolicyControl extends Control {
+  error: number | null = null
+
+  constructor() {
+    super('1.3.6.1.4.1.42.2.27.8.5.1')
+  }
+
+  /** A sequence of a warning, [0], and an error, [1]; each may be absent. */
+  override parseControl(reader: BerReader): void {
+    if (reader.readSequence() === null) return
+    if (reader.peek() === 0xa0) {
+      reader.readSequence()
+      reader.offset += reader.length
+    }
+    if (reader.peek() === 0x81) this.error = reader.readTag(0x81)
+  }
+}
