@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Attribute, Change, Client } from 'ldapts'
+import { Attribute, Change, Client, Control } from 'ldapts'
 import { pathOf } from './installed.ts'
 import { freePort, isListening } from './ports.ts'
 import { until } from './until.ts'
@@ -26,8 +26,8 @@ export interface Slapd {
   read(dn: string, attributes: string[]): Promise<Record<string, unknown>>
   /** What the server has logged of each connection and operation. */
   log(): string
-  /** The lines of the log from now on: `lines(/BIND dn=/)` has those that match. */
-  follow(): (pattern: RegExp) => string[]
+  /** Answers the lines of the log since then that match: all that the server has done by then is among them. */
+  follow(): (pattern: RegExp) => Promise<string[]>
   /** Nothing is answered, and no connection is closed (SIGSTOP). */
   pause(): void
   resume(): void
@@ -84,14 +84,7 @@ export async function startSlapd(t: { teardown(end: () => Promise<void>): void }
     },
     ...asRoot,
     log: () => log.text,
-    follow() {
-      const from = log.text.length
-      return pattern =>
-        log.text
-          .slice(from)
-          .split('\n')
-          .filter(line => pattern.test(line))
-    },
+    follow: () => follow(log, url, readFileSync(ca, 'utf8')),
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
     kill: () => end(child),
@@ -168,12 +161,34 @@ async function boot(config: string, tls: number, plain: number, log: { text: str
   return child
 }
 
+let marks = 0
+
+function follow(log: { text: string }, url: string, ca: string): ReturnType<Slapd['follow']> {
+  const from = log.text.length
+  return async pattern => {
+    // A search of our own is logged after everything before it.
+    const base = `cn=mark-${marks++},${SUFFIX}`
+    const client = new Client({ url, tlsOptions: { ca } })
+    await client.search(base, { scope: 'base' }).catch(() => undefined)
+    await client.unbind()
+    const mark = await until(() => new RegExp(`conn=\\d+ (?=.* SRCH base="${base}")`).exec(log.text)?.[0])
+    const lines = log.text.slice(from).split('\n')
+    return lines.filter(line => pattern.test(line) && !line.includes(mark) && !MARK.test(line))
+  }
+}
+
+/** Searches of earlier questions about the log. */
+const MARK = /SRCH (?:base="cn=mark-|attr=)/
+
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exit = once(child, 'exit')
   child.kill('SIGKILL')
   await exit
 }
+
+/** Allows the administrator to write what the server itself keeps, such as the time of a password. */
+const RELAX = new Control('1.3.6.1.4.1.4203.666.5.12', { critical: true })
 
 type Administration = Pick<Slapd, 'add' | 'modify' | 'remove' | 'read'>
 
@@ -203,6 +218,7 @@ function createAdministration(url: string, ca: string): Administration {
             ([type, value]) =>
               new Change({ operation: 'replace', modification: new Attribute({ type, values: listed(value) }) }),
           ),
+          RELAX,
         ),
       ),
     remove: dn => as(dn, client => client.del(dn)),
