@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Attribute, Change, Client, Control } from 'ldapts'
+import { createCertificate } from './certificate.ts'
 import { pathOf } from './installed.ts'
 import { freePort, isListening } from './ports.ts'
 import { until } from './until.ts'
@@ -63,7 +64,7 @@ export interface SlapdOptions {
 export async function startSlapd(t: { teardown(end: () => Promise<void>): void }, options: SlapdOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-slapd-'))
   const [tls, plain] = [await freePort(), await freePort()]
-  const ca = certificateIn(folder, options.names ?? 'DNS:localhost,IP:127.0.0.1')
+  const ca = createCertificate(folder, options.names)
   const config = join(folder, 'slapd.conf')
   writeFileSync(config, configuration(folder, options))
   for (const name of ['main', 'free']) mkdirSync(join(folder, name))
@@ -138,15 +139,6 @@ const databaseLines = (suffix: string, directory: string, lines: string[]): stri
   'maxsize 104857600',
   ...lines,
 ]
-
-function certificateIn(folder: string, names: string): string {
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
-  const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  const about = ['-subj', '/CN=directory', '-addext', `subjectAltName=${names}`, '-keyout', key, '-out', certificate]
-  const { status, stderr } = spawnSync('openssl', [...words, ...about], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`openssl: ${stderr}`)
-  return certificate
-}
 
 async function boot(config: string, tls: number, plain: number, log: { text: string }): Promise<ChildProcess> {
   const urls = `ldaps://127.0.0.1:${tls}/ ldap://127.0.0.1:${plain}/`

@@ -134,7 +134,10 @@ async function certificates(t: Test, slapd: Slapd, base: string): Promise<void> 
     t.equal(await source.verify(await source.find('jane'), PERSON_PASSWORD), true)
     const first = await lines(/ op=0 (?!RESULT)/)
     t.equal(first.filter(line => / STARTTLS$/.test(line)).length, 2, 'of the gateway and of the user')
-    t.same(first.filter(line => !/ (?:STARTTLS|EXT oid=1\.3\.6\.1\.4\.1\.1466\.20037)$/.test(line)), [])
+    t.same(
+      first.filter(line => !/ (?:STARTTLS|EXT oid=1\.3\.6\.1\.4\.1\.1466\.20037)$/.test(line)),
+      [],
+    )
   })
 
   await t.test('a server that refuses StartTLS receives no password', async t => {
