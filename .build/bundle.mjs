@@ -31,6 +31,7 @@ const EXTERNAL = ['@resvg/resvg-js', 'bcrypt', 'svg-captcha', 'undici']
 const SEPARATE = {
   pg: 'pg.cjs',
   'mysql2/promise': 'mysql2.cjs',
+  ldapts: 'ldapts.cjs',
   '@zxcvbn-ts/language-common': 'common-passwords.cjs',
   otpauth: 'otpauth.cjs',
   jose: 'jose.cjs',

@@ -21,6 +21,7 @@ const EXTERNAL = [
   'fast-check',
   '@resvg/resvg-js',
   'bcrypt',
+  'ldapts',
   'lmdb',
   'mysql2',
   'pg',

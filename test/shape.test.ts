@@ -159,6 +159,7 @@ const KNOWERS: Record<string, RegExp> = {
   '@fastify/jwt': /^http\/jwt\.ts$/,
   '@fastify/redis': /^store\/redis\/connection\/connections\.ts$/,
   pg: /^account\/sql\/postgres\.ts$/,
+  ldapts: /^account\/ldap\/connection\.ts$/,
   'mysql2/promise': /^(account\/sql\/mysql|workarounds\/mysql2-.+)\.ts$/,
   undici: /^(event\/webhooks|account\/http)\.ts$/,
   ioredis: /^store\/redis\/.+\.ts$/,

@@ -15,9 +15,21 @@ export type AccountsOptions = HashAccountsOptions & { log: Logger }
 
 /** The configured accounts of one side. A directory verifies passwords itself; every other kind is a source of hashes. */
 export async function openAccounts(settings: AccountsSettings, options: AccountsOptions): Promise<Accounts> {
-  if (settings.kind === 'ldap') return (await import('./ldap/source.ts')).createLdapAccounts(settings, options)
+  if (settings.kind === 'ldap') return openDirectory(settings, options.clock, options.log)
   return createHashAccounts(await openSource(settings, options.clock, options.log), options)
 }
+
+/** Finds accounts, and verifies no password. */
+export function openFinder(
+  settings: AccountsSettings,
+  clock: Clock,
+  log: Pick<Logger, 'error' | 'info' | 'warn'>,
+): Promise<Pick<Accounts, 'find' | 'close'>> {
+  return settings.kind === 'ldap' ? openDirectory(settings, clock, log) : openSource(settings, clock, log)
+}
+
+const openDirectory = async (settings: LdapAccountsSettings, clock: Clock, log: Pick<Logger, 'warn'>) =>
+  (await import('./ldap/source.ts')).createLdapAccounts(settings, { clock, log })
 
 /**
  * No source connects to anything before the first look-up. Only the libraries of the configured source are loaded,

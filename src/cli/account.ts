@@ -10,6 +10,7 @@ import { type Configuration, readConfiguration } from '../settings/load.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { type Happened, keepInJournal } from './journal.ts'
 import { unknownRoleText } from './roles.ts'
+import { findElsewhere, linesOf } from './shown-account.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
 /** The accounts file, its side, and the rules for new passwords in it. */
@@ -39,12 +40,12 @@ const SESSIONS_END = 'the running gateway ends the sessions, or the next start d
 
 export const account: Command = {
   words: 'add|passwd|reset-second-factor|remove|show NAME, or list',
-  summary: 'manage the accounts in the accounts file',
+  summary: 'manage the accounts in the accounts file, or show one of another source',
   help: `  add NAME                  add an account
   passwd NAME               set the password of an account
   reset-second-factor NAME  remove the second factor of an account, whose user has lost it
   remove NAME               remove an account
-  show NAME                 show an account
+  show NAME                 show an account, also one of a database, a backend or a directory
   list                      list the accounts
 
 A running gateway follows the file: the sessions of an account that was removed, or has another password or no second
@@ -85,7 +86,12 @@ Example:
       option => written.values[option] !== undefined && !OPTIONS[option]!.includes(verb),
     )
     if (unfit !== undefined) throw new UsageError(`account ${name} takes no --${unfit}`)
-    const place = placeOf(written, terminal)
+    const chosen = chosenSource(written, terminal)
+    if (verb === show && chosen.source.kind !== 'file') {
+      await showElsewhere(chosen.source, words[0]!, terminal.output)
+      return 0
+    }
+    const place = placeIn(chosen)
     const happened = await verb(place, { ...written, words }, terminal)
     const fault = happened === null ? null : await keepInJournal(place.settings, place.type, happened)
     if (fault !== null) say(terminal.errors, `dualgate: this is done, but is not in the journal: ${fault}`)
@@ -93,13 +99,18 @@ Example:
   },
 }
 
-function placeOf(written: Written, { environment, cwd }: Terminal): Place {
+/** The accounts of the side that is meant. */
+function chosenSource(written: Written, { environment, cwd }: Terminal) {
   const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
   const isConsumer = written.values.consumer === true
   const source = isConsumer ? settings.login.consumer : settings.accounts
   if (source === 'off') throw new CommandError('login.consumer is off: the C side has no accounts here')
+  const type: LoginType = isConsumer ? 'CONSUMER' : 'BUSINESS'
+  return { source, settings, type }
+}
+
+function placeIn({ source, settings, type }: ReturnType<typeof chosenSource>): Place {
   if (source.kind !== 'file') throw new CommandError(`these accounts come from ${source.kind} and are managed there`)
-  const type = isConsumer ? 'CONSUMER' : 'BUSINESS'
   return { path: source.path, type, settings, policy: createPasswordPolicy(settings.passwords) }
 }
 
@@ -160,21 +171,15 @@ async function remove({ path }: Place, { words, values }: Written, { output }: T
 }
 
 async function show({ path }: Place, { words }: Written, { output }: Terminal): Promise<null> {
-  const account = await accountNamed(path, words[0]!)
-  const { passwordChangedAt } = account
-  const rows = {
-    username: account.username,
-    id: account.id,
-    nickname: account.nickname,
-    status: account.status,
-    roles: account.roles.join(', '),
-    permissions: account.permissions.join(', '),
-    'password changed': passwordChangedAt === null ? 'not known' : new Date(passwordChangedAt).toISOString(),
-    'must change it': account.mustChangePassword ? 'yes' : 'no',
-    'second factor': account.secondFactor ? 'yes' : 'no',
-  }
-  for (const [name, value] of Object.entries(rows)) say(output, `${`${name}:`.padEnd(18)}${plain(value)}`.trimEnd())
+  say(output, ...linesOf(await accountNamed(path, words[0]!)))
   return null
+}
+
+/** Of a source that is managed elsewhere, an account can be shown and nothing else. */
+async function showElsewhere(source: Parameters<typeof findElsewhere>[0], name: string, output: Terminal['output']) {
+  const found = await findElsewhere(source, name)
+  if (found === null) throw absent(name)
+  say(output, ...linesOf(found))
 }
 
 async function list({ path }: Place, _written: Written, { output }: Terminal): Promise<null> {

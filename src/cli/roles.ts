@@ -9,17 +9,25 @@ import { accountsOf } from '../settings/served.ts'
 export const unknownRoleText = (role: string, known: readonly Role[]): string =>
   `the role ${plain(role)} grants nothing here; roles of the permissions file: ${known.map(({ name }) => name).join(', ')}`
 
-/** The roles in accounts files that grant nothing, each once, with the accounts that have it. */
+/** The roles that grant nothing, each once, with the accounts of a file or the groups of a directory that have it. */
 export async function warningsOfRoles({ settings }: Configuration): Promise<string[]> {
   const known = rolesOf(settings.permissions.roles)
   const holders = new Map<string, string[]>()
   for (const type of LOGIN_TYPES) {
     const source = accountsOf(settings, type)
-    if (source === 'off' || source.kind !== 'file' || !existsSync(source.path)) continue
-    for (const { username, roles } of await listAccounts(source.path))
-      for (const role of unknownRoles(roles, known)) holders.set(role, [...(holders.get(role) ?? []), plain(username)])
+    for (const { name, roles } of await holdersIn(source))
+      for (const role of unknownRoles(roles, known)) holders.set(role, [...(holders.get(role) ?? []), plain(name)])
   }
   return [...holders].map(([role, names]) => `${unknownRoleText(role, known)}; held by ${named(names)}`)
+}
+
+/** What is known of roles without asking: the accounts in a file, and the groups that the settings of a directory name. */
+async function holdersIn(source: ReturnType<typeof accountsOf>): Promise<{ name: string; roles: readonly string[] }[]> {
+  if (source === 'off') return []
+  if (source.kind === 'ldap')
+    return Object.entries(source.roles).map(([name, role]) => ({ name, roles: [String(role)] }))
+  if (source.kind !== 'file' || !existsSync(source.path)) return []
+  return (await listAccounts(source.path)).map(({ username, roles }) => ({ name: username, roles }))
 }
 
 const NAMED = 3
