@@ -118,7 +118,7 @@ export interface AccountSource {
   readonly changes?: AccountChanges
   readonly updates?: AccountUpdates
   readonly management?: AccountManagement
-  /** A session ends, when its account is asked for again, if the account has lost a role that the session has. */
+  /** A session ends, when its account is read again, if the account has lost a role that the session has. */
   readonly endsWithRoles?: true
   /** With `login`, the source may leave to `verify` what it reads for those alone who know the password. */
   find(username: string, login?: SourceLogin): Promise<Account | null>

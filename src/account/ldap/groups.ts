@@ -11,7 +11,7 @@ const MAX_GROUPS = 5000
 const AT_ONCE = 50
 const EVERY: Filter = { kind: 'present', attribute: 'objectClass' }
 
-/** What an entry has to be asked for, so that its groups can be found. */
+/** The attributes of an entry by which its groups are found. */
 export const GROUP_ATTRIBUTES: readonly string[] = ['memberOf', 'objectSid', 'primaryGroupID']
 
 /**

@@ -133,7 +133,7 @@ t.test('accounts in slapd', { skip: withoutSlapd }, async t => {
 type BaseTest = (statement: string, body: (t: Test, base: string) => Promise<void>) => Promise<unknown>
 
 async function policies(_: Test, slapd: Slapd, test: BaseTest): Promise<void> {
-  await test('a right password that the directory wants changed is told apart only when it is right', async (t, base) => {
+  await test('a password that the directory wants changed is known as such only when it is right', async (t, base) => {
     const expired = await addPerson(slapd, base, 'expired')
     const reset = await addPerson(slapd, base, 'reset')
     await slapd.modify(expired, { pwdChangedTime: '20200101000000Z' })
