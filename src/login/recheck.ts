@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { Meter } from '../metrics/meter.ts'
-import { type SessionRecord, textsOf } from '../session/record.ts'
+import { type Extra, type SessionRecord, textsOf } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Session, Side } from '../side/side.ts'
 
@@ -113,6 +113,10 @@ function changeOf({ extra }: SessionRecord, account: Account | null, endsWithRol
   const carried = versionsIn(extra)
   if (carried.length === 0) return null
   if (!carried.some(version => samePassword(version, present))) return 'password-changed'
-  const roles = new Set(textsOf(account.extra, 'roles'))
-  return endsWithRoles && textsOf(extra, 'roles').some(role => !roles.has(role)) ? 'account-changed' : null
+  return endsWithRoles && hasLostRole(extra, account.extra) ? 'account-changed' : null
+}
+
+function hasLostRole(carried: Extra, present: Extra): boolean {
+  const roles = new Set(textsOf(present, 'roles'))
+  return textsOf(carried, 'roles').some(role => !roles.has(role))
 }

@@ -23,7 +23,7 @@ const version = (passwordHash: string, roles: string[] = []): string => versionO
  * A recheck of one user's sessions, with a clock that the test moves and a source that answers when the test says so. Asked
  * again before a session ends, it answers the same, or what is `present` by then.
  */
-function open() {
+function open({ endsWithRoles = false } = {}) {
   const time = { now: 1_000_000_000 }
   const asked: { username: string; answer(account: Partial<Account> | null): void; fail(fault: Error): void }[] = []
   const results: string[] = []
@@ -45,6 +45,7 @@ function open() {
       },
     },
     accounts: {
+      ...(endsWithRoles && { endsWithRoles }),
       find: username =>
         new Promise((resolve, reject) => {
           const answer = (account: Partial<Account> | null): void => {
@@ -173,6 +174,21 @@ t.test('a session that changes its own password carries both versions, and survi
     asked[round]!.answer(account('1', { version: version(hash) }))
     await answered(round + 1)
     t.same(ended, round === 0 ? [] : [['1', other.record.extra, 'password-changed']])
+  }
+})
+
+t.test('a lost role ends the sessions that have it where the source says so, and a gained one ends none', async t => {
+  for (const endsWithRoles of [true, false]) {
+    const { recheck, time, asked, ended, session, account, answered } = open({ endsWithRoles })
+    const carried = { username: 'name-1', account_version: version(HASH, ['a', 'b']) }
+    const both = session('1', { ...carried, roles: ['a', 'b'] })
+    const one = session('1', { ...carried, roles: ['b'] })
+    time.now += MINUTE
+    recheck.used(one)
+    const roles = ['b', 'c']
+    asked[0]!.answer(account('1', { version: version(HASH, roles), extra: { roles } }))
+    await answered(1)
+    t.same(ended, endsWithRoles ? [['1', both.record.extra, 'account-changed']] : [])
   }
 })
 

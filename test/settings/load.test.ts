@@ -142,8 +142,8 @@ const EACH_FAULT: [title: string, yaml: string, ...faults: RegExp[]][] = [
   ],
   [
     'a union of sections, by its kind',
-    'accounts: { kind: ldap }\n',
-    /accounts\.kind: must be file, sql or http, not "ldap"$/,
+    'accounts: { kind: nis }\n',
+    /accounts\.kind: must be file, sql, http or ldap, not "nis"$/,
   ],
   [
     'a time zone that does not exist',
