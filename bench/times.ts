@@ -7,12 +7,14 @@ import smCrypto from 'sm-crypto'
 import { Client } from 'undici'
 import { systemClock } from '../src/base/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded.ts'
+import { addPerson, ldapConfig, POLICY, startSlapd, unitOf, withoutSlapd } from '../test/support/slapd.ts'
 import { startGateway } from './gateway.ts'
 import { onScene, type Scene } from './process.ts'
 import { fixed, note, printTable, quantile } from './statistics.ts'
 
 export const TIMES_HELP = `times     whether the time of a failed login reveals why it failed
-            --samples 400               logins of each kind, in random order`
+            --samples 400               logins of each kind, in random order
+            --accounts file             or ldap: a directory (slapd) that writes each failure into the entry`
 
 const NAME = 'operator'
 const PASSWORD = 'a password of some length'
@@ -34,12 +36,25 @@ const encrypt = (text: string, key: string): string => smCrypto.sm2.doEncrypt(te
 const mangled = (hex: string): string => hex.slice(0, -2) + (hex.endsWith('00') ? '01' : '00')
 
 export async function times(words: string[]): Promise<void> {
-  const { values } = parseArgs({ args: words, options: { samples: { type: 'string', default: '400' } } })
-  await onScene(scene => compare(scene, Number(values.samples)))
+  const options = {
+    samples: { type: 'string', default: '400' },
+    accounts: { type: 'string', default: 'file' },
+  } as const
+  const { values } = parseArgs({ args: words, options })
+  const ends: (() => Promise<void>)[] = []
+  try {
+    await onScene(async scene => {
+      const teardown = (end: () => Promise<void>): void => void ends.push(end)
+      const accounts = values.accounts === 'ldap' ? await accountsInDirectory({ teardown }) : accountsInFile(scene)
+      await compare(scene, Number(values.samples), accounts)
+    })
+  } finally {
+    for (const end of ends) await end()
+  }
 }
 
-async function compare(scene: Scene, samples: number): Promise<void> {
-  const times = await measure(scene, samples)
+async function compare(scene: Scene, samples: number, accounts: object): Promise<void> {
+  const times = await measure(scene, samples, accounts)
   const reference = times.get('wrong password')!
   const rows = [...times].map(([kind, elapsed]) => {
     const sorted = elapsed.toSorted((a, b) => a - b)
@@ -56,13 +71,28 @@ async function compare(scene: Scene, samples: number): Promise<void> {
   )
 }
 
-async function measure(scene: Scene, samples: number): Promise<Map<string, number[]>> {
+/** One account, in a file. */
+function accountsInFile(scene: Scene): object {
   const path = join(scene.folder, 'accounts.yaml')
   const password = bcrypt.hashSync(PASSWORD, BCRYPT_COST)
   const account = { id: '1', username: NAME, password, nickname: NAME, status: 'ACTIVE', roles: [], permissions: [] }
   writeFileSync(path, JSON.stringify({ accounts: [account] }), { mode: 0o600 })
+  return { kind: 'file', path }
+}
+
+/** One account, in a directory that counts failures and never locks. */
+async function accountsInDirectory(t: { teardown(end: () => Promise<void>): void }): Promise<object> {
+  if (withoutSlapd !== false) throw new Error(withoutSlapd)
+  const slapd = await startSlapd(t, { isDurable: true })
+  await slapd.modify(POLICY, { pwdMaxFailure: '0' })
+  const base = await unitOf(slapd, 'people')
+  await addPerson(slapd, base, NAME, { userPassword: PASSWORD })
+  return ldapConfig(slapd, { base })
+}
+
+async function measure(scene: Scene, samples: number, accounts: object): Promise<Map<string, number[]>> {
   const lockout = { failures: 1_000_000, address_failures: 1_000_000 }
-  const settings = { accounts: { kind: 'file', path }, login: { rate_limit: 'off', lockout } }
+  const settings = { accounts, login: { rate_limit: 'off', lockout } }
   const gateway = await startGateway(scene, 'times', { settings })
   const store = await openEmbeddedStore(gateway.data, systemClock, 20_000)
   const client = new Client(gateway.url)

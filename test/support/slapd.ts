@@ -52,6 +52,8 @@ const ROOT_PASSWORD = 'root of the directory'
 export const POLICY = `cn=default,${SUFFIX}`
 
 export interface SlapdOptions {
+  /** Whether each change is written to the disk before it is answered. */
+  isDurable?: boolean
   /** Lines for all databases, such as `sizelimit 500`. */
   global?: string[]
   /** Lines for the database of `SUFFIX`. */
@@ -98,7 +100,8 @@ export async function startSlapd(t: { teardown(end: () => Promise<void>): void }
   return slapd
 }
 
-function configuration(folder: string, { global = [], database = [] }: SlapdOptions): string {
+function configuration(folder: string, { global = [], database = [], isDurable = false }: SlapdOptions): string {
+  const speed = isDurable ? [] : ['dbnosync']
   const limits = `limits dn.exact="${SERVICE.dn}" size.soft=500 size.hard=500 size.prtotal=unlimited`
   const access = [
     `access to attrs=userPassword by anonymous auth by * none`,
@@ -119,12 +122,12 @@ function configuration(folder: string, { global = [], database = [] }: SlapdOpti
     `pidfile ${folder}/slapd.pid`,
     'threads 4',
     ...global,
-    ...databaseLines(SUFFIX, join(folder, 'main'), [...database, limits, ...access]),
+    ...databaseLines(SUFFIX, join(folder, 'main'), [...speed, ...database, limits, ...access]),
     'overlay memberof',
     'overlay ppolicy',
     `ppolicy_default "${POLICY}"`,
     'ppolicy_use_lockout',
-    ...databaseLines(FREE_SUFFIX, join(folder, 'free'), [limits, ...access]),
+    ...databaseLines(FREE_SUFFIX, join(folder, 'free'), [...speed, limits, ...access]),
     '',
   ].join('\n')
 }
@@ -135,7 +138,6 @@ const databaseLines = (suffix: string, directory: string, lines: string[]): stri
   `rootdn "cn=root,${suffix}"`,
   `rootpw "${ROOT_PASSWORD}"`,
   `directory ${directory}`,
-  'dbnosync',
   'maxsize 104857600',
   ...lines,
 ]

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 
 /** Failures whose times count. */
 const REMEMBERED = 64
@@ -9,18 +9,23 @@ const MARGIN = 1.5
 
 /**
  * A bind with a name that the directory does not have is answered sooner: no hash is computed, and no failure is written into
- * an entry. So a failed login takes as long as those of known names took before, and a part more. Only known names count, so
- * that a flood of unknown ones does not bring that down.
+ * an entry. So a failed login takes as long as those of known names took before, and a part more. Only binds of known names
+ * count, so that a flood of others does not bring that down.
  */
 export class FailureTime {
   /** The latest times of known names, in milliseconds. */
   readonly #times: number[] = []
+  readonly #pause: (time: number) => Promise<unknown>
+
+  constructor(pause: (time: number) => Promise<unknown> = time => setTimeout(time)) {
+    this.#pause = pause
+  }
 
   /** Waits as long as the others took; `spent` milliseconds have passed already, and no more than `limit` may. */
-  async pass(spent: number, isKnown: boolean, limit: number): Promise<void> {
+  async pass(spent: number, counts: boolean, limit: number): Promise<void> {
     const rest = Math.min(this.#usual(), limit) - spent
-    if (isKnown) this.#remember(spent)
-    if (rest > 0) await pause(rest)
+    if (counts) this.#remember(spent)
+    if (rest > 0) await this.#pause(rest)
   }
 
   #usual(): number {

@@ -118,13 +118,15 @@ function createVerify(parts: DirectoryParts, entries: WeakMap<Account, Found>): 
 
   return (account, password, login = { spent: 0 }) =>
     orUnavailable(async () => {
-      if (password === null || !canBePassword(password)) return false
       const found = account === null ? undefined : entries.get(account)
       if (account !== null && found === undefined) throw new Error('the account is not of this source')
-      const verdict = await timed(login, timeout, left => bind(found, password, left))
+      const isSent = password !== null && canBePassword(password)
+      const verdict: Verdict = isSent
+        ? await timed(login, timeout, left => bind(found, password, left))
+        : { isRight: false }
       if (account === null || found === undefined || !verdict.isRight) {
-        login.obstacle = verdict.isRight ? undefined : (verdict.obstacle ?? found?.obstacle)
-        await failureTime.pass(login.spent, found !== undefined, timeout)
+        login.obstacle = isSent && !verdict.isRight ? (verdict.obstacle ?? found?.obstacle) : undefined
+        await failureTime.pass(login.spent, isSent && found !== undefined, timeout)
         return false
       }
       if (verdict.mustChange) account.passwordExpired = true
