@@ -23,13 +23,30 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
 
 const REASON = /AcceptSecurityContext error, data ([0-9a-f]{2,4})\b/i
 
-/** Reads the result of a bind. Fails with what it fails with, except for result 49: nothing else says that a password is wrong. */
+/**
+ * What 389 Directory Server and FreeIPA say in the place of result 49 when an account is disabled or locked, whatever the
+ * password. As a fault of the directory it would tell that the name exists.
+ */
+const REFUSED: readonly [code: number, diagnostic: RegExp, obstacle: Obstacle][] = [
+  [53, /^account inactivated\b/i, 'disabled'],
+  [53, /^(?:too many failed logins|entry permanently locked)\b/i, 'locked'],
+  [19, /^exceed password retry limit\b/i, 'locked'],
+]
+
+/**
+ * Reads the result of a bind. Fails with what it fails with, except for result 49 and what says the same: nothing else says that
+ * a password is wrong.
+ */
 export async function verdictOf(bind: Promise<Bound>): Promise<Verdict> {
   try {
     return { isRight: true, ...(await bind) }
   } catch (fault) {
-    if (!(fault instanceof DirectoryResult) || fault.code !== INVALID_CREDENTIALS) throw fault
-    const [, reason = ''] = REASON.exec(fault.diagnostic) ?? []
+    if (!(fault instanceof DirectoryResult)) throw fault
+    const { code, diagnostic } = fault
+    const refused = REFUSED.find(([result, text]) => code === result && text.test(diagnostic))
+    if (refused !== undefined) return { isRight: false, obstacle: refused[2] }
+    if (code !== INVALID_CREDENTIALS) throw fault
+    const [, reason = ''] = REASON.exec(diagnostic) ?? []
     if (MUST_CHANGE.has(reason)) return { isRight: true, mustChange: true }
     return { isRight: false, obstacle: fault.isLocked ? 'locked' : OBSTACLES[reason] }
   }

@@ -174,6 +174,31 @@ t.test('each reason of a refused bind is understood', async t => {
   t.match(new Set(binds().map(request => request.kind === 'bind' && request.dn)), new Set([JANE]))
 })
 
+t.test('what FreeIPA and 389 Directory Server say of disabled and locked accounts is no fault of theirs', async t => {
+  const { source, bound } = await open(t)
+  const account = await source.find('janed')
+  for (const [code, diagnostic, obstacle] of [
+    [53, 'Account inactivated. Contact system administrator.', 'disabled'],
+    [53, 'Too many failed logins.\n', 'locked'],
+    [53, 'Entry permanently locked.\n', 'locked'],
+    [19, 'Exceed password retry limit. Please try later.', 'locked'],
+  ] as const) {
+    bound.answer = { code, diagnostic }
+    const login: SourceLogin = { spent: 0 }
+    t.equal(await source.verify(account, 'a password', login), false, diagnostic)
+    t.equal(login.obstacle, obstacle, diagnostic)
+  }
+  for (const [code, diagnostic] of [
+    [53, 'unauthenticated bind (DN with no password) disallowed'],
+    [53, 'the account inactivated'],
+    [19, 'Too many failed logins.'],
+    [1, 'Account inactivated.'],
+  ] as const) {
+    bound.answer = { code, diagnostic }
+    t.equal(await reasonOf(source.verify(account, 'a password')), 'UNAVAILABLE', diagnostic)
+  }
+})
+
 t.test('nothing but result 49 says that a password is wrong', async t => {
   for (const isKnown of [true, false]) {
     const { source, bound, binds } = await open(t, undefined, { timeout: '2s' })
