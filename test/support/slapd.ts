@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Attribute, Change, Client, Control } from 'ldapts'
@@ -88,7 +88,11 @@ export async function startSlapd(t: { teardown(end: () => Promise<void>): void }
     ...asRoot,
     log: () => log.text,
     follow: () => follow(log, url, readFileSync(ca, 'utf8')),
-    pause: () => void child.kill('SIGSTOP'),
+    pause() {
+      child.kill('SIGSTOP')
+      // A thread that runs at this moment may still answer.
+      while (!isStopped(child.pid!));
+    },
     resume: () => void child.kill('SIGCONT'),
     kill: () => end(child),
     async restart() {
@@ -173,6 +177,13 @@ function follow(log: { text: string }, url: string, ca: string): ReturnType<Slap
 
 /** Searches of earlier questions about the log. */
 const MARK = /SRCH (?:base="cn=mark-|attr=)/
+
+/** Whether all threads of a process have stopped. Other systems than Linux do not say it. */
+function isStopped(pid: number): boolean {
+  if (process.platform !== 'linux') return true
+  const folder = `/proc/${pid}/task`
+  return readdirSync(folder).every(task => /\) [Tt] /.test(readFileSync(`${folder}/${task}/stat`, 'utf8')))
+}
 
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import {
   AndFilter,
   ApproximateFilter,
-  type BerReader,
+  BerReader,
   Client,
   Control,
   EqualityFilter,
@@ -99,6 +99,9 @@ export class Connection {
   async bind(dn: string, password: string, signal: AbortSignal): Promise<Bound> {
     if (dn === '' || password === '') throw new Error('a bind needs a name and a password')
     const policy = new PasswordPolicyControl()
+    const received: Buffer[] = []
+    const keep = (data: Buffer): void => void received.push(data)
+    this.#socket.on('data', keep)
     try {
       await this.#run(signal, client => client.bind(dn, password, policy))
     } catch (fault) {
@@ -106,7 +109,10 @@ export class Connection {
       // The directory says this after the right password only.
       if (policy.error === EXPIRED) return { mustChange: true }
       throw new DirectoryResult(fault.code, fault.diagnostic, policy.error === LOCKED)
+    } finally {
+      this.#socket.off('data', keep)
     }
+    if (!saysSuccess(Buffer.concat(received))) throw new Error('the answer to the bind has no result')
     return { mustChange: policy.error === CHANGE_AFTER_RESET }
   }
 
@@ -151,12 +157,29 @@ async function startTls(socket: Socket, signal: AbortSignal): Promise<void> {
     await closingOn(socket, signal, () => clientOn(socket).exop('1.3.6.1.4.1.1466.20037'))
   } catch (fault) {
     socket.destroy()
-    throw fault
+    // Whatever its result: it says nothing about a password.
+    throw new Error('StartTLS failed', { cause: fault })
   }
   for (const { event, own } of listeners) {
     socket.removeAllListeners(event)
     for (const listener of own) socket.on(event, listener as () => void)
   }
+}
+
+const BIND_RESPONSE = 0x61
+
+/** Whether a response to a bind says so. The library also takes one without a result for a success, and one of another kind. */
+function saysSuccess(messages: Buffer): boolean {
+  for (let rest = messages; rest.length > 0; ) {
+    const reader = new BerReader(rest)
+    if (reader.readSequence() === null) return false
+    const end = reader.offset + reader.length
+    reader.readInt()
+    // What the server says without a question stands before it.
+    if (reader.readSequence() === BIND_RESPONSE) return reader.length > 0 && reader.readEnumeration() === 0
+    rest = rest.subarray(end)
+  }
+  return false
 }
 
 /** Closes the connection when `signal` aborts, and when the work fails for another reason than its result. */

@@ -66,7 +66,8 @@ async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal:
     })
   } catch (fault) {
     socket.destroy()
-    throw fault
+    // Of a name with several addresses, whose fault as a whole has no text.
+    throw fault instanceof AggregateError ? (fault.errors.at(-1) ?? fault) : fault
   } finally {
     signal.removeEventListener('abort', giveUp)
   }

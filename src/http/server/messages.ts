@@ -78,7 +78,7 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
   ACCOUNT_LOCKED: { code: 400, status: 200, text: ['Account locked', '账号已被锁定'] },
   ACCOUNT_INACTIVE: { code: 400, status: 200, text: ['Account inactive', '账号已停用'] },
   PASSWORD_EXPIRED: {
-    code: 403,
+    code: 400,
     status: 200,
     text: ['The password has expired; change it in your company directory', '密码已过期，请先在公司目录中修改密码'],
   },

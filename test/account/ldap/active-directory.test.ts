@@ -201,7 +201,7 @@ t.test('what FreeIPA and 389 Directory Server say of disabled and locked account
 
 t.test('nothing but result 49 says that a password is wrong', async t => {
   for (const isKnown of [true, false]) {
-    const { source, bound, binds } = await open(t, undefined, { timeout: '2s' })
+    const { source, bound, binds } = await open(t)
     const account = isKnown ? await source.find('janed') : null
     if (!isKnown) await source.find('john')
     const answers: LdapResponse[] = [1, 2, 3, 7, 8, 10, 11, 13, 14, 16, 50, 51, 52, 53, 80, 4096].map(code => ({
@@ -213,8 +213,19 @@ t.test('nothing but result 49 says that a password is wrong', async t => {
       t.equal(await reasonOf(source.verify(account, 'a password')), 'UNAVAILABLE', JSON.stringify(answer))
       t.equal(binds().length, length + 1, 'one bind')
     }
+    const malformed: [statement: string, operation: string][] = [
+      ['a response without a result', '6100'],
+      ['one of a search', '65070a010004000400'],
+      ['one of an extended operation', '78070a010004000400'],
+    ]
+    for (const [statement, operation] of malformed) {
+      const bytes = (id: number) =>
+        Buffer.from(`30${(3 + operation.length / 2).toString(16).padStart(2, '0')}02010${id}${operation}`, 'hex')
+      bound.answer = { bytes }
+      t.equal(await reasonOf(source.verify(account, 'a password')), 'UNAVAILABLE', statement)
+    }
     bound.answer = 'silent'
-    const login = { spent: 1800 }
+    const login = { spent: 59_500 }
     const fault = await source.verify(account, 'a password', login).catch(fault => fault)
     t.ok(fault instanceof Unavailable)
     t.match((fault as Unavailable).cause, { cause: { cause: { message: /no answer within/ } } })

@@ -181,11 +181,11 @@ async function stops(t: Test, slapd: Slapd, base: string): Promise<void> {
         const account = ask === 'find' ? null : await source.find(name)
         const lines = slapd.follow()
         isArmed = true
-        const fault = await faultOf(
-          ask === 'find' ? source.find(name) : source.verify(account, PERSON_PASSWORD, { spent }),
-        )
-        isArmed = false
-        slapd.resume()
+        const question = ask === 'find' ? source.find(name) : source.verify(account, PERSON_PASSWORD, { spent })
+        const fault = await faultOf(question).finally(() => {
+          isArmed = false
+          slapd.resume()
+        })
         t.match(fault, /no answer within/, name)
         t.ok((await lines(/ BIND .*method=/)).length <= 1, 'and no password is sent twice')
       }

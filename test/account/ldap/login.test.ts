@@ -75,7 +75,7 @@ t.test('users of a directory', { skip: withoutSlapd }, async t => {
     t.match(await answerTo(fixture)('jane', 'wrong'), { code: 400, message: 'Wrong username or password' })
     const expired = await answerTo(fixture)('jane', PERSON_PASSWORD)
     t.match(expired, {
-      code: 403,
+      code: 400,
       message: 'The password has expired; change it in your company directory',
       data: null,
     })
