@@ -6,6 +6,8 @@ export interface ChangeListener {
   session(type: LoginType, token: string): void
   /** A login id was disabled or untied. */
   disabled(type: LoginType, userId: string): void
+  /** A credential was stored, rewritten or ended. */
+  credential(type: LoginType, id: string): void
   /** Any session and any login id may have changed. */
   anything(): void
 }

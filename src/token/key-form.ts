@@ -1,0 +1,76 @@
+import { createHash, randomInt } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
+
+/*
+ * A key: `dgb_<id>_<secret><checksum>` for the B side, `dgc_…` for the C side. The id names the key in lists, logs and the store.
+ * The secret has 256 bits. The checksum (CRC-32, IEEE, of all before it) shows a mistyped key without a question to the store,
+ * and lets scanners of secrets recognize a leaked one.
+ */
+
+declare const key: unique symbol
+
+/** A text that has the form of a key, with a right checksum. */
+export type Key = string & { readonly [key]: true }
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const ID_LENGTH = 12
+const SECRET_LENGTH = 43
+const CHECKSUM_LENGTH = 6
+
+const FORM = /^dg([bc])_([0-9A-Za-z]{12})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
+const ID = /^[0-9A-Za-z]{12}$/
+
+export interface KeyParts {
+  /** The side that the prefix names; the record of the key decides. */
+  type: LoginType
+  id: string
+  secret: string
+}
+
+export const isKeyId = (value: unknown): value is string => typeof value === 'string' && ID.test(value)
+
+/** `null` for a text of another form, and for one whose checksum is wrong. */
+export function asKey(text: unknown): Key | null {
+  if (typeof text !== 'string' || !FORM.test(text)) return null
+  const end = text.length - CHECKSUM_LENGTH
+  return checksumOf(text.slice(0, end)) === text.slice(end) ? (text as Key) : null
+}
+
+/** Reads a key from the value of a header: `Bearer <key>` with the scheme in any case and one space, or the key alone. */
+export function readBearerKey(value: unknown): Key | null {
+  if (typeof value !== 'string') return null
+  return asKey(/^bearer /i.test(value) ? value.slice('bearer '.length) : value)
+}
+
+export function partsOf(key: Key): KeyParts {
+  const [, letter, id, secret] = FORM.exec(key) as unknown as [string, string, string, string]
+  const type = LOGIN_TYPES.find(candidate => SIDES[candidate].section === letter)!
+  return { type, id, secret }
+}
+
+/** A new key with an id and a secret of its own. */
+export function makeKey(type: LoginType): { key: Key; id: string } {
+  const id = randomText(ID_LENGTH)
+  const text = `dg${SIDES[type].section}_${id}_${randomText(SECRET_LENGTH)}`
+  return { key: `${text}${checksumOf(text)}` as Key, id }
+}
+
+/** What is stored of a secret. It has 256 bits, so a plain digest is enough. */
+export const digestOfSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
+
+/** The first characters of a key, by which its user recognizes it. */
+export const hintOf = (type: LoginType, id: string): string => `dg${SIDES[type].section}_${id}`.slice(0, 8)
+
+const randomText = (length: number): string => Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+
+/** Six digits of base 62: the largest CRC-32 has as many. */
+function checksumOf(text: string): string {
+  let rest = crc32(Buffer.from(text, 'latin1'))
+  let digits = ''
+  while (rest > 0) {
+    digits = ALPHABET[rest % 62] + digits
+    rest = Math.floor(rest / 62)
+  }
+  return digits.padStart(CHECKSUM_LENGTH, '0')
+}
