@@ -13,11 +13,17 @@ import type {
   RightsSource,
   Updatable,
 } from './source.ts'
-import { versionOf } from './version.ts'
+import { type Versions, versionsOf } from './version.ts'
 
 /** An account with the bcrypt hash of its password: `$2a$`, `$2b$` or `$2y$`. */
 export interface HashAccount extends Account {
   passwordHash: string
+}
+
+/** An account as it leaves a source of hashes: with its versions, and without its hash. */
+export function withoutHash(found: HashAccount): Account & Versions {
+  const { passwordHash: _, ...account } = found
+  return { ...account, ...versionsOf(found) }
 }
 
 /** A source that returns hashes and leaves the comparison to the gateway: a file, a table, a backend. */
@@ -67,9 +73,8 @@ export function createHashAccounts(source: HashSource, options: HashAccountsOpti
     async find(username) {
       const found = await source.find(username)
       if (found === null) return null
-      const { passwordHash, ...rest } = found
-      const account = { ...rest, version: versionOf(found) }
-      hashes.set(account, passwordHash)
+      const account = withoutHash(found)
+      hashes.set(account, found.passwordHash)
       return account
     },
     async verify(account, password) {
@@ -87,31 +92,29 @@ export function createHashAccounts(source: HashSource, options: HashAccountsOpti
   }
 }
 
-/** The hash of a new password is made here; with it the version that the account will have. */
+/** The hash of a new password is made here; with it the versions that the account will have. */
 function updatesOf(updates: HashUpdates, hashes: WeakMap<Account, string>): AccountUpdates {
-  const versionWith = (account: Account, changed: { passwordHash?: string; secondFactor?: string | null }): string => {
-    const { passwordHash = hashes.get(account) ?? '', secondFactor = account.secondFactor ?? null } = changed
-    const { extra, secondFactorResetAt } = account
-    return versionOf({
-      passwordHash,
-      extra,
-      ...(secondFactor !== null && { secondFactor }),
-      ...(secondFactorResetAt !== undefined && { secondFactorResetAt }),
-    })
+  const versionsWith = (
+    account: Account,
+    changed: { passwordHash?: string; secondFactor?: string | null },
+  ): Versions => {
+    const { secondFactor: present = null, ...others } = account
+    const { passwordHash = hashes.get(account) ?? '', secondFactor = present } = changed
+    return versionsOf({ ...others, passwordHash, ...(secondFactor !== null && { secondFactor }) })
   }
   return {
     can: updates.can,
     ...(updates.fault !== undefined && { fault: updates.fault }),
     async password(account, { password, ...update }) {
       const hash = await hashPassword(password)
-      const version = versionWith(account, { passwordHash: hash })
+      const versions = versionsWith(account, { passwordHash: hash })
       const before = hashes.get(account)
-      return { version, store: () => updates.setPassword(account.id, { ...update, hash, before }) }
+      return { ...versions, store: () => updates.setPassword(account.id, { ...update, hash, before }) }
     },
     secondFactor(account, sealed) {
-      const version = versionWith(account, { secondFactor: sealed })
+      const versions = versionsWith(account, { secondFactor: sealed })
       const expected = account.secondFactor ?? null
-      return { version, store: () => updates.setSecondFactor(account.id, sealed, expected) }
+      return { ...versions, store: () => updates.setSecondFactor(account.id, sealed, expected) }
     },
   }
 }

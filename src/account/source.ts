@@ -16,6 +16,8 @@ export interface Account {
   leftOut?: LeftOut
   /** Changes with the password, the rights and the second factor (`version.ts`); absent in a source that cannot tell. */
   version?: string
+  /** Changes with the password and with a reset of the second factor alone (`version.ts`); absent where `version` is. */
+  credentialVersion?: string
   /** The second factor, sealed (`version.ts` says what stands before it). Absent without one. Never part of `extra`. */
   secondFactor?: string
   /** When its second factor was last reset, as the source writes it; absent if it was not. */
@@ -51,6 +53,8 @@ export type Updatable = 'password' | 'second-factor'
 export interface PreparedUpdate {
   /** The version of the account once the change is stored; absent in a source that has no versions. */
   readonly version?: string
+  /** The credential version of the account once the change is stored; absent where `version` is. */
+  readonly credentialVersion?: string
   /**
    * `false` if the account is gone, and if it has another password, or another second factor, meanwhile, in a source
    * that can compare. Throws `Unavailable` if the source fails.
@@ -92,7 +96,12 @@ export interface Rights {
 export interface AccountChanges {
   /** The version of the account with this login id; `null` when there is no such account, or it is not `ACTIVE`. */
   versionOf(id: string): string | null
-  /** Resolves when `versionOf` answers by the accounts as they are now; if they cannot be read, it answers as before. */
+  /**
+   * The account with this login id, of any status, at once and without reading anything: by the same accounts as `versionOf`.
+   * `null` when there is no such account, and while the accounts are not known yet. No password can be verified against it.
+   */
+  accountOf(id: string): Account | null
+  /** Resolves when both answer by the accounts as they are now; if they cannot be read, they answer as before. */
   refresh(): Promise<void>
   /** Calls `changed` from now on, as soon as the source notices something; `null` ends it. */
   follow(changed: ChangedAccounts | null): void

@@ -7,6 +7,13 @@ import { type Extra, textsOf } from '../session/record.ts'
  * creates carries the version of its account in `extra.account_version`, so that any gateway finds out later, also after a
  * restart, that the account has changed since. Sessions without one, from earlier versions or through the operations,
  * cannot be compared. Nothing can be computed back from a version: a bcrypt hash contains 128 random bits.
+ *
+ * Keys of programs carry the credential version of their account: a digest of the stored password and, after a reset of a second
+ * factor, one of the time of the last reset. Keys live longer than sessions and survive more. An administrator resets a password
+ * or a factor because another person may know it: keys from before end. Other roles and permissions end no key, because a
+ * request by key has the rights that the account has at the time; nor does a second factor that its user sets up, replaces or
+ * removes. A password that users change themselves is another stored password as well: a key that is to survive gets the
+ * version that `PreparedUpdate` announces.
  */
 
 /** Why sessions of an account end. */
@@ -33,6 +40,23 @@ interface Versioned {
   secondFactorResetAt?: string
   /** `NAME.SEALED`: the name has 12 characters, is random, and stays when a recovery code is used up. */
   secondFactor?: string
+}
+
+/** Both versions of an account. */
+export interface Versions {
+  version: string
+  credentialVersion: string
+}
+
+export const versionsOf = (account: Versioned): Versions => ({
+  version: versionOf(account),
+  credentialVersion: credentialVersionOf(account),
+})
+
+/** Compared as a whole: a key carries the present one, or ends. */
+export function credentialVersionOf({ passwordHash, secondFactorResetAt }: Omit<Versioned, 'extra'>): string {
+  const stored = digest(passwordHash)
+  return secondFactorResetAt === undefined ? stored : `${stored}.${digest(secondFactorResetAt)}`
 }
 
 export function versionOf({ passwordHash, extra, secondFactor, secondFactorResetAt }: Versioned): string {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { stringify } from 'yaml'
@@ -26,6 +27,7 @@ import {
   removeAccount,
   setPassword,
 } from '../../src/account/file/source.ts'
+import type { AccountEdit } from '../../src/account/management.ts'
 import { ConfigurationError } from '../../src/settings/notation/fault.ts'
 import { refusalOf } from '../support/login-fixture.ts'
 import { until } from '../support/until.ts'
@@ -189,6 +191,63 @@ t.test(
     t.match(source.changes!.versionOf('1'), /^[\w-]{12}\.[\w-]{12}$/)
   },
 )
+
+t.test(
+  'an account of any status is found by its login id at once, as it was last read, with its versions and no hash',
+  async t => {
+    const locked = entry('2', 'b', ', status: LOCKED')
+    const { path, find, source } = open(t.testdir(), `accounts:\n${entry('1', 'a', ', roles: [x]')}${locked}`)
+    const accountOf = (id: string) => source.changes!.accountOf(id)
+    const versionOf = (id: string) => source.changes!.versionOf(id)
+    t.equal(accountOf('1'), null, 'nothing is known before the first look-up')
+    await find('a')
+    t.match(accountOf('1'), {
+      id: '1',
+      username: 'a',
+      status: 'ACTIVE',
+      extra: { roles: ['x'] },
+      credentialVersion: String,
+    })
+    t.equal(accountOf('1')!.version, versionOf('1'))
+    t.match(accountOf('2'), { status: 'LOCKED', version: String, credentialVersion: String })
+    t.equal(versionOf('2'), null)
+    t.equal(accountOf('3'), null)
+    t.notMatch(inspect(accountOf('1'), { showHidden: true, depth: 9 }), /\$2b\$/)
+    writeFileSync(path, `accounts:\n${entry('1', 'a', ', roles: [y]')}`)
+    t.match(accountOf('1'), { extra: { roles: ['x'] } }, 'without reading anything')
+    await source.changes!.refresh()
+    t.match(accountOf('1'), { extra: { roles: ['y'] } })
+    t.equal(accountOf('2'), null)
+    writeFileSync(path, 'accounts: {')
+    await source.changes!.refresh()
+    t.match(accountOf('1'), { extra: { roles: ['y'] } }, 'a faulty file changes nothing')
+  },
+)
+
+t.test('what users change of a second factor keeps the credential version, and a reset by others does not', async t => {
+  const { source } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)
+  const credentialVersion = async () => {
+    await source.changes!.refresh()
+    return source.changes!.accountOf('1')!.credentialVersion
+  }
+  const reset = (set: Extract<AccountEdit, { set: unknown }>['set']) =>
+    source.management!.edit(() => ({ edit: { id: '1', set }, result: null }))
+  const seen = [await credentialVersion()]
+  await source.updates!.setSecondFactor('1', FACTOR, null)
+  t.equal(await credentialVersion(), seen[0])
+  await source.updates!.setSecondFactor('1', null, FACTOR)
+  t.equal(await credentialVersion(), seen[0])
+  await reset({ secondFactor: null })
+  t.equal(await credentialVersion(), seen[0], 'there was none')
+  await source.updates!.setSecondFactor('1', FACTOR, null)
+  await reset({ secondFactor: null })
+  seen.push((await credentialVersion())!)
+  await reset({ roles: ['x'], permissions: ['y'], status: 'LOCKED', nickname: 'Other' })
+  t.equal(await credentialVersion(), seen[1])
+  await reset({ password: { hash: OTHER_HASH, changedAt: 0, mustChange: true } })
+  seen.push((await credentialVersion())!)
+  t.equal(new Set(seen).size, 3)
+})
 
 t.test('a change is noticed without a login', async t => {
   const { path, source } = open(t.testdir(), `accounts:\n${entry('1', 'a')}`)

@@ -2,14 +2,15 @@ import { inspect } from 'node:util'
 import bcrypt from 'bcrypt'
 import t from 'tap'
 import { matchesHash } from '../../src/account/hash.ts'
-import { createHashAccounts, type HashAccount } from '../../src/account/hash-accounts.ts'
+import { createHashAccounts, type HashAccount, type HashSource } from '../../src/account/hash-accounts.ts'
 import { createPasswords } from '../../src/account/password.ts'
-import { account } from '../support/login-fixture.ts'
+import type { PreparedUpdate } from '../../src/account/source.ts'
+import { account, sourceOf } from '../support/login-fixture.ts'
 
 const hash = (cost: number): string => bcrypt.hashSync('correct horse', cost)
 
 /** Accounts of a source of hashes, with what was logged and the rounds of bcrypt since they were last counted. */
-function open(stored: HashAccount[], highestCost?: () => number) {
+function open(stored: HashAccount[] | Omit<HashSource, 'findRights'>, highestCost?: () => number) {
   const logged: unknown[] = []
   let rounds = 0
   const compare = (password: string, against: string): boolean => {
@@ -19,11 +20,11 @@ function open(stored: HashAccount[], highestCost?: () => number) {
   const seen = new Map<string, { count: number; resetsAt: number }>([
     ['bcrypt-cost:BUSINESS', { count: 4, resetsAt: Number.MAX_SAFE_INTEGER }],
   ])
+  const find = async (name: string) => (stored as HashAccount[]).find(({ username }) => username === name) ?? null
   const source = {
-    find: async (name: string) => stored.find(({ username }) => username === name) ?? null,
+    ...(Array.isArray(stored) ? { find, close: async () => {} } : stored),
     findRights: async () => null,
     ...(highestCost !== undefined && { highestCost }),
-    close: async () => {},
   }
   const accounts = createHashAccounts(source, {
     type: 'BUSINESS',
@@ -93,3 +94,22 @@ t.test(
     t.notMatch(inspect(logged), /correct horse/)
   },
 )
+
+t.test('a change announces the versions that the account has once it is stored', async t => {
+  const { accounts } = open(sourceOf([account('ann', { secondFactorResetAt: '2026-01-01 00:00:00' })]))
+  const before = (await accounts.find('ann'))!
+  const versions = ({ version, credentialVersion }: Omit<PreparedUpdate, 'store'>) => ({ version, credentialVersion })
+
+  const factor = accounts.updates!.secondFactor(before, 'abcdefghijkl.sealed')
+  t.ok(await factor.store())
+  const withFactor = (await accounts.find('ann'))!
+  t.same(versions(factor), versions(withFactor))
+  t.equal(withFactor.credentialVersion, before.credentialVersion, 'keys survive a second factor of their own user')
+
+  const update = { password: 'battery staple', changedAt: 0, mustChange: false }
+  const password = await accounts.updates!.password(withFactor, update)
+  t.ok(await password.store())
+  const after = (await accounts.find('ann'))!
+  t.same(versions(password), versions(after))
+  t.not(after.credentialVersion, before.credentialVersion)
+})

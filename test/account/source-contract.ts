@@ -94,6 +94,18 @@ export async function sourceContract(
     t.notMatch(inspect(found, { depth: 9, showHidden: true }), /\$2b\$|correct horse/)
   })
 
+  await test('a credential version stays with other rights, and changes with the password', async t => {
+    const versionWith = async (rest: Partial<StoredAccount>) => {
+      const found = await (await open(t, [stored('admin', rest)])).find('admin')
+      t.type(found?.version, 'string')
+      return found?.credentialVersion
+    }
+    const present = await versionWith({ roles: ['a'] })
+    t.type(present, 'string')
+    t.equal(await versionWith({ roles: ['b'], permissions: ['c:d'], status: 'LOCKED' }), present)
+    t.not(await versionWith({ roles: ['a'], password: OTHER_HASH }), present)
+  })
+
   await test('an account is verified by its own password, and by no other', async t => {
     const source = await open(t, [stored('admin'), stored('other', { password: OTHER_HASH })])
     const [admin, other] = [await source.find('admin'), await source.find('other')]

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { changeBetween, versionOf } from '../../src/account/version.ts'
+import { changeBetween, credentialVersionOf, versionOf } from '../../src/account/version.ts'
 
 t.test('a reset of the second factor changes the version of an account, and ends its sessions', async t => {
   const account = { passwordHash: 'a hash', extra: { roles: ['a'] } }
@@ -10,3 +10,24 @@ t.test('a reset of the second factor changes the version of an account, and ends
   t.equal(changeBetween(never, once), 'account-changed')
   t.equal(changeBetween(once, twice), 'account-changed')
 })
+
+t.test(
+  'the credential version changes with the stored password and with each reset of a second factor, and not otherwise',
+  async t => {
+    const account = { passwordHash: 'a hash', extra: { roles: ['a'] } }
+    const others = [
+      { ...account, passwordHash: 'another hash' },
+      { ...account, secondFactorResetAt: '2026-01-01 00:00:00' },
+      { ...account, secondFactorResetAt: '2026-01-02 00:00:00' },
+    ]
+    const same = [
+      { ...account, extra: { roles: ['b'], permissions: ['c:d'], nickname: 'other' } },
+      { ...account, secondFactor: 'abcdefghijkl.sealed' },
+      { ...account, secondFactor: 'another-name.sealed' },
+    ]
+    const present = credentialVersionOf(account)
+    t.equal(new Set([account, ...others].map(credentialVersionOf)).size, 4)
+    for (const changed of same) t.equal(credentialVersionOf(changed), present)
+    t.notMatch(present, 'hash')
+  },
+)

@@ -19,6 +19,7 @@ function open(sessions: Record<string, (string | null)[]>) {
   let changed: ChangedAccounts | null = null
   const changes: AccountChanges = {
     versionOf: id => present.get(id) ?? null,
+    accountOf: () => null,
     async refresh() {
       for (const [id, version] of unread) present.set(id, version)
     },
@@ -134,6 +135,7 @@ t.test('a login whose account changes while it runs leaves no session', async t 
         find: async () => account('Admin'),
         changes: {
           versionOf: () => present,
+          accountOf: () => null,
           refresh: async () => undefined,
           follow: () => undefined,
           secondFactors: () => 0,

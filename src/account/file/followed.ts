@@ -2,10 +2,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal, Unavailable } from '../../base/refusal.ts'
 import { ConfigurationError, type Fault } from '../../settings/notation/fault.ts'
-import type { AccountChanges, ChangedAccounts } from '../source.ts'
+import type { Account, AccountChanges, ChangedAccounts } from '../source.ts'
 import { type AccountChange, changeBetween } from '../version.ts'
 import { listMissing } from './document.ts'
-import { ABSENT, accountsIn, NO_ACCOUNTS, type ReadAccounts, readAccounts, stateOf, textIfAny } from './read.ts'
+import {
+  ABSENT,
+  accountsIn,
+  activeVersionOf,
+  NO_ACCOUNTS,
+  type ReadAccounts,
+  readAccounts,
+  stateOf,
+  textIfAny,
+} from './read.ts'
 import type { AccountsReader } from './reader.ts'
 import { MAX_LOOKS, SETTLED } from './settled.ts'
 
@@ -80,7 +89,11 @@ export class FollowedFile implements AccountChanges {
   }
 
   versionOf(id: string): string | null {
-    return this.#accounts?.versions.get(id) ?? null
+    return activeVersionOf(this.#accounts?.shown.get(id))
+  }
+
+  accountOf(id: string): Account | null {
+    return this.#accounts?.shown.get(id) ?? null
   }
 
   secondFactors(): number {
@@ -215,8 +228,9 @@ export class FollowedFile implements AccountChanges {
 
 function changesBetween(before: ReadAccounts, now: ReadAccounts): Map<string, AccountChange> {
   const changed = new Map<string, AccountChange>()
-  for (const [id, version] of before.versions) {
-    const change = changeBetween(version, now.versions.get(id) ?? null)
+  for (const [id, account] of before.shown) {
+    const version = activeVersionOf(account)
+    const change = version === null ? null : changeBetween(version, activeVersionOf(now.shown.get(id)))
     if (change !== null) changed.set(id, change)
   }
   return changed

@@ -1,22 +1,22 @@
-import type { HashAccount } from '../hash-accounts.ts'
+import { type HashAccount, withoutHash } from '../hash-accounts.ts'
 import type { ListedAccount } from '../management.ts'
-import { versionOf } from '../version.ts'
 import type { AccountEntry } from './schema.ts'
 
 interface Known {
   account: HashAccount
-  version: string
+  /** The same without its hash. */
+  shown: ReturnType<typeof withoutHash>
   listed: ListedAccount
 }
 
 const known = new WeakMap<AccountEntry, Known>()
 
-/** The account of an entry, and its version. Computed once for each entry: a version is two digests. */
+/** The account of an entry, and its versions. Computed once for each entry: they are some digests. */
 export function knownOf(entry: AccountEntry): Known {
   const found = known.get(entry)
   if (found !== undefined) return found
   const account = accountOf(entry)
-  const made = { account, version: versionOf(account), listed: listedOf(account) }
+  const made = { account, shown: withoutHash(account), listed: listedOf(account) }
   known.set(entry, made)
   return made
 }

@@ -2,6 +2,7 @@ import type { AccountManagement, ListedAccount } from '../management.ts'
 import { type Change, entryAfter } from './change.ts'
 import { changeOf } from './entries.ts'
 import { knownOf } from './known.ts'
+import { activeVersionOf } from './read.ts'
 import type { AccountEntry } from './schema.ts'
 import { editByGateway, type FollowedEdits } from './updates.ts'
 
@@ -29,6 +30,5 @@ export function createFileManagement(
 function versionAfter(change: Change, entries: readonly AccountEntry[]): string | null {
   if ('remove' in change) return null
   const entry = 'add' in change ? change.add : entryAfter(entries[change.at]!, change.set)
-  const { account, version } = knownOf(entry)
-  return account.status === 'ACTIVE' ? version : null
+  return activeVersionOf(knownOf(entry).shown)
 }

@@ -6,12 +6,18 @@ import { nameKey } from './document.ts'
 import { knownOf } from './known.ts'
 import { AccountsReader, type AccountsText } from './reader.ts'
 
+type Shown = ReturnType<typeof knownOf>['shown']
+
+/** The version of an active account; `null` for any other. */
+export const activeVersionOf = (account: Shown | undefined): string | null =>
+  account?.status === 'ACTIVE' ? account.version : null
+
 /** The accounts of one state of the file. */
 export interface ReadAccounts {
   byName: ReadonlyMap<string, HashAccount>
   byId: ReadonlyMap<string, HashAccount>
-  /** The versions of the active ones, by login id. */
-  versions: ReadonlyMap<string, string>
+  /** Without their hashes, by login id. */
+  shown: ReadonlyMap<string, Shown>
   /** In the order of the file. */
   listed: readonly ListedAccount[]
   highestCost: number
@@ -43,9 +49,7 @@ export function accountsIn({ entries, hasList }: AccountsText): ReadAccounts {
   return {
     byName: new Map(accounts.map(account => [nameKey(account.username), account])),
     byId: new Map(accounts.map(account => [account.id, account])),
-    versions: new Map(
-      found.filter(({ account }) => account.status === 'ACTIVE').map(({ account, version }) => [account.id, version]),
-    ),
+    shown: new Map(found.map(({ shown }) => [shown.id, shown])),
     listed: found.map(({ listed }) => listed),
     highestCost:
       accounts.reduce((highest, { passwordHash }) => Math.max(highest, costOf(passwordHash) ?? 0), 0) || COST,
@@ -57,7 +61,7 @@ export function accountsIn({ entries, hasList }: AccountsText): ReadAccounts {
 export const NO_ACCOUNTS: ReadAccounts = {
   byName: new Map(),
   byId: new Map(),
-  versions: new Map(),
+  shown: new Map(),
   listed: [],
   highestCost: COST,
   secondFactors: 0,
