@@ -74,3 +74,21 @@ export interface CredentialStore {
   /** Notes when a credential was used. It may be lost, and is no change of which a listener is notified. */
   used(type: LoginType, id: string, at: number): Promise<void>
 }
+
+const ID = /^[\w-]{1,64}$/
+const MAX_TEXT_BYTES = 8192
+
+/** Throws a `RangeError` for a credential that no store keeps. */
+export function checkCredential({ id, text, expiresAt }: Credential): void {
+  if (!ID.test(id)) throw new RangeError('the id of the credential has another form')
+  if (!Number.isFinite(expiresAt)) throw new RangeError('the credential has no end')
+  checkText(text)
+}
+
+/** The same for its text alone. */
+export function checkText(text: string): void {
+  if (Buffer.byteLength(text) > MAX_TEXT_BYTES) throw new RangeError('the text of the credential is too long')
+}
+
+/** Refuses to store a credential under an id that exists. */
+export const existsAlready = (): Error => new Error('a credential of this id exists')

@@ -1,25 +1,25 @@
 import type { Clock } from '../base/clock.ts'
-import type { SessionRecord } from '../session/record.ts'
-import type { CacheCounts, StoredToken } from './store.ts'
+import type { CacheCounts } from './store.ts'
 
 /** Sessions per side that a process remembers unless the settings say otherwise, about 1 KB each. */
 export const REMEMBERED_AT_MOST = 100_000
-/** Sessions that make room together, at most and when that is one in a hundred. */
+/** Values that make room together, at most and when that is one in a hundred. */
 const MAX_PUSHED_OUT = 1000
 
-interface Entry {
-  record: SessionRecord
-  expiresAt: number
+/** A value of a store, and until when it may be remembered. */
+export interface Kept<V> {
+  readonly value: V
+  readonly expiresAt: number
 }
 
 /**
- * Sessions of one side in the memory of the process, each until its own end. Absent tokens are not remembered. The owner
- * knows when a session may be returned: it evicts what has changed, in this process or another, before it reads.
+ * What a store holds of one side under names, in the memory of the process, each value until its own end. Absence is not
+ * remembered. The owner knows when a value may be returned: it evicts what has changed, in this process or another, before it reads.
  */
-export class RememberedSessions {
+export class Remembered<V> {
   readonly #clock: Clock
   readonly #maxEntries: number
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, Kept<V>>()
   #hits = 0
   #misses = 0
   #evictions = 0
@@ -38,26 +38,26 @@ export class RememberedSessions {
     return { entries: this.#entries.size, hits: this.#hits, misses: this.#misses, evictions: this.#evictions }
   }
 
-  /** The record of a token, if it is remembered and has not expired. */
-  get(token: string): SessionRecord | null {
-    const entry = this.#entries.get(token)
-    return entry !== undefined && this.#clock.now() < entry.expiresAt ? entry.record : null
+  /** The value of a name, if it is remembered and has not expired. */
+  get(name: string): V | null {
+    const entry = this.#entries.get(name)
+    return entry !== undefined && this.#clock.now() < entry.expiresAt ? entry.value : null
   }
 
   /** Counts an answer as a hit or, if it is `null`, as a miss, and returns it. */
-  counted(record: SessionRecord | null): SessionRecord | null {
-    if (record === null) this.#misses++
+  counted(value: V | null): V | null {
+    if (value === null) this.#misses++
     else this.#hits++
-    return record
+    return value
   }
 
-  /** Remembers what the store has just answered for a token. Many requests share the record, so it is frozen. */
-  set(token: string, stored: Pick<StoredToken, 'record' | 'expiresAt'> | null): void {
-    if (stored === null) {
-      this.#entries.delete(token)
+  /** Remembers what the store has just answered for a name. Many requests share the value, so it is frozen. */
+  set(name: string, kept: Kept<V> | null): void {
+    if (kept === null) {
+      this.#entries.delete(name)
       return
     }
-    this.#entries.set(token, { record: freeze(stored.record), expiresAt: stored.expiresAt })
+    this.#entries.set(name, { value: freeze(kept.value), expiresAt: kept.expiresAt })
     if (this.#entries.size > this.#maxEntries) this.#pushOut()
   }
 
@@ -67,19 +67,19 @@ export class RememberedSessions {
    */
   #pushOut(): void {
     let surplus = Math.min(MAX_PUSHED_OUT, Math.ceil(this.#maxEntries / 100))
-    for (const token of this.#entries.keys()) {
+    for (const name of this.#entries.keys()) {
       if (surplus-- === 0) break
-      this.#entries.delete(token)
+      this.#entries.delete(name)
       this.#evictions++
     }
   }
 
-  /** A token was changed. */
-  evict(token: string): void {
-    if (this.#entries.delete(token)) this.#evictions++
+  /** What a name stands for was changed. */
+  evict(name: string): void {
+    if (this.#entries.delete(name)) this.#evictions++
   }
 
-  /** Any token may have changed. */
+  /** Anything may have changed. */
   clear(): void {
     this.#evictions += this.#entries.size
     this.#entries.clear()

@@ -109,6 +109,8 @@ export class SessionWatch {
       for (const entry of this.#watched[type].values())
         if (entry.userId === userId) this.#doubt(entry, this.#clock.now())
     },
+    // Only sessions are watched.
+    credential: () => undefined,
     anything: () => {
       for (const entry of this.#all()) this.#doubt(entry, this.#clock.now())
     },

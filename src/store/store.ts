@@ -2,6 +2,7 @@ import type { EndReason } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Changes } from './changes.ts'
+import type { CredentialStore } from './credentials.ts'
 import type { JournalStore } from './journal.ts'
 import type { OnlineUsers } from './online.ts'
 
@@ -200,6 +201,7 @@ export interface StoreCounts {
 
 export interface Store {
   readonly sessions: SessionStore
+  readonly credentials: CredentialStore
   readonly online: OnlineUsers
   readonly captchas: CaptchaStore
   readonly tickets: TicketStore

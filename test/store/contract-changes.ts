@@ -30,6 +30,10 @@ class Recorder implements ChangeListener {
     this.notified.push(`disabled ${type} ${userId}`)
   }
 
+  credential(type: string, id: string): void {
+    this.notified.push(`credential ${type} ${id}`)
+  }
+
   anything(): void {
     this.notified.push(ANYTHING)
   }

@@ -4,6 +4,7 @@ import type { Store } from '../../src/store/store.ts'
 import { attemptLaw } from './contract-attempts.ts'
 import { captchaLaw } from './contract-captchas.ts'
 import { changesLaw } from './contract-changes.ts'
+import { credential, credentialLaw } from './contract-credentials.ts'
 import { disableLaw } from './contract-disable.ts'
 import { endedLaw } from './contract-ended.ts'
 import { login, MINUTE, record } from './contract-fixture.ts'
@@ -54,6 +55,7 @@ export async function storeContract(t: Test, name: string, open: () => Promise<S
   await captchaLaw(test)
   await ticketLaw(test)
   await attemptLaw(test)
+  await credentialLaw(test)
   await journalLaw(test)
   await modelLaw(test)
   await onlineLaw(test)
@@ -86,9 +88,11 @@ async function storeLaw(test: StoreTest): Promise<void> {
     t.ok(counted.entries >= 0)
   })
 
-  await test('a closed store is unavailable, which is not the same as "not logged in"', async (t, { store }) => {
+  await test('a closed store is unavailable, which is not the same as "not logged in"', async (t, fixture) => {
+    const { store } = fixture
     await store.close()
-    const { sessions, online, captchas, tickets, attempts, journal } = store
+    const { sessions, credentials, online, captchas, tickets, attempts, journal } = store
+    const made = credential(fixture)
     const verbs: Record<string, () => unknown> = {
       find: () => sessions.find('BUSINESS', 'a.b.c'),
       tokens: () => sessions.tokens('BUSINESS', '1'),
@@ -98,6 +102,15 @@ async function storeLaw(test: StoreTest): Promise<void> {
       removeOthers: () => sessions.removeOthers('BUSINESS', '1', 'a.b.c'),
       whyEnded: () => sessions.whyEnded('BUSINESS', 'a.b.c'),
       disabledUntil: () => sessions.disabledUntil('BUSINESS', '1'),
+      addCredential: () => credentials.add('BUSINESS', made, 1),
+      findCredential: () => credentials.find('BUSINESS', '1'),
+      credentialsOf: () => credentials.of('BUSINESS', '1'),
+      pageOfCredentials: () => credentials.page('BUSINESS', 0, 1),
+      succeedCredential: () => credentials.succeed('BUSINESS', '1', '1', made, 0),
+      rewriteCredential: () => credentials.rewrite('BUSINESS', '1', 'from', 'to'),
+      removeCredential: () => credentials.remove('BUSINESS', '1', '1'),
+      removeCredentials: () => credentials.removeAll('BUSINESS', '1'),
+      useCredential: () => credentials.used('BUSINESS', '1', 0),
       page: () => online.page('BUSINESS', { offset: 0, limit: 10 }),
       tally: () => online.tally('BUSINESS'),
       loginsSince: () => online.loginsSince('BUSINESS', 0),

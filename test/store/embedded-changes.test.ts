@@ -11,10 +11,11 @@ t.test('a listener is notified that a login id was disabled, and that it was unt
   store.changes.notify({
     session: () => undefined,
     disabled: (type, userId) => void notified.push(`${type} ${userId}`),
+    credential: () => undefined,
     anything: () => void notified.push('anything'),
   })
   store.changes.poll()
-  t.same(notified.splice(0), ['anything'], 'the first time anything may have changed')
+  t.same(new Set(notified.splice(0)), new Set(['anything']), 'the first time anything may have changed')
   await store.sessions.disable('BUSINESS', 'a', systemClock.now() + MINUTE)
   store.changes.poll()
   t.same(notified.splice(0), ['BUSINESS a'])

@@ -30,8 +30,8 @@ export class EmbeddedAttempts implements AttemptStore {
   constructor(file: EmbeddedFile, expiries: Expiries, clock: Clock) {
     this.#file = file
     this.#clock = clock
-    this.#windows = expiries.table(file, 'attempts', 'a')
-    this.#attempts = expiries.table(file, 'attempts-under-way', 'u')
+    this.#windows = expiries.table('attempts', 'a')
+    this.#attempts = expiries.table('attempts-under-way', 'u')
   }
 
   async count(name: string, window: number): Promise<Attempts> {

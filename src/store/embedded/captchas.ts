@@ -12,7 +12,7 @@ export class EmbeddedCaptchas implements CaptchaStore {
 
   constructor(file: EmbeddedFile, expiries: Expiries) {
     this.#file = file
-    this.#answers = expiries.table(file, 'captchas', 'c', key => this.#add(key, -1))
+    this.#answers = expiries.table('captchas', 'c', key => this.#add(key, -1))
     this.#counts = file.table('captcha_counts')
   }
 

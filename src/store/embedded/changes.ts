@@ -4,20 +4,27 @@ import type { EmbeddedFile, Rows } from './file/file.ts'
 import { readSideKey, sideKey } from './file/members.ts'
 
 /*
- * What became of sessions, for every process that has the file open: a ring of the latest changes, each written in its
- * own transaction. One table:
+ * What became of sessions or credentials, for every process that has their file open: a ring of the latest changes, each written
+ * in its own transaction. One table:
  *   last -> the number of the latest change
  *   slot -> kind, side key
- * Sessions that reach their end are not noted: their end is known before.
+ * What reaches its end is not noted: its end is known before.
  */
 
 /** Changes that are kept. A listener that missed more of them is notified that anything may have changed. */
 const SLOTS = 1024
 const LAST = Buffer.from('last')
 const NONE = '0'
-const SESSION = 's'
-/** Stands in files of earlier versions, too. */
-const DISABLED = 'b'
+
+/** What was changed, and the methods of a listener that are notified of it. */
+const KINDS = {
+  s: 'session',
+  /** Stands in files of earlier versions, too. */
+  b: 'disabled',
+  k: 'credential',
+} as const satisfies Record<string, keyof ChangeListener>
+
+type Kind = keyof typeof KINDS
 
 /** Changes as they are stored; `anything` when they are no longer all known. */
 type Unread = readonly string[] | 'anything'
@@ -28,14 +35,16 @@ export interface FollowedChanges {
   isCurrent(): boolean
   /** Notifies the listener of the changes that are committed in the snapshot of the present read. */
   passOn(): void
+  /** The same outside of a read. */
+  catchUp(): void
 }
 
 const slotKey = (change: number): Buffer => Buffer.from(`slot${change % SLOTS}`)
 
-export class EmbeddedChanges implements Changes {
+/** The changes of one file. */
+export class ChangeRing {
   readonly #file: EmbeddedFile
   readonly #rows: Rows
-  #polled: FollowedChanges | null = null
 
   constructor(file: EmbeddedFile) {
     this.#file = file
@@ -44,15 +53,20 @@ export class EmbeddedChanges implements Changes {
 
   /** Sessions were stored, renewed or ended. Within a write. */
   noteSessions(type: LoginType, tokens: readonly string[]): void {
-    this.#note(SESSION, type, tokens)
+    this.#note('s', type, tokens)
   }
 
   /** A login id was disabled or untied. Within a write. */
   noteDisabled(type: LoginType, userId: string): void {
-    this.#note(DISABLED, type, [userId])
+    this.#note('b', type, [userId])
   }
 
-  #note(kind: typeof SESSION | typeof DISABLED, type: LoginType, ids: readonly string[]): void {
+  /** Credentials were stored, rewritten or ended. Within a write. */
+  noteCredentials(type: LoginType, ids: readonly string[]): void {
+    this.#note('k', type, ids)
+  }
+
+  #note(kind: Kind, type: LoginType, ids: readonly string[]): void {
     if (ids.length === 0) return
     let change = Number(this.#last())
     for (const id of ids) this.#rows.putSync(slotKey(++change), `${kind}${sideKey(type, id)}`)
@@ -64,27 +78,22 @@ export class EmbeddedChanges implements Changes {
     return this.#rows.get(LAST) ?? NONE
   }
 
-  notify(listener: ChangeListener | null): void {
-    this.#polled = listener === null ? null : this.follow(listener)
-  }
-
-  poll(): boolean {
-    if (this.#polled === null) return false
-    if (!this.#polled.isCurrent()) this.#file.read(this.#polled.passOn)
-    return true
-  }
-
   /** Follows the changes of all processes. The first time anything may have changed. `listener` must not ask the store. */
   follow(listener: ChangeListener): FollowedChanges {
     let read: string | null = null
+    const isCurrent = (): boolean => this.#file.read(() => this.#last()) === read
+    const next = (): void => {
+      const last = this.#last()
+      if (last === read) return
+      const unread = this.#between(read, Number(last))
+      read = last
+      passOn(unread, listener)
+    }
     return {
-      isCurrent: () => this.#file.read(() => this.#last()) === read,
-      passOn: () => {
-        const last = this.#last()
-        if (last === read) return
-        const unread = this.#between(read, Number(last))
-        read = last
-        passOn(unread, listener)
+      isCurrent,
+      passOn: next,
+      catchUp: () => {
+        if (!isCurrent()) this.#file.read(next)
       },
     }
   }
@@ -111,7 +120,26 @@ function passOn(unread: Unread, listener: ChangeListener): void {
   }
   for (const change of unread) {
     const { type, id } = readSideKey(Buffer.from(change.slice(1)))
-    if (change.startsWith(DISABLED)) listener.disabled(type, id)
-    else listener.session(type, id)
+    listener[KINDS[change[0] as Kind]](type, id)
+  }
+}
+
+/** The changes of a store, which are in the rings of its files. */
+export class EmbeddedChanges implements Changes {
+  readonly #rings: readonly ChangeRing[]
+  #polled: readonly FollowedChanges[] | null = null
+
+  constructor(rings: readonly ChangeRing[]) {
+    this.#rings = rings
+  }
+
+  notify(listener: ChangeListener | null): void {
+    this.#polled = listener === null ? null : this.#rings.map(ring => ring.follow(listener))
+  }
+
+  poll(): boolean {
+    if (this.#polled === null) return false
+    for (const followed of this.#polled) followed.catchUp()
+    return true
   }
 }

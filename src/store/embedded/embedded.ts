@@ -1,31 +1,29 @@
-import { stat, statfs } from 'node:fs/promises'
+import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
+import type { SessionRecord } from '../../session/record.ts'
 import { bySide, type LoginType } from '../../session/sides.ts'
 import { createAges } from '../age.ts'
 import type { StoreForms } from '../forms.ts'
-import { REMEMBERED_AT_MOST, RememberedSessions } from '../remembered.ts'
+import { REMEMBERED_AT_MOST, Remembered } from '../remembered.ts'
 import type { AttemptStore, CaptchaStore, Store, StoreCounts, TicketStore } from '../store.ts'
 import { EmbeddedAttempts } from './attempts.ts'
 import { EmbeddedCaptchas } from './captchas.ts'
-import { EmbeddedChanges } from './changes.ts'
+import { ChangeRing, EmbeddedChanges } from './changes.ts'
+import type { EmbeddedCredentials } from './credentials/credentials.ts'
+import { type CredentialFile, openCredentials } from './credentials/file.ts'
 import { EmbeddedFile } from './file/file.ts'
+import { checkFormat } from './file/format.ts'
 import { Expiries } from './file/table.ts'
+import { warningsOf } from './file/warnings.ts'
 import { EmbeddedJournal } from './journal.ts'
 import { EmbeddedOnline } from './online/online.ts'
 import { EmbeddedSessions } from './sessions.ts'
 import { EmbeddedTickets } from './tickets.ts'
 
-/** The layout of the file, raised when an older gateway could no longer read it. */
-const FORMAT = 1
-
 /** Every so many milliseconds each worker removes what has expired; the first to come finds the work. */
 export const SWEEP_INTERVAL = 30_000
-/** Entries per transaction of the sweep: some milliseconds in which logins wait. */
-const SWEEP_BATCH = 100
-
-const TRIAL_BYTES = 65_536
 
 /** `f_type` of file systems whose locks do not hold between machines (statfs(2)). */
 const NETWORK_FILE_SYSTEMS = new Map([
@@ -48,34 +46,21 @@ export async function openEmbeddedStore(
   log?: Logger,
 ): Promise<EmbeddedStore> {
   const file = await EmbeddedFile.open(folder, timeout, undefined, { clock, ...(log !== undefined && { log }) })
+  let opened: CredentialFile | null = null
   try {
-    await checkFormat(file)
+    await checkFormat(file, 'sessions')
+    const further = await openCredentials(folder, timeout, clock, maxEntries, log)
+    opened = further
     const journal = new EmbeddedJournal(folder, timeout)
-    return await file.creating(() => new EmbeddedStore(file, journal, clock, forms, maxEntries))
+    return await file.creating(() => new EmbeddedStore(file, further, journal, clock, forms, maxEntries))
   } catch (error) {
-    await file.close()
+    await Promise.all([file.close(), opened?.file.close()])
     throw error
   }
 }
 
-async function checkFormat(file: EmbeddedFile): Promise<void> {
-  const meta = file.table('meta')
-  const key = Buffer.from('format')
-  const format = await file.write(() => {
-    const stored = meta.get(key)
-    if (stored === undefined) meta.putSync(key, String(FORMAT))
-    return stored === undefined ? FORMAT : Number(stored)
-  })
-  if (format !== FORMAT) {
-    throw new Error(
-      `${file.path} has format ${format}, this version of dualgate reads format ${FORMAT}: ` +
-        'start the version that wrote it, or move the file away to begin with no sessions',
-    )
-  }
-}
-
 /**
- * Sessions in one file, shared by the worker processes of one machine, with no server to start. A change is acknowledged
+ * Sessions in one file and credentials in another, shared by the worker processes of one machine, with no server to start. A change is acknowledged
  * when it is on the disk: a power loss neither loses a login nor gives back what an administrator took away.
  */
 export class EmbeddedStore implements Store {
@@ -86,14 +71,18 @@ export class EmbeddedStore implements Store {
   readonly tickets: TicketStore
   readonly attempts: AttemptStore
   readonly journal: EmbeddedJournal
+  readonly credentials: EmbeddedCredentials
   readonly #file: EmbeddedFile
+  /** Those that are open with the store. */
+  readonly #files: readonly EmbeddedFile[]
   readonly #expiries: Expiries
-  readonly #remembered: Readonly<Record<LoginType, RememberedSessions>>
+  readonly #remembered: Readonly<Record<LoginType, Remembered<SessionRecord>>>
   readonly #timer: NodeJS.Timeout
   #sweeping: Promise<number> | null = null
 
   constructor(
     file: EmbeddedFile,
+    credentials: CredentialFile,
     journal: EmbeddedJournal,
     clock: Clock,
     { timestamps }: StoreForms,
@@ -101,20 +90,23 @@ export class EmbeddedStore implements Store {
   ) {
     const ages = createAges(timestamps)
     this.#file = file
+    this.#files = [file, credentials.file]
+    this.credentials = credentials.credentials
     this.journal = journal
     this.#expiries = new Expiries(file, clock)
-    const tokens = this.#expiries.table(file, 'tokens', 't', (key, text) => this.sessions.expired(key, text))
-    const disables = this.#expiries.table(file, 'disables', 'd')
+    const tokens = this.#expiries.table('tokens', 't', (key, text) => this.sessions.expired(key, text))
+    const disables = this.#expiries.table('disables', 'd')
     this.online = new EmbeddedOnline(file, this.#expiries, clock, tokens, disables, ages)
-    this.changes = new EmbeddedChanges(file)
-    this.#remembered = bySide(() => new RememberedSessions(clock, maxEntries))
+    const ring = new ChangeRing(file)
+    this.changes = new EmbeddedChanges([ring, this.credentials.ring])
+    this.#remembered = bySide(() => new Remembered<SessionRecord>(clock, maxEntries))
     this.sessions = new EmbeddedSessions(
       file,
       this.#expiries,
       tokens,
       disables,
       this.online,
-      this.changes,
+      ring,
       ages,
       this.#remembered,
     )
@@ -134,14 +126,12 @@ export class EmbeddedStore implements Store {
   }
 
   counts(): StoreCounts {
-    return { caches: bySide(type => this.#remembered[type].counts), failedWrites: this.#file.outage.failures }
+    const failedWrites = this.#files.reduce((sum, { outage }) => sum + outage.failures, 0)
+    return { caches: bySide(type => this.#remembered[type].counts), failedWrites }
   }
 
   async #sweep(): Promise<number> {
-    let removed = 0
-    while (this.#file.read(() => this.#expiries.anyDue())) {
-      removed += await this.#file.write(() => this.#expiries.removeDue(SWEEP_BATCH))
-    }
+    const removed = (await this.#expiries.sweep()) + (await this.credentials.sweep())
     await this.online.filter()
     return removed
   }
@@ -152,13 +142,7 @@ export class EmbeddedStore implements Store {
   }
 
   async warnings(): Promise<string[]> {
-    const found: string[] = []
-    if (this.#file.outage.warning !== null) await this.#tryToWrite()
-    if (this.#file.outage.warning !== null) found.push(this.#file.outage.warning)
-    const { mode } = await stat(this.#file.path)
-    if ((mode & 0o077) !== 0) {
-      found.push(`${this.#file.path} can be read by other users of this machine: chmod 600`)
-    }
+    const found = (await Promise.all(this.#files.map(warningsOf))).flat()
     const network = NETWORK_FILE_SYSTEMS.get((await statfs(dirname(this.#file.path))).type)
     if (network !== undefined) {
       found.push(
@@ -168,21 +152,9 @@ export class EmbeddedStore implements Store {
     return found
   }
 
-  /** A change that needs new pages of the file: without one, nothing would show that a disk has room again. */
-  async #tryToWrite(): Promise<void> {
-    const meta = this.#file.table('meta')
-    const key = Buffer.from('trial')
-    try {
-      await this.#file.add(() => void meta.putSync(key, 'x'.repeat(TRIAL_BYTES)))
-      await this.#file.write(() => void meta.removeSync(key))
-    } catch {
-      // The file has noted it.
-    }
-  }
-
   async close(): Promise<void> {
     clearInterval(this.#timer)
-    await Promise.all([this.#file.close(), this.journal.close()])
+    await Promise.all([...this.#files.map(file => file.close()), this.journal.close()])
     await this.#sweeping?.catch(() => undefined)
   }
 }

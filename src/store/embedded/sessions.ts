@@ -1,9 +1,9 @@
 import { type EndReason, readEndReason } from '../../session/end-reason.ts'
 import { type SessionRecord, writeRecord } from '../../session/record.ts'
-import { LOGIN_TYPES, type LoginType } from '../../session/sides.ts'
+import type { LoginType } from '../../session/sides.ts'
 import type { Ages } from '../age.ts'
 import { tokenDigest } from '../digest.ts'
-import type { RememberedSessions } from '../remembered.ts'
+import type { Remembered } from '../remembered.ts'
 import {
   type Admission,
   type EndNote,
@@ -12,10 +12,11 @@ import {
   type SessionStore,
   type StoredToken,
 } from '../store.ts'
-import type { EmbeddedChanges, FollowedChanges } from './changes.ts'
+import type { ChangeRing } from './changes.ts'
 import type { EmbeddedFile } from './file/file.ts'
 import { type Member, sideKey } from './file/members.ts'
 import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './file/table.ts'
+import { EmbeddedMemory } from './memory.ts'
 import type { EmbeddedOnline } from './online/online.ts'
 import { liveToken, UserTokens } from './user-tokens.ts'
 
@@ -35,11 +36,9 @@ export class EmbeddedSessions implements SessionStore {
   readonly #online: EmbeddedOnline
   readonly #disables: ExpiringTable
   readonly #ended: ExpiringTable
-  readonly #changes: EmbeddedChanges
+  readonly #changes: ChangeRing
   readonly #userTokens: UserTokens
-  readonly #remembered: Readonly<Record<LoginType, RememberedSessions>>
-  /** Evicts the sessions that any process has changed. */
-  readonly #followed: FollowedChanges
+  readonly #memory: EmbeddedMemory<SessionRecord>
 
   constructor(
     file: EmbeddedFile,
@@ -47,9 +46,9 @@ export class EmbeddedSessions implements SessionStore {
     tokens: ExpiringTable,
     disables: ExpiringTable,
     online: EmbeddedOnline,
-    changes: EmbeddedChanges,
+    changes: ChangeRing,
     ages: Ages,
-    remembered: Readonly<Record<LoginType, RememberedSessions>>,
+    remembered: Readonly<Record<LoginType, Remembered<SessionRecord>>>,
   ) {
     this.#file = file
     this.#changes = changes
@@ -57,13 +56,15 @@ export class EmbeddedSessions implements SessionStore {
     this.#tokens = tokens
     this.#online = online
     this.#disables = disables
-    this.#ended = expiries.table(file, 'ended', 'e')
-    this.#remembered = remembered
-    this.#followed = changes.follow({
-      session: (type, token) => remembered[type].evict(token),
-      disabled: () => undefined,
-      anything: () => {
-        for (const type of LOGIN_TYPES) remembered[type].clear()
+    this.#ended = expiries.table('ended', 'e')
+    this.#memory = new EmbeddedMemory({
+      file,
+      ring: changes,
+      kind: 'session',
+      remembered,
+      read(type, token) {
+        const live = liveToken(tokens, type, token)
+        return live === null ? null : { value: live.record, expiresAt: live.expiresAt }
       },
     })
   }
@@ -86,25 +87,8 @@ export class EmbeddedSessions implements SessionStore {
     })
   }
 
-  /**
-   * Each change of a session is noted in its own transaction, so one row tells whether a remembered session still stands in
-   * the snapshot that every other process shares.
-   */
   find(type: LoginType, token: string): SessionRecord | null {
-    const remembered = this.#remembered[type]
-    const known = this.#followed.isCurrent() ? remembered.get(token) : null
-    if (known !== null) return remembered.counted(known)
-    return this.#file.read(() => {
-      this.#followed.passOn()
-      return remembered.counted(remembered.get(token)) ?? this.#recall(type, token)
-    })
-  }
-
-  /** Reads the record of a token, and remembers it. */
-  #recall(type: LoginType, token: string): SessionRecord | null {
-    const live = liveToken(this.#tokens, type, token)
-    this.#remembered[type].set(token, live)
-    return live?.record ?? null
+    return this.#memory.find(type, token)
   }
 
   async remove(type: LoginType, userId: string, token: string, note?: EndNote): Promise<boolean> {

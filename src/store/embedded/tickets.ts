@@ -11,7 +11,7 @@ export class EmbeddedTickets implements TicketStore {
 
   constructor(file: EmbeddedFile, expiries: Expiries) {
     this.#file = file
-    this.#texts = expiries.table(file, 'tickets', 'k')
+    this.#texts = expiries.table('tickets', 'k')
   }
 
   async put(type: LoginType, id: string, text: string, expiresAt: number): Promise<void> {

@@ -15,6 +15,8 @@ import { createKeys } from './commands/keys.ts'
 import { SCRIPTS, TWO_KEY_SCRIPTS } from './commands/scripts.ts'
 import { type Connections, connect } from './connection/connections.ts'
 import { redisWarnings } from './connection/warnings.ts'
+import { credentialCommandsOn } from './credentials/commands.ts'
+import { RedisCredentials } from './credentials/credentials.ts'
 import { Repeats } from './failover/repeats.ts'
 import { ReplicaProof } from './failover/replica-proof.ts'
 import { RedisJournal } from './journal.ts'
@@ -23,8 +25,9 @@ import { OnlineComparison } from './online/compare.ts'
 import { RedisOnline } from './online/online.ts'
 import { RedisUpkeep } from './online/upkeep.ts'
 import { OnlineWriter } from './online/writes.ts'
+import { type RememberableReads, rememberableReads } from './rememberable.ts'
 import { RedisAttempts, RedisCaptchas, RedisTickets } from './sessions/records.ts'
-import { type ReadableSessions, RedisSessions } from './sessions/sessions.ts'
+import { RedisSessions } from './sessions/sessions.ts'
 
 /** Opens the store in Redis (design, section 5). Without Redis it opens, too, and is unavailable until Redis is there. */
 export async function openRedisStore(
@@ -39,7 +42,8 @@ export async function openRedisStore(
 }
 
 export class RedisStore implements Store {
-  readonly sessions: ReadableSessions
+  readonly sessions: RedisSessions
+  readonly credentials: RedisCredentials
   readonly online: OnlineUsers
   readonly captchas: CaptchaStore
   readonly tickets: TicketStore
@@ -50,8 +54,8 @@ export class RedisStore implements Store {
   readonly repeats: Repeats
   /** Whether replicas have everything that was changed before; absent unless `store.redis.wait` asks for it. */
   readonly isReplicated?: () => Promise<boolean>
-  /** Reads a session as `sessions.read` does, by other reads of its key. */
-  readonly readBy: (reads: KeyReads) => ReadableSessions['read']
+  /** Reads as the store does, by other reads of its keys. */
+  readonly readsBy: (reads: KeyReads) => RememberableReads
   readonly #commands: RedisCommands
   readonly #writer: OnlineWriter
   readonly #upkeep: RedisUpkeep
@@ -92,10 +96,14 @@ export class RedisStore implements Store {
     this.#writer = new OnlineWriter(online, comparison, clock, ages)
     this.#upkeep = new RedisUpkeep(online, this.#writer, comparison, clock)
     this.sessions = new RedisSessions(commands, keys, clock, this.#writer, ages)
-    this.readBy = reads => {
-      const redis = { ...commands, ...readCommands(reads, () => true, repeats.ask, repeats, clock) }
-      const sessions = new RedisSessions(redis, keys, clock, this.#writer, ages)
-      return (type, token) => sessions.read(type, token)
+    const credentialCommands = { ...commands, ...credentialCommandsOn(client, repeats.ask) }
+    this.credentials = new RedisCredentials(credentialCommands, keys, clock)
+    this.readsBy = reads => {
+      const read = readCommands(reads, () => true, repeats.ask, repeats, clock)
+      return rememberableReads(
+        new RedisSessions({ ...commands, ...read }, keys, clock, this.#writer, ages),
+        new RedisCredentials({ ...credentialCommands, ...read }, keys, clock),
+      )
     }
     this.online = new RedisOnline(online, this.#writer, clock, this.#upkeep.reindex)
     this.captchas = new RedisCaptchas(commands, keys)

@@ -19,31 +19,39 @@ const LAST_TIMESTAMP = 2 ** (8 * TIMESTAMP_BYTES) - 1
 /** Longest key of an entry in bytes: with the index's prefix it still has to fit. */
 export const MAX_ENTRY_KEY_BYTES = MAX_KEY_BYTES - INDEX_PREFIX_BYTES
 
-/** The tables whose entries expire, and the one index of them all. */
+/** Entries per transaction of a sweep: some milliseconds in which logins wait. */
+const SWEEP_BATCH = 100
+
+/** The tables of a file whose entries expire, and the one index of them all. */
 export class Expiries {
+  readonly #file: EmbeddedFile
   readonly #index: Rows
   readonly #clock: Clock
   readonly #tables: ExpiringTable[] = []
 
   constructor(file: EmbeddedFile, clock: Clock) {
+    this.#file = file
     this.#index = file.table('expiries')
     this.#clock = clock
   }
 
   /** Opens a table whose entries expire. `mark` is its byte in the index and, like the name, part of the file's format. */
-  table(file: EmbeddedFile, name: string, mark: string, onExpiry?: OnExpiry): ExpiringTable {
-    const table = new ExpiringTable(file.table(name), this.#index, mark, this.#clock, onExpiry)
+  table(name: string, mark: string, onExpiry?: OnExpiry): ExpiringTable {
+    const table = new ExpiringTable(this.#file.table(name), this.#index, mark, this.#clock, onExpiry)
     this.#tables.push(table)
     return table
   }
 
-  /** Whether anything has expired and is still there. Cheap, for a reader. */
-  anyDue(): boolean {
-    return this.#tables.some(table => table.anyDue())
+  /** Removes what has expired, in small transactions, and answers how many entries. */
+  async sweep(): Promise<number> {
+    let removed = 0
+    while (this.#file.read(() => this.#tables.some(table => table.anyDue()))) {
+      removed += await this.#file.write(() => this.#removeDue(SWEEP_BATCH))
+    }
+    return removed
   }
 
-  /** Removes up to `limit` expired entries and answers how many. Within a write. */
-  removeDue(limit: number): number {
+  #removeDue(limit: number): number {
     return this.#tables.reduce((removed, table) => removed + table.removeDue(limit - removed), 0)
   }
 }
@@ -102,6 +110,22 @@ export class ExpiringTable {
   /** The keys of all entries after a key, expired ones that no sweep has met yet included. */
   keysAfter(key: Buffer, limit: number): Buffer[] {
     return Array.from(this.#rows.getKeys({ start: key, exclusiveStart: true, limit }))
+  }
+
+  /** The keys of some entries that have not ended, those that end next first; without those that have no end. */
+  nextToEnd(offset: number, limit: number): Buffer[] {
+    const keys = this.#index.getKeys({ ...this.#ending(), offset, limit })
+    return Array.from(keys, key => key.subarray(INDEX_PREFIX_BYTES))
+  }
+
+  /** How many entries have an end that lies ahead. */
+  countEnding(): number {
+    return this.#index.getKeysCount(this.#ending())
+  }
+
+  /** What lies ahead in the index. */
+  #ending(): { start: Buffer; end: Buffer } {
+    return { start: this.#indexKey(Math.floor(this.#clock.now()) + 1), end: Buffer.from([this.#mark + 1]) }
   }
 
   /** Whether any entry has expired and is still there. Cheap, for a reader. */

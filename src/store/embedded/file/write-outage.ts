@@ -7,6 +7,8 @@ export const CALM = 10_000
 export interface WriteOutageOptions {
   clock?: Clock
   log?: Pick<Logger, 'error' | 'info'>
+  /** What is refused while the file takes no change, for the warning. */
+  refused?: string
 }
 
 /** ENOSPC, EFBIG and EDQUOT, as numbers: LMDB has no other names for them. */
@@ -16,13 +18,15 @@ const FULL = new Set([28, 27, 122])
 export class WriteOutage {
   readonly #clock: Clock
   readonly #log: WriteOutageOptions['log']
+  readonly #refused: string
   #failures = 0
   #warning: string | null = null
   #lastAt = 0
 
-  constructor({ clock = systemClock, log }: WriteOutageOptions = {}) {
+  constructor({ clock = systemClock, log, refused = 'logins' }: WriteOutageOptions = {}) {
     this.#clock = clock
     this.#log = log
+    this.#refused = refused
   }
 
   /** How many changes have failed. */
@@ -43,7 +47,7 @@ export class WriteOutage {
     const remedy = FULL.has(Number(fault.code))
       ? 'the disk is full: free space'
       : 'check the disk: it is full or faulty'
-    this.#warning = `the embedded store cannot write ${file}, so logins are refused; ${remedy}`
+    this.#warning = `the embedded store cannot write ${file}, so ${this.#refused} are refused; ${remedy}`
     this.#log?.error({ fault: fault.message, code: fault.code }, this.#warning)
   }
 

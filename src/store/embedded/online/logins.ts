@@ -1,6 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session/sides.ts'
-import type { EmbeddedFile } from '../file/file.ts'
 import { sideKey } from '../file/members.ts'
 import type { Expiries, ExpiringTable } from '../file/table.ts'
 
@@ -21,9 +20,9 @@ export class LoginCounters {
   readonly #clock: Clock
   readonly #counts: ExpiringTable
 
-  constructor(file: EmbeddedFile, expiries: Expiries, clock: Clock) {
+  constructor(expiries: Expiries, clock: Clock) {
     this.#clock = clock
-    this.#counts = expiries.table(file, 'logins', 'l')
+    this.#counts = expiries.table('logins', 'l')
   }
 
   /** Counts a login, now and on the day that its record names. Within a write. */

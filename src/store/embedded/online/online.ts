@@ -58,8 +58,8 @@ export class EmbeddedOnline implements OnlineUsers {
     this.#order = new OnlineOrder(file)
     this.#names = new NameIndex(file)
     this.#filtering = new Filtering(file, this.#names)
-    this.#people = new People(file, expiries, clock, (type, userId, person) => this.#leaveIndex(type, userId, person))
-    this.#logins = new LoginCounters(file, expiries, clock)
+    this.#people = new People(expiries, clock, (type, userId, person) => this.#leaveIndex(type, userId, person))
+    this.#logins = new LoginCounters(expiries, clock)
   }
 
   /** A token has been stored: it enters its user's set. Within a write. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session/sides.ts'
-import type { EmbeddedFile } from '../file/file.ts'
 import { readSideKey, sideKey } from '../file/members.ts'
 import type { Expiries, ExpiringTable } from '../file/table.ts'
 import type { Position } from './order.ts'
@@ -24,13 +23,12 @@ export class People {
 
   /** `onForgotten` is called, within a write, with each user whose entry is removed. */
   constructor(
-    file: EmbeddedFile,
     expiries: Expiries,
     clock: Clock,
     onForgotten: (type: LoginType, userId: string, person: Person) => void,
   ) {
     this.#clock = clock
-    this.#rows = expiries.table(file, 'people', 'p', (key, text) => {
+    this.#rows = expiries.table('people', 'p', (key, text) => {
       const { type, id } = readSideKey(key)
       onForgotten(type, id, readPerson(text))
     })

@@ -12,6 +12,14 @@ export interface Keys {
   ended(type: LoginType, token: string): string
   /** "Disable record". */
   disable(type: LoginType, loginId: string): string
+  /** Of a credential; of every kind, of which keys of programs are the first. */
+  credential(type: LoginType, id: string): string
+  /** The credentials of an owner. */
+  credentials(type: LoginType, owner: string): string
+  /** The ids of all credentials of a side, by their end. */
+  credentialEnds(type: LoginType): string
+  /** When a credential was last used. */
+  credentialUse(type: LoginType, id: string): string
   captcha(type: LoginType, id: string): string
   /** The ids of the captchas that are outstanding, by their end. */
   captchas(type: LoginType): string
@@ -40,6 +48,10 @@ export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha
     session: (type, userId) => `${prefix}:${type}:session:${userId}`,
     ended: (type, token) => `${prefix}:${type}:ended:${tokenDigest(token)}`,
     disable: (type, loginId) => `${prefix}:${type}:disable:${loginId}`,
+    credential: (type, id) => `${prefix}:${type}:key:${id}`,
+    credentials: (type, owner) => `${prefix}:${type}:keys:${owner}`,
+    credentialEnds: type => `${prefix}:${type}:idx:keys`,
+    credentialUse: (type, id) => `${prefix}:${type}:key-used:${id}`,
     captcha: (type, id) => filled.replace('{type}', type).replace('{id}', () => id),
     captchas: type => `${prefix}:${type}:idx:captchas`,
     ticket: (type, id) => `${prefix}:${type}:ticket:${id}`,

@@ -8,7 +8,7 @@ const SAME = 2
 const APART = 20
 
 /** `last`: the end of KEYS[1], -1 without one, -2 without the key. Redis 6.2 only reports the time left. */
-const LAST = `
+export const LAST = `
 local last = redis.pcall('PEXPIRETIME', KEYS[1])
 if type(last) == 'table' then
   local now = redis.call('TIME')
@@ -69,7 +69,7 @@ return 1`
 const ENDED_AT_ONCE = 100
 
 /** `now`: the clock of Redis in milliseconds. */
-const NOW = `
+export const NOW = `
 local now = redis.call('TIME')
 now = now[1] * 1000 + math.floor(now[2] / 1000)
 `
@@ -144,7 +144,7 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ${KICKOUT_LIFETIME})
 return 1`
 
 /** `version`: of two changes on one server the later has the higher, in microseconds. */
-const VERSION = `
+export const VERSION = `
 local time = redis.call('TIME')
 local version = time[1] * 1000000 + time[2]
 `

@@ -46,8 +46,8 @@ export class Repeats implements Memory {
   readonly changes: AcknowledgedChanges
   readonly gate: Gate
   readonly ask: Ask
-  /** Receives the keys of tokens that other processes have ended. */
-  onEnded: (key: string) => void = () => undefined
+  /** Receives the keys of what other processes have ended, disabled or untied. */
+  onReceived: (key: string) => void = () => undefined
   readonly #client: RedisClient
   readonly #log: Logger
   readonly #stream: AcknowledgedStream
@@ -123,7 +123,7 @@ export class Repeats implements Memory {
   #receive(changes: readonly Acknowledged[]): void {
     const news = this.changes.add(changes)
     if (news.length === 0) return
-    for (const { kind, key } of news) if (kind === 'ended') this.onEnded(key)
+    for (const { key } of news) this.onReceived(key)
     const { server } = this
     // Without a checked server, all of it is repeated with the next.
     if (server === '') this.#late?.push(...news)

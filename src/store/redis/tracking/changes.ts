@@ -35,6 +35,7 @@ export class RedisChanges implements Changes {
         prefix: keys.disable(type, ''),
         listener: this.#keyListener(userId => this.#listener?.disabled(type, userId)),
       },
+      { prefix: keys.credential(type, ''), listener: this.#keyListener(id => this.#listener?.credential(type, id)) },
     ])
   }
 

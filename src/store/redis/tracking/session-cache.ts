@@ -1,84 +1,107 @@
 import type { Clock } from '../../../base/clock.ts'
-import type { SessionRecord } from '../../../session/record.ts'
-import { RememberedSessions } from '../../remembered.ts'
-import type { CacheCounts, StoredToken } from '../../store.ts'
+import { type Kept, Remembered } from '../../remembered.ts'
+import type { CacheCounts, MaybePromise } from '../../store.ts'
 
-/** Stands for one question to the store, whose answer may be kept if its token is not announced meanwhile. */
+/** Stands for one question to the store, whose answer may be kept if its name is not announced meanwhile. */
 export type Read = Readonly<Record<never, never>>
 
+/** How a store is asked for a value. */
+export interface Questions<V> {
+  /** Of what may be remembered: with its end, which is never later than the true one. */
+  read(): Promise<Kept<V> | null>
+  /** Of what may not. */
+  find(): MaybePromise<V | null>
+}
+
 /**
- * The cached sessions of one side, and how long they may be used. Changes are announced in the order in which they
- * happened. A session is returned only while the announcements are proven to be complete. Absent tokens are not
- * remembered.
+ * Remembered values of one side (its sessions, its credentials, or the ends of disables), and how long they may be used. Changes
+ * are announced in the order in which they happened. A value is returned only while the announcements are proven to be
+ * complete. Absence is not remembered.
  */
-export class SessionCache {
+export class TrackedCache<V> {
   readonly #clock: Clock
-  readonly #sessions: RememberedSessions
-  /** The last unanswered question for each token that was not announced since. */
+  readonly #values: Remembered<V>
+  readonly #userOf: (value: V) => string
+  /** The last unanswered question for each name that was not announced since. */
   readonly #reads = new Map<string, Read>()
-  /** Users whose sessions this process has ended, with the number of proofs begun by then. */
+  /** Users of whom this process has ended everything, with the number of proofs begun by then. */
   readonly #endedUsers = new Map<string, number>()
   #proofs = 0
   /** `null` while it is switched off. */
   #provenUntil: number | null = null
 
-  constructor(clock: Clock, maxEntries: number) {
+  /** `userOf` says whose a value is. */
+  constructor(clock: Clock, maxEntries: number, userOf: (value: V) => string) {
     this.#clock = clock
-    this.#sessions = new RememberedSessions(clock, maxEntries)
+    this.#values = new Remembered(clock, maxEntries)
+    this.#userOf = userOf
   }
 
   get size(): number {
-    return this.#sessions.size
+    return this.#values.size
   }
 
   get counts(): CacheCounts {
-    return this.#sessions.counts
+    return this.#values.counts
   }
 
-  /** The live record of a token, if it is cached and valid. */
-  get(token: string): SessionRecord | null {
-    return this.#sessions.counted(this.#believed(token))
+  /** The value of a name, if it is cached and valid. */
+  get(name: string): V | null {
+    return this.#values.counted(this.#believed(name))
   }
 
-  #believed(token: string): SessionRecord | null {
+  #believed(name: string): V | null {
     if (this.#provenUntil === null || this.#clock.now() >= this.#provenUntil) return null
-    const record = this.#sessions.get(token)
-    if (record !== null && this.#endedUsers.size > 0 && this.#endedUsers.has(record.user_id)) return null
-    return record
+    const value = this.#values.get(name)
+    if (value !== null && this.#endedUsers.size > 0 && this.#endedUsers.has(this.#userOf(value))) return null
+    return value
+  }
+
+  /** Asks the store for the value of a name, and caches the answer if it may be cached. */
+  async ask(name: string, { read, find }: Questions<V>): Promise<V | null> {
+    const begun = this.beginRead(name)
+    if (begun === null) return find()
+    let kept: Kept<V> | null = null
+    try {
+      kept = await read()
+    } finally {
+      this.endRead(name, begun, kept)
+    }
+    return kept?.value ?? null
   }
 
   /** Called before a query to the store. `null` while nothing may be cached. */
-  beginRead(token: string): Read | null {
+  beginRead(name: string): Read | null {
     if (this.#provenUntil === null) return null
     const read: Read = {}
-    this.#reads.set(token, read)
+    this.#reads.set(name, read)
     return read
   }
 
-  /** Called with the answer, or `null` without one: caches it unless the token was announced meanwhile. */
-  endRead(token: string, read: Read, stored: StoredToken | null): void {
-    if (this.#reads.get(token) !== read) return
-    this.#reads.delete(token)
-    this.#sessions.set(token, stored)
+  /** Called with the answer, or `null` without one: caches it unless the name was announced meanwhile. */
+  endRead(name: string, read: Read, kept: Kept<V> | null): void {
+    if (this.#reads.get(name) !== read) return
+    this.#reads.delete(name)
+    this.#values.set(name, kept)
   }
 
-  /** A token was changed. */
-  evict(token: string): void {
-    this.#sessions.evict(token)
-    this.#reads.delete(token)
+  /** What a name stands for was changed. */
+  evict(name: string): void {
+    this.#values.evict(name)
+    this.#reads.delete(name)
   }
 
   /**
-   * All sessions of a user were ended by this process, and their announcements have not arrived yet. Until it is proven
-   * that they have, none of them is returned.
+   * All that a user had was ended by this process, and the announcements have not arrived yet. Until it is proven that they
+   * have, none of it is returned.
    */
   evictUser(userId: string): void {
     if (this.#provenUntil !== null) this.#endedUsers.set(userId, this.#proofs)
   }
 
-  /** Any token may have changed. */
+  /** Anything may have changed. */
   clear(): void {
-    this.#sessions.clear()
+    this.#values.clear()
     this.#reads.clear()
   }
 

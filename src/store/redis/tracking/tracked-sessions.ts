@@ -2,43 +2,47 @@ import type { EndReason } from '../../../session/end-reason.ts'
 import type { SessionRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { Admission, EndNote, MaybePromise, Overview, SessionStore, StoredToken } from '../../store.ts'
-import type { ReadableSessions } from '../sessions/sessions.ts'
-import type { SessionCache } from './session-cache.ts'
+import type { Disable, RememberableReads } from '../rememberable.ts'
+import type { TrackedCache } from './tracked-cache.ts'
 
-export type SessionCaches = Partial<Record<LoginType, SessionCache>>
+/** What is remembered of a side. */
+export interface SessionCaches {
+  readonly sessions: TrackedCache<SessionRecord>
+  readonly disables: TrackedCache<Disable>
+}
 
 /**
- * Sessions of a store, remembered on the sides that have a cache: `find` then answers at once. Sessions that this
- * process ends, renews or rewrites are evicted before this is acknowledged; changes by others are announced to the cache.
+ * Sessions of a store, remembered on the sides that have caches: `find` then answers at once, and so does `disabledUntil`,
+ * also for a login id that is not disabled. What this process ends, renews, rewrites, disables or unties is evicted before this
+ * is acknowledged; changes by others are announced to the caches.
  */
 export class TrackedSessions implements SessionStore {
   readonly #sessions: SessionStore
-  readonly #caches: SessionCaches
-  readonly #read: ReadableSessions['read']
+  readonly #caches: Partial<Record<LoginType, SessionCaches>>
+  readonly #reads: Pick<RememberableReads, 'session' | 'disable'>
 
-  /** What `read` answers is remembered. */
-  constructor(sessions: SessionStore, caches: SessionCaches, read: ReadableSessions['read']) {
+  /** What `reads` answer is remembered. */
+  constructor(
+    sessions: SessionStore,
+    caches: Partial<Record<LoginType, SessionCaches>>,
+    reads: Pick<RememberableReads, 'session' | 'disable'>,
+  ) {
     this.#sessions = sessions
     this.#caches = caches
-    this.#read = read
+    this.#reads = reads
   }
 
   find(type: LoginType, token: string): MaybePromise<SessionRecord | null> {
-    const cache = this.#caches[type]
+    const cache = this.#caches[type]?.sessions
     if (cache === undefined) return this.#sessions.find(type, token)
     return cache.get(token) ?? this.#ask(cache, type, token)
   }
 
-  async #ask(cache: SessionCache, type: LoginType, token: string): Promise<SessionRecord | null> {
-    const read = cache.beginRead(token)
-    if (read === null) return this.#sessions.find(type, token)
-    let stored: StoredToken | null = null
-    try {
-      stored = await this.#read(type, token)
-    } finally {
-      cache.endRead(token, read, stored)
-    }
-    return stored?.record ?? null
+  #ask(cache: TrackedCache<SessionRecord>, type: LoginType, token: string): Promise<SessionRecord | null> {
+    return cache.ask(token, {
+      read: () => this.#reads.session(type, token),
+      find: () => this.#sessions.find(type, token),
+    })
   }
 
   add(type: LoginType, token: string, record: SessionRecord, expiresAt: number): Promise<Admission> {
@@ -50,7 +54,7 @@ export class TrackedSessions implements SessionStore {
       return await this.#sessions.remove(type, userId, token, note)
     } finally {
       // Also after a failure: the change may have happened.
-      this.#caches[type]?.evict(token)
+      this.#caches[type]?.sessions.evict(token)
     }
   }
 
@@ -58,7 +62,7 @@ export class TrackedSessions implements SessionStore {
     try {
       return await this.#sessions.removeAll(type, userId, note)
     } finally {
-      this.#caches[type]?.evictUser(userId)
+      this.#caches[type]?.sessions.evictUser(userId)
     }
   }
 
@@ -66,7 +70,7 @@ export class TrackedSessions implements SessionStore {
     try {
       return await this.#sessions.removeOthers(type, userId, spared, note)
     } finally {
-      this.#caches[type]?.evictUser(userId)
+      this.#caches[type]?.sessions.evictUser(userId)
     }
   }
 
@@ -74,7 +78,7 @@ export class TrackedSessions implements SessionStore {
     try {
       return await this.#sessions.renew(type, userId, token, expiresAt)
     } finally {
-      this.#caches[type]?.evict(token)
+      this.#caches[type]?.sessions.evict(token)
     }
   }
 
@@ -82,7 +86,7 @@ export class TrackedSessions implements SessionStore {
     try {
       return await this.#sessions.replaceRecord(type, userId, token, record)
     } finally {
-      this.#caches[type]?.evict(token)
+      this.#caches[type]?.sessions.evict(token)
     }
   }
 
@@ -90,7 +94,7 @@ export class TrackedSessions implements SessionStore {
     try {
       return await this.#sessions.removeSome(type, userId, tokens, note)
     } finally {
-      for (const token of tokens) this.#caches[type]?.evict(token)
+      for (const token of tokens) this.#caches[type]?.sessions.evict(token)
     }
   }
 
@@ -122,15 +126,35 @@ export class TrackedSessions implements SessionStore {
     return this.#sessions.sessionExpiresAt(type, userId)
   }
 
-  disable(type: LoginType, userId: string, until: number): Promise<void> {
-    return this.#sessions.disable(type, userId, until)
+  async disable(type: LoginType, userId: string, until: number): Promise<void> {
+    try {
+      await this.#sessions.disable(type, userId, until)
+    } finally {
+      this.#caches[type]?.disables.evict(userId)
+    }
   }
 
   disabledUntil(type: LoginType, userId: string): MaybePromise<number | null> {
-    return this.#sessions.disabledUntil(type, userId)
+    const cache = this.#caches[type]?.disables
+    if (cache === undefined) return this.#sessions.disabledUntil(type, userId)
+    const known = cache.get(userId)
+    return known === null ? this.#askDisabled(cache, type, userId) : known.until
   }
 
-  untieDisable(type: LoginType, userId: string): Promise<boolean> {
-    return this.#sessions.untieDisable(type, userId)
+  async #askDisabled(cache: TrackedCache<Disable>, type: LoginType, userId: string): Promise<number | null> {
+    const find = async (): Promise<Disable> => ({
+      userId,
+      until: await this.#sessions.disabledUntil(type, userId),
+    })
+    const disable = await cache.ask(userId, { read: () => this.#reads.disable(type, userId), find })
+    return disable?.until ?? null
+  }
+
+  async untieDisable(type: LoginType, userId: string): Promise<boolean> {
+    try {
+      return await this.#sessions.untieDisable(type, userId)
+    } finally {
+      this.#caches[type]?.disables.evict(userId)
+    }
   }
 }

@@ -1,9 +1,11 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import type { Clock } from '../../src/base/clock.ts'
 import type { SessionRecord } from '../../src/session/record.ts'
+import { type Disable, rememberableReads } from '../../src/store/redis/rememberable.ts'
 import type { ReadableSessions } from '../../src/store/redis/sessions/sessions.ts'
-import { SessionCache } from '../../src/store/redis/tracking/session-cache.ts'
+import { TrackedCache } from '../../src/store/redis/tracking/tracked-cache.ts'
 import { TrackedSessions } from '../../src/store/redis/tracking/tracked-sessions.ts'
 import type { StoredToken } from '../../src/store/store.ts'
 import { record } from './contract-fixture.ts'
@@ -14,43 +16,58 @@ const collectGarbage: () => void = runInNewContext('gc')
 const HEARTBEAT = 1000
 const LIFETIME = 60_000
 
+const createCache = (clock: Clock, maxEntries: number): TrackedCache<SessionRecord> =>
+  new TrackedCache(clock, maxEntries, ({ user_id }) => user_id)
+
 /** A cache that is believed, in a time that stands still until it is moved. */
 function openCache(maxEntries = 100) {
   const clock = { time: 1_000_000, now: () => clock.time }
-  const cache = new SessionCache(clock, maxEntries)
+  const cache = createCache(clock, maxEntries)
   cache.beginProof()(clock.time + HEARTBEAT)
   const stored = (token: string, userId = '1', expiresAt = clock.time + LIFETIME): StoredToken => ({
     token,
     record: record('CONSUMER', userId),
     expiresAt,
   })
+  const kept = ({ record, expiresAt }: StoredToken) => ({ value: record, expiresAt })
   const keep = (token: string, userId?: string, expiresAt?: number): void =>
-    cache.endRead(token, cache.beginRead(token)!, stored(token, userId, expiresAt))
+    cache.endRead(token, cache.beginRead(token)!, kept(stored(token, userId, expiresAt)))
   return { cache, clock, stored, keep }
 }
 
 /** A store that answers when the test lets it. */
 function openTracked() {
   const { cache, clock, stored } = openCache()
-  const questions: { token: string; answer(found: StoredToken | null): void; fail(fault: Error): void }[] = []
+  const disables = new TrackedCache<Disable>(clock, 100, ({ userId }) => userId)
+  disables.beginProof()(clock.time + HEARTBEAT)
+  const questions: { answer(found: StoredToken | null): void; fail(fault: Error): void }[] = []
+  const disabled: { answer(until: number | null): void; fail(fault: Error): void }[] = []
   const verbs: { done(): void; fail(fault: Error): void }[] = []
   const verb = () => new Promise<any>((resolve, reject) => verbs.push({ done: () => resolve(true), fail: reject }))
   const sessions = {
-    read: (_type: string, token: string) =>
-      new Promise((answer, fail) => questions.push({ token, answer, fail })) as Promise<StoredToken | null>,
+    read: () => new Promise((answer, fail) => questions.push({ answer, fail })) as Promise<StoredToken | null>,
     find: async (): Promise<SessionRecord | null> => null,
+    disabledUntil: () => new Promise((answer, fail) => disabled.push({ answer, fail })) as Promise<number | null>,
     remove: verb,
     removeAll: verb,
     renew: verb,
+    disable: verb,
+    untieDisable: verb,
   }
   const store = sessions as unknown as ReadableSessions
-  const tracked = new TrackedSessions(store, { CONSUMER: cache }, store.read)
+  const caches = { CONSUMER: { sessions: cache, disables } }
+  const tracked = new TrackedSessions(store, caches, rememberableReads(store, { read: async () => null }))
   const remember = async (token: string, userId?: string) => {
     const found = tracked.find('CONSUMER', token)
     questions.pop()!.answer(stored(token, userId))
     await found
   }
-  return { cache, clock, stored, tracked, questions, verbs, remember }
+  const rememberDisable = async (userId: string, until: number | null) => {
+    const found = tracked.disabledUntil('CONSUMER', userId)
+    disabled.pop()!.answer(until)
+    t.equal(await found, until)
+  }
+  return { cache, disables, clock, stored, tracked, questions, disabled, verbs, remember, rememberDisable }
 }
 
 t.test('the cache returns a session until its own end, and not after', async t => {
@@ -73,7 +90,7 @@ t.test('the cache returns a session without an end while it is valid', async t =
 })
 
 t.test('a cache without a proof stores nothing', async t => {
-  const cache = new SessionCache({ now: () => 0 }, 10)
+  const cache = createCache({ now: () => 0 }, 10)
   t.equal(cache.beginRead('a'), null)
   t.equal(cache.get('a'), null)
 })
@@ -225,4 +242,59 @@ t.test('after a kickout the cache returns no session of the user until the next 
     cache.beginProof()(clock.time + HEARTBEAT)
     t.not(cache.get('a'), null, 'announced: what was not announced was not ended')
   }
+})
+
+t.test('whether a login id is disabled is asked once, also if it is not', async t => {
+  const { tracked, disabled, clock, rememberDisable } = openTracked()
+  await rememberDisable('1', null)
+  await rememberDisable('2', clock.time + 500)
+  t.equal(tracked.disabledUntil('CONSUMER', '1'), null)
+  t.equal(tracked.disabledUntil('CONSUMER', '2'), clock.time + 500)
+  t.equal(disabled.length, 0, 'without a question')
+  clock.time += 500
+  const found = tracked.disabledUntil('CONSUMER', '2')
+  t.equal(disabled.length, 1, 'until the disable ends')
+  disabled.pop()!.answer(null)
+  t.equal(await found, null)
+  clock.time += HEARTBEAT
+  tracked.disabledUntil('CONSUMER', '1')
+  t.equal(disabled.length, 1, 'and while no change can have been missed')
+})
+
+t.test('whether a login id is disabled is asked again once its key was announced', async t => {
+  const { tracked, disables, disabled, clock, rememberDisable } = openTracked()
+  await rememberDisable('1', null)
+  disables.evict('1')
+  const underWay = tracked.disabledUntil('CONSUMER', '1')
+  disables.evict('1')
+  disabled.pop()!.answer(null)
+  t.equal(await underWay, null, 'an answer that was under way is an answer')
+  tracked.disabledUntil('CONSUMER', '1')
+  t.equal(disabled.length, 1, 'and is not remembered')
+  disables.switchOff()
+  tracked.disabledUntil('CONSUMER', '2')
+  disabled.at(-1)!.answer(null)
+  disables.beginProof()(clock.time + HEARTBEAT)
+  tracked.disabledUntil('CONSUMER', '2')
+  t.equal(disabled.length, 3, 'nor is what was answered while changes could be missed')
+})
+
+for (const verb of ['disable', 'untieDisable'] as const) {
+  t.test(`what is known of a login id is evicted before its ${verb} is acknowledged, even if that fails`, async t => {
+    for (const outcome of ['done', 'fail'] as const) {
+      const { tracked, verbs, disabled, rememberDisable } = openTracked()
+      await rememberDisable('1', null)
+      const changed = verb === 'disable' ? tracked.disable('CONSUMER', '1', 0) : tracked.untieDisable('CONSUMER', '1')
+      verbs[0]![outcome](new Error('no answer in time'))
+      await changed.catch(() => undefined)
+      tracked.disabledUntil('CONSUMER', '1')
+      t.equal(disabled.length, 1, outcome)
+    }
+  })
+}
+
+t.test('the login ids of which is known whether they are disabled are bounded', async t => {
+  const { disables, rememberDisable } = openTracked()
+  for (let i = 0; i < 300; i++) await rememberDisable(String(i), null)
+  t.equal(disables.size, 100)
 })

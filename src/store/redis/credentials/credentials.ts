@@ -1,0 +1,221 @@
+import type { Clock } from '../../../base/clock.ts'
+import { Unavailable } from '../../../base/refusal.ts'
+import type { LoginType } from '../../../session/sides.ts'
+import {
+  type Credential,
+  type CredentialPage,
+  type CredentialStore,
+  checkCredential,
+  checkText,
+  existsAlready,
+  type ListedCredential,
+} from '../../credentials.ts'
+import type { Kept } from '../../remembered.ts'
+import { MEMBERS_AT_ONCE } from '../commands/contract.ts'
+import type { Keys } from '../commands/keys.ts'
+import type { CredentialCommands } from './commands.ts'
+import { credentialOf, readLive, type StoredCredential, writeCredential } from './record.ts'
+
+/** How long a record may wait to be entered into the list of its owner, in milliseconds. */
+export const PENDING = 30_000
+/** Rounds of an end of everything, and tries to rewrite a record that is being rewritten. */
+const MAX_ROUNDS = 1000
+
+/** Credentials that are read together with their ends. */
+export interface ReadableCredentials extends CredentialStore {
+  /** The live credential of an id and its end, which is never later than the true one; `null` if this side has none. */
+  read(type: LoginType, id: string): Promise<Kept<Credential> | null>
+}
+
+/**
+ * Credentials in Redis. No verb can be one transaction there, so safety comes from order:
+ * - A record is written first, so that it cannot be found, and for a short time. Then the list of its owner gets its id, if there
+ *   is a place. Then the record becomes one that can be found: only if it is still there.
+ * - What ends a credential deletes its record first, and then takes it out of the list.
+ * So what can be found is in the list of its owner, and a member of a list without a record has ended for good, or has never
+ * been: it occupies its place only until the place is needed. Which of several calls succeeds a credential, its record decides.
+ */
+export class RedisCredentials implements ReadableCredentials {
+  readonly #redis: CredentialCommands
+  readonly #keys: Keys
+  readonly #clock: Clock
+
+  constructor(redis: CredentialCommands, keys: Keys, clock: Clock) {
+    this.#redis = redis
+    this.#keys = keys
+    this.#clock = clock
+  }
+
+  async add(type: LoginType, credential: Credential, most: number): Promise<boolean> {
+    checkCredential(credential)
+    const { id, owner, expiresAt } = credential
+    const list = this.#keys.credentials(type, owner)
+    return this.#enter(type, credential, async () => {
+      const at = await this.#redis.reserve(list, id, expiresAt, most)
+      if (at !== null || (await this.#releaseDead(type, owner)) === 0) return at
+      return this.#redis.reserve(list, id, expiresAt, most)
+    })
+  }
+
+  /** Stores a credential that `reserve` enters into the list of its owner. `false`, and nothing is left, if it does not. */
+  async #enter(type: LoginType, credential: Credential, reserve: () => Promise<number | null>): Promise<boolean> {
+    const { id, expiresAt } = credential
+    const key = this.#keys.credential(type, id)
+    const pending: StoredCredential = { ...credential, state: 'pending', storedAt: 0 }
+    const held = writeCredential(pending)
+    if (!(await this.#redis.hold(key, held, PENDING))) throw existsAlready()
+    try {
+      const storedAt = await reserve()
+      if (storedAt === null) {
+        await this.#redis.delete(key)
+        return false
+      }
+      await this.#redis.addEnding(this.#keys.credentialEnds(type), id, expiresAt)
+      const live = writeCredential({ ...pending, state: 'live', storedAt })
+      if (await this.#redis.activate(key, held, live, expiresAt)) return true
+      throw new Unavailable('Redis: the credential was ended before it was stored')
+    } catch (fault) {
+      // However far it came, the client gets no credential, and nothing may be left.
+      await this.#end(type, credential.owner, [id]).catch(() => undefined)
+      throw fault
+    }
+  }
+
+  async find(type: LoginType, id: string): Promise<Credential | null> {
+    const live = readLive(id, await this.#redis.read(this.#keys.credential(type, id)))
+    return live === null ? null : credentialOf(live)
+  }
+
+  async read(type: LoginType, id: string): Promise<Kept<Credential> | null> {
+    const key = this.#keys.credential(type, id)
+    // Read before the question, so that the answered end is never later than the true one.
+    const now = this.#clock.now()
+    const [text, left] = await Promise.all([this.#redis.get(key), this.#redis.timeLeft(key)])
+    const live = readLive(id, text)
+    return live === null || left === null ? null : { value: credentialOf(live), expiresAt: now + left }
+  }
+
+  async of(type: LoginType, owner: string): Promise<ListedCredential[]> {
+    const list = this.#keys.credentials(type, owner)
+    const { live, dead } = await this.#readAll(type, await this.#redis.listed(list))
+    await this.#redis.release(list, dead)
+    const own = live.filter(({ stored }) => stored.owner === owner)
+    return own.sort((a, b) => b.stored.storedAt - a.stored.storedAt).map(listedOf)
+  }
+
+  async page(type: LoginType, offset: number, limit: number): Promise<CredentialPage> {
+    const index = this.#keys.credentialEnds(type)
+    const { total, members } = await this.#redis.pageEnding(index, offset, limit)
+    const { live, dead } = await this.#readAll(type, members)
+    await this.#redis.removeEndings(index, dead)
+    return { total: total - dead.length, credentials: live.map(listedOf) }
+  }
+
+  async succeed(type: LoginType, owner: string, id: string, next: Credential, until: number): Promise<boolean> {
+    checkCredential(next)
+    const isItsTurn = ({ owner: of, state }: StoredCredential): boolean => of === owner && state === 'live'
+    const live = readLive(id, await this.#redis.get(this.#keys.credential(type, id)))
+    if (live === null || !isItsTurn(live) || next.owner !== owner) return false
+    return this.#enter(type, next, async () => {
+      const end = (stored: StoredCredential): number => Math.min(stored.expiresAt, until)
+      const succeeded = await this.#change(type, id, stored =>
+        isItsTurn(stored) ? { ...stored, state: 'succeeded', expiresAt: end(stored) } : null,
+      )
+      if (succeeded === null) return null
+      // The places last: what dies before has freed none.
+      await this.#redis.addEnding(this.#keys.credentialEnds(type), id, succeeded.expiresAt)
+      return this.#redis.takePlace(this.#keys.credentials(type, owner), next.id, next.expiresAt, id)
+    })
+  }
+
+  async rewrite(type: LoginType, id: string, from: string, to: string): Promise<boolean> {
+    checkText(to)
+    const changed = await this.#change(type, id, stored => (stored.text === from ? { ...stored, text: to } : null))
+    return changed !== null
+  }
+
+  /** Changes a live record to what `change` makes of it, and answers that; `null` if it is not live, or `change` makes nothing. */
+  async #change(
+    type: LoginType,
+    id: string,
+    change: (stored: StoredCredential) => StoredCredential | null,
+  ): Promise<StoredCredential | null> {
+    const key = this.#keys.credential(type, id)
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const text = await this.#redis.get(key)
+      const live = readLive(id, text)
+      const changed = live === null ? null : change(live)
+      if (text === null || changed === null) return null
+      if (await this.#redis.exchange(key, text, writeCredential(changed), changed.expiresAt)) return changed
+    }
+    throw new Unavailable('Redis: the credential is rewritten without end')
+  }
+
+  async remove(type: LoginType, owner: string, id: string): Promise<boolean> {
+    const live = readLive(id, await this.#redis.get(this.#keys.credential(type, id)))
+    if (live?.owner !== owner) return false
+    return (await this.#end(type, owner, [id])).length > 0
+  }
+
+  /** Until the list is empty: what was entered meanwhile is ended, too. */
+  async removeAll(type: LoginType, owner: string): Promise<string[]> {
+    const list = this.#keys.credentials(type, owner)
+    const ended: string[] = []
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const ids = (await this.#redis.listed(list)).slice(0, MEMBERS_AT_ONCE)
+      if (ids.length === 0) return ended
+      ended.push(...(await this.#end(type, owner, ids)))
+    }
+    throw new Unavailable('Redis: credentials are added as fast as they are ended')
+  }
+
+  async used(type: LoginType, id: string, at: number): Promise<void> {
+    const live = await this.find(type, id)
+    if (live !== null) await this.#redis.set(this.#keys.credentialUse(type, id), String(at), live.expiresAt)
+  }
+
+  /** Ends credentials of an owner, record before list, and answers those that had a record. */
+  async #end(type: LoginType, owner: string, ids: readonly string[]): Promise<string[]> {
+    const deleted = await Promise.all(ids.map(id => this.#redis.revoke(this.#keys.credential(type, id))))
+    await this.#redis.release(this.#keys.credentials(type, owner), ids)
+    await this.#redis.removeEndings(this.#keys.credentialEnds(type), ids)
+    await Promise.all(ids.map(id => this.#redis.delete(this.#keys.credentialUse(type, id))))
+    return ids.filter((_, i) => deleted[i])
+  }
+
+  /** Removes from the list of an owner what has no record, and answers how many these were. */
+  async #releaseDead(type: LoginType, owner: string): Promise<number> {
+    const list = this.#keys.credentials(type, owner)
+    const { dead } = await this.#readAll(type, await this.#redis.listed(list))
+    await this.#redis.release(list, dead)
+    return dead.length
+  }
+
+  /** Reads credentials, in this order; `dead` have no record. */
+  async #readAll(type: LoginType, ids: readonly string[]): Promise<{ live: Found[]; dead: string[] }> {
+    const live: Found[] = []
+    const dead: string[] = []
+    for (let i = 0; i < ids.length; i += MEMBERS_AT_ONCE) {
+      const batch = ids.slice(i, i + MEMBERS_AT_ONCE)
+      const texts = await Promise.all(batch.map(id => this.#redis.get(this.#keys.credential(type, id))))
+      const used = await Promise.all(batch.map(id => this.#redis.get(this.#keys.credentialUse(type, id))))
+      for (const [at, id] of batch.entries()) {
+        const stored = readLive(id, texts[at]!)
+        if (texts[at] === null) dead.push(id)
+        else if (stored !== null) live.push({ stored, used: used[at]! })
+      }
+    }
+    return { live, dead }
+  }
+}
+
+interface Found {
+  stored: StoredCredential
+  used: string | null
+}
+
+const listedOf = ({ stored, used }: Found): ListedCredential => ({
+  ...credentialOf(stored),
+  usedAt: used === null ? null : Number(used),
+  isSucceeded: stored.state === 'succeeded',
+})
