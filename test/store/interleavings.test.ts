@@ -3,9 +3,10 @@ import { LOGIN_TYPES } from '../../src/session/sides.ts'
 import { createAges } from '../../src/store/age.ts'
 import { RedisSessions } from '../../src/store/redis/sessions/sessions.ts'
 import { fc } from '../support/random.ts'
-import { type Act, printAct } from './interleavings/acts.ts'
+import { type Act, printAct, type Verbs } from './interleavings/acts.ts'
 import { explore, walk } from './interleavings/explorer.ts'
 import { type Build, Fixture } from './interleavings/fixture.ts'
+import { SESSIONS } from './interleavings/laws.ts'
 import { BatchOutOfSetFirst, BlindRenewal, DeletedSet, SetBeforeRecord } from './interleavings/wrong-orders.ts'
 
 const LONG = 60_000
@@ -30,10 +31,11 @@ const untie: Act = { verb: 'untie', ...mine }
 const disable: Act = { verb: 'disable', ...mine, lifetime: LONG }
 
 const AGES = createAges()
-const right: Build = (redis, keys, clock) => new RedisSessions(redis, keys, clock, undefined, AGES)
+const subject = SESSIONS
+const right: Build<Verbs> = (redis, keys, clock) => new RedisSessions(redis, keys, clock, undefined, AGES)
 
 const wrong =
-  (Orders: typeof RedisSessions): Build =>
+  (Orders: typeof RedisSessions): Build<Verbs> =>
   (redis, keys, clock) =>
     new Orders(redis, keys, clock, undefined, AGES)
 
@@ -70,7 +72,7 @@ const PAIRS: [string, Act[], Act, Act][] = [
 
 t.test('two verbs at once keep the laws, in every order and with every fault at every step', async t => {
   for (const [name, before, one, other] of PAIRS) {
-    const { states, violation } = await explore({ build: right, before, actors: [[one], [other]], faults: 1 })
+    const { states, violation } = await explore({ subject, build: right, before, actors: [[one], [other]], faults: 1 })
     t.equal(violation?.join('\n') ?? null, null, `${name}: ${states} states`)
   }
 })
@@ -84,12 +86,12 @@ const TRIPLES: [string, Act[], Act[][]][] = [
 
 t.test('more verbs at once keep the laws, in every order', async t => {
   for (const [name, before, actors] of TRIPLES) {
-    const { states, violation } = await explore({ build: right, before, actors, faults: 0 })
+    const { states, violation } = await explore({ subject, build: right, before, actors, faults: 0 })
     t.equal(violation?.join('\n') ?? null, null, `${name}: ${states} states`)
   }
 })
 
-const WRONG: [string, Build, Act[], Act, Act][] = [
+const WRONG: [string, Build<Verbs>, Act[], Act, Act][] = [
   ['a login that adds to the set before it writes the record', wrong(SetBeforeRecord), [], login('a'), kickout],
   ['a kickout that deletes the set, a login without barriers', wrong(DeletedSet), [], login('a'), kickout],
   [
@@ -104,7 +106,7 @@ const WRONG: [string, Build, Act[], Act, Act][] = [
 
 t.test('the proofs find the faults of wrong orders', async t => {
   for (const [name, build, before, one, other] of WRONG) {
-    const { violation } = await explore({ build, before, actors: [[one], [other]], faults: 1 })
+    const { violation } = await explore({ subject, build, before, actors: [[one], [other]], faults: 1 })
     t.match(violation?.at(-1), /^P\d: /, name)
     t.comment(`${name}, the shortest way to break a law:\n${violation?.join('\n')}`)
   }
@@ -140,7 +142,10 @@ function numbered(actors: Act[][]): Act[][] {
 t.test('any number of verbs keeps the laws, in any order, with up to three faults', async t => {
   const choices = fc.array(fc.nat(10_000), { minLength: 20, maxLength: 60 })
   const property = fc.asyncProperty(troupe, choices, async (actors, choices) => {
-    const violation = await walk({ build: right, before: HANDED_OUT, actors: numbered(actors), faults: 3 }, choices)
+    const violation = await walk(
+      { subject, build: right, before: HANDED_OUT, actors: numbered(actors), faults: 3 },
+      choices,
+    )
     if (violation !== null) throw new Error(violation.join('\n'))
   })
   await fc.assert(property, { numRuns: RUNS })
@@ -168,7 +173,7 @@ t.test('P8: every operation is idempotent', async t => {
 
 /** What is in Redis after some acts: keys, values and ends, but for the count of kickouts and a hair of time. */
 async function leftBy(acts: Act[]): Promise<string[]> {
-  const fixture = new Fixture({ build: right, before: acts, actors: [], faults: 0 })
+  const fixture = new Fixture({ subject, build: right, before: acts, actors: [], faults: 0 })
   await fixture.open()
   const { redis } = fixture
   return redis

@@ -6,20 +6,22 @@ import { record } from '../contract-fixture.ts'
 export const PREFIX = 'p'
 export const keys = createKeys(PREFIX)
 
-/** What an actor does to the store. Lifetimes are milliseconds from the time it is done. */
+/** Time passes. */
+export type Wait = { verb: 'wait'; lifetime: number }
+
+/** What an actor does to the sessions of a store. Lifetimes are milliseconds from the time it is done. */
 export type Act =
   | { verb: 'login' | 'renew'; type: LoginType; user: string; token: string; lifetime: number }
   | { verb: 'logout' | 'rewrite' | 'end-others'; type: LoginType; user: string; token: string }
   | { verb: 'disable'; type: LoginType; user: string; lifetime: number }
   | { verb: 'kickout' | 'untie' | 'list'; type: LoginType; user: string }
-  | { verb: 'wait'; lifetime: number }
 
 export type Verbs = Pick<
   SessionStore,
   'add' | 'remove' | 'removeAll' | 'removeOthers' | 'renew' | 'replaceRecord' | 'tokens' | 'disable' | 'untieDisable'
 >
 
-export function perform(act: Exclude<Act, { verb: 'wait' }>, verbs: Verbs, now: number): Promise<unknown> {
+export function perform(act: Act, verbs: Verbs, now: number): Promise<unknown> {
   const { verb, type, user } = act
   switch (verb) {
     case 'login':
@@ -44,7 +46,6 @@ export function perform(act: Exclude<Act, { verb: 'wait' }>, verbs: Verbs, now: 
 }
 
 export const printAct = (act: Act): string => {
-  if (act.verb === 'wait') return `wait ${act.lifetime}`
   const { verb, type, user } = act
   const token = 'token' in act ? ` ${act.token}` : ''
   const lifetime = 'lifetime' in act ? ` for ${act.lifetime}` : ''

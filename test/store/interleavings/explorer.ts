@@ -1,5 +1,8 @@
+import type { LoginType } from '../../../src/session/sides.ts'
 import { Fixture, type Scenario } from './fixture.ts'
-import { Violation } from './laws.ts'
+import { Violation } from './scene.ts'
+
+type AnyAct = { verb: string; type: LoginType }
 
 /** States after which other things in the process get their turn. */
 const BREATH = 1000
@@ -17,7 +20,7 @@ export interface Exploration {
  * Tries every interleaving of a scenario, each with every fault at every step, the shortest first. Ways that meet in the
  * same state go on as one; a state is reached again by doing the same steps on a new fixture.
  */
-export async function explore(scenario: Scenario): Promise<Exploration> {
+export async function explore<A extends AnyAct, V>(scenario: Scenario<A, V>): Promise<Exploration> {
   const seen = new Set<string>()
   let ways: number[][] = [[]]
   while (ways.length > 0) {
@@ -38,7 +41,7 @@ export async function explore(scenario: Scenario): Promise<Exploration> {
   return { states: seen.size, violation: null }
 }
 
-async function replay(scenario: Scenario, way: number[]): Promise<Fixture> {
+async function replay<A extends AnyAct, V>(scenario: Scenario<A, V>, way: number[]): Promise<Fixture<A, V>> {
   const fixture = new Fixture(scenario)
   await fixture.open()
   for (const option of way) await fixture.take(fixture.options()[option]!)
@@ -46,7 +49,10 @@ async function replay(scenario: Scenario, way: number[]): Promise<Fixture> {
 }
 
 /** Goes one way through a scenario: a number chooses each step, and now and then a fault. Answers what was broken, if anything. */
-export async function walk(scenario: Scenario, choices: readonly number[]): Promise<string[] | null> {
+export async function walk<A extends AnyAct, V>(
+  scenario: Scenario<A, V>,
+  choices: readonly number[],
+): Promise<string[] | null> {
   const fixture = new Fixture(scenario)
   await fixture.open()
   for (let step = 0; !fixture.over; step++) {
@@ -62,7 +68,7 @@ export async function walk(scenario: Scenario, choices: readonly number[]): Prom
 }
 
 /** The law that a fixture breaks and how it came to it; `null` when it breaks none. A fixture that is over is closed for it. */
-async function violationOf(fixture: Fixture): Promise<string[] | null> {
+async function violationOf<A extends AnyAct, V>(fixture: Fixture<A, V>): Promise<string[] | null> {
   const trace = [...fixture.trace]
   try {
     fixture.check()

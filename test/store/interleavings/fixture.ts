@@ -1,19 +1,22 @@
 import type { Clock } from '../../../src/base/clock.ts'
 import { Unavailable } from '../../../src/base/refusal.ts'
-import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
+import type { LoginType } from '../../../src/session/sides.ts'
 import type { Keys } from '../../../src/store/redis/commands/keys.ts'
-import { type Act, keys, PREFIX, perform, printAct, type Verbs } from './acts.ts'
-import { checkLaws, expect, type Scene, Violation } from './laws.ts'
-import { ModelRedis } from './model-redis.ts'
+import { keys, PREFIX, type Wait } from './acts.ts'
+import { type Commands, ModelRedis } from './model-redis.ts'
+import { expect, type Scene, type Subject, Violation } from './scene.ts'
 
-export type Build = (redis: RedisCommands, keys: Keys, clock: Clock) => Verbs
+export type Build<V> = (redis: Commands, keys: Keys, clock: Clock) => V
 
-export interface Scenario {
-  build: Build
+type AnyAct = { verb: string; type: LoginType }
+
+export interface Scenario<A extends AnyAct, V> {
+  subject: Subject<A, V>
+  build: Build<V>
   /** Done before anything else, one after the other. */
-  before: Act[]
+  before: (A | Wait)[]
   /** Each does its acts in order; who comes first among them is open. */
-  actors: Act[][]
+  actors: (A | Wait)[][]
   /** How many faults may happen. */
   faults: number
 }
@@ -26,10 +29,10 @@ export type Fate = 'done' | 'unanswered' | 'late' | 'crash'
 const FAULTS: Fate[] = ['unanswered', 'late', 'crash']
 /** A question changes nothing when it is answered late. */
 const FAULTS_OF_QUESTIONS: Fate[] = ['unanswered', 'crash']
-const QUESTION = /^(?:get|timeLeft|endOf|someMembers|scanMembers|countMembers) /
+const QUESTION = /^(?:get|read|timeLeft|endOf|someMembers|scanMembers|countMembers|listed|pageEnding) /
 
 interface Pending {
-  scene: Scene
+  scene: Scene<unknown>
   text: string
   run(): unknown
   resolve(answer: unknown): void
@@ -45,12 +48,12 @@ export interface Option {
 }
 
 /** Actors whose every command waits until a test lets it happen. */
-export class Fixture {
+export class Fixture<A extends AnyAct, V> {
   readonly redis = new ModelRedis()
-  readonly scenes: Scene[] = []
+  readonly scenes: Scene<A>[] = []
   /** What happened, in words. */
   readonly trace: string[] = []
-  readonly #scenario: Scenario
+  readonly #scenario: Scenario<A, V>
   #pending: Pending[] = []
   readonly #late: Pending[] = []
   readonly #answered: string[][]
@@ -58,7 +61,7 @@ export class Fixture {
   #step = 0
   #fault: Violation | null = null
 
-  constructor(scenario: Scenario) {
+  constructor(scenario: Scenario<A, V>) {
     this.#scenario = scenario
     this.#faultsLeft = scenario.faults
     this.#answered = scenario.actors.map(() => [])
@@ -85,7 +88,9 @@ export class Fixture {
   async take({ pending, fate }: Option): Promise<void> {
     const { scene, text } = pending
     this.#step++
-    this.trace.push(`${scene.actor} ${printAct(scene.act)}: ${text}${fate === 'done' ? '' : ` [${fate}]`}`)
+    this.trace.push(
+      `${scene.actor} ${this.#print(scene.act as A | Wait)}: ${text}${fate === 'done' ? '' : ` [${fate}]`}`,
+    )
     if (this.#late.includes(pending)) {
       this.#late.splice(this.#late.indexOf(pending), 1)
       pending.run()
@@ -112,7 +117,7 @@ export class Fixture {
 
   check(): void {
     if (this.#fault !== null) throw this.#fault
-    checkLaws(this.redis, this.scenes)
+    this.#scenario.subject.check(this.redis, this.scenes)
   }
 
   /** Only what may never happen is left. */
@@ -120,13 +125,14 @@ export class Fixture {
     return this.#pending.length === 0
   }
 
-  /** At the end every token that was handed out can be ended. */
+  /** Does what is done at the end, and checks what is left. */
   async close(): Promise<void> {
-    const handedOut = this.scenes.filter(({ answer }) => (answer as { admitted?: boolean } | null)?.admitted === true)
-    for (const { act } of handedOut) {
-      if (act.verb === 'login') await this.#undisturbed({ verb: 'kickout', type: act.type, user: act.user })
-    }
+    for (const act of this.#scenario.subject.closing(this.scenes)) await this.#undisturbed(act)
     this.check()
+  }
+
+  #print(act: A | Wait): string {
+    return isWait(act) ? `wait ${act.lifetime}` : this.#scenario.subject.print(act)
   }
 
   /** Two stages with the same print go on alike. */
@@ -140,11 +146,11 @@ export class Fixture {
   }
 
   /** An actor's next act begins when a test lets it. */
-  #wait(actor: number, [act, ...rest]: Act[]): void {
+  #wait(actor: number, [act, ...rest]: (A | Wait)[]): void {
     if (act === undefined) return
     const scene = this.#scene(act, actor)
     const begin = (): void => {
-      if (!this.#canBegin(act)) {
+      if (!isWait(act) && !this.#scenario.subject.canBegin(act, this.scenes)) {
         this.#wait(actor, rest)
         return
       }
@@ -158,23 +164,14 @@ export class Fixture {
           this.#wait(actor, rest)
         },
         error => {
-          this.#fault = new Violation(`P9: ${printAct(scene.act)} threw ${String(error)}`)
+          this.#fault = new Violation(`P9: ${this.#print(act)} threw ${String(error)}`)
         },
       )
     }
     this.#pending.push({ scene, text: BEGINS, run: begin, resolve: () => undefined, reject: () => undefined })
   }
 
-  /** No actor uses a token that was not issued. */
-  #canBegin(act: Act): boolean {
-    if (act.verb !== 'renew' && act.verb !== 'logout') return true
-    const { token } = act
-    return this.scenes.some(
-      scene => scene.act.verb === 'login' && scene.act.token === token && scene.answered !== Infinity && !scene.failed,
-    )
-  }
-
-  async #undisturbed(act: Act): Promise<void> {
+  async #undisturbed(act: A | Wait): Promise<void> {
     const scene = this.#scene(act, -1)
     scene.began = ++this.#step
     scene.beganAt = this.redis.now
@@ -185,8 +182,8 @@ export class Fixture {
     this.#step++
   }
 
-  #scene(act: Act, actor: number): Scene {
-    const scene: Scene = {
+  #scene(act: A | Wait, actor: number): Scene<A> {
+    const scene: Scene<A> = {
       act,
       actor,
       began: Infinity,
@@ -201,12 +198,12 @@ export class Fixture {
     return scene
   }
 
-  async #play(scene: Scene, commands: RedisCommands): Promise<void> {
+  async #play(scene: Scene<A>, commands: Commands): Promise<void> {
     const { act } = scene
     const verbs = this.#scenario.build(commands, keys, this.redis.clock)
     try {
-      if (act.verb === 'wait') this.redis.now += act.lifetime
-      else scene.answer = (await perform(act, verbs, this.redis.now)) ?? null
+      if (isWait(act)) this.redis.now += act.lifetime
+      else scene.answer = (await this.#scenario.subject.perform(act, verbs, this.redis.now)) ?? null
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error
       scene.failed = true
@@ -215,22 +212,24 @@ export class Fixture {
     scene.answeredAt = this.redis.now
   }
 
-  #commandsFor(scene: Scene, ask: (text: string, run: () => unknown) => Promise<unknown>): RedisCommands {
+  #commandsFor({ act }: Scene<A>, ask: (text: string, run: () => unknown) => Promise<unknown>): Commands {
     const commands: Record<string, unknown> = {}
     for (const [name, run] of Object.entries(this.redis.commands)) {
       commands[name] = (...args: unknown[]) => {
         const [key] = args as [string]
-        if (scene.act.verb !== 'wait') expect(key.startsWith(`${PREFIX}:${scene.act.type}:`), `P7: ${name} on ${key}`)
+        if (!isWait(act)) expect(key.startsWith(`${PREFIX}:${act.type}:`), `P7: ${name} on ${key}`)
         return ask(`${name} ${args.map(String).join(' ')}`, () => (run as (...args: unknown[]) => unknown)(...args))
       }
     }
-    return commands as unknown as RedisCommands
+    return commands as unknown as Commands
   }
 
-  #queued(scene: Scene, text: string, run: () => unknown): Promise<unknown> {
+  #queued(scene: Scene<A>, text: string, run: () => unknown): Promise<unknown> {
     return new Promise((resolve, reject) => this.#pending.push({ scene, text, run, resolve, reject }))
   }
 }
+
+const isWait = (act: AnyAct | Wait): act is Wait => act.verb === 'wait'
 
 /** Until every actor waits again: Node runs these when no promise is left to go on. */
 const settled = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))

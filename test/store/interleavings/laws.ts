@@ -1,46 +1,36 @@
 import { readRecord } from '../../../src/session/record.ts'
 import type { LoginType } from '../../../src/session/sides.ts'
-import { type Act, keys, printAct } from './acts.ts'
+import { type Act, keys, perform, printAct, type Verbs, type Wait } from './acts.ts'
 import type { ModelRedis } from './model-redis.ts'
+import { begun, checkEverywhere, expect, type Scene, type Subject, succeeded } from './scene.ts'
 
-/** An act on the fixture. Steps count what happened before it began and was answered; `Infinity` when it has not been. */
-export interface Scene {
-  act: Act
-  actor: number
-  began: number
-  answered: number
-  /** The timestamps of both. */
-  beganAt: number
-  answeredAt: number
-  answer: unknown
-  /** It ended with `Unavailable`. */
-  failed: boolean
-  /** A fault befell it. */
-  faulted: boolean
+type Login = Scene<Act> & { act: Extract<Act, { token: string }> }
+
+/** Sessions: P1 to P6 and P9 of the store, after any step. (P7 is kept where commands are asked, P8 has a test of its own.) */
+export const SESSIONS: Subject<Act, Verbs> = {
+  perform,
+  print: printAct,
+  check(redis, scenes) {
+    checkEverywhere(redis, scenes, act => (act.verb === 'wait' ? act.verb : printAct(act)))
+    for (const scene of scenes)
+      if (scene.act.verb === 'login' && succeeded(scene)) checkLogin(redis, scenes, scene as Login)
+  },
+  /** No actor uses a token that was not issued. */
+  canBegin(act, scenes) {
+    if (act.verb !== 'renew' && act.verb !== 'logout') return true
+    return scenes.some(scene => scene.act.verb === 'login' && scene.act.token === act.token && succeeded(scene))
+  },
+  /** At the end every token that was handed out can be ended. */
+  closing: scenes =>
+    scenes.flatMap(({ act, answer }): Act[] => {
+      const isHandedOut = (answer as { admitted?: boolean } | null)?.admitted === true
+      return isHandedOut && act.verb === 'login' ? [{ verb: 'kickout', type: act.type, user: act.user }] : []
+    }),
 }
 
-type Login = Scene & { act: Extract<Act, { token: string }> }
+const admitted = ({ answer }: Scene<Act>): boolean => (answer as { admitted: boolean }).admitted
 
-export class Violation extends Error {}
-
-export function expect(holds: boolean, law: string): void {
-  if (!holds) throw new Violation(law)
-}
-
-/** P1 to P6 and P9 of the store, after any step. (P7 is kept where commands are asked, P8 has a test of its own.) */
-export function checkLaws(redis: ModelRedis, scenes: readonly Scene[]): void {
-  for (const key of redis.keys()) expect(redis.entry(key)!.endsAt !== Infinity, `P6: ${key} has no lifetime`)
-  for (const scene of scenes) {
-    const { act, answered, failed, faulted } = scene
-    expect(!faulted || failed || answered === Infinity, `P9: ${printAct(act)} answered although Redis had not`)
-    if (act.verb === 'login' && answered !== Infinity && !failed) checkLogin(redis, scenes, scene as Login)
-  }
-}
-
-const admitted = ({ answer }: Scene): boolean => (answer as { admitted: boolean }).admitted
-const succeeded = (scene: Scene): boolean => scene.answered !== Infinity && !scene.failed
-
-function checkLogin(redis: ModelRedis, scenes: readonly Scene[], login: Login): void {
+function checkLogin(redis: ModelRedis, scenes: readonly Scene<Act>[], login: Login): void {
   const { type, user, token } = login.act
   const same = scenes.filter(({ act }) => act.verb !== 'wait' && act.type === type && act.user === user)
   const live = isLive(redis, type, token)
@@ -56,14 +46,12 @@ function checkLogin(redis: ModelRedis, scenes: readonly Scene[], login: Login): 
   expect(live || ended || redis.now >= end, `${token} was lost: no actor ended it`)
 }
 
-const begun = ({ began }: Scene): boolean => began !== Infinity
-
-const endsToken = (act: Act, token: string): boolean =>
+const endsToken = (act: Act | Wait, token: string): boolean =>
   act.verb === 'kickout' ||
   (act.verb === 'logout' && act.token === token) ||
   (act.verb === 'end-others' && act.token !== token)
 
-const lifetimeOf = (act: Act, token: string): number =>
+const lifetimeOf = (act: Act | Wait, token: string): number =>
   (act.verb === 'login' || act.verb === 'renew') && act.token === token ? act.lifetime : Infinity
 
 function isLive(redis: ModelRedis, type: LoginType, token: string): boolean {
@@ -72,7 +60,7 @@ function isLive(redis: ModelRedis, type: LoginType, token: string): boolean {
 }
 
 /** P1 and P2: an end that was confirmed and began after the login was answered, or that names the token, is the end. */
-function checkAfter(scene: Scene, login: Login, live: boolean): void {
+function checkAfter(scene: Scene<Act>, login: Login, live: boolean): void {
   if (!succeeded(scene)) return
   const { act, began, answer } = scene
   const { token } = login.act
@@ -84,7 +72,7 @@ function checkAfter(scene: Scene, login: Login, live: boolean): void {
 }
 
 /** P4: no login begins and succeeds while a disable is in force that no other actor has changed. */
-function checkBars(same: Scene[], login: Login): void {
+function checkBars(same: Scene<Act>[], login: Login): void {
   const changes = same.filter(({ act, began }) => ['disable', 'untie'].includes(act.verb) && began < login.answered)
   const [disable] = changes
   if (changes.length !== 1 || disable?.act.verb !== 'disable' || !succeeded(disable) || disable.answered >= login.began)

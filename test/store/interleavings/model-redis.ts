@@ -1,12 +1,18 @@
 import type { RedisCommands } from '../../../src/store/redis/commands/contract.ts'
+import type { OwnCommands as CredentialCommands } from '../../../src/store/redis/credentials/commands.ts'
+
+/** A sorted set is a map of its members' scores. */
+type Value = string | Set<string> | Map<string, number>
 
 interface Entry {
-  value: string | Set<string>
+  value: Value
   endsAt: number
 }
 
+export type Commands = RedisCommands & CredentialCommands
+
 /** Without those that no Cluster has: each step is on one key. */
-type Command = Exclude<keyof RedisCommands, 'enter'>
+type Command = Exclude<keyof Commands, 'enter'>
 
 /** Redis as its commands see it: keys that end, one command after the other. Its time is a number that a test moves. */
 export class ModelRedis {
@@ -30,13 +36,14 @@ export class ModelRedis {
     return this.keys()
       .map(key => {
         const { value, endsAt } = this.entry(key)!
-        return `${key}=${typeof value === 'string' ? value : [...value].sort().join()}@${endsAt - this.now}`
+        const held = typeof value === 'string' ? value : [...value].map(String).sort().join()
+        return `${key}=${held}@${endsAt - this.now}`
       })
       .join('\n')
   }
 
   /** Each command as it happens, at once. */
-  readonly commands: { [C in Command]: (...args: Parameters<RedisCommands[C]>) => unknown } = {
+  readonly commands: { [C in Command]: (...args: Parameters<Commands[C]>) => unknown } = {
     get: key => this.#text(key),
     read: key => this.#text(key),
     set: (key, value, endsAt) => this.#put(key, value, endsAt),
@@ -119,21 +126,66 @@ export class ModelRedis {
       if (isGreater) this.#put(key, String(count), this.now + window)
       return isGreater
     },
+    hold: (key, text, lifetime) => this.commands.create(key, text, this.now + lifetime),
+    activate: (key, from, to, endsAt) => {
+      if (this.#text(key) !== from) return false
+      this.#put(key, to, endsAt)
+      return true
+    },
+    exchange: (key, from, to, until) => {
+      const entry = this.entry(key)
+      if (entry?.value !== from) return false
+      this.#put(key, to, Math.min(entry.endsAt, until))
+      return true
+    },
+    reserve: (list, id, endsAt, most) => {
+      const counting = [...this.#scores(list)].filter(([member, end]) => member[0] === '+' && end > this.now)
+      return counting.length < most ? this.#enterList(list, id, endsAt) : null
+    },
+    takePlace: (list, id, endsAt, of) => {
+      const scores = this.#scores(list)
+      const end = scores.get(`+${of}`)
+      if (end === undefined) return null
+      scores.delete(`+${of}`)
+      scores.set(`-${of}`, end)
+      return this.#enterList(list, id, endsAt)
+    },
+    listed: list => [...this.#scores(list).keys()].map(member => member.slice(1)),
+    release: (list, ids) => {
+      const scores = this.#scores(list)
+      for (const id of ids) for (const flag of ['+', '-']) scores.delete(flag + id)
+      if (scores.size === 0) this.#entries.delete(list)
+    },
+    removeEndings: (key, members) => this.commands.removeMembers(key, members),
+    pageEnding: key => ({ total: this.#members(key).size, members: [...this.#members(key)] }),
   }
 
-  #put(key: string, value: string | Set<string>, endsAt: number): void {
+  /** Answers the same each time: no law depends on when it was. */
+  #enterList(list: string, id: string, endsAt: number): number {
+    const scores = this.#scores(list).set(`+${id}`, endsAt)
+    this.#put(list, scores, Math.max(endsAt, this.entry(list)?.endsAt ?? 0))
+    return 1
+  }
+
+  #put(key: string, value: Value, endsAt: number): void {
     this.#entries.set(key, { value, endsAt })
   }
 
   #text(key: string): string | null {
-    const value = this.entry(key)?.value
-    if (value instanceof Set) throw new Error('WRONGTYPE')
-    return value ?? null
+    const value = this.entry(key)?.value ?? null
+    if (value !== null && typeof value !== 'string') throw new Error('WRONGTYPE')
+    return value
   }
 
   #members(key: string): Set<string> {
     const value = this.entry(key)?.value ?? new Set<string>()
-    if (typeof value === 'string') throw new Error('WRONGTYPE')
+    if (!(value instanceof Set)) throw new Error('WRONGTYPE')
+    return value
+  }
+
+  #scores(key: string): Map<string, number> {
+    const value = this.entry(key)?.value ?? new Map<string, number>()
+    if (!(value instanceof Map)) throw new Error('WRONGTYPE')
     return value
   }
 }

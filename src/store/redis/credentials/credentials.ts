@@ -97,18 +97,21 @@ export class RedisCredentials implements ReadableCredentials {
 
   async of(type: LoginType, owner: string): Promise<ListedCredential[]> {
     const list = this.#keys.credentials(type, owner)
-    const { live, dead } = await this.#readAll(type, await this.#redis.listed(list))
+    const { live, dead } = await this.#recordsOf(type, await this.#redis.listed(list))
     await this.#redis.release(list, dead)
-    const own = live.filter(({ stored }) => stored.owner === owner)
-    return own.sort((a, b) => b.stored.storedAt - a.stored.storedAt).map(listedOf)
+    const own = live.filter(stored => stored.owner === owner)
+    return this.#list(
+      type,
+      own.sort((a, b) => b.storedAt - a.storedAt),
+    )
   }
 
   async page(type: LoginType, offset: number, limit: number): Promise<CredentialPage> {
     const index = this.#keys.credentialEnds(type)
     const { total, members } = await this.#redis.pageEnding(index, offset, limit)
-    const { live, dead } = await this.#readAll(type, members)
+    const { live, dead } = await this.#recordsOf(type, members)
     await this.#redis.removeEndings(index, dead)
-    return { total: total - dead.length, credentials: live.map(listedOf) }
+    return { total: total - dead.length, credentials: await this.#list(type, live) }
   }
 
   async succeed(type: LoginType, owner: string, id: string, next: Credential, until: number): Promise<boolean> {
@@ -186,36 +189,33 @@ export class RedisCredentials implements ReadableCredentials {
   /** Removes from the list of an owner what has no record, and answers how many these were. */
   async #releaseDead(type: LoginType, owner: string): Promise<number> {
     const list = this.#keys.credentials(type, owner)
-    const { dead } = await this.#readAll(type, await this.#redis.listed(list))
+    const { dead } = await this.#recordsOf(type, await this.#redis.listed(list))
     await this.#redis.release(list, dead)
     return dead.length
   }
 
-  /** Reads credentials, in this order; `dead` have no record. */
-  async #readAll(type: LoginType, ids: readonly string[]): Promise<{ live: Found[]; dead: string[] }> {
-    const live: Found[] = []
-    const dead: string[] = []
-    for (let i = 0; i < ids.length; i += MEMBERS_AT_ONCE) {
-      const batch = ids.slice(i, i + MEMBERS_AT_ONCE)
-      const texts = await Promise.all(batch.map(id => this.#redis.get(this.#keys.credential(type, id))))
-      const used = await Promise.all(batch.map(id => this.#redis.get(this.#keys.credentialUse(type, id))))
-      for (const [at, id] of batch.entries()) {
-        const stored = readLive(id, texts[at]!)
-        if (texts[at] === null) dead.push(id)
-        else if (stored !== null) live.push({ stored, used: used[at]! })
-      }
+  /** The live ones of some ids, in this order; `dead` have no record. */
+  async #recordsOf(type: LoginType, ids: readonly string[]): Promise<{ live: StoredCredential[]; dead: string[] }> {
+    const texts = await this.#getAll(ids.map(id => this.#keys.credential(type, id)))
+    const live = ids.map((id, i) => readLive(id, texts[i]!)).filter(stored => stored !== null)
+    return { live, dead: ids.filter((_, i) => texts[i] === null) }
+  }
+
+  async #list(type: LoginType, live: readonly StoredCredential[]): Promise<ListedCredential[]> {
+    const uses = await this.#getAll(live.map(({ id }) => this.#keys.credentialUse(type, id)))
+    return live.map((stored, i) => ({
+      ...credentialOf(stored),
+      usedAt: uses[i] === null ? null : Number(uses[i]),
+      isSucceeded: stored.state === 'succeeded',
+    }))
+  }
+
+  async #getAll(keys: readonly string[]): Promise<(string | null)[]> {
+    const texts: (string | null)[] = []
+    for (let i = 0; i < keys.length; i += MEMBERS_AT_ONCE) {
+      const batch = keys.slice(i, i + MEMBERS_AT_ONCE)
+      texts.push(...(await Promise.all(batch.map(key => this.#redis.get(key)))))
     }
-    return { live, dead }
+    return texts
   }
 }
-
-interface Found {
-  stored: StoredCredential
-  used: string | null
-}
-
-const listedOf = ({ stored, used }: Found): ListedCredential => ({
-  ...credentialOf(stored),
-  usedAt: used === null ? null : Number(used),
-  isSucceeded: stored.state === 'succeeded',
-})
