@@ -1,6 +1,7 @@
 import type { ChangeListener } from '../../src/store/changes.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { StoreTest, StoreUnderTest } from './contract.ts'
+import { added, credential } from './contract-credentials.ts'
 import { freshToken, login, MINUTE, record } from './contract-fixture.ts'
 
 /** More changes than a store keeps for a listener that does not poll. */
@@ -92,6 +93,7 @@ export async function changesLaw(test: StoreTest): Promise<void> {
     })
   await sessionChanges(announced)
   await disableChanges(announced)
+  await credentialChanges(announced)
   await listenerChanges(announced)
   await lostChanges(announced)
 }
@@ -171,6 +173,48 @@ async function disableChanges(test: StoreTest): Promise<void> {
       t.ok(await sessions.untieDisable(type, '1'))
       t.same(await recorder.take(fixture), [`disabled ${type} 1`], 'untied')
     }
+  })
+}
+
+async function credentialChanges(test: StoreTest): Promise<void> {
+  await test('a listener is notified of a credential that is stored, succeeded, rewritten and ended', async (t, fixture) => {
+    const { credentials } = fixture.store
+    const recorder = await listening(fixture)
+    const until = fixture.clock.now() + MINUTE / 2
+    for (const type of ['BUSINESS', 'CONSUMER'] as const) {
+      const notified = async (ids: readonly string[], what: string): Promise<void> => {
+        const expected = new Set(ids.map(id => `credential ${type} ${id}`))
+        t.same(new Set(await recorder.take(fixture)), expected, what)
+      }
+      const first = await added(fixture, '1', MINUTE, type)
+      await notified([first.id], 'stored')
+      const next = credential(fixture)
+      t.ok(await credentials.succeed(type, '1', first.id, next, until))
+      await notified([first.id, next.id], 'succeeded')
+      t.ok(await credentials.rewrite(type, next.id, 'text', 'new'))
+      await notified([next.id], 'rewritten')
+      t.ok(await credentials.remove(type, '1', next.id))
+      await notified([next.id], 'ended')
+      const last = await added(fixture, '1', MINUTE, type)
+      await recorder.take(fixture)
+      t.equal((await credentials.removeAll(type, '1')).length, 2)
+      await notified([first.id, last.id], 'ended with all others')
+    }
+  })
+
+  await test('a listener is not notified of credentials that are found, listed and used', async (t, fixture) => {
+    const { credentials } = fixture.store
+    const { id } = await added(fixture)
+    const recorder = await listening(fixture)
+    await recorder.take(fixture)
+    await credentials.find('BUSINESS', id)
+    await credentials.of('BUSINESS', '1')
+    await credentials.page('BUSINESS', 0, 10)
+    await credentials.used('BUSINESS', id, fixture.clock.now())
+    t.equal(await credentials.remove('BUSINESS', '2', id), false)
+    t.equal(await credentials.rewrite('BUSINESS', id, 'another', 'new'), false)
+    t.equal(await credentials.succeed('BUSINESS', '2', id, credential(fixture, '2'), 0), false)
+    t.same(await recorder.take(fixture), [])
   })
 }
 

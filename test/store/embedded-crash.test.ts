@@ -6,6 +6,8 @@ import { PATIENCE } from '../support/until.ts'
 import { startWorker } from './embedded-child.ts'
 
 const ROUNDS = 15
+/** Of workers that store credentials. */
+const KEY_ROUNDS = 4
 const WORKERS = 4
 /** A worker is killed after at most so many lines: the time that they take depends on the disk. */
 const LINES = 120
@@ -15,7 +17,7 @@ const LINES = 120
  */
 const STUCK = 20_000
 
-/** What a worker said about one token. */
+/** What a worker said about one token or credential. */
 interface Said {
   user: string
   loggedIn: boolean
@@ -28,22 +30,7 @@ await t.test('sixty workers killed at any time lose no login and revive no logou
   const seen = { killed: 0, alive: 0, dead: 0, interrupted: 0 }
   const users = new Set<string>()
   for (let round = 0; round < ROUNDS; round++) {
-    const workers = Array.from({ length: WORKERS }, (_, i) => startWorker('live', folder, `r${round}w${i}`))
-    const stuck = setTimeout(() => {
-      for (const worker of workers) worker.process.kill('SIGKILL')
-    }, STUCK)
-    const said = await Promise.all(
-      workers.map(async worker => {
-        const lines: string[] = []
-        for (const last = 1 + random() * LINES; lines.length < last && !worker.process.killed; ) {
-          lines.push(...(await worker.nextSaid()))
-        }
-        worker.process.kill('SIGKILL')
-        if ((await worker.ended) === 'SIGKILL') seen.killed++
-        return [...lines, ...worker.said()]
-      }),
-    )
-    clearTimeout(stuck)
+    const said = await killWorkers('live', folder, round, seen)
     const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
     for (const tokens of said.map(readSaid)) {
       await compare(store, tokens, seen)
@@ -57,6 +44,47 @@ await t.test('sixty workers killed at any time lose no login and revive no logou
   t.ok(seen.dead > ROUNDS * WORKERS, `${seen.dead} acknowledged logouts stayed dead`)
   t.ok(seen.interrupted > ROUNDS, `${seen.interrupted} verbs were interrupted`)
 })
+
+await t.test('workers killed at any time lose no credential and revive none', async t => {
+  const folder = t.testdir()
+  const seen = { killed: 0, alive: 0, dead: 0, interrupted: 0 }
+  for (let round = 0; round < KEY_ROUNDS; round++) {
+    const said = await killWorkers('live-keys', folder, round, seen)
+    const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
+    const { credentials } = store
+    for (const ids of said.map(readSaid)) {
+      const owners = new Set(Array.from(ids.values(), ({ user }) => user))
+      const listed = new Set<string>()
+      for (const owner of owners) for (const { id } of await credentials.of('BUSINESS', owner)) listed.add(id)
+      compareAll(ids, id => credentials.find('BUSINESS', id) !== null, listed, seen)
+    }
+    await store.close()
+  }
+  t.equal(seen.killed, KEY_ROUNDS * WORKERS)
+  t.ok(seen.alive > KEY_ROUNDS * WORKERS, `${seen.alive} acknowledged credentials live`)
+  t.ok(seen.dead > KEY_ROUNDS * WORKERS, `${seen.dead} acknowledged ends stayed ends`)
+})
+
+/** Starts workers, kills each at some time, and answers what they have said. */
+async function killWorkers(task: string, folder: string, round: number, seen: { killed: number }): Promise<string[][]> {
+  const workers = Array.from({ length: WORKERS }, (_, i) => startWorker(task, folder, `r${round}w${i}`))
+  const stuck = setTimeout(() => {
+    for (const worker of workers) worker.process.kill('SIGKILL')
+  }, STUCK)
+  const said = await Promise.all(
+    workers.map(async worker => {
+      const lines: string[] = []
+      for (const last = 1 + random() * LINES; lines.length < last && !worker.process.killed; ) {
+        lines.push(...(await worker.nextSaid()))
+      }
+      worker.process.kill('SIGKILL')
+      if ((await worker.ended) === 'SIGKILL') seen.killed++
+      return [...lines, ...worker.said()]
+    }),
+  )
+  clearTimeout(stuck)
+  return said
+}
 
 function readSaid(lines: string[]): Map<string, Said> {
   const tokens = new Map<string, Said>()
@@ -80,10 +108,19 @@ async function compare(
   for (const user of new Set([...tokens.values()].map(({ user }) => user))) {
     for (const { token } of await store.sessions.tokens('BUSINESS', user)) listed.add(token)
   }
+  compareAll(tokens, token => store.sessions.find('BUSINESS', token) !== null, listed, seen)
+}
+
+function compareAll(
+  tokens: Map<string, Said>,
+  isAlive: (token: string) => boolean,
+  listed: ReadonlySet<string>,
+  seen: { alive: number; dead: number; interrupted: number },
+): void {
   for (const [token, { loggedIn, endAsked, ended }] of tokens) {
-    const alive = store.sessions.find('BUSINESS', token) !== null
-    if (loggedIn && !endAsked && !alive) throw new Error(`the acknowledged login of ${token} is lost`)
-    if (ended && alive) throw new Error(`the acknowledged logout of ${token} is undone`)
+    const alive = isAlive(token)
+    if (loggedIn && !endAsked && !alive) throw new Error(`the acknowledged beginning of ${token} is lost`)
+    if (ended && alive) throw new Error(`the acknowledged end of ${token} is undone`)
     if (alive !== listed.has(token)) throw new Error(`${token} is ${alive ? 'alive and not' : 'dead and'} in its set`)
     if (ended) seen.dead++
     else if (!loggedIn || endAsked) seen.interrupted++

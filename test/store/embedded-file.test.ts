@@ -1,4 +1,4 @@
-import { chmodSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { mock } from 'node:test'
 import { open, type RootDatabase } from 'lmdb'
 import t from 'tap'
@@ -111,6 +111,43 @@ await t.test('ended sessions are removed completely', async t => {
   t.strictSame(await countAfterClosing(fixture), EMPTY)
 })
 
+await t.test('credentials that have ended are removed completely', async t => {
+  const fixture = await openAt(t.testdir())
+  const { store, clock } = fixture
+  const made = (id: string, lifetime: number) => ({
+    id,
+    owner: `owner-${id.length % 3}`,
+    text: 'text',
+    expiresAt: clock.now() + lifetime,
+  })
+  for (let i = 1; i <= 250; i++) await store.credentials.add('BUSINESS', made('k'.repeat(i % 60) + i, MINUTE), 1000)
+  const [old, next, other] = [made('old', 5 * MINUTE), made('new', MINUTE), made('other', 5 * MINUTE)]
+  await store.credentials.add('CONSUMER', old, 9)
+  await store.credentials.used('CONSUMER', old.id, 1)
+  t.ok(await store.credentials.succeed('CONSUMER', old.owner, old.id, next, clock.now() + MINUTE))
+  await store.credentials.add('BUSINESS', other, 1000)
+  await store.credentials.used('BUSINESS', other.id, 1)
+  await store.credentials.remove('BUSINESS', other.owner, other.id)
+  clock.timestamp += MINUTE
+  t.equal(await store.sweep(), 252)
+  t.equal(await store.sweep(), 0)
+  await store.close()
+  const raw = open({ path: `${fixture.folder}/credentials.mdb`, noSubdir: true, maxDbs: 32 })
+  const counts = [...raw.getKeys()].map(name => {
+    const table = raw.openDB<string, Buffer>(String(name), { encoding: 'string', keyEncoding: 'binary' })
+    return [String(name), table.getCount()]
+  })
+  await raw.close()
+  t.strictSame(Object.fromEntries(counts.filter(([name]) => name !== 'changes')), {
+    business: 0,
+    consumer: 0,
+    expiries: 0,
+    meta: 1,
+    owners: 0,
+    used: 0,
+  })
+})
+
 await t.test('a sweep keeps live entries, to the millisecond', async t => {
   const fixture = await openAt(t.testdir())
   const { store, clock } = fixture
@@ -177,6 +214,20 @@ await t.test('a store opened again holds what it held', async t => {
   t.equal(await store.sessions.removeAll('BUSINESS', '1'), 1)
 })
 
+await t.test('a store opened again holds the credentials that it held', async t => {
+  const folder = t.testdir()
+  const fixture = await openAt(folder)
+  const stored = { id: 'a', owner: '1', text: 'text', expiresAt: START + MINUTE }
+  await fixture.store.credentials.add('BUSINESS', stored, 1)
+  await fixture.store.credentials.used('BUSINESS', 'a', START)
+  await fixture.store.close()
+  const { store } = await openAt(folder)
+  t.teardown(() => store.close())
+  t.strictSame(store.credentials.find('BUSINESS', 'a'), stored)
+  t.strictSame(await store.credentials.of('BUSINESS', '1'), [{ ...stored, usedAt: START, isSucceeded: false }])
+  t.equal(await store.credentials.add('BUSINESS', { ...stored, id: 'b' }, 1), false)
+})
+
 await t.test('a record, which requests of its session share, cannot be changed', async t => {
   const { store, clock } = await openAt(t.testdir())
   t.teardown(() => store.close())
@@ -210,15 +261,18 @@ await t.test('a folder opened twice in one process is one store', async t => {
   t.equal(await two.store.sessions.removeAll('BUSINESS', '1'), 50)
 })
 
-await t.test('only the gateway’s user can read its sessions', async t => {
+await t.test('only the gateway’s user can read its sessions and credentials', async t => {
   const folder = `${t.testdir()}/data/sessions`
   const { store } = await openAt(folder)
   t.teardown(() => store.close())
   t.equal(statSync(folder).mode & 0o777, 0o700)
-  t.equal(statSync(`${folder}/sessions.mdb`).mode & 0o777, 0o600)
   t.strictSame(await store.warnings(), [])
-  chmodSync(`${folder}/sessions.mdb`, 0o644)
-  t.match(await store.warnings(), [/sessions\.mdb can be read by other users.*chmod 600/])
+  for (const file of ['sessions.mdb', 'credentials.mdb']) {
+    t.equal(statSync(`${folder}/${file}`).mode & 0o777, 0o600)
+    chmodSync(`${folder}/${file}`, 0o644)
+    t.match(await store.warnings(), [new RegExp(`${file} can be read by other users.*chmod 600`)])
+    chmodSync(`${folder}/${file}`, 0o600)
+  }
 })
 
 await t.test('a file of a newer format is refused with a message, and not changed', async t => {
@@ -232,20 +286,38 @@ await t.test('a file of a newer format is refused with a message, and not change
   await raw.close()
 })
 
-await t.test('a token, captcha id or ticket id too long for a key is refused before anything is stored', async t => {
-  const fixture = await openAt(t.testdir())
-  const { store, clock } = fixture
-  const long = 'x'.repeat(1971)
-  await t.rejects(store.sessions.add('BUSINESS', long, record('BUSINESS', '1'), clock.now() + MINUTE), /too long/)
-  await t.rejects(store.captchas.put('BUSINESS', long, 'answer', clock.now() + MINUTE), /too long/)
-  await t.rejects(store.tickets.put('BUSINESS', long, 'text', clock.now() + MINUTE), /too long/)
-  const longest = 'x'.repeat(1970)
-  await store.sessions.add('BUSINESS', longest, record('BUSINESS', '1'), clock.now() + MINUTE)
-  t.equal(store.sessions.find('BUSINESS', longest)?.user_id, '1')
-  t.equal(await store.sessions.removeAll('BUSINESS', '1'), 1)
-  const counts = await countAfterClosing(fixture)
-  t.match(counts, { members: 0, people: 0, tokens: 0 })
+await t.test('a file of credentials of a newer format is refused with a message', async t => {
+  const folder = t.testdir()
+  await (await openAt(folder)).store.close()
+  const raw = open({ path: `${folder}/credentials.mdb`, noSubdir: true, maxDbs: 32 })
+  const meta = raw.openDB<string, Buffer>('meta', { encoding: 'string', keyEncoding: 'binary' })
+  await meta.put(Buffer.from('format'), '2')
+  await raw.close()
+  await t.rejects(openAt(folder), /credentials\.mdb has format 2, .*begin with no keys/)
+  for (const file of ['sessions', 'credentials'])
+    t.same(readdirSync(`${folder}/${file}.mdb-processes`), [], 'no file was left open')
 })
+
+await t.test(
+  'a token, captcha id, ticket id or owner too long for a key is refused before anything is stored',
+  async t => {
+    const fixture = await openAt(t.testdir())
+    const { store, clock } = fixture
+    const long = 'x'.repeat(1971)
+    await t.rejects(store.sessions.add('BUSINESS', long, record('BUSINESS', '1'), clock.now() + MINUTE), /too long/)
+    await t.rejects(store.captchas.put('BUSINESS', long, 'answer', clock.now() + MINUTE), /too long/)
+    await t.rejects(store.tickets.put('BUSINESS', long, 'text', clock.now() + MINUTE), /too long/)
+    const owned = (owner: string) => ({ id: owner.slice(0, 4), owner, text: '', expiresAt: clock.now() + MINUTE })
+    await t.rejects(store.credentials.add('BUSINESS', owned('x'.repeat(1978)), 1), /too long/)
+    t.ok(await store.credentials.add('BUSINESS', owned('x'.repeat(1977)), 1))
+    const longest = 'x'.repeat(1970)
+    await store.sessions.add('BUSINESS', longest, record('BUSINESS', '1'), clock.now() + MINUTE)
+    t.equal(store.sessions.find('BUSINESS', longest)?.user_id, '1')
+    t.equal(await store.sessions.removeAll('BUSINESS', '1'), 1)
+    const counts = await countAfterClosing(fixture)
+    t.match(counts, { members: 0, people: 0, tokens: 0 })
+  },
+)
 
 t.test('a process that only looks sessions up lets the file use freed space again', async t => {
   const folder = t.testdir()

@@ -132,3 +132,65 @@ await t.test('if the disk is full, logins are unavailable and acknowledged chang
   }
   t.equal((await store.sessions.tokens('BUSINESS', '1')).length, await store.sessions.removeAll('BUSINESS', '1'))
 })
+
+await t.test('a credential ended by one worker is refused by the other at once, a thousand times', async t => {
+  const KEYS = 1000
+  const folder = t.testdir()
+  const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
+  t.teardown(() => store.close())
+  const { credentials } = store
+  const made = (i: number) => ({ id: `key-${i}`, owner: '1', text: 'text', expiresAt: inTenMinutes() })
+  for (let i = 0; i < KEYS; i += 100)
+    await Promise.all(Array.from({ length: 100 }, (_, j) => credentials.add('BUSINESS', made(i + j), KEYS)))
+  for (let i = 0; i < KEYS; i++) if (credentials.find('BUSINESS', `key-${i}`) === null) t.fail(`no key-${i}`)
+
+  const worker = startWorker('revoke-keys', folder, String(KEYS))
+  let asked = 0
+  let stale = 0
+  const end = deadline()
+  while (asked < KEYS && performance.now() < end) {
+    // Those that are next are in memory until the very change.
+    for (let i = asked + 2; i < Math.min(asked + 5, KEYS); i++) credentials.find('BUSINESS', `key-${i}`)
+    for (const i of worker.said()) {
+      asked++
+      if (credentials.find('BUSINESS', `key-${i}`) !== null) stale++
+    }
+  }
+  t.strictSame({ asked, stale }, { asked: KEYS, stale: 0 })
+  t.equal(await worker.ended, 0)
+  t.same(await credentials.of('BUSINESS', '1'), [])
+})
+
+await t.test('a credential stored by one worker is known to the other at once', async t => {
+  const folder = t.testdir()
+  const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
+  t.teardown(() => store.close())
+  const worker = startWorker('add-keys', folder, '200')
+  let known = 0
+  let unknown = 0
+  const end = deadline()
+  while (known + unknown < 200 && performance.now() < end) {
+    for (const i of worker.said()) store.credentials.find('CONSUMER', `key-${i}`) === null ? unknown++ : known++
+  }
+  t.strictSame({ known, unknown }, { known: 200, unknown: 0 })
+  t.equal(await worker.ended, 0)
+})
+
+await t.test('if the disk is full, no credential is stored, and one can be ended', async t => {
+  const folder = t.testdir()
+  const worker = startWorker('fill-keys', folder, '', "trap '' XFSZ; ulimit -f 4096;")
+  t.equal(await worker.ended, 0)
+  const said = worker.said()
+  const acknowledged = said.filter(line => line.startsWith('+')).length
+  t.ok(acknowledged > 50, `${acknowledged} are stored`)
+  t.match(said.slice(-3), [
+    'UNAVAILABLE',
+    'true',
+    /^the embedded store cannot write credentials.mdb, so new keys are refused; the disk is full/,
+  ])
+  const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
+  t.teardown(() => store.close())
+  t.equal(store.credentials.find('BUSINESS', 'key-0'), null)
+  for (let i = 1; i < acknowledged; i++)
+    if (store.credentials.find('BUSINESS', `key-${i}`) === null) t.fail(`key-${i} was acknowledged and is lost`)
+})

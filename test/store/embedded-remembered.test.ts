@@ -155,3 +155,66 @@ t.test('whichever process changes a session, each answers as the file says', asy
     `answered from memory: ${hits.join(' and ')} times`,
   )
 })
+
+const isFound = (store: EmbeddedStore, id: string): boolean => store.credentials.find('CONSUMER', id) !== null
+
+const KEY_ENDS: Record<string, (store: EmbeddedStore) => Promise<unknown>> = {
+  'its removal': store => store.credentials.remove('CONSUMER', '1', 'a'),
+  'the end of all of its owner': store => store.credentials.removeAll('CONSUMER', '1'),
+}
+
+for (const [name, end] of Object.entries(KEY_ENDS)) {
+  t.test(`a credential that was remembered is refused as soon as another process acknowledges ${name}`, async t => {
+    const { here, there, clock } = await openTwo(t)
+    const stored = (id: string, owner: string) => ({ id, owner, text: 'text', expiresAt: clock.now() + MINUTE })
+    await there.credentials.add('CONSUMER', stored('a', '1'), 1)
+    await there.credentials.add('CONSUMER', stored('b', '2'), 1)
+    for (let i = 0; i < 3; i++) t.ok(isFound(here, 'a') && isFound(here, 'b'))
+    t.equal(
+      here.credentials.find('CONSUMER', 'b'),
+      here.credentials.find('CONSUMER', 'b'),
+      'the same object: remembered',
+    )
+    await end(there)
+    t.notOk(isFound(here, 'a'))
+    t.ok(isFound(here, 'b'), 'others stay')
+  })
+}
+
+t.test('a credential that was remembered has the text and the end that another process gave it', async t => {
+  const { here, there, clock, forward } = await openTwo(t)
+  const stored = { id: 'a', owner: '1', text: 'text', expiresAt: clock.now() + 10 * MINUTE }
+  await here.credentials.add('CONSUMER', stored, 1)
+  t.strictSame(here.credentials.find('CONSUMER', 'a'), stored)
+  await there.credentials.rewrite('CONSUMER', 'a', 'text', 'new')
+  t.strictSame(here.credentials.find('CONSUMER', 'a'), { ...stored, text: 'new' })
+  const until = clock.now() + MINUTE
+  t.ok(await there.credentials.succeed('CONSUMER', '1', 'a', { ...stored, id: 'b' }, until))
+  t.equal(here.credentials.find('CONSUMER', 'a')?.expiresAt, until)
+  forward(MINUTE - 1)
+  t.ok(isFound(here, 'a'))
+  forward(1)
+  t.notOk(isFound(here, 'a'), 'at its time, before any sweep')
+  t.ok(isFound(here, 'b'))
+})
+
+t.test('changes of sessions leave credentials remembered, and the other way round', async t => {
+  const { here, clock, admit } = await openTwo(t)
+  await admit(here, 'token')
+  await here.credentials.add('CONSUMER', { id: 'a', owner: '1', text: '', expiresAt: clock.now() + MINUTE }, 1)
+  t.ok(isLive(here, 'token'))
+  const remembered = here.credentials.find('CONSUMER', 'a')
+  const { hits } = here.counts().caches.CONSUMER!
+  await here.credentials.add('CONSUMER', { id: 'b', owner: '2', text: '', expiresAt: clock.now() + MINUTE }, 1)
+  t.ok(isLive(here, 'token'))
+  t.equal(here.counts().caches.CONSUMER!.hits, hits + 1)
+  await here.sessions.removeAll('CONSUMER', '1')
+  t.equal(here.credentials.find('CONSUMER', 'a'), remembered)
+})
+
+t.test('a credential, which many requests share, cannot be changed', async t => {
+  const { here, clock } = await openTwo(t)
+  await here.credentials.add('CONSUMER', { id: 'a', owner: '1', text: '', expiresAt: clock.now() + MINUTE }, 1)
+  const found = here.credentials.find('CONSUMER', 'a')
+  t.throws(() => Object.assign(found as object, { owner: 'other' }), TypeError)
+})

@@ -66,6 +66,72 @@ async function live(store: EmbeddedStore, name: string): Promise<never> {
   return Promise.race(['a', 'b', 'c'].map(id => user(`${name}:${id}`)))
 }
 
+const inAnHour = (): number => systemClock.now() + 60 * MINUTE
+
+/** Ends one credential after the other, and says each as soon as its end is acknowledged. */
+async function revokeKeys(store: EmbeddedStore, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    if (!(await store.credentials.remove('BUSINESS', '1', `key-${i}`))) throw new Error(`no key-${i}`)
+    say(String(i))
+  }
+}
+
+/** Stores credentials, and says each as soon as it is acknowledged. */
+async function addKeys(store: EmbeddedStore, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const credential = { id: `key-${i}`, owner: '1', text: 'text', expiresAt: inAnHour() }
+    if (!(await store.credentials.add('CONSUMER', credential, count))) throw new Error('no place')
+    say(String(i))
+  }
+}
+
+/**
+ * Stores, replaces and ends credentials without end, three owners at once, and says what it is about to do and what was
+ * acknowledged, as `live` does.
+ */
+async function liveKeys(store: EmbeddedStore, name: string): Promise<never> {
+  const made = (owner: string, i: number) => ({ id: `${owner}-key-${i}`, owner, text: 'text', expiresAt: inAnHour() })
+  const owner = async (owner: string): Promise<never> => {
+    let alive: string[] = []
+    for (let i = 0; ; i++) {
+      const next = made(owner, i)
+      const newest = alive.at(-1)
+      say(`+? ${owner} ${next.id}`)
+      // What has its place taken lives on.
+      const isStored =
+        i % 3 === 1 && newest !== undefined
+          ? await store.credentials.succeed('BUSINESS', owner, newest, next, inAnHour())
+          : await store.credentials.add('BUSINESS', next, 100)
+      if (!isStored) throw new Error(`${next.id} was refused`)
+      say(`+ ${owner} ${next.id}`)
+      alive.push(next.id)
+      const ending = i % 11 === 10 ? alive : i % 4 === 3 ? alive.slice(0, 1) : []
+      for (const ended of ending) say(`-? ${owner} ${ended}`)
+      if (ending === alive) await store.credentials.removeAll('BUSINESS', owner)
+      else if (ending[0] !== undefined) await store.credentials.remove('BUSINESS', owner, ending[0])
+      for (const ended of ending) say(`- ${owner} ${ended}`)
+      alive = alive.filter(kept => !ending.includes(kept))
+    }
+  }
+  return Promise.race(['a', 'b', 'c'].map(id => owner(`${name}-${id}`)))
+}
+
+/** Stores credentials until the disk is full, says how that was answered, and whether one can be ended then. */
+async function fillWithKeys(store: EmbeddedStore): Promise<void> {
+  for (let i = 0; ; i++) {
+    const credential = { id: `key-${i}`, owner: String(i % 50), text: 'x'.repeat(8000), expiresAt: inAnHour() }
+    try {
+      await store.credentials.add('BUSINESS', credential, Number.POSITIVE_INFINITY)
+      say(`+ ${i}`)
+    } catch (error) {
+      say((error as { reason?: string }).reason ?? String(error))
+      break
+    }
+  }
+  say(String(await store.credentials.remove('BUSINESS', '0', 'key-0')))
+  say(store.counts().failedWrites === 0 ? 'unnoticed' : (await store.warnings()).join())
+}
+
 /** Opens the store so many times, and closes it again. */
 async function reopen(folder: string, times: number): Promise<void> {
   for (let i = 0; i < times; i++) await (await openEmbeddedStore(folder, systemClock, PATIENCE)).close()
@@ -113,5 +179,9 @@ if (task === 'hold') {
   else if (task === 'admit') await admit(store, Number(argument))
   else if (task === 'live') await live(store, argument)
   else if (task === 'fill') await fill(store)
+  else if (task === 'revoke-keys') await revokeKeys(store, Number(argument))
+  else if (task === 'add-keys') await addKeys(store, Number(argument))
+  else if (task === 'live-keys') await liveKeys(store, argument)
+  else if (task === 'fill-keys') await fillWithKeys(store)
   // It ends without closing the store: nothing of it may keep the process alive.
 }

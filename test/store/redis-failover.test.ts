@@ -9,6 +9,7 @@ import type { Acknowledged, Sharing } from '../../src/store/acknowledged.ts'
 import { openRedisStore, type RedisStore } from '../../src/store/redis/redis.ts'
 import { type RedisServer, startRedis, withoutRedisServer } from '../support/redis-server.ts'
 import { until } from '../support/until.ts'
+import { added, credential } from './contract-credentials.ts'
 import { MINUTE } from './contract-fixture.ts'
 import { login, outcomeOf, UNAVAILABLE } from './redis-trial.ts'
 
@@ -101,6 +102,30 @@ t.test('acknowledged changes are valid on a server that has missed them', { skip
   const next = await answered(() => login(store))
   t.equal((await find(store, next))?.user_id, '1', 'a login after the kickout lives')
 })
+
+t.test(
+  'a credential that was removed stays removed on a server that has missed it',
+  { skip: withoutRedisServer },
+  async t => {
+    const server = await startServer(t)
+    const store = await openOn(t, server)
+    const { credentials } = store
+    const [removed, live] = [await added({ store, clock: systemClock }), await added({ store, clock: systemClock })]
+    const others = [await added({ store, clock: systemClock }, '2'), await added({ store, clock: systemClock }, '2')]
+    await save(server)
+    t.equal(await credentials.remove('BUSINESS', '1', removed.id), true)
+    t.equal((await credentials.removeAll('BUSINESS', '2')).length, 2)
+    await takeOver(server)
+    for (const { id } of [removed, ...others]) t.equal(await answered(() => credentials.find('BUSINESS', id)), null)
+    t.equal((await answered(() => credentials.find('BUSINESS', live.id)))?.owner, '1')
+    t.same(
+      (await credentials.of('BUSINESS', '1')).map(({ id }) => id),
+      [live.id],
+    )
+    t.same(await credentials.of('BUSINESS', '2'), [])
+    t.equal(await credentials.add('BUSINESS', credential({ clock: systemClock }), 2), true, 'and its place is free')
+  },
+)
 
 t.test('acknowledged changes of a stopped gateway are repeated by another', { skip: withoutRedisServer }, async t => {
   const server = await startServer(t)

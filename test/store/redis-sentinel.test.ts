@@ -8,6 +8,7 @@ import { countsOf } from '../journal/counts.ts'
 import { type SentinelSetup, startSentinels } from '../support/redis-sentinel.ts'
 import { endProcess, redisCommand, withoutRedisServer } from '../support/redis-server.ts'
 import { storeContract } from './contract.ts'
+import { added } from './contract-credentials.ts'
 import { login, openConnected, outcomeOf, recovered, UNAVAILABLE } from './redis-trial.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
@@ -128,17 +129,20 @@ t.test(
 t.test('a revocation that the new master had missed is kept', { skip: withoutRedisServer }, async t => {
   const { setup, store } = await fixture(t)
   const [token, kicked] = [await login(store), await login(store)]
+  const { id } = await added({ store, clock: systemClock })
   await inStep(setup)
 
   setup.replica.kill('SIGSTOP')
   await redisCommand(setup.masterPort, 'CLIENT', 'KILL', 'TYPE', 'replica')
   t.equal(await store.sessions.remove('BUSINESS', '1', kicked), true)
+  t.equal(await store.credentials.remove('BUSINESS', '1', id), true)
   await endProcess(setup.master)
   setup.replica.kill('SIGCONT')
   const answers = await watch(store, kicked, setup.promoted())
   t.notOk(answers.has('1'), `the ended session was ${[...answers]}`)
   t.equal((await recovered(t, () => store.sessions.find('BUSINESS', token)))?.user_id, '1', 'it was not in step')
   t.equal(await store.sessions.find('BUSINESS', kicked), null)
+  t.equal(await recovered(t, () => store.credentials.find('BUSINESS', id)), null, 'neither is the credential back')
 })
 
 t.test(

@@ -77,11 +77,21 @@ export async function trackedContract(
 }
 
 /** Whether a token is answered without a question to Redis. */
-export function isRemembered({ sessions }: Store, token: string, type: LoginType = 'CONSUMER'): boolean {
-  const found = sessions.find(type, token)
-  if (!(found instanceof Promise)) return true
+export const isRemembered = ({ sessions }: Store, token: string, type: LoginType = 'CONSUMER'): boolean =>
+  isAtOnce(sessions.find(type, token))
+
+/** Whether a credential of a consumer is answered without a question to Redis. */
+export const isKeyRemembered = (store: Store, id: string, type: LoginType = 'CONSUMER'): boolean =>
+  isAtOnce(store.credentials.find(type, id))
+
+/** Whether it is known without a question whether a consumer is disabled. */
+export const isDisableKnown = (store: Store, userId: string, type: LoginType = 'CONSUMER'): boolean =>
+  isAtOnce(store.sessions.disabledUntil(type, userId))
+
+function isAtOnce(answer: unknown): boolean {
+  if (!(answer instanceof Promise)) return true
   // Such an answer is not awaited.
-  found.catch(() => undefined)
+  answer.catch(() => undefined)
   return false
 }
 
