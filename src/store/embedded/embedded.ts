@@ -46,15 +46,18 @@ export async function openEmbeddedStore(
   log?: Logger,
 ): Promise<EmbeddedStore> {
   const file = await EmbeddedFile.open(folder, timeout, undefined, { clock, ...(log !== undefined && { log }) })
-  let opened: CredentialFile | null = null
+  // Both at once: each may flush to the disk.
+  const [checked, opened] = await Promise.allSettled([
+    checkFormat(file, 'sessions'),
+    openCredentials(folder, timeout, clock, maxEntries, log),
+  ])
   try {
-    await checkFormat(file, 'sessions')
-    const further = await openCredentials(folder, timeout, clock, maxEntries, log)
-    opened = further
+    if (checked.status === 'rejected') throw checked.reason
+    if (opened.status === 'rejected') throw opened.reason
     const journal = new EmbeddedJournal(folder, timeout)
-    return await file.creating(() => new EmbeddedStore(file, further, journal, clock, forms, maxEntries))
+    return await file.creating(() => new EmbeddedStore(file, opened.value, journal, clock, forms, maxEntries))
   } catch (error) {
-    await Promise.all([file.close(), opened?.file.close()])
+    await Promise.all([file.close(), opened.status === 'fulfilled' && opened.value.file.close()])
     throw error
   }
 }
