@@ -3,9 +3,11 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { Clock } from '../../src/base/clock.ts'
 import type { SessionRecord } from '../../src/session/record.ts'
+import type { Credential, CredentialStore } from '../../src/store/credentials.ts'
 import { type Disable, rememberableReads } from '../../src/store/redis/rememberable.ts'
 import type { ReadableSessions } from '../../src/store/redis/sessions/sessions.ts'
 import { TrackedCache } from '../../src/store/redis/tracking/tracked-cache.ts'
+import { TrackedCredentials } from '../../src/store/redis/tracking/tracked-credentials.ts'
 import { TrackedSessions } from '../../src/store/redis/tracking/tracked-sessions.ts'
 import type { StoredToken } from '../../src/store/store.ts'
 import { record } from './contract-fixture.ts'
@@ -297,4 +299,72 @@ t.test('the login ids of which is known whether they are disabled are bounded', 
   const { disables, rememberDisable } = openTracked()
   for (let i = 0; i < 300; i++) await rememberDisable(String(i), null)
   t.equal(disables.size, 100)
+})
+
+/** Credentials of a store whose verbs end when the test lets them. */
+function openTrackedCredentials() {
+  const clock = { time: 1_000_000, now: () => clock.time }
+  const cache = new TrackedCache<Credential>(clock, 100, ({ owner }) => owner)
+  cache.beginProof()(clock.time + HEARTBEAT)
+  const stored = (id: string, owner = '1'): Credential => ({
+    id,
+    owner,
+    text: 'text',
+    expiresAt: clock.time + LIFETIME,
+  })
+  const verbs: { done(): void; fail(fault: Error): void }[] = []
+  const verb = () => new Promise<any>((resolve, reject) => verbs.push({ done: () => resolve(true), fail: reject }))
+  const credentials = { find: async () => null, remove: verb, removeAll: verb, rewrite: verb, succeed: verb }
+  let owner = '1'
+  const read = async (_type: string, id: string) => ({ value: stored(id, owner), expiresAt: clock.time + LIFETIME })
+  const tracked = new TrackedCredentials(
+    credentials as unknown as CredentialStore,
+    { CONSUMER: { credentials: cache } },
+    read,
+  )
+  const remember = async (id: string, of = '1'): Promise<void> => {
+    owner = of
+    await tracked.find('CONSUMER', id)
+  }
+  return { cache, clock, tracked, verbs, remember, stored }
+}
+
+type OpenCredentials = ReturnType<typeof openTrackedCredentials>
+
+const CREDENTIAL_VERBS: Record<string, (opened: OpenCredentials) => Promise<unknown>> = {
+  remove: ({ tracked }) => tracked.remove('CONSUMER', '1', 'a'),
+  rewrite: ({ tracked }) => tracked.rewrite('CONSUMER', 'a', 'text', 'new'),
+  succeed: ({ tracked, stored }) => tracked.succeed('CONSUMER', '1', 'a', stored('b'), 0),
+}
+
+for (const [name, change] of Object.entries(CREDENTIAL_VERBS)) {
+  t.test(`a credential is evicted before its ${name} is acknowledged, even if that fails`, async t => {
+    for (const outcome of ['done', 'fail'] as const) {
+      const opened = openTrackedCredentials()
+      const { cache, verbs, remember } = opened
+      await remember('a')
+      await remember('c')
+      t.match(cache.get('a'), { id: 'a' })
+      const changed = change(opened)
+      verbs[0]![outcome](new Error('no answer in time'))
+      await changed.catch(() => undefined)
+      t.equal(cache.get('a'), null, outcome)
+      t.match(cache.get('c'), { id: 'c' }, 'others stay')
+    }
+  })
+}
+
+t.test('after the end of all credentials of an owner the cache returns none until the next proof', async t => {
+  for (const outcome of ['done', 'fail'] as const) {
+    const { cache, clock, tracked, verbs, remember } = openTrackedCredentials()
+    await remember('a')
+    await remember('b', '2')
+    const ended = tracked.removeAll('CONSUMER', '1')
+    verbs[0]![outcome](new Error('no answer in time'))
+    await ended.catch(() => undefined)
+    t.equal(cache.get('a'), null, outcome)
+    t.match(cache.get('b'), { id: 'b' }, 'those of others stay')
+    cache.beginProof()(clock.time + HEARTBEAT)
+    t.match(cache.get('a'), { id: 'a' }, 'announced: what was not announced was not ended')
+  }
 })
