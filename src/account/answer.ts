@@ -6,23 +6,24 @@ import type { Account, AccountStatus, LeftOut, Rights } from './source.ts'
 
 /**
  * Reads the answer of a database or a backend for a name. `id`, `username`, `password` and `status` are required, in
- * any case; `second_factor`, `password_changed_at` and `must_change_password` may be there. Every other field that is not null
- * goes into `extra` under its own name.
+ * any case; `second_factor`, `password_changed_at`, `must_change_password` and `service` may be there, for a service account also
+ * `added`. Every other field that is not null goes into `extra` under its own name.
  *
  * An answer that does not clearly identify one account throws, as a fault of the source, and no login succeeds. If the
  * stored password is null or not a bcrypt hash, no password matches: such an account exists, but cannot be used to sign
- * in.
+ * in. A service account must have none.
  */
 export function readAccount(
   fields: readonly (readonly [name: string, value: unknown])[],
   source: 'sql' | 'http',
 ): HashAccount {
   checkNames(fields)
+  const isService = switchOf('service', fields.find(([name]) => name.toLowerCase() === 'service')?.[1])
   const known = new Map<string, unknown>()
   const extra: [string, unknown][] = []
   for (const [name, value] of fields) {
     const lower = name.toLowerCase()
-    if (KNOWN.has(lower) || OPTIONAL.has(lower)) known.set(lower, value)
+    if (KNOWN.has(lower) || OPTIONAL.has(lower) || (isService && lower === 'added')) known.set(lower, value)
     else if (value !== null && value !== undefined)
       extra.push([name, LISTS.has(lower) ? listOf(name, value) : plain(name, value)])
   }
@@ -38,6 +39,7 @@ export function readAccount(
     passwordHash: textOf('password', known.get('password')) ?? '',
     status: statusOf(known.get('status')),
     ...credentialsOf(known),
+    ...(isService && serviceOf(known)),
     ...fittingExtra(extra, source),
   }
 }
@@ -78,6 +80,20 @@ function credentialsOf(
   }
 }
 
+/** An answer that also has what only a person has could mean either. */
+function serviceOf(known: ReadonlyMap<string, unknown>): Pick<HashAccount, 'service' | 'added'> {
+  const { secondFactor, mustChangePassword = false } = credentialsOf(known)
+  const given = {
+    password: (textOf('password', known.get('password')) ?? '') !== '',
+    second_factor: secondFactor !== undefined,
+    must_change_password: mustChangePassword,
+  }
+  for (const [name, isGiven] of Object.entries(given))
+    if (isGiven) throw new Error(`the field "service" is true, and so "${name}" must be null`)
+  const added = textOf('added', known.get('added'))
+  return { service: true, ...(added !== null && { added }) }
+}
+
 /** A join can yield two columns of one name: then it is unknown which of two ids is the user's. */
 function checkNames(fields: readonly (readonly [name: string, value: unknown])[]): void {
   const names = new Set<string>()
@@ -88,7 +104,12 @@ function checkNames(fields: readonly (readonly [name: string, value: unknown])[]
 }
 
 const KNOWN: ReadonlySet<string> = new Set(['id', 'username', 'password', 'status'])
-const OPTIONAL: ReadonlySet<string> = new Set(['second_factor', 'password_changed_at', 'must_change_password'])
+const OPTIONAL: ReadonlySet<string> = new Set([
+  'second_factor',
+  'password_changed_at',
+  'must_change_password',
+  'service',
+])
 /** Of JSON, so that what a login adds still fits into a record. */
 const MAX_BYTES = 6144
 const LISTS: ReadonlySet<string> = new Set(['roles', 'permissions'])

@@ -77,7 +77,9 @@ export function createHashAccounts(source: HashSource, options: HashAccountsOpti
       hashes.set(account, found.passwordHash)
       return account
     },
-    async verify(account, password) {
+    async verify(found, password) {
+      // It has no hash that could be missing by mistake.
+      const account = found?.service === true ? null : found
       const hash = account === null ? null : (hashes.get(account) ?? null)
       if (account !== null && (hash === null || !isBcryptHash(hash))) {
         log.error(

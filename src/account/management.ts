@@ -1,3 +1,5 @@
+import { invalid } from '../base/refusal.ts'
+
 /** Only an active account signs in. */
 export const ACCOUNT_STATUSES = ['ACTIVE', 'INACTIVE', 'LOCKED'] as const
 
@@ -9,6 +11,8 @@ export interface ListedAccount {
   readonly username: string
   readonly nickname: string
   readonly status: AccountStatus
+  /** For programs: it has no password and no second factor, and cannot sign in. */
+  readonly service: boolean
   readonly roles: readonly string[]
   readonly permissions: readonly string[]
   readonly secondFactor: boolean
@@ -25,24 +29,24 @@ export interface HashedPassword {
   mustChange: boolean
 }
 
-export interface AddedAccount {
+export interface AddedFields {
   id: string
   username: string
   nickname: string
   status: AccountStatus
   roles: readonly string[]
   permissions: readonly string[]
-  password: HashedPassword
 }
+
+/** The account of a person, or a service account; `addedAt` is in milliseconds. */
+export type AddedAccount = AddedFields & ({ password: HashedPassword } | { service: true; addedAt: number })
 
 /** A change of one account. */
 export type AccountEdit =
   | { add: AddedAccount }
   | {
       id: string
-      set: Partial<Pick<AddedAccount, 'nickname' | 'status' | 'roles' | 'permissions' | 'password'>> & {
-        secondFactor?: null
-      }
+      set: Partial<Omit<AddedFields, 'id' | 'username'>> & { password?: HashedPassword; secondFactor?: null }
     }
   | { id: string; remove: true }
 
@@ -54,7 +58,8 @@ export interface AccountManagement {
   /**
    * Makes the change that `decide` returns for the present accounts, which no other process changes meanwhile. It may be
    * called again for other accounts; the last result is returned. `null` changes nothing, and what it throws changes nothing
-   * either. Refuses a username or an id that exists with `INVALID`. Throws `Unavailable` if the source fails or has faults.
+   * either. Refuses with `INVALID` a username or an id that exists, and a password or a second factor for a service account.
+   * Throws `Unavailable` if the source fails or has faults.
    */
   edit<T>(decide: (accounts: readonly ListedAccount[]) => Decided<T> | Promise<Decided<T>>): Promise<Edited<T>>
 }
@@ -70,4 +75,12 @@ export interface Edited<T> {
   changed: boolean
   /** The version of the account afterwards; `null` if there is no such account, or it is not `ACTIVE`. */
   version: string | null
+}
+
+/** What a client gets as the accounts whose password or second factor can be set. */
+const PERSONS = 'the accounts of persons: a service account has no password and no second factor'
+
+/** Refuses a service account, which has nothing to reset. */
+export function refuseServiceAccount({ service }: { service?: boolean | undefined }): void {
+  if (service === true) throw invalid('id', 'must be one of {values}', { values: PERSONS })
 }

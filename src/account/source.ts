@@ -5,12 +5,16 @@ import type { AccountChange } from './version.ts'
 
 export type { AccountStatus } from './management.ts'
 
-/** A user account from any source, without its password and without a hash of it. */
+/** An account from any source, without its password and without a hash of it. */
 export interface Account {
   /** The login id: it becomes `user_id` of a session record, and `X-Login-Id`. */
   id: string
   username: string
   status: AccountStatus
+  /** A service account, for programs: it has no password and no second factor, and cannot sign in. */
+  service?: true
+  /** When the service account was added, as the source writes it; absent if it does not say so. */
+  added?: string
   /** Goes into the record's `extra` at login: nickname, avatar, roles, permissions and further fields of the source. */
   extra: Extra
   leftOut?: LeftOut
@@ -134,11 +138,24 @@ export interface AccountSource {
   /**
    * Whether a password is that of an account from `find`. `null` stands for an unknown name, and for a password that could
    * not be decrypted: every "no" takes the same time, so that the time does not tell which names exist. An empty password
-   * fits no account. Fails with `BUSY` when too many verifications wait. `login` is that of `find`; the account is complete
-   * when its password has proved to be right.
+   * fits no account, and no password fits a service account. Fails with `BUSY` when too many verifications wait. `login` is that of
+   * `find`; the account is complete when its password has proved to be right.
    */
   verify(account: Account | null, password: string | null, login?: SourceLogin): Promise<boolean>
   close(): Promise<void>
+}
+
+/**
+ * The account of a person, which is the only kind that has a password: `null` for a service account. Where passwords are verified
+ * its name is an unknown one, so that no answer, count or delay tells that it exists.
+ */
+export async function findPerson(
+  { find }: Pick<AccountSource, 'find'>,
+  username: string,
+  login?: SourceLogin,
+): Promise<Account | null> {
+  const found = await find(username, login)
+  return found?.service === true ? null : found
 }
 
 /** An account as its source has it now; `null` if it is gone or not active. */

@@ -13,7 +13,8 @@ import { type Extra, textsOf } from '../session/record.ts'
  * or a factor because another person may know it: keys from before end. Other roles and permissions end no key, because a
  * request by key has the rights that the account has at the time; nor does a second factor that its user sets up, replaces or
  * removes. A password that users change themselves is another stored password as well: a key that is to survive gets the
- * version that `PreparedUpdate` announces.
+ * version that `PreparedUpdate` announces. A service account has no password: the time when it was added stands for one in both
+ * versions, so that one that was removed and added again has others.
  */
 
 /** Why sessions of an account end. */
@@ -35,6 +36,10 @@ const digest = (text: string): string => createHash('sha256').update(text).diges
 
 interface Versioned {
   passwordHash: string
+  /** Has no password. */
+  service?: true
+  /** When the service account was added, as the source writes it. */
+  added?: string
   extra: Extra
   /** Ends the sessions from before the factor was set up, which carry no name of it. */
   secondFactorResetAt?: string
@@ -53,17 +58,23 @@ export const versionsOf = (account: Versioned): Versions => ({
   credentialVersion: credentialVersionOf(account),
 })
 
+/** Of the stored password, or of what stands for it. No hash begins with this word. */
+const digestOfPassword = ({ passwordHash, service, added = '' }: Omit<Versioned, 'extra'>): string =>
+  digest(service === true ? `service ${added}` : passwordHash)
+
 /** Compared as a whole: a key carries the present one, or ends. */
-export function credentialVersionOf({ passwordHash, secondFactorResetAt }: Omit<Versioned, 'extra'>): string {
-  const stored = digest(passwordHash)
-  return secondFactorResetAt === undefined ? stored : `${stored}.${digest(secondFactorResetAt)}`
+export function credentialVersionOf(account: Omit<Versioned, 'extra'>): string {
+  const { secondFactorResetAt } = account
+  const password = digestOfPassword(account)
+  return secondFactorResetAt === undefined ? password : `${password}.${digest(secondFactorResetAt)}`
 }
 
-export function versionOf({ passwordHash, extra, secondFactor, secondFactorResetAt }: Versioned): string {
+export function versionOf(account: Versioned): string {
+  const { extra, secondFactor, secondFactorResetAt } = account
   // The order in which a database lists roles is not theirs.
   const lists = ['roles', 'permissions'].map(name => [...new Set(textsOf(extra, name))].sort())
   const rights = secondFactorResetAt === undefined ? lists : [...lists, secondFactorResetAt]
-  const parts = [digest(passwordHash), digest(JSON.stringify(rights))]
+  const parts = [digestOfPassword(account), digest(JSON.stringify(rights))]
   return (secondFactor === undefined ? parts : [...parts, secondFactor.split('.', 1)[0]!]).join('.')
 }
 

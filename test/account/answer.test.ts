@@ -72,3 +72,38 @@ t.test('what is neither is a fault of the source, and is not quoted', async t =>
     }
   }
 })
+
+t.test('a service account is one with `service` in any form of true, and without a password', async t => {
+  for (const yes of [true, 1, '1', 'true', Buffer.from([1])]) {
+    for (const none of [null, '']) {
+      const account = read({ password: none, SERVICE: yes, Added: '2026-01-31 08:00:00', second_factor: null })
+      t.match(account, { service: true, added: '2026-01-31 08:00:00', passwordHash: '' })
+      t.same(account.extra, { nickname: 'Ann' })
+    }
+  }
+  t.notOk(Object.hasOwn(read({ password: null, service: true }), 'added'))
+})
+
+t.test('without `service` an account is that of a person, and `added` a field like any other', async t => {
+  for (const no of [{}, { service: false }, { service: 0 }, { service: null }]) {
+    const account = read({ ...no, added: 'last week' })
+    t.notOk(Object.hasOwn(account, 'service') || Object.hasOwn(account, 'added'))
+    t.same(account.extra, { nickname: 'Ann', added: 'last week' })
+    t.notOk(
+      Object.hasOwn(read({ ...no, password: null }), 'service'),
+      'an account without a password is not one for it',
+    )
+  }
+})
+
+t.test('a service account that has something to sign in with is a fault of the source, and is not quoted', async t => {
+  for (const [name, value] of Object.entries({
+    password: '$2b$04$x',
+    second_factor: 'abcdefghijkl.SEALED',
+    must_change_password: true,
+  })) {
+    const fields = { password: null, service: true, [name]: value }
+    t.throws(() => read(fields), { message: `the field "service" is true, and so "${name}" must be null` })
+  }
+  t.throws(() => read({ password: null, service: 'billing' }), { message: /^the field "service" is neither true nor/ })
+})

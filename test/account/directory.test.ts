@@ -17,7 +17,10 @@ const KNOWN = ['correct horse', 'battery staple', '']
 /** A server with entries, each of which is bound by its name and its password. An empty password binds anonymously. */
 function createDirectory(accounts: readonly StoredAccount[]) {
   const passwords = new Map(
-    accounts.map(({ id, password }) => [id, digestOf(KNOWN.find(known => bcrypt.compareSync(known, password))!)]),
+    accounts.flatMap(({ id, password }) =>
+      // An entry of a program has none.
+      password === null ? [] : [[id, digestOf(KNOWN.find(known => bcrypt.compareSync(known, password))!)]],
+    ),
   )
   return {
     search: (username: string) => accounts.find(account => account.username === username) ?? null,
@@ -35,8 +38,9 @@ function createDirectoryAccounts(directory: ReturnType<typeof createDirectory>):
     async find(username) {
       const entry = directory.search(username)
       if (entry === null) return null
-      const { id, status, nickname = username, roles = [], permissions = [] } = entry
-      return { id, username, status, extra: { nickname, roles, permissions } } satisfies Account
+      const { id, status, service, nickname = username, roles = [], permissions = [] } = entry
+      const extra = { nickname, roles, permissions }
+      return { id, username, status, extra, ...(service === true && { service }) } satisfies Account
     },
     async verify(account, password) {
       // Binds in any case, so that an unknown name takes the time of a known one.

@@ -14,7 +14,7 @@ import { setTimeout } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import bcrypt from 'bcrypt'
 import t from 'tap'
-import { stringify } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { edit } from '../../src/account/file/edit.ts'
 import { AccountsReader } from '../../src/account/file/reader.ts'
 import {
@@ -38,6 +38,8 @@ const OTHER_HASH = bcrypt.hashSync('battery staple', 4)
 const FACTOR = 'abcdefghijkl.sealed'
 const entry = (id: string, username: string, rest = ''): string =>
   `  - { id: "${id}", username: ${username}, password: "${HASH}"${rest} }\n`
+
+const SERVICE = '  - { id: "1", username: robot, service: true }\n'
 
 /** A source on a file in a folder of its own, with what it logged. */
 function open(folder: string, text?: string) {
@@ -330,6 +332,27 @@ const FAULTS: readonly (readonly [string, string, string, RegExp])[] = [
   ],
   ['a cost of 31', entry('1', 'a').replace('$04$', '$31$'), 'accounts[0].password', /cost 4 to 15/],
   ['no password', '  - { id: "1", username: a }', 'accounts[0].password', /bcrypt/],
+  ['a password of a service account', entry('1', 'a', ', service: true'), 'accounts[0].password', /remove this line/],
+  [
+    'a second factor of a service account',
+    SERVICE.replace(' }', `, second_factor: ${FACTOR} }`),
+    'accounts[0].second_factor',
+    /remove this line, or the line `service: true`/,
+  ],
+  [
+    'a change of password that a service account must make',
+    SERVICE.replace(' }', ', must_change_password: false }'),
+    'accounts[0].must_change_password',
+    /remove this line/,
+  ],
+  ['`service` as a text', '  - { id: "1", username: a, service: "yes" }', 'accounts[0].service', /true or false/],
+  ['an account that is no service account', SERVICE.replace('true', 'false'), 'accounts[0].password', /bcrypt/],
+  [
+    'a service account that was added at no time',
+    SERVICE.replace(' }', ', added: yesterday }'),
+    'accounts[0].added',
+    /a time such as/,
+  ],
   ['another status', entry('1', 'a', ', status: active'), 'accounts[0].status', /ACTIVE, INACTIVE or LOCKED/],
   ['roles that are not a list', entry('1', 'a', ', roles: SUPER_ADMIN'), 'accounts[0].roles', /list of roles/],
   [
@@ -410,6 +433,60 @@ t.test('accounts are added, listed, given a password and removed; the gateway fo
   t.ok(await find('12345'))
   t.equal(await removeAccount(path, 'alice'), false)
   t.equal(await setPassword(path, 'alice', 'battery staple'), false)
+})
+
+t.test(
+  'a service account is added without a password and with the time, and has other versions when it is added again',
+  async t => {
+    const { path, find, source } = open(t.testdir())
+    const add = () => addAccount(path, { username: 'Robot', service: true, roles: ['operator'], id: 'r' })
+    await add()
+    const { accounts } = parse(readFileSync(path, 'utf8'))
+    t.match(accounts, [
+      { id: 'r', username: 'Robot', service: true, added: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/, nickname: 'Robot' },
+    ])
+    t.notMatch(readFileSync(path, 'utf8'), /^ *(?:password|must_change_password)/m)
+    t.match(await find('robot'), { id: 'r', service: true, passwordHash: '', added: accounts[0].added })
+    t.match(await listAccounts(path), [{ id: 'r', service: true, passwordChangedAt: null, mustChangePassword: false }])
+
+    const versions = () => {
+      const { version, credentialVersion } = source.changes!.accountOf('r')!
+      return [version, credentialVersion]
+    }
+    const before = versions()
+    t.equal(await removeAccount(path, 'robot'), true)
+    // The time has milliseconds.
+    await until(() => Date.now() > Date.parse(accounts[0].added))
+    await add()
+    await find('robot')
+    for (const [index, version] of versions().entries()) t.not(version, before[index])
+  },
+)
+
+t.test('a service account gets neither a password nor a second factor, by whomever', async t => {
+  const { path, source } = open(t.testdir(), `accounts:\n${SERVICE}`)
+  const before = readFileSync(path, 'utf8')
+  const hashed = { hash: HASH, changedAt: 0, mustChange: false }
+  const refusal = { reason: 'INVALID', params: { field: 'id', values: /a service account has no password/ } }
+  for (const set of [{ password: hashed }, { secondFactor: null }] as const) {
+    t.match(await refusalOf(source.management!.edit(() => ({ edit: { id: '1', set }, result: null }))), refusal)
+  }
+  t.match(await refusalOf(setPassword(path, 'robot', 'correct horse')), refusal)
+  t.equal(await source.updates!.setPassword('1', hashed), false)
+  t.equal(await source.updates!.setSecondFactor('1', FACTOR, null), false, 'as after another change')
+  t.equal(readFileSync(path, 'utf8'), before)
+  const set = { nickname: 'R', roles: ['x'], permissions: ['y'], status: 'LOCKED' } as const
+  t.match(await source.management!.edit(() => ({ edit: { id: '1', set }, result: null })), { changed: true })
+  t.match(await listAccounts(path), [{ ...set, service: true }])
+})
+
+t.test('further keys of a person may be named `added`, and go into the session', async t => {
+  const { find } = open(t.testdir(), `accounts:\n${entry('1', 'a', ', service: false, added: yesterday')}`)
+  const account = (await find('a'))!
+  t.equal(account.extra.added, 'yesterday')
+  t.notOk(
+    Object.hasOwn(account, 'added') || Object.hasOwn(account, 'service') || Object.hasOwn(account.extra, 'service'),
+  )
 })
 
 t.test('an invalid account is refused with its field, and the file does not change', async t => {

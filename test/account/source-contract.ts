@@ -7,11 +7,12 @@ import { createPasswords } from '../../src/account/password.ts'
 import type { Accounts } from '../../src/account/source.ts'
 import { Refusal } from '../../src/base/refusal.ts'
 
-/** An account as it stands in a source. `password` is a bcrypt hash. */
+/** An account as it stands in a source. `password` is a bcrypt hash; a service account has none. */
 export interface StoredAccount {
   id: string
   username: string
-  password: string
+  password: string | null
+  service?: true
   status: 'ACTIVE' | 'INACTIVE' | 'LOCKED'
   nickname?: string
   roles?: string[]
@@ -94,16 +95,9 @@ export async function sourceContract(
     t.notMatch(inspect(found, { depth: 9, showHidden: true }), /\$2b\$|correct horse/)
   })
 
-  await test('a credential version stays with other rights, and changes with the password', async t => {
-    const versionWith = async (rest: Partial<StoredAccount>) => {
-      const found = await (await open(t, [stored('admin', rest)])).find('admin')
-      t.type(found?.version, 'string')
-      return found?.credentialVersion
-    }
-    const present = await versionWith({ roles: ['a'] })
-    t.type(present, 'string')
-    t.equal(await versionWith({ roles: ['b'], permissions: ['c:d'], status: 'LOCKED' }), present)
-    t.not(await versionWith({ roles: ['a'], password: OTHER_HASH }), present)
+  await test('an account has both versions, or none', async t => {
+    const found = (await (await open(t, [stored('admin')])).find('admin'))!
+    t.equal(typeof found.credentialVersion, typeof found.version)
   })
 
   await test('an account is verified by its own password, and by no other', async t => {
@@ -123,6 +117,16 @@ export async function sourceContract(
       for (const none of ['', null]) t.equal(await source.verify(account, none), false, `${name} ${none}`)
     }
     for (const password of [PASSWORD, '', null]) t.equal(await source.verify(null, password), false)
+  })
+
+  await test('a service account is found as such, and no password is verified for it', async t => {
+    const source = await open(t, [stored('robot', { service: true, password: null, roles: ['a'] }), stored('person')])
+    const [robot, person] = [await source.find('robot'), await source.find('person')]
+    t.match(robot, { service: true, status: 'ACTIVE', extra: { roles: ['a'] } })
+    t.notOk(Object.hasOwn(robot!.extra, 'service') || Object.hasOwn(person!.extra, 'service'))
+    t.notOk(Object.hasOwn(person!, 'service'))
+    for (const password of [PASSWORD, '', null]) t.equal(await source.verify(robot, password), false)
+    t.same(await source.findRights(robot!.id), { roles: ['a'], permissions: [] })
   })
 
   await test('a locked account is verified as well: its status is reported after the right password only', async t => {
@@ -214,6 +218,18 @@ export async function hashContract(
   open: (t: Test, accounts: StoredAccount[]) => Promise<HashSource>,
 ): Promise<void> {
   await sourceContract(t, name, async (t, accounts) => verifiedByHash(await open(t, accounts)))
+
+  await t.test(`${name}: a credential version stays with other rights, and changes with the password`, async t => {
+    const versionWith = async (rest: Partial<StoredAccount>) => {
+      const found = await verifiedByHash(await open(t, [stored('admin', rest)])).find('admin')
+      t.type(found?.version, 'string')
+      return found?.credentialVersion
+    }
+    const present = await versionWith({ roles: ['a'] })
+    t.type(present, 'string')
+    t.equal(await versionWith({ roles: ['b'], permissions: ['c:d'], status: 'LOCKED' }), present)
+    t.not(await versionWith({ roles: ['a'], password: OTHER_HASH }), present)
+  })
 
   await t.test(`${name}: a password fits every form of its bcrypt hash`, async t => {
     const forms = ['$2a$', '$2b$', '$2y$'].map(form => HASH.replace('$2b$', form))

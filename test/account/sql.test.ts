@@ -81,7 +81,7 @@ let tables = 0
 /** A table of its own with these accounts, as an operator might have one, and a source that reads it. */
 async function openTable(t: Test, { server, dialect: { text } }: Fixture, accounts: StoredAccount[]) {
   const table = `dualgate_accounts_${process.pid}_${tables++}`
-  const columns = ['id', 'username', 'password', 'status', 'nickname', 'roles', 'permissions']
+  const columns = ['id', 'username', 'password', 'status', 'service', 'nickname', 'roles', 'permissions']
   await server.run(`CREATE TABLE ${table} (${columns.map(name => `${name} ${text}`).join(', ')})`)
   t.teardown(() => server.run(`DROP TABLE ${table}`))
   if (accounts.length > 0) {
@@ -90,6 +90,7 @@ async function openTable(t: Test, { server, dialect: { text } }: Fixture, accoun
       account.username,
       account.password,
       account.status,
+      account.service === true ? 'true' : null,
       account.nickname ?? null,
       account.roles === undefined ? null : JSON.stringify(account.roles),
       account.permissions?.join(', ') ?? null,

@@ -11,6 +11,18 @@ t.test('a reset of the second factor changes the version of an account, and ends
   t.equal(changeBetween(once, twice), 'account-changed')
 })
 
+t.test('a service account that is added again has other versions, and so has one that was a person', async t => {
+  const extra = { roles: ['a'] }
+  const accounts = [
+    { passwordHash: '', service: true as const, added: '2026-01-01T00:00:00.000Z', extra },
+    { passwordHash: '', service: true as const, added: '2026-01-02T00:00:00.000Z', extra },
+    { passwordHash: '', service: true as const, extra },
+    { passwordHash: '', extra },
+    { passwordHash: 'a hash', extra },
+  ]
+  for (const of of [versionOf, credentialVersionOf]) t.equal(new Set(accounts.map(of)).size, accounts.length)
+})
+
 t.test(
   'the credential version changes with the stored password and with each reset of a second factor, and not otherwise',
   async t => {

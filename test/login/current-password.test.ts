@@ -26,3 +26,33 @@ t.test('an address with too many failures is refused before its password costs a
   })
   t.same(asked, [])
 })
+
+t.test('a session of a service account has no account of its own, and no password to prove', async t => {
+  const robot = { id: '1', username: 'robot', status: 'ACTIVE', service: true, extra: {} }
+  const verified: unknown[] = []
+  const options = {
+    side: { type: 'BUSINESS', checkDisable: async () => undefined },
+    accounts: {
+      find: async () => robot,
+      async verify(account: unknown) {
+        verified.push(account)
+        return true
+      },
+    },
+    sm2: { decrypt: async () => 'a password' },
+    lockout: {
+      checkAddress: async () => undefined,
+      subject: (name: string) => ({ key: name, loginId: '1' }),
+      async counted(_subject: unknown, _address: string, _origin: unknown, verify: () => Promise<object | null>) {
+        if ((await verify()) === null) throw new Refusal('WRONG_CREDENTIALS')
+      },
+    },
+    rateLimit: async () => undefined,
+    publish: () => undefined,
+  } as unknown as CurrentPasswordOptions
+  const current = createCurrentPassword(options)
+  const session = { record: { user_id: '1', extra: { username: 'robot' } } } as unknown as Session
+  t.equal(await current.accountOf(session), null)
+  await t.rejects(current.verify(session, '04ab', { address: '192.0.2.1' }), { message: 'WRONG_CREDENTIALS' })
+  t.same(verified, [null], 'at the cost of an unknown name')
+})

@@ -1,5 +1,6 @@
 import bcrypt from 'bcrypt'
 import t from 'tap'
+import type { HashAccount } from '../../src/account/hash-accounts.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { account, openLoginFixture, PASSWORD, reasonOf, refusalOf } from '../support/login-fixture.ts'
 
@@ -52,10 +53,15 @@ const WRONG: readonly (readonly [string, string, string, object?])[] = [
   ['a name of 8000 characters', 'a'.repeat(8000), PASSWORD],
   ['a name of the prototype', '__proto__', PASSWORD],
   ['a space after the name', 'admin ', PASSWORD],
+  ['a service account', 'robot', PASSWORD],
 ]
 
+/** With the hash of a password: not even then a login finds it. */
+const ROBOT = account('Robot', { service: true })
+
 t.test('every wrong name or password gets the same answer, after the same work', async t => {
-  const fixture = await openLoginFixture({ lockout: { failures: 1000, address_failures: 1000 } })
+  const accounts = [account('Admin'), ROBOT]
+  const fixture = await openLoginFixture({ accounts, lockout: { failures: 1000, address_failures: 1000 } })
   t.teardown(fixture.close)
   for (const [what, username, password, rest] of WRONG) {
     const before = { ...fixture.worked }
@@ -95,6 +101,31 @@ t.test('LOCKED and INACTIVE are reported only after the right password', async t
   t.equal(await fixture.attempt('locked', PASSWORD), 'ACCOUNT_LOCKED')
   t.equal(await fixture.attempt('inactive', 'wrong'), 'WRONG_CREDENTIALS')
   t.equal(await fixture.attempt('inactive', PASSWORD), 'ACCOUNT_INACTIVE')
+})
+
+t.test('no answer, count, event or line of the log tells a service account from an unknown name', async t => {
+  /** What logins with one name leave behind, up to the lock of the name and of the address. */
+  async function traces(robots: HashAccount[]) {
+    const lockout = { failures: 3, address_failures: 6 }
+    const fixture = await openLoginFixture({ accounts: [account('Admin'), ...robots], lockout })
+    t.teardown(fixture.close)
+    const answers = []
+    for (const name of ['robot', 'ROBOT', 'robot', 'robot', 'robot', 'other', 'other', 'other', 'robot']) {
+      const { reason, params, data, retryAfter } = await refusalOf(
+        fixture.login.login(await fixture.credentials(name, PASSWORD)),
+      )
+      answers.push({ reason, params, data, retryAfter })
+    }
+    const lines = fixture.lines.map(({ time: _, ...line }) => line)
+    return { answers, worked: fixture.worked, events: fixture.events, lines }
+  }
+  const unknown = await traces([])
+  t.same(
+    [...new Set(unknown.answers.map(({ reason }) => reason))],
+    ['WRONG_CREDENTIALS', 'DISABLED', 'TOO_MANY_ATTEMPTS'],
+  )
+  t.same(await traces([ROBOT]), unknown)
+  t.same(await traces([{ ...ROBOT, status: 'LOCKED' }]), unknown)
 })
 
 t.test('the captcha is checked first, and a wrong one ends the login', async t => {

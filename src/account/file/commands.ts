@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts'
 import { createFile } from '../../base/durable-file.ts'
 import { generatePassword } from '../generate-password.ts'
 import { generateAccountId } from '../id.ts'
-import type { AccountEdit, AddedAccount, HashedPassword, ListedAccount } from '../management.ts'
+import type { AccountEdit, AddedAccount, AddedFields, HashedPassword, ListedAccount } from '../management.ts'
 import { hashPassword } from '../password.ts'
 import { textAfter } from './change.ts'
 import { type EditedFile, EMPTY_FILE, edit, exists, readWhole } from './edit.ts'
@@ -15,12 +15,12 @@ import type { AccountEntry } from './schema.ts'
 
 /* What the command line does with the accounts in a file. */
 
-export interface NewAccount extends Partial<Omit<AddedAccount, 'password'>> {
+interface NewFields extends Partial<AddedFields> {
   username: string
-  password: string
-  /** The first login demands another password. */
-  mustChange?: boolean
 }
+
+/** With `mustChange` the first login demands another password. A service account has none. */
+export type NewAccount = NewFields & ({ password: string; mustChange?: boolean } | { service: true })
 
 const fileAt = (path: string): EditedFile => ({ path, reader: new AccountsReader(path) })
 
@@ -106,18 +106,20 @@ export async function firstAccount(path: string): Promise<{ username: string; pa
   return createFile(path, text) ? first : null
 }
 
-async function addedOf({ password, mustChange = false, ...account }: NewAccount): Promise<AddedAccount> {
-  const { username } = account
-  return {
-    id: generateAccountId(),
-    nickname: username,
-    status: 'ACTIVE',
-    roles: [],
-    permissions: [],
-    ...account,
-    password: await hashed(password, mustChange),
-  }
+async function addedOf(account: NewAccount): Promise<AddedAccount> {
+  if ('service' in account) return { ...complete(account), service: true, addedAt: systemClock.now() }
+  const { password, mustChange = false, ...fields } = account
+  return { ...complete(fields), password: await hashed(password, mustChange) }
 }
+
+const complete = (fields: NewFields): AddedFields => ({
+  id: generateAccountId(),
+  nickname: fields.username,
+  status: 'ACTIVE',
+  roles: [],
+  permissions: [],
+  ...fields,
+})
 
 const hashed = async (password: string, mustChange: boolean): Promise<HashedPassword> => ({
   hash: await hashPassword(password),

@@ -4,7 +4,7 @@ import type { FieldFault } from '../../base/refusal.ts'
 import { faultOfExtra, isLoginId } from '../../session/record.ts'
 import { ConfigurationError, type Fault } from '../../settings/notation/fault.ts'
 import { read } from '../../settings/notation/read.ts'
-import type { Written } from '../../settings/notation/written.ts'
+import type { KeyPath, Written } from '../../settings/notation/written.ts'
 import { parseYaml } from '../../settings/notation/yaml.ts'
 import { isBcryptHash } from '../password.ts'
 import { type AccountEntry, AccountsFileSchema } from './schema.ts'
@@ -66,12 +66,38 @@ function checkEntry(entry: AccountEntry, index: number, isRead: boolean, written
     written.report([...path, field], `must be ${FIELDS[field]['x-form']}`)
     isSound = false
   }
-  const { password_changed_at: changedAt } = entry
-  if (changedAt !== undefined && Number.isNaN(Date.parse(changedAt))) {
-    written.report([...path, 'password_changed_at'], `must be ${FIELDS.password_changed_at['x-form']}`)
-  }
+  checkTime(entry, 'password_changed_at', path, written)
+  if (entry.service === true) checkService(entry, path, written)
+  else checkPerson(entry, path, written)
   const fault = isSound ? faultOfSize(entry) : null
   if (fault !== null) written.report(path, fault)
+}
+
+function checkTime(entry: AccountEntry, field: 'password_changed_at' | 'added', path: KeyPath, written: Written): void {
+  const time = entry[field]
+  if (time === undefined || !Number.isNaN(Date.parse(time))) return
+  written.report([...path, field], `must be ${FIELDS[field]['x-form']}`)
+}
+
+/** What only the account of a person has. */
+const OF_PERSONS = ['password', 'must_change_password', 'second_factor'] as const
+
+function checkService(entry: AccountEntry, path: KeyPath, written: Written): void {
+  // Of a person it is a further key like any other.
+  checkTime(entry, 'added', path, written)
+  for (const field of OF_PERSONS) {
+    if (entry[field] === undefined) continue
+    written.report(
+      [...path, field],
+      'a service account cannot have this; remove this line, or the line `service: true`',
+    )
+  }
+}
+
+function checkPerson({ password }: AccountEntry, path: KeyPath, written: Written): void {
+  const isUnread = (field: string): boolean => written.isFaulty([...path, field])
+  if (password !== undefined || isUnread('password') || isUnread('service')) return
+  written.report([...path, 'password'], `is missing; it must be ${FIELDS.password['x-form']}`)
 }
 
 /** Why an entry does not fit into a session; `null` if it does. */

@@ -13,6 +13,7 @@ import { noteWhole, readIfAny, settledText } from './settled.ts'
 /** What an accounts file is created with. */
 export const EMPTY_FILE = `# Accounts of the gateway, managed by \`dualgate account\`; read again when this file changes.
 # status: ACTIVE, INACTIVE or LOCKED. password: a bcrypt hash. Further keys go into the session as they are.
+# service: true, without a password: a service account, for programs; it cannot sign in.
 accounts: []
 `
 

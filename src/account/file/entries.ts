@@ -1,14 +1,14 @@
 import { systemClock } from '../../base/clock.ts'
 import { invalid, NOT_A_LOGIN_ID } from '../../base/refusal.ts'
 import { isLoginId } from '../../session/record.ts'
-import type { AccountEdit, AddedAccount, HashedPassword } from '../management.ts'
+import { type AccountEdit, type AddedAccount, type HashedPassword, refuseServiceAccount } from '../management.ts'
 import { type Change, entryAfter, type Fields } from './change.ts'
 import { faultOfSize, isUsername, nameKey } from './document.ts'
 import type { AccountEntry } from './schema.ts'
 
 /**
  * The change of the entries that an edit means; `null` without such an account. Refuses with `INVALID` a name or an id that
- * exists or is invalid, and an account that is too large for a session.
+ * exists or is invalid, an account that is too large for a session, and a password or second factor for a service account.
  */
 export function changeOf(edit: AccountEdit, entries: readonly AccountEntry[]): Change | null {
   if ('add' in edit) return { add: fitting(refuseTaken(entryOf(edit.add), entries)) }
@@ -16,6 +16,7 @@ export function changeOf(edit: AccountEdit, entries: readonly AccountEntry[]): C
   const entry = entries[at]
   if (entry === undefined) return null
   if ('remove' in edit) return { at, remove: true }
+  if (edit.set.password !== undefined || edit.set.secondFactor !== undefined) refuseServiceAccount(entry)
   const set = fieldsOf(edit.set, entry)
   fitting(entryAfter(entry, set))
   return { at, set }
@@ -50,18 +51,21 @@ const fieldsOf = (
   ...(secondFactor === null && resetFields(entry)),
 })
 
-export function entryOf({ id, username, nickname, status, roles, permissions, password }: AddedAccount): AccountEntry {
+export function entryOf(added: AddedAccount): AccountEntry {
+  const { id, username, nickname, status, roles, permissions } = added
+  const kind = 'service' in added ? serviceFields(added) : newPasswordFields(added.password)
+  return { id, username, ...kind, nickname, status, roles: [...roles], permissions: [...permissions] }
+}
+
+/** With the time, so that keys of an account that was removed do not fit one that is added in its place (`version.ts`). */
+const serviceFields = ({ service, addedAt }: Extract<AddedAccount, { service: true }>) => ({
+  service,
+  added: timeText(addedAt),
+})
+
+function newPasswordFields(password: HashedPassword) {
   const { must_change_password, ...fields } = passwordFields(password)
-  return {
-    id,
-    username,
-    ...fields,
-    ...(must_change_password !== undefined && { must_change_password }),
-    nickname,
-    status,
-    roles: [...roles],
-    permissions: [...permissions],
-  }
+  return { ...fields, ...(must_change_password !== undefined && { must_change_password }) }
 }
 
 /** Milliseconds as the file shows them. */

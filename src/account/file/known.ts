@@ -22,16 +22,19 @@ export function knownOf(entry: AccountEntry): Known {
 }
 
 function accountOf(entry: AccountEntry): HashAccount {
-  const { id, username, password, must_change_password, password_changed_at, ...rest } = entry
-  const { second_factor, second_factor_reset_at, ...others } = rest
+  const { id, username, password = '', must_change_password, password_changed_at, ...rest } = entry
+  const { second_factor, second_factor_reset_at, service, added, ...others } = rest
   const status = others.status ?? 'ACTIVE'
-  const extra = { nickname: username, avatar: null, roles: [], permissions: [], ...others, status }
+  // Of a person, `added` is a further key like any other.
+  const further = service === true || added === undefined ? others : { ...others, added }
+  const extra = { nickname: username, avatar: null, roles: [], permissions: [], ...further, status }
   return {
     id,
     username,
     passwordHash: password,
     status,
     extra,
+    ...(service === true && { service, ...(added !== undefined && { added }) }),
     ...(must_change_password === true && { mustChangePassword: true }),
     ...(password_changed_at !== undefined && { passwordChangedAt: Date.parse(password_changed_at) }),
     ...(second_factor !== undefined && { secondFactor: second_factor }),
@@ -46,6 +49,7 @@ function listedOf({ id, username, status, extra, ...account }: HashAccount): Lis
     username,
     nickname,
     status,
+    service: account.service === true,
     roles,
     permissions,
     secondFactor: account.secondFactor !== undefined,

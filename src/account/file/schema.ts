@@ -38,6 +38,8 @@ const Entry = {
     status: { enum: ACCOUNT_STATUSES, 'x-secret': true },
     roles: Words('a list of roles, such as [SUPER_ADMIN]'),
     permissions: Words('a list of permissions, such as ["sys:session:page"]'),
+    service: { type: 'boolean', 'x-secret': true, 'x-form': 'true or false' },
+    added: { type: 'string', 'x-secret': true, 'x-form': 'a time such as 2026-01-31T08:00:00Z, in quotes' },
     must_change_password: { type: 'boolean', 'x-secret': true, 'x-form': 'true or false' },
     password_changed_at: {
       type: 'string',
@@ -58,7 +60,8 @@ const Entry = {
       'x-form': 'a time such as 2026-01-31T08:00:00Z, in quotes',
     },
   },
-  required: ['id', 'username', 'password'],
+  /** And a password, unless it is a service account (`document.ts`). */
+  required: ['id', 'username'],
   'x-form': 'a section with id, username, password and further keys',
 } as const
 

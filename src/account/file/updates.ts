@@ -30,7 +30,7 @@ export async function editByGateway<T>(file: FollowedEdits, decide: Decide<T>): 
 
 /** What the gateway itself changes of the accounts in a file. */
 export function fileUpdates(file: FollowedEdits): HashUpdates {
-  /** Changes an account that is as expected; `changeAt` gets its place. Resolves to `false` for another one. */
+  /** Changes the account of a person that is as expected; `changeAt` gets its place. Resolves to `false` for another one. */
   async function update(
     id: string,
     isExpected: (entry: AccountEntry) => boolean,
@@ -39,7 +39,8 @@ export function fileUpdates(file: FollowedEdits): HashUpdates {
     const { changed } = await editByGateway(file, entries => {
       const at = indexOfId(entries, id)
       const entry = entries[at]
-      return { change: entry !== undefined && isExpected(entry) ? changeAt(entries, at) : null, result: null }
+      const isFound = entry !== undefined && entry.service !== true && isExpected(entry)
+      return { change: isFound ? changeAt(entries, at) : null, result: null }
     })
     return changed
   }

@@ -1,4 +1,4 @@
-import type { Account, AccountSource, SourceLogin } from '../../account/source.ts'
+import { type Account, type AccountSource, findPerson, type SourceLogin } from '../../account/source.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { Origin, Publish } from '../../event/event.ts'
 import { eventNames } from '../../side/event-names.ts'
@@ -18,7 +18,10 @@ export interface CurrentPasswordOptions {
 }
 
 export interface CurrentPassword {
-  /** The account of a session; `null` without an active one, as for a session that a backend began for a user of its own. */
+  /**
+   * The account of a session; `null` without an active one of a person, as for a session that a backend began for a user of its
+   * own.
+   */
   accountOf(session: Session): Promise<Account | null>
   /**
    * The account of a session and its password, once `ciphertext` has proved to be that password. A wrong one fails as a
@@ -32,7 +35,7 @@ export function createCurrentPassword(options: CurrentPasswordOptions): CurrentP
 
   async function accountOf({ record }: Session, asked?: SourceLogin): Promise<Account | null> {
     const { username } = record.extra
-    const account = typeof username === 'string' ? await accounts.find(username, asked) : null
+    const account = typeof username === 'string' ? await findPerson(accounts, username, asked) : null
     return account?.id === record.user_id && account.status === 'ACTIVE' ? account : null
   }
 

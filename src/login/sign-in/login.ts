@@ -1,4 +1,4 @@
-import type { Account, AccountSource, SourceLogin } from '../../account/source.ts'
+import { type Account, type AccountSource, findPerson, type SourceLogin } from '../../account/source.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { Publish } from '../../event/event.ts'
@@ -46,7 +46,8 @@ export interface Login extends Omit<Steps, 'proceed'> {
   login(credentials: Credentials): Promise<{ token: string }>
 }
 
-export interface LoginOptions extends Pick<StepsOptions, 'store' | 'factors' | 'policy' | 'maxPasswordAge' | 'clock'> {
+export interface LoginOptions
+  extends Pick<StepsOptions, 'store' | 'factors' | 'policy' | 'keys' | 'maxPasswordAge' | 'clock'> {
   side: Pick<Side, 'type' | 'login' | 'kickoutWhere' | 'checkDisable'>
   accounts: AccountSource
   captcha: Captcha
@@ -69,7 +70,7 @@ export function createLogin(options: LoginOptions): Login {
   /** The account of the credentials. Every failure takes the same time and gets the same text. */
   async function verified({ username, password, address }: Credentials, attempt: Attempt): Promise<Account> {
     const asked: SourceLogin = { spent: 0 }
-    const found = canBeName(username) ? await accounts.find(username, asked) : null
+    const found = canBeName(username) ? await findPerson(accounts, username, asked) : null
     attempt.login_id = found?.id
     if (found !== null) attempt.names = eventNames({ ...found.extra, username: found.username })
     const subject = lockout.subject(found?.username ?? username, found?.id ?? null)
