@@ -107,6 +107,35 @@ t.test('the last active SUPER_ADMIN stays, and any other may go', async t => {
   t.ok(refused > 100, `${refused} changes are refused`)
 })
 
+t.test('a service account is not the last SUPER_ADMIN that stays, and may always go', async t => {
+  const actor: Actor = { id: null, rights: MIGHTY }
+  const [person, robot] = [
+    { id: 'a', ...MIGHTY },
+    { id: 'b', ...MIGHTY, service: true },
+  ]
+  const refusal = (before: Subject, after: Subject | null, all: Subject[]) =>
+    refusalOf(actor, { before, after, resets: false }, lacking, all)
+  for (const after of [null, { ...person, status: 'LOCKED' }, { ...person, roles: [] }] as (Subject | null)[]) {
+    t.equal(refusal(person, after, [person, robot]), 'LAST_SUPER_ADMIN')
+    t.equal(refusal(person, after, [person, robot, { ...person, id: 'c' }]), null)
+  }
+  for (const all of [[robot], [robot, person]]) t.equal(refusal(robot, null, all), null)
+})
+
+t.test('no actor grants a service account what they do not hold, nor changes one that holds more', async t => {
+  const actor: Actor = { id: 'x', rights: { roles: ['clerk'], permissions: [] } }
+  const robot = { id: 'a', status: 'ACTIVE', service: true, roles: ['chief'], permissions: [] } as const
+  const lesser = { ...robot, roles: ['clerk'] }
+  const all = [{ id: 'b', ...MIGHTY }]
+  const refusal = (before: Subject | null, after: Subject | null) =>
+    refusalOf(actor, { before, after, resets: false }, lacking, all)
+  t.equal(refusal(null, robot), 'RIGHTS_NOT_HELD')
+  t.equal(refusal(lesser, robot), 'RIGHTS_NOT_HELD')
+  t.equal(refusal(robot, lesser), 'ACCOUNT_HOLDS_MORE')
+  t.equal(refusal(robot, null), 'ACCOUNT_HOLDS_MORE')
+  t.equal(refusal(null, lesser), null)
+})
+
 t.test('a refusal of rights names those that are missing', async t => {
   const rights = { roles: ['clerk'], permissions: ['a:*'] }
   const after = { id: 'a', status: 'ACTIVE', roles: ['clerk', 'chief'], permissions: ['a:b', 'b:**'] } as const

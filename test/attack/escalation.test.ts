@@ -56,8 +56,10 @@ t.test('the attacker adds an account for themselves with more rights', async t =
   ]
   const before = (await present()).byId.size
   for (const [fields, missing] of rows) {
-    const answer = await clerk('add', { username: someone(), ...fields })
-    t.match(answer, { code: 403, success: false, message: missing }, JSON.stringify(fields))
+    for (const kind of [{}, { service: true }]) {
+      const answer = await clerk('add', { username: someone(), ...kind, ...fields })
+      t.match(answer, { code: 403, success: false, message: missing }, JSON.stringify(fields))
+    }
   }
   t.equal((await present()).byId.size, before)
   const granted = { roles: ['clerk'], permissions: ['orders:read', 'orders:*', 'sys:account:edit'] }
@@ -84,6 +86,7 @@ t.test('the attacker becomes a mightier account: by its password, its second fac
     await account({ roles: ['chief'] }),
     await account({ permissions: ['orders:read', 'staff:read'] }),
   ]
+  const robot = await account({ service: true, roles: ['chief'] })
   const before = JSON.stringify([...(await present()).byId])
   for (const id of mightier) {
     for (const [path, body] of [
@@ -98,6 +101,13 @@ t.test('the attacker becomes a mightier account: by its password, its second fac
       const answer = await clerk(path, { id, ...body })
       t.match(answer, { code: 403, data: null, message: 'The account holds rights that you do not hold' }, path)
     }
+  }
+  for (const [path, body] of [
+    ['remove', {}],
+    ['edit', { roles: ['clerk'], permissions: [] }],
+    ['edit', { status: 'LOCKED' }],
+  ] as const) {
+    t.match(await clerk(path, { id: robot, ...body }), { code: 403 }, `${path} of a service account`)
   }
   t.equal(JSON.stringify([...(await present()).byId]), before)
 })

@@ -230,6 +230,7 @@ withEveryStore(
       const unprivileged = await fixture.gateway.sides.business.login(undefined, someone())
       const base = '/api/v1/sys/account'
       const { id } = (await check(t, 'POST', `${base}/add`, '', { username: someone() }, admin)).json().data
+      await check(t, 'POST', `${base}/add`, '', { username: someone(), service: true }, admin)
       for (const client of [admin, unprivileged, undefined]) {
         await check(t, 'GET', `${base}/page`, '?size=5', undefined, client)
         await check(t, 'GET', `${base}/page`, '?status=x', undefined, client)

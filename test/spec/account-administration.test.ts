@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { parse } from 'yaml'
 import { AccountsReader } from '../../src/account/file/reader.ts'
 import { readAccounts } from '../../src/account/file/source.ts'
 import { fileUpdates } from '../../src/account/file/updates.ts'
@@ -69,6 +70,7 @@ withEveryStore(
           username,
           nickname: '新人',
           status: 'ACTIVE',
+          service: false,
           roles: ['operator'],
           permissions: ['a:b'],
           second_factor: false,
@@ -122,6 +124,60 @@ withEveryStore(
         })
         t.same((await post('reset-password', { id: data.id, password: await encrypted('another one 7') })).data, {})
         t.match(await detail(data.id), { must_change_password: true })
+      })
+
+      t.test(`${base}: a service account is added without a password, and is edited and removed as others`, async t => {
+        const from = fixture.log.length
+        const { data } = await post('add', { username: someone(), service: true, roles: ['operator'] })
+        t.same(Object.keys(data), ['id'])
+        const { id } = data
+        const shown = { service: true, roles: ['operator'], second_factor: false, must_change_password: false }
+        t.match(await detail(id), { ...shown, password_changed_at: null, editable: true })
+        t.match((await get(`page?keyword=${id}`)).data.records, [shown])
+        const entry = parse(readFileSync(join(fixture.folder, file), 'utf8')).accounts.find(
+          (account: { id: string }) => account.id === id,
+        )
+        t.match(entry, { service: true, added: /^\d{4}-\d\d-\d\dT/ })
+        t.notOk('password' in entry)
+        const fields = { nickname: 'Robot', roles: [], permissions: ['a:b'], status: 'LOCKED' }
+        t.match(await post('edit', { id, ...fields }), { success: true })
+        t.match(await detail(id), { ...fields, service: true })
+        t.match(await post('remove', { id }), { success: true })
+        const events = fixture.log.slice(from).map(line => JSON.parse(line))
+        t.same(
+          events.filter(({ msg, login_id }) => msg === 'event' && login_id === id).map(({ event }) => event),
+          ['account-added', 'account-edited', 'account-removed'],
+        )
+      })
+
+      t.test(`${base}: a service account gets no password and no second factor, and is not added with one`, async t => {
+        const { password } = await fixture.credentials('x', 'a good one 7')
+        for (const [field, value] of Object.entries({ password, must_change_password: true }))
+          t.match(await post('add', { username: someone(), service: true, [field]: value }), {
+            code: 400,
+            message: `${field}: must be one of null: a service account has no password`,
+          })
+        t.match(await post('add', { username: someone(), service: 'yes' }), { code: 400, message: /^service: / })
+        for (const service of [false, null])
+          t.match((await post('add', { username: someone(), service })).data, { id: String, password: String })
+
+        const { id } = (await post('add', { username: someone(), service: true })).data
+        const before = readFileSync(join(fixture.folder, file), 'utf8')
+        const from = fixture.log.length
+        const short = (await fixture.credentials('x', 'short')).password
+        for (const [path, body] of [
+          ['reset-password', {}],
+          ['reset-password', { password: short }],
+          ['reset-second-factor', {}],
+        ] as const) {
+          t.match(await post(path, { id, ...body }), {
+            code: 400,
+            message:
+              /^id: must be one of the accounts of persons: a service account has no password and no second factor$/,
+          })
+        }
+        t.equal(readFileSync(join(fixture.folder, file), 'utf8'), before)
+        t.notMatch(fixture.log.slice(from).join(), /"event":"(password|second-factor)-/)
       })
 
       t.test(`${base}: pages follow the order of the file, by keyword and status`, async t => {
@@ -280,6 +336,29 @@ withEveryStore(
         for (const event of events) t.match(event, { by: '1', trace_id: String, type: side.toUpperCase() })
       })
     }
+
+    t.test('a service account does not sign in, and its answer and event are those of an unknown name', async t => {
+      const [robot, unknown] = [someone(), someone()]
+      t.match(await chief.post('add', { username: robot, service: true }), { success: true })
+      const traces = []
+      for (const name of [robot, unknown]) {
+        const from = fixture.log.length
+        const sent = await fixture.credentials(name, 'any password 1')
+        const { code, success, message, data } = (await fixture.post('/api/v1/public/b/login', sent)).json()
+        const events = fixture.log.slice(from).map(line => JSON.parse(line))
+        const [{ event, type, login_id, reason, username }] = events.filter(({ msg }) => msg === 'event')
+        traces.push({ code, success, message, data, event, type, login_id, reason, username })
+      }
+      t.same(traces[0], traces[1])
+      const expected = {
+        code: 400,
+        message: 'Wrong username or password',
+        data: null,
+        event: 'login-failed',
+        login_id: null,
+      }
+      t.match(traces[0], { ...expected, username: undefined })
+    })
 
     t.test('a list shows which accounts hold more than the administrator who reads it', async t => {
       const lesser = await chief.add({ permissions: ['sys:account:*', 'orders:read'] })

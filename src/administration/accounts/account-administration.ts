@@ -1,10 +1,10 @@
 import { generateAccountId } from '../../account/id.ts'
-import type { AccountManagement, AccountStatus } from '../../account/management.ts'
+import { type AccountManagement, type AccountStatus, refuseServiceAccount } from '../../account/management.ts'
 import { invalid, Refusal } from '../../base/refusal.ts'
 import { type ChangeOptions, createChange, type Request } from './change.ts'
 import type { Subject } from './laws.ts'
 import { type AccountPagesOptions, createAccountPages } from './pages.ts'
-import { createPasswordMaker, type PasswordMakerOptions, type RequestedPassword } from './password.ts'
+import { createPasswordMaker, type PasswordMakerOptions, type RequestedPassword, serviceSince } from './password.ts'
 
 export { EDIT_ACCOUNTS, type Request } from './change.ts'
 
@@ -40,14 +40,18 @@ function createEdits(options: AccountAdministrationOptions, { add, change }: Cha
   return {
     async add(
       request: Request,
-      added: Fields & RequestedPassword & { username: string },
+      added: Fields & RequestedPassword & { username: string; service?: Optional<boolean> },
     ): Promise<{ id: string; password?: string }> {
       const { username } = added
       const { nickname = username, roles = [], permissions = [], status = 'ACTIVE' } = given(added)
+      const account = { id: generateAccountId(options.clock), username, nickname, roles, permissions, status }
+      if (added.service === true) {
+        await add(request, { ...account, ...serviceSince(options.clock.now(), added) })
+        return { id: account.id }
+      }
       const { hashed, shown } = await passwordOf(added, username)
-      const id = generateAccountId(options.clock)
-      await add(request, { id, username, nickname, roles, permissions, status, password: hashed })
-      return { id, ...shown }
+      await add(request, { ...account, password: hashed })
+      return { id: account.id, ...shown }
     },
 
     async edit(request: Request, { id, ...fields }: Fields & { id: string }): Promise<void> {
@@ -70,9 +74,11 @@ function createResets(options: AccountAdministrationOptions, { change }: Changes
   return {
     async resetPassword(request: Request, reset: RequestedPassword & { id: string }): Promise<{ password?: string }> {
       const { id } = reset
-      const username = (await options.management.list()).find(account => account.id === id)?.username
-      if (username === undefined) throw new Refusal('NO_SUCH_ACCOUNT')
-      const { hashed, shown } = await passwordOf(reset, username)
+      const account = (await options.management.list()).find(account => account.id === id)
+      if (account === undefined) throw new Refusal('NO_SUCH_ACCOUNT')
+      // Before the password is judged, which no service account has.
+      refuseServiceAccount(account)
+      const { hashed, shown } = await passwordOf(reset, account.username)
       await change(request, id, 'password-reset', before => {
         const edit = { id, set: { password: hashed } }
         return { after: before, edit, resets: true, reason: 'password-changed' }

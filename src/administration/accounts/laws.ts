@@ -8,6 +8,8 @@ import { SUPER_ADMIN } from '../../session/record.ts'
 export interface Subject extends Rights {
   id: string
   status: AccountStatus
+  /** Programs use it: it cannot sign in, and so cannot administer anything. */
+  service?: boolean
 }
 
 /** The administrator who requests a change, with their present rights. */
@@ -65,10 +67,11 @@ const LAWS: readonly Law[] = [
 
 const unless = (isKept: boolean): readonly string[] | null => (isKept ? null : [])
 
+/** A person who can give every right back. */
 const isActiveSuperAdmin = (account: Subject | null): boolean =>
-  account !== null && account.status === 'ACTIVE' && account.roles.includes(SUPER_ADMIN)
+  account !== null && account.status === 'ACTIVE' && account.service !== true && account.roles.includes(SUPER_ADMIN)
 
-/** Whether a change would leave the accounts without an active account that holds every permission. */
+/** Whether a change would leave the accounts without an active person who holds every permission. */
 export const isLastSuperAdmin = (
   before: Subject | null,
   after: Subject | null,

@@ -15,6 +15,7 @@ export interface ShownAccount {
   username: string
   nickname: string
   status: AccountStatus
+  service: boolean
   roles: string[]
   permissions: string[]
   second_factor: boolean
@@ -56,9 +57,9 @@ export function createAccountPages(options: AccountPagesOptions) {
   const { side, management, sessions, timestamps, presentRights } = options
 
   async function shown(account: ListedAccount, { rights }: Actor): Promise<ShownAccount> {
-    const { id, username, nickname, status, roles, permissions, passwordChangedAt } = account
+    const { id, username, nickname, status, service, roles, permissions, passwordChangedAt } = account
     return {
-      ...{ id, username, nickname, status, roles: [...roles], permissions: [...permissions] },
+      ...{ id, username, nickname, status, service, roles: [...roles], permissions: [...permissions] },
       second_factor: account.secondFactor,
       must_change_password: account.mustChangePassword,
       password_changed_at: passwordChangedAt === null ? null : timestamps.write(passwordChangedAt),

@@ -17,6 +17,18 @@ export interface PasswordMakerOptions {
   clock: Clock
 }
 
+/** What makes an account a service account. Refuses a password beside it with `INVALID`, and a demand for another one. */
+export function serviceSince(
+  addedAt: number,
+  { password, must_change_password }: RequestedPassword,
+): { service: true; addedAt: number } {
+  for (const [field, value] of Object.entries({ password, must_change_password })) {
+    if (value === null || value === undefined) continue
+    throw invalid(field, 'must be one of {values}', { values: 'null: a service account has no password' })
+  }
+  return { service: true, addedAt }
+}
+
 /** A password that an administrator gives an account: the one that they sent, or one that is made and shown once. */
 export const createPasswordMaker =
   ({ policy, decrypt, clock }: PasswordMakerOptions) =>

@@ -4,7 +4,8 @@ import { accountRoute, EDIT_ACCOUNTS, requestedBy } from './route.ts'
 
 const ADD = {
   summary: 'Add an account',
-  details: 'Administrators grant only what they hold: who holds `orders:*` may grant `orders:read`.',
+  details:
+    'Administrators grant only what they hold: who holds `orders:*` may grant `orders:read`. A service account has no password: it is for programs, and cannot sign in.',
   body: {
     schema: {
       type: 'object',
@@ -12,6 +13,10 @@ const ADD = {
         username: { type: 'string', maxLength: 128, description: 'Name at the login; unique in any case.' },
         ...CHANGEABLE,
         ...PASSWORD,
+        service: {
+          type: ['boolean', 'null'],
+          description: 'Whether it is a service account. Then `password` and `must_change_password` must be left out.',
+        },
       },
       required: ['username'],
     },
@@ -31,7 +36,7 @@ export const add = accountRoute(EDIT_ACCOUNTS, ADD, (request, accounts) =>
 const EDIT = {
   summary: 'Change an account',
   details:
-    'Fields that are not given stay as they are. Where its status, roles or permissions change, the sessions of the account have ended when this answers. Administrators do not lock or demote themselves, and the last active SUPER_ADMIN stays.',
+    'Fields that are not given stay as they are. Where its status, roles or permissions change, the sessions of the account have ended when this answers. Administrators do not lock or demote themselves, and the last active SUPER_ADMIN who can sign in stays.',
   body: {
     schema: { type: 'object', properties: { id: ID, ...CHANGEABLE }, required: ['id'] },
     example: { id: SAMPLE_USER, status: 'LOCKED' },

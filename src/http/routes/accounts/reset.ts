@@ -2,11 +2,11 @@ import { type Contract, NOTHING, SAMPLE_USER } from '../contract.ts'
 import { CHANGE_REFUSALS, ID, MADE_PASSWORD, PASSWORD } from './fields.ts'
 import { accountRoute, EDIT_ACCOUNTS, requestedBy } from './route.ts'
 
-const NOT_ONE_S_OWN = 'Not for one’s own account, where the present one is needed.'
+const NOT_FOR = 'Not for one’s own account, where the present one is needed, nor for a service account, which has none.'
 
 const RESET_PASSWORD = {
   summary: 'Give an account another password',
-  details: `The sessions of the account have ended when this answers. ${NOT_ONE_S_OWN}`,
+  details: `The sessions of the account have ended when this answers. ${NOT_FOR}`,
   body: {
     schema: { type: 'object', properties: { id: ID, ...PASSWORD }, required: ['id'] },
     example: { id: SAMPLE_USER },
@@ -24,7 +24,7 @@ export const resetPassword = accountRoute(EDIT_ACCOUNTS, RESET_PASSWORD, (reques
 
 const RESET_SECOND_FACTOR = {
   summary: 'Remove the second factor of an account',
-  details: `For a user who has lost it. The sessions of the account have ended when this answers. ${NOT_ONE_S_OWN}`,
+  details: `For a user who has lost it. The sessions of the account have ended when this answers. ${NOT_FOR}`,
   body: { schema: { type: 'object', properties: { id: ID }, required: ['id'] }, example: { id: SAMPLE_USER } },
   data: NOTHING,
   refusals: CHANGE_REFUSALS,
