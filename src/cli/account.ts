@@ -10,7 +10,7 @@ import { type Configuration, readConfiguration } from '../settings/load.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { type Happened, keepInJournal } from './journal.ts'
 import { unknownRoleText } from './roles.ts'
-import { findElsewhere, linesOf } from './shown-account.ts'
+import { findElsewhere, linesOf, SERVICE } from './shown-account.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
 /** The accounts file, its side, and the rules for new passwords in it. */
@@ -31,6 +31,7 @@ const OPTIONS: Readonly<Record<string, readonly Verb[]>> = {
   role: [add],
   nickname: [add],
   id: [add],
+  service: [add],
   'password-stdin': [add, passwd],
   'must-change': [add, passwd],
   force: [remove],
@@ -58,18 +59,21 @@ On a terminal, the command prompts for a password; elsewhere, and for an empty i
   --role ROLE         add: a role, such as SUPER_ADMIN; may be repeated
   --nickname TEXT     add: the name that is shown
   --id ID             add: the login id; a new one when not given
+  --service           add: a service account, for programs: it has no password and cannot sign in
   --force             remove: also the last active SUPER_ADMIN
   --consumer          the accounts of the C side (login.consumer) instead of those of the B side
 ${CONFIG_HELP}
 
-Example:
-  dualgate account add jane --role operator`,
+Examples:
+  dualgate account add jane --role operator
+  dualgate account add deploy --service --role operator`,
   options: {
     ...CONFIG_OPTION,
     'password-stdin': { type: 'boolean' },
     role: { type: 'string', multiple: true },
     nickname: { type: 'string' },
     id: { type: 'string' },
+    service: { type: 'boolean' },
     'must-change': { type: 'boolean' },
     force: { type: 'boolean' },
     consumer: { type: 'boolean' },
@@ -124,26 +128,35 @@ async function add(place: Place, { words, values }: Written, terminal: Terminal)
   const { path, policy } = place
   const username = words[0]!
   const roles = (values.role ?? []) as string[]
-  const { password, isMade } = await passwordFor(username, policy, values['password-stdin'] === true, terminal)
+  const nickname = typeof values.nickname === 'string' ? values.nickname : username
+  const fields = { username, roles, nickname, ...(typeof values.id === 'string' && { id: values.id }) }
+  const isService = values.service === true
+  if (isService) refusePassword(values)
+  const { password, isMade } = isService ? NO_PASSWORD : await passwordFor(username, policy, values, terminal)
+  const mustChange = values['must-change'] === true
   const { id } = await addAccount(path, {
-    username,
-    password,
-    roles,
-    ...(typeof values.nickname === 'string' && { nickname: values.nickname }),
-    ...(typeof values.id === 'string' && { id: values.id }),
-    mustChange: values['must-change'] === true,
+    ...fields,
+    ...(password === null ? { service: true } : { password, mustChange }),
   })
-  say(terminal.output, `added ${username} with id ${id}`)
+  say(terminal.output, `added ${isService ? 'the service account ' : ''}${username} with id ${id}`)
   warnOfUnknownRoles(roles, place, terminal)
   if (isMade) say(terminal.output, `password: ${password}`)
-  const nickname = typeof values.nickname === 'string' ? values.nickname : username
   return { event: 'account-added', account: { id, username, nickname } }
+}
+
+const NO_PASSWORD = { password: null, isMade: false } as const
+
+function refusePassword(values: Written['values']): void {
+  const unfit = ['password-stdin', 'must-change'].find(option => values[option] !== undefined)
+  if (unfit !== undefined) throw new UsageError(`--service takes no --${unfit}: a service account has no password`)
 }
 
 async function passwd({ path, policy }: Place, { words, values }: Written, terminal: Terminal): Promise<Happened> {
   const account = await accountNamed(path, words[0]!)
-  const { username } = account
-  const { password, isMade } = await passwordFor(username, policy, values['password-stdin'] === true, terminal)
+  const { username, service } = account
+  // Before a password is typed in vain.
+  if (service) throw new CommandError(`${username} is a service account: it has no password`)
+  const { password, isMade } = await passwordFor(username, policy, values, terminal)
   if (!(await setPassword(path, username, password, values['must-change'] === true))) throw absent(username)
   say(terminal.output, `changed the password of ${username}; ${SESSIONS_END}`)
   if (isMade) say(terminal.output, `password: ${password}`)
@@ -184,14 +197,15 @@ async function showElsewhere(source: Parameters<typeof findElsewhere>[0], name: 
 
 async function list({ path }: Place, _written: Written, { output }: Terminal): Promise<null> {
   const accounts = await listAccounts(path)
-  const rows = accounts.map(({ username, id, status, roles, nickname }) => [
+  const rows = accounts.map(({ username, id, status, roles, nickname, service }) => [
     username,
     id,
     status,
     roles.join(','),
     nickname,
+    service ? SERVICE : '',
   ])
-  const table = [['USERNAME', 'ID', 'STATUS', 'ROLES', 'NICKNAME'], ...rows.map(row => row.map(plain))]
+  const table = [['USERNAME', 'ID', 'STATUS', 'ROLES', 'NICKNAME', 'KIND'], ...rows.map(row => row.map(plain))]
   const widths = table[0]!.map((_, column) => Math.max(...table.map(row => row[column]!.length)))
   for (const row of table)
     say(
@@ -214,7 +228,8 @@ async function accountNamed(path: string, username: string): Promise<ListedAccou
 const absent = (username: string): CommandError => new CommandError(`there is no account ${username}`)
 
 /** The new password of an account, or a refusal that names its faults. */
-async function passwordFor(username: string, policy: PasswordPolicy, fromInput: boolean, terminal: Terminal) {
+async function passwordFor(username: string, policy: PasswordPolicy, values: Written['values'], terminal: Terminal) {
+  const fromInput = values['password-stdin'] === true
   const typed = fromInput ? await readAll(terminal.input) : await typedPassword(username, terminal)
   if (typed === null) return { password: generatePassword(policy.settings), isMade: true }
   await policy.check({ username, password: typed })

@@ -159,6 +159,52 @@ t.test('the last active SUPER_ADMIN is removed with --force only', async t => {
   t.same(accountsIn(folder), [])
 })
 
+t.test('a service account is added without a password, listed and shown as one, and gets none later', async t => {
+  const folder = shippedFolder(t)
+  // On standard input, where a password would be read if one was wanted.
+  const add = ['account', 'add', 'deploy', '--service', '--role', 'operator', '--id', '7']
+  t.match(await run(folder, add, { input: 'correct horse 4' }), {
+    code: 0,
+    output: 'added the service account deploy with id 7\n',
+    errors: '',
+  })
+  await run(folder, ['account', 'add', 'jane', '--id', '8'])
+  const [deploy] = accountsIn(folder)
+  t.match(deploy, { id: '7', username: 'deploy', service: true, added: /^\d{4}-\d\d-\d\dT/, roles: ['operator'] })
+  t.notOk('password' in deploy || 'must_change_password' in deploy)
+  t.match(
+    (await run(folder, ['account', 'list'])).output,
+    /NICKNAME +KIND\ndeploy +7 +ACTIVE +operator +deploy +service account\njane .* jane\n/,
+  )
+  const shown = (await run(folder, ['account', 'show', 'deploy'])).output
+  t.match(shown, /^kind: +service account$/m)
+  t.notMatch(shown, /password|second factor/)
+  t.notMatch((await run(folder, ['account', 'show', 'jane'])).output, /^kind/m)
+
+  const passwd = await run(folder, ['account', 'passwd', 'Deploy', '--password-stdin'], { input: 'correct horse 4' })
+  t.match(passwd, { code: 1, output: '', errors: 'dualgate: deploy is a service account: it has no password\n' })
+  t.match(await run(folder, ['account', 'reset-second-factor', 'deploy']), {
+    code: 1,
+    errors: 'dualgate: deploy has no second factor\n',
+  })
+  t.same(accountsIn(folder)[0], deploy)
+  for (const option of ['--password-stdin', '--must-change'])
+    t.match(await run(folder, ['account', 'add', 'other', '--service', option]), {
+      code: 2,
+      errors: /--service takes no --[a-z-]+: a service account has no password/,
+    })
+  t.equal((await run(folder, ['account', 'remove', 'deploy'])).code, 0)
+})
+
+t.test('a service account is not the SUPER_ADMIN that stays', async t => {
+  const folder = shippedFolder(t)
+  await run(folder, ['account', 'add', 'ann', '--role', 'SUPER_ADMIN'])
+  await run(folder, ['account', 'add', 'deploy', '--role', 'SUPER_ADMIN', '--service'])
+  t.match(await run(folder, ['account', 'remove', 'ann']), { code: 1, errors: /last active SUPER_ADMIN; --force/ })
+  t.equal((await run(folder, ['account', 'remove', 'deploy'])).code, 0)
+  t.match(accountsIn(folder), [{ username: 'ann' }])
+})
+
 t.test('an option of another subcommand is a usage error', async t => {
   const folder = shippedFolder(t)
   for (const words of [
@@ -166,6 +212,7 @@ t.test('an option of another subcommand is a usage error', async t => {
     ['passwd', 'a', '--role', 'b'],
     ['show', 'a', '--must-change'],
     ['add', 'a', '--force'],
+    ['passwd', 'a', '--service'],
     ['show'],
     ['forget', 'a'],
   ]) {
