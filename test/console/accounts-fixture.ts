@@ -23,7 +23,8 @@ export async function find(page: Page, { username }: Added) {
   await page.waitForSelector('.account-list')
   await page.fill('#keyword', username)
   await page.locator('.account-list tbody tr', { hasText: username }).waitFor()
-  await page.locator('.panel header', { hasText: '1 found' }).waitFor()
+  // And not "11 found".
+  await page.locator('.panel header', { hasText: /(?:^|\D)1 found/ }).waitFor()
   return page.locator('.account-list tbody tr')
 }
 

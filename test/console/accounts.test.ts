@@ -89,6 +89,38 @@ t.test('accounts on the page', { skip: withoutBrowser }, async t => {
     t.same(visitor.complaints, [])
   })
 
+  t.test('an administrator adds a service account, and is offered no password or second factor to reset', async t => {
+    const visitor = await visit(t)
+    const { page } = visitor
+    await signIn(fixture, visitor)
+    await page.click('nav [data-key=accounts]')
+    const robot = { id: '', username: someone() }
+    await page.click('[data-key=add]')
+    await page.fill('#account-username', robot.username)
+    await page.check('#type-password')
+    await page.check('#account-service')
+    t.notOk((await page.isVisible('#type-password')) || (await page.isVisible('#must-change')))
+    t.same(await obstaclesEverywhere(page, 'add service account'), [])
+    await page.uncheck('#account-service')
+    t.ok(await page.isVisible('#new-password'), 'a person has a password')
+    await page.check('#account-service')
+    await page.check('[data-key="role operator"]')
+    await confirm(page)
+    await page.locator('#notice', { hasText: `The account ${robot.username} is added.` }).waitFor()
+    const row = await find(page, robot)
+    t.equal(await row.locator('.tag').textContent(), 'Service account')
+    t.same(await row.locator('.actions button').allTextContents(), ['Edit…'])
+    t.same(await obstaclesEverywhere(page, 'service account in the list'), [])
+    await page.click('.account-list .link')
+    t.same(await obstaclesEverywhere(page, 'service account'), [])
+    t.same(await page.locator('dialog footer button').allTextContents(), ['Sessions…', 'Edit…', 'Remove account…'])
+    t.equal(await page.locator('dialog dt', { hasText: /password|factor/i }).count(), 0)
+    await page.keyboard.press('Escape')
+    await page.click('[data-key=language]')
+    await row.locator('.tag', { hasText: '服务账号' }).waitFor()
+    t.same(visitor.complaints, [])
+  })
+
   t.test('an administrator resets the second factor of a user who has lost it', async t => {
     const visitor = await visit(t)
     const { page } = visitor

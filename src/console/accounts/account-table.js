@@ -3,7 +3,7 @@ import { DASH, rowButton, table } from '../elements/tables.js'
 import { t } from '../language/language.js'
 import { openAccount } from './account.js'
 import { openEdit } from './edit.js'
-import { isEditable, isOwn, nameOf } from './listed.js'
+import { isEditable, isOwn, isResettable, nameOf } from './listed.js'
 import { openResetPassword } from './reset.js'
 
 /** @typedef {import('./listed.js').ListedAccount} ListedAccount */
@@ -37,19 +37,19 @@ const rightsOf = ({ roles, permissions }) => (roles.length > 0 ? roles : permiss
  * @param {import('./listed.js').Side} side
  */
 function row(account, side) {
-  const { id, second_factor, must_change_password, password_changed_at, last_login_time } = account
+  const { id, service, second_factor, must_change_password, password_changed_at, last_login_time } = account
   const about = nameOf(account)
   return [
     who(account, side),
     rightsOf(account) ?? DASH,
-    t(second_factor ? 'on' : 'off'),
+    service ? DASH : t(second_factor ? 'on' : 'off'),
     must_change_password
       ? [password_changed_at ?? DASH, h('span', { class: 'quiet' }, t('must_change'))]
       : (password_changed_at ?? DASH),
     last_login_time ?? DASH,
     isEditable(account) && [
       rowButton({ key: `edit ${id}`, text: `${t('edit')}…`, about, onclick: () => openEdit(account, side) }),
-      !isOwn(account, side) &&
+      isResettable(account, side) &&
         rowButton({
           key: `password ${id}`,
           text: `${t('reset_password')}…`,
@@ -65,7 +65,7 @@ function row(account, side) {
  * @param {import('./listed.js').Side} side
  */
 function who(account, side) {
-  const { id, username, status } = account
+  const { id, username, status, service } = account
   const name = nameOf(account)
   return [
     h(
@@ -74,6 +74,7 @@ function who(account, side) {
       name,
     ),
     isOwn(account, side) && h('span', { class: 'tag own' }, t('you')),
+    service && h('span', { class: 'tag' }, t('service_account')),
     status !== 'ACTIVE' && h('span', { class: 'tag disabled' }, t(`status_${status}`)),
     h('span', { class: 'quiet' }, username !== name && `${username} · `, h('code', {}, id)),
   ]

@@ -8,7 +8,7 @@ import { t } from '../language/language.js'
 import { can } from '../session.js'
 import { openTokens } from '../sessions/tokens.js'
 import { openEdit } from './edit.js'
-import { isEditable, isOwn, nameOf } from './listed.js'
+import { isEditable, isOwn, isResettable, nameOf } from './listed.js'
 import { openResetPassword } from './reset.js'
 
 /** @typedef {import('./listed.js').ListedAccount} ListedAccount */
@@ -27,13 +27,24 @@ export function openAccount(account, side) {
     [t('status'), t(`status_${account.status}`)],
     [t('roles'), list(account.roles)],
     [t('permissions'), list(account.permissions)],
-    [t('second_factor'), t(account.second_factor ? 'on' : 'off')],
-    [t('password_set'), account.password_changed_at ?? DASH],
-    [t('must_change'), t(account.must_change_password ? 'yes' : 'no')],
-    [t('last_login'), account.last_login_time ?? DASH],
+    [t('service_account'), t(account.service ? 'yes' : 'no')],
+    ...(account.service ? [] : credentialsOf(account)),
   ])
   const dialog = openDialog({ title: nameOf(account), body: [about, actions(account, side, () => dialog.close())] })
 }
+
+/**
+ * How its user signs in.
+ *
+ * @param {ListedAccount} account
+ * @returns {[string, string][]}
+ */
+const credentialsOf = account => [
+  [t('second_factor'), t(account.second_factor ? 'on' : 'off')],
+  [t('password_set'), account.password_changed_at ?? DASH],
+  [t('must_change'), t(account.must_change_password ? 'yes' : 'no')],
+  [t('last_login'), account.last_login_time ?? DASH],
+]
 
 /**
  * @param {ListedAccount} account
@@ -61,9 +72,8 @@ function actions(account, side, close) {
       ),
     isEditable(account) && [
       button(t('edit'), () => openEdit(account, side)),
-      // For their own account administrators need what only its user knows.
+      isResettable(account, side) && button(t('reset_password'), () => openResetPassword(account, side)),
       !isOwn(account, side) && [
-        button(t('reset_password'), () => openResetPassword(account, side)),
         second_factor && button(t('reset_second_factor'), () => confirmResetFactor(account, side), 'danger'),
         button(t('remove_account'), () => confirmRemove(account, side), 'danger'),
       ],

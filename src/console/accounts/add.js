@@ -1,7 +1,7 @@
 import { post } from '../api.js'
 import { openDialog } from '../elements/dialogs.js'
-import { notify } from '../elements/dom.js'
-import { actionForm, cancelButton, field, textInput } from '../elements/forms.js'
+import { h, notify } from '../elements/dom.js'
+import { actionForm, cancelButton, choice, field, textInput } from '../elements/forms.js'
 import { t } from '../language/language.js'
 import { passwordChoice, showPassword } from './choose-password.js'
 import { accountFields } from './fields.js'
@@ -11,8 +11,14 @@ export function openAdd(side) {
   const username = textInput('account-username', { required: true, maxlength: 128, autofocus: true })
   const fields = accountFields({ nickname: '', status: 'ACTIVE', roles: [], permissions: [] }, { roles: side.roles })
   const password = passwordChoice(() => username.value.trim())
+  const isService = h('input', { type: 'checkbox', id: 'account-service', onchange: chooseKind })
   const form = actionForm({
-    body: [field({ id: 'account-username', label: t('username'), input: username }), ...fields.body, ...password.body],
+    body: [
+      field({ id: 'account-username', label: t('username'), input: username }),
+      ...fields.body,
+      choice(isService, t('add_service_account')),
+      ...password.body,
+    ],
     action: t('add_account'),
     beside: [cancelButton(() => dialog.close())],
     async run() {
@@ -22,7 +28,7 @@ export function openAdd(side) {
         username: name,
         ...(nickname !== '' && { nickname }),
         ...others,
-        ...(await password.values()),
+        ...(isService.checked ? { service: true } : await password.values()),
       })
       dialog.close()
       side.changed()
@@ -32,4 +38,8 @@ export function openAdd(side) {
     failed: password.failed,
   })
   const dialog = openDialog({ title: t('add_account'), body: [form.element] })
+
+  function chooseKind() {
+    password.show(!isService.checked)
+  }
 }

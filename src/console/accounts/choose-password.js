@@ -16,20 +16,31 @@ export function passwordChoice(username) {
   const mustChange = h('input', { type: 'checkbox', id: 'must-change', checked: true })
   const chosen = createNewPassword({ username, isOwn: false })
   const typing = h('div', {}, chosen.body)
+  const body = h(
+    'div',
+    {},
+    h('p', { class: 'quiet' }, t('generated_detail')),
+    choice(isTyped, t('type_password')),
+    typing,
+    choice(mustChange, t('must_change_at_login')),
+  )
+  let isShown = true
   draw()
 
   function draw() {
+    body.hidden = !isShown
     typing.hidden = !isTyped.checked
-    for (const input of typing.querySelectorAll('input')) input.disabled = typing.hidden
+    // What is not shown must not be required.
+    for (const input of typing.querySelectorAll('input')) input.disabled = !isShown || !isTyped.checked
   }
 
   return {
-    body: [
-      h('p', { class: 'quiet' }, t('generated_detail')),
-      choice(isTyped, t('type_password')),
-      typing,
-      choice(mustChange, t('must_change_at_login')),
-    ],
+    body: [body],
+    /** @param {boolean} isWanted Whether the account has a password. */
+    show(isWanted) {
+      isShown = isWanted
+      draw()
+    },
     failed: chosen.failed,
     /** What is sent of it. */
     values: async () => ({

@@ -6,6 +6,7 @@ import { can, session } from '../session.js'
  * @property {string} username
  * @property {string} nickname
  * @property {Status} status
+ * @property {boolean} service Whether programs use it: it has no password and no second factor.
  * @property {string[]} roles
  * @property {string[]} permissions
  * @property {boolean} second_factor
@@ -42,3 +43,12 @@ export const isOwn = ({ id }, side) => side.isOwn && id === session.owner?.user_
 
 /** @param {ListedAccount} account */
 export const isEditable = ({ editable }) => editable && can('editAccounts')
+
+/**
+ * Whether the password of an account can be reset: a service account has none, and for their own account administrators need
+ * what only its user knows.
+ *
+ * @param {ListedAccount} account
+ * @param {Side} side
+ */
+export const isResettable = (account, side) => !account.service && !isOwn(account, side)
