@@ -55,6 +55,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['side'],
   ['second-factor'],
   ['login', 'administration', 'upstream'],
+  ['key'],
   ['journal'],
   ['http'],
   ['gateway'],

@@ -77,10 +77,7 @@ export interface Edited<T> {
   version: string | null
 }
 
-/** What a client gets as the accounts whose password or second factor can be set. */
-const PERSONS = 'the accounts of persons: a service account has no password and no second factor'
-
 /** Refuses a service account, which has nothing to reset. */
 export function refuseServiceAccount({ service }: { service?: boolean | undefined }): void {
-  if (service === true) throw invalid('id', 'must be one of {values}', { values: PERSONS })
+  if (service === true) throw invalid('id', 'belongs to a service account, which has no password and no second factor')
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { LdapAccountsSettings } from '../settings/directory.ts'
 import type { FileAccountsSettings } from './file/source.ts'
-import { createHashAccounts, type HashAccountsOptions, type HashSource } from './hash-accounts.ts'
+import { createHashAccounts, type HashAccountsOptions, type HashSource, withoutHash } from './hash-accounts.ts'
 import type { HttpAccountsSettings } from './http.ts'
 import type { Accounts } from './source.ts'
 import type { SqlAccountsSettings } from './sql/source.ts'
@@ -20,12 +20,20 @@ export async function openAccounts(settings: AccountsSettings, options: Accounts
 }
 
 /** Finds accounts, and verifies no password. */
-export function openFinder(
+export async function openFinder(
   settings: AccountsSettings,
   clock: Clock,
   log: Pick<Logger, 'error' | 'info' | 'warn'>,
 ): Promise<Pick<Accounts, 'find' | 'close'>> {
-  return settings.kind === 'ldap' ? openDirectory(settings, clock, log) : openSource(settings, clock, log)
+  if (settings.kind === 'ldap') return openDirectory(settings, clock, log)
+  const source = await openSource(settings, clock, log)
+  return {
+    async find(username) {
+      const found = await source.find(username)
+      return found === null ? null : withoutHash(found)
+    },
+    close: () => source.close(),
+  }
 }
 
 const openDirectory = async (settings: LdapAccountsSettings, clock: Clock, log: Pick<Logger, 'warn'>) =>

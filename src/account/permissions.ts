@@ -1,4 +1,4 @@
-import { Refusal } from '../base/refusal.ts'
+import { notPermitted } from '../base/refusal.ts'
 import { type Extra, type SessionRecord, SUPER_ADMIN, textsOf } from '../session/record.ts'
 import type { Rights } from './source.ts'
 
@@ -35,6 +35,8 @@ export interface Permissions {
    * has its wildcards in another place.
    */
   lacking(holder: Rights, rights: Rights): string[]
+  /** The permissions and patterns of some rights, with those of their roles; each once. */
+  granted(rights: Rights): string[]
   /** The roles that grant something. */
   readonly roles: readonly Role[]
 }
@@ -80,12 +82,12 @@ export function createPermissions(
 
   function check(holder: SessionRecord, { codes, mode }: Required): void {
     if (allows(holder, codes, mode)) return
-    const missing = codes.filter(code => !allows(holder, [code], 'all'))
-    throw new Refusal('NOT_PERMITTED', { params: { permissions: listed(missing) } })
+    throw notPermitted(codes.filter(code => !allows(holder, [code], 'all')))
   }
 
+  const known = rolesOf(roles)
   return {
-    roles: rolesOf(roles),
+    roles: known,
     holderOf,
     allows,
     check,
@@ -106,6 +108,12 @@ export function createPermissions(
         }),
       ]
     },
+    granted: held => [
+      ...new Set([
+        ...known.flatMap(({ name, permissions }) => (held.roles.includes(name) ? permissions : [])),
+        ...held.permissions,
+      ]),
+    ],
   }
 }
 
@@ -115,8 +123,14 @@ export const rightsIn = (extra: Extra): Rights => ({
   permissions: textsOf(extra, 'permissions'),
 })
 
-/** In the form of existing clients: `['sys:session:page']`. */
-const listed = (codes: readonly string[]): string => `[${codes.map(code => `'${code}'`).join(', ')}]`
+/** Whether one of some grants covers a permission code. */
+export function createGrants(grants: readonly string[]): (code: string) => boolean {
+  const patterns = grants.map(segmentsOf)
+  return code => {
+    const segments = segmentsOf(code)
+    return patterns.some(pattern => covers(pattern, segments))
+  }
+}
 
 /** The roles of an account that grant nothing: they are for backends, or mistyped. */
 export const unknownRoles = (roles: readonly string[], known: readonly Role[]): string[] =>

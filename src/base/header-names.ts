@@ -8,7 +8,7 @@ export const reservedForm = (name: string): string => name.toLowerCase().replace
 /**
  * The identity headers, which only the gateway sets (design: Upstreams). Dropped in both directions, then set by us.
  */
-const IDENTITY = new Set(['x-login-id', 'x-login-type', 'x-login-extra', 'x-login-signature'])
+const IDENTITY = new Set(['x-login-id', 'x-login-type', 'x-login-key', 'x-login-extra', 'x-login-signature'])
 
 /** Whether a server that folds spellings reads a name as one of these. */
 export const isIdentity = (name: string): boolean => IDENTITY.has(reservedForm(name))

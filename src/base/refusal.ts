@@ -25,6 +25,12 @@ export type RefusalReason =
   /** A write or a handshake with a session cookie that a page of another origin may have caused. */
   | 'CROSS_ORIGIN'
   | 'NOT_PERMITTED'
+  /** A path or an address outside of the limits of a key. */
+  | 'KEY_NOT_ALLOWED'
+  /** What no key can do, whatever its permissions. */
+  | 'NOT_FOR_KEYS'
+  /** From one address. Keys that the process knows to be right are not refused. */
+  | 'TOO_MANY_WRONG_KEYS'
   /** `rate_limit` of the upstream. */
   | 'RATE_LIMITED'
   /** Of a WebSocket. */
@@ -58,6 +64,13 @@ export type RefusalReason =
   | 'PASSWORD_EXPIRED'
   | 'TOO_MANY_ATTEMPTS'
   | 'NO_SUCH_TOKEN'
+  // keys
+  | 'NO_SUCH_KEY'
+  | 'TOO_MANY_KEYS'
+  /** Another key has taken its place. */
+  | 'KEY_SUCCEEDED'
+  /** An administrator makes keys for accounts of programs alone. */
+  | 'NO_SERVICE_ACCOUNT'
   // the account administration
   | 'NO_SUCH_ACCOUNT'
   /** The account holds rights that the administrator does not hold. */
@@ -143,7 +156,11 @@ export type FieldFault =
   | 'must be true or false'
   | 'must be one of {values}'
   | 'must be left out: sessions of this side are not kept in cookies'
+  | 'must be left out: a service account has no password'
+  | 'belongs to a service account, which has no password and no second factor'
   | 'must be a list of at most {maximum} texts of 1 to 128 characters'
+  | 'must be paths as they are sent, without a slash at the end'
+  | 'must be addresses or CIDR ranges'
 
 /** The faults of a new password, as clients get them in `data.faults`; `http/server/messages.ts` has the texts. */
 export type PasswordFault =
@@ -159,6 +176,10 @@ export type PasswordFault =
 /** A field of the client's input is invalid. */
 export const invalid = (field: string, fault: FieldFault, limits: Record<string, string | number> = {}): Refusal =>
   new Refusal('INVALID', { params: { field, fault, ...limits } })
+
+/** The permissions that are missing, in the form of existing clients: `['sys:session:page']`. */
+export const notPermitted = (missing: readonly string[]): Refusal =>
+  new Refusal('NOT_PERMITTED', { params: { permissions: `[${missing.map(code => `'${code}'`).join(', ')}]` } })
 
 /** Why something is not available. Every request logs it until it is back: its text says everything, its stack nothing. */
 export class Outage extends Error {

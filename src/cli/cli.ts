@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { faultText } from '../base/fault-text.ts'
 import { packageVersion } from '../base/package-version.ts'
 import { Refusal, Unavailable } from '../base/refusal.ts'
-import { failureMessage } from '../http/server/messages.ts'
+import { failureMessage, faultOfField } from '../http/server/messages.ts'
 import { reportCrashes } from '../process/crash.ts'
 import { ConfigurationError, suggest } from '../settings/notation/fault.ts'
 import type { Command } from './command.ts'
@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./check.ts')).check,
   explain: async () => (await import('./explain.ts')).explain,
   account: async () => (await import('./account.ts')).account,
+  key: async () => (await import('./key.ts')).key,
   keys: async () => (await import('./keys.ts')).keys,
   reindex: async () => (await import('./reindex.ts')).reindex,
   adopt: async () => (await import('./adopt/adopt.ts')).adopt,
@@ -83,7 +84,7 @@ function explainFault(fault: unknown, name: string | undefined, { errors }: Term
 }
 
 const refusalText = ({ reason, params }: Refusal): string =>
-  reason === 'INVALID' ? `${params.field} ${params.fault}` : failureMessage(reason, params, 'en')
+  reason === 'INVALID' ? `${params.field} ${faultOfField(params, 'en')}` : failureMessage(reason, params, 'en')
 
 /** An error of the operating system about a file, a folder or a disk. Its message names the path. */
 const isSystemFault = (fault: unknown): fault is Error => fault instanceof Error && 'syscall' in fault

@@ -2,12 +2,33 @@ import { statSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
 import { faultText } from '../base/fault-text.ts'
 import { createLog } from '../base/log/log.ts'
-import { BY_COMMAND_LINE, type EventName } from '../event/event.ts'
+import { BY_COMMAND_LINE, type EventName, type SessionEvent } from '../event/event.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Configuration } from '../settings/load.ts'
 import { eventNames } from '../side/event-names.ts'
 import { createEntryId } from '../store/journal-id.ts'
 import { openStore } from '../store/open.ts'
+import type { Store } from '../store/store.ts'
+
+/** Keeps events of the command line in the journal of an open store; returns why it cannot, or `null`. */
+export async function keepEvents(
+  { journal }: Pick<Configuration['settings'], 'journal'>,
+  store: Pick<Store, 'journal'>,
+  events: readonly SessionEvent[],
+): Promise<string | null> {
+  if (journal === 'off' || events.length === 0) return null
+  const now = systemClock.now()
+  const idOf = createEntryId()
+  try {
+    await store.journal.append(
+      events.map(event => ({ ...event, id: idOf(now) })),
+      now + journal.keep,
+    )
+    return null
+  } catch (fault) {
+    return faultText(fault)
+  }
+}
 
 /** What a command did to an account. */
 export interface Happened {
@@ -31,13 +52,11 @@ export async function keepInJournal(
   try {
     const opened = await openStore(store, data, systemClock, createLog('silent'))
     try {
-      const now = systemClock.now()
-      const entry = { id: createEntryId()(now), event, type, login_id: account.id, ...eventNames({ ...account }) }
-      await opened.journal.append([{ ...entry, by: BY_COMMAND_LINE }], now + journal.keep)
+      const entry = { event, type, login_id: account.id, ...eventNames({ ...account }), by: BY_COMMAND_LINE }
+      return await keepEvents({ journal }, opened, [entry])
     } finally {
       await opened.close()
     }
-    return null
   } catch (fault) {
     return faultText(fault)
   }

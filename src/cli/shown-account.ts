@@ -16,6 +16,8 @@ export interface ShownAccount {
   status: string
   roles: readonly string[]
   permissions: readonly string[]
+  /** A service account has nothing of what follows. */
+  service?: boolean | undefined
   /** The names of groups, each for a line of its own. */
   groups?: readonly string[] | undefined
   /** In milliseconds; `null` if it is not known. */
@@ -41,13 +43,24 @@ export async function findElsewhere(
 }
 
 function shownOf(account: Account, kind: 'sql' | 'http' | 'ldap'): ShownAccount {
-  const { id, username, status, extra, groups, passwordChangedAt = null, mustChangePassword, secondFactor } = account
+  const {
+    id,
+    username,
+    status,
+    extra,
+    service,
+    groups,
+    passwordChangedAt = null,
+    mustChangePassword,
+    secondFactor,
+  } = account
   return {
     username,
     id,
     nickname: typeof extra.nickname === 'string' ? extra.nickname : '',
     status,
     ...rightsIn(extra),
+    service,
     groups,
     passwordChangedAt,
     ...(kind !== 'ldap' && {
@@ -59,7 +72,7 @@ function shownOf(account: Account, kind: 'sql' | 'http' | 'ldap'): ShownAccount 
 
 /** The lines that are printed. Never a password, a hash or a second factor. */
 export function linesOf(account: ShownAccount): string[] {
-  const { passwordChangedAt, mustChangePassword, secondFactor, groups } = account
+  const { groups } = account
   const rows: [name: string, value: string | undefined][] = [
     ['username', account.username],
     ['id', account.id],
@@ -68,14 +81,24 @@ export function linesOf(account: ShownAccount): string[] {
     ['roles', account.roles.join(', ')],
     ['permissions', account.permissions.join(', ')],
     ...(groups ?? []).map((group, index): [string, string] => [index === 0 ? 'groups' : '', group]),
-    ['password changed', passwordChangedAt === null ? 'not known' : new Date(passwordChangedAt).toISOString()],
-    ['must change it', yesOrNo(mustChangePassword)],
-    ['second factor', yesOrNo(secondFactor)],
+    ...(account.service === true ? [['kind', SERVICE] as [string, string]] : credentialsOf(account)),
   ]
   return rows.flatMap(([name, value]) =>
     value === undefined ? [] : [`${(name === '' ? '' : `${name}:`).padEnd(18)}${plain(value)}`.trimEnd()],
   )
 }
+
+/** The kind of an account. That of a person is not named. */
+export const SERVICE = 'service account'
+
+const credentialsOf = (account: ShownAccount): [name: string, value: string | undefined][] => [
+  [
+    'password changed',
+    account.passwordChangedAt === null ? 'not known' : new Date(account.passwordChangedAt).toISOString(),
+  ],
+  ['must change it', yesOrNo(account.mustChangePassword)],
+  ['second factor', yesOrNo(account.secondFactor)],
+]
 
 const yesOrNo = (value: boolean | undefined): string | undefined =>
   value === undefined ? undefined : value ? 'yes' : 'no'

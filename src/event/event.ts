@@ -20,6 +20,9 @@ export const EVENT_NAMES = [
   'account-added',
   'account-edited',
   'account-removed',
+  'key-added',
+  'key-rotated',
+  'key-revoked',
 ] as const
 
 export type EventName = (typeof EVENT_NAMES)[number]
@@ -62,6 +65,8 @@ export interface SessionEvent extends Origin {
   nickname?: string
   /** The token that changed, if the event concerns one token. */
   jti?: string
+  /** The id of the key that changed, if the event concerns one. */
+  key?: string
   /** Kickout: the number of sessions that ended. */
   ended?: number
   /** Renewal, disable, lock of a second factor, and a login that set its lifetime: the duration in seconds. */
@@ -72,6 +77,7 @@ export interface SessionEvent extends Origin {
    * because their account changed; sessions that began after the change are not among them. Disable: `too-many-failures` if
    * the gateway locked the name after failed logins. Second factor on: `replaced` if it took the place of another one, and
    * `recovery-codes` if only these are new. Login and second factor off: `recovery-code` if the user proved the factor by one.
+   * Key revoked: `account-changed` if the gateway ended it because its account was removed or reset.
    */
   reason?: string
   /** Set if no replica was proven to have the change (`store.redis.wait`). */

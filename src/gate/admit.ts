@@ -4,6 +4,7 @@ import type { SessionRecord } from '../session/record.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { Token } from '../token/bearer.ts'
 import type { CookieCredential, Credential } from './credential.ts'
+import { type GatedKey, KeyCredential } from './key.ts'
 import type { Verdict } from './rules.ts'
 
 /* Which live session a request passes with, by its verdict and its credential. */
@@ -11,16 +12,23 @@ import type { Verdict } from './rules.ts'
 /** The parts of a session that the gate reads. */
 export interface GatedSession {
   record: SessionRecord
+  /** The key that proves it; absent where a token does. */
+  key?: GatedKey
 }
 
-/** Finds the live session of a token; `null` for none. Throws `Unavailable` when the store cannot tell. */
-interface Side<S extends GatedSession> {
-  authenticate(token: Token): S | null | Promise<S | null>
+/** Finds the live session of a token or of a key; `null` for none. Throws `Unavailable` when the store cannot tell. */
+export interface GateSide<S extends GatedSession> {
+  authenticate(token: Token, source: TokenSource): S | null | Promise<S | null>
+  /** Absent where no program of this side has a key. Throws the refusal `TOO_MANY_WRONG_KEYS` after too many wrong ones. */
+  authenticateKey?: ((credential: KeyCredential) => S | null | Promise<S | null>) | null
   /** Why the session of a token has ended, for its client; absent or `null` where this is not reported. */
   whyEnded?: ((token: Token) => Promise<EndReason | null>) | null
 }
 
-export type GateSides<S extends GatedSession> = Readonly<Record<LoginType, Side<S>>>
+/** Where a token was read: one that was made for a program is not valid as a cookie. */
+export type TokenSource = 'header' | 'cookie'
+
+export type GateSides<S extends GatedSession> = Readonly<Record<LoginType, GateSide<S>>>
 
 /**
  * The live session of a token where none is needed; `null` for none. It never refuses: not for a session that is dead or
@@ -78,12 +86,32 @@ function findSession<S extends GatedSession>(
   if (need === 'none' || credential === null) return null
   // Nearly every request: no list is made for it.
   if (need !== 'either') {
-    const token = typeof credential === 'string' ? credential : provenBy(credential, need)
-    return token === null ? null : sides[need].authenticate(token)
+    if (typeof credential === 'string') return sides[need].authenticate(credential, 'header')
+    if (credential instanceof KeyCredential) return sides[need].authenticateKey?.(credential) ?? null
+    const token = provenBy(credential, need)
+    return token === null ? null : sides[need].authenticate(token, 'cookie')
   }
+  if (credential instanceof KeyCredential) return firstWithKey(typesFor(verdict), credential, sides)
   const candidates = candidatesOf(verdict, credential)
   if (typeof credential !== 'string' && candidates.length > 0) credential.refuseCrossOrigin()
-  return firstLive(candidates, sides)
+  return firstLive(candidates, typeof credential === 'string' ? 'header' : 'cookie', sides)
+}
+
+/** The sides whose sessions a verdict admits; where either will do, that of the rule first. */
+function typesFor({ need, rule }: Verdict): readonly LoginType[] {
+  const types = LOGIN_TYPES.filter(type => need === 'either' || need === type)
+  return rule.side === 'CONSUMER' ? types.toReversed() : types
+}
+
+function firstWithKey<S extends GatedSession>(
+  [type, ...others]: readonly LoginType[],
+  credential: KeyCredential,
+  sides: GateSides<S>,
+): S | null | Promise<S | null> {
+  if (type === undefined) return null
+  const found = sides[type].authenticateKey?.(credential) ?? null
+  if (found instanceof Promise) return found.then(session => session ?? firstWithKey(others, credential, sides))
+  return found ?? firstWithKey(others, credential, sides)
 }
 
 /** The token in the cookie of a side, of a request that no page of another origin has caused. */
@@ -99,13 +127,10 @@ type Candidate = readonly [type: LoginType, token: Token]
  * The tokens that may prove the session, in the order in which they are tried. Where either side will do, a header is tried for the
  * side of the rule first. Of cookies each side has its own, and that of the B side is tried first.
  */
-function candidatesOf({ need, rule }: Verdict, credential: Credential): readonly Candidate[] {
-  const types = LOGIN_TYPES.filter(type => need === 'either' || need === type)
-  if (typeof credential === 'string') {
-    const first = rule.side === 'CONSUMER' ? types.toReversed() : types
-    return first.map(type => [type, credential])
-  }
-  return types.flatMap(type => {
+function candidatesOf(verdict: Verdict, credential: Token | CookieCredential): readonly Candidate[] {
+  if (typeof credential === 'string') return typesFor(verdict).map(type => [type, credential])
+  const { need } = verdict
+  return LOGIN_TYPES.filter(type => need === 'either' || need === type).flatMap(type => {
     const token = credential.tokenOf(type)
     return token === null ? [] : [[type, token]]
   })
@@ -113,13 +138,14 @@ function candidatesOf({ need, rule }: Verdict, credential: Credential): readonly
 
 function firstLive<S extends GatedSession>(
   [candidate, ...others]: readonly Candidate[],
+  source: TokenSource,
   sides: GateSides<S>,
 ): S | null | Promise<S | null> {
   if (candidate === undefined) return null
   const [type, token] = candidate
-  const found = sides[type].authenticate(token)
-  if (found instanceof Promise) return found.then(session => session ?? firstLive(others, sides))
-  return found ?? firstLive(others, sides)
+  const found = sides[type].authenticate(token, source)
+  if (found instanceof Promise) return found.then(session => session ?? firstLive(others, source, sides))
+  return found ?? firstLive(others, source, sides)
 }
 
 /** Refuses with `NOT_LOGGED_IN`, and with why the session has ended where that is reported. */
@@ -128,7 +154,7 @@ function refuse<S extends GatedSession>(
   credential: Credential | null,
   sides: GateSides<S>,
 ): Promise<never> {
-  if (credential === null) throw notLoggedIn()
+  if (credential === null || credential instanceof KeyCredential) throw notLoggedIn()
   const reporters = candidatesOf(verdict, credential).flatMap(([type, token]) => {
     const { whyEnded } = sides[type]
     return whyEnded ? [() => whyEnded(token)] : []

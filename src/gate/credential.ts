@@ -3,15 +3,17 @@ import { Refusal } from '../base/refusal.ts'
 import type { LoginType } from '../session/sides.ts'
 import { readBearer, type Token } from '../token/bearer.ts'
 import type { SessionCookies } from '../token/cookie.ts'
+import { readBearerKey } from '../token/key-form.ts'
 import { isCrossOrigin, isWrite, type OwnOrigins } from './cross-origin.ts'
+import { KeyCredential } from './key.ts'
 import type { Verdict } from './rules.ts'
 
 /*
- * What proves the session of a request: the token of its header, for either side, or the cookie of each side. One of them
- * counts: where the header is there, valid or not, cookies are ignored.
+ * What proves the session of a request: the token or the key in its header, or the cookie of each side. One of them counts: where
+ * the header is there, valid or not, cookies are ignored.
  */
 
-export type Credential = Token | CookieCredential
+export type Credential = Token | KeyCredential | CookieCredential
 
 export interface CookieCredential {
   /** The token in the cookie of a side; `null` for none. Throws the refusal `COOKIE_TWICE` for two cookies of one name. */
@@ -28,6 +30,8 @@ export interface CredentialRules {
   cookies: SessionCookies | null
   /** Further origins whose pages may send writes with a cookie. */
   origins: ReadonlySet<string>
+  /** Whether programs of a side may have keys. */
+  keys: boolean
 }
 
 export interface WithCredentials {
@@ -39,9 +43,19 @@ export interface WithCredentials {
   readonly own: OwnOrigins
 }
 
+/** The key in the header of a request, where there are keys; `null` without one. */
+export function keyOf(
+  { headers }: Pick<WithCredentials, 'headers'>,
+  { keys, tokenHeader }: CredentialRules,
+  address: string | null,
+): KeyCredential | null {
+  const key = keys ? readBearerKey(headers[tokenHeader]) : null
+  return key === null ? null : new KeyCredential(key, address)
+}
+
 /**
  * The credential of a request that brings no token: its cookies; `null` where they do not count. On a page, an `Authorization`
- * that has not the form of a token is the application's own, and the cookies count beside it.
+ * that has not the form of a token or of a key is the application's own, and the cookies count beside it.
  */
 export function cookiesOf(
   request: WithCredentials,
@@ -86,4 +100,7 @@ class CookiesOfRequest implements CookieCredential {
 
 /** Whether the header of the token holds what an application behind a page reads. */
 const isOfApplication = (headers: IncomingHttpHeaders, tokenHeader: string, { page }: Verdict): boolean =>
-  page !== undefined && tokenHeader === 'authorization' && readBearer(headers.authorization) === null
+  page !== undefined &&
+  tokenHeader === 'authorization' &&
+  readBearer(headers.authorization) === null &&
+  readBearerKey(headers.authorization) === null

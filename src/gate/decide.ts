@@ -1,9 +1,10 @@
-import { Refusal } from '../base/refusal.ts'
+import { notPermitted, Refusal } from '../base/refusal.ts'
 import { notLoggedIn } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
 import type { AccessRule } from './access.ts'
 import { admit, findOptional, type GatedSession, type GateSides } from './admit.ts'
 import type { Credential } from './credential.ts'
+import { type GatedKey, isInReach } from './key.ts'
 import type { Maintenance } from './maintenance.ts'
 import { type CanonicalPath, readTarget, type Target } from './path.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -39,6 +40,8 @@ export interface RequiredPermission {
 /** Throws or rejects with the refusal `NOT_PERMITTED` when a session lacks what is required. */
 export interface PermissionCheck {
   require(record: SessionRecord, required: RequiredPermission): Promise<void> | undefined
+  /** The same for a record whose `extra` has the rights that count. */
+  check(holder: SessionRecord, required: RequiredPermission): void
 }
 
 /** What the gate reads of an upstream. */
@@ -74,7 +77,7 @@ export interface Gate<S extends GatedSession> {
 
 /**
  * The session with which a request passes, `null` where it needs none. Throws or rejects with the refusal. The order of the
- * steps is a security property: address, maintenance and session, then rate limit and permission of the upstream. Where the
+ * steps is a security property: address, maintenance, session and limits of a key, then rate limit and permission of the upstream. Where the
  * store and the rights are known at once there is no promise, so that it costs no turn of the event loop.
  */
 export function decide<S extends GatedSession>(request: GatedRequest<S>, gate: Gate<S>): S | null | Promise<S | null> {
@@ -108,10 +111,19 @@ function sessionOf<S extends GatedSession>(
 ): S | null | Promise<S | null> {
   const { verdict, upstream } = request
   if (verdict === null) throw new Refusal('NOT_FOUND')
-  if (isOptional(verdict, upstream)) return findOptional(verdict, request.credential, sides)
+  if (isOptional(verdict, upstream)) {
+    const found = findOptional(verdict, request.credential, sides)
+    return found instanceof Promise
+      ? found.then(session => unlessOutOfReach(session, request))
+      : unlessOutOfReach(found, request)
+  }
   // If no session is needed, the credential is not read.
   return verdict.need === 'none' ? null : admit(verdict, request.credential, sides)
 }
+
+/** Where no session is needed, a key outside of its limits counts as none. */
+const unlessOutOfReach = <S extends GatedSession>(session: S | null, { path, address }: GatedRequest<S>): S | null =>
+  session?.key !== undefined && !isInReach(session.key, path, address) ? null : session
 
 /**
  * Whether a live session is found where none is needed: `identity.optional` of the upstream. Not for a request that passes only
@@ -126,6 +138,8 @@ function allow<S extends GatedSession>(
   { permissions }: Gate<S>,
 ): S | null | Promise<S | null> {
   request.onAdmitted(session)
+  if (session?.key !== undefined && !isInReach(session.key, request.path, request.address))
+    throw new Refusal('KEY_NOT_ALLOWED')
   const { upstream } = request
   if (upstream === null) return session
   upstream.rateLimit?.take({ session, network: request.network })
@@ -144,5 +158,15 @@ function permit(
 ): Promise<void> | undefined {
   if (required === null) return undefined
   if (session === null) throw notLoggedIn()
-  return permissions.require(session.record, required)
+  if (session.key === undefined) return permissions.require(session.record, required)
+  permissions.check(session.key.holder, includedBy(session.key, required))
+  return undefined
+}
+
+/** What is required of the owner of a key, where the key includes it. Throws the refusal `NOT_PERMITTED` where it does not. */
+function includedBy(key: GatedKey, { codes, mode }: RequiredPermission): RequiredPermission {
+  const included = codes.filter(code => key.includes(code))
+  const isEnough = mode === 'all' ? included.length === codes.length : included.length > 0
+  if (!isEnough) throw notPermitted(codes.filter(code => !included.includes(code)))
+  return { codes: included, mode }
 }

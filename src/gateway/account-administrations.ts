@@ -1,3 +1,4 @@
+import type { AccountKeys } from '../account/keys.ts'
 import { createPasswordPolicy } from '../account/password-policy.ts'
 import type { Permissions } from '../account/permissions.ts'
 import {
@@ -18,6 +19,7 @@ interface Parts {
   sides: Readonly<Record<LoginType, Side>>
   login: Pick<Logins, 'sources' | 'decrypt'>
   store: Pick<Store, 'sessions'>
+  keys: Readonly<Record<LoginType, Pick<AccountKeys, 'endOthers'> | null>>
   permissions: Permissions
   timestamps: TimestampFormat
   publish: Publish
@@ -26,7 +28,7 @@ interface Parts {
 /** The account administration of each side; `null` where it is not served. */
 export function createAccountAdministrations(
   { settings, profile, clock }: Setup,
-  { sides, login, store, permissions, ...parts }: Parts,
+  { sides, login, store, keys, permissions, ...parts }: Parts,
 ): Readonly<Record<LoginType, AccountAdministration | null>> {
   const policy = createPasswordPolicy(settings.passwords)
   return bySide(type => {
@@ -37,6 +39,7 @@ export function createAccountAdministrations(
       side: sides[type],
       management,
       sessions: store.sessions,
+      keys: keys[type],
       presentRights: createPresentRights(type, login.sources.BUSINESS?.management, permissions),
       permissions,
       policy,

@@ -12,7 +12,7 @@ import { createWebhooks } from '../event/webhooks.ts'
 import { createSigner } from '../http/jwt.ts'
 import { createJournalPages, type JournalPages } from '../journal/page.ts'
 import { Recorder } from '../journal/recorder.ts'
-import { type Logins, openLogin } from '../login/open.ts'
+import { type Logins, type OpenLoginOptions, openLogin } from '../login/open.ts'
 import { withoutUnknownNames } from '../login/protection/lockout.ts'
 import { bySide, bySideName, type LoginType } from '../session/sides.ts'
 import type { Settings } from '../settings/schema/settings.ts'
@@ -20,12 +20,13 @@ import { accountsOf, watchesSessions } from '../settings/served.ts'
 import { policyOf } from '../settings/session-policy.ts'
 import { offerOperations } from '../side/operations.ts'
 import { createSide, type Session, type Side, type SideOptions } from '../side/side.ts'
-import { measureSessions } from '../store/measured.ts'
+import { measureStore } from '../store/measured.ts'
 import { publishStore } from '../store/metrics.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { createJwt } from '../token/jwt.ts'
 import { createAccountAdministrations } from './account-administrations.ts'
+import { createExplainedSides, createGateSides, createKeysOfSides, createStoredKeys, type KeyParts } from './keys.ts'
 import type { Setup } from './setup.ts'
 
 /** How long waiting events are still sent while the gateway closes, in milliseconds. */
@@ -44,6 +45,7 @@ export async function openSessions(setup: Setup) {
   const jwt = createJwt(await createSigner(settings.jwt), settings.jwt.algorithm, clock)
   const store = await openStoreOf(setup, timestamps)
   publishStore(meter, store)
+  const measured = measureStore(store, meter)
   const webhooks = await createWebhooks(settings.events.webhooks, clock, log)
   const journal = createJournal(setup, store, timestamps)
   const keep = withoutUnchecked(publishTo(withoutWorthless(webhooks.publish), ...journal.sinks))
@@ -54,7 +56,7 @@ export async function openSessions(setup: Setup) {
     setup,
     {
       jwt,
-      store: measureSessions(store.sessions, meter),
+      store: measured.sessions,
       attempts: store.attempts,
       clock,
       timestamps,
@@ -63,28 +65,24 @@ export async function openSessions(setup: Setup) {
     },
     (type, session) => opened.rechecks?.[type]?.used(session),
   )
-  const login = await openLogins(setup, store, sides, publish)
+  const stored = createStoredKeys(setup, measured, publish)
+  const login = await openLogins(setup, store, sides, stored, publish)
   publishAccounts(meter, login.sources)
   opened.rechecks = login.rechecks
   const permissions = createSessionPermissions(setup, login)
+  const parts = { store, login, permissions, timestamps }
   return {
     store,
     jwt,
     timestamps,
     sides,
+    ...openKeys(setup, sides, { ...parts, store: measured, stored, jwt }),
     journal: journal.pages,
     logins: login.logins,
     ownAccounts: login.ownAccounts,
     ownSecondFactors: login.ownSecondFactors,
     permissions,
-    accountAdministrations: createAccountAdministrations(setup, {
-      sides,
-      login,
-      store,
-      permissions,
-      timestamps,
-      publish,
-    }),
+    accountAdministrations: createAccountAdministrations(setup, { ...parts, sides, keys: stored, publish }),
     accountWarnings: (): string[] => accountWarnings(login),
     /** The operations of each side, for a program that embeds the gateway. */
     operations: bySideName(type => offerOperations(sides[type], profile)),
@@ -94,6 +92,17 @@ export async function openSessions(setup: Setup) {
       await Promise.all([webhooks.close(WEBHOOK_LIMIT), journal.close()])
       await store.close()
     },
+  }
+}
+
+/** The keys of each side, and by what the gate finds sessions by tokens and by keys. */
+function openKeys(setup: Setup, sides: Readonly<Record<LoginType, Side>>, parts: Omit<KeyParts, 'recheckOf'>) {
+  const keys = createKeysOfSides(setup, { ...parts, recheckOf: type => recheckOf(setup.settings, type) })
+  return {
+    keys,
+    gateSides: createGateSides(sides, keys, parts.jwt),
+    /** The same for an explanation: sessions do not count as used. */
+    explainedSides: createExplainedSides(sides, keys, parts.jwt),
   }
 }
 
@@ -175,6 +184,7 @@ function openLogins(
   { settings, options: { helpers }, clock, log, meter }: Setup,
   store: Store,
   sides: Readonly<Record<LoginType, Side>>,
+  keys: OpenLoginOptions['keys'],
   publish: Publish,
 ): Promise<Logins> {
   return openLogin({
@@ -192,6 +202,7 @@ function openLogins(
       return source === 'off' ? null : openAccounts(source, options)
     },
     recheckOf: type => recheckOf(settings, type),
+    keys,
     meter,
   })
 }

@@ -1,4 +1,5 @@
 import { publishWebSockets, WebSockets } from '../http/websocket/websockets.ts'
+import { readSessionName } from '../key/session.ts'
 import { readIdentityKeys } from '../settings/identity-key.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { credentialRulesOf, servesWebSockets, signsAssertions } from '../settings/served.ts'
@@ -13,7 +14,7 @@ import type { Setup } from './setup.ts'
 export type Forwarding = Awaited<ReturnType<typeof openForwarding>>
 
 /** Opens the upstreams, and the watch that ends connections with their sessions. */
-export async function openForwarding(setup: Setup, { store, jwt }: Sessions) {
+export async function openForwarding(setup: Setup, { store, jwt, keys }: Sessions) {
   const { settings, options, clock, log, accessLog, meter, requests } = setup
   const ownsCors = settings.cors !== 'off'
   const signer = await openSigner(settings)
@@ -26,6 +27,10 @@ export async function openForwarding(setup: Setup, { store, jwt }: Sessions) {
     clock,
     log,
     enforceDisable: settings.disable.enforce === 'request',
+    keys: {
+      idIn: name => readSessionName(name)?.id ?? null,
+      endOf: async (type, name) => (await keys[type]?.sessions.endOf(name)) ?? null,
+    },
   })
   const credentials = credentialRulesOf(settings)
   const webSockets = servesWebSockets(settings)

@@ -56,8 +56,8 @@ async function openEdge(
   isClosing: () => boolean,
 ) {
   const { settings, profile, clock, log, accessLog, meter, requests } = setup
-  const { store, jwt, timestamps, sides, logins, ownAccounts, accountAdministrations, ownSecondFactors, permissions } =
-    sessions
+  const { store, jwt, timestamps, sides, gateSides, keys, permissions } = sessions
+  const { logins, ownAccounts, accountAdministrations, ownSecondFactors } = sessions
   const envelopes = createEnvelopes(settings.locale, settings.errors.http_status)
   const edge = createServer({
     log,
@@ -80,6 +80,9 @@ async function openEdge(
     profile,
     envelopes,
     sides,
+    gateSides,
+    keys,
+    timestamps,
     logins,
     ownAccounts,
     ownSecondFactors,
@@ -132,11 +135,13 @@ async function openInternal(
     assertionKeys,
     verify: {
       rules: forwardedRulesOf(settings, profile),
+      gateSides: sessions.gateSides,
       credentials,
       permissions,
       trustedProxies: settings.trusted_proxies,
     },
-    explain: { settings, jwt, sessions: store.sessions, timestamps, clock },
+    explain: { settings, jwt, gateSides: sessions.explainedSides, sessions: store.sessions, timestamps, clock },
+    keys: sessions.keys,
     gatherMetrics: options.gatherMetrics ?? (async () => textOf([await meter.snapshot()])),
   })
   return internal

@@ -3,8 +3,11 @@ import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../account/permissions.ts'
 import type { Administration } from '../administration/administration.ts'
 import type { OwnSessions } from '../administration/own-sessions.ts'
+import type { TimestampFormat } from '../base/timestamp.ts'
+import type { GateSides } from '../gate/admit.ts'
 import type { CredentialRules } from '../gate/credential.ts'
 import type { JournalPages } from '../journal/page.ts'
+import type { KeysOfSide } from '../key/open.ts'
 import type { OwnAccount } from '../login/own-account/own-account.ts'
 import type { OwnSecondFactor } from '../login/own-account/own-second-factor.ts'
 import type { Login } from '../login/sign-in/login.ts'
@@ -12,6 +15,7 @@ import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { Profile } from '../settings/profile.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { pathRulesOf } from '../settings/served.ts'
+import type { Session } from '../side/side.ts'
 import type { SessionWatch } from '../store/session-watch.ts'
 import type { OwnTokens } from '../token/issued-here.ts'
 import type { UpstreamTable } from '../upstream/table.ts'
@@ -28,6 +32,9 @@ import {
 } from './routes/accounts/account-administration.ts'
 import { createDelivery } from './routes/delivery.ts'
 import { journalEndpoints, SEE_JOURNAL } from './routes/journal.ts'
+import { KEY_PERMISSIONS, keyEndpoints } from './routes/keys/administration.ts'
+import { ownKeyEndpoints } from './routes/keys/own.ts'
+import { tokenEndpoint } from './routes/keys/token.ts'
 import { loginEndpoints, logoutEndpoint } from './routes/login.ts'
 import { loginStepEndpoints } from './routes/login-steps.ts'
 import { ownAccountEndpoints } from './routes/own-account/own-account.ts'
@@ -47,10 +54,15 @@ export interface EdgeOptions {
   profile: Profile
   envelopes: Envelopes
   sides: Sides
+  /** By what the gate finds a session. */
+  gateSides: GateSides<Session>
   /** `null` for a side whose users cannot set up a second factor. */
   ownSecondFactors: Readonly<Record<LoginType, OwnSecondFactor | null>>
   /** The logins that the gateway itself serves, and `null` for a side whose login is served elsewhere. */
   logins: Readonly<Record<LoginType, Login | null>>
+  /** `null` for a side without keys. */
+  keys: Readonly<Record<LoginType, KeysOfSide | null>>
+  timestamps: TimestampFormat
   /** The accounts of their users. */
   ownAccounts: Readonly<Record<LoginType, OwnAccount | null>>
   upstreams: UpstreamTable
@@ -88,13 +100,14 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     app.addHook('onRequest', ownPaths.allowOptions)
     await app.register(fastifyCors, { ...settings.cors, strictPreflight: false })
   }
-  app.addHook('onRequest', createGate({ rules, sides, permissions, credentials }))
+  app.addHook('onRequest', createGate({ rules, sides: options.gateSides, permissions, credentials }))
 
   ownPaths.collect(app)
   await documentPublicRoutes(app, {
     locale: settings.locale,
     style: settings.errors.http_status,
     tokenName: settings.jwt.token_name,
+    keys: credentials.keys,
   })
   serveOwnRoutes(app, endpointsOf(options), { settings, profile, guards: options.guards, envelopes })
   await app.register(async pages => {
@@ -115,19 +128,24 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
 /** What answers the gateway's own API. */
 function endpointsOf(options: EdgeOptions): Endpoints {
   const { settings, sides, credentials, logins, administration, accountAdministrations, journal, permissions } = options
+  const { keys, timestamps } = options
   const signingIn = { settings, logins, deliveryOf: createDelivery(settings, credentials) }
   const codes = [
     ...(administration === null ? [] : SESSION_PERMISSIONS),
     ...(LOGIN_TYPES.some(type => accountAdministrations[type] !== null) ? ACCOUNT_PERMISSIONS : []),
+    ...(LOGIN_TYPES.some(type => keys[type] !== null) ? KEY_PERMISSIONS : []),
     ...(journal === null ? [] : [SEE_JOURNAL]),
   ]
   return {
     ...loginEndpoints(signingIn),
     ...loginStepEndpoints(signingIn),
     logout: logoutEndpoint(sides, settings.locale, credentials.cookies),
-    ...ownAccountEndpoints(options.ownAccounts),
+    ...ownAccountEndpoints(options.ownAccounts, permissions),
     ...ownSecondFactorEndpoints(options.ownSecondFactors),
     ...ownSessionEndpoints(options.own),
+    ...tokenEndpoint(keys),
+    ...ownKeyEndpoints(keys, timestamps),
+    ...keyEndpoints(keys, timestamps),
     current: currentEndpoint({ permissions, codes }),
     ...sessionEndpoints({ administration, permissions }),
     ...accountEndpoints(accountAdministrations),

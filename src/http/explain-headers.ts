@@ -53,7 +53,11 @@ export function headersOf(
   const host = '<host of the gateway>'
   const edits = createEdits(masked(request_headers), namedHeaders(identity))
   // The token counts as one of ours.
-  const headers = createRequestHeaders(tokenName.toLowerCase(), { isIn: () => true, bareOf: () => TOKEN })(
+  const headers = createRequestHeaders(tokenName.toLowerCase(), {
+    isIn: () => true,
+    hasKey: () => false,
+    bareOf: () => TOKEN,
+  })(
     {
       rawHeaders: ['Host', host, tokenName, `Bearer ${TOKEN}`],
       connection: undefined,

@@ -8,7 +8,9 @@ import { documentInternalRoutes, serveDocument } from './pages/documents.ts'
 import { type AssertionKeys, serveKeys } from './pages/keys.ts'
 import { protectPages } from './pages/protection.ts'
 import { type ExplainOptions, serveExplain } from './routes/explain.ts'
+import type { KeysOfSides } from './routes/keys/own.ts'
 import { serveMetrics } from './routes/metrics.ts'
+import { serveKeyOperations } from './routes/operations/keys.ts'
 import { serveOperations } from './routes/operations/operations.ts'
 import { serveProbes } from './routes/probes.ts'
 import { serveVerify, type VerifyOptions } from './routes/verify.ts'
@@ -31,7 +33,9 @@ export interface InternalOptions {
   /** The public keys of assertions; `null` where no upstream gets any. */
   assertionKeys: AssertionKeys | null
   /** By what `/verify` decides. */
-  verify: Pick<VerifyOptions, 'rules' | 'credentials' | 'permissions' | 'trustedProxies'>
+  verify: Pick<VerifyOptions, 'rules' | 'gateSides' | 'credentials' | 'permissions' | 'trustedProxies'>
+  /** `null` for a side without keys. */
+  keys: KeysOfSides
   /** What an explanation needs beside the parts above. */
   explain: Omit<ExplainOptions, 'sides' | 'upstreams' | 'permissions' | 'envelopes'>
   /** What `/metrics` answers. */
@@ -53,10 +57,10 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
     done()
   })
   ownPaths.collect(app)
-  await documentInternalRoutes(app, { locale, style: 'native', tokenName: 'Authorization' })
+  await documentInternalRoutes(app, { locale, style: 'native', tokenName: 'Authorization', keys: false })
   serveProbes(app, { store, warnings, upstreams, isStopping })
   serveMetrics(app, gatherMetrics)
-  serveVerify(app, { ...options.verify, sides, upstreams, envelopes })
+  serveVerify(app, { ...options.verify, upstreams, envelopes })
   await app.register(async pages => {
     await protectPages(pages)
     serveDocument(pages, '/openapi.json')
@@ -68,6 +72,7 @@ export async function serveInternal(app: FastifyInstance, options: InternalOptio
       if (!isSecret(secret, request.headers.authorization)) throw new Refusal('NOT_LOGGED_IN')
     })
     serveOperations(operations, sides, profile, envelopes)
+    serveKeyOperations(operations, options.keys, options.explain.timestamps, envelopes)
     serveExplain(operations, {
       ...options.explain,
       sides,

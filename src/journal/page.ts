@@ -23,6 +23,7 @@ export interface JournalRecord {
   device_type: string | null
   device_id: string | null
   jti: string | null
+  key: string | null
   trace_id: string | null
 }
 
@@ -64,6 +65,7 @@ const COLUMNS = [
   'device_type',
   'device_id',
   'jti',
+  'key',
   'trace_id',
   'id',
 ] as const satisfies readonly (keyof JournalRecord)[]
@@ -72,24 +74,6 @@ export type JournalPages = ReturnType<typeof createJournalPages>
 
 /** The journal as administrators see it, the newest entries first. */
 export function createJournalPages({ store, recorder, timestamps }: JournalPagesOptions) {
-  const show = (entry: JournalEntry, { username, nickname }: Names): JournalRecord => ({
-    id: entry.id,
-    time: timestamps.write(timeOf(entry.id)),
-    event: entry.event,
-    type: entry.type,
-    login_id: entry.login_id,
-    username,
-    nickname,
-    by: entry.by ?? null,
-    by_type: entry.by_type ?? null,
-    reason: entry.reason ?? null,
-    address: entry.address ?? null,
-    device_type: entry.device_type ?? null,
-    device_id: entry.device_id || null,
-    jti: entry.jti || null,
-    trace_id: entry.trace_id ?? null,
-  })
-
   /** A page. What this process has published is in it. */
   async function page({ cursor, since, until, username, ...query }: JournalQuestion) {
     const from = timeIn('since', since, timestamps)
@@ -104,7 +88,7 @@ export function createJournalPages({ store, recorder, timestamps }: JournalPages
       until: to === undefined ? undefined : to + 999,
     })
     const names = await namesOf(entries, store)
-    return { records: entries.map(entry => show(entry, names(entry))), next }
+    return { records: entries.map(entry => shown(entry, names(entry), timestamps)), next }
   }
 
   /** Batches of records, as many as an export may have. The first is given. */
@@ -131,6 +115,25 @@ export function createJournalPages({ store, recorder, timestamps }: JournalPages
     },
   }
 }
+
+const shown = (entry: JournalEntry, { username, nickname }: Names, timestamps: TimestampFormat): JournalRecord => ({
+  id: entry.id,
+  time: timestamps.write(timeOf(entry.id)),
+  event: entry.event,
+  type: entry.type,
+  login_id: entry.login_id,
+  username,
+  nickname,
+  by: entry.by ?? null,
+  by_type: entry.by_type ?? null,
+  reason: entry.reason ?? null,
+  address: entry.address ?? null,
+  device_type: entry.device_type ?? null,
+  device_id: entry.device_id || null,
+  jti: entry.jti || null,
+  key: entry.key ?? null,
+  trace_id: entry.trace_id ?? null,
+})
 
 function timeIn(field: string, text: string | undefined, timestamps: TimestampFormat): number | undefined {
   if (text === undefined || text === '') return undefined

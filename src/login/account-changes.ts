@@ -1,3 +1,4 @@
+import type { AccountKeys } from '../account/keys.ts'
 import { type Account, type AccountChanges, type AccountSource, findActive } from '../account/source.ts'
 import { type AccountChange, changeSince, versionsIn } from '../account/version.ts'
 import type { Logger } from '../base/log/log.ts'
@@ -15,13 +16,16 @@ export interface AccountWatchOptions {
   side: Pick<Side, 'type' | 'kickoutWhere'>
   changes: AccountChanges
   online: Pick<OnlineUsers, 'users'>
+  /** `null` where users have none. */
+  keys: Pick<AccountKeys, 'endOthers'> | null
   log: Logger
   /** Called when the accounts are known for the first time. */
   known?: () => void
 }
 
 /**
- * Ends the sessions of accounts that have changed: removed, no longer ACTIVE, another password, other roles or permissions.
+ * Ends the sessions of accounts that have changed: removed, no longer ACTIVE, another password, other roles or permissions. Ends
+ * the keys of those that were removed, or have another password or a reset second factor.
  *
  * - An account changes while the gateway runs: all of its sessions end, but those that carry its present version, because
  *   they began after the change. Also those end that carry no version.
@@ -39,6 +43,7 @@ export class AccountWatch {
   readonly #side: AccountWatchOptions['side']
   readonly #changes: AccountChanges
   readonly #online: AccountWatchOptions['online']
+  readonly #keys: AccountWatchOptions['keys']
   readonly #log: Logger
   /** Accounts that have changed, whose sessions have not ended. */
   readonly #pending = new Map<string, AccountChange>()
@@ -48,10 +53,11 @@ export class AccountWatch {
   #working = Promise.resolve()
   #retry: NodeJS.Timeout | null = null
 
-  constructor({ side, changes, online, log, known }: AccountWatchOptions) {
+  constructor({ side, changes, online, keys, log, known }: AccountWatchOptions) {
     this.#side = side
     this.#changes = changes
     this.#online = online
+    this.#keys = keys
     this.#log = log
     changes.follow(changed => {
       if (changed === null) {
@@ -120,6 +126,15 @@ export class AccountWatch {
     const reasonOf = (record: SessionRecord) => changeOf(record, changes.versionOf(id), change)
     // Another process of the gateway may have read a later state of the accounts, in which a session began.
     await this.#side.kickoutWhere(id, reasonOf, {}, () => changes.refresh())
+    if (change !== null) await this.#endKeys(id)
+  }
+
+  /** A start compares no keys: each is compared when it is used. */
+  async #endKeys(id: string): Promise<void> {
+    if (this.#keys === null) return
+    await this.#changes.refresh()
+    const account = this.#changes.accountOf(id)
+    await this.#keys.endOthers(id, account === null ? null : account.credentialVersion)
   }
 }
 

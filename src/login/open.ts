@@ -1,3 +1,4 @@
+import type { AccountKeys } from '../account/keys.ts'
 import type { AccountsOptions } from '../account/open.ts'
 import { createPasswords } from '../account/password.ts'
 import { createPasswordPolicy, type PasswordPolicy, type PasswordSettings } from '../account/password-policy.ts'
@@ -18,7 +19,8 @@ import { createHelpers, type Helpers } from './helpers/helpers.ts'
 import { createCurrentPassword } from './own-account/current-password.ts'
 import { createOwnAccount, type OwnAccount } from './own-account/own-account.ts'
 import { createOwnSecondFactor, type OwnSecondFactor } from './own-account/own-second-factor.ts'
-import { createLockout, type LockoutSettings } from './protection/lockout.ts'
+import { createProof, type Prove } from './own-account/proof.ts'
+import { createLockout, type Lockout, type LockoutSettings } from './protection/lockout.ts'
 import { createRateLimit, type RateLimits } from './protection/rate-limit.ts'
 import { countRechecks, createRecheck, type Recheck } from './recheck.ts'
 import { createLogin, type Login } from './sign-in/login.ts'
@@ -48,6 +50,8 @@ export interface OpenLoginOptions {
   openAccounts(options: AccountsOptions): Promise<Accounts> | null
   /** How often the source of a side is asked about a session in use, in milliseconds; `off` if never. */
   recheckOf(type: LoginType): number | 'off'
+  /** The keys of the users of a side, which follow their accounts; `null` for a side without keys. */
+  keys: Readonly<Record<LoginType, AccountKeys | null>>
   meter: Meter
 }
 
@@ -64,6 +68,8 @@ export interface Logins {
   readonly decrypt: Sm2['decrypt']
   /** `null` where users cannot set up a second factor, too. */
   readonly ownSecondFactors: Readonly<Record<LoginType, OwnSecondFactor | null>>
+  /** What else users and administrators need to prove themselves. */
+  readonly proofs: Readonly<Record<LoginType, { prove: Prove; lockout: Lockout } | null>>
   /** Called with each session of a side that is used; `null` where no source is asked again. */
   readonly rechecks: Readonly<Record<LoginType, Recheck | null>>
   close(): Promise<void>
@@ -81,6 +87,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const logins = bySide((): Login | null => null)
   const ownAccounts = bySide((): OwnAccount | null => null)
   const ownSecondFactors = bySide((): OwnSecondFactor | null => null)
+  const proofs = bySide((): Logins['proofs'][LoginType] => null)
   const changes = createChanges(options)
 
   for (const type of LOGIN_TYPES) {
@@ -92,6 +99,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
     logins[type] = opened.login
     ownAccounts[type] = opened.account
     ownSecondFactors[type] = opened.ownSecondFactor
+    proofs[type] = opened.proof
   }
 
   return {
@@ -100,6 +108,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
     sources,
     decrypt: sm2.decrypt,
     ownSecondFactors,
+    proofs,
     rechecks: changes.rechecks,
     async close() {
       if (options.helpers === undefined) await helpers.close()
@@ -137,11 +146,13 @@ function createLoginOfSide(options: OpenLoginOptions, type: LoginType, parts: Si
   })
   const captcha = createCaptcha({ ...settings.captcha, type, store: captchas, attempts, clock, draw: helpers.draw })
   const common = { side, accounts, sm2, lockout, rateLimit, clock, publish }
+  const keys = options.keys[type]
   const maxPasswordAge = options.passwords.max_age
   const current = createCurrentPassword(common)
   return {
-    login: createLogin({ ...common, captcha, factors: secondFactors, store, policy, maxPasswordAge, log }),
-    account: createOwnAccount({ ...common, policy, current, secondFactors, timestamps }),
+    login: createLogin({ ...common, captcha, factors: secondFactors, store, policy, keys, maxPasswordAge, log }),
+    account: createOwnAccount({ ...common, policy, current, secondFactors, timestamps, keys }),
+    proof: { prove: createProof({ side, current, factors: secondFactors, publish }), lockout },
     ownSecondFactor: secondFactors.canSetUp
       ? createOwnSecondFactor({ ...common, current, factors: secondFactors, tickets })
       : null,
@@ -149,7 +160,7 @@ function createLoginOfSide(options: OpenLoginOptions, type: LoginType, parts: Si
 }
 
 /** What ends the sessions of accounts that change: the source reports it, or is asked again. */
-function createChanges({ settings, sides, store, clock, log, recheckOf, meter }: OpenLoginOptions) {
+function createChanges({ settings, sides, store, clock, log, recheckOf, keys, meter }: OpenLoginOptions) {
   const rechecks = bySide((): Recheck | null => null)
   const rechecked = countRechecks(meter)
   const watches: AccountWatch[] = []
@@ -161,7 +172,7 @@ function createChanges({ settings, sides, store, clock, log, recheckOf, meter }:
       const interval = recheckOf(type)
       if (changes !== undefined) {
         const known = (): void => warnOfUnused(type, changes, settings.second_factor, log)
-        watches.push(new AccountWatch({ side, changes, online: store.online, log, known }))
+        watches.push(new AccountWatch({ side, changes, online: store.online, keys: keys[type], log, known }))
       } else if (interval !== 'off') {
         rechecks[type] = createRecheck({ side, accounts, interval, clock, log, rechecked })
       }

@@ -1,3 +1,4 @@
+import type { VerifiedKey } from '../http/routes/operations/keys.ts'
 import type { OperationBody, OperationData } from '../http/routes/operations/operations.ts'
 import type { EndReason } from '../session/end-reason.ts'
 import type { Extra } from '../session/record.ts'
@@ -66,6 +67,11 @@ function operationsOf(options: ClientOptions, side: SideName) {
     isDisable: async (userId: string) => (await ask('isDisable', { user_id: userId })).is_disable,
     untieDisable: (userId: string) => ask('untieDisable', { user_id: userId }),
     getLoginType: async () => (await ask('getLoginType')).login_type,
+    /**
+     * Whose the key of a program is; `null` for one that is wrong or has ended, and while its owner is not active or is disabled.
+     * Limits to paths and addresses are not checked. Refused with 404 where the side has no keys.
+     */
+    verifyKey: (key: string) => post<VerifiedKey>(options, `${side}/verify-key`, { key }),
 
     getLoginIdDefaultNull: async (token: string) => (await ask('getLoginIdDefaultNull', { token })).user_id,
     getTokenInfo: (token: string) => ask('getTokenInfo', { token }),

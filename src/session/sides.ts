@@ -1,12 +1,20 @@
 /** The two sides, by the login types of the specification, and every name that is derived from the side. */
 export const SIDES = {
-  BUSINESS: { name: 'business', section: 'b', letter: 'B', administration: 'sys/session', accounts: 'sys/account' },
+  BUSINESS: {
+    name: 'business',
+    section: 'b',
+    letter: 'B',
+    administration: 'sys/session',
+    accounts: 'sys/account',
+    keys: 'sys/key',
+  },
   CONSUMER: {
     name: 'consumer',
     section: 'c',
     letter: 'C',
     administration: 'client/session',
     accounts: 'client/account',
+    keys: 'client/key',
   },
 } as const satisfies Record<string, SideNames>
 
@@ -21,6 +29,8 @@ interface SideNames {
   administration: string
   /** Where the account administration is, below `/api/v<n>/`. */
   accounts: string
+  /** Where the administration of keys is, below `/api/v<n>/`. */
+  keys: string
 }
 
 export type LoginType = keyof typeof SIDES

@@ -9,7 +9,10 @@ import {
   servesAdministration,
   servesAdministrators,
   servesJournal,
+  servesKeyAdministration,
+  servesKeys,
   servesLogin,
+  servesOwnKeys,
   servesSecondFactors,
   storesPasswords,
 } from './served.ts'
@@ -24,6 +27,7 @@ export type RouteSettings = Pick<
   | 'accounts'
   | 'own_sessions'
   | 'journal'
+  | 'keys'
 > & {
   login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor'>
 }
@@ -34,7 +38,7 @@ export interface OwnRoute {
   /** Below `/api/v<n>/`, for one side. */
   path(side: (typeof SIDES)[LoginType]): string
   /** What it is about, as the API document groups routes. */
-  group: 'login' | 'account' | 'own sessions' | 'administration' | 'journal'
+  group: 'login' | 'account' | 'own sessions' | 'keys' | 'administration' | 'journal'
   /** The sides for which it exists; it is served for each of them as far as the settings say so. */
   sides: readonly LoginType[]
   /** Nothing, a live session of its side, or one of the B side. */
@@ -78,6 +82,20 @@ const SESSIONS: Decided = {
 }
 const CURRENT: Decided = { ...SESSIONS, sides: ['BUSINESS'], isServed: servesAdministrators }
 const ACCOUNTS: Decided = { ...SESSIONS, isServed: servesAccounts }
+const TOKEN: Decided = { ...SIGN_IN, group: 'keys', isServed: (settings, _profile, type) => servesKeys(settings, type) }
+const OWN_KEYS: Decided = {
+  group: 'keys',
+  sides: LOGIN_TYPES,
+  needs: 'own session',
+  isServed: (settings, _profile, type) => servesOwnKeys(settings, type),
+}
+const KEYS: Decided = { ...SESSIONS, group: 'keys', isServed: servesKeyAdministration }
+/** Keys are made for accounts that are administered here. */
+const NEW_KEYS: Decided = {
+  ...KEYS,
+  isServed: (settings, profile, type) =>
+    servesKeyAdministration(settings, profile, type) && servesAccounts(settings, profile, type),
+}
 const JOURNAL: Decided = { group: 'journal', sides: ['BUSINESS'], needs: 'BUSINESS', isServed: servesJournal }
 
 const get = (decided: Decided, path: OwnRoute['path']): OwnRoute => ({ method: 'GET', path, ...decided })
@@ -127,6 +145,12 @@ const ROWS = {
   'own-sessions/exit-token': post(OWN_SESSIONS, ({ section }) => `${section}/session/exit-token`),
   'own-sessions/exit-others': post(OWN_SESSIONS, ({ section }) => `${section}/session/exit-others`),
 
+  token: post(TOKEN, ({ section }) => `public/${section}/token`),
+  'account/keys': get(OWN_KEYS, ({ section }) => `${section}/account/keys`),
+  'account/keys/add': post(OWN_KEYS, ({ section }) => `${section}/account/keys/add`),
+  'account/keys/rotate': post(OWN_KEYS, ({ section }) => `${section}/account/keys/rotate`),
+  'account/keys/revoke': post(OWN_KEYS, ({ section }) => `${section}/account/keys/revoke`),
+
   current: get(CURRENT, ({ administration }) => `${administration}/current`),
   'sessions/analysis': get(SESSIONS, ({ administration }) => `${administration}/analysis`),
   'sessions/page': get(SESSIONS, ({ administration }) => `${administration}/page`),
@@ -147,6 +171,10 @@ const ROWS = {
   'accounts/reset-password': post(ACCOUNTS, ({ accounts }) => `${accounts}/reset-password`),
   'accounts/reset-second-factor': post(ACCOUNTS, ({ accounts }) => `${accounts}/reset-second-factor`),
   'accounts/remove': post(ACCOUNTS, ({ accounts }) => `${accounts}/remove`),
+
+  'keys/page': get(KEYS, ({ keys }) => `${keys}/page`),
+  'keys/add': post(NEW_KEYS, ({ keys }) => `${keys}/add`),
+  'keys/revoke': post(KEYS, ({ keys }) => `${keys}/revoke`),
 
   'journal/page': get(JOURNAL, () => 'sys/journal/page'),
   'journal/export': get(JOURNAL, () => 'sys/journal/export'),

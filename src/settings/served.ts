@@ -62,7 +62,7 @@ export const cookieSides = (settings: Pick<Settings, 'browser'>): LoginType[] =>
 
 /** What proves a session on the public listener and in questions of proxies. */
 export function credentialRulesOf(
-  settings: Pick<Settings, 'browser'> & { jwt: Pick<Settings['jwt'], 'token_name'> },
+  settings: Pick<Settings, 'browser' | 'keys'> & { jwt: Pick<Settings['jwt'], 'token_name'> },
 ): CredentialRules {
   const { browser, jwt } = settings
   const sides = new Set(cookieSides(settings))
@@ -70,7 +70,21 @@ export function credentialRulesOf(
     tokenHeader: jwt.token_name.toLowerCase(),
     cookies: createSessionCookies({ ...browser, sides }),
     origins: new Set(browser.origins),
+    keys: LOGIN_TYPES.some(type => servesKeys(settings, type)),
   }
+}
+
+/** How users of a side have keys; `off` where they have none. */
+export const keysOf = ({ keys }: Pick<Settings, 'keys'>, type: LoginType) => keys[SIDES[type].name]
+
+/** Whether programs of a side may have keys. */
+export const servesKeys = (settings: Pick<Settings, 'keys'>, type: LoginType): boolean =>
+  keysOf(settings, type) !== 'off'
+
+/** Whether users of a side make keys of their own. */
+export function servesOwnKeys(settings: Pick<Settings, 'keys'>, type: LoginType): boolean {
+  const keys = keysOf(settings, type)
+  return keys !== 'off' && keys.users
 }
 
 type AccountSettings = Pick<Settings, 'accounts'> & { login: Pick<Settings['login'], 'consumer'> }
@@ -98,6 +112,13 @@ type AdministrationSettings = AccountSettings & Pick<Settings, 'session_administ
 /** Whether administrators of the B side have anything to do here: with sessions, or with the accounts of a side. */
 export const servesAdministrators = (settings: AdministrationSettings, profile: Profile): boolean =>
   servesAdministration(settings, profile) || LOGIN_TYPES.some(type => servesAccounts(settings, profile, type))
+
+/** Whether administrators see and revoke the keys of a side, beside any other administration. */
+export const servesKeyAdministration = (
+  settings: AdministrationSettings & Pick<Settings, 'keys'>,
+  profile: Profile,
+  type: LoginType,
+): boolean => servesKeys(settings, type) && servesAdministrators(settings, profile)
 
 /** Whether administrators see the journal: where there is one, beside any other administration. */
 export const servesJournal = (

@@ -20,6 +20,9 @@ const toWait = (seconds: number) => ({ params: { minutes: Math.ceil(seconds / 60
 /** The refusal of a login while its id is disabled. */
 export const disabledFor = (seconds: number): Refusal => new Refusal('DISABLED', toWait(seconds))
 
+/** The refusal of a request while the login id of its session is disabled. */
+export const sessionDisabledFor = (seconds: number): Refusal => new Refusal('SESSION_DISABLED', toWait(seconds))
+
 /**
  * The operations that disable login ids for a time ("Login-id disable"), and the lock of an id after failed logins. Any client can
  * cause a lock: so it refuses logins alone, and is no disable record. What an administrator, a backend or another program disables
@@ -77,7 +80,7 @@ export function createDisable(options: DisableOptions) {
   /** Refuses a request with `SESSION_DISABLED` while the login id of its session is disabled. */
   async function enforce(userId: string): Promise<void> {
     const seconds = await disabledOnly(userId)
-    if (seconds !== NONE) throw new Refusal('SESSION_DISABLED', toWait(seconds))
+    if (seconds !== NONE) throw sessionDisabledFor(seconds)
   }
 
   return { disable, isDisable, untieDisable, getDisableTime, checkDisable, lockOut, checkLock, enforce }

@@ -1,8 +1,10 @@
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import { Refusal } from '../base/refusal.ts'
+import type { GatedKey } from '../gate/key.ts'
 import type { EndReason } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
-import type { MaybePromise, SessionStore } from '../store/store.ts'
+import type { SessionStore } from '../store/store.ts'
 import { readBearer, type Token } from '../token/bearer.ts'
 import type { Claims, Jwt } from '../token/jwt.ts'
 
@@ -11,11 +13,20 @@ export interface WithHeaders {
   headers: Record<string, string | string[] | undefined>
 }
 
-/** A live session of one side: a token whose signature verifies and whose record exists. */
+/** The key that proves a session. */
+export interface SessionKey extends GatedKey {
+  readonly id: string
+}
+
+/** A live session of one side: a token whose signature verifies and whose record exists, or a live key. */
 export interface Session {
+  /** Of a session by key, a name that is no token: the key never leaves the gate. */
   token: Token
+  /** Of a session by key, its id and when it was made. */
   claims: Claims
   record: SessionRecord
+  /** Absent where a token proves the session. */
+  key?: SessionKey
   /** For how many seconds it lives from now on; only where the request that found it has renewed it. */
   renewedFor?: number
 }

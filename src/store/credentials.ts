@@ -1,5 +1,5 @@
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { LoginType } from '../session/sides.ts'
-import type { MaybePromise } from './store.ts'
 
 /*
  * The contract of what users prove themselves with beside a password, kept for as long as it is valid: keys of programs. In the

@@ -27,7 +27,7 @@ export type Part = (typeof PARTS)[number]
 export const partOf = (entry: Pick<JournalEntry, 'event' | 'login_id' | 'by' | 'reason'>): Part =>
   !isUnproven(entry) ? 'trail' : entry.login_id === null ? 'anonymous' : 'failures'
 
-/** The texts of an entry, in the order in which they are stored. New ones go to the end. Earlier entries have no `by_type`. */
+/** The texts of an entry, in the order in which they are stored. New ones go to the end. Earlier entries have no `by_type` and no `key`. */
 const TEXTS = [
   'username',
   'nickname',
@@ -39,6 +39,7 @@ const TEXTS = [
   'jti',
   'trace_id',
   'by_type',
+  'key',
 ] as const
 
 /** What of an event is kept; `login_id` is `null` for a name that no account has. */

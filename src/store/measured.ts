@@ -1,8 +1,12 @@
 import type { Meter } from '../metrics/meter.ts'
-import type { SessionStore } from './store.ts'
+import type { CredentialStore } from './credentials.ts'
+import type { SessionStore, Store } from './store.ts'
 
-/** The measured operations, as named in metrics. */
-const VERBS = ['add', 'find', 'remove', 'remove_all', 'renew', 'tokens', 'disable', 'disabled_until'] as const
+/** The measured operations, as named in metrics: of sessions, and of credentials. */
+const VERBS = [
+  ...(['add', 'find', 'remove', 'remove_all', 'renew', 'tokens', 'disable', 'disabled_until'] as const),
+  ...(['credential_add', 'credential_find', 'credential_remove'] as const),
+]
 
 type Verb = (typeof VERBS)[number]
 
@@ -32,10 +36,13 @@ function createMeasure(meter: Meter): Measure {
   }
 }
 
-/** Measures the operations of a session store that return a promise; immediate answers cost nothing extra. */
-export function measureSessions(sessions: SessionStore, meter: Meter): SessionStore {
+/** Measures an answer. */
+type Timed = <T>(verb: Verb, answer: T) => T
+
+/** Measures the operations of a store that return a promise; immediate answers cost nothing extra. */
+export function measureStore(store: Pick<Store, 'sessions' | 'credentials'>, meter: Meter): typeof store {
   const measure = createMeasure(meter)
-  const timed = <T>(verb: Verb, answer: T): T => {
+  const timed: Timed = (verb, answer) => {
     if (answer instanceof Promise) {
       // To begin an operation takes microseconds, and the clock is read for those only that take longer.
       const began = performance.now()
@@ -44,6 +51,10 @@ export function measureSessions(sessions: SessionStore, meter: Meter): SessionSt
     }
     return answer
   }
+  return { sessions: measureSessions(store.sessions, timed), credentials: measureCredentials(store.credentials, timed) }
+}
+
+function measureSessions(sessions: SessionStore, timed: Timed): SessionStore {
   return {
     find: (type, token) => timed('find', sessions.find(type, token)),
     add: (type, token, record, end) => timed('add', sessions.add(type, token, record, end)),
@@ -61,8 +72,23 @@ export function measureSessions(sessions: SessionStore, meter: Meter): SessionSt
     count: (type, userId) => sessions.count(type, userId),
     disable: (type, userId, until) => timed('disable', sessions.disable(type, userId, until)),
     disabledUntil: (type, userId) => timed('disabled_until', sessions.disabledUntil(type, userId)),
+    rememberedDisable: (type, userId) => timed('disabled_until', sessions.rememberedDisable(type, userId)),
     untieDisable: (type, userId) => sessions.untieDisable(type, userId),
     tokenExpiresAt: (type, token) => sessions.tokenExpiresAt(type, token),
     sessionExpiresAt: (type, userId) => sessions.sessionExpiresAt(type, userId),
+  }
+}
+
+function measureCredentials(credentials: CredentialStore, timed: Timed): CredentialStore {
+  return {
+    find: (type, id) => timed('credential_find', credentials.find(type, id)),
+    add: (type, credential, most) => timed('credential_add', credentials.add(type, credential, most)),
+    remove: (type, owner, id) => timed('credential_remove', credentials.remove(type, owner, id)),
+    removeAll: (type, owner) => credentials.removeAll(type, owner),
+    succeed: (type, owner, id, next, until) => credentials.succeed(type, owner, id, next, until),
+    rewrite: (type, id, from, to) => credentials.rewrite(type, id, from, to),
+    of: (type, owner) => credentials.of(type, owner),
+    page: (type, offset, limit) => credentials.page(type, offset, limit),
+    used: (type, id, at) => credentials.used(type, id, at),
   }
 }

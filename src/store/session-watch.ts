@@ -12,6 +12,8 @@ const TICK = 25
 const MAX_READS = 250
 /** How often a session is read while changes may be missed, or the store fails, in milliseconds. */
 const READ_INTERVAL = 1000
+/** The same for a session by key: it depends on the account of its owner, too, of which no change is announced here. */
+const KEY_INTERVAL = 500
 /** How long a session counts as live while the store does not answer, in milliseconds. */
 export const MAX_UNKNOWN = 30_000
 
@@ -22,6 +24,16 @@ export interface SessionWatchOptions {
   log: Logger
   /** Whether a session counts as ended while its login id is disabled. */
   enforceDisable: boolean
+  /** Absent where no session is proven by a key. */
+  keys?: WatchedKeys | undefined
+}
+
+/** What the watch asks about sessions by key, which have a name in the place of a token. */
+export interface WatchedKeys {
+  /** The id of the key in the name of a session; `null` for a token. */
+  idIn(name: string): string | null
+  /** When the session ends; `null` when it has ended. Throws `Unavailable` when that is not known. */
+  endOf(type: LoginType, name: string): Promise<number | null>
 }
 
 /**
@@ -35,6 +47,7 @@ export class SessionWatch {
   readonly #clock: Clock
   readonly #log: Logger
   readonly #enforceDisable: boolean
+  readonly #keys: WatchedKeys | null
   readonly #watched: Readonly<Record<LoginType, Map<string, WatchedEntry>>> = bySide(() => new Map())
   /** Waiting to be read until fewer than `MAX_READS` are in progress. */
   readonly #due = new Set<WatchedEntry>()
@@ -50,18 +63,19 @@ export class SessionWatch {
   /** Reads in progress. */
   #reads = 0
 
-  constructor({ sessions, changes, clock, log, enforceDisable }: SessionWatchOptions) {
+  constructor({ sessions, changes, clock, log, enforceDisable, keys }: SessionWatchOptions) {
     this.#sessions = sessions
     this.#changes = changes
     this.#clock = clock
     this.#log = log
     this.#enforceDisable = enforceDisable
+    this.#keys = keys ?? null
   }
 
   /** Calls `ended` once, when the session ends, or at once if it has ended. Returns a function to stop. */
   watch(session: WatchedSession, ended: (why: EndOfWatch) => void): () => void {
     const known = this.#watched[session.type].get(session.token)
-    const entry = known ?? new WatchedEntry(session, this.#clock.now())
+    const entry = known ?? new WatchedEntry(session, this.#keys?.idIn(session.token) ?? null, this.#clock.now())
     entry.listeners.add(ended)
     if (known === undefined) this.#enter(entry)
     return () => {
@@ -105,12 +119,15 @@ export class SessionWatch {
       this.#readDue()
     },
     disabled: (type, userId) => {
-      if (!this.#enforceDisable) return
-      for (const entry of this.#watched[type].values())
-        if (entry.userId === userId) this.#doubt(entry, this.#clock.now())
+      for (const entry of this.#watched[type].values()) {
+        const depends = this.#enforceDisable || entry.keyId !== null
+        if (depends && entry.userId === userId) this.#doubt(entry, this.#clock.now())
+      }
     },
-    // Only sessions are watched.
-    credential: () => undefined,
+    credential: (type, id) => {
+      for (const entry of this.#watched[type].values()) if (entry.keyId === id) this.#doubt(entry, this.#clock.now())
+      this.#readDue()
+    },
     anything: () => {
       for (const entry of this.#all()) this.#doubt(entry, this.#clock.now())
     },
@@ -175,7 +192,7 @@ export class SessionWatch {
   }
 
   #readLater(entry: WatchedEntry): void {
-    entry.nextRead = this.#clock.now() + READ_INTERVAL
+    entry.nextRead = this.#clock.now() + (entry.keyId === null ? READ_INTERVAL : KEY_INTERVAL)
     this.#later.add(entry)
   }
 
@@ -202,13 +219,14 @@ export class SessionWatch {
     entry.expiresAt = end
     this.#nextEnd = Math.min(this.#nextEnd, end)
     if (entry.mayHaveChanged) this.#due.add(entry)
-    else if (this.#isNotified) entry.isInDoubt = false
+    else if (this.#isNotified && entry.keyId === null) entry.isInDoubt = false
     else this.#readLater(entry)
   }
 
   /** When the session ends; `null` when it has ended. */
-  async #endOf({ type, token, userId }: WatchedEntry): Promise<number | null | 'unknown'> {
+  async #endOf({ type, token, userId, keyId }: WatchedEntry): Promise<number | null | 'unknown'> {
     try {
+      if (keyId !== null) return await this.#keys!.endOf(type, token)
       if (this.#enforceDisable && (await this.#sessions.disabledUntil(type, userId)) !== null) return null
       return await this.#sessions.tokenExpiresAt(type, token)
     } catch (fault) {

@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { EndReason } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
@@ -12,9 +13,6 @@ import type { OnlineUsers } from './online.ts'
  * known" cannot be confused. Every operation is idempotent. No operation touches the other side's keys. For a user with
  * many tokens, an operation handles some hundred of them at a time and lets other requests run in between.
  */
-
-/** An answer that some stores have at once and others fetch; the request's path awaits only promises. */
-export type MaybePromise<T> = T | Promise<T>
 
 export type Admission =
   | { admitted: true }
@@ -122,6 +120,12 @@ export interface SessionStore {
 
   /** Until when a login id is disabled; `null` if it is not. */
   disabledUntil(type: LoginType, userId: string): MaybePromise<number | null>
+
+  /**
+   * The same for requests by key. Answers at once where the store remembers sessions of the side; then a change by another process
+   * is known as soon as that of a session is.
+   */
+  rememberedDisable(type: LoginType, userId: string): MaybePromise<number | null>
 
   /** Enables a login id again; `false` if it was not disabled. */
   untieDisable(type: LoginType, userId: string): Promise<boolean>

@@ -23,11 +23,14 @@ export class WatchedEntry implements WatchedSession {
   /** Whether it may have changed since its read began. */
   mayHaveChanged = false
   nextRead = 0
+  /** The key that proves it; `null` where a token does. */
+  readonly keyId: string | null
 
-  constructor({ type, token, userId }: WatchedSession, now: number) {
+  constructor({ type, token, userId }: WatchedSession, keyId: string | null, now: number) {
     this.type = type
     this.token = token
     this.userId = userId
+    this.keyId = keyId
     this.confirmedAt = now
   }
 }

@@ -1,10 +1,13 @@
 import { asToken, readBearer } from './bearer.ts'
 import type { Jwt } from './jwt.ts'
+import { containsKey } from './key-form.ts'
 
 /** Finds tokens of this gateway in requests to upstreams: a program that gets a token can act as its user. */
 export interface OwnTokens {
-  /** Whether the value of a header contains one, with any scheme. */
+  /** Whether the value of a header contains one, or a key, with any scheme. */
   isIn(value: string): boolean
+  /** Whether the value of a header contains a key, which no upstream receives. */
+  hasKey(value: string): boolean
   /** Removes the scheme from a value that is a token; other values are unchanged. */
   bareOf(value: string): string
   /**
@@ -35,6 +38,7 @@ export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
     // Nearly always the value is a single token.
     const only = readBearer(value)
     if (only !== null) return only.length >= SHORTEST && jwt.isSigned(only)
+    if (containsKey(value)) return true
     let candidates = 0
     for (const piece of value.split(SEPARATORS)) {
       const token = piece.length < SHORTEST ? null : asToken(piece)
@@ -48,6 +52,7 @@ export function createOwnTokens(jwt: Pick<Jwt, 'isSigned'>): OwnTokens {
 
   return {
     isIn,
+    hasKey: containsKey,
     bareOf(value) {
       const token = readBearer(value)
       return token !== null && jwt.isSigned(token) ? token : value

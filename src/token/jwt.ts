@@ -21,6 +21,8 @@ export type JwtAlgorithm = 'HS256' | 'HS384' | 'HS512'
 
 export interface Jwt {
   issue(): Token
+  /** A token with a `jti` of the client's own, of at most 256 characters. */
+  issueNamed(jti: string): Token
   /** The claims of a token with a valid signature; `null` for every other token. */
   read(token: Token): Claims | null
   /** Whether a token is signed with our key, even if we refuse its claims: other programs may accept it. */
@@ -50,15 +52,20 @@ export function createJwt(signer: Signer, algorithm: JwtAlgorithm, clock: Clock,
 
   let lastIssue = 0
 
+  function signed(claims: Claims): Token {
+    const token = asToken(signer.sign(claims))
+    if (token === null) throw new Error('the signer did not answer with a compact JWS')
+    return token
+  }
+
   return {
+    issueNamed: jti => signed({ jti, iat: Math.floor(clock.now() / 1000) }),
     issue() {
       const now = clock.now()
       // Ids are in the order of issue, also within a millisecond: if a user has too many sessions, the oldest ends.
       lastIssue = Math.max(now, lastIssue + 1)
       const jti = lastIssue.toString(16).padStart(12, '0') + randomBytes(16).toString('base64url')
-      const token = asToken(signer.sign({ jti, iat: Math.floor(now / 1000) }))
-      if (token === null) throw new Error('the signer did not answer with a compact JWS')
-      return token
+      return signed({ jti, iat: Math.floor(now / 1000) })
     },
     read(token) {
       const known = verified.get(token)

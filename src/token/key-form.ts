@@ -19,6 +19,7 @@ const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 
 const FORM = /^dg([bc])_([0-9A-Za-z]{12})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
+const KEY_LENGTH = 'dgb_'.length + ID_LENGTH + '_'.length + SECRET_LENGTH + CHECKSUM_LENGTH
 const ID = /^[0-9A-Za-z]{12}$/
 
 export interface KeyParts {
@@ -43,6 +44,12 @@ export function readBearerKey(value: unknown): Key | null {
   return asKey(/^bearer /i.test(value) ? value.slice('bearer '.length) : value)
 }
 
+const IN_TEXT = /dg[bc]_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}/g
+
+/** Whether a text contains a key. */
+export const containsKey = (text: string): boolean =>
+  text.length >= KEY_LENGTH && (text.match(IN_TEXT)?.some(found => asKey(found) !== null) ?? false)
+
 export function partsOf(key: Key): KeyParts {
   const [, letter, id, secret] = FORM.exec(key) as unknown as [string, string, string, string]
   const type = LOGIN_TYPES.find(candidate => SIDES[candidate].section === letter)!
@@ -62,7 +69,8 @@ export const digestOfSecret = (secret: string): Buffer => createHash('sha256').u
 /** The first characters of a key, by which its user recognizes it. */
 export const hintOf = (type: LoginType, id: string): string => `dg${SIDES[type].section}_${id}`.slice(0, 8)
 
-const randomText = (length: number): string => Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+const randomText = (length: number): string =>
+  Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 
 /** Six digits of base 62: the largest CRC-32 has as many. */
 function checksumOf(text: string): string {

@@ -467,7 +467,7 @@ t.test('a service account gets neither a password nor a second factor, by whomev
   const { path, source } = open(t.testdir(), `accounts:\n${SERVICE}`)
   const before = readFileSync(path, 'utf8')
   const hashed = { hash: HASH, changedAt: 0, mustChange: false }
-  const refusal = { reason: 'INVALID', params: { field: 'id', values: /a service account has no password/ } }
+  const refusal = { reason: 'INVALID', params: { field: 'id', fault: /^belongs to a service account/ } }
   for (const set of [{ password: hashed }, { secondFactor: null }] as const) {
     t.match(await refusalOf(source.management!.edit(() => ({ edit: { id: '1', set }, result: null }))), refusal)
   }

@@ -119,6 +119,20 @@ t.test('the role SUPER_ADMIN holds everything', async t => {
   t.notOk(allows(session({ permissions: ['SUPER_ADMIN'] }), ['sys:session:page'], 'all'))
 })
 
+t.test(
+  'what rights grant is listed once, with the permissions of the roles and everything for SUPER_ADMIN',
+  async t => {
+    const { granted: grantsOf } = createPermissions({ reader: ['sys:*:page', 'orders:read'], idle: [] })
+    t.same(grantsOf({ roles: ['idle', 'reader', 'unknown'], permissions: ['orders:read', 'stock:*'] }), [
+      'sys:*:page',
+      'orders:read',
+      'stock:*',
+    ])
+    t.same(grantsOf({ roles: ['SUPER_ADMIN'], permissions: [] }), ['**'])
+    t.same(grantsOf({ roles: [], permissions: [] }), [])
+  },
+)
+
 t.test('only lists of texts grant anything', async t => {
   const { allows } = createPermissions({ reader: ['*'] })
   const nothing = [

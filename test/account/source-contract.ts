@@ -74,6 +74,8 @@ export async function sourceContract(
   t: Test,
   name: string,
   open: (t: Test, accounts: StoredAccount[]) => Promise<Accounts>,
+  /** A directory knows no service accounts: programs have entries like those of people. */
+  { hasServices = true }: { hasServices?: boolean } = {},
 ): Promise<void> {
   const test = (statement: string, body: (t: Test) => Promise<void>) => t.test(`${name}: ${statement}`, body)
 
@@ -119,15 +121,16 @@ export async function sourceContract(
     for (const password of [PASSWORD, '', null]) t.equal(await source.verify(null, password), false)
   })
 
-  await test('a service account is found as such, and no password is verified for it', async t => {
-    const source = await open(t, [stored('robot', { service: true, password: null, roles: ['a'] }), stored('person')])
-    const [robot, person] = [await source.find('robot'), await source.find('person')]
-    t.match(robot, { service: true, status: 'ACTIVE', extra: { roles: ['a'] } })
-    t.notOk(Object.hasOwn(robot!.extra, 'service') || Object.hasOwn(person!.extra, 'service'))
-    t.notOk(Object.hasOwn(person!, 'service'))
-    for (const password of [PASSWORD, '', null]) t.equal(await source.verify(robot, password), false)
-    t.same(await source.findRights(robot!.id), { roles: ['a'], permissions: [] })
-  })
+  if (hasServices)
+    await test('a service account is found as such, and no password is verified for it', async t => {
+      const source = await open(t, [stored('robot', { service: true, password: null, roles: ['a'] }), stored('person')])
+      const [robot, person] = [await source.find('robot'), await source.find('person')]
+      t.match(robot, { service: true, status: 'ACTIVE', extra: { roles: ['a'] } })
+      t.notOk(Object.hasOwn(robot!.extra, 'service') || Object.hasOwn(person!.extra, 'service'))
+      t.notOk(Object.hasOwn(person!, 'service'))
+      for (const password of [PASSWORD, '', null]) t.equal(await source.verify(robot, password), false)
+      t.same(await source.findRights(robot!.id), { roles: ['a'], permissions: [] })
+    })
 
   await test('a locked account is verified as well: its status is reported after the right password only', async t => {
     const source = await open(t, [stored('admin', { status: 'LOCKED' })])

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { makeKey } from '../../src/token/key-form.ts'
 import { call } from '../support/client.ts'
 import { run } from '../support/command-line.ts'
 import { type Fixture, openFixture, someone, withEveryStore } from '../support/gateway-fixture.ts'
+import { makeOwnKey } from '../support/keys.ts'
 import { freePort } from '../support/ports.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -67,6 +69,39 @@ withEveryStore(t, async (t, fixture) => {
     const { rows } = await explain(fixture, ['GET', '/api/v1/sys/x'], `Bearer ${token}`)
     t.match(rows, { disabled: /^the login id, until 20/, decision: 'allowed' })
     await fixture.operate('business', 'untie-disable', { user_id: user })
+  })
+
+  await t.test('a key is named by its id, with its user, and its limits decide', async t => {
+    const admin = await fixture.signIn()
+    const made = await makeOwnKey(fixture, admin, { paths: ['/api/v1/b/orders'] })
+    const live = new RegExp(`^${made.id}: of user 1 of BUSINESS, made 20`)
+    for (const sent of [made.key, `Bearer ${made.key}`])
+      t.match((await explain(fixture, ['GET', '/api/v1/b/orders/7'], sent)).rows, { key: live, decision: 'allowed' })
+    const other = await explain(fixture, ['GET', '/api/v1/b/other'], made.key)
+    t.match(other.rows, { key: live, decision: /^refused: KEY_NOT_ALLOWED \(403\)/ })
+    const wrong = await explain(fixture, ['GET', '/api/v1/b/orders'], makeKey('BUSINESS').key)
+    t.match(wrong.rows, { key: /^\w{12} of the B side is wrong, has ended/, decision: /^refused: NOT_LOGGED_IN/ })
+    const listed = (await fixture.get('/api/v1/b/account/keys', admin)).json().data
+    t.equal(listed[0].last_used_at, null, 'an explanation is no use')
+
+    const { access_token } = (
+      await fixture.call({
+        method: 'POST',
+        path: '/api/v1/public/b/token',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: `grant_type=client_credentials&client_id=${made.id}&client_secret=${made.key}`,
+      })
+    ).json()
+    const byToken = await explain(fixture, ['GET', '/api/v1/b/orders/7'], access_token)
+    t.match(byToken.rows, {
+      session: new RegExp(`^live: a token for key ${made.id}, of user 1 of BUSINESS`),
+      decision: 'allowed',
+    })
+    await fixture.post('/api/v1/b/account/keys/revoke', { id: made.id }, admin)
+    t.match((await explain(fixture, ['GET', '/api/v1/b/orders/7'], access_token)).rows, {
+      session: /has ended/,
+      decision: /^refused: NOT_LOGGED_IN/,
+    })
   })
 
   await t.test('ambiguous paths and unknown ones are explained as without --live', async t => {

@@ -184,6 +184,69 @@ withEveryStore(
       t.match(await ask('/second-factor', { ticket: again.ticket, code: recovery_codes[0] }), { token: /./ })
     })
 
+    t.test('keys answer as they are described', async t => {
+      const base = '/api/v1/b/account/keys'
+      const { password: current_password } = await fixture.credentials()
+      const post = (path: string, body: unknown, client?: string) => check(t, 'POST', path, '', body, client)
+      const { id, key } = (
+        await post(`${base}/add`, { name: 'a', paths: ['/api/v1/b'], current_password }, admin)
+      ).json().data
+      await post(`${base}/add`, { name: 'a', days: 7, permissions: [], addresses: ['::1'], current_password }, admin)
+      for (const client of [admin, key, undefined]) {
+        await check(t, 'GET', base, '', undefined, client)
+        for (const body of [{}, { name: 'a', current_password: 'x' }, { name: 'a', days: 0, current_password }])
+          await post(`${base}/add`, body, client)
+        for (const body of [{}, { id: 'x', current_password }, { id, current_password: 'x' }])
+          await post(`${base}/rotate`, body, client)
+        for (const body of [{}, { id: 'x' }]) await post(`${base}/revoke`, body, client)
+      }
+      t.equal((await post(`${base}/rotate`, { id, current_password }, admin)).json().code, 200)
+      t.equal((await post(`${base}/rotate`, { id, current_password }, admin)).json().code, 400)
+      t.equal((await post(`${base}/revoke`, { id }, admin)).json().code, 200)
+    })
+
+    t.test('the administration of keys answers as it is described', async t => {
+      const base = '/api/v1/sys/key'
+      const { password: current_password } = await fixture.credentials()
+      const unprivileged = await fixture.gateway.sides.business.login(undefined, someone())
+      const service = { username: someone(), service: true }
+      const user_id = (await check(t, 'POST', '/api/v1/sys/account/add', '', service, admin)).json().data.id
+      const post = (path: string, body: unknown, client?: string) =>
+        check(t, 'POST', `${base}/${path}`, '', body, client)
+      const { id } = (await post('add', { user_id, name: 'a', current_password }, admin)).json().data
+      for (const client of [admin, unprivileged, undefined]) {
+        for (const query of ['', `?user_id=${user_id}`, '?size=x'])
+          await check(t, 'GET', `${base}/page`, query, undefined, client)
+        for (const owner of ['1', 'nobody', user_id])
+          await post('add', { user_id: owner, name: 'a', current_password: 'x' }, client)
+        for (const owner of ['1', 'nobody']) await post('add', { user_id: owner, name: 'a', current_password }, client)
+        for (const body of [{}, { user_id, id: 'x' }]) await post('revoke', body, client)
+      }
+      t.equal((await post('revoke', { user_id, id }, admin)).json().code, 200)
+    })
+
+    t.test('the token endpoint answers as it is described', async t => {
+      const path = '/api/v1/public/b/token'
+      const { password: current_password } = await fixture.credentials()
+      const { id, key } = (
+        await fixture.post('/api/v1/b/account/keys/add', { name: 'a', current_password }, admin)
+      ).json().data
+      const form = `grant_type=client_credentials&client_id=${id}`
+      for (const [body, status] of [
+        [`${form}&client_secret=${key}`, 200],
+        [`${form}&client_secret=x`, 401],
+        [form, 401],
+        ['', 400],
+        ['grant_type=password', 400],
+      ] as const) {
+        seen.add(`POST ${path}`)
+        const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+        const answer = await fixture.call({ method: 'POST', path, headers, body })
+        t.equal(answer.status, status)
+        t.equal(judge('POST', path, answer), '')
+      }
+    })
+
     t.test('the journal answers as it is described', async t => {
       await fixture.gateway.sides.consumer.disable(someone(), 60)
       for (const path of ['/api/v1/sys/journal/page', '/api/v1/sys/journal/export']) {

@@ -1,7 +1,9 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import t, { type Test } from 'tap'
+import { LOGIN_TYPES } from '../../src/session/sides.ts'
 import { ownRoutes } from '../../src/settings/own-routes.ts'
 import { PROFILES } from '../../src/settings/profile.ts'
+import { servesKeys } from '../../src/settings/served.ts'
 import { operationNames } from '../../src/side/operations.ts'
 import { call } from '../support/client.ts'
 import { type Fixture, type FixtureOptions, openFixture } from '../support/gateway-fixture.ts'
@@ -34,7 +36,16 @@ const CONFIGURATIONS: [what: string, options: FixtureOptions][] = [
   ['profile 2', { profile: 2, config: { session_administration: true } }],
   ['profile 2 as it is', { profile: 2 }],
   ['real statuses, in Chinese', { config: { errors: { http_status: 'native' }, locale: 'zh-CN' } }],
-  ['every route', { config: { api_versions: [1, 2], login: { consumer: { kind: 'file', path: 'consumers.yaml' } } } }],
+  [
+    'every route',
+    {
+      config: {
+        api_versions: [1, 2],
+        login: { consumer: { kind: 'file', path: 'consumers.yaml' } },
+        keys: { consumer: {} },
+      },
+    },
+  ],
   ['another token header', { environment: { JWT__TOKEN_NAME: 'X-Token' } }],
 ]
 
@@ -63,7 +74,8 @@ for (const [what, options] of CONFIGURATIONS) {
       t.same(await complaintsOf(text), [])
       const routes = routesOf(json())
       const operations = routes.filter(route => /^POST \/operations\/v1\/(business|consumer)\/[a-z-]+$/.test(route))
-      t.equal(operations.length, 2 * operationNames(PROFILES[fixture.profile]).length)
+      const withKeys = LOGIN_TYPES.filter(type => servesKeys(fixture.settings, type))
+      t.equal(operations.length, 2 * operationNames(PROFILES[fixture.profile]).length + withKeys.length)
       const others = routes.filter(route => !operations.includes(route))
       const verify = ['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT'].map(method => `${method} /verify`)
       const explain = 'POST /operations/v1/explain'

@@ -165,7 +165,7 @@ t.test('each address is checked', async t => {
 
 t.test('with a hash, only the users of an address that goes move', async t => {
   const { ask, change } = await open(t, { balance: { hash: 'login-id' } })
-  const users = Array.from({ length: 40 }, (_, i) => `CONSUMER.user-${i}`)
+  const users = Array.from({ length: 40 }, (_, i) => `CONSUMER.user-${i}.signed`)
   const placesOf = () => Promise.all(users.map(user => ask(C, user)))
   await change(['127.0.0.1', '127.0.0.2', '127.0.0.3'])
   const before = await placesOf()

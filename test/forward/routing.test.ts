@@ -36,8 +36,8 @@ const open = (upstreams: readonly Written[]): Promise<ForwardFixture> =>
 const agent = new Agent({ keepAlive: true })
 t.teardown(() => agent.destroy())
 
-const BUSINESS = 'Bearer BUSINESS.admin-1'
-const CONSUMER = 'Bearer CONSUMER.user-7'
+const BUSINESS = 'Bearer BUSINESS.admin-1.signed'
+const CONSUMER = 'Bearer CONSUMER.user-7.signed'
 
 /** The answer to a request for exactly this target: other clients would write it anew. */
 async function answer({ port }: ForwardFixture, path: string, authorization: string) {

@@ -158,6 +158,7 @@ for (const [profile, store] of [
         nickname: 'Jane D',
         avatar: '/a.png',
         roles: ['operator'],
+        permissions: ['sys:session:page'],
         second_factor: false,
         second_factor_required: false,
         recovery_codes_left: null,
@@ -182,7 +183,15 @@ for (const [profile, store] of [
       const { token } = (await fixture.operate('business', 'login', { user_id: 'u-guest', extra: { nickname: 'G' } }))
         .data
       const { data } = (await fixture.get('/api/v1/b/account', token)).json()
-      t.match(data, { user_id: 'u-guest', username: null, nickname: 'G', roles: null, second_factor: null, can: [] })
+      t.match(data, {
+        user_id: 'u-guest',
+        username: null,
+        nickname: 'G',
+        roles: null,
+        permissions: null,
+        second_factor: null,
+        can: [],
+      })
       t.equal((await change(fixture, token, PASSWORD, NEXT)).json().code, 400)
     })
   })

@@ -21,19 +21,20 @@ const SETTINGS = {
   accounts: { kind: 'file' },
   own_sessions: { business: true, consumer: true },
   journal: {},
+  keys: { business: { users: true }, consumer: { users: true } },
   login: { consumer: { kind: 'file' }, logout_routes: true, second_factor: { for: 'everyone' } },
 } as unknown as RouteSettings
 
 const ROUTES = servedRoutes(SETTINGS, PROFILES[2])
 
 /** Every route, behind a gate that admits one session to all of them. */
-async function serveAdmitting(type: LoginType | null) {
+async function serveAdmitting(type: LoginType | null, key?: Session['key']) {
   const app = fastify()
   decorateRequests(app)
   const envelopes = createEnvelopes('en', 'native')
   app.setErrorHandler(createErrorHandler(envelopes))
   app.addHook('onRequest', async request => {
-    request.session = type === null ? null : ({ record: { type, user_id: '1', extra: {} } } as Session)
+    request.session = type === null ? null : ({ record: { type, user_id: '1', extra: {} }, key } as Session)
   })
   const contract = { summary: '', data: NOTHING }
   const endpoint = () => answering(contract, async () => null)
@@ -51,6 +52,22 @@ t.test('a route that needs a session accepts one of its own side, and no other',
       const isAccepted = needs === 'nothing' || admitted === (needs === 'own session' ? type : needs)
       const { statusCode } = await app.inject({ method, url: path })
       t.equal(statusCode, isAccepted ? 200 : 401, `${method} ${path} with ${admitted}`)
+    }
+    await app.close()
+  }
+})
+
+t.test('no route that needs a session accepts one by key', async t => {
+  for (const admitted of LOGIN_TYPES) {
+    const app = await serveAdmitting(admitted, { id: 'AbCdEfGhIjKl' } as Session['key'])
+    for (const { method, path, needs, type } of ROUTES) {
+      const isOfSide = admitted === (needs === 'own session' ? type : needs)
+      const { statusCode } = await app.inject({ method, url: path })
+      t.equal(
+        statusCode,
+        needs === 'nothing' ? 200 : isOfSide ? 403 : 401,
+        `${method} ${path} with a key of ${admitted}`,
+      )
     }
     await app.close()
   }

@@ -1,7 +1,9 @@
 import t from 'tap'
 import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../src/base/header-names.ts'
+import { makeKey } from '../../src/token/key-form.ts'
 import { type Answer, call, callRaw } from '../support/client.ts'
-import { openFixture, withEveryStore } from '../support/gateway-fixture.ts'
+import { type Fixture, openFixture, withEveryStore } from '../support/gateway-fixture.ts'
+import { makeOwnKey } from '../support/keys.ts'
 
 withEveryStore(t, async (t, fixture) => {
   const consumer: string = (await fixture.operate('consumer', 'login', { user_id: '42' })).data.token
@@ -210,4 +212,35 @@ t.test('/verify reads the cookie, and names the sign-in to a person who wants a 
       t.notOk(answer.headers['x-sign-in'] ?? answer.headers.location)
     }
   }
+})
+
+t.test('/verify names the key of a program, and its limits hold there', async t => {
+  const fixture = await openFixture(t, { config: { trusted_proxies: ['127.0.0.1'] } })
+  const admin = await fixture.signIn()
+  const ask = (key: string, path: string, client = '10.0.0.7') =>
+    call(fixture.internal, { path: `/verify${path}`, token: key, headers: { 'x-forwarded-for': client } })
+  const { id, key } = await makeOwnKey(fixture, admin, { paths: ['/api/v1/b/orders'], addresses: ['10.0.0.0/24'] })
+  const { status, headers } = await ask(key, '/api/v1/b/orders/7')
+  t.match([status, headers['x-login-id'], headers['x-login-key']], [200, '1', id])
+  t.notOk(String(headers['x-envoy-auth-headers-to-remove']).split(',').includes('x-login-key'))
+  t.equal((await ask(key, '/api/v1/b/other')).status, 403)
+  t.equal((await ask(key, '/api/v1/b/orders', '10.0.1.7')).status, 403)
+  t.equal((await ask(key, '/api/v1/c/orders')).status, 401)
+  t.equal((await ask(makeKey('BUSINESS').key, '/api/v1/b/orders')).status, 401)
+  t.equal((await ask(admin, '/api/v1/b/orders')).headers['x-login-key'], '', 'a token has none')
+})
+
+t.test('wrong keys that a proxy asks about count for its client, and for no client if none is known', async t => {
+  const wrong = (fixture: Fixture, client: string) =>
+    call(fixture.internal, {
+      path: '/verify/api/v1/b/x',
+      token: makeKey('BUSINESS').key,
+      headers: { 'x-forwarded-for': client },
+    })
+  const known = await openFixture(t, { config: { trusted_proxies: ['127.0.0.1'] } })
+  for (let i = 0; i < 30; i++) t.equal((await wrong(known, '10.0.0.7')).status, 401)
+  t.equal((await wrong(known, '10.0.0.7')).status, 429)
+  t.equal((await wrong(known, '10.0.0.8')).status, 401, 'another client')
+  const unknown = await openFixture(t)
+  for (let i = 0; i < 40; i++) t.equal((await wrong(unknown, '10.0.0.7')).status, 401)
 })

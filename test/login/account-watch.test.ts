@@ -31,6 +31,7 @@ function open(sessions: Record<string, (string | null)[]>) {
   }
   const watch = new AccountWatch({
     changes,
+    keys: null,
     side: {
       type: 'BUSINESS',
       async kickoutWhere(id, reasonOf, _, readAgain) {

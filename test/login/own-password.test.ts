@@ -75,7 +75,7 @@ async function open(t: Test) {
     })
     const rateLimit = createRateLimit('BUSINESS', store.attempts, 'off', clock)
     const current = createCurrentPassword({ side, accounts, sm2, lockout, rateLimit, publish })
-    return createChangePassword({ side, updates, current, sm2, policy, clock, publish })
+    return createChangePassword({ side, updates, current, sm2, policy, keys: null, clock, publish })
   })
 
   async function signIn(

@@ -3,6 +3,7 @@ import { createClient, OperationError } from '../../src/package/client.ts'
 import { PROFILES } from '../../src/settings/profile.ts'
 import { operationNames } from '../../src/side/operations.ts'
 import { openFixture } from '../support/gateway-fixture.ts'
+import { makeOwnKey } from '../support/keys.ts'
 
 t.test('the client has the results of the operations', async t => {
   const fixture = await openFixture(t, { profile: 2 })
@@ -38,11 +39,20 @@ t.test('the client has the results of the operations', async t => {
   t.equal(await consumer.getDisableTime('42'), -1)
 })
 
+t.test('the client asks whose a key is', async t => {
+  const fixture = await openFixture(t)
+  const { business, consumer } = createClient({ url: fixture.internal, secret: fixture.settings.internal.secret })
+  const made = await makeOwnKey(fixture, await fixture.signIn())
+  t.match(await business.verifyKey(made.key), { id: made.id, user_id: '1', roles: ['SUPER_ADMIN'], permissions: [] })
+  t.equal(await business.verifyKey(made.key.slice(0, -1)), null)
+  await t.rejects(consumer.verifyKey(made.key), { name: 'OperationError', code: 404 }, 'a side without keys')
+})
+
 t.test('the client has every operation except those that need a request', async t => {
   const { consumer } = createClient({ url: 'http://127.0.0.1:1', secret: 'x' })
   const needless = ['getLoginIdByToken', 'getTokenValue']
   const expected = operationNames(PROFILES[2]).filter(name => !needless.includes(name))
-  t.same(Object.keys(consumer).sort(), [...expected].sort())
+  t.same(Object.keys(consumer).sort(), [...expected, 'verifyKey'].sort())
 })
 
 t.test('a wrong secret and an unreachable gateway are different errors', async t => {

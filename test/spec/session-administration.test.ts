@@ -390,10 +390,11 @@ t.test('profile 1 serves session administration, profile 2 when it is switched o
 t.test('with any administration a session reads its permissions for what is served, and the journal', async t => {
   const sessions = ['sys:session:page', 'sys:session:exit', 'sys:session:disable', 'sys:session:token']
   const accounts = ['sys:account:page', 'sys:account:edit']
+  const keys = ['sys:key:page', 'sys:key:edit']
   for (const [config, permissions] of [
-    [{ session_administration: false }, [...accounts, 'sys:journal:page']],
-    [{ session_administration: false, journal: 'off' }, accounts],
-    [{ account_administration: false }, [...sessions, 'sys:journal:page']],
+    [{ session_administration: false }, [...accounts, ...keys, 'sys:journal:page']],
+    [{ session_administration: false, journal: 'off', keys: { business: 'off' } }, accounts],
+    [{ account_administration: false }, [...sessions, ...keys, 'sys:journal:page']],
     [{ session_administration: false, account_administration: false }, null],
   ] as const) {
     const fixture = await startFixture({ config })

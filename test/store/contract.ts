@@ -102,6 +102,7 @@ async function storeLaw(test: StoreTest): Promise<void> {
       removeOthers: () => sessions.removeOthers('BUSINESS', '1', 'a.b.c'),
       whyEnded: () => sessions.whyEnded('BUSINESS', 'a.b.c'),
       disabledUntil: () => sessions.disabledUntil('BUSINESS', '1'),
+      rememberedDisable: () => sessions.rememberedDisable('BUSINESS', '1'),
       addCredential: () => credentials.add('BUSINESS', made, 1),
       findCredential: () => credentials.find('BUSINESS', '1'),
       credentialsOf: () => credentials.of('BUSINESS', '1'),

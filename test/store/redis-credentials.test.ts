@@ -120,7 +120,7 @@ t.test('a Redis that is full stores no credential, and ends those that it has', 
   t.equal(await credentials.add('BUSINESS', refused, 1), true)
 })
 
-t.test('what another program wrote under the key of a credential is none', { skip: withoutRedis }, async t => {
+t.test('what another program wrote under the key of a credential counts as absent', { skip: withoutRedis }, async t => {
   const { server, store } = await fixture(t)
   for (const text of [
     '',

@@ -81,6 +81,7 @@ export function verbsOf(store: RedisStore, token: string): Record<string, () => 
     sessionExpiresAt: () => sessions.sessionExpiresAt('BUSINESS', '1'),
     disable: () => sessions.disable('BUSINESS', '2', until),
     disabledUntil: () => sessions.disabledUntil('BUSINESS', '2'),
+    rememberedDisable: () => sessions.rememberedDisable('BUSINESS', '2'),
     untieDisable: () => sessions.untieDisable('BUSINESS', '2'),
     put: () => captchas.put('BUSINESS', 'c', 'abcd', until),
     take: () => captchas.take('BUSINESS', 'c'),

@@ -65,7 +65,7 @@ function openTracked() {
     await found
   }
   const rememberDisable = async (userId: string, until: number | null) => {
-    const found = tracked.disabledUntil('CONSUMER', userId)
+    const found = tracked.rememberedDisable('CONSUMER', userId)
     disabled.pop()!.answer(until)
     t.equal(await found, until)
   }
@@ -250,16 +250,16 @@ t.test('whether a login id is disabled is asked once, also if it is not', async 
   const { tracked, disabled, clock, rememberDisable } = openTracked()
   await rememberDisable('1', null)
   await rememberDisable('2', clock.time + 500)
-  t.equal(tracked.disabledUntil('CONSUMER', '1'), null)
-  t.equal(tracked.disabledUntil('CONSUMER', '2'), clock.time + 500)
+  t.equal(tracked.rememberedDisable('CONSUMER', '1'), null)
+  t.equal(tracked.rememberedDisable('CONSUMER', '2'), clock.time + 500)
   t.equal(disabled.length, 0, 'without a question')
   clock.time += 500
-  const found = tracked.disabledUntil('CONSUMER', '2')
+  const found = tracked.rememberedDisable('CONSUMER', '2')
   t.equal(disabled.length, 1, 'until the disable ends')
   disabled.pop()!.answer(null)
   t.equal(await found, null)
   clock.time += HEARTBEAT
-  tracked.disabledUntil('CONSUMER', '1')
+  tracked.rememberedDisable('CONSUMER', '1')
   t.equal(disabled.length, 1, 'and while no change can have been missed')
 })
 
@@ -267,17 +267,17 @@ t.test('whether a login id is disabled is asked again once its key was announced
   const { tracked, disables, disabled, clock, rememberDisable } = openTracked()
   await rememberDisable('1', null)
   disables.evict('1')
-  const underWay = tracked.disabledUntil('CONSUMER', '1')
+  const underWay = tracked.rememberedDisable('CONSUMER', '1')
   disables.evict('1')
   disabled.pop()!.answer(null)
   t.equal(await underWay, null, 'an answer that was under way is an answer')
-  tracked.disabledUntil('CONSUMER', '1')
+  tracked.rememberedDisable('CONSUMER', '1')
   t.equal(disabled.length, 1, 'and is not remembered')
   disables.switchOff()
-  tracked.disabledUntil('CONSUMER', '2')
+  tracked.rememberedDisable('CONSUMER', '2')
   disabled.at(-1)!.answer(null)
   disables.beginProof()(clock.time + HEARTBEAT)
-  tracked.disabledUntil('CONSUMER', '2')
+  tracked.rememberedDisable('CONSUMER', '2')
   t.equal(disabled.length, 3, 'nor is what was answered while changes could be missed')
 })
 
@@ -289,7 +289,7 @@ for (const verb of ['disable', 'untieDisable'] as const) {
       const changed = verb === 'disable' ? tracked.disable('CONSUMER', '1', 0) : tracked.untieDisable('CONSUMER', '1')
       verbs[0]![outcome](new Error('no answer in time'))
       await changed.catch(() => undefined)
-      tracked.disabledUntil('CONSUMER', '1')
+      tracked.rememberedDisable('CONSUMER', '1')
       t.equal(disabled.length, 1, outcome)
     }
   })

@@ -107,7 +107,7 @@ await t.test('credentials that Redis announces', { skip: withoutRedis }, async t
     const { id } = await added({ store, clock: systemClock }, 'b')
     for (let i = 0; i < 3; i++) t.equal((await find(store, id, 'BUSINESS'))?.owner, 'b')
     t.equal(isKeyRemembered(store, id, 'BUSINESS'), false)
-    await store.sessions.disabledUntil('BUSINESS', 'b')
+    await store.sessions.rememberedDisable('BUSINESS', 'b')
     t.equal(isDisableKnown(store, 'b', 'BUSINESS'), false)
   })
 
@@ -116,26 +116,27 @@ await t.test('credentials that Redis announces', { skip: withoutRedis }, async t
     const { store: other } = await openTracked(t, server)
     await untilAnnounced(store)
     await until(() => isDisableKnown(store, 'x'))
-    t.equal(store.sessions.disabledUntil('CONSUMER', 'x'), null)
+    t.equal(store.sessions.rememberedDisable('CONSUMER', 'x'), null)
     const ends = Date.now() + 10 * MINUTE
     await other.sessions.disable('CONSUMER', 'x', ends)
+    t.type(await store.sessions.disabledUntil('CONSUMER', 'x'), 'number', 'from the server it is known at once')
     await untilAnnounced(store)
     t.equal(isDisableKnown(store, 'x'), false)
     await until(() => isDisableKnown(store, 'x'))
-    const known = store.sessions.disabledUntil('CONSUMER', 'x') as number
+    const known = store.sessions.rememberedDisable('CONSUMER', 'x') as number
     t.ok(Math.abs(known - ends) < MINUTE)
     await store.sessions.untieDisable('CONSUMER', 'x')
     t.equal(
-      await store.sessions.disabledUntil('CONSUMER', 'x'),
+      await store.sessions.rememberedDisable('CONSUMER', 'x'),
       null,
       'what this store changes itself it knows at once',
     )
     await until(() => isDisableKnown(store, 'x'))
     for (let i = 0; i < 50; i++) {
       await store.sessions.disable('CONSUMER', 'x', ends)
-      t.type(await store.sessions.disabledUntil('CONSUMER', 'x'), 'number')
+      t.type(await store.sessions.rememberedDisable('CONSUMER', 'x'), 'number')
       await store.sessions.untieDisable('CONSUMER', 'x')
-      t.equal(await store.sessions.disabledUntil('CONSUMER', 'x'), null)
+      t.equal(await store.sessions.rememberedDisable('CONSUMER', 'x'), null)
     }
   })
 
@@ -163,7 +164,7 @@ await t.test('credentials that Redis announces', { skip: withoutRedis }, async t
     t.equal(isKeyRemembered(store, id), false)
     t.equal(isDisableKnown(store, 'shared'), false)
     t.equal(await find(store, id), null)
-    t.type(await store.sessions.disabledUntil('CONSUMER', 'shared'), 'number')
+    t.type(await store.sessions.rememberedDisable('CONSUMER', 'shared'), 'number')
   })
 })
 
@@ -193,5 +194,5 @@ async function remembered(
   await other.sessions.disable('CONSUMER', owner, Date.now() + MINUTE)
   await untilAnnounced(store)
   t.equal(await find(store, id), null)
-  t.type(await store.sessions.disabledUntil('CONSUMER', owner), 'number')
+  t.type(await store.sessions.rememberedDisable('CONSUMER', owner), 'number')
 }

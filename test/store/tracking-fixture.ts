@@ -86,7 +86,7 @@ export const isKeyRemembered = (store: Store, id: string, type: LoginType = 'CON
 
 /** Whether it is known without a question whether a consumer is disabled. */
 export const isDisableKnown = (store: Store, userId: string, type: LoginType = 'CONSUMER'): boolean =>
-  isAtOnce(store.sessions.disabledUntil(type, userId))
+  isAtOnce(store.sessions.rememberedDisable(type, userId))
 
 function isAtOnce(answer: unknown): boolean {
   if (!(answer instanceof Promise)) return true

@@ -12,9 +12,8 @@ import { createServer } from '../../src/http/server/server.ts'
 import type { LoginType } from '../../src/session/sides.ts'
 import { PROFILES } from '../../src/settings/profile.ts'
 import type { UpstreamSettings } from '../../src/settings/schema/upstreams.ts'
-import type { Session, WithHeaders } from '../../src/side/side.ts'
+import type { Session } from '../../src/side/side.ts'
 import type { SessionWatch } from '../../src/store/session-watch.ts'
-import type { Token } from '../../src/token/bearer.ts'
 import { createOwnTokens } from '../../src/token/issued-here.ts'
 import type { LookUp } from '../../src/upstream/look-ups.ts'
 import { createUpstreamTable, type UpstreamTable } from '../../src/upstream/table.ts'
@@ -54,7 +53,8 @@ export interface ForwardOptions {
   watch?: Pick<SessionWatch, 'watch'>
 }
 
-export const TOKEN = { business: 'BUSINESS.admin-1', consumer: 'CONSUMER.user-7' }
+/** Side, user, and what stands for a signature. */
+export const TOKEN = { business: 'BUSINESS.admin-1.signed', consumer: 'CONSUMER.user-7.signed' }
 
 /** Settings of an upstream as the configuration would have them, with what the test says. */
 export const upstreamSettings = (written: WrittenUpstream): UpstreamSettings =>
@@ -95,12 +95,9 @@ export async function openForwardFixture(options: ForwardOptions): Promise<Forwa
   prepare?.(app)
   const { paths: rules } = PROFILES[1]
   app.addHook('onRequest', createJudge({ rules, tokenHeader, ownPaths: new OwnPaths(), upstreams: table }))
-  const side = (type: LoginType) => ({
-    getTokenValue: ({ headers }: WithHeaders) => String(headers[tokenHeader]).replace('Bearer ', '') as Token,
-    authenticate: (token: string) => sessionOf(token, type),
-  })
+  const side = (type: LoginType) => ({ authenticate: (token: string) => sessionOf(token, type) })
   const sides = { BUSINESS: side('BUSINESS'), CONSUMER: side('CONSUMER') }
-  const credentials = { tokenHeader, cookies: null, origins: new Set<string>() }
+  const credentials = { tokenHeader, cookies: null, origins: new Set<string>(), keys: false }
   app.addHook('onRequest', createGate({ rules, sides, permissions: createPermissions({}), credentials }))
   // What these tests send has no signature.
   const ownTokens = createOwnTokens({ isSigned: () => false })

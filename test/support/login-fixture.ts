@@ -167,6 +167,7 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
         log,
       }),
       policy: createPasswordPolicy({ min_length: 10, classes: 0, common: 'allow' }),
+      keys: null,
       maxPasswordAge: options.maxPasswordAge ?? 'off',
       clock,
       captcha,

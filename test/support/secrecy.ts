@@ -4,6 +4,7 @@
 const FORMS: Readonly<Record<string, RegExp>> = {
   'a token': /eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{20,}/,
   'a hash of a password': /\$2[aby]\$\d\d\$[./0-9A-Za-z]{53}/,
+  'a key': /dg[bc]_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}/,
   'an encrypted password': /(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{194}/i,
 }
 

@@ -21,6 +21,7 @@ interface Case extends Partial<Omit<IncomingRequest, 'rawHeaders' | 'connection'
 /** Values that stand for tokens of ours, and for others. */
 const OWN_TOKENS = {
   isIn: (value: string) => value.startsWith('Bearer ours'),
+  hasKey: (value: string) => value.includes('dgb_'),
   bareOf: (value: string) => (value === 'Bearer ours' ? 'ours' : value),
 }
 

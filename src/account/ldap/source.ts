@@ -8,7 +8,7 @@ import { readCertificates } from '../../settings/tls.ts'
 import { isStorable } from '../password.ts'
 import { rightsIn } from '../permissions.ts'
 import type { Account, Accounts, SourceLogin } from '../source.ts'
-import { versionOf } from '../version.ts'
+import { versionsOf } from '../version.ts'
 import { type Verdict, verdictOf } from './bind-result.ts'
 import { DirectoryResult, type Entry } from './connection.ts'
 import { type Asking, Directory } from './directory.ts'
@@ -100,7 +100,8 @@ async function addGroups(
     account.groups = await groupsOf(entry, groups, asking)
     account.extra = { ...account.extra, roles: rolesOf(account.groups) }
   }
-  account.version = versionOf({ passwordHash: passwordState, extra: account.extra })
+  // A directory does not tell who has set a password: keys end with each new one.
+  Object.assign(account, versionsOf({ passwordHash: passwordState, extra: account.extra }))
 }
 
 function createVerify(parts: DirectoryParts, entries: WeakMap<Account, Found>): Accounts['verify'] {

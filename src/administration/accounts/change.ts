@@ -1,3 +1,4 @@
+import type { AccountKeys } from '../../account/keys.ts'
 import type { AccountEdit, AccountManagement, AddedAccount, ListedAccount } from '../../account/management.ts'
 import type { Permissions } from '../../account/permissions.ts'
 import type { AccountChange } from '../../account/version.ts'
@@ -16,6 +17,8 @@ export const EDIT_ACCOUNTS = 'sys:account:edit'
 export interface ChangeOptions {
   side: Pick<Side, 'type' | 'kickoutWhere'>
   management: AccountManagement
+  /** `null` where users have none. */
+  keys: Pick<AccountKeys, 'endOthers'> | null
   presentRights: PresentRights
   permissions: Pick<Permissions, 'check' | 'lacking'>
   publish: Publish
@@ -37,7 +40,7 @@ interface Plan {
 }
 
 /** The only ways to a changed account: the laws are checked, and the change is made, while the accounts are locked. */
-export function createChange({ side, management, presentRights, permissions, ...options }: ChangeOptions) {
+export function createChange({ side, management, keys, presentRights, permissions, ...options }: ChangeOptions) {
   async function refuse(session: SessionRecord, proposal: Proposal, all: readonly Subject[]): Promise<void> {
     const actor = await presentRights(session, all)
     permissions.check({ ...session, extra: { ...actor.rights } }, { codes: [EDIT_ACCOUNTS], mode: 'all' })
@@ -57,7 +60,7 @@ export function createChange({ side, management, presentRights, permissions, ...
     },
 
     /**
-     * Changes an existing account, and ends its sessions before it resolves. If nothing is left to change, the sessions are
+     * Changes an existing account, and ends its sessions before it resolves, and its keys if it is removed or reset. If nothing is left to change, the sessions are
      * compared all the same: an earlier call may have changed the account and failed to end them. Refuses an unknown account
      * with `NO_SUCH_ACCOUNT`.
      */
@@ -67,10 +70,12 @@ export function createChange({ side, management, presentRights, permissions, ...
         if (before === undefined) return { edit: null, result: null }
         const plan = planOf(before)
         await refuse(session, { before, after: plan.after, resets: plan.resets ?? false }, accounts)
-        return { edit: plan.edit, result: { before, reason: plan.reason } }
+        const endsKeys = plan.after === null || plan.resets === true
+        return { edit: plan.edit, result: { before, reason: plan.reason, endsKeys } }
       })
       if (result !== null && changed) publish(event, result.before, origin)
       await endChanged(side, id, version, result?.reason ?? null, origin)
+      if (result === null || result.endsKeys) await keys?.endOthers(id, null, origin)
       if (result === null) throw new Refusal('NO_SUCH_ACCOUNT')
     },
   }

@@ -23,8 +23,8 @@ export function serviceSince(
   { password, must_change_password }: RequestedPassword,
 ): { service: true; addedAt: number } {
   for (const [field, value] of Object.entries({ password, must_change_password })) {
-    if (value === null || value === undefined) continue
-    throw invalid(field, 'must be one of {values}', { values: 'null: a service account has no password' })
+    if (value !== null && value !== undefined)
+      throw invalid(field, 'must be left out: a service account has no password')
   }
   return { service: true, addedAt }
 }

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { CONSOLE_FILES, CONSOLE_SETTINGS } from '../../gate/own-pages.ts'
-import { type LoginType, SIDES } from '../../session/sides.ts'
+import { daysOf } from '../../key/own-keys.ts'
+import { bySide, type LoginType, SIDES } from '../../session/sides.ts'
 import { servedRoutes } from '../../settings/own-routes.ts'
 import type { Profile } from '../../settings/profile.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
-import { keepsCookies } from '../../settings/served.ts'
+import { keepsCookies, keysOf } from '../../settings/served.ts'
 import { REFUSAL_TEXTS } from '../server/messages.ts'
 import { serveAsset, vendored } from './assets.ts'
 
@@ -20,7 +21,16 @@ export function serveConsole(app: FastifyInstance, settings: Settings, profile: 
   })
   serveAsset(app, { path: '/console/', from: ours('index.html') })
   for (const file of CONSOLE_FILES) serveAsset(app, { path: `/console/${file}`, from: sourceOf(file) })
-  serveAsset(app, { path: CONSOLE_SETTINGS, from: () => JSON.stringify(pageSettings(settings, profile, 'BUSINESS')) })
+  const shown = { ...pageSettings(settings, profile, 'BUSINESS'), keys: bySide(type => keyLimits(settings, type)) }
+  serveAsset(app, { path: CONSOLE_SETTINGS, from: () => JSON.stringify(shown) })
+}
+
+/** What new keys are limited to; `null` for a side without keys. */
+function keyLimits(settings: Settings, type: LoginType) {
+  const keys = keysOf(settings, type)
+  if (keys === 'off') return null
+  const { max_age, max_per_user, overlap } = keys
+  return { max_days: daysOf(max_age), max_per_user, overlap_seconds: Math.floor(overlap / 1000) }
 }
 
 const ours = (name: string): URL => new URL(`../../console/${name}`, import.meta.url)

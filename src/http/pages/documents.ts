@@ -6,7 +6,7 @@ import { documentRoutes, type OpenApiOptions } from './openapi/openapi.ts'
 import { pagePolicy } from './protection.ts'
 
 /** What of a document the settings and the profile decide. */
-export type DocumentOptions = Pick<OpenApiOptions, 'locale' | 'style' | 'tokenName'>
+export type DocumentOptions = Pick<OpenApiOptions, 'locale' | 'style' | 'tokenName' | 'keys'>
 
 const ours = (name: string): URL => new URL(`./documents/${name}`, import.meta.url)
 
@@ -21,10 +21,10 @@ const REDOC_STYLES = [
 
 const PUBLIC = `What the gateway answers itself. Everything else below \`/api/v<n>/\` goes to the services behind it.
 
-Every answer is an envelope: \`code\`, \`message\`, \`data\`, \`success\`, \`trace_id\`. Where a refusal arrives with HTTP status
-200, \`code\` tells what it is.`
+An answer is an envelope: \`code\`, \`message\`, \`data\`, \`success\`, \`trace_id\`. Where a refusal arrives with HTTP status 200,
+\`code\` tells what it is. Only files, and the answers of a token endpoint, have a form of their own.`
 
-const INTERNAL = `For the services behind the gateway: they sign users in and out, and ask about sessions.
+const INTERNAL = `For the services behind the gateway: they sign users in and out, and ask about sessions and keys.
 
 A client that knows the secret of this listener can become any user.`
 

@@ -32,6 +32,8 @@ export interface DownloadContract extends Omit<Contract, 'data'> {
 export interface PlainContract {
   summary: string
   details?: string
+  /** The fields of a body that is sent as a form. */
+  form?: { schema: JsonSchema; example: unknown }
   plain: readonly PlainAnswer[]
 }
 
@@ -55,7 +57,15 @@ export interface Place {
   permission?: string
 }
 
-export type Group = 'login' | 'account' | 'own sessions' | 'administration' | 'journal' | 'operations' | 'probes'
+export type Group =
+  | 'login'
+  | 'account'
+  | 'own sessions'
+  | 'keys'
+  | 'administration'
+  | 'journal'
+  | 'operations'
+  | 'probes'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

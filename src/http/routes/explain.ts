@@ -3,15 +3,19 @@ import type { Permissions } from '../../account/permissions.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Refusal } from '../../base/refusal.ts'
 import type { TimestampFormat } from '../../base/timestamp.ts'
+import type { GateSides } from '../../gate/admit.ts'
 import { decide, type GatedRequest, type GatedUpstream } from '../../gate/decide.ts'
+import { KeyCredential } from '../../gate/key.ts'
+import { type AccessToken, readAccessToken } from '../../key/access-token.ts'
 import { networkOf } from '../../login/protection/network.ts'
-import { bySide, LOGIN_TYPES } from '../../session/sides.ts'
+import { LOGIN_TYPES, SIDES } from '../../session/sides.ts'
 import { PROFILES } from '../../settings/profile.ts'
 import { pathRulesOf } from '../../settings/served.ts'
 import type { Session } from '../../side/side.ts'
 import type { SessionStore } from '../../store/store.ts'
 import { readBearer, type Token } from '../../token/bearer.ts'
 import type { Jwt } from '../../token/jwt.ts'
+import { type Key, partsOf, readBearerKey } from '../../token/key-form.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { type DecidingSettings, explainRequest, type Row } from '../explain.ts'
@@ -22,6 +26,8 @@ import { type Contract, serve } from './contract.ts'
 export interface ExplainOptions {
   settings: DecidingSettings
   sides: Sides
+  /** By what the gate finds sessions, without marking them as used. */
+  gateSides: GateSides<Session>
   upstreams: UpstreamTable
   permissions: Permissions
   envelopes: Envelopes
@@ -42,7 +48,7 @@ const EXPLAIN = {
       properties: {
         method: { type: 'string', maxLength: 20, description: 'The method of the request.' },
         target: { type: 'string', maxLength: 8192, description: 'Its path, with the query.' },
-        token: { type: 'string', maxLength: 8192, description: 'Its token, with or without `Bearer `.' },
+        token: { type: 'string', maxLength: 8192, description: 'Its token or its key, with or without `Bearer `.' },
         address: { type: 'string', maxLength: 100, description: 'The address of its client.' },
       },
       required: ['method', 'target'],
@@ -82,10 +88,12 @@ export function serveExplain(app: FastifyInstance, options: ExplainOptions): voi
     answer: async ({ body: { method, target, token, address = null } }) => {
       const { settings, upstreams } = options
       const { rows, found } = explainRequest(method, target, settings, upstreams, address)
+      const key = readBearerKey(token)
       const read = token === undefined ? null : readBearer(token)
+      const credential = key === null ? read : new KeyCredential(key, address)
       const live: Row[] = [
-        ...(await sessionRows(token !== undefined, read, options)),
-        ...(found === null ? [] : await decisionRows({ ...found, credential: read, address }, options)),
+        ...(key === null ? await sessionRows(token !== undefined, read, options) : await keyRows(key, options)),
+        ...(found === null ? [] : await decisionRows({ ...found, credential, address }, options)),
         ...targetRows(found?.upstream ?? null, upstreams),
       ]
       return { rows: [...rows, ...live].map(([name, value]) => ({ name, value })) }
@@ -98,12 +106,15 @@ async function sessionRows(isSent: boolean, token: Token | null, options: Explai
   if (!isSent) return [['session', 'no token was given']]
   if (token === null) return [['session', 'what was given is not a token']]
   const { jwt, sides } = options
-  if (jwt.read(token) === null) {
+  const claims = jwt.read(token)
+  if (claims === null) {
     const why = jwt.isSigned(token)
       ? 'the token has our signature, but claims that are refused'
       : 'the token is not signed with the secret and the algorithm of this gateway'
     return [['session', why]]
   }
+  const madeForKey = readAccessToken(claims)
+  if (madeForKey !== null) return accessTokenRows(madeForKey, token, options)
   try {
     const rows: Row[] = []
     for (const type of LOGIN_TYPES) {
@@ -113,6 +124,41 @@ async function sessionRows(isSent: boolean, token: Token | null, options: Explai
     return rows.length > 0 ? rows : [['session', await absenceOf(token, sides)]]
   } catch (fault) {
     return [['session', `cannot be read: ${refusalOf(fault).reason}`]]
+  }
+}
+
+/** The state of a token that was made for a key: it has no record. */
+async function accessTokenRows(
+  { keyId, expiresAt }: AccessToken,
+  token: Token,
+  { gateSides, timestamps }: ExplainOptions,
+): Promise<Row[]> {
+  try {
+    for (const type of LOGIN_TYPES) {
+      const session = await gateSides[type].authenticate(token, 'header')
+      if (session === null) continue
+      const until = timestamps.write(expiresAt)
+      return [
+        ['session', `live: a token for key ${keyId}, of user ${session.record.user_id} of ${type}, until ${until}`],
+      ]
+    }
+    return [['session', `a token for key ${keyId}: it or its key has ended, or the account is not active`]]
+  } catch (fault) {
+    return [['session', `a token for key ${keyId} cannot be used: ${refusalOf(fault).reason}`]]
+  }
+}
+
+/** The state of a key, which is named by its id alone. */
+async function keyRows(key: Key, { gateSides, timestamps }: ExplainOptions): Promise<Row[]> {
+  const { type, id } = partsOf(key)
+  try {
+    const session = await gateSides[type].authenticateKey?.(new KeyCredential(key, null))
+    if (!session)
+      return [['key', `${id} of the ${SIDES[type].letter} side is wrong, has ended, or its account is not active`]]
+    const { user_id } = session.record
+    return [['key', `${id}: of user ${user_id} of ${type}, made ${timestamps.write(session.claims.iat * 1000)}`]]
+  } catch (fault) {
+    return [['key', `${id} cannot be used: ${refusalOf(fault).reason}`]]
   }
 }
 
@@ -144,16 +190,15 @@ type Explained = Pick<GatedRequest<Session>, 'path' | 'verdict' | 'credential' |
 /** The decision of the public listener, with sessions that are not marked as used and requests that are not counted. */
 async function decisionRows(
   request: Explained,
-  { settings, sides, permissions, envelopes }: ExplainOptions,
+  { settings, gateSides, permissions, envelopes }: ExplainOptions,
 ): Promise<Row[]> {
   const { upstream, address } = request
   const network = address === null ? null : networkOf(address)
-  const inspected = bySide(type => ({ authenticate: (sent: Token) => sides[type].inspectForGate(sent) }))
   const rules = pathRulesOf(settings, PROFILES[settings.profile])
   try {
     await decide(
       { ...request, upstream: upstream && uncounted(upstream), network, onAdmitted: () => undefined },
-      { rules, sides: inspected, permissions },
+      { rules, sides: gateSides, permissions },
     )
     return [['decision', 'allowed']]
   } catch (fault) {

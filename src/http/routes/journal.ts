@@ -40,6 +40,7 @@ const ENTRY = Complete({
   device_type: { type: OPTIONAL_TEXT, description: 'Program of the client.' },
   device_id: { type: OPTIONAL_TEXT, description: 'The name that the program gave itself.' },
   jti: { type: OPTIONAL_TEXT, description: 'Handle of the token, where it is about one.' },
+  key: { type: OPTIONAL_TEXT, description: 'Id of the key of a program, where it is about one.' },
   trace_id: { type: OPTIONAL_TEXT, description: 'Id of the request, as in the log.' },
 })
 
@@ -67,7 +68,7 @@ const FILTERS = {
 const PAGE = {
   summary: 'The journal, the newest entries first',
   details:
-    'Logins and failed ones, logouts, kickouts, disables, and changes of passwords, second factors and accounts, of both sides. An entry appears within some tenths of a second.',
+    'Logins and failed ones, logouts, kickouts, disables, and changes of passwords, second factors, accounts and keys, of both sides. An entry appears within some tenths of a second.',
   query: {
     type: 'object',
     properties: {
@@ -98,6 +99,7 @@ const PAGE = {
           device_type: 'Chrome',
           device_id: 'WEB_PC',
           jti: null,
+          key: null,
           trace_id: '5f1c9a3e7b2d4f60a8e1c3b5d7f90214',
         },
       ],

@@ -10,6 +10,7 @@ import {
   type DataOf,
   type DownloadContract,
   type Place,
+  type PlainContract,
   type Request,
   serveAny,
 } from './contract.ts'
@@ -22,13 +23,14 @@ export interface Answering {
   answer: AnyRoute['answer']
 }
 
-export interface Download extends Omit<Answering, 'contract' | 'answer'> {
-  contract: DownloadContract
+/** What answers a route without an envelope. */
+export interface Sending extends Omit<Answering, 'contract' | 'answer'> {
+  contract: DownloadContract | PlainContract
   send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }
 
 /** Makes what answers a route for a side; it is called only where the route is served. */
-export type Endpoint = (type: LoginType) => Answering | Download
+export type Endpoint = (type: LoginType) => Answering | Sending
 
 export type Endpoints = Readonly<Record<OwnRouteName, Endpoint>>
 
@@ -69,7 +71,7 @@ export function serveOwnRoutes(app: FastifyInstance, endpoints: Endpoints, optio
       continue
     }
     const { contract, send: handler } = endpoint
-    const schema = { querystring: contract.query }
+    const schema = 'query' in contract ? { querystring: contract.query } : {}
     app.route({ method, url: path, onRequest, schema, config: { documented: { ...place, ...contract } }, handler })
   }
 }

@@ -2,15 +2,17 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Permissions } from '../../account/permissions.ts'
 import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../base/header-names.ts'
 import { Refusal } from '../../base/refusal.ts'
-import { type Credential, type CredentialRules, cookiesOf } from '../../gate/credential.ts'
+import type { GateSides } from '../../gate/admit.ts'
+import { type Credential, type CredentialRules, cookiesOf, keyOf } from '../../gate/credential.ts'
 import { decide, type Judged, judge } from '../../gate/decide.ts'
 import { shownTo, signInAt, signInFor } from '../../gate/navigation.ts'
 import type { PathRules, Verdict } from '../../gate/rules.ts'
 import { networkOf } from '../../login/protection/network.ts'
 import type { Session } from '../../side/side.ts'
+import { readBearer } from '../../token/bearer.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
-import { renewCookie, type Sides } from '../server/authenticate.ts'
+import { renewCookie } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
 import { createProxiedClient, type ProxiedClient } from '../server/proxied-client.ts'
 import { type Original, originalBehind, originalFromHeaders, refuseForged } from '../server/proxied-request.ts'
@@ -18,7 +20,7 @@ import { ENDED, type PlainAnswer, type PlainContract, PROBE } from './contract.t
 
 export interface VerifyOptions {
   rules: PathRules
-  sides: Sides
+  gateSides: GateSides<Session>
   credentials: CredentialRules
   upstreams: UpstreamTable
   permissions: Permissions
@@ -116,7 +118,8 @@ const answer =
     try {
       const session = await admit(request, original, judged, options)
       // Without a token in its header, the request has proven it by a cookie.
-      if (options.sides.BUSINESS.getTokenValue(request) === null) renewCookie(session, reply, options.credentials)
+      if (readBearer(request.headers[options.credentials.tokenHeader]) === null)
+        renewCookie(session, reply, options.credentials)
       return await reply
         .headers(session === null ? ANONYMOUS : identityOf(session))
         .header('cache-control', 'no-store')
@@ -153,22 +156,26 @@ function signInFrom(
  */
 const TO_REMOVE = 'x-envoy-auth-headers-to-remove'
 
-/** Without a session both are there and empty: a proxy that copies an absent one may leave what its configuration says instead. */
+/** What is removed: all but what an answer sets. */
+const allBut = (...set: string[]): string =>
+  [...IDENTITY_SPELLINGS.filter(name => !set.includes(name)), ...OVERRIDING_SPELLINGS].join()
+
+/** Without a session all are there and empty: a proxy that copies an absent one may leave what its configuration says instead. */
 const ANONYMOUS = {
   'x-login-id': '',
   'x-login-type': '',
-  [TO_REMOVE]: [...IDENTITY_SPELLINGS, ...OVERRIDING_SPELLINGS].join(),
+  'x-login-key': '',
+  [TO_REMOVE]: allBut(),
 }
 
-const OTHER_SPELLINGS = [
-  ...IDENTITY_SPELLINGS.filter(name => name !== 'x-login-id' && name !== 'x-login-type'),
-  ...OVERRIDING_SPELLINGS,
-].join()
+const TO_REMOVE_OF_TOKEN = allBut('x-login-id', 'x-login-type')
+const TO_REMOVE_OF_KEY = allBut('x-login-id', 'x-login-type', 'x-login-key')
 
-const identityOf = ({ record }: Session) => ({
+const identityOf = ({ record, key }: Session) => ({
   'x-login-id': record.user_id,
   'x-login-type': record.type,
-  [TO_REMOVE]: OTHER_SPELLINGS,
+  'x-login-key': key?.id ?? '',
+  [TO_REMOVE]: key === undefined ? TO_REMOVE_OF_TOKEN : TO_REMOVE_OF_KEY,
 })
 
 /** Decides as the public listener does. */
@@ -176,7 +183,7 @@ function admit(
   request: FastifyRequest,
   original: Original,
   { target: { path }, verdict }: Judged,
-  { rules, sides, credentials, upstreams, permissions, clientOf }: Deciding,
+  { rules, gateSides: sides, credentials, upstreams, permissions, clientOf }: Deciding,
 ): Session | null | Promise<Session | null> {
   const client = clientOf(request.raw)
   const { address } = client
@@ -187,7 +194,9 @@ function admit(
     address,
     network: address === null ? null : networkOf(address),
     credential:
-      sides.BUSINESS.getTokenValue(request) ?? proxiedCookies(request, original, verdict, client, credentials),
+      readBearer(request.headers[credentials.tokenHeader]) ??
+      keyOf(request, credentials, address) ??
+      proxiedCookies(request, original, verdict, client, credentials),
     onAdmitted: () => undefined,
   }
   return decide(gated, { rules, sides, permissions })

@@ -1,12 +1,19 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { Refusal } from '../../base/refusal.ts'
 import type { GateSides } from '../../gate/admit.ts'
-import { type CookieCredential, type Credential, type CredentialRules, cookiesOf } from '../../gate/credential.ts'
+import {
+  type CookieCredential,
+  type Credential,
+  type CredentialRules,
+  cookiesOf,
+  keyOf,
+} from '../../gate/credential.ts'
 import { decide, type Gate, type GatedRequest, judge } from '../../gate/decide.ts'
 import type { CanonicalPath } from '../../gate/path.ts'
 import type { PathRules, Verdict } from '../../gate/rules.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Session, Side } from '../../side/side.ts'
+import { readBearer } from '../../token/bearer.ts'
 import type { UpstreamTable } from '../../upstream/table.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
 import { refuseAmbiguous, refuseInvalid, refuseMisframed } from './ambiguous.ts'
@@ -43,10 +50,8 @@ export function createJudge({ rules, tokenHeader, ownPaths, upstreams }: JudgeOp
   }
 }
 
-type GatingSides = GateSides<Session> & { BUSINESS: Pick<Side, 'getTokenValue'> }
-
 export interface GateOptions extends Gate<Session> {
-  sides: GatingSides
+  sides: GateSides<Session>
   credentials: CredentialRules
 }
 
@@ -113,9 +118,11 @@ class ClientRequest implements GatedRequest<Session> {
 
   /** Both sides read the same header. */
   get credential(): Credential | null {
-    const { sides, credentials } = this.#gate
-    const token = sides.BUSINESS.getTokenValue(this.#request) ?? tokenOfUpgrade(this.#request.raw)
-    return token !== null || credentials.cookies === null ? token : this.#cookies(credentials)
+    const { credentials } = this.#gate
+    const { raw } = this.#request
+    const token = readBearer(raw.headers[credentials.tokenHeader]) ?? tokenOfUpgrade(raw)
+    if (token !== null) return token
+    return keyOf(raw, credentials, this.address) ?? (credentials.cookies === null ? null : this.#cookies(credentials))
   }
 
   #cookies(credentials: CredentialRules): Credential | null {

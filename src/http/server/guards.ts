@@ -6,7 +6,8 @@ import type { LoginType } from '../../session/sides.ts'
 
 /**
  * Guards of single routes ("Authentication", rule 6), as hooks: `onRequest: guards.requireLogin('BUSINESS')`, or at any
- * later stage. They check the session that the gate found; they never replace the gate.
+ * later stage. They check the session that the gate found; they never replace the gate. What a guard protects is not for keys:
+ * sessions by key are refused with NOT_FOR_KEYS.
  */
 export interface Guards {
   /** Refuses with NOT_LOGGED_IN requests without a live session of this side. */
@@ -42,9 +43,10 @@ export function createGuards(permissions: Permissions): Guards {
 }
 
 function sessionOf(request: FastifyRequest, type: LoginType): SessionRecord {
-  const record = request.session?.record
-  if (record === undefined || record.type !== type) throw new Refusal('NOT_LOGGED_IN')
-  return record
+  const { session } = request
+  if (session === null || session.record.type !== type) throw new Refusal('NOT_LOGGED_IN')
+  if (session.key !== undefined) throw new Refusal('NOT_FOR_KEYS')
+  return session.record
 }
 
 const CODE = /^[^\s:*']+(:[^\s:*']+)*$/

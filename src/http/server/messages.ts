@@ -45,6 +45,15 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
     text: ['A page of another origin may not send this request', '不允许其他来源（Origin）的页面发送此请求'],
   },
   NOT_PERMITTED: { code: 403, text: ['Missing permission: {permissions}', '缺少权限: {permissions}'] },
+  KEY_NOT_ALLOWED: {
+    code: 403,
+    text: ['The key does not allow this path or this address', '该密钥不允许访问此路径或来自此地址'],
+  },
+  NOT_FOR_KEYS: { code: 403, text: ['Not for keys: sign in', '密钥不能执行此操作，请登录'] },
+  TOO_MANY_WRONG_KEYS: {
+    code: 429,
+    text: ['Too many wrong keys, try again in {seconds} seconds', '错误的密钥过多，请{seconds}秒后再试'],
+  },
   RATE_LIMITED: { code: 429, text: ['Too many requests, try again later', '请求过于频繁，请稍后再试'] },
   ORIGIN_NOT_ALLOWED: { code: 403, text: ['Origin not allowed', '不允许来自该来源（Origin）的连接'] },
   TOO_MANY_SOCKETS: { code: 429, text: ['Too many open connections', '连接数过多'] },
@@ -103,6 +112,22 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
     ],
   },
   NO_SUCH_TOKEN: { code: 400, status: 200, text: ['Not a live token of this user', '令牌不存在或不属于该用户'] },
+  NO_SUCH_KEY: { code: 400, status: 200, text: ['Not a key of this user', '密钥不存在或不属于该用户'] },
+  TOO_MANY_KEYS: {
+    code: 400,
+    status: 200,
+    text: ['At most {maximum} keys: revoke one first', '最多 {maximum} 个密钥，请先吊销一个'],
+  },
+  KEY_SUCCEEDED: {
+    code: 400,
+    status: 200,
+    text: ['Another key has taken the place of this one', '该密钥已被新密钥替换'],
+  },
+  NO_SERVICE_ACCOUNT: {
+    code: 400,
+    status: 200,
+    text: ['Not a service account: its user makes its keys', '不是服务账号，其密钥由用户自己创建'],
+  },
   BUSY: { code: 503, text: ['Too busy, try again', '服务繁忙，请稍后再试'] },
   UNAVAILABLE: { code: 503, text: ['Service unavailable', '服务暂不可用'] },
   BAD_GATEWAY: { code: 502, text: ['Bad gateway', '上游服务不可用'] },
@@ -138,8 +163,12 @@ const FIELD_FAULTS: Readonly<Record<FieldFault, string>> = {
   'must be true or false': '必须是 true 或 false',
   'must be one of {values}': '必须是以下之一：{values}',
   'must be left out: sessions of this side are not kept in cookies': '必须省略：该端不使用 Cookie 会话',
+  'must be left out: a service account has no password': '必须省略：服务账号没有密码',
+  'belongs to a service account, which has no password and no second factor': '是服务账号，没有密码，也没有两步验证',
   'must be a list of at most {maximum} texts of 1 to 128 characters':
     '必须是列表，最多 {maximum} 项，每项 1 到 128 个字符',
+  'must be paths as they are sent, without a slash at the end': '必须是与请求中的写法一致的路径，结尾没有斜杠',
+  'must be addresses or CIDR ranges': '必须是地址或 CIDR 网段',
 }
 
 /** Each continues the sentence of `PASSWORD_NOT_ALLOWED`. */
@@ -173,7 +202,7 @@ const fill = (text: string, params: Params): string =>
   text.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''))
 
 /** The fault of a field in words of the locale, with its limits filled in. */
-const faultOfField = (params: Params, locale: Locale): string =>
+export const faultOfField = (params: Params, locale: Locale): string =>
   fill(locale === 'en' ? String(params.fault) : FIELD_FAULTS[params.fault as FieldFault], params)
 
 /** Every fault of a new password, in one sentence. */

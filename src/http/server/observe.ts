@@ -112,5 +112,6 @@ const routeField = ({ routeOptions: { url } }: FastifyRequest): string =>
 const verdictFields = ({ rule, exception }: Verdict): string =>
   `,"rule":${rule.number}${exception === undefined ? '' : `,"exception":${quoted(exception.path)}`}`
 
-const sessionFields = ({ record, claims }: Session): string =>
-  `,"side":${quoted(record.type)},"login_id":${quoted(record.user_id)},"jti":${quoted(claims.jti)}`
+/** A session by key is named by the id of the key. */
+const sessionFields = ({ record, claims, key }: Session): string =>
+  `,"side":${quoted(record.type)},"login_id":${quoted(record.user_id)},"${key === undefined ? 'jti' : 'key'}":${quoted(claims.jti)}`

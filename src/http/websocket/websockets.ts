@@ -182,6 +182,6 @@ const lineOf = ({ id, target, session, ip }: FastifyRequest): Line => ({
   path: target.path,
   side: session?.record.type,
   login_id: session?.record.user_id,
-  jti: session?.claims.jti,
+  ...(session?.key === undefined ? { jti: session?.claims.jti } : { key: session.key.id }),
   ip,
 })

@@ -1,4 +1,5 @@
-import type { Account, AccountSource, Updatable } from '../../account/source.ts'
+import { rightsIn } from '../../account/permissions.ts'
+import type { Account, AccountSource, Rights, Updatable } from '../../account/source.ts'
 import type { TimestampFormat } from '../../base/timestamp.ts'
 import type { SecondFactors } from '../../second-factor/second-factors.ts'
 import { type Extra, textsOf } from '../../session/record.ts'
@@ -14,6 +15,7 @@ export interface DescribedAccount {
   nickname: string | null
   avatar: string | null
   roles: string[] | null
+  rights: Rights | null
   second_factor: boolean | null
   /** Whether the account must have one. */
   second_factor_required: boolean | null
@@ -60,6 +62,7 @@ export function createOwnAccount(options: OwnAccountOptions): OwnAccount {
       return {
         ...namesOf({ ...account.extra, username: account.username }),
         user_id,
+        rights: rightsIn(account.extra),
         second_factor: secondFactor !== undefined || (storesFactors ? false : null),
         second_factor_required: secondFactors.isRequired(account),
         recovery_codes_left: secondFactors.recoveryCodesLeft(account),
@@ -87,6 +90,7 @@ function oneAtATime(current: Pick<CurrentPassword, 'accountOf'>): CurrentPasswor
 }
 
 const NOTHING_KNOWN = {
+  rights: null,
   second_factor: null,
   second_factor_required: null,
   recovery_codes_left: null,

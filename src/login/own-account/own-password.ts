@@ -1,3 +1,4 @@
+import { type AccountKeys, keptKeys } from '../../account/keys.ts'
 import type { PasswordPolicy } from '../../account/password-policy.ts'
 import { type AccountUpdates, refuseUnwritable } from '../../account/source.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -24,19 +25,22 @@ export interface OwnPasswordOptions {
   current: CurrentPassword
   sm2: Pick<Sm2, 'decrypt'>
   policy: PasswordPolicy
+  /** `null` where users have none. */
+  keys: Pick<AccountKeys, 'keptThrough'> | null
   clock: Clock
   publish: Publish
 }
 
 export function createChangePassword(options: OwnPasswordOptions): ChangePassword {
-  const { side, updates, current, sm2, policy, clock, publish } = options
+  const { side, updates, current, sm2, policy, keys, clock, publish } = options
   return async (session, { current_password, new_password }, origin) => {
     refuseUnwritable(updates)
     const { account, password: present } = await current.verify(session, current_password, origin)
     const password = await sm2.decrypt(new_password)
     if (password === null) throw invalid('new_password', 'must be encrypted with the public key')
     await policy.check({ username: account.username, password, isInUse: async text => text === present })
-    const update = await updates.password(account, { password, changedAt: clock.now(), mustChange: false })
+    const prepared = await updates.password(account, { password, changedAt: clock.now(), mustChange: false })
+    const update = keptKeys(keys, account, prepared)
     // Account watches may end some of them before this request does.
     const others = (await side.getTokenValuesByLoginId(account.id)).filter(token => token !== session.token).length
     if (!(await keepSession(side, session, account, update))) throw new Refusal('WRONG_CREDENTIALS')

@@ -120,9 +120,9 @@ async function store(
   if (!(await keepSession(side, session, account, update))) throw new Refusal('BUSY')
 }
 
-/** Publishes the failure of a check. */
-async function checked<T>(
-  { side, publish }: OwnSecondFactorOptions,
+/** Publishes the failure of a check of a code. */
+export async function checked<T>(
+  { side, publish }: { side: Pick<Side, 'type'>; publish: Publish },
   account: Account,
   origin: Origin,
   check: () => Promise<T>,

@@ -4,7 +4,7 @@ import { createTaskQueue, type TaskQueue } from '../../base/task-queue.ts'
 import type { Origin, Publish } from '../../event/event.ts'
 import { createAttemptsInFlight } from './attempts-in-flight.ts'
 import { countersOf, createFailures, createLocks, type LockoutOptions, type Subject } from './locks.ts'
-import { tooManyAttempts } from './rate-limit.ts'
+import { tooMany } from './rate-limit.ts'
 
 export type { LockoutSettings } from './locks.ts'
 
@@ -19,6 +19,8 @@ export interface Lockout {
    * others have reached the limit meanwhile.
    */
   failedFrom(address: string): Promise<void>
+  /** The same for wrong keys of programs, which are refused with `TOO_MANY_WRONG_KEYS`. */
+  wrongKeysFrom(address: string): { check(): Promise<void>; count(): Promise<void> }
   /**
    * Verifies a password, and answers what `verify` answers if it is right. The attempt counts while it is verified, so that
    * guesses at the same time, in any number of workers and gateways, are as few as one after the other. Refuses a locked name
@@ -61,19 +63,28 @@ function createTurnsByName() {
   }
 }
 
-/** Failures of client addresses, of whatever names. */
-function createAddressFailures(options: LockoutOptions): Pick<Lockout, 'checkAddress' | 'failedFrom'> {
+/** Failures of client addresses, of whatever names and keys. */
+function createAddressFailures(
+  options: LockoutOptions,
+): Pick<Lockout, 'checkAddress' | 'failedFrom' | 'wrongKeysFrom'> {
   const { side, attempts, settings, clock } = options
   const { failuresFrom } = countersOf(side.type)
-  return {
-    async checkAddress(address) {
+  const createChecks = (reason: 'TOO_MANY_ATTEMPTS' | 'TOO_MANY_WRONG_KEYS') => ({
+    async check(address: string): Promise<void> {
       const found = await attempts.read(failuresFrom(address))
-      if (found !== null && found.count >= settings.address_failures) throw tooManyAttempts(found.resetsAt, clock)
+      if (found !== null && found.count >= settings.address_failures) throw tooMany(reason, found.resetsAt, clock)
     },
-    async failedFrom(address) {
+    async count(address: string): Promise<void> {
       const { count, resetsAt } = await attempts.count(failuresFrom(address), settings.address_window)
-      if (count > settings.address_failures) throw tooManyAttempts(resetsAt, clock)
+      if (count > settings.address_failures) throw tooMany(reason, resetsAt, clock)
     },
+  })
+  const { check: checkAddress, count: failedFrom } = createChecks('TOO_MANY_ATTEMPTS')
+  const { check, count } = createChecks('TOO_MANY_WRONG_KEYS')
+  return {
+    checkAddress,
+    failedFrom,
+    wrongKeysFrom: address => ({ check: () => check(address), count: () => count(address) }),
   }
 }
 
@@ -91,7 +102,7 @@ const folded = (name: string): string =>
 export function createLockout(options: LockoutOptions): Lockout {
   const { settings } = options
   const inTurn = createTurnsByName()
-  const { checkAddress, failedFrom } = createAddressFailures(options)
+  const { checkAddress, failedFrom, wrongKeysFrom } = createAddressFailures(options)
   const failures = createFailures(options)
   const locks = createLocks(options, failures.forget)
   const begin = createAttemptsInFlight(options, failures, locks)
@@ -105,6 +116,7 @@ export function createLockout(options: LockoutOptions): Lockout {
   return {
     checkAddress,
     failedFrom,
+    wrongKeysFrom,
     subject(name, loginId) {
       const key = createHash('sha256').update(folded(name)).digest('hex').slice(0, 32)
       return { key, loginId: loginId ?? `${UNKNOWN}${key}` }

@@ -38,7 +38,7 @@ export function createRateLimit(
   const { window } = limits
   async function count(what: Limited, from: string, limit: number): Promise<void> {
     const { count, resetsAt } = await attempts.count(`rate:${what}:${type}:${from}`, window)
-    if (count > limit) throw tooManyAttempts(resetsAt, clock)
+    if (count > limit) throw tooMany('TOO_MANY_ATTEMPTS', resetsAt, clock)
   }
 
   return async (what, address) => {
@@ -49,7 +49,7 @@ export function createRateLimit(
   }
 }
 
-export function tooManyAttempts(resetsAt: number, clock: Clock): Refusal {
+export function tooMany(reason: 'TOO_MANY_ATTEMPTS' | 'TOO_MANY_WRONG_KEYS', resetsAt: number, clock: Clock): Refusal {
   const seconds = Math.max(1, secondsUntil(resetsAt, clock.now()))
-  return new Refusal('TOO_MANY_ATTEMPTS', { params: { seconds }, retryAfter: seconds })
+  return new Refusal(reason, { params: { seconds }, retryAfter: seconds })
 }

@@ -21,6 +21,7 @@ import { checkBrowser } from './browser.ts'
 import { checkDirectories } from './directories.ts'
 import { checkExceptions } from './exceptions.ts'
 import { reportFaults } from './files.ts'
+import { checkKeys } from './keys.ts'
 import { checkPages } from './pages.ts'
 import { checkStore } from './store.ts'
 
@@ -57,6 +58,7 @@ const CHECKS: readonly Check[] = [
       ['session_administration'],
       ['account_administration'],
       ['own_sessions'],
+      ['keys'],
       ['journal'],
       ['console'],
       ['browser'],
@@ -71,6 +73,7 @@ const CHECKS: readonly Check[] = [
     run: checkAccess,
   },
   { looksAt: [['browser'], ['cors'], ['accounts'], ['login', 'consumer'], ['console']], run: checkBrowser },
+  { looksAt: [['keys'], ['login', 'consumer']], run: checkKeys },
   { looksAt: [['identity']], run: checkIdentityKeys },
   { looksAt: [['jwt']], run: checkSigningKey },
   {

@@ -14,6 +14,7 @@ import {
 import { Accounts } from './account-sources.ts'
 import { Browser } from './browser.ts'
 import { Identity } from './identity.ts'
+import { Keys } from './keys.ts'
 import { Access, Cors, Drain, Gate, Internal, Listen, TrustedProxies, Workers } from './listen.ts'
 import { Login, type PermissionSettings, Permissions, Sessions } from './login.ts'
 import { Passwords } from './passwords.ts'
@@ -166,6 +167,7 @@ export const SettingsSchema = {
     gate: Gate,
     access: Access,
     browser: Browser,
+    keys: Keys,
     identity: Identity,
     events: Events,
     journal: Journal,

@@ -207,6 +207,10 @@ export class EmbeddedSessions implements SessionStore {
     return this.#file.read(() => this.#disables.get(sideKey(type, userId))?.expiresAt ?? null)
   }
 
+  rememberedDisable(type: LoginType, userId: string): number | null {
+    return this.disabledUntil(type, userId)
+  }
+
   async untieDisable(type: LoginType, userId: string): Promise<boolean> {
     return this.#file.write(() => {
       if (this.#disables.remove(sideKey(type, userId)) === null) return false

@@ -44,7 +44,7 @@ export interface HeaderPolicy {
 type Fate = 'keep' | 'drop' | 'authorization' | 'token' | 'cookie'
 type FateOf = (name: string) => Fate
 
-type JudgedTokens = Pick<OwnTokens, 'isIn' | 'bareOf'>
+type JudgedTokens = Pick<OwnTokens, 'isIn' | 'hasKey' | 'bareOf'>
 
 export type RequestHeaders = (request: IncomingRequest, policy: HeaderPolicy) => string[]
 
@@ -73,6 +73,7 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
   /** What is forwarded of a header; `null` for nothing. */
   function passedOn(fate: Fate, value: string, pass: PassAuthorization, isProof: boolean): string | null {
     if (fate === 'cookie') return withoutSessionCookies(value)
+    if (ownTokens.hasKey(value)) return null
     if (isProof || pass === 'on') return value
     return judged(value, pass)
   }
@@ -94,7 +95,7 @@ export function createRequestHeaders(tokenHeader: string, ownTokens: JudgedToken
       const passes = fate === 'keep' ? value : passedOn(fate, value, pass, isProof)
       if (passes !== null) headers.push(name, passes)
     }
-    if (pass === 'bare' && session !== null && policy.edits?.removes(tokenHeader) !== true)
+    if (pass === 'bare' && session !== null && session.key === undefined && policy.edits?.removes(tokenHeader) !== true)
       headers.push(tokenHeader, session.token)
     addOurs(headers, request, policy.via)
     return headers
@@ -137,7 +138,9 @@ function addOurs(headers: string[], request: IncomingRequest, via: boolean): voi
   // RFC 9110 7.6.3: behind those of the client, with the version that the client spoke. A gateway may omit it from its
   // answers, and this one does, because no reader needs it.
   if (via) headers.push('via', httpVersion === '1.1' ? '1.1 dualgate' : `${httpVersion} dualgate`)
-  if (session !== null) headers.push('x-login-id', session.record.user_id, 'x-login-type', session.record.type)
+  if (session === null) return
+  headers.push('x-login-id', session.record.user_id, 'x-login-type', session.record.type)
+  if (session.key !== undefined) headers.push('x-login-key', session.key.id)
 }
 
 const PORT = /:(\d{1,5})$/

@@ -21,7 +21,7 @@ t.test('the law of account sources holds for a directory', { skip: withoutSlapd 
     const attributes = { nickname: 'displayName', permissions: 'right' }
     return openLdap(t, slapd, { base, id: 'employeeNumber', attributes, roles })
   }
-  await sourceContract(t, 'slapd', open)
+  await sourceContract(t, 'slapd', open, { hasServices: false })
 })
 
 async function addAccount(
@@ -30,7 +30,7 @@ async function addAccount(
   { id, username, password, status, nickname, roles = [], permissions = [] }: StoredAccount,
   members: Map<string, string[]>,
 ): Promise<void> {
-  const known = KNOWN.find(text => bcrypt.compareSync(text, password))
+  const known = KNOWN.find(text => password !== null && bcrypt.compareSync(text, password))
   const dn = await addPerson(slapd, base, username, {
     employeeNumber: id,
     userPassword: known ?? [],

@@ -13,6 +13,8 @@ export interface AnswerOptions {
   locale: Locale
   /** It decides under which status a refusal is described. */
   style: StatusStyle
+  /** Whether programs have keys, which these routes refuse where they need a session. */
+  keys: boolean
 }
 
 /** The reasons for which every route may refuse a request. */
@@ -47,8 +49,8 @@ export const plainResponses = (answers: readonly PlainAnswer[]): JsonSchema =>
 type Described = Contract | DownloadContract
 
 /** Answers by HTTP status: refusals that arrive with 200 stand beside the success, as they do on the wire. */
-export function responsesOf(contract: Described & Place, { locale, style }: AnswerOptions): JsonSchema {
-  const refusals = [...new Set([...refusalsOf(contract), ...ALWAYS])]
+export function responsesOf(contract: Described & Place, { locale, style, keys }: AnswerOptions): JsonSchema {
+  const refusals = [...new Set([...refusalsOf(contract, keys), ...ALWAYS])]
   const statuses = [...new Set([200, ...refusals.map(reason => httpStatusOf(reason, style))])].sort((a, b) => a - b)
   return Object.fromEntries(
     statuses.map(status => {
@@ -59,9 +61,10 @@ export function responsesOf(contract: Described & Place, { locale, style }: Answ
 }
 
 /** What a place and the fields of a contract imply, and what the contract names. */
-const refusalsOf = ({ needs, permission, query, body, refusals = [] }: Described & Place): Failure[] => [
+const refusalsOf = ({ needs, permission, query, body, refusals = [] }: Described & Place, keys: boolean): Failure[] => [
   ...(needs === 'nothing' ? [] : (['NOT_LOGGED_IN'] as const)),
   ...(permission === undefined ? [] : (['NOT_PERMITTED'] as const)),
+  ...(!keys || needs === 'nothing' || needs === 'secret' ? [] : (['NOT_FOR_KEYS'] as const)),
   ...(query === undefined && body === undefined ? [] : (['INVALID'] as const)),
   ...(body === undefined ? [] : (['BODY_TOO_LARGE'] as const)),
   ...refusals,

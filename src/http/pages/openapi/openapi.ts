@@ -2,6 +2,7 @@ import fastifySwagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swag
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { SIDES } from '../../../session/sides.ts'
 import type { Contract, DownloadContract, Group, JsonSchema, Place, PlainContract } from '../../routes/contract.ts'
+import { FORM } from '../../server/bodies.ts'
 import type { FieldsSchema } from '../../server/validation.ts'
 import { type AnswerOptions, plainResponses, Refusal, responsesOf } from './answers.ts'
 import { securitySchemes } from './security.ts'
@@ -24,6 +25,7 @@ type Document = Record<string, unknown> & {
 const GROUPS: Readonly<Record<Group, { name: string; description: string }>> = {
   login: { name: 'Login', description: 'Signing in and out.' },
   account: { name: 'Account', description: 'What users do with their own account.' },
+  keys: { name: 'Keys', description: 'Credentials of programs: made, replaced, listed and revoked.' },
   'own sessions': { name: 'Own sessions', description: 'A user’s own sessions, and their end.' },
   administration: { name: 'Sessions', description: 'Who is online, and the end of their sessions.' },
   journal: { name: 'Journal', description: 'What happened, kept for administrators.' },
@@ -104,9 +106,13 @@ function describe(
     security: needs === 'nothing' ? [] : [{ [needs]: [] }],
     ...(querystring !== undefined && { querystring: asSent(querystring as FieldsSchema) }),
     ...(body !== undefined && { body: { ...(body as object), examples: [example] } }),
+    ...('form' in documented && formOf(documented)),
     response: 'plain' in documented ? plainResponses(documented.plain) : responsesOf(documented, options),
   }
 }
+
+const formOf = ({ form }: PlainContract): FastifySchema =>
+  form === undefined ? {} : { consumes: [FORM], body: { ...form.schema, examples: [form.example] } }
 
 /** An optional field of a query may be sent empty, which is the same as absent (`readQuery`). */
 const asSent = ({ properties, required = [], ...schema }: FieldsSchema): JsonSchema => ({

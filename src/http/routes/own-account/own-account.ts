@@ -1,3 +1,4 @@
+import type { Permissions } from '../../../account/permissions.ts'
 import type { OwnAccount } from '../../../login/own-account/own-account.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { originOf } from '../../server/origin.ts'
@@ -13,6 +14,11 @@ const OWN_ACCOUNT = Complete({
   nickname: TEXT('Name to show.'),
   avatar: TEXT('Picture to show.'),
   roles: { type: ['array', 'null'], items: { type: 'string' }, description: 'Roles of the account.' },
+  permissions: {
+    type: ['array', 'null'],
+    items: { type: 'string' },
+    description: 'Permissions and patterns of the account, with those of its roles; `null` without an account here.',
+  },
   second_factor: { type: ['boolean', 'null'], description: 'Whether the account has a second factor.' },
   second_factor_required: {
     type: ['boolean', 'null'],
@@ -46,6 +52,7 @@ const ACCOUNT = {
       nickname: 'Ann',
       avatar: null,
       roles: ['operator'],
+      permissions: ['sys:session:page'],
       second_factor: false,
       second_factor_required: false,
       recovery_codes_left: null,
@@ -90,11 +97,17 @@ const PASSWORD = {
 } as const satisfies Contract
 
 /** The own account of the users of a side. */
-export const ownAccountEndpoints = (accounts: Readonly<Record<LoginType, OwnAccount | null>>) =>
+export const ownAccountEndpoints = (
+  accounts: Readonly<Record<LoginType, OwnAccount | null>>,
+  { granted }: Pick<Permissions, 'granted'>,
+) =>
   ({
     account: type => {
       const { describe } = required(accounts[type])
-      return answering(ACCOUNT, ({ session }) => describe(session!))
+      return answering(ACCOUNT, async ({ session }) => {
+        const { rights, ...described } = await describe(session!)
+        return { ...described, permissions: rights && granted(rights) }
+      })
     },
     'account/password': type => {
       const changePassword = required(accounts[type]?.changePassword)

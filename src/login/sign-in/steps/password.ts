@@ -1,3 +1,4 @@
+import { type AccountKeys, keptKeys } from '../../../account/keys.ts'
 import type { PasswordPolicy } from '../../../account/password-policy.ts'
 import { type Account, type AccountSource, type AccountUpdates, refuseUnwritable } from '../../../account/source.ts'
 import type { Clock } from '../../../base/clock.ts'
@@ -16,6 +17,8 @@ export interface PasswordStepOptions {
   tickets: Tickets
   sm2: Sm2
   policy: PasswordPolicy
+  /** `null` where users have none. */
+  keys: Pick<AccountKeys, 'keptThrough'> | null
   clock: Clock
   publish: Publish
 }
@@ -24,7 +27,7 @@ export interface PasswordStepOptions {
 export type PasswordStep = (ticket: OpenTicket, newPassword: string, attempt: Attempt) => Promise<Account>
 
 export function createPasswordStep(options: PasswordStepOptions): PasswordStep {
-  const { side, accounts, updates, tickets, sm2, policy, clock, publish } = options
+  const { side, accounts, updates, tickets, sm2, policy, keys, clock, publish } = options
   return async (ticket, newPassword, attempt) => {
     refuseUnwritable(updates)
     const password = await sm2.decrypt(newPassword)
@@ -32,7 +35,8 @@ export function createPasswordStep(options: PasswordStepOptions): PasswordStep {
     const { account } = ticket
     const isInUse = (text: string): Promise<boolean> => accounts.verify(account, text)
     await policy.check({ username: account.username, password, isInUse })
-    const update = await updates.password(account, { password, changedAt: clock.now(), mustChange: false })
+    const prepared = await updates.password(account, { password, changedAt: clock.now(), mustChange: false })
+    const update = keptKeys(keys, account, prepared)
     await tickets.use(ticket, attempt, update.store)
     const origin = { by: account.id, by_type: side.type, ...attempt.origin }
     publish({ event: 'password-changed', type: side.type, login_id: account.id, ...attempt.names, ...origin })

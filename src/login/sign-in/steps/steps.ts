@@ -1,3 +1,4 @@
+import type { AccountKeys } from '../../../account/keys.ts'
 import type { PasswordPolicy } from '../../../account/password-policy.ts'
 import type { Account, AccountSource } from '../../../account/source.ts'
 import type { Clock } from '../../../base/clock.ts'
@@ -43,6 +44,8 @@ export interface StepsOptions {
   lockout: Pick<Lockout, 'checkAddress' | 'failedFrom'>
   rateLimit: RateLimit
   policy: PasswordPolicy
+  /** `null` where users have none. */
+  keys: Pick<AccountKeys, 'keptThrough'> | null
   /** `passwords.max_age`, in milliseconds. */
   maxPasswordAge: number | 'off'
   clock: Clock

@@ -219,6 +219,10 @@ export class RedisSessions implements ReadableSessions {
     return left === null ? null : this.#clock.now() + left
   }
 
+  rememberedDisable(type: LoginType, userId: string): Promise<number | null> {
+    return this.disabledUntil(type, userId)
+  }
+
   async untieDisable(type: LoginType, userId: string): Promise<boolean> {
     const wasDisabled = await this.#redis.untie(this.#keys.disable(type, userId))
     this.#observer.disabled(type, userId, 0)

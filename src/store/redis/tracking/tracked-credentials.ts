@@ -1,6 +1,7 @@
+import type { MaybePromise } from '../../../base/maybe-promise.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { Credential, CredentialPage, CredentialStore, ListedCredential } from '../../credentials.ts'
-import type { MaybePromise } from '../../store.ts'
+
 import type { RememberableReads } from '../rememberable.ts'
 import type { TrackedCache } from './tracked-cache.ts'
 

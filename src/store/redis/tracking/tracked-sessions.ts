@@ -1,7 +1,8 @@
+import type { MaybePromise } from '../../../base/maybe-promise.ts'
 import type { EndReason } from '../../../session/end-reason.ts'
 import type { SessionRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
-import type { Admission, EndNote, MaybePromise, Overview, SessionStore, StoredToken } from '../../store.ts'
+import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
 import type { Disable, RememberableReads } from '../rememberable.ts'
 import type { TrackedCache } from './tracked-cache.ts'
 
@@ -12,7 +13,7 @@ export interface SessionCaches {
 }
 
 /**
- * Sessions of a store, remembered on the sides that have caches: `find` then answers at once, and so does `disabledUntil`,
+ * Sessions of a store, remembered on the sides that have caches: `find` then answers at once, and so does `rememberedDisable`,
  * also for a login id that is not disabled. What this process ends, renews, rewrites, disables or unties is evicted before this
  * is acknowledged; changes by others are announced to the caches.
  */
@@ -135,8 +136,12 @@ export class TrackedSessions implements SessionStore {
   }
 
   disabledUntil(type: LoginType, userId: string): MaybePromise<number | null> {
+    return this.#sessions.disabledUntil(type, userId)
+  }
+
+  rememberedDisable(type: LoginType, userId: string): MaybePromise<number | null> {
     const cache = this.#caches[type]?.disables
-    if (cache === undefined) return this.#sessions.disabledUntil(type, userId)
+    if (cache === undefined) return this.#sessions.rememberedDisable(type, userId)
     const known = cache.get(userId)
     return known === null ? this.#askDisabled(cache, type, userId) : known.until
   }

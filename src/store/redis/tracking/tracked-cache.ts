@@ -1,11 +1,12 @@
 import type { Clock } from '../../../base/clock.ts'
+import type { MaybePromise } from '../../../base/maybe-promise.ts'
 import { type Kept, Remembered } from '../../remembered.ts'
-import type { CacheCounts, MaybePromise } from '../../store.ts'
+import type { CacheCounts } from '../../store.ts'
 
 /** Stands for one question to the store, whose answer may be kept if its name is not announced meanwhile. */
 export type Read = Readonly<Record<never, never>>
 
-/** How a store is asked for a value. */
+/** How a value is read from a store. */
 export interface Questions<V> {
   /** Of what may be remembered: with its end, which is never later than the true one. */
   read(): Promise<Kept<V> | null>

@@ -1,0 +1,168 @@
+import { openFinder } from '../account/open.ts'
+import type { Account } from '../account/source.ts'
+import { systemClock } from '../base/clock.ts'
+import { createLog } from '../base/log/log.ts'
+import { plain } from '../base/log/text.ts'
+import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
+import { createKeys, type Keys, type ListedKey } from '../key/keys.ts'
+import { DAY, readWanted } from '../key/own-keys.ts'
+import { type LoginType, SIDES } from '../session/sides.ts'
+import { type Configuration, readConfiguration } from '../settings/load.ts'
+import { accountsOf, keysOf } from '../settings/served.ts'
+import { openStore } from '../store/open.ts'
+import { hintOf } from '../token/key-form.ts'
+import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
+import { keepEvents } from './journal.ts'
+import { tableOf } from './table.ts'
+import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
+
+interface Place {
+  type: LoginType
+  settings: Configuration['settings']
+  keys: Keys
+  /** The account with a name. */
+  find(username: string): Promise<Owner>
+}
+
+type Owner = Pick<Account, 'id' | 'username' | 'credentialVersion'>
+
+type Verb = (place: Place, written: Written, terminal: Terminal) => Promise<void>
+
+const VERBS: Readonly<Record<string, Verb>> = { add, list, revoke }
+
+/** The options of `add`. */
+const OF_ADD = ['name', 'days', 'permission', 'path', 'address']
+
+export const key: Command = {
+  words: 'add NAME, list [NAME], or revoke NAME ID',
+  summary: 'make, list and revoke the keys with which programs call backends',
+  help: `  add NAME            make a key for an account, and print it: only now
+  list [NAME]         list the keys of an account, or of all
+  revoke NAME ID      end a key of an account for good
+
+A running gateway knows each change at once. Service accounts (dualgate account add NAME --service) are for programs.
+
+  --name TEXT         add: what the key is for; "command line" when not given
+  --days DAYS         add: days until the key ends; keys.business.max_age when not given
+  --permission CODE   add: a permission that the key includes, such as orders:read; may be repeated; all when not given
+  --path PATH         add: the beginning of paths that the key reaches, such as /api/v1/b/orders; may be repeated
+  --address RANGE     add: an address or CIDR range from which the key may be used; may be repeated
+  --consumer          the accounts of the C side (login.consumer) instead of those of the B side
+${CONFIG_HELP}
+
+Example:
+  dualgate key add nightly --name "nightly report" --days 90`,
+  options: {
+    ...CONFIG_OPTION,
+    name: { type: 'string' },
+    days: { type: 'string' },
+    permission: { type: 'string', multiple: true },
+    path: { type: 'string', multiple: true },
+    address: { type: 'string', multiple: true },
+    consumer: { type: 'boolean' },
+  },
+  async run(written, terminal) {
+    const [name = '', ...words] = written.words
+    const verb = Object.hasOwn(VERBS, name) ? VERBS[name]! : null
+    if (verb === null) throw new UsageError('a subcommand is missing: add NAME, list [NAME], or revoke NAME ID')
+    refuseWords(name, words, written)
+    await withStore(written, terminal, place => verb(place, { ...written, words }, terminal))
+    return 0
+  },
+}
+
+function refuseWords(name: string, words: readonly string[], { values }: Written): void {
+  const fits = name === 'list' ? words.length <= 1 : words.length === (name === 'add' ? 1 : 2)
+  if (!fits)
+    throw new UsageError(
+      `key ${name} takes ${{ add: 'one name', list: 'one name or none' }[name] ?? 'a name and an id'}`,
+    )
+  const unfit = name === 'add' ? undefined : OF_ADD.find(option => values[option] !== undefined)
+  if (unfit !== undefined) throw new UsageError(`key ${name} takes no --${unfit}`)
+}
+
+async function withStore(written: Written, terminal: Terminal, work: (place: Place) => Promise<void>): Promise<void> {
+  const { environment, cwd, errors } = terminal
+  const { settings } = readConfiguration(configOrBuiltIn(written, cwd), environment, cwd, { secretsNeeded: false })
+  const type = written.values.consumer === true ? 'CONSUMER' : 'BUSINESS'
+  const keysOfSide = keysOf(settings, type)
+  if (keysOfSide === 'off') throw new CommandError(`keys.${SIDES[type].name} is off`)
+  const log = createLog('silent')
+  const events: SessionEvent[] = []
+  const store = await openStore(settings.store, settings.data, systemClock, log)
+  try {
+    const { credentials } = store
+    const publish = (event: SessionEvent): void => void events.push(event)
+    const keys = createKeys({ type, credentials, settings: keysOfSide, clock: systemClock, publish })
+    await work({ type, settings, keys, find: username => ownerNamed(username, settings, type) })
+    const fault = await keepEvents(settings, store, events)
+    if (fault !== null) say(errors, `dualgate: this is done, but is not in the journal: ${fault}`)
+  } finally {
+    await store.close()
+  }
+}
+
+async function ownerNamed(username: string, settings: Configuration['settings'], type: LoginType): Promise<Owner> {
+  const accounts = accountsOf(settings, type)
+  if (accounts === 'off') throw new CommandError('login.consumer is off: the C side has no accounts here')
+  const source = await openFinder(accounts, systemClock, createLog('silent'))
+  try {
+    const account = await source.find(username)
+    if (account === null) throw new CommandError(`there is no account ${username}`)
+    return account
+  } finally {
+    await source.close()
+  }
+}
+
+async function add({ settings, type, keys, find }: Place, { words, values }: Written, { output }: Terminal) {
+  const owner = await find(words[0]!)
+  const of = (name: string) => (values[name] as string[] | undefined) ?? null
+  const days = typeof values.days === 'string' ? Number(values.days) : null
+  if (days !== null && !Number.isInteger(days)) throw new CommandError('days must be a whole number')
+  const name = typeof values.name === 'string' ? values.name : BY_COMMAND_LINE
+  const limits = { permissions: of('permission'), paths: of('path'), addresses: of('address') }
+  const keysOfSide = keysOf(settings, type)
+  if (keysOfSide === 'off') return
+  const wanted = readWanted({ name, days, ...limits }, keysOfSide)
+  const made = await keys.add(owner, wanted, { id: BY_COMMAND_LINE }, { by: BY_COMMAND_LINE })
+  const lifetime = Math.round(wanted.lifetime / DAY)
+  say(
+    output,
+    `made key ${made.id} of ${owner.username}; it ends in ${lifetime} ${lifetime === 1 ? 'day' : 'days'}, and is shown only now:`,
+  )
+  say(output, made.key)
+}
+
+async function list({ type, keys, find }: Place, { words }: Written, { output }: Terminal): Promise<void> {
+  const found = words.length === 0 ? await all(keys) : await keys.of((await find(words[0]!)).id)
+  const rows = found.map(key => [
+    key.id,
+    hintOf(type, key.id),
+    key.username,
+    key.name,
+    dayOf(key.expiresAt),
+    key.usedAt === null ? 'never' : dayOf(key.usedAt),
+  ])
+  for (const line of tableOf([['ID', 'BEGINS', 'OWNER', 'NAME', 'ENDS', 'LAST USED'], ...rows])) say(output, line)
+}
+
+async function all(keys: Keys): Promise<ListedKey[]> {
+  const found: ListedKey[] = []
+  for (;;) {
+    const { keys: some, total } = await keys.page(found.length, PAGE)
+    found.push(...some)
+    if (some.length === 0 || found.length >= total) return found
+  }
+}
+
+const PAGE = 100
+
+const dayOf = (timestamp: number): string => new Date(timestamp).toISOString().slice(0, 10)
+
+async function revoke({ keys, find }: Place, { words }: Written, { output }: Terminal): Promise<void> {
+  const [username, id] = words as [string, string]
+  const owner = await find(username)
+  await keys.revoke(owner.id, id, { by: BY_COMMAND_LINE })
+  say(output, `revoked key ${plain(id)} of ${owner.username}`)
+}

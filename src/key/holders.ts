@@ -1,0 +1,63 @@
+import type { Account, AccountSource } from '../account/source.ts'
+import type { Clock } from '../base/clock.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import { createRecent } from '../base/recent.ts'
+import type { StoredKey } from './record.ts'
+
+/**
+ * The account of the owner of a key, as it is now; `null` while it is not there or not ACTIVE, and if its password or second factor
+ * was reset since the key was made. Throws `Unavailable` if the source cannot tell. Whether the key ends is not decided here: a
+ * gateway may know an older state of the accounts than the one that made the key.
+ */
+export type HolderOf = (key: StoredKey) => MaybePromise<Account | null>
+
+export interface HoldersOptions {
+  accounts: Pick<AccountSource, 'find' | 'changes'>
+  /** How long the answer of a source is used that does not report changes, in milliseconds. */
+  recheck: number
+  clock: Clock
+}
+
+/** Owners whose accounts are remembered; beyond it the least recently used half is dropped. */
+const REMEMBERED = 20_000
+
+export function createHolders({ accounts, recheck, clock }: HoldersOptions): HolderOf {
+  const { changes } = accounts
+  if (changes === undefined) return createAsked({ accounts, recheck, clock })
+  return key => {
+    const known = valid(key, changes.accountOf(key.owner))
+    if (known !== null) return known
+    // Another process may have read a later state of the accounts. It fails where they cannot be read: then nothing is known.
+    return accounts.find(key.username).then(() => valid(key, changes.accountOf(key.owner)))
+  }
+}
+
+/** Asks the source, once in a while for each owner. */
+function createAsked({ accounts, recheck, clock }: HoldersOptions): HolderOf {
+  const known = createRecent<{ account: Account | null; until: number }>(REMEMBERED)
+  const underWay = new Map<string, Promise<Account | null>>()
+
+  async function read({ owner, username }: StoredKey): Promise<Account | null> {
+    // Counted from the question, so that an answer is never used for longer than this.
+    const until = clock.now() + recheck
+    const found = await accounts.find(username)
+    const account = found?.id === owner ? found : null
+    known.set(owner, { account, until })
+    return account
+  }
+
+  return key => {
+    const remembered = known.get(key.owner)
+    if (remembered !== undefined && clock.now() < remembered.until) return valid(key, remembered.account)
+    const asked = underWay.get(key.owner) ?? read(key).finally(() => underWay.delete(key.owner))
+    underWay.set(key.owner, asked)
+    return asked.then(account => valid(key, account))
+  }
+}
+
+function valid({ versions }: StoredKey, account: Account | null): Account | null {
+  if (account === null || account.status !== 'ACTIVE') return null
+  const { credentialVersion } = account
+  const isSame = credentialVersion === undefined || versions.length === 0 || versions.includes(credentialVersion)
+  return isSame ? account : null
+}

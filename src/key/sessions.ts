@@ -1,0 +1,240 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Account } from '../account/source.ts'
+import { type Clock, secondsUntil } from '../base/clock.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import { createRecent } from '../base/recent.ts'
+import { Refusal } from '../base/refusal.ts'
+import type { TimestampFormat } from '../base/timestamp.ts'
+import type { KeyCredential } from '../gate/key.ts'
+import type { LoginType } from '../session/sides.ts'
+import { sessionDisabledFor } from '../side/disable.ts'
+import type { Session } from '../side/side.ts'
+import type { Credential, CredentialStore } from '../store/credentials.ts'
+import type { SessionStore } from '../store/store.ts'
+import type { Claims } from '../token/jwt.ts'
+import { digestOfSecret, type Key, partsOf } from '../token/key-form.ts'
+import { type AccessToken, readAccessToken } from './access-token.ts'
+import type { HolderOf } from './holders.ts'
+import { readKey, type StoredKey } from './record.ts'
+import { readSessionName, sessionOf } from './session.ts'
+
+/** The failed attempts of a client address, shared with the login of the side. */
+export interface WrongKeys {
+  /** Refuses an address with too many failures. */
+  check(): Promise<void>
+  /** Counts a failure; refuses as `check` does beyond the limit. */
+  count(): Promise<void>
+}
+
+export interface KeySessionsOptions {
+  type: LoginType
+  credentials: Pick<CredentialStore, 'find' | 'used'>
+  sessions: Pick<SessionStore, 'rememberedDisable'>
+  holderOf: HolderOf
+  wrongFrom(address: string): WrongKeys
+  clock: Clock
+  timestamps: TimestampFormat
+}
+
+export type KeySessions = ReturnType<typeof createKeySessions>
+
+/** How sessions by key are found. Throws the refusal `SESSION_DISABLED`, or `TOO_MANY_WRONG_KEYS`. */
+export interface FoundByKey {
+  /** The session of a key in a header; `null` for a wrong one. */
+  find(credential: KeyCredential): MaybePromise<Session | null>
+  /** The session of the claims of a token that is signed here; `undefined` for the token of a login. */
+  findByClaims(claims: Claims): MaybePromise<Session | null> | undefined
+}
+
+/** Keys and access tokens whose proof is remembered; beyond it the least recently used half is dropped. */
+const REMEMBERED = 20_000
+/** How often the use of a key is noted, in milliseconds. */
+const NOTED_EVERY = 60_000
+
+/** A proof that was right, and the session that it last gave. */
+interface Proven {
+  readonly id: string
+  readonly owner: string
+  /** Of the key when it was proven: another key with its id would have another one. */
+  readonly digest: string
+  /** Of the access token; `Infinity` for the key itself. */
+  readonly expiresAt: number
+  credential: Credential | null
+  key: StoredKey | null
+  holder: Account | null
+  session: Session | null
+}
+
+/**
+ * The sessions of programs: a live key whose owner is there, ACTIVE and not disabled. A key is proven once in each process; from then
+ * on only what can change is read, and all of that is in memory where sessions are remembered. Absence is `null`, whatever the cause.
+ */
+export function createKeySessions(options: KeySessionsOptions) {
+  const { type, clock } = options
+  const { prove, withProven } = createProofs(options)
+  const proven = createRecent<Proven>(REMEMBERED)
+  const noteUse = createNotes(options)
+
+  /** A key that is not remembered. An unknown id and a wrong secret take the same way. */
+  async function findUnknown(key: Key, wrong: WrongKeys): Promise<Session | null> {
+    await wrong.check()
+    const { id, secret } = partsOf(key)
+    const digest = digestOfSecret(secret)
+    const entry = await prove(id, Number.POSITIVE_INFINITY, stored =>
+      timingSafeEqual(digest, stored === null ? NO_DIGEST : Buffer.from(stored.digest, 'base64url')),
+    )
+    if (entry === null) {
+      await wrong.count()
+      return null
+    }
+    proven.set(key, entry)
+    return withProven(entry)
+  }
+
+  function findFrom(key: Key, wrong: WrongKeys): MaybePromise<Session | null> {
+    if (partsOf(key).type !== type) return null
+    const known = proven.get(key)
+    return known === undefined ? findUnknown(key, wrong) : withProven(known)
+  }
+
+  async function findByToken(token: AccessToken, jti: string): Promise<Session | null> {
+    const entry = await prove(token.keyId, token.expiresAt, stored => stored !== null && token.isOf(stored))
+    if (entry === null) return null
+    proven.set(jti, entry)
+    return withProven(entry)
+  }
+
+  function findFromClaims(claims: Claims): MaybePromise<Session | null> | undefined {
+    const token = readAccessToken(claims)
+    if (token === null) return undefined
+    if (token.expiresAt <= clock.now()) return null
+    const known = proven.get(claims.jti)
+    return known === undefined ? findByToken(token, claims.jti) : withProven(known)
+  }
+
+  const inspected: FoundByKey = { find: ({ key }) => findFrom(key, UNCOUNTED), findByClaims: findFromClaims }
+  const used: FoundByKey = {
+    // Behind a proxy that is not trusted, all addresses are unknown: together they would be one client.
+    find: ({ key, address }) => noteUse(findFrom(key, address === null ? UNCOUNTED : options.wrongFrom(address))),
+    findByClaims(claims) {
+      const found = findFromClaims(claims)
+      return found === undefined ? undefined : noteUse(found)
+    },
+  }
+  return {
+    ...used,
+    /** For explanations, and for services that ask: it counts neither as a use nor, if the key is wrong, as a failure. */
+    inspected,
+    endOf: createEndOf(options, prove, withProven),
+  }
+}
+
+type Proofs = ReturnType<typeof createProofs>
+
+/** Proves keys by what is stored of them, and finds the session of what was proven. */
+function createProofs(options: KeySessionsOptions) {
+  const { type, credentials, sessions } = options
+  const admit = createAdmission(options)
+  return {
+    /** What is proven of a stored key, by whichever proof. */
+    async prove(id: string, expiresAt: number, isRight: (stored: StoredKey | null) => boolean): Promise<Proven | null> {
+      const credential = await credentials.find(type, id)
+      const stored = credential === null ? null : readKey(credential)
+      return isRight(stored) && stored !== null ? entryOf(stored, expiresAt) : null
+    },
+    /** Both questions at once, where they are sent to a server. */
+    withProven(known: Proven): MaybePromise<Session | null> {
+      const credential = credentials.find(type, known.id)
+      const disabledUntil = sessions.rememberedDisable(type, known.owner)
+      if (credential instanceof Promise || disabledUntil instanceof Promise)
+        return Promise.all([credential, disabledUntil]).then(([found, until]) => admit(known, found, until))
+      return admit(known, credential, disabledUntil)
+    },
+  }
+}
+
+/** When the session with a name ends; `null` when it has ended, and while the login id of its user is disabled. */
+const createEndOf =
+  ({ clock }: KeySessionsOptions, prove: Proofs['prove'], withProven: Proofs['withProven']) =>
+  async (name: string): Promise<number | null> => {
+    const { id, expiresAt } = readSessionName(name)!
+    const entry = expiresAt <= clock.now() ? null : await prove(id, expiresAt, stored => stored !== null)
+    if (entry === null) return null
+    const session = await unlessDisabled(() => withProven(entry))
+    return session === null ? null : Math.min(entry.credential!.expiresAt, expiresAt)
+  }
+
+/** What is found; `null` also while the login id is disabled. */
+export async function unlessDisabled(find: () => MaybePromise<Session | null>): Promise<Session | null> {
+  try {
+    return await find()
+  } catch (fault) {
+    if (fault instanceof Refusal && fault.reason === 'SESSION_DISABLED') return null
+    throw fault
+  }
+}
+
+/** Compared with where there is no key: no SHA-256 is known that has this value. */
+const NO_DIGEST = Buffer.alloc(32)
+
+const UNCOUNTED: WrongKeys = { check: async () => undefined, count: async () => undefined }
+
+const entryOf = ({ id, owner, digest }: StoredKey, expiresAt: number): Proven => ({
+  id,
+  owner,
+  digest,
+  expiresAt,
+  credential: null,
+  key: null,
+  holder: null,
+  session: null,
+})
+
+/** Notes the use of keys, at most once a minute for each; what cannot be noted is lost. */
+function createNotes({ type, credentials, clock }: KeySessionsOptions) {
+  const notedAt = createRecent<number>(REMEMBERED)
+
+  function note(session: Session | null): Session | null {
+    if (session === null) return null
+    const { id } = session.key!
+    const now = clock.now()
+    const last = notedAt.get(id)
+    if (last !== undefined && now - last < NOTED_EVERY) return session
+    notedAt.set(id, now)
+    credentials.used(type, id, now).catch(() => undefined)
+    return session
+  }
+
+  return (found: MaybePromise<Session | null>): MaybePromise<Session | null> =>
+    found instanceof Promise ? found.then(note) : note(found)
+}
+
+/** Admits a proven key as long as nothing has changed that it depends on. */
+function createAdmission({ type, holderOf, clock, timestamps }: KeySessionsOptions) {
+  /** The account is another object as soon as anything of it has changed. */
+  function sessionFor(entry: Proven, key: StoredKey, holder: Account | null): Session | null {
+    if (holder === null) return null
+    if (entry.session === null || entry.holder !== holder) {
+      const until = entry.expiresAt === Number.POSITIVE_INFINITY ? undefined : entry.expiresAt
+      entry.session = sessionOf(type, key, holder, timestamps, until)
+      entry.holder = holder
+    }
+    return entry.session
+  }
+
+  return (entry: Proven, credential: Credential | null, disabledUntil: number | null): MaybePromise<Session | null> => {
+    if (credential === null) return null
+    if (entry.credential !== credential) {
+      entry.key = readKey(credential)
+      entry.credential = credential
+      entry.session = null
+    }
+    const { key } = entry
+    if (key === null || key.digest !== entry.digest) return null
+    if (disabledUntil !== null) throw sessionDisabledFor(Math.max(1, secondsUntil(disabledUntil, clock.now())))
+    const holder = holderOf(key)
+    return holder instanceof Promise
+      ? holder.then(found => sessionFor(entry, key, found))
+      : sessionFor(entry, key, holder)
+  }
+}
