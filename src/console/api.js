@@ -15,9 +15,12 @@ import { forget, session } from './session.js'
  * @property {string} token_name
  * @property {string[]} routes Below `/api/v<n>/`: what the gateway serves itself.
  * @property {{ min_length: number, classes: number, common: 'refuse' | 'allow' }} passwords
+ * @property {Record<import('./elements/sides.js').SideName, KeyLimits | null>} keys `null` for a side without keys.
  * @property {string} timezone
  * @property {[en: string, zh: string][]} messages
  */
+
+/** @typedef {{ max_days: number, max_per_user: number, overlap_seconds: number }} KeyLimits What new keys of a side are limited to. */
 
 /** Milliseconds to wait for an answer. */
 const TIMEOUT = 15_000
@@ -54,6 +57,13 @@ export const sessionInCookie = () => get(new URL(`sign-in/${settings.section}/se
  * @param {string} route
  */
 export const publicRoute = route => `public/${settings.section}/${route}`
+
+/**
+ * The URL of a path of the gateway, for its other clients.
+ *
+ * @param {string} path
+ */
+export const urlOf = path => new URL(path.slice(1), root).href
 
 /**
  * Whether the gateway serves a route itself. What it does not serve, with its settings and its source of accounts, has no

@@ -3,6 +3,8 @@ import { createAccounts } from './accounts/accounts.js'
 import { servesAccounts } from './accounts/sides.js'
 import { serves } from './api.js'
 import { createJournal } from './journal/journal.js'
+import { createKeys } from './keys/keys.js'
+import { servesKeys } from './keys/sides.js'
 import { can } from './session.js'
 import { createSessions } from './sessions/sessions.js'
 
@@ -31,6 +33,11 @@ export const PAGES = {
     addresses: ['accounts', 'consumer-accounts'],
     isOffered: () => servesAccounts() && can('listAccounts'),
     create: createAccounts,
+  },
+  keys: {
+    addresses: ['keys', 'consumer-keys'],
+    isOffered: () => servesKeys() && can('listKeys'),
+    create: createKeys,
   },
   journal: {
     addresses: ['journal'],

@@ -62,6 +62,8 @@ export const PERMISSIONS = {
   disable: 'sys:session:disable',
   listAccounts: 'sys:account:page',
   editAccounts: 'sys:account:edit',
+  listKeys: 'sys:key:page',
+  editKeys: 'sys:key:edit',
   journal: 'sys:journal:page',
 }
 

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { codeAt } from '../second-factor/factor-fixture.ts'
 import { openBrowser } from '../support/browser.ts'
-import { type Fixture, openFixture, sm2KeyPath, someone } from '../support/gateway-fixture.ts'
+import { type Fixture, type FixtureOptions, openFixture, sm2KeyPath, someone } from '../support/gateway-fixture.ts'
 import { encrypt } from '../support/login-work.ts'
 
 /* A gateway and a browser for the pages with accounts. */
@@ -43,11 +43,13 @@ export const isLive = async (fixture: Fixture, token: string): Promise<boolean> 
 
 export type AccountsFixture = Awaited<ReturnType<typeof openAccounts>>
 
-export async function openAccounts(t: Test) {
+export async function openAccounts(t: Test, { config = {}, ...options }: FixtureOptions = {}) {
   const visit = await openBrowser(t)
   const fixture = await openFixture(t, {
+    ...options,
     config: {
       login: { consumer: { kind: 'file', path: 'consumers.yaml' }, second_factor: { for: ['guarded'] } },
+      ...config,
     },
   })
   const admin = await fixture.signIn()

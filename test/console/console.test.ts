@@ -484,8 +484,9 @@ t.test('the page works with every configuration of the gateway', { skip: without
   t.test('without the session administration, the page shows what else its user has permission for', async t => {
     const fixture = await open(t, { config: { session_administration: false } })
     for (const [permissions, shown] of [
-      [['**'], ['Accounts', 'Journal', 'My account']],
+      [['**'], ['Accounts', 'Keys', 'Journal', 'My account']],
       [['sys:account:page'], ['Accounts', 'My account']],
+      [['sys:key:page'], ['Keys', 'My account']],
       [['sys:journal:page'], ['Journal', 'My account']],
       [['sys:session:page', 'sys:account:edit'], ['My account']],
     ] as [string[], string[]][]) {
@@ -496,7 +497,11 @@ t.test('the page works with every configuration of the gateway', { skip: without
       if (shown[0] === 'Accounts') {
         await page.click('.account-list .link')
         const buttons = await page.locator('dialog footer > *').allTextContents()
-        t.same(buttons, permissions[0] === '**' ? ['Journal'] : [], 'no sessions, and no change of a mightier account')
+        t.same(
+          buttons,
+          permissions[0] === '**' ? ['Journal', 'Keys'] : [],
+          'no sessions, and no change of a mightier account',
+        )
         t.equal(await page.locator('[data-key=add]').count(), permissions[0] === '**' ? 1 : 0)
       }
       t.same(visitor.complaints, [])

@@ -3,6 +3,7 @@ import { h, show } from '../elements/dom.js'
 import { facts } from '../elements/facts.js'
 import { createTrouble } from '../elements/trouble.js'
 import { t } from '../language/language.js'
+import { createOwnKeys } from './own-keys.js'
 import { createOwnSessions } from './own-sessions.js'
 import { passwordPanel } from './password.js'
 import { secondFactorPanel } from './second-factor.js'
@@ -14,6 +15,7 @@ import { wrongCodesText } from './wrong-codes.js'
  * @property {string | null} username
  * @property {string | null} nickname
  * @property {string[] | null} roles
+ * @property {string[] | null} permissions With those of the roles; `null` without an account that the gateway knows.
  * @property {boolean | null} second_factor
  * @property {boolean | null} second_factor_required
  * @property {number | null} recovery_codes_left
@@ -33,13 +35,16 @@ export function createAccount(place) {
   let account = null
   const trouble = createTrouble(() => void load())
   const panels = h('div', { class: 'panels' })
+  const keys = serves('b/account/keys') ? createOwnKeys() : null
   const sessions = serves('b/session/tokens') ? createOwnSessions() : null
 
   async function load() {
     try {
-      account = await get('b/account')
+      const loaded = await get('b/account')
+      account = loaded
       trouble.clear()
       drawPanels()
+      keys?.show(loaded)
     } catch (problem) {
       if (account === null) show(panels)
       trouble.report(problem)
@@ -64,12 +69,14 @@ export function createAccount(place) {
   }
 
   void load()
+  void keys?.load()
   void sessions?.load()
   return {
     draw() {
       drawPanels()
+      keys?.draw()
       sessions?.draw()
-      show(place, trouble.element, panels, sessions?.element)
+      show(place, trouble.element, panels, keys?.element, sessions?.element)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { post } from '../api.js'
+import { post, serves } from '../api.js'
 import { openDialog } from '../elements/dialogs.js'
 import { h, notify } from '../elements/dom.js'
 import { actionForm, cancelButton, field, passwordInput } from '../elements/forms.js'
@@ -43,6 +43,7 @@ function openChange(username, changed) {
   const form = actionForm({
     body: [
       h('p', { class: 'quiet' }, t('change_password_detail')),
+      serves('b/account/keys') && h('p', { class: 'quiet' }, t('keys_stay')),
       field({ id: 'current-password', label: t('current_password'), input: current }),
       ...chosen.body,
     ],

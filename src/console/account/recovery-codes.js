@@ -33,8 +33,9 @@ const printButton = () => h('button', { type: 'button', onclick: () => window.pr
  * A button that copies a text. Browsers offer the clipboard to pages that came over HTTPS or from the same machine.
  *
  * @param {string} text
+ * @param {import('../language/language.js').TextName} [label]
  */
-export const copyButton = text =>
+export const copyButton = (text, label = 'copy') =>
   navigator.clipboard !== undefined &&
   h(
     'button',
@@ -46,5 +47,5 @@ export const copyButton = text =>
           () => notify(t('not_copied')),
         ),
     },
-    t('copy'),
+    t(label),
   )

@@ -1,12 +1,12 @@
 import { post } from '../api.js'
-import { openDialog } from '../elements/dialogs.js'
-import { h, notify, show } from '../elements/dom.js'
-import { actionForm, cancelButton, field, focusFirst, passwordInput } from '../elements/forms.js'
+import { openForms } from '../elements/dialogs.js'
+import { h, notify } from '../elements/dom.js'
+import { actionForm } from '../elements/forms.js'
 import { openShownOnce } from '../elements/shown-once.js'
-import { encrypted } from '../encryption.js'
 import { count } from '../language/format.js'
 import { t } from '../language/language.js'
 import { codeField, enrolment } from './enrolment.js'
+import { proofFields } from './proof.js'
 import { recoveryCodes } from './recovery-codes.js'
 
 /** Below this number of recovery codes, new ones are advised. */
@@ -64,38 +64,11 @@ const changeButtons = (account, changed) => [
 ]
 
 /**
- * A dialog of several forms, one after the other.
- *
- * @param {string} title
- */
-function openForms(title) {
-  const place = h('div', {})
-  const dialog = openDialog({ title, body: [place] })
-  return {
-    cancel: cancelButton(() => dialog.close()),
-    close: () => dialog.close(),
-    /** @param {Node} form */
-    show(form) {
-      show(place, form)
-      focusFirst(place)
-    },
-  }
-}
-
-/**
  * @param {string[]} codes
  * @param {Account} account
  */
 const openCodes = (codes, { username }) =>
   openShownOnce(t('recovery_codes'), done => recoveryCodes({ codes, username: username ?? '', done }))
-
-const passwordField = () => {
-  const input = passwordInput('current-password', 'current-password')
-  return {
-    element: field({ id: 'current-password', label: t('current_password'), input }),
-    value: () => encrypted(input.value),
-  }
-}
 
 /**
  * @param {Account} account
@@ -103,21 +76,14 @@ const passwordField = () => {
  */
 function openSetUp(account, changed) {
   const forms = openForms(t('set_up_title'))
-  const password = passwordField()
   // Who has a factor already proves it, too.
-  const present = account.second_factor === true ? codeField('code', { allowsRecovery: true }) : null
+  const proof = proofFields(account.second_factor === true)
   const ask = actionForm({
-    body: [h('p', {}, t('set_up_detail')), password.element, present?.element],
+    body: [h('p', {}, t('set_up_detail')), ...proof.body],
     action: t('continue'),
     beside: [forms.cancel],
-    run: async () =>
-      scan(
-        await post('b/account/second-factor/setup', {
-          current_password: await password.value(),
-          ...(present !== null && { code: present.value() }),
-        }),
-      ),
-    failed: () => present?.clear(),
+    run: async () => scan(await post('b/account/second-factor/setup', await proof.values())),
+    failed: proof.failed,
   })
   forms.show(ask.element)
 
@@ -146,22 +112,18 @@ function openSetUp(account, changed) {
  */
 function openNewCodes(account, changed) {
   const forms = openForms(t('new_codes'))
-  const password = passwordField()
-  const code = codeField('code', { allowsRecovery: true })
+  const proof = proofFields(true)
   const ask = actionForm({
-    body: [h('p', {}, t('new_codes_detail')), password.element, code.element],
+    body: [h('p', {}, t('new_codes_detail')), ...proof.body],
     action: t('new_codes'),
     beside: [forms.cancel],
     async run() {
-      const { recovery_codes: codes } = await post('b/account/second-factor/recovery-codes', {
-        current_password: await password.value(),
-        code: code.value(),
-      })
+      const { recovery_codes: codes } = await post('b/account/second-factor/recovery-codes', await proof.values())
       forms.close()
       changed()
       openCodes(codes, account)
     },
-    failed: code.clear,
+    failed: proof.failed,
   })
   forms.show(ask.element)
 }
@@ -169,23 +131,19 @@ function openNewCodes(account, changed) {
 /** @param {() => void} changed */
 function openRemove(changed) {
   const forms = openForms(t('remove_title'))
-  const password = passwordField()
-  const code = codeField('code', { allowsRecovery: true })
+  const proof = proofFields(true)
   const ask = actionForm({
-    body: [h('p', {}, t('remove_detail')), password.element, code.element],
+    body: [h('p', {}, t('remove_detail')), ...proof.body],
     action: t('remove'),
     look: 'danger',
     beside: [forms.cancel],
     async run() {
-      await post('b/account/second-factor/remove', {
-        current_password: await password.value(),
-        code: code.value(),
-      })
+      await post('b/account/second-factor/remove', await proof.values())
       forms.close()
       notify(t('removed'))
       changed()
     },
-    failed: code.clear,
+    failed: proof.failed,
   })
   forms.show(ask.element)
 }

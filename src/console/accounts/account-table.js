@@ -3,7 +3,8 @@ import { DASH, rowButton, table } from '../elements/tables.js'
 import { t } from '../language/language.js'
 import { openAccount } from './account.js'
 import { openEdit } from './edit.js'
-import { isEditable, isOwn, isResettable, nameOf } from './listed.js'
+import { isEditable, isOwn, nameOf } from './listed.js'
+import { openMakeKey, takesKey } from './make-key.js'
 import { openResetPassword } from './reset.js'
 
 /** @typedef {import('./listed.js').ListedAccount} ListedAccount */
@@ -42,14 +43,24 @@ function row(account, side) {
   return [
     who(account, side),
     rightsOf(account) ?? DASH,
-    service ? DASH : t(second_factor ? 'on' : 'off'),
+    service === true ? DASH : t(second_factor ? 'on' : 'off'),
     must_change_password
       ? [password_changed_at ?? DASH, h('span', { class: 'quiet' }, t('must_change'))]
       : (password_changed_at ?? DASH),
     last_login_time ?? DASH,
-    isEditable(account) && [
-      rowButton({ key: `edit ${id}`, text: `${t('edit')}…`, about, onclick: () => openEdit(account, side) }),
-      isResettable(account, side) &&
+    [
+      takesKey(account, side) &&
+        rowButton({
+          key: `make-key ${id}`,
+          text: `${t('make_key')}…`,
+          about,
+          onclick: () => openMakeKey(account, side),
+        }),
+      isEditable(account) &&
+        rowButton({ key: `edit ${id}`, text: `${t('edit')}…`, about, onclick: () => openEdit(account, side) }),
+      isEditable(account) &&
+        service !== true &&
+        !isOwn(account, side) &&
         rowButton({
           key: `password ${id}`,
           text: `${t('reset_password')}…`,
@@ -74,7 +85,7 @@ function who(account, side) {
       name,
     ),
     isOwn(account, side) && h('span', { class: 'tag own' }, t('you')),
-    service && h('span', { class: 'tag' }, t('service_account')),
+    service === true && h('span', { class: 'tag off' }, t('service')),
     status !== 'ACTIVE' && h('span', { class: 'tag disabled' }, t(`status_${status}`)),
     h('span', { class: 'quiet' }, username !== name && `${username} · `, h('code', {}, id)),
   ]

@@ -4,11 +4,13 @@ import { confirm, openDialog } from '../elements/dialogs.js'
 import { h, notify } from '../elements/dom.js'
 import { facts } from '../elements/facts.js'
 import { DASH } from '../elements/tables.js'
+import { SIDES } from '../keys/sides.js'
 import { t } from '../language/language.js'
 import { can } from '../session.js'
 import { openTokens } from '../sessions/tokens.js'
 import { openEdit } from './edit.js'
-import { isEditable, isOwn, isResettable, nameOf } from './listed.js'
+import { endOfKeys, isEditable, isOwn, nameOf, nameOfSide } from './listed.js'
+import { openMakeKey, takesKey } from './make-key.js'
 import { openResetPassword } from './reset.js'
 
 /** @typedef {import('./listed.js').ListedAccount} ListedAccount */
@@ -27,19 +29,18 @@ export function openAccount(account, side) {
     [t('status'), t(`status_${account.status}`)],
     [t('roles'), list(account.roles)],
     [t('permissions'), list(account.permissions)],
-    [t('service_account'), t(account.service ? 'yes' : 'no')],
-    ...(account.service ? [] : credentialsOf(account)),
+    ...(account.service === true ? [] : ofPerson(account)),
   ])
   const dialog = openDialog({ title: nameOf(account), body: [about, actions(account, side, () => dialog.close())] })
 }
 
 /**
- * How its user signs in.
+ * What only people have.
  *
  * @param {ListedAccount} account
- * @returns {[string, string][]}
+ * @returns {[name: string, value: string][]}
  */
-const credentialsOf = account => [
+const ofPerson = account => [
   [t('second_factor'), t(account.second_factor ? 'on' : 'off')],
   [t('password_set'), account.password_changed_at ?? DASH],
   [t('must_change'), t(account.must_change_password ? 'yes' : 'no')],
@@ -52,7 +53,7 @@ const credentialsOf = account => [
  * @param {() => void} close
  */
 function actions(account, side, close) {
-  const { id, second_factor } = account
+  const { id, second_factor, service } = account
   /** Another dialog in the place of this one. */
   const instead = (/** @type {() => void} */ open) => () => {
     close()
@@ -65,15 +66,14 @@ function actions(account, side, close) {
     serves('sys/session/page') && can('list') && button(t('show_sessions'), () => openTokens(user)),
     serves('sys/journal/page') &&
       can('journal') &&
-      h(
-        'a',
-        { class: 'button', href: addressOf('journal', { login_id: id, type: side.isOwn ? 'BUSINESS' : 'CONSUMER' }) },
-        t('journal'),
-      ),
+      h('a', { class: 'button', href: addressOf('journal', { login_id: id, type: nameOfSide(side) }) }, t('journal')),
+    keysLink(account, side),
+    takesKey(account, side) && button(t('make_key'), () => openMakeKey(account, side)),
     isEditable(account) && [
       button(t('edit'), () => openEdit(account, side)),
-      isResettable(account, side) && button(t('reset_password'), () => openResetPassword(account, side)),
+      // For their own account administrators need what only its user knows.
       !isOwn(account, side) && [
+        service !== true && button(t('reset_password'), () => openResetPassword(account, side)),
         second_factor && button(t('reset_second_factor'), () => confirmResetFactor(account, side), 'danger'),
         button(t('remove_account'), () => confirmRemove(account, side), 'danger'),
       ],
@@ -86,10 +86,23 @@ function actions(account, side, close) {
  * @param {ListedAccount} account
  * @param {import('./listed.js').Side} side
  */
+const keysLink = ({ id }, side) => {
+  const { address, base } = SIDES[nameOfSide(side)]
+  return (
+    serves(`${base}/page`) &&
+    can('listKeys') &&
+    h('a', { class: 'button', href: addressOf(address, { user_id: id }) }, t('show_keys'))
+  )
+}
+
+/**
+ * @param {ListedAccount} account
+ * @param {import('./listed.js').Side} side
+ */
 const confirmResetFactor = (account, side) =>
   confirm({
     title: t('reset_second_factor_title', { user: nameOf(account) }),
-    details: [t('reset_second_factor_detail')],
+    details: [t('reset_second_factor_detail'), ...endOfKeys(side)],
     action: t('reset_second_factor'),
     async run() {
       await post(`${side.base}/reset-second-factor`, { id: account.id })
@@ -105,7 +118,7 @@ const confirmResetFactor = (account, side) =>
 const confirmRemove = (account, side) =>
   confirm({
     title: t('remove_account_title', { user: nameOf(account) }),
-    details: [t('remove_account_detail')],
+    details: [t('remove_account_detail'), ...endOfKeys(side)],
     action: t('remove_account'),
     async run() {
       await post(`${side.base}/remove`, { id: account.id })

@@ -1,8 +1,8 @@
 import { get } from '../api.js'
 import { h, show } from '../elements/dom.js'
+import { createPaged } from '../elements/paged.js'
 import { createSearch, turning } from '../elements/paging.js'
 import { createSorting } from '../elements/sorting.js'
-import { createTrouble } from '../elements/trouble.js'
 import { count } from '../language/format.js'
 import { t } from '../language/language.js'
 import { can } from '../session.js'
@@ -14,7 +14,8 @@ import { SIDES, sideChoice, sideOf } from './sides.js'
 
 /** @typedef {import('../elements/sides.js').SideName} SideName */
 /**
- * @typedef {{ records: import('./listed.js').ListedAccount[], total: number, page: number, pages: number }} AccountPage
+ * @typedef {{ records: import('./listed.js').ListedAccount[], total: number, page: number, pages: number,
+ *   roles: import('./roles.js').Role[] }} AccountPage With the roles that the gateway knows.
  */
 
 /**
@@ -43,45 +44,23 @@ export function createAccounts(place, address) {
 /** The list of accounts, with search and pages. */
 function createList() {
   const query = { side: /** @type {SideName} */ ('BUSINESS'), keyword: '', status: '', current: 1, size: 10 }
-  /** @type {AccountPage | null} */
-  let page = null
-  /** @type {import('./roles.js').Role[]} */
-  let roles = []
-  const trouble = createTrouble(() => void load())
+  const list = h('div', { class: 'account-list' })
+  const paged = createPaged({ query, load: requestPage, loaded: fill, list })
+  const { request } = paged
   const search = createSearch({ hint: 'search_accounts', find: keyword => request({ keyword, current: 1 }) })
   const found = h('span', { class: 'quiet', role: 'status' })
-  const list = h('div', { class: 'account-list' })
   const pages = h('div', { class: 'pages' })
   const sorting = createSorting(fill)
   const listed = (/** @type {AccountPage} */ { records, pages: all }) =>
     accountTable(records, administered(), all === 1 && sorting)
-  const administered = () => ({ ...SIDES[query.side], roles, changed: () => void load() })
-
-  /** @param {Partial<typeof query>} change */
-  function request(change) {
-    Object.assign(query, change)
-    void load()
-  }
-
-  async function load() {
-    const requested = JSON.stringify(query)
-    try {
-      const [answer, known] = await Promise.all([requestPage(query), requestRoles(SIDES[query.side])])
-      // Meanwhile something else was requested.
-      if (JSON.stringify(query) !== requested) return
-      trouble.clear()
-      if (answer.records.length === 0 && query.current > 1) return request({ current: Math.max(1, answer.pages) })
-      page = answer
-      roles = known
-      fill()
-    } catch (problem) {
-      if (JSON.stringify(query) !== requested) return
-      if (page === null) show(list)
-      trouble.report(problem)
-    }
-  }
+  const administered = () => ({
+    ...SIDES[query.side],
+    roles: paged.page()?.roles ?? [],
+    changed: () => void paged.reload(),
+  })
 
   function fill() {
+    const page = paged.page()
     if (page === null) return show(list, h('p', { class: 'empty quiet' }, t('loading')))
     found.textContent = t('found_accounts', { n: count(page.total) })
     show(list, page.records.length === 0 ? nothing(query) : listed(page))
@@ -93,12 +72,9 @@ function createList() {
       const add = can('editAccounts') && addButton(() => openAdd(administered()))
       const header = h('header', {}, title(), found, search.draw(), statusChoice(query, request), add)
       fill()
-      return h('section', { class: 'panel' }, header, trouble.element, list, pages)
+      return h('section', { class: 'panel' }, header, paged.trouble, list, pages)
     },
-    showSide(/** @type {SideName} */ side) {
-      page = null
-      request({ side, current: 1 })
-    },
+    showSide: (/** @type {SideName} */ side) => paged.begin({ side }),
   }
 }
 
@@ -106,8 +82,13 @@ function createList() {
  * @param {{ side: SideName, keyword: string, status: string, current: number, size: number }} query
  * @returns {Promise<AccountPage>}
  */
-const requestPage = ({ side, status, ...others }) =>
-  get(`${SIDES[side].base}/page`, { ...others, ...(status !== '' && { status }) })
+async function requestPage({ side, status, ...others }) {
+  const [page, roles] = await Promise.all([
+    get(`${SIDES[side].base}/page`, { ...others, ...(status !== '' && { status }) }),
+    requestRoles(SIDES[side]),
+  ])
+  return { ...page, roles }
+}
 
 /** @param {{ keyword: string, status: string }} query */
 const nothing = ({ keyword, status }) =>

@@ -5,19 +5,28 @@ import { actionForm, cancelButton, choice, field, textInput } from '../elements/
 import { t } from '../language/language.js'
 import { passwordChoice, showPassword } from './choose-password.js'
 import { accountFields } from './fields.js'
+import { hasKeys } from './listed.js'
 
 /** @param {import('./listed.js').Side} side */
 export function openAdd(side) {
   const username = textInput('account-username', { required: true, maxlength: 128, autofocus: true })
   const fields = accountFields({ nickname: '', status: 'ACTIVE', roles: [], permissions: [] }, { roles: side.roles })
   const password = passwordChoice(() => username.value.trim())
-  const isService = h('input', { type: 'checkbox', id: 'account-service', onchange: chooseKind })
+  const isService = h('input', { type: 'checkbox', id: 'is-service', onchange: draw })
+  // Disabled, so that no field of a password is required of a service account.
+  const ofPerson = h('fieldset', { class: 'column' }, password.body)
+
+  function draw() {
+    ofPerson.disabled = isService.checked
+    ofPerson.hidden = isService.checked
+  }
+
   const form = actionForm({
     body: [
       field({ id: 'account-username', label: t('username'), input: username }),
       ...fields.body,
-      choice(isService, t('add_service_account')),
-      ...password.body,
+      hasKeys(side) && choice(isService, t('service_detail')),
+      ofPerson,
     ],
     action: t('add_account'),
     beside: [cancelButton(() => dialog.close())],
@@ -38,8 +47,4 @@ export function openAdd(side) {
     failed: password.failed,
   })
   const dialog = openDialog({ title: t('add_account'), body: [form.element] })
-
-  function chooseKind() {
-    password.show(!isService.checked)
-  }
 }

@@ -1,3 +1,5 @@
+import { settings } from '../api.js'
+import { t } from '../language/language.js'
 import { can, session } from '../session.js'
 
 /**
@@ -6,7 +8,7 @@ import { can, session } from '../session.js'
  * @property {string} username
  * @property {string} nickname
  * @property {Status} status
- * @property {boolean} service Whether programs use it: it has no password and no second factor.
+ * @property {boolean} [service] Whether it is the account of a program, which has no password and no second factor.
  * @property {string[]} roles
  * @property {string[]} permissions
  * @property {boolean} second_factor
@@ -41,14 +43,25 @@ export const nameOf = ({ nickname, username }) => nickname || username
  */
 export const isOwn = ({ id }, side) => side.isOwn && id === session.owner?.user_id
 
-/** @param {ListedAccount} account */
-export const isEditable = ({ editable }) => editable && can('editAccounts')
+/**
+ * @param {Side} side
+ * @returns {import('../elements/sides.js').SideName}
+ */
+export const nameOfSide = ({ isOwn }) => (isOwn ? 'BUSINESS' : 'CONSUMER')
 
 /**
- * Whether the password of an account can be reset: a service account has none, and for their own account administrators need
- * what only its user knows.
+ * Whether programs of a side may have keys.
  *
- * @param {ListedAccount} account
  * @param {Side} side
  */
-export const isResettable = (account, side) => !account.service && !isOwn(account, side)
+export const hasKeys = side => settings.keys[nameOfSide(side)] !== null
+
+/**
+ * What else a reset or the removal of an account ends.
+ *
+ * @param {Side} side
+ */
+export const endOfKeys = side => (hasKeys(side) ? [t('keys_end')] : [])
+
+/** @param {ListedAccount} account */
+export const isEditable = ({ editable }) => editable && can('editAccounts')

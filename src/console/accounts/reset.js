@@ -4,7 +4,7 @@ import { h, notify } from '../elements/dom.js'
 import { actionForm, cancelButton } from '../elements/forms.js'
 import { t } from '../language/language.js'
 import { passwordChoice, showPassword } from './choose-password.js'
-import { nameOf } from './listed.js'
+import { endOfKeys, nameOf } from './listed.js'
 
 /**
  * @param {import('./listed.js').ListedAccount} account
@@ -14,7 +14,7 @@ export function openResetPassword(account, side) {
   const name = nameOf(account)
   const password = passwordChoice(() => account.username)
   const form = actionForm({
-    body: [h('p', {}, t('reset_password_detail')), ...password.body],
+    body: [h('p', {}, [t('reset_password_detail'), ...endOfKeys(side)].join(' ')), ...password.body],
     action: t('reset_password'),
     look: 'danger',
     beside: [cancelButton(() => dialog.close())],

@@ -1,7 +1,4 @@
-import { serves } from '../api.js'
-import { sideButtons } from '../elements/sides.js'
-
-/** @typedef {import('../elements/sides.js').SideName} SideName */
+import { createSides } from '../elements/sides.js'
 
 /** The sides whose accounts are administered here. */
 export const SIDES = {
@@ -9,30 +6,4 @@ export const SIDES = {
   CONSUMER: { address: 'consumer-accounts', base: 'client/account', sessions: 'client/session', isOwn: false },
 }
 
-/** @returns {SideName[]} */
-const servedSides = () =>
-  /** @type {SideName[]} */ (Object.keys(SIDES)).filter(name => serves(`${SIDES[name].base}/page`))
-
-export const servesAccounts = () => servedSides().length > 0
-
-/** @param {import('../address.js').Address} address */
-export const sideOf = ({ name }) => {
-  const served = servedSides()
-  return served.find(side => SIDES[side].address === name) ?? /** @type {SideName} */ (served[0])
-}
-
-/**
- * The choice of a side, where the accounts of both are administered.
- *
- * @param {SideName} shown
- */
-export function sideChoice(shown) {
-  const served = servedSides()
-  return (
-    served.length > 1 &&
-    sideButtons(
-      shown,
-      served.map(name => [name, SIDES[name].address]),
-    )
-  )
-}
+export const { isServed: servesAccounts, sideOf, choice: sideChoice } = createSides(SIDES)

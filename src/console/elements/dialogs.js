@@ -1,6 +1,6 @@
 import { t } from '../language/language.js'
-import { h } from './dom.js'
-import { actionForm, cancelButton } from './forms.js'
+import { h, show } from './dom.js'
+import { actionForm, cancelButton, focusFirst } from './forms.js'
 
 /**
  * Opens a dialog. The browser keeps the focus in it and closes it with Escape.
@@ -41,6 +41,25 @@ export function openDialog({ title, wide = false, body, isClosable = true }) {
   document.body.append(dialog)
   dialog.showModal()
   return dialog
+}
+
+/**
+ * A dialog of several forms, one after the other.
+ *
+ * @param {string} title
+ */
+export function openForms(title) {
+  const place = h('div', {})
+  const dialog = openDialog({ title, body: [place] })
+  return {
+    cancel: cancelButton(() => dialog.close()),
+    close: () => dialog.close(),
+    /** @param {Node} form */
+    show(form) {
+      show(place, form)
+      focusFirst(place)
+    },
+  }
 }
 
 /** Closes every open dialog, because the page behind it has changed. */

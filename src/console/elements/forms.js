@@ -30,6 +30,14 @@ export const textInput = (id, attributes = {}) =>
   h('input', { id, name: id, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'none', ...attributes })
 
 /**
+ * A field for several lines.
+ *
+ * @param {string} id
+ */
+export const areaInput = id =>
+  h('textarea', { id, name: id, rows: 2, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'none' })
+
+/**
  * @param {string} id
  * @param {'current-password' | 'new-password'} autocomplete
  * @param {import('./dom.js').Attributes} [attributes]

@@ -23,7 +23,7 @@ export function journalTable(records) {
       { label: t('time'), look: 'number' },
       { label: t('user') },
       { label: t('done_by') },
-      { label: t('reason') },
+      { label: t('details') },
       { label: t('address_device') },
     ],
     items: records,
@@ -56,7 +56,7 @@ function administratorsIn(records) {
  * @param {ReadonlyMap<string, string>} names
  */
 function row(record, names) {
-  const { id, event, type, time, reason, address } = record
+  const { id, event, type, time, address } = record
   const device = deviceText(record.device_type, record.device_id)
   return [
     [
@@ -75,9 +75,22 @@ function row(record, names) {
     time,
     user(record),
     doneBy(record, names),
-    reason === null ? DASH : inWords('reason', reason),
+    detail(record),
     [address ?? DASH, device !== DASH && h('span', { class: 'quiet' }, device)],
   ]
+}
+
+/**
+ * Why, and which key: a rotated one with that which has taken its place.
+ *
+ * @param {JournalRecord} record
+ */
+function detail({ event, reason, key }) {
+  if (key === null) return reason === null ? DASH : inWords('reason', reason)
+  const named = [`${t('key')} `, h('code', {}, key)]
+  if (reason === null) return named
+  if (event === 'key-rotated') return [...named, ' → ', h('code', {}, reason)]
+  return [inWords('reason', reason), h('span', { class: 'quiet' }, named)]
 }
 
 /** @param {JournalRecord} record */
@@ -110,6 +123,8 @@ function doneBy({ by, by_type: side, login_id: user, type }, names) {
  */
 function openEntry(record, names) {
   const code = (/** @type {string | null} */ text) => text !== null && h('code', {}, text)
+  // Its reason is the id of another key.
+  const isRotation = record.event === 'key-rotated'
   openDialog({
     title: inWords('event', record.event),
     body: [
@@ -120,7 +135,10 @@ function openEntry(record, names) {
         [t('username'), record.username],
         [t('nickname'), record.nickname],
         [t('done_by'), record.by !== null && doneBy(record, names)],
-        [t('reason'), record.reason !== null && inWords('reason', record.reason)],
+        [t('key_id'), code(record.key)],
+        isRotation
+          ? [t('new_key'), code(record.reason)]
+          : [t('reason'), record.reason !== null && inWords('reason', record.reason)],
         [t('address'), record.address],
         [t('device'), deviceText(record.device_type, record.device_id)],
         [t('handle'), code(record.jti)],

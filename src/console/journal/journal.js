@@ -27,6 +27,7 @@ const SIZE = 50
  * @property {string | null} device_type
  * @property {string | null} device_id
  * @property {string | null} jti
+ * @property {string | null} key The id of the key, where it is about one.
  * @property {string | null} trace_id
  */
 

@@ -17,8 +17,6 @@ export const en = {
 
   add_account: 'Add account',
   account_added: 'The account {user} is added.',
-  service_account: 'Service account',
-  add_service_account: 'Service account (programs only, no password)',
   edit: 'Edit',
   edit_title: 'Edit {user}',
   edit_detail: 'A change of roles, permissions or status ends the sessions of the account.',
@@ -71,8 +69,6 @@ export const zh = {
 
   add_account: '新增账号',
   account_added: '已新增账号 {user}。',
-  service_account: '服务账号',
-  add_service_account: '服务账号（仅供程序使用，没有密码）',
   edit: '编辑',
   edit_title: '编辑 {user}',
   edit_detail: '修改角色、权限或状态后，该账号的会话将全部下线。',

@@ -29,10 +29,10 @@ export const en = {
   times_in: 'Times in {zone}',
   cancel: 'Cancel',
   close: 'Close',
-  seconds: '{n} s',
-  minutes: '{n} min',
-  hours: '{n} h',
-  days: '{n} d',
+  n_seconds: '{n} s',
+  n_minutes: '{n} min',
+  n_hours: '{n} h',
+  n_days: '{n} d',
   endless: 'no limit',
 }
 
@@ -68,9 +68,9 @@ export const zh = {
   times_in: '时区：{zone}',
   cancel: '取消',
   close: '关闭',
-  seconds: '{n} 秒',
-  minutes: '{n} 分钟',
-  hours: '{n} 小时',
-  days: '{n} 天',
+  n_seconds: '{n} 秒',
+  n_minutes: '{n} 分钟',
+  n_hours: '{n} 小时',
+  n_days: '{n} 天',
   endless: '永不过期',
 }

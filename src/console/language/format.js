@@ -23,16 +23,16 @@ const DAY = 86_400
  */
 export function duration(seconds) {
   if (seconds < 0) return t('endless')
-  if (seconds < MINUTE) return t('seconds', { n: seconds })
-  if (seconds < HOUR) return t('minutes', { n: Math.floor(seconds / MINUTE) })
+  if (seconds < MINUTE) return t('n_seconds', { n: seconds })
+  if (seconds < HOUR) return t('n_minutes', { n: Math.floor(seconds / MINUTE) })
   if (seconds < DAY) {
-    return joined(t('hours', { n: Math.floor(seconds / HOUR) }), rest('minutes', (seconds % HOUR) / MINUTE))
+    return joined(t('n_hours', { n: Math.floor(seconds / HOUR) }), rest('n_minutes', (seconds % HOUR) / MINUTE))
   }
-  return joined(t('days', { n: Math.floor(seconds / DAY) }), rest('hours', (seconds % DAY) / HOUR))
+  return joined(t('n_days', { n: Math.floor(seconds / DAY) }), rest('n_hours', (seconds % DAY) / HOUR))
 }
 
 /**
- * @param {'minutes' | 'hours'} unit
+ * @param {'n_minutes' | 'n_hours'} unit
  * @param {number} amount
  */
 const rest = (unit, amount) => (amount < 1 ? '' : t(unit, { n: Math.floor(amount) }))
