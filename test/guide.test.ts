@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import t from 'tap'
 import { sealingKey } from '../src/second-factor/sealed.ts'
+import { asKey, makeKey, partsOf } from '../src/token/key-form.ts'
 import { otherProgram } from './beside/other-program.ts'
 import { GOOD_KEY } from './settings/folder.ts'
 import { call } from './support/client.ts'
@@ -13,7 +14,7 @@ import { blocksOf, GUIDE, README } from './support/documents.ts'
 import type { GatewayProcess } from './support/process.ts'
 import { startRedis, withoutRedisServer } from './support/redis-server.ts'
 import { ROOT } from './support/root.ts'
-import { blocksAt, COMMANDS, initiated, runScript, startedIn } from './support/shell.ts'
+import { blocksAt, COMMANDS, initiated, installedFolder, runScript, startedIn } from './support/shell.ts'
 import { startUpstream } from './support/upstream.ts'
 
 /* The commands of the guide (config/README.md), each run as it stands; and none of the documents is left out unnamed. */
@@ -32,6 +33,7 @@ const APART = [
   'Protect a web application',
   'Sign administrators in',
   'Finish a login in steps',
+  'Let a program in',
   'Move to Redis',
   'Move in from a compatible service',
   'Rotate a secret',
@@ -134,6 +136,46 @@ t.test('the web application of the guide gets people who have signed in, and lea
   t.match(application.requests.at(-1)?.headers, { 'x-login-id': '1', 'x-webauth-user': 'ann', cookie: /^a=1$/ })
 })
 
+/** Commands in the folder of a gateway that does not run. */
+const NOWHERE = { url: 'http://127.0.0.1:1', internal: 'http://127.0.0.1:1' }
+
+t.test('the guide leads from an empty folder to a job with a key of its own', async t => {
+  const heading = 'Let a program in'
+  const folder = installedFolder(t)
+  await runScript(t, { folder, ...NOWHERE }, blocksAt('Write a configuration').join('\n'))
+  for (const { text } of SETTINGS.filter(block => block.heading === heading)) inFile(text, folder)
+  const gateway = await startedIn(t, folder)
+  await runScript(t, gateway, blocksAt(heading).join('\n'))
+
+  const [line] = blocksOf(GUIDE).filter(block => block.heading === heading && block.language === 'crontab')
+  const [, command] = /^(?:\S+ ){5} *(.*)\n$/.exec(line!.text)!
+  t.notMatch(command, /%/, 'which cron reads as the end of a line')
+  /** The job, at another time than at night; answers its exit code. */
+  const job = (header: string): number | null =>
+    spawnSync(
+      'sh',
+      [
+        '-c',
+        command!
+          .replace('http://localhost:8080', gateway.url)
+          .replace('/etc/nightly.header', join(folder, header))
+          .replace('/var/tmp/', `${folder}/`),
+      ],
+      { encoding: 'utf8' },
+    ).status
+  t.equal(job('nightly.header'), 0)
+  const { method, url, headers } = JSON.parse(readFileSync(join(folder, 'today.json'), 'utf8'))
+  const key = readFileSync(join(folder, 'nightly.key'), 'utf8').trim()
+  t.match({ method, url, headers }, { method: 'GET', url: '/api/v1/reports/today', headers: { 'x-login-key': /./ } })
+  t.equal(headers['x-login-key'], partsOf(asKey(key)!).id)
+  writeFileSync(join(folder, 'wrong.header'), `Authorization: Bearer ${makeKey('BUSINESS').key}\n`)
+  t.equal(job('wrong.header'), 22, 'curl says that the key was refused')
+  for (const file of ['nightly.key', 'nightly.header']) t.equal(statSync(join(folder, file)).mode & 0o077, 0, file)
+  const known = readdirSync(folder).filter(file => !file.startsWith('nightly.') && file !== '.answers')
+  for (const file of known.filter(file => statSync(join(folder, file)).isFile()))
+    t.notMatch(readFileSync(join(folder, file), 'latin1'), key, file)
+})
+
 t.test('a gateway that moves to Redis keeps new sessions there', { skip: withoutRedisServer }, async t => {
   const redis = await startRedis()
   t.teardown(() => redis.stop())
@@ -203,14 +245,18 @@ t.test('a rotation whose command cannot be called changes no secret', async t =>
   }
 })
 
-t.test('a copy of a stopped gateway continues its sessions elsewhere', async t => {
+t.test('a copy of a stopped gateway continues its sessions and its keys elsewhere', async t => {
   const gateway = await initiated(t)
   const isAccepted = await session(gateway)
+  const { output } = await run(gateway.folder, ['key', 'add', 'admin'])
+  const [key] = /dgb_\w+/.exec(output)!
   await gateway.end('SIGTERM')
   const [backup, restore] = blocksAt('Back up and restore')
   await runScript(t, gateway, backup!)
   const folder = mkdtempSync(join(tmpdir(), 'dualgate-restored-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   await runScript(t, { ...gateway, folder }, restore!, { 'backup.tar.gz': join(gateway.folder, 'backup.tar.gz') })
-  t.ok(await isAccepted(await startedIn(t, folder)))
+  const copy = await startedIn(t, folder)
+  t.ok(await isAccepted(copy))
+  t.match((await call(copy.url, { path: '/api/v1/x', token: key })).json().headers, { 'x-login-key': /./ })
 })

@@ -15,8 +15,8 @@ const SCHEMATHESIS = [
 const skip = SCHEMATHESIS === undefined ? 'LEFT OUT: no schemathesis on PATH and none in $SCHEMATHESIS' : false
 
 /**
- * What no document can say: which captcha and which ticket is outstanding, whose token is live, which accounts there are, which
- * times exist, and with which key a password was encrypted. Requests of the right form are refused there with 400 for their values.
+ * What no document can say: which captcha and which ticket is outstanding, whose token is live, which accounts and keys there are,
+ * which times exist, and with which key a password was encrypted. Requests of the right form are refused there with 400 for their values.
  */
 const BY_VALUE = [
   ...['b', 'c'].flatMap(section => [
@@ -28,9 +28,12 @@ const BY_VALUE = [
       change => `/api/v1/${section}/account/second-factor/${change}`,
     ),
     `/api/v1/${section}/session/exit-token`,
+    `/api/v1/public/${section}/token`,
+    ...['add', 'rotate', 'revoke'].map(change => `/api/v1/${section}/account/keys/${change}`),
   ]),
   ...['sys', 'client'].flatMap(base => [
     `/api/v1/${base}/session/exit-token`,
+    ...['add', 'revoke'].map(call => `/api/v1/${base}/key/${call}`),
     ...['add', 'detail', 'edit', 'reset-password', 'reset-second-factor', 'remove'].map(
       call => `/api/v1/${base}/account/${call}`,
     ),
@@ -87,7 +90,7 @@ function run(t: Test, { base, authorization, tokens = {}, without }: Call): Prom
 }
 
 async function open(t: Test, profile: 1 | 2): Promise<Fixture> {
-  const config = { session_administration: true, errors: { http_status: 'native' } }
+  const config = { session_administration: true, errors: { http_status: 'native' }, keys: { consumer: {} } }
   const login = { consumer: { kind: 'file', path: 'consumers.yaml' } }
   const fixture = await openFixture(t, { profile, config: { ...config, login } })
   return fixture

@@ -2,9 +2,11 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { IDENTITY_SPELLINGS, OVERRIDING_SPELLINGS } from '../../../src/base/header-names.ts'
+import { makeKey } from '../../../src/token/key-form.ts'
 import { call, callRaw } from '../../support/client.ts'
 import { startFixture } from '../../support/gateway-fixture.ts'
 import { temporaryFolder } from '../../support/image.ts'
+import { makeOwnKey } from '../../support/keys.ts'
 import { type Arrived, startUpstream } from '../../support/upstream.ts'
 import { FORWARD_AUTH } from './proxies.ts'
 
@@ -69,6 +71,7 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
     t.teardown(() => Promise.all([fixture.close(), backend.close()]))
     const url = await start(t, { gateway: fixture.internal, backend: backend.url, pages: await startPages(t) })
     const { token } = (await fixture.operate('consumer', 'login', { user_id: '42' })).data
+    const program = await makeOwnKey(fixture, await fixture.signIn())
 
     /** What a request leads to: its status, and what the backend reads of it. */
     const ask = async (path: string, headers: Record<string, string> = {}, by?: string, method = 'GET') => {
@@ -90,8 +93,10 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
       id: string,
       type: string,
       what: string,
+      key = '',
     ) => {
       t.same([environment?.HTTP_X_LOGIN_ID ?? '', environment?.HTTP_X_LOGIN_TYPE ?? ''], [id, type], what)
+      t.equal(environment?.HTTP_X_LOGIN_KEY ?? '', key, what)
       t.same([environment?.HTTP_X_LOGIN_EXTRA ?? '', environment?.HTTP_X_LOGIN_SIGNATURE ?? ''], ['', ''], what)
     }
 
@@ -105,6 +110,19 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
         t.equal(environment?.HTTP_AUTHORIZATION, undefined)
       }
       expectIdentity(t, (await ask('/api/v1/file/x', {}, token)).environment, '42', 'CONSUMER', 'an exception')
+    })
+
+    t.test('gets a request with a key, with the id of the key, and without the key', async t => {
+      for (const headers of [{}, { 'x-login-key': 'forged' }]) {
+        const { status, environment } = await ask('/api/v1/orders', headers, program.key)
+        t.equal(status, 200)
+        expectIdentity(t, environment, '1', 'BUSINESS', 'with a key', program.id)
+        t.notMatch(Object.values(environment!).join(), program.key)
+      }
+      for (const wrong of [makeKey('BUSINESS').key, `${program.key}x`]) {
+        const { status, arrived } = await ask('/api/v1/orders', {}, wrong)
+        t.same([status, arrived], [401, undefined])
+      }
     })
 
     t.test('gets nothing without a session of the side, nor at an ambiguous path', async t => {
@@ -158,7 +176,7 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
     )
 
     t.test('never reads a forged identity, however it is spelled', async t => {
-      t.equal(IDENTITY_SPELLINGS.length, 36)
+      t.equal(IDENTITY_SPELLINGS.length, 45)
       for (const spelling of IDENTITY_SPELLINGS.flatMap(lower => [lower, inCapitals(lower), lower.toUpperCase()])) {
         for (const [path, by, id, type] of [
           ['/api/v1/c/x', token, '42', 'CONSUMER'],
@@ -209,11 +227,17 @@ for (const { name, skip, start, answers503Itself } of FORWARD_AUTH) {
     })
 
     t.test('still reads the identity if the client names its headers in Connection', async t => {
-      const before = backend.requests.length
-      const lines = ['GET /api/v1/c/x HTTP/1.1', `Host: ${new URL(url).host}`, `Authorization: Bearer ${token}`]
-      await callRaw(url, `${[...lines, 'Connection: close, X-Login-Id, X-Login-Type'].join('\r\n')}\r\n\r\n`)
-      const [arrived] = backend.requests.slice(before)
-      expectIdentity(t, arrived === undefined ? null : environmentOf(arrived), '42', 'CONSUMER', 'it arrives')
+      for (const [path, by, id, type, key] of [
+        ['/api/v1/c/x', token, '42', 'CONSUMER', ''],
+        ['/api/v1/orders', program.key, '1', 'BUSINESS', program.id],
+      ] as const) {
+        const before = backend.requests.length
+        const lines = [`GET ${path} HTTP/1.1`, `Host: ${new URL(url).host}`, `Authorization: Bearer ${by}`]
+        const named = 'Connection: close, X-Login-Id, X-Login-Type, X-Login-Key'
+        await callRaw(url, `${[...lines, named].join('\r\n')}\r\n\r\n`)
+        const [arrived] = backend.requests.slice(before)
+        expectIdentity(t, arrived === undefined ? null : environmentOf(arrived), id, type, 'it arrives', key)
+      }
     })
   })
 }
