@@ -1,6 +1,7 @@
 import { basename, join, resolve } from 'node:path'
 import { freePort } from '../test/support/ports.ts'
 import { type BenchGateway, type GatewayOptions, knows, logIn, SECRETS, startGateway } from './gateway.ts'
+import { consumersWithKeys, makeKeys } from './keys.ts'
 import { GATEWAY_CORE, programNamed } from './machine.ts'
 import { type Scene, type Started, start } from './process.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
@@ -100,6 +101,16 @@ class Start {
     return { ...placed(await this.gateway(name, { ...options, data })), tokens }
   }
 
+  /** A gateway whose clients are programs with as many keys as there are sessions. */
+  async embeddedWithKeys(): Promise<Placed & { tokens: readonly string[] }> {
+    const { settings, path } = consumersWithKeys(this.scene)
+    const data = join(this.scene.folder, 'key-sessions')
+    const first = await this.gateway('key-mint', { settings, data })
+    await first.end()
+    const tokens = await makeKeys(data, path, SESSIONS)
+    return { ...placed(await this.gateway('key', { settings, data })), tokens }
+  }
+
   /** A gateway with the sessions that Redis has. */
   async onRedis(name: string, cache: 'off' | 'tracking'): Promise<Placed & { tokens: readonly string[] }> {
     const settings = knows('session_cache') ? { session_cache: { business: cache, consumer: cache } } : {}
@@ -155,6 +166,11 @@ const OURS: Readonly<Record<string, Entry>> = {
     credential: 'Cookie: __Host-dualgate-c=',
     needs: () => knows('browser'),
     raise: start => start.embedded('cookie', { settings: { browser: { consumer: 'on' } } }),
+  },
+  key: {
+    title: '**dualgate**, embedded store, by key',
+    needs: () => knows('keys'),
+    raise: start => start.embeddedWithKeys(),
   },
   assertion: {
     title: '**dualgate**, embedded store, with an assertion',

@@ -1,4 +1,5 @@
 import type { LoginType } from '../../src/session/sides.ts'
+import { asKey } from '../../src/token/key-form.ts'
 import { type Asked, ask, byChance, LATE, named } from './ask.ts'
 import type { Promises } from './gateway.ts'
 import type { History, Outcome } from './history.ts'
@@ -74,10 +75,10 @@ export class Actors {
   }
 
   /** One request; a token used on the other side must never be accepted. */
-  async request(side: LoginType, token: string): Promise<Outcome> {
+  async request(side: LoginType, token: string, cookieOf: LoginType | null = byChance(side)): Promise<Outcome> {
     const sent = this.#history.now()
     const { codes } = this.#promises
-    const outcome = await ask(this.#where().url, PATHS[side], { token, cookieOf: byChance(side) }).then(
+    const outcome = await ask(this.#where().url, PATHS[side], { token, cookieOf }).then(
       answer => this.#outcomeOf(answer, codes),
       (fault): Outcome => this.#unanswered(fault, codes),
     )
@@ -139,6 +140,14 @@ export class Actors {
   /** A B-side session that a backend begins for a user with these rights; `null` when it could not. */
   async begin(user: string, extra: Record<string, unknown>): Promise<string | null> {
     return (await this.#operate('BUSINESS', 'login', { user_id: user, extra }))?.data?.token ?? null
+  }
+
+  /** The keys of the user of a session; none if that is not answered. */
+  async idsOfKeys(path: string, token: string): Promise<string[]> {
+    const answer = await ask(this.#where().url, path, { token }).catch(() => null)
+    return answer?.status === 200 && answer.body.code === 200
+      ? answer.body.data.map(({ id }: { id: string }) => id)
+      : []
   }
 
   async #kickout(side: LoginType, user: string): Promise<void> {
@@ -218,6 +227,8 @@ export class Actors {
   async settle(): Promise<void> {
     const users = new Map<string, { side: LoginType; user: string; tokens: string[] }>()
     for (const [token, { side, user }] of this.#history.known) {
+      // A key is in no list of sessions, and no kickout ends it.
+      if (asKey(token) !== null) continue
       const key = `${side} ${user}`
       const entry = users.get(key) ?? { side, user, tokens: [] }
       entry.tokens.push(token)

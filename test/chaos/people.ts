@@ -10,6 +10,7 @@ import { OwnAccount } from './own-account.ts'
 import { CHIEF, PERSONS } from './people-file.ts'
 import { PeopleRequests } from './people-requests.ts'
 import { Knowledge } from './person.ts'
+import { Programs } from './programs.ts'
 import { SignIn } from './sign-in.ts'
 
 /**
@@ -23,6 +24,7 @@ export class People {
   readonly #signIn: SignIn
   readonly #editor: Editor
   readonly #lives: Lives
+  readonly #programs: Programs
   #running: Promise<unknown> | null = null
   #part: () => void = () => undefined
 
@@ -35,6 +37,7 @@ export class People {
     const signIn = new SignIn(requests, knowledge, administrator, captchas)
     const own = new OwnAccount(requests, knowledge)
     this.#lives = new Lives({ requests, knowledge, administrator, signIn, own, editor })
+    this.#programs = new Programs(requests, actors)
     this.#requests = requests
     this.#actors = actors
     this.#history = history
@@ -49,6 +52,7 @@ export class People {
       ...PERSONS.map(username => this.#lives.live(username)),
       this.#lives.beHired(),
       this.#lives.beEdited(),
+      this.#programs.run(),
     ]
     this.#running = Promise.all(lives)
     this.#running.catch(() => undefined)
@@ -56,6 +60,7 @@ export class People {
 
   async stop(): Promise<void> {
     this.#lives.stop()
+    this.#programs.stop()
     await this.#running
     this.#part()
   }
