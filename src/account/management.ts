@@ -59,7 +59,7 @@ export interface AccountManagement {
    * Makes the change that `decide` returns for the present accounts, which no other process changes meanwhile. It may be
    * called again for other accounts; the last result is returned. `null` changes nothing, and what it throws changes nothing
    * either. Refuses with `INVALID` a username or an id that exists, and a password or a second factor for a service account.
-   * Throws `Unavailable` if the source fails or has faults.
+   * Throws `Unavailable` if the source fails or has faults. When it resolves, `AccountChanges` of this process answers by the change.
    */
   edit<T>(decide: (accounts: readonly ListedAccount[]) => Decided<T> | Promise<Decided<T>>): Promise<Edited<T>>
 }

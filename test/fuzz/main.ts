@@ -10,6 +10,7 @@ import { fuzzAccounts } from './accounts.ts'
 import { fuzzCookies } from './cookies.ts'
 import { EXCEPTIONS, PAGES } from './exceptions.ts'
 import { fuzzEmbeddedJournal, fuzzRedisJournal } from './journal-stores.ts'
+import { fuzzKeys } from './keys.ts'
 import { fuzzLoginSteps } from './login-steps.ts'
 import type { SequenceOptions, SequenceResult } from './model.ts'
 import { fuzzNavigations } from './navigations.ts'
@@ -23,11 +24,12 @@ const HELP = `npm run fuzz -- [options]
   before nginx, and looks whether each arrived where its sender may go in the eyes of every reader, or was refused.
   Then takes random sequences of steps, and compares each step with a model: changes of accounts by administrators, the
   command line and an editor, some of them at the same time; logins with tickets, codes and new passwords; entries, pages
-  and removals of the journal; requests with cookies of every kind; navigations.
+  and removals of the journal; requests with cookies of every kind; navigations; keys and what happens to their users.
     --requests 240000       of which a sixth go to nginx
     --sequences 120         of accounts; of logins as many, of the journal of each store five times as many
     --seed N --path P       replays what an earlier run found
-    --only wire|wire-2|wire-exceptions|wire-pages|nginx|accounts|login-steps|cookies|navigations|journal|journal-redis
+    --only wire|wire-2|wire-exceptions|wire-pages|nginx|accounts|login-steps|cookies|navigations|keys|keys-redis|journal|
+                            journal-redis
                             wire-2 is a gateway in Profile 2, wire-exceptions one with gate.exceptions, wire-pages one with
                             gate.pages`
 
@@ -74,6 +76,8 @@ const SEQUENCES: Readonly<Record<string, { times: number; check(options: Sequenc
     'login-steps': { times: 1, check: fuzzLoginSteps },
     cookies: { times: 5, check: fuzzCookies },
     navigations: { times: 5, check: fuzzNavigations },
+    keys: { times: 1, check: fuzzKeys('embedded') },
+    'keys-redis': { times: 1, check: fuzzKeys('redis') },
     journal: { times: 5, check: fuzzEmbeddedJournal },
     'journal-redis': { times: 5, check: fuzzRedisJournal },
   }

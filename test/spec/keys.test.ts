@@ -286,6 +286,14 @@ withEveryStore(
           )
           await until(() => opens(fixture, key))
         }
+        for (const [status, expected] of [
+          ['INACTIVE', 401],
+          ['ACTIVE', 200],
+        ] as const) {
+          const changed = await fixture.post('/api/v1/sys/account/edit', { id, status }, admin)
+          t.equal(changed.json().code, 200, changed.text)
+          t.equal(await codeOf(fixture, key), expected, 'known when the change is answered')
+        }
         const { business } = fixture.gateway.sides
         await business.disable(id, 60)
         const refused = await fixture.get(BACKEND, key)

@@ -8,20 +8,22 @@ import { editByGateway, type FollowedEdits } from './updates.ts'
 
 /** The administration of the accounts in a file. `current` are those that logins see. */
 export function createFileManagement(
-  file: FollowedEdits,
-  current: () => Promise<{ readonly listed: readonly ListedAccount[] }>,
+  edits: FollowedEdits,
+  { current, refresh }: { current(): Promise<{ readonly listed: readonly ListedAccount[] }>; refresh(): Promise<void> },
 ): AccountManagement {
   return {
     list: async () => (await current()).listed,
     async edit(decide) {
       // A file that was removed is unavailable: an account that is added to it would replace all others.
       await current()
-      const { changed, result } = await editByGateway(file, async entries => {
+      const { changed, result } = await editByGateway(edits, async entries => {
         const { edit, result } = await decide(entries.map(entry => knownOf(entry).listed))
         const change = edit === null ? null : changeOf(edit, entries)
         const version = change === null ? null : versionAfter(change, entries)
         return { change, result: { result, version } }
       })
+      // Requests by key need the account as it is now, and no session of theirs ends.
+      if (changed) await refresh()
       return { ...result, changed }
     },
   }

@@ -30,7 +30,7 @@ export function createFileAccounts(
   return {
     changes: file,
     updates: fileUpdates(edited),
-    management: createFileManagement(edited, () => file.current()),
+    management: createFileManagement(edited, { current: () => file.current(), refresh: () => file.refresh() }),
     async find(username) {
       return (await file.current()).byName.get(nameKey(username)) ?? null
     },

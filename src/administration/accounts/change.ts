@@ -60,9 +60,9 @@ export function createChange({ side, management, keys, presentRights, permission
     },
 
     /**
-     * Changes an existing account, and ends its sessions before it resolves, and its keys if it is removed or reset. If nothing is left to change, the sessions are
-     * compared all the same: an earlier call may have changed the account and failed to end them. Refuses an unknown account
-     * with `NO_SUCH_ACCOUNT`.
+     * Changes an existing account, and ends its sessions before it resolves, and its keys if it is removed or reset. If nothing is
+     * left to change, the sessions are compared all the same: an earlier call may have changed the account and failed to end them.
+     * Refuses an unknown account with `NO_SUCH_ACCOUNT`.
      */
     async change({ session, origin }: Request, id: string, event: EventName, planOf: (before: ListedAccount) => Plan) {
       const { result, version, changed } = await management.edit(async accounts => {
