@@ -1,13 +1,19 @@
 import { parseArgs } from 'node:util'
 import { Client } from 'undici'
+import { endsOfKeys } from './ends-of-keys.ts'
 import { type BenchGateway, operate, startGateway } from './gateway.ts'
 import { onScene, type Scene } from './process.ts'
 import { startRedis } from './redis.ts'
 import { fixed, note, printTable, quantile, whole } from './statistics.ts'
+import { lateUses } from './used-while-ended.ts'
 
 export const ENDS_HELP = `ends      how soon the end of an own session is known to the other worker
-            --rounds 300                sessions that are ended on each side`
+            --rounds 300                sessions that are ended on each side
+            --of sessions               or keys: every end of a key, also at a second gateway on Redis`
 
+/** How many are ended where it is not said. */
+const SESSIONS = 300
+const KEYS = 30
 /** Connections on which a session is used while it ends; two workers share them. */
 const CONNECTIONS = 8
 
@@ -17,13 +23,18 @@ const SIDES = {
 } as const
 
 export async function ends(words: string[]): Promise<void> {
-  const { values } = parseArgs({ args: words, options: { rounds: { type: 'string', default: '300' } } })
+  const { values } = parseArgs({
+    args: words,
+    options: { rounds: { type: 'string' }, of: { type: 'string', default: 'sessions' } },
+  })
+  if (values.of === 'keys') return endsOfKeys(Number(values.rounds ?? KEYS))
+  const count = Number(values.rounds ?? SESSIONS)
   const rows: string[][] = []
   for (const store of ['embedded', 'redis'] as const) {
     await onScene(async scene => {
       const redis = store === 'redis' ? await startRedis(scene, 'redis-ends') : null
       if (store === 'redis' && redis === null) return note('redis-server is missing: Redis is left out')
-      rows.push(...(await measure(scene, store, redis?.url, Number(values.rounds))))
+      rows.push(...(await measure(scene, store, redis?.url, count)))
     })
   }
   printTable(['store, side', 'ended', 'used after the answer', 'last use after the answer, p99', 'worst'], rows)
@@ -53,7 +64,7 @@ async function measure(scene: Scene, store: string, redis: string | undefined, r
   return rows
 }
 
-/** Milliseconds by which requests with an ended session were sent after the answer to its end, and passed. */
+/** Ends one of two sessions of a user by the other one, while it is used. */
 async function endOne(
   gateway: BenchGateway,
   side: keyof typeof SIDES,
@@ -64,31 +75,23 @@ async function endOne(
   const login = async () => (await operate(gateway, `${side}/login`, { user_id: `u${user}` })).token!
   const [own, ended] = [await login(), await login()]
   const { path, own: exit } = SIDES[side]
-  const passes = async (client: Client): Promise<boolean> => {
-    const { body } = await client.request({ method: 'GET', path, headers: { authorization: `Bearer ${ended}` } })
-    return ((await body.json()) as { code?: number }).code !== 401
-  }
-  if (!(await Promise.all(clients.map(passes))).every(passed => passed)) throw new Error('a new session was refused')
-  let answered = Number.POSITIVE_INFINITY
-  const late: number[] = []
-  const users = clients.map(async client => {
-    for (;;) {
-      const sent = performance.now()
-      if (!(await passes(client))) return
-      if (sent > answered) late.push(sent - answered)
-    }
-  })
   const handle: string = JSON.parse(Buffer.from(ended.split('.')[1]!, 'base64url').toString()).jti
-  const headers = { authorization: `Bearer ${own}`, 'content-type': 'application/json' }
-  const { body } = await asking.request({
-    method: 'POST',
-    path: exit,
-    headers,
-    body: JSON.stringify({ token: handle }),
+  return lateUses({
+    clients,
+    async use(client) {
+      const { body } = await client.request({ method: 'GET', path, headers: { authorization: `Bearer ${ended}` } })
+      return ((await body.json()) as { code?: number }).code !== 401
+    },
+    async end() {
+      const headers = { authorization: `Bearer ${own}`, 'content-type': 'application/json' }
+      const { body } = await asking.request({
+        method: 'POST',
+        path: exit,
+        headers,
+        body: JSON.stringify({ token: handle }),
+      })
+      const { success } = (await body.json()) as { success: boolean }
+      if (!success) throw new Error('the session was not ended')
+    },
   })
-  answered = performance.now()
-  const { success } = (await body.json()) as { success: boolean }
-  if (!success) throw new Error('the session was not ended')
-  await Promise.all(users)
-  return late
 }

@@ -4,11 +4,12 @@ import { openFinder } from '../src/account/open.ts'
 import { systemClock } from '../src/base/clock.ts'
 import { createLog } from '../src/base/log/log.ts'
 import { createKeys } from '../src/key/keys.ts'
+import type { LoginType } from '../src/session/sides.ts'
 import type { Scene } from './process.ts'
 import { openBeside } from './stored.ts'
 
 /** The account of programs to which all keys belong. */
-const OWNER = 'robot'
+export const OWNER = 'robot'
 const DAY = 86_400_000
 /** Milliseconds for one change among many. */
 const PATIENCE = 20_000
@@ -20,18 +21,25 @@ export function consumersWithKeys(scene: Scene): { settings: Record<string, unkn
   return { path, settings: { login: { consumer: { kind: 'file', path } }, keys: { consumer: { max_per_user: 1000 } } } }
 }
 
-/** Makes keys of one consumer, in the embedded store of a folder. */
-export async function makeKeys(data: string, path: string, count: number): Promise<string[]> {
-  const log = createLog('error')
-  const source = await openFinder({ kind: 'file', path }, systemClock, log)
-  const owner = (await source.find(OWNER))!
-  await source.close()
-  const store = await openBeside(undefined, data, PATIENCE)
-  const settings = { users: true, max_per_user: count, max_age: DAY, overlap: DAY }
+export interface PlaceOfKeys {
+  /** Address of Redis, or the folder of the embedded store. */
+  redis?: string | undefined
+  data: string
+  type: LoginType
+  /** The accounts file of the side. */
+  path: string
+}
+
+/** Makes a key for each of these users, in their order; one who is named several times gets several. */
+export async function makeKeys({ redis, data, type, path }: PlaceOfKeys, users: readonly string[]): Promise<string[]> {
+  const source = await openFinder({ kind: 'file', path }, systemClock, createLog('error'))
+  const store = await openBeside(redis, data, PATIENCE)
+  const settings = { users: true, max_per_user: users.length, max_age: DAY, overlap: DAY }
   const { credentials } = store
-  const keys = createKeys({ type: 'CONSUMER', credentials, settings, clock: systemClock, publish: () => undefined })
+  const keys = createKeys({ type, credentials, settings, clock: systemClock, publish: () => undefined })
   const wanted = { name: 'bench', lifetime: DAY, permissions: null, paths: null, addresses: null }
-  const made = await Promise.all(Array.from({ length: count }, () => keys.add(owner, wanted, { id: OWNER }, {})))
-  await store.close()
+  const one = async (user: string) => keys.add((await source.find(user))!, wanted, { id: user }, {})
+  const made = await Promise.all(users.map(one))
+  await Promise.all([store.close(), source.close()])
   return made.map(({ key }) => key)
 }
