@@ -395,21 +395,19 @@ withEveryStore(
       const made = await makeOwnKey(fixture, token, {}, PASSWORD)
       await opens(fixture, made.key)
       await fixture.post(`${KEYS}/revoke`, { id: made.id }, token)
-      if (fixture.settings.session_administration === true || profile === 1) {
-        let records: { event: string; key: string }[] = []
-        await until(async () => {
-          const path = `/api/v1/sys/journal/page?login_id=${id}`
-          records = (await fixture.get(path, admin)).json().data.records
-          return records.some(({ event }) => event === 'key-revoked')
-        })
-        t.match(
-          records.filter(({ event }) => event.startsWith('key-')).map(({ event, key }) => [event, key]),
-          [
-            ['key-revoked', made.id],
-            ['key-added', made.id],
-          ],
-        )
-      }
+      let records: { event: string; key: string }[] = []
+      await until(async () => {
+        const path = `/api/v1/sys/journal/page?login_id=${id}`
+        records = (await fixture.get(path, admin)).json().data.records
+        return records.some(({ event }) => event === 'key-revoked')
+      })
+      t.match(
+        records.filter(({ event }) => event.startsWith('key-')).map(({ event, key }) => [event, key]),
+        [
+          ['key-revoked', made.id],
+          ['key-added', made.id],
+        ],
+      )
       await until(() =>
         fixture.log.some(line => line.includes(`"key":"${made.id}"`) && line.includes('"msg":"request"')),
       )
@@ -417,6 +415,7 @@ withEveryStore(
     })
   },
   {
+    config: { session_administration: true, account_administration: true },
     upstreams: [
       { name: 'guarded', match: '/api/v1/b/guarded', target: 'builtin:echo', permission: 'orders:read' },
       { name: 'guarded-write', match: '/api/v1/b/guarded-write', target: 'builtin:echo', permission: 'orders:write' },
