@@ -1,7 +1,7 @@
 import { basename, join, resolve } from 'node:path'
 import { freePort } from '../test/support/ports.ts'
 import { type BenchGateway, type GatewayOptions, knows, logIn, SECRETS, startGateway } from './gateway.ts'
-import { consumersWithKeys, makeKeys, OWNER } from './keys.ts'
+import { gatewayWithKeys } from './keys.ts'
 import { GATEWAY_CORE, programNamed } from './machine.ts'
 import { type Scene, type Started, start } from './process.ts'
 import { type BenchRedis, startRedis } from './redis.ts'
@@ -103,12 +103,8 @@ class Start {
 
   /** A gateway whose clients are programs with as many keys as there are sessions. */
   async embeddedWithKeys(): Promise<Placed & { tokens: readonly string[] }> {
-    const { settings, path } = consumersWithKeys(this.scene)
-    const data = join(this.scene.folder, 'key-sessions')
-    const first = await this.gateway('key-mint', { settings, data })
-    await first.end()
-    const tokens = await makeKeys({ data, type: 'CONSUMER', path }, Array(SESSIONS).fill(OWNER))
-    return { ...placed(await this.gateway('key', { settings, data })), tokens }
+    const { keys: tokens, ...options } = await gatewayWithKeys(this.scene, SESSIONS)
+    return { ...placed(await this.gateway('key', options)), tokens }
   }
 
   /** A gateway with the sessions that Redis has. */

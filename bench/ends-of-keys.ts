@@ -104,7 +104,8 @@ async function isAccepted(client: Client, key: string): Promise<boolean> {
     headers: { authorization: `Bearer ${key}` },
   })
   const { code } = (await body.json()) as { code?: number }
-  if (statusCode !== 200) throw new Error(`status ${statusCode}`)
+  // That of a refusal depends on its reason.
+  if (statusCode >= 500) throw new Error(`status ${statusCode}`)
   return code !== 401 && code !== 403
 }
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openFinder } from '../src/account/open.ts'
 import { systemClock } from '../src/base/clock.ts'
@@ -9,16 +9,22 @@ import type { Scene } from './process.ts'
 import { openBeside } from './stored.ts'
 
 /** The account of programs to which all keys belong. */
-export const OWNER = 'robot'
+const OWNER = 'robot'
 const DAY = 86_400_000
 /** Milliseconds for one change among many. */
 const PATIENCE = 20_000
 
-/** The accounts of consumers, and the settings that name them and let them have keys. */
-export function consumersWithKeys(scene: Scene): { settings: Record<string, unknown>; path: string } {
+/** A gateway on the embedded store, for programs with so many keys of one consumer. */
+export async function gatewayWithKeys(
+  scene: Scene,
+  count: number,
+): Promise<{ settings: Record<string, unknown>; data: string; keys: string[] }> {
   const path = join(scene.folder, 'consumers.yaml')
   writeFileSync(path, JSON.stringify({ accounts: [{ id: '1', username: OWNER, service: true, roles: [] }] }))
-  return { path, settings: { login: { consumer: { kind: 'file', path } }, keys: { consumer: { max_per_user: 1000 } } } }
+  const data = join(scene.folder, 'key-data')
+  mkdirSync(data, { recursive: true })
+  const keys = await makeKeys({ data, type: 'CONSUMER', path }, Array(count).fill(OWNER))
+  return { settings: { login: { consumer: { kind: 'file', path } }, keys: { consumer: { users: true } } }, data, keys }
 }
 
 export interface PlaceOfKeys {

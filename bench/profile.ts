@@ -2,14 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type GatewayOptions, knows, logIn, startGateway } from './gateway.ts'
+import { gatewayWithKeys } from './keys.ts'
 import { load } from './load.ts'
 import { onScene, type Scene } from './process.ts'
 import { startRedis } from './redis.ts'
 import { fixed, printTable } from './statistics.ts'
 import { pathOf, startUpstream } from './upstream.ts'
 
+/** Users, or programs, whose requests are profiled. */
+const CLIENTS = 1000
+
 export const PROFILE_HELP = `profile   where the time of a request goes, by Node's own profiler
-            --store embedded|redis|tracking   --seconds 8 --lines 40`
+            --store embedded|redis|tracking|keys   --seconds 8 --lines 40`
 
 export async function profile(words: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -25,12 +29,13 @@ export async function profile(words: string[]): Promise<void> {
 
 async function run(scene: Scene, store: string, seconds: number, lines: number): Promise<void> {
   const folder = join(scene.folder, 'profile')
+  const { keys, ...options } = await storeOptions(scene, store)
   const gateway = await startGateway(scene, 'gateway', {
-    ...(await storeOptions(scene, store)),
+    ...options,
     upstream: await startUpstream(scene, false),
     nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${folder}`],
   })
-  const tokens = await logIn(gateway, 1000)
+  const tokens = keys ?? (await logIn(gateway, CLIENTS))
   const asked = { url: gateway.url + pathOf('/api/v1/c', 0.1), tokens, connections: 64, seconds }
   await load(scene.folder, asked)
   const { rate } = await load(scene.folder, asked)
@@ -47,8 +52,9 @@ async function run(scene: Scene, store: string, seconds: number, lines: number):
   )
 }
 
-async function storeOptions(scene: Scene, store: string): Promise<GatewayOptions> {
+async function storeOptions(scene: Scene, store: string): Promise<GatewayOptions & { keys?: readonly string[] }> {
   if (store === 'embedded') return {}
+  if (store === 'keys') return gatewayWithKeys(scene, CLIENTS)
   const redis = (await startRedis(scene))?.url
   const cache = store === 'tracking' ? 'tracking' : 'off'
   return { redis, settings: knows('session_cache') ? { session_cache: { business: cache, consumer: cache } } : {} }

@@ -92,9 +92,10 @@ export function createKeySessions(options: KeySessionsOptions) {
   }
 
   function findFrom(key: Key, wrong: WrongKeys): MaybePromise<Session | null> {
-    if (partsOf(key).type !== type) return null
+    // No key of the other side is ever proven here.
     const known = proven.get(key)
-    return known === undefined ? findUnknown(key, wrong) : withProven(known)
+    if (known !== undefined) return withProven(known)
+    return partsOf(key).type === type ? findUnknown(key, wrong) : null
   }
 
   async function findByToken(token: AccessToken, jti: string): Promise<Session | null> {

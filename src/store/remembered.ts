@@ -12,6 +12,12 @@ export interface Kept<V> {
   readonly expiresAt: number
 }
 
+/** Until when a login id is disabled; `null` if it is not. */
+export interface Disable {
+  readonly userId: string
+  readonly until: number | null
+}
+
 /**
  * What a store holds of one side under names, in the memory of the process, each value until its own end. Absence is not
  * remembered. The owner knows when a value may be returned: it evicts what has changed, in this process or another, before it reads.

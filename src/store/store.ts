@@ -122,8 +122,8 @@ export interface SessionStore {
   disabledUntil(type: LoginType, userId: string): MaybePromise<number | null>
 
   /**
-   * The same for requests by key. Answers at once where the store remembers sessions of the side; then a change by another process
-   * is known as soon as that of a session is.
+   * The same for requests by key. Answers at once where the store remembers sessions of the side. A change by another process is
+   * known as soon as that of a session is or, in the embedded store, within a tenth of a second.
    */
   rememberedDisable(type: LoginType, userId: string): MaybePromise<number | null>
 

@@ -18,8 +18,13 @@ const ID_LENGTH = 12
 const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 
-const FORM = /^dg([bc])_([0-9A-Za-z]{12})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
-const KEY_LENGTH = 'dgb_'.length + ID_LENGTH + '_'.length + SECRET_LENGTH + CHECKSUM_LENGTH
+const FORM = /^dg[bc]_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}$/
+const SECTION_AT = 2
+const ID_START = 'dgb_'.length
+const SECRET_START = ID_START + ID_LENGTH + '_'.length
+/** What the checksum is of. */
+const SUMMED_LENGTH = SECRET_START + SECRET_LENGTH
+const KEY_LENGTH = SUMMED_LENGTH + CHECKSUM_LENGTH
 const ID = /^[0-9A-Za-z]{12}$/
 
 export interface KeyParts {
@@ -34,8 +39,7 @@ export const isKeyId = (value: unknown): value is string => typeof value === 'st
 /** `null` for a text of another form, and for one whose checksum is wrong. */
 export function asKey(text: unknown): Key | null {
   if (typeof text !== 'string' || !FORM.test(text)) return null
-  const end = text.length - CHECKSUM_LENGTH
-  return checksumOf(text.slice(0, end)) === text.slice(end) ? (text as Key) : null
+  return crc32(text.slice(0, SUMMED_LENGTH)) === numberOf(text.slice(SUMMED_LENGTH)) ? (text as Key) : null
 }
 
 /** Reads a key from the value of a header: `Bearer <key>` with the scheme in any case and one space, or the key alone. */
@@ -50,11 +54,11 @@ const IN_TEXT = /dg[bc]_[0-9A-Za-z]{12}_[0-9A-Za-z]{49}/g
 export const containsKey = (text: string): boolean =>
   text.length >= KEY_LENGTH && (text.match(IN_TEXT)?.some(found => asKey(found) !== null) ?? false)
 
-export function partsOf(key: Key): KeyParts {
-  const [, letter, id, secret] = FORM.exec(key) as unknown as [string, string, string, string]
-  const type = LOGIN_TYPES.find(candidate => SIDES[candidate].section === letter)!
-  return { type, id, secret }
-}
+export const partsOf = (key: Key): KeyParts => ({
+  type: LOGIN_TYPES.find(type => SIDES[type].section === key[SECTION_AT])!,
+  id: key.slice(ID_START, ID_START + ID_LENGTH),
+  secret: key.slice(SECRET_START, SUMMED_LENGTH),
+})
 
 /** A new key with an id and a secret of its own. */
 export function makeKey(type: LoginType): { key: Key; id: string } {
@@ -74,11 +78,17 @@ const randomText = (length: number): string =>
 
 /** Six digits of base 62: the largest CRC-32 has as many. */
 function checksumOf(text: string): string {
-  let rest = crc32(Buffer.from(text, 'latin1'))
+  let rest = crc32(text)
   let digits = ''
   while (rest > 0) {
     digits = ALPHABET[rest % 62] + digits
     rest = Math.floor(rest / 62)
   }
   return digits.padStart(CHECKSUM_LENGTH, '0')
+}
+
+function numberOf(digits: string): number {
+  let number = 0
+  for (const digit of digits) number = number * 62 + ALPHABET.indexOf(digit)
+  return number
 }

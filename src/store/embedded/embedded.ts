@@ -13,6 +13,7 @@ import { EmbeddedCaptchas } from './captchas.ts'
 import { ChangeRing, EmbeddedChanges } from './changes.ts'
 import type { EmbeddedCredentials } from './credentials/credentials.ts'
 import { type CredentialFile, openCredentials } from './credentials/file.ts'
+import { EmbeddedDisables } from './disables.ts'
 import { EmbeddedFile } from './file/file.ts'
 import { checkFormat } from './file/format.ts'
 import { Expiries } from './file/table.ts'
@@ -107,7 +108,7 @@ export class EmbeddedStore implements Store {
       file,
       this.#expiries,
       tokens,
-      disables,
+      new EmbeddedDisables(file, disables, ring, clock, maxEntries),
       this.online,
       ring,
       ages,

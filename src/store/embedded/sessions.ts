@@ -13,6 +13,7 @@ import {
   type StoredToken,
 } from '../store.ts'
 import type { ChangeRing } from './changes.ts'
+import type { EmbeddedDisables } from './disables.ts'
 import type { EmbeddedFile } from './file/file.ts'
 import { type Member, sideKey } from './file/members.ts'
 import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './file/table.ts'
@@ -21,9 +22,8 @@ import type { EmbeddedOnline } from './online/online.ts'
 import { liveToken, UserTokens } from './user-tokens.ts'
 
 /*
- * Three tables; the users' sets belong to the online users, which change with them in the same transaction.
+ * Two tables; the users' sets belong to the online users, which change with them in the same transaction.
  *   tokens    side, token    -> the record as JSON text; ends with the token
- *   disables  side, user id  -> nothing; ends when the login id is no longer disabled
  *   ended     side, digest of a token  -> why it was ended; ends with its note
  */
 
@@ -34,7 +34,7 @@ export class EmbeddedSessions implements SessionStore {
   readonly #file: EmbeddedFile
   readonly #tokens: ExpiringTable
   readonly #online: EmbeddedOnline
-  readonly #disables: ExpiringTable
+  readonly #disables: EmbeddedDisables
   readonly #ended: ExpiringTable
   readonly #changes: ChangeRing
   readonly #userTokens: UserTokens
@@ -44,7 +44,7 @@ export class EmbeddedSessions implements SessionStore {
     file: EmbeddedFile,
     expiries: Expiries,
     tokens: ExpiringTable,
-    disables: ExpiringTable,
+    disables: EmbeddedDisables,
     online: EmbeddedOnline,
     changes: ChangeRing,
     ages: Ages,
@@ -75,8 +75,8 @@ export class EmbeddedSessions implements SessionStore {
       throw new RangeError('the token is too long to be stored')
     }
     return this.#file.add((): Admission => {
-      const disabled = this.#disables.get(sideKey(type, record.user_id))
-      if (disabled !== null) return { admitted: false, disabledUntil: disabled.expiresAt }
+      const disabledUntil = this.#disables.find(type, record.user_id)
+      if (disabledUntil !== null) return { admitted: false, disabledUntil }
       const known = this.#tokens.take(key)
       if (known !== null) this.expired(key, known.text)
       this.#tokens.put(key, writeRecord(record), expiresAt)
@@ -196,27 +196,20 @@ export class EmbeddedSessions implements SessionStore {
     return this.#file.read(() => liveToken(this.#tokens, type, token)?.expiresAt ?? null)
   }
 
-  async disable(type: LoginType, userId: string, until: number): Promise<void> {
-    return this.#file.write(() => {
-      this.#disables.put(sideKey(type, userId), '', until)
-      this.#changes.noteDisabled(type, userId)
-    })
+  disable(type: LoginType, userId: string, until: number): Promise<void> {
+    return this.#disables.disable(type, userId, until)
   }
 
   disabledUntil(type: LoginType, userId: string): number | null {
-    return this.#file.read(() => this.#disables.get(sideKey(type, userId))?.expiresAt ?? null)
+    return this.#disables.until(type, userId)
   }
 
   rememberedDisable(type: LoginType, userId: string): number | null {
-    return this.disabledUntil(type, userId)
+    return this.#disables.remembered(type, userId)
   }
 
-  async untieDisable(type: LoginType, userId: string): Promise<boolean> {
-    return this.#file.write(() => {
-      if (this.#disables.remove(sideKey(type, userId)) === null) return false
-      this.#changes.noteDisabled(type, userId)
-      return true
-    })
+  untieDisable(type: LoginType, userId: string): Promise<boolean> {
+    return this.#disables.untie(type, userId)
   }
 
   /** What hangs on a token that the sweep has removed: `key` is its key, `text` its record. Within a write. */

@@ -1,15 +1,9 @@
 import type { SessionRecord } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Credential } from '../credentials.ts'
-import type { Kept } from '../remembered.ts'
+import type { Disable, Kept } from '../remembered.ts'
 import type { ReadableCredentials } from './credentials/credentials.ts'
 import type { ReadableSessions } from './sessions/sessions.ts'
-
-/** Until when a login id is disabled; `null` if it is not. */
-export interface Disable {
-  readonly userId: string
-  readonly until: number | null
-}
 
 /** Reads from which a process may remember, each with an end that is never later than the true one. */
 export interface RememberableReads {

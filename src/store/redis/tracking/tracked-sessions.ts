@@ -2,8 +2,9 @@ import type { MaybePromise } from '../../../base/maybe-promise.ts'
 import type { EndReason } from '../../../session/end-reason.ts'
 import type { SessionRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
+import type { Disable } from '../../remembered.ts'
 import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
-import type { Disable, RememberableReads } from '../rememberable.ts'
+import type { RememberableReads } from '../rememberable.ts'
 import type { TrackedCache } from './tracked-cache.ts'
 
 /** What is remembered of a side. */
