@@ -24,13 +24,15 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
 const REASON = /AcceptSecurityContext error, data ([0-9a-f]{2,4})\b/i
 
 /**
- * What 389 Directory Server and FreeIPA say in the place of result 49 when an account is disabled or locked, whatever the
- * password. As a fault of the directory it would tell that the name exists.
+ * What 389 Directory Server and FreeIPA say in the place of result 49 when an account is disabled, locked or expired, whatever
+ * the password. As a fault of the directory it would tell that the name exists.
  */
 const REFUSED: readonly [code: number, diagnostic: RegExp, obstacle: Obstacle][] = [
   [53, /^account inactivated\b/i, 'disabled'],
   [53, /^(?:too many failed logins|entry permanently locked)\b/i, 'locked'],
   [19, /^exceed password retry limit\b/i, 'locked'],
+  // Not used for longer than the account policy allows; a temporary password used too late or too often.
+  [19, /^(?:account inactivity limit exceeded|TPR checking)\b/i, 'expired'],
 ]
 
 /**

@@ -174,7 +174,7 @@ t.test('each reason of a refused bind is understood', async t => {
   t.match(new Set(binds().map(request => request.kind === 'bind' && request.dn)), new Set([JANE]))
 })
 
-t.test('what FreeIPA and 389 Directory Server say of disabled and locked accounts is no fault of theirs', async t => {
+t.test('what FreeIPA and 389 Directory Server say of accounts in place of result 49 is no fault of theirs', async t => {
   const { source, bound } = await open(t)
   const account = await source.find('janed')
   for (const [code, diagnostic, obstacle] of [
@@ -182,6 +182,8 @@ t.test('what FreeIPA and 389 Directory Server say of disabled and locked account
     [53, 'Too many failed logins.\n', 'locked'],
     [53, 'Entry permanently locked.\n', 'locked'],
     [19, 'Exceed password retry limit. Please try later.', 'locked'],
+    [19, 'Account inactivity limit exceeded. Contact system administrator to reset.', 'expired'],
+    [19, 'TPR checking. Contact system administrator', 'expired'],
   ] as const) {
     bound.answer = { code, diagnostic }
     const login: SourceLogin = { spent: 0 }
