@@ -7,9 +7,9 @@ import type { StoredKey } from './record.ts'
 /**
  * The account of the owner of a key, as it is now; `null` while it is not there or not ACTIVE, and if its password or second factor
  * was reset since the key was made. Throws `Unavailable` if the source cannot tell. Whether the key ends is not decided here: a
- * gateway may know an older state of the accounts than the one that made the key.
+ * gateway may know an older state of the accounts than the one that made the key. `known` is what it was for the same key before.
  */
-export type HolderOf = (key: StoredKey) => MaybePromise<Account | null>
+export type HolderOf = (key: StoredKey, known?: Account | null) => MaybePromise<Account | null>
 
 export interface HoldersOptions {
   accounts: Pick<AccountSource, 'find' | 'changes'>
@@ -24,9 +24,9 @@ const REMEMBERED = 20_000
 export function createHolders({ accounts, recheck, clock }: HoldersOptions): HolderOf {
   const { changes } = accounts
   if (changes === undefined) return createAsked({ accounts, recheck, clock })
-  return key => {
-    const known = valid(key, changes.accountOf(key.owner))
-    if (known !== null) return known
+  return (key, known = null) => {
+    const present = changes.accountOf(key.owner)
+    if (present !== null && (present === known || isHolder(key, present))) return present
     // Another process may have read a later state of the accounts. It fails where they cannot be read: then nothing is known.
     return accounts.find(key.username).then(() => valid(key, changes.accountOf(key.owner)))
   }
@@ -55,9 +55,10 @@ function createAsked({ accounts, recheck, clock }: HoldersOptions): HolderOf {
   }
 }
 
-function valid({ versions }: StoredKey, account: Account | null): Account | null {
-  if (account === null || account.status !== 'ACTIVE') return null
-  const { credentialVersion } = account
-  const isSame = credentialVersion === undefined || versions.length === 0 || versions.includes(credentialVersion)
-  return isSame ? account : null
+const valid = (key: StoredKey, account: Account | null): Account | null =>
+  account !== null && isHolder(key, account) ? account : null
+
+function isHolder({ versions }: StoredKey, { status, credentialVersion }: Account): boolean {
+  if (status !== 'ACTIVE') return false
+  return credentialVersion === undefined || versions.length === 0 || versions.includes(credentialVersion)
 }

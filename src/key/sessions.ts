@@ -226,14 +226,16 @@ function createAdmission({ type, holderOf, clock, timestamps }: KeySessionsOptio
   return (entry: Proven, credential: Credential | null, disabledUntil: number | null): MaybePromise<Session | null> => {
     if (credential === null) return null
     if (entry.credential !== credential) {
-      entry.key = readKey(credential)
+      const key = readKey(credential)
+      entry.key = key?.digest === entry.digest ? key : null
       entry.credential = credential
       entry.session = null
+      entry.holder = null
     }
     const { key } = entry
-    if (key === null || key.digest !== entry.digest) return null
+    if (key === null) return null
     if (disabledUntil !== null) throw sessionDisabledFor(Math.max(1, secondsUntil(disabledUntil, clock.now())))
-    const holder = holderOf(key)
+    const holder = holderOf(key, entry.holder)
     return holder instanceof Promise
       ? holder.then(found => sessionFor(entry, key, found))
       : sessionFor(entry, key, holder)

@@ -1,5 +1,6 @@
 import { createHash, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { createRecent } from '../base/recent.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
 
 /*
@@ -27,6 +28,10 @@ const SUMMED_LENGTH = SECRET_START + SECRET_LENGTH
 const KEY_LENGTH = SUMMED_LENGTH + CHECKSUM_LENGTH
 const ID = /^[0-9A-Za-z]{12}$/
 
+/** Keys whose form has been checked; beyond it the least recently used half is dropped. A program sends one key again and again. */
+const SEEN = 20_000
+const seen = createRecent<Key>(SEEN)
+
 export interface KeyParts {
   /** The side that the prefix names; the record of the key decides. */
   type: LoginType
@@ -38,7 +43,16 @@ export const isKeyId = (value: unknown): value is string => typeof value === 'st
 
 /** `null` for a text of another form, and for one whose checksum is wrong. */
 export function asKey(text: unknown): Key | null {
-  if (typeof text !== 'string' || !FORM.test(text)) return null
+  if (typeof text !== 'string' || text.length !== KEY_LENGTH) return null
+  const known = seen.get(text)
+  if (known !== undefined) return known
+  const key = readKey(text)
+  if (key !== null) seen.set(text, key)
+  return key
+}
+
+function readKey(text: string): Key | null {
+  if (!FORM.test(text)) return null
   return crc32(text.slice(0, SUMMED_LENGTH)) === numberOf(text.slice(SUMMED_LENGTH)) ? (text as Key) : null
 }
 
