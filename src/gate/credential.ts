@@ -5,7 +5,7 @@ import { readBearer, type Token } from '../token/bearer.ts'
 import type { SessionCookies } from '../token/cookie.ts'
 import { readBearerKey } from '../token/key-form.ts'
 import { isCrossOrigin, isWrite, type OwnOrigins } from './cross-origin.ts'
-import { KeyCredential } from './key.ts'
+import { type Client, KeyCredential } from './key.ts'
 import type { Verdict } from './rules.ts'
 
 /*
@@ -47,10 +47,10 @@ export interface WithCredentials {
 export function keyOf(
   { headers }: Pick<WithCredentials, 'headers'>,
   { keys, tokenHeader }: CredentialRules,
-  address: string | null,
+  client: Client,
 ): KeyCredential | null {
   const key = keys ? readBearerKey(headers[tokenHeader]) : null
-  return key === null ? null : new KeyCredential(key, address)
+  return key === null ? null : new KeyCredential(key, client)
 }
 
 /**

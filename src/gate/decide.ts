@@ -122,8 +122,8 @@ function sessionOf<S extends GatedSession>(
 }
 
 /** Where no session is needed, a key outside of its limits counts as none. */
-const unlessOutOfReach = <S extends GatedSession>(session: S | null, { path, address }: GatedRequest<S>): S | null =>
-  session?.key !== undefined && !isInReach(session.key, path, address) ? null : session
+const unlessOutOfReach = <S extends GatedSession>(session: S | null, request: GatedRequest<S>): S | null =>
+  session?.key !== undefined && !isInReach(session.key, request) ? null : session
 
 /**
  * Whether a live session is found where none is needed: `identity.optional` of the upstream. Not for a request that passes only
@@ -138,8 +138,7 @@ function allow<S extends GatedSession>(
   { permissions }: Gate<S>,
 ): S | null | Promise<S | null> {
   request.onAdmitted(session)
-  if (session?.key !== undefined && !isInReach(session.key, request.path, request.address))
-    throw new Refusal('KEY_NOT_ALLOWED')
+  if (session?.key !== undefined && !isInReach(session.key, request)) throw new Refusal('KEY_NOT_ALLOWED')
   const { upstream } = request
   if (upstream === null) return session
   upstream.rateLimit?.take({ session, network: request.network })

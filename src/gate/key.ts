@@ -1,17 +1,22 @@
 import type { SessionRecord } from '../session/record.ts'
 import type { Key } from '../token/key-form.ts'
-import { createAddressList } from './address-list.ts'
 
 /* What the gate knows of keys: the credential of a program, and what a key allows of all that its owner may do. */
 
-/** A key in the header of a request, and the address from which it came; `null` if that is not known. */
+/** Who sends a request. */
+export interface Client {
+  /** `null` if it is not known. Read only where it is needed: behind a proxy it is searched in headers. */
+  readonly address: string | null
+}
+
+/** A key in the header of a request. */
 export class KeyCredential {
   readonly key: Key
-  readonly address: string | null
+  readonly client: Client
 
-  constructor(key: Key, address: string | null) {
+  constructor(key: Key, client: Client) {
     this.key = key
-    this.address = address
+    this.client = client
   }
 }
 
@@ -29,26 +34,14 @@ export interface KeyLimits {
 export interface GatedKey {
   /** The owner with all present rights of the account: `record` has no more than the key allows. */
   readonly holder: SessionRecord
-  /** Whether the key may be used from an address; one that is not known is in no list. */
-  admits(address: string | null): boolean
+  /** Whether the key may be used by a client; one whose address is not known is in no list. */
+  admits(client: Client): boolean
   /** Whether the key reaches a path. */
   reaches(path: string): boolean
   /** Whether the key includes a permission. Whether the owner holds it is another question. */
   includes(code: string): boolean
 }
 
-/** Where a key with these limits may be used. */
-export function createReach({
-  paths,
-  addresses,
-}: Omit<KeyLimits, 'permissions'>): Pick<GatedKey, 'admits' | 'reaches'> {
-  const isListed = addresses === null ? () => true : createAddressList(addresses)
-  return {
-    admits: address => addresses === null || (address !== null && isListed(address)),
-    reaches: path => paths === null || paths.some(prefix => path === prefix || path.startsWith(`${prefix}/`)),
-  }
-}
-
-/** Whether a key may be used for a path, from an address. */
-export const isInReach = (key: GatedKey, path: string, address: string | null): boolean =>
-  key.reaches(path) && key.admits(address)
+/** Whether a key may be used for a request. */
+export const isInReach = (key: GatedKey, request: Client & { readonly path: string }): boolean =>
+  key.reaches(request.path) && key.admits(request)

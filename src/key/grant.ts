@@ -32,8 +32,8 @@ export function createGrant({ type, jwt, credentials, sessions, clock }: GrantOp
   return async (clientId, clientSecret, address) => {
     const key = asKey(clientSecret)
     if (key === null || partsOf(key).id !== clientId) return null
-    const session = await sessions.find(new KeyCredential(key, address))
-    if (session === null || !session.key!.admits(address)) return null
+    const session = await sessions.find(new KeyCredential(key, { address }))
+    if (session === null || !session.key!.admits({ address })) return null
     const credential = await credentials.find(type, clientId)
     const stored = credential === null ? null : readKey(credential)
     if (stored === null) return null

@@ -1,7 +1,8 @@
 import { createGrants } from '../account/permissions.ts'
 import type { Account } from '../account/source.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
-import { createReach } from '../gate/key.ts'
+import { createAddressList } from '../gate/address-list.ts'
+import type { Client, GatedKey } from '../gate/key.ts'
 import { type Extra, type SessionRecord, textsOf } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Session } from '../side/side.ts'
@@ -22,6 +23,37 @@ export function readSessionName(name: string): { id: string; expiresAt: number }
   return { id, expiresAt: end === undefined ? Number.POSITIVE_INFINITY : Number(end) }
 }
 
+/** A key with its limits, as it proves sessions. */
+class UsedKey implements GatedKey {
+  readonly id: string
+  readonly holder: SessionRecord
+  readonly #paths: readonly string[] | null
+  readonly #isListed: ((address: string) => boolean) | null
+  readonly #grants: ((code: string) => boolean) | null
+
+  constructor({ id, paths, addresses, permissions }: StoredKey, holder: SessionRecord) {
+    this.id = id
+    this.holder = holder
+    this.#paths = paths
+    this.#isListed = addresses === null ? null : createAddressList(addresses)
+    this.#grants = permissions === null ? null : createGrants(permissions)
+  }
+
+  admits(client: Client): boolean {
+    if (this.#isListed === null) return true
+    const { address } = client
+    return address !== null && this.#isListed(address)
+  }
+
+  reaches(path: string): boolean {
+    return this.#paths === null || this.#paths.some(prefix => path === prefix || path.startsWith(`${prefix}/`))
+  }
+
+  includes(code: string): boolean {
+    return this.#grants === null || this.#grants(code)
+  }
+}
+
 /**
  * The session that a key proves. Backends read roles and permissions as rights, so the record of a limited key has no roles, and of
  * the permissions those alone that both the account and the key have as they are written.
@@ -36,17 +68,17 @@ export function sessionOf(
   const extra = { ...stored, username, status }
   const created_at = timestamps.write(key.createdAt)
   const holder: SessionRecord = { user_id, type, created_at, extra }
-  const includes = key.permissions === null ? () => true : createGrants(key.permissions)
+  const used = new UsedKey(key, holder)
   return {
     token: sessionNameOf(key.id, expiresAt),
     claims: { jti: key.id, iat: Math.floor(key.createdAt / 1000) },
-    record: key.permissions === null ? holder : { ...holder, extra: limited(extra, key.permissions, includes) },
-    key: { id: key.id, holder, includes, ...createReach(key) },
+    record: key.permissions === null ? holder : { ...holder, extra: limited(extra, key.permissions, used) },
+    key: used,
   }
 }
 
-function limited(extra: Extra, permissions: readonly string[], includes: (code: string) => boolean): Extra {
+function limited(extra: Extra, permissions: readonly string[], used: UsedKey): Extra {
   const holds = createGrants(textsOf(extra, 'permissions'))
-  const held = [...permissions.filter(holds), ...textsOf(extra, 'permissions').filter(includes)]
+  const held = [...permissions.filter(holds), ...textsOf(extra, 'permissions').filter(code => used.includes(code))]
   return { ...extra, roles: [], permissions: [...new Set(held)] }
 }

@@ -5,7 +5,7 @@ import type { MaybePromise } from '../base/maybe-promise.ts'
 import { createRecent } from '../base/recent.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
-import type { KeyCredential } from '../gate/key.ts'
+import type { Client, KeyCredential } from '../gate/key.ts'
 import type { LoginType } from '../session/sides.ts'
 import { sessionDisabledFor } from '../side/disable.ts'
 import type { Session } from '../side/side.ts'
@@ -76,7 +76,9 @@ export function createKeySessions(options: KeySessionsOptions) {
   const noteUse = createNotes(options)
 
   /** A key that is not remembered. An unknown id and a wrong secret take the same way. */
-  async function findUnknown(key: Key, wrong: WrongKeys): Promise<Session | null> {
+  async function findUnknown(key: Key, { address }: Client): Promise<Session | null> {
+    // Behind a proxy that is not trusted, all addresses are unknown: together they would be one client.
+    const wrong = address === null ? UNCOUNTED : options.wrongFrom(address)
     await wrong.check()
     const { id, secret } = partsOf(key)
     const digest = digestOfSecret(secret)
@@ -91,11 +93,11 @@ export function createKeySessions(options: KeySessionsOptions) {
     return withProven(entry)
   }
 
-  function findFrom(key: Key, wrong: WrongKeys): MaybePromise<Session | null> {
+  function findFrom(key: Key, client: Client): MaybePromise<Session | null> {
     // No key of the other side is ever proven here.
     const known = proven.get(key)
     if (known !== undefined) return withProven(known)
-    return partsOf(key).type === type ? findUnknown(key, wrong) : null
+    return partsOf(key).type === type ? findUnknown(key, client) : null
   }
 
   async function findByToken(token: AccessToken, jti: string): Promise<Session | null> {
@@ -113,10 +115,9 @@ export function createKeySessions(options: KeySessionsOptions) {
     return known === undefined ? findByToken(token, claims.jti) : withProven(known)
   }
 
-  const inspected: FoundByKey = { find: ({ key }) => findFrom(key, UNCOUNTED), findByClaims: findFromClaims }
+  const inspected: FoundByKey = { find: ({ key }) => findFrom(key, UNKNOWN), findByClaims: findFromClaims }
   const used: FoundByKey = {
-    // Behind a proxy that is not trusted, all addresses are unknown: together they would be one client.
-    find: ({ key, address }) => noteUse(findFrom(key, address === null ? UNCOUNTED : options.wrongFrom(address))),
+    find: ({ key, client }) => noteUse(findFrom(key, client)),
     findByClaims(claims) {
       const found = findFromClaims(claims)
       return found === undefined ? undefined : noteUse(found)
@@ -178,6 +179,7 @@ export async function unlessDisabled(find: () => MaybePromise<Session | null>): 
 /** Compared with where there is no key: no SHA-256 is known that has this value. */
 const NO_DIGEST = Buffer.alloc(32)
 
+const UNKNOWN: Client = { address: null }
 const UNCOUNTED: WrongKeys = { check: async () => undefined, count: async () => undefined }
 
 const entryOf = ({ id, owner, digest }: StoredKey, expiresAt: number): Proven => ({

@@ -90,7 +90,7 @@ export function serveExplain(app: FastifyInstance, options: ExplainOptions): voi
       const { rows, found } = explainRequest(method, target, settings, upstreams, address)
       const key = readBearerKey(token)
       const read = token === undefined ? null : readBearer(token)
-      const credential = key === null ? read : new KeyCredential(key, address)
+      const credential = key === null ? read : new KeyCredential(key, { address })
       const live: Row[] = [
         ...(key === null ? await sessionRows(token !== undefined, read, options) : await keyRows(key, options)),
         ...(found === null ? [] : await decisionRows({ ...found, credential, address }, options)),
@@ -152,7 +152,7 @@ async function accessTokenRows(
 async function keyRows(key: Key, { gateSides, timestamps }: ExplainOptions): Promise<Row[]> {
   const { type, id } = partsOf(key)
   try {
-    const session = await gateSides[type].authenticateKey?.(new KeyCredential(key, null))
+    const session = await gateSides[type].authenticateKey?.(new KeyCredential(key, { address: null }))
     if (!session)
       return [['key', `${id} of the ${SIDES[type].letter} side is wrong, has ended, or its account is not active`]]
     const { user_id } = session.record

@@ -194,8 +194,8 @@ function admit(
     address,
     network: address === null ? null : networkOf(address),
     credential:
+      keyOf(request, credentials, client) ??
       readBearer(request.headers[credentials.tokenHeader]) ??
-      keyOf(request, credentials, address) ??
       proxiedCookies(request, original, verdict, client, credentials),
     onAdmitted: () => undefined,
   }

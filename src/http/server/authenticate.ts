@@ -120,9 +120,9 @@ class ClientRequest implements GatedRequest<Session> {
   get credential(): Credential | null {
     const { credentials } = this.#gate
     const { raw } = this.#request
-    const token = readBearer(raw.headers[credentials.tokenHeader]) ?? tokenOfUpgrade(raw)
-    if (token !== null) return token
-    return keyOf(raw, credentials, this.address) ?? (credentials.cookies === null ? null : this.#cookies(credentials))
+    const found =
+      keyOf(raw, credentials, this) ?? readBearer(raw.headers[credentials.tokenHeader]) ?? tokenOfUpgrade(raw)
+    return found ?? (credentials.cookies === null ? null : this.#cookies(credentials))
   }
 
   #cookies(credentials: CredentialRules): Credential | null {

@@ -67,7 +67,7 @@ export function serveKeyOperations(
       answer: async ({ body }) => {
         const key = asKey(body.key)
         if (key === null) return null
-        const session = await unlessDisabled(() => sessions.inspected.find(new KeyCredential(key, null)))
+        const session = await unlessDisabled(() => sessions.inspected.find(new KeyCredential(key, { address: null })))
         if (session === null) return null
         const { record, claims } = session
         return {
