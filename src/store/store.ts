@@ -4,6 +4,7 @@ import type { SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Changes } from './changes.ts'
 import type { CredentialStore } from './credentials.ts'
+import type { FactorStore } from './factors.ts'
 import type { JournalStore } from './journal.ts'
 import type { OnlineUsers } from './online.ts'
 
@@ -206,6 +207,7 @@ export interface StoreCounts {
 export interface Store {
   readonly sessions: SessionStore
   readonly credentials: CredentialStore
+  readonly factors: FactorStore
   readonly online: OnlineUsers
   readonly captchas: CaptchaStore
   readonly tickets: TicketStore

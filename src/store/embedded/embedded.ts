@@ -12,6 +12,7 @@ import { EmbeddedAttempts } from './attempts.ts'
 import { EmbeddedCaptchas } from './captchas.ts'
 import { ChangeRing, EmbeddedChanges } from './changes.ts'
 import type { EmbeddedCredentials } from './credentials/credentials.ts'
+import type { EmbeddedFactors } from './credentials/factors.ts'
 import { type CredentialFile, openCredentials } from './credentials/file.ts'
 import { EmbeddedDisables } from './disables.ts'
 import { EmbeddedFile } from './file/file.ts'
@@ -76,6 +77,7 @@ export class EmbeddedStore implements Store {
   readonly attempts: AttemptStore
   readonly journal: EmbeddedJournal
   readonly credentials: EmbeddedCredentials
+  readonly factors: EmbeddedFactors
   readonly #file: EmbeddedFile
   /** Those that are open with the store. */
   readonly #files: readonly EmbeddedFile[]
@@ -96,6 +98,7 @@ export class EmbeddedStore implements Store {
     this.#file = file
     this.#files = [file, credentials.file]
     this.credentials = credentials.credentials
+    this.factors = credentials.factors
     this.journal = journal
     this.#expiries = new Expiries(file, clock)
     const tokens = this.#expiries.table('tokens', 't', (key, text) => this.sessions.expired(key, text))

@@ -17,6 +17,7 @@ import { type Connections, connect } from './connection/connections.ts'
 import { redisWarnings } from './connection/warnings.ts'
 import { credentialCommandsOn } from './credentials/commands.ts'
 import { RedisCredentials } from './credentials/credentials.ts'
+import { factorCommandsOn, RedisFactors } from './credentials/factors.ts'
 import { Repeats } from './failover/repeats.ts'
 import { ReplicaProof } from './failover/replica-proof.ts'
 import { RedisJournal } from './journal.ts'
@@ -44,6 +45,7 @@ export async function openRedisStore(
 export class RedisStore implements Store {
   readonly sessions: RedisSessions
   readonly credentials: RedisCredentials
+  readonly factors: RedisFactors
   readonly online: OnlineUsers
   readonly captchas: CaptchaStore
   readonly tickets: TicketStore
@@ -98,6 +100,7 @@ export class RedisStore implements Store {
     this.sessions = new RedisSessions(commands, keys, clock, this.#writer, ages)
     const credentialCommands = { ...commands, ...credentialCommandsOn(client, repeats.ask) }
     this.credentials = new RedisCredentials(credentialCommands, keys, clock)
+    this.factors = new RedisFactors({ ...commands, ...factorCommandsOn(client, repeats.ask) }, keys)
     this.readsBy = reads => {
       const read = readCommands(reads, () => true, repeats.ask, repeats, clock)
       return rememberableReads(

@@ -56,6 +56,7 @@ export function trackRedisStore(
     counts: () => ({ caches: Object.fromEntries(cached.map(type => [type, caches[type]!.sessions.counts])) }),
     sessions: new TrackedSessions(store.sessions, caches, reads),
     credentials: new TrackedCredentials(store.credentials, caches, reads.credential),
+    factors: store.factors,
     online: store.online,
     captchas: store.captchas,
     tickets: store.tickets,

@@ -3,13 +3,15 @@ import type { Logger } from '../../../base/log/log.ts'
 import { EmbeddedFile } from '../file/file.ts'
 import { checkFormat } from '../file/format.ts'
 import { EmbeddedCredentials } from './credentials.ts'
+import { EmbeddedFactors } from './factors.ts'
 
 const FILE_NAME = 'credentials.mdb'
 
-/** The file of the credentials, open, and what is in it. */
+/** The file of the credentials and second factors, open, and what is in it. */
 export interface CredentialFile {
   readonly file: EmbeddedFile
   readonly credentials: EmbeddedCredentials
+  readonly factors: EmbeddedFactors
 }
 
 /** Opens the file of a folder: one of its own, because it belongs into backups, and its changes hold up no login. */
@@ -22,12 +24,16 @@ export async function openCredentials(
 ): Promise<CredentialFile> {
   const file = await EmbeddedFile.open(folder, timeout, FILE_NAME, {
     clock,
-    refused: 'new keys',
+    refused: 'new keys and second factors',
     ...(log !== undefined && { log }),
   })
   try {
-    await checkFormat(file, 'keys')
-    return { file, credentials: await file.creating(() => new EmbeddedCredentials(file, clock, maxEntries)) }
+    await checkFormat(file, 'keys and second factors')
+    return await file.creating(() => ({
+      file,
+      credentials: new EmbeddedCredentials(file, clock, maxEntries),
+      factors: new EmbeddedFactors(file),
+    }))
   } catch (fault) {
     await file.close()
     throw fault

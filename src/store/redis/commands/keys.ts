@@ -20,6 +20,8 @@ export interface Keys {
   credentialEnds(type: LoginType): string
   /** When a credential was last used. */
   credentialUse(type: LoginType, id: string): string
+  /** Of an account whose source has no place for it. */
+  secondFactor(type: LoginType, loginId: string): string
   captcha(type: LoginType, id: string): string
   /** The ids of the captchas that are outstanding, by their end. */
   captchas(type: LoginType): string
@@ -52,6 +54,7 @@ export function createKeys(prefix: string, captchaKey = '{prefix}:{type}:captcha
     credentials: (type, owner) => `${prefix}:${type}:keys:${owner}`,
     credentialEnds: type => `${prefix}:${type}:idx:keys`,
     credentialUse: (type, id) => `${prefix}:${type}:key-used:${id}`,
+    secondFactor: (type, loginId) => `${prefix}:${type}:second-factor:${loginId}`,
     captcha: (type, id) => filled.replace('{type}', type).replace('{id}', () => id),
     captchas: type => `${prefix}:${type}:idx:captchas`,
     ticket: (type, id) => `${prefix}:${type}:ticket:${id}`,
