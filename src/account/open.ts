@@ -6,26 +6,33 @@ import { createHashAccounts, type HashAccountsOptions, type HashSource, withoutH
 import type { HttpAccountsSettings } from './http.ts'
 import type { Accounts } from './source.ts'
 import type { SqlAccountsSettings } from './sql/source.ts'
+import { createStoredFactors, type FactorPlace, type FactorsOfSide } from './stored-factors.ts'
 
 /** The sources that return hashes. */
 export type HashSourceSettings = FileAccountsSettings | SqlAccountsSettings | HttpAccountsSettings
 export type AccountsSettings = HashSourceSettings | LdapAccountsSettings
 
-export type AccountsOptions = HashAccountsOptions & { log: Logger }
+export interface AccountsOptions extends HashAccountsOptions {
+  log: Logger
+  /** Of accounts whose source has no place for second factors. */
+  factors: FactorPlace
+}
 
 /** The configured accounts of one side. A directory verifies passwords itself; every other kind is a source of hashes. */
 export async function openAccounts(settings: AccountsSettings, options: AccountsOptions): Promise<Accounts> {
-  if (settings.kind === 'ldap') return openDirectory(settings, options.clock, options.log)
-  return createHashAccounts(await openSource(settings, options.clock, options.log), options)
+  const { type, clock, log, factors } = options
+  if (settings.kind === 'ldap') return openDirectory(settings, clock, log, { type, place: factors })
+  return createHashAccounts(await openSource(settings, clock, log), options)
 }
 
-/** Finds accounts, and verifies no password. */
+/** Finds accounts, and verifies no password. Without `factors`, accounts of a directory have no second factor. */
 export async function openFinder(
   settings: AccountsSettings,
   clock: Clock,
   log: Pick<Logger, 'error' | 'info' | 'warn'>,
+  factors?: FactorsOfSide,
 ): Promise<Pick<Accounts, 'find' | 'close'>> {
-  if (settings.kind === 'ldap') return openDirectory(settings, clock, log)
+  if (settings.kind === 'ldap') return openDirectory(settings, clock, log, factors)
   const source = await openSource(settings, clock, log)
   return {
     async find(username) {
@@ -36,8 +43,16 @@ export async function openFinder(
   }
 }
 
-const openDirectory = async (settings: LdapAccountsSettings, clock: Clock, log: Pick<Logger, 'warn'>) =>
-  (await import('./ldap/source.ts')).createLdapAccounts(settings, { clock, log })
+async function openDirectory(
+  settings: LdapAccountsSettings,
+  clock: Clock,
+  log: Pick<Logger, 'warn'>,
+  factors: FactorsOfSide | undefined,
+): Promise<Accounts> {
+  const { createLdapAccounts } = await import('./ldap/source.ts')
+  const stored = factors === undefined ? undefined : createStoredFactors(factors)
+  return createLdapAccounts(settings, { clock, log, factors: stored })
+}
 
 /**
  * No source connects to anything before the first look-up. Only the libraries of the configured source are loaded,

@@ -105,10 +105,17 @@ export function changeSince(carried: readonly string[], present: string | null):
  */
 export function changeBetween(earlier: string, present: string | null): AccountChange | null {
   if (present === null) return 'account-changed'
-  const [password, rights, factor] = earlier.split('.')
-  const [nowPassword, nowRights, nowFactor] = present.split('.')
-  if (password !== nowPassword) return 'password-changed'
-  return rights !== nowRights || (factor !== undefined && factor !== nowFactor) ? 'account-changed' : null
+  const [, rights] = earlier.split('.')
+  const [, nowRights] = present.split('.')
+  if (!samePassword(earlier, present)) return 'password-changed'
+  return rights !== nowRights || hasLostFactor(earlier, present) ? 'account-changed' : null
+}
+
+/** Whether an account had a second factor that it has no more, or has replaced. */
+export function hasLostFactor(earlier: string, present: string): boolean {
+  const [, , factor] = earlier.split('.')
+  const [, , nowFactor] = present.split('.')
+  return factor !== undefined && factor !== nowFactor
 }
 
 export const samePassword = (one: string, other: string): boolean => one.split('.')[0] === other.split('.')[0]

@@ -11,6 +11,7 @@ import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written
 import { type Happened, keepInJournal } from './journal.ts'
 import { unknownRoleText } from './roles.ts'
 import { findElsewhere, linesOf, SERVICE } from './shown-account.ts'
+import { resetStoredFactor, storedFactor } from './stored-factor.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
 /** The accounts file, its side, and the rules for new passwords in it. */
@@ -50,7 +51,8 @@ export const account: Command = {
   list                      list the accounts
 
 A running gateway follows the file: the sessions of an account that was removed, or has another password or no second
-factor any more, end within a second. If no gateway runs, they end at the next start.
+factor any more, end within a second. If no gateway runs, they end at the next start. The second factors of a directory
+are in the store: there reset-second-factor itself ends the sessions and keys.
 
 On a terminal, the command prompts for a password; elsewhere, and for an empty input, it generates one and prints it.
 
@@ -91,8 +93,13 @@ Examples:
     )
     if (unfit !== undefined) throw new UsageError(`account ${name} takes no --${unfit}`)
     const chosen = chosenSource(written, terminal)
-    if (verb === show && chosen.source.kind !== 'file') {
-      await showElsewhere(chosen.source, words[0]!, terminal.output)
+    const { source, ...side } = chosen
+    if (verb === show && source.kind !== 'file') {
+      await showElsewhere({ source, ...side }, words[0]!, terminal.output)
+      return 0
+    }
+    if (verb === resetSecondFactor && source.kind === 'ldap') {
+      await resetStoredFactor({ source, ...side }, words[0]!, terminal)
       return 0
     }
     const place = placeIn(chosen)
@@ -189,10 +196,15 @@ async function show({ path }: Place, { words }: Written, { output }: Terminal): 
 }
 
 /** Of a source that is managed elsewhere, an account can be shown and nothing else. */
-async function showElsewhere(source: Parameters<typeof findElsewhere>[0], name: string, output: Terminal['output']) {
+async function showElsewhere(
+  { source, ...side }: Omit<Place, 'path' | 'policy'> & { source: Parameters<typeof findElsewhere>[0] },
+  name: string,
+  output: Terminal['output'],
+) {
   const found = await findElsewhere(source, name)
   if (found === null) throw absent(name)
-  say(output, ...linesOf(found))
+  const secondFactor = source.kind === 'ldap' ? await storedFactor(side, found.id) : found.secondFactor
+  say(output, ...linesOf({ ...found, secondFactor }))
 }
 
 async function list({ path }: Place, _written: Written, { output }: Terminal): Promise<null> {

@@ -30,6 +30,16 @@ export async function keepEvents(
   }
 }
 
+/**
+ * Why a command opens no embedded store in a folder, if it can do without; `null` if it does. Before the first start there is none;
+ * and one that the command makes must not belong to another user.
+ */
+export function folderFault(data: string): 'absent' | 'foreign' | null {
+  const folder = statSync(data, { throwIfNoEntry: false })
+  if (folder === undefined) return 'absent'
+  return process.getuid !== undefined && folder.uid !== process.getuid() ? 'foreign' : null
+}
+
 /** What a command did to an account. */
 export interface Happened {
   event: EventName
@@ -44,10 +54,8 @@ export async function keepInJournal(
 ): Promise<string | null> {
   if (journal === 'off') return null
   if (store.kind === 'embedded') {
-    const folder = statSync(data, { throwIfNoEntry: false })
-    // Before the first start there is no store; and one that this command makes must not belong to another user.
-    if (folder === undefined) return null
-    if (process.getuid !== undefined && folder.uid !== process.getuid()) return `${data} belongs to another user`
+    const fault = folderFault(data)
+    if (fault !== null) return fault === 'absent' ? null : `${data} belongs to another user`
   }
   try {
     const opened = await openStore(store, data, systemClock, createLog('silent'))

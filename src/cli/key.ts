@@ -1,5 +1,6 @@
 import { openFinder } from '../account/open.ts'
 import type { Account } from '../account/source.ts'
+import type { FactorsOfSide } from '../account/stored-factors.ts'
 import { systemClock } from '../base/clock.ts'
 import { createLog } from '../base/log/log.ts'
 import { plain } from '../base/log/text.ts'
@@ -94,7 +95,7 @@ async function withStore(written: Written, terminal: Terminal, work: (place: Pla
     const { credentials } = store
     const publish = (event: SessionEvent): void => void events.push(event)
     const keys = createKeys({ type, credentials, settings: keysOfSide, clock: systemClock, publish })
-    await work({ type, settings, keys, find: username => ownerNamed(username, settings, type) })
+    await work({ type, settings, keys, find: username => ownerNamed(username, settings, { type, place: store.factors }) })
     const fault = await keepEvents(settings, store, events)
     if (fault !== null) say(errors, `dualgate: this is done, but is not in the journal: ${fault}`)
   } finally {
@@ -102,10 +103,14 @@ async function withStore(written: Written, terminal: Terminal, work: (place: Pla
   }
 }
 
-async function ownerNamed(username: string, settings: Configuration['settings'], type: LoginType): Promise<Owner> {
-  const accounts = accountsOf(settings, type)
+async function ownerNamed(
+  username: string,
+  settings: Configuration['settings'],
+  factors: FactorsOfSide,
+): Promise<Owner> {
+  const accounts = accountsOf(settings, factors.type)
   if (accounts === 'off') throw new CommandError('login.consumer is off: the C side has no accounts here')
-  const source = await openFinder(accounts, systemClock, createLog('silent'))
+  const source = await openFinder(accounts, systemClock, createLog('silent'), factors)
   try {
     const account = await source.find(username)
     if (account === null) throw new CommandError(`there is no account ${username}`)

@@ -23,7 +23,8 @@ export interface ShownAccount {
   /** In milliseconds; `null` if it is not known. */
   passwordChangedAt: number | null
   mustChangePassword?: boolean | undefined
-  secondFactor?: boolean | undefined
+  /** `null` if it is not known. */
+  secondFactor?: boolean | null | undefined
 }
 
 /** Asks a database, a backend or a directory for an account as a login does; `null` for an unknown name. */
@@ -94,11 +95,13 @@ export const SERVICE = 'service account'
 const credentialsOf = (account: ShownAccount): [name: string, value: string | undefined][] => [
   [
     'password changed',
-    account.passwordChangedAt === null ? 'not known' : new Date(account.passwordChangedAt).toISOString(),
+    account.passwordChangedAt === null ? NOT_KNOWN : new Date(account.passwordChangedAt).toISOString(),
   ],
   ['must change it', yesOrNo(account.mustChangePassword)],
-  ['second factor', yesOrNo(account.secondFactor)],
+  ['second factor', account.secondFactor === null ? NOT_KNOWN : yesOrNo(account.secondFactor)],
 ]
+
+const NOT_KNOWN = 'not known'
 
 const yesOrNo = (value: boolean | undefined): string | undefined =>
   value === undefined ? undefined : value ? 'yes' : 'no'

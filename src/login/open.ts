@@ -38,7 +38,7 @@ export interface LoginSettings {
 export interface OpenLoginOptions {
   settings: LoginSettings
   passwords: PasswordSettings & { max_age: number | 'off' }
-  store: Pick<Store, 'captchas' | 'tickets' | 'attempts' | 'online'>
+  store: Pick<Store, 'captchas' | 'tickets' | 'attempts' | 'online' | 'factors'>
   sides: Readonly<Record<LoginType, Side>>
   clock: Clock
   timestamps: TimestampFormat
@@ -91,7 +91,8 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const changes = createChanges(options)
 
   for (const type of LOGIN_TYPES) {
-    const accounts = await openAccounts({ type, passwords, memory: store.attempts, clock, log })
+    const { attempts: memory, factors } = store
+    const accounts = await openAccounts({ type, passwords, memory, factors, clock, log })
     if (accounts === null) continue
     sources[type] = accounts
     changes.begin(type, accounts)

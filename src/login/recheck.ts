@@ -1,5 +1,5 @@
 import { type Account, type AccountSource, findActive } from '../account/source.ts'
-import { type AccountChange, samePassword, versionsIn } from '../account/version.ts'
+import { type AccountChange, hasLostFactor, samePassword, versionsIn } from '../account/version.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
@@ -41,8 +41,8 @@ export type Recheck = ReturnType<typeof createRecheck>
 
 /**
  * Asks the source again for the account of a session in use, at most once in `interval` for each user and worker. If the
- * account is gone or not ACTIVE, all sessions of the user end; if it has another password, those that carry an older one; with
- * `endsWithRoles`, those that have a role which it has lost. A request never waits for the answer: it is answered by the
+ * account is gone or not ACTIVE, all sessions of the user end; if it has another password, those that carry an older one; if it has
+ * lost or replaced a second factor, those that carry that one; with `endsWithRoles`, those that have a role which it has lost. A request never waits for the answer: it is answered by the
  * session's record, and the sessions end when the answer arrives. A source that fails ends nothing, and is asked again after the
  * interval. Sessions that carry no version, from earlier versions or through the operations, ask nothing.
  */
@@ -113,6 +113,7 @@ function changeOf({ extra }: SessionRecord, account: Account | null, endsWithRol
   const carried = versionsIn(extra)
   if (carried.length === 0) return null
   if (!carried.some(version => samePassword(version, present))) return 'password-changed'
+  if (carried.every(version => hasLostFactor(version, present))) return 'account-changed'
   return endsWithRoles && hasLostRole(extra, account.extra) ? 'account-changed' : null
 }
 

@@ -139,8 +139,8 @@ export function storesIn(source: ReturnType<typeof accountsOf>, what: 'password'
   if (source === 'off') return false
   if (source.kind === 'sql') return source.update?.[what] !== undefined
   if (source.kind === 'http') return source.update_url !== undefined
-  // A directory is only read. Its own tools change it.
-  return source.kind === 'file'
+  // A directory is only read. Its own tools change it; second factors of its accounts are kept in the gateway's store.
+  return source.kind === 'file' || (source.kind === 'ldap' && what === 'second_factor')
 }
 
 /** Whether users of a side can set up a second factor. */

@@ -82,7 +82,7 @@ export function createSide(options: SideOptions) {
 }
 
 /** Makes the notes with which sessions end; `undefined` where no reason is kept. */
-function createNotes({ tellEnd, clock }: Pick<SideOptions, 'tellEnd' | 'clock'>) {
+export function createNotes({ tellEnd, clock }: Pick<SideOptions, 'tellEnd' | 'clock'>) {
   return (reason: EndReason): EndNote | undefined =>
     tellEnd === 'off' ? undefined : { reason, until: clock.now() + tellEnd }
 }

@@ -7,6 +7,7 @@ import { changesLaw } from './contract-changes.ts'
 import { credential, credentialLaw } from './contract-credentials.ts'
 import { disableLaw } from './contract-disable.ts'
 import { endedLaw } from './contract-ended.ts'
+import { factorLaw } from './contract-factors.ts'
 import { login, MINUTE, record } from './contract-fixture.ts'
 import { journalLaw } from './contract-journal.ts'
 import { manyLaw } from './contract-many.ts'
@@ -56,6 +57,7 @@ export async function storeContract(t: Test, name: string, open: () => Promise<S
   await ticketLaw(test)
   await attemptLaw(test)
   await credentialLaw(test)
+  await factorLaw(test)
   await journalLaw(test)
   await modelLaw(test)
   await onlineLaw(test)
@@ -91,7 +93,7 @@ async function storeLaw(test: StoreTest): Promise<void> {
   await test('a closed store is unavailable, which is not the same as "not logged in"', async (t, fixture) => {
     const { store } = fixture
     await store.close()
-    const { sessions, credentials, online, captchas, tickets, attempts, journal } = store
+    const { sessions, credentials, factors, online, captchas, tickets, attempts, journal } = store
     const made = credential(fixture)
     const verbs: Record<string, () => unknown> = {
       find: () => sessions.find('BUSINESS', 'a.b.c'),
@@ -112,6 +114,8 @@ async function storeLaw(test: StoreTest): Promise<void> {
       removeCredential: () => credentials.remove('BUSINESS', '1', '1'),
       removeCredentials: () => credentials.removeAll('BUSINESS', '1'),
       useCredential: () => credentials.used('BUSINESS', '1', 0),
+      readFactor: () => factors.read('BUSINESS', '1'),
+      replaceFactor: () => factors.replace('BUSINESS', '1', null, 'text'),
       page: () => online.page('BUSINESS', { offset: 0, limit: 10 }),
       tally: () => online.tally('BUSINESS'),
       loginsSince: () => online.loginsSince('BUSINESS', 0),

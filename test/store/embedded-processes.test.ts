@@ -186,7 +186,7 @@ await t.test('if the disk is full, no credential is stored, and one can be ended
   t.match(said.slice(-3), [
     'UNAVAILABLE',
     'true',
-    /^the embedded store cannot write credentials.mdb, so new keys are refused; the disk is full/,
+    /^the embedded store cannot write credentials.mdb, so new keys and second factors are refused; the disk is full/,
   ])
   const store = await openEmbeddedStore(folder, systemClock, PATIENCE)
   t.teardown(() => store.close())

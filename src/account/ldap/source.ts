@@ -8,6 +8,7 @@ import { readCertificates } from '../../settings/tls.ts'
 import { isStorable } from '../password.ts'
 import { rightsIn } from '../permissions.ts'
 import type { Account, Accounts, SourceLogin } from '../source.ts'
+import type { StoredFactors } from '../stored-factors.ts'
 import { versionsOf } from '../version.ts'
 import { type Verdict, verdictOf } from './bind-result.ts'
 import { DirectoryResult, type Entry } from './connection.ts'
@@ -27,21 +28,23 @@ interface DirectoryParts {
   settings: DirectorySettings
   directory: Directory
   clock: Clock
+  factors: StoredFactors | undefined
   rolesOf(groups: readonly string[]): string[]
 }
 
 /**
- * Accounts in a directory, which binds with the password. A login first searches the entry, then binds, and reads the groups when
- * the password was right: so a known name costs what an unknown one costs.
+ * Accounts in a directory, which binds with the password. A login first searches the entry, then binds, and reads the groups and the
+ * second factor when the password was right: so a known name costs what an unknown one costs. `factors`: the second factors, which
+ * no directory keeps; without them the accounts have none.
  */
 export function createLdapAccounts(
   written: LdapAccountsSettings,
-  { clock, log }: { clock: Clock; log: Pick<Logger, 'warn'> },
+  { clock, log, factors }: { clock: Clock; log: Pick<Logger, 'warn'>; factors?: StoredFactors | undefined },
 ): Accounts {
   const settings = directoryOf(written)
   const ca = settings.ca === undefined ? undefined : readCertificates(settings.ca, 'ca')
   const directory = new Directory({ ...settings, ca, log })
-  const parts: DirectoryParts = { settings, directory, clock, rolesOf: createRoles(settings.roles) }
+  const parts: DirectoryParts = { settings, directory, clock, factors, rolesOf: createRoles(settings.roles) }
   const entries = new WeakMap<Account, Found>()
   const remember = (found: Found): Account => {
     entries.set(found.account, found)
@@ -50,11 +53,13 @@ export function createLdapAccounts(
 
   return {
     endsWithRoles: true,
+    ...(factors !== undefined && { updates: factors.updates }),
     find: (username, login) =>
       orUnavailable(async () => {
         const filter = readFilter(settings.user, { '{username}': username })
         const search = (asking: Asking) => searchAccount(parts, filter, asking, login === undefined)
         const found = await timed(login, settings.timeout, left => directory.search(left, search))
+        if (found !== null && login === undefined) await addVersions(found, factors)
         return found === null ? null : remember(found)
       }, username),
     verify: createVerify(parts, entries),
@@ -91,7 +96,7 @@ async function searchAccount(
 }
 
 async function addGroups(
-  { account, entry, passwordState }: Found,
+  { account, entry }: Found,
   { groups }: DirectorySettings,
   rolesOf: DirectoryParts['rolesOf'],
   asking: Asking,
@@ -100,12 +105,17 @@ async function addGroups(
     account.groups = await groupsOf(entry, groups, asking)
     account.extra = { ...account.extra, roles: rolesOf(account.groups) }
   }
+}
+
+/** The versions of an account whose groups are known, and its second factor. */
+async function addVersions({ account, passwordState }: Found, factors: StoredFactors | undefined): Promise<void> {
   // A directory does not tell who has set a password: keys end with each new one.
-  Object.assign(account, versionsOf({ passwordHash: passwordState, extra: account.extra }))
+  if (factors !== undefined) await factors.complete(account, passwordState)
+  else Object.assign(account, versionsOf({ passwordHash: passwordState, extra: account.extra }))
 }
 
 function createVerify(parts: DirectoryParts, entries: WeakMap<Account, Found>): Accounts['verify'] {
-  const { settings, directory, rolesOf } = parts
+  const { settings, directory, factors, rolesOf } = parts
   const { timeout } = settings
   const failureTime = new FailureTime()
 
@@ -131,10 +141,12 @@ function createVerify(parts: DirectoryParts, entries: WeakMap<Account, Found>): 
         return false
       }
       if (verdict.mustChange) account.passwordExpired = true
-      if (account.version === undefined)
+      if (account.version === undefined) {
         await timed(login, timeout, left =>
           directory.search(left, asking => addGroups(found, settings, rolesOf, asking)),
         )
+        await addVersions(found, factors)
+      }
       return true
     })
 }

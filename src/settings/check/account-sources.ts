@@ -1,4 +1,4 @@
-import { LOGIN_TYPES, type LoginType, SIDES } from '../../session/sides.ts'
+import { LOGIN_TYPES, SIDES } from '../../session/sides.ts'
 import type { Report } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import { accountsOf, storesSecondFactors } from '../served.ts'
@@ -78,15 +78,7 @@ export function checkRequiredFactors(settings: DecodedSettings, report: Report):
   for (const type of unable) {
     report(
       ['login', 'second_factor', 'for'],
-      `demands second factors of accounts on the ${SIDES[type].name} side, which are not stored; ${remedyFor(settings, type)}`,
+      `demands second factors of accounts on the ${SIDES[type].name} side, which are not stored; set update.second_factor or update_url beside their source, or use optional`,
     )
   }
-}
-
-/** What to do where second factors are not stored. */
-function remedyFor(settings: DecodedSettings, type: LoginType): string {
-  const source = accountsOf(settings, type)
-  return source !== 'off' && source.kind === 'ldap'
-    ? 'users of a directory have no second factor here: use optional'
-    : 'set update.second_factor or update_url beside their source, or use optional'
 }

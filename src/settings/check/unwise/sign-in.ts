@@ -86,6 +86,6 @@ export const SIGN_IN: readonly Rule<DecodedSettings>[] = [
 /** `cn=admin,…`, `CN=Administrator,…`, `EXAMPLE\\administrator` */
 const DIRECTORY_OWNER = /^(?:cn=|uid=|[^\\]+\\)?(?:admin|administrator|manager|root|directory manager)(?:,|@|$)/i
 
-/** Whether a database or a backend stores second factors. Of those in a file, the start warns if there are any. */
+/** Whether second factors of a database, a backend or a directory are stored. Of those in a file, the start warns if there are any. */
 const storesInSource = (source: DecodedSettings['accounts'] | DecodedSettings['login']['consumer']): boolean =>
   source !== 'off' && source.kind !== 'file' && storesIn(source, 'second_factor')

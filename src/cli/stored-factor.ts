@@ -1,0 +1,116 @@
+import { openFinder } from '../account/open.ts'
+import type { Account } from '../account/source.ts'
+import { hasSecondFactor, resetSecondFactor } from '../account/stored-factors.ts'
+import { systemClock } from '../base/clock.ts'
+import { createLog } from '../base/log/log.ts'
+import { plain } from '../base/log/text.ts'
+import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
+import { createKeys } from '../key/keys.ts'
+import type { LoginType } from '../session/sides.ts'
+import type { LdapAccountsSettings } from '../settings/directory.ts'
+import type { Configuration } from '../settings/load.ts'
+import { keysOf } from '../settings/served.ts'
+import { createConfirmed } from '../side/confirmed.ts'
+import { eventNames } from '../side/event-names.ts'
+import { createNotes } from '../side/side.ts'
+import { openStore } from '../store/open.ts'
+import type { Store } from '../store/store.ts'
+import { folderFault, keepEvents } from './journal.ts'
+import { CommandError, say, type Terminal } from './terminal.ts'
+
+/** A side whose accounts are in a directory: their second factors are in the store. */
+interface Place {
+  source: LdapAccountsSettings
+  settings: Configuration['settings']
+  type: LoginType
+}
+
+type Publish = (event: SessionEvent) => void
+
+/**
+ * Removes the second factor of an account, and then ends its sessions and keys. A login that began before is stopped by the gateway
+ * that serves it: the account has another version.
+ */
+export async function resetStoredFactor(
+  place: Place,
+  username: string,
+  { output, errors }: Pick<Terminal, 'output' | 'errors'>,
+): Promise<void> {
+  const { settings, type } = place
+  const account = await accountNamed(place, username)
+  const name = plain(account.username)
+  const store = await openedStore(settings)
+  const events: SessionEvent[] = []
+  try {
+    const factors = { type, place: store.factors }
+    if (!(await resetSecondFactor(factors, account.id, systemClock.now())))
+      throw new CommandError(`${name} has no second factor`)
+    say(output, `removed the second factor of ${name}`)
+    const ended = await endAll({ settings, type }, store, account, event => void events.push(event))
+    say(output, `ended its sessions: ${ended.sessions}, keys: ${ended.keys}`)
+  } finally {
+    const fault = await keepEvents(settings, store, events)
+    if (fault !== null) say(errors, `dualgate: this is done, but is not in the journal: ${fault}`)
+    await store.close()
+  }
+}
+
+/** Ends the sessions and keys of an account whose second factor was reset, and answers how many. */
+async function endAll(
+  { settings, type }: Pick<Place, 'settings' | 'type'>,
+  store: Store,
+  { id: login_id, username, extra }: Account,
+  publish: Publish,
+): Promise<{ sessions: number; keys: number }> {
+  const by = BY_COMMAND_LINE
+  const confirmed = createConfirmed(type, publish, store.isReplicated)
+  await confirmed({ event: 'second-factor-reset', login_id, ...eventNames({ ...extra, username }), by })
+  const noteOf = createNotes({ tellEnd: settings.sessions.tell_end, clock: systemClock })
+  const sessions = await store.sessions.removeAll(type, login_id, noteOf('account-changed'))
+  if (sessions > 0) await confirmed({ event: 'kickout', login_id, ended: sessions, reason: 'account-changed', by })
+  const keysOfSide = keysOf(settings, type)
+  let keys = 0
+  if (keysOfSide !== 'off') {
+    const counted: Publish = event => {
+      keys++
+      publish(event)
+    }
+    const { credentials } = store
+    const options = { type, credentials, settings: keysOfSide, clock: systemClock, publish: counted }
+    await createKeys(options).endOthers(login_id, null, { by })
+  }
+  return { sessions, keys }
+}
+
+async function accountNamed({ source }: Pick<Place, 'source'>, username: string): Promise<Account> {
+  const finder = await openFinder(source, systemClock, createLog('silent'))
+  try {
+    const account = await finder.find(username)
+    if (account === null) throw new CommandError(`there is no account ${username}`)
+    return account
+  } finally {
+    await finder.close()
+  }
+}
+
+const openedStore = (settings: Configuration['settings']): Promise<Store> =>
+  openStore(settings.store, settings.data, systemClock, createLog('silent'))
+
+/** Whether an account of a directory has a second factor; `null` if the store cannot tell. */
+export async function storedFactor(
+  { settings, type }: Pick<Place, 'settings' | 'type'>,
+  loginId: string,
+): Promise<boolean | null> {
+  if (settings.store.kind === 'embedded' && folderFault(settings.data) !== null) return null
+  try {
+    const store = await openedStore(settings)
+    try {
+      return await hasSecondFactor({ type, place: store.factors }, loginId)
+    } finally {
+      await store.close()
+    }
+  } catch {
+    // What the directory says is shown all the same.
+    return null
+  }
+}
