@@ -5,6 +5,7 @@ import type { Accounts } from '../../../src/account/source.ts'
 import type { LdapAccountsSettings } from '../../../src/settings/directory.ts'
 import { settingsOf } from '../../settings/folder.ts'
 import { ldapConfig, type Slapd } from '../../support/slapd.ts'
+import { memoryOfFactors } from '../factor-memory.ts'
 
 export type LogLine = [level: 'warn' | 'error', about: { err?: Error; url?: string }, text: string]
 
@@ -13,7 +14,11 @@ export const ldapSettings = (t: Test, config: Record<string, unknown>): LdapAcco
   settingsOf(t, stringify({ accounts: config })).accounts as LdapAccountsSettings
 
 /** A source with these settings, which ends with its test; and what it logs. */
-export async function openSource(t: Test, config: Record<string, unknown>, now = () => Date.now()) {
+export async function openSource(
+  t: Test,
+  config: Record<string, unknown>,
+  { now = () => Date.now(), factors = memoryOfFactors() } = {},
+) {
   const logged: LogLine[] = []
   const log = {
     warn: (about: object, text: string) => void logged.push(['warn', about, text]),
@@ -22,6 +27,7 @@ export async function openSource(t: Test, config: Record<string, unknown>, now =
   const accounts: Accounts = await openAccounts(ldapSettings(t, config), {
     type: 'BUSINESS',
     clock: { now },
+    factors,
     log: log as never,
     // A directory needs neither.
     passwords: undefined as never,

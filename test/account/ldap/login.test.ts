@@ -41,9 +41,9 @@ t.test('users of a directory', { skip: withoutSlapd }, async t => {
     t.equal((await fixture.get('/api/v1/orders', token)).status, 200)
     t.match((await fixture.get('/api/v1/b/account', token)).json().data, {
       username: 'Jane',
-      second_factor: null,
+      second_factor: false,
       password_changed_at: /^\d{4}-/,
-      can: [],
+      can: ['second-factor'],
     })
   })
 
