@@ -18,6 +18,8 @@ const PASSWORD = 'correct horse 3'
 const HASH = bcrypt.hashSync(PASSWORD, 4)
 const OTHER_HASH = bcrypt.hashSync('battery staple', 4)
 const version = (passwordHash: string, roles: string[] = []): string => versionOf({ passwordHash, extra: { roles } })
+const withFactor = (name: string): string =>
+  versionOf({ passwordHash: HASH, extra: { roles: [] }, secondFactor: `${name}.sealed` })
 
 /**
  * A recheck of one user's sessions, with a clock that the test moves and a source that answers when the test says so. Asked
@@ -151,6 +153,33 @@ for (const [what, answer, reasons] of ANSWERS) {
     t.same(results, [reasons.length > 0 ? 'ended' : 'unchanged'])
   })
 }
+
+t.test('a second factor that is lost or replaced ends the sessions that began with it', async t => {
+  const { recheck, time, asked, ended, session, account, answered } = open()
+  const carrying = (...carried: [string, string?]) => session('1', withVersions({ username: 'name-1' }, ...carried))
+  const [one, other] = [withFactor('one_factor12'), withFactor('otherfactor1')]
+  const before = carrying(version(HASH))
+  const first = carrying(one)
+  const removing = carrying(one, version(HASH))
+  const replacing = carrying(one, other)
+  const cases = [
+    [one, []],
+    [other, [first, removing]],
+    [version(HASH), [first, replacing]],
+  ] as const
+  for (const [round, [present, over]] of cases.entries()) {
+    time.now += MINUTE
+    ended.length = 0
+    recheck.used(before)
+    asked[round]!.answer(account('1', { version: present }))
+    await answered(round + 1)
+    t.same(
+      ended,
+      over.map(({ record }) => ['1', record.extra, 'account-changed']),
+      present,
+    )
+  }
+})
 
 t.test('a session that began after a later change than the answer lives', async t => {
   const { recheck, time, asked, source, ended, session, account, answered } = open()

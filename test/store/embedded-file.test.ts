@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { mock } from 'node:test'
 import { open, type RootDatabase } from 'lmdb'
 import t from 'tap'
@@ -333,4 +333,24 @@ t.test('a process that only looks sessions up lets the file use freed space agai
   t.ok(store.sessions.find('CONSUMER', token), 'remembered')
   t.equal(await change(200), before)
   await store.close()
+})
+
+await t.test('second factors outlive the store that stored them, in the file of the credentials', async t => {
+  const folder = t.testdir()
+  const first = await openAt(folder)
+  t.equal(await first.store.factors.replace('BUSINESS', '1', null, 'text'), true)
+  await first.store.close()
+  rmSync(`${folder}/sessions.mdb`)
+  const { store } = await openAt(folder)
+  t.teardown(() => store.close())
+  t.equal(await store.factors.read('BUSINESS', '1'), 'text')
+  t.equal(await store.factors.replace('BUSINESS', '1', 'text', 'other'), true)
+})
+
+await t.test('a login id that is too long for the file has no second factor there', async t => {
+  const { store } = await openAt(t.testdir())
+  t.teardown(() => store.close())
+  const id = 'x'.repeat(2000)
+  t.equal(await store.factors.read('BUSINESS', id), null)
+  await t.rejects(store.factors.replace('BUSINESS', id, null, 'text'), /login id is too long/)
 })
