@@ -99,8 +99,7 @@ const writeFactor = ({ secondFactor, secondFactorResetAt }: Factor): string =>
 function readFactor(text: string | null): Factor {
   if (text === null) return {}
   const { second_factor, reset_at } = parsed(text)
-  if (![second_factor, reset_at].every(value => value === undefined || typeof value === 'string'))
-    throw unreadable()
+  if (![second_factor, reset_at].every(value => value === undefined || typeof value === 'string')) throw unreadable()
   return {
     ...(second_factor !== undefined && { secondFactor: second_factor }),
     ...(reset_at !== undefined && { secondFactorResetAt: reset_at }),

@@ -95,7 +95,12 @@ async function withStore(written: Written, terminal: Terminal, work: (place: Pla
     const { credentials } = store
     const publish = (event: SessionEvent): void => void events.push(event)
     const keys = createKeys({ type, credentials, settings: keysOfSide, clock: systemClock, publish })
-    await work({ type, settings, keys, find: username => ownerNamed(username, settings, { type, place: store.factors }) })
+    await work({
+      type,
+      settings,
+      keys,
+      find: username => ownerNamed(username, settings, { type, place: store.factors }),
+    })
     const fault = await keepEvents(settings, store, events)
     if (fault !== null) say(errors, `dualgate: this is done, but is not in the journal: ${fault}`)
   } finally {

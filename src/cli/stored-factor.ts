@@ -39,6 +39,8 @@ export async function resetStoredFactor(
   const { settings, type } = place
   const account = await accountNamed(place, username)
   const name = plain(account.username)
+  if (settings.store.kind === 'embedded' && folderFault(settings.data) === 'absent')
+    throw new CommandError(`there is no store in ${settings.data}`)
   const store = await openedStore(settings)
   const events: SessionEvent[] = []
   try {

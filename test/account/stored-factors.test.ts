@@ -64,26 +64,29 @@ t.test('a second factor that has changed since its account was found is not over
   t.notOk('secondFactor' in (await found()))
 })
 
-t.test('a reset ends sessions and keys, also those from before the second factor, and a later factor stays after it', async t => {
-  const { factors, found, side } = open()
-  const first = await found()
-  t.equal(await resetSecondFactor(side, 'a:1', NOW), false, 'there is none')
-  t.same(await found(), first)
-  await factors.updates.secondFactor(first, SEALED).store()
-  const second = await found()
-  t.equal(await resetSecondFactor(side, 'a:1', NOW), true)
-  t.equal(await resetSecondFactor(side, 'a:1', NOW), false)
-  const reset = await found()
-  t.match(reset, { secondFactorResetAt: '2026-01-31T12:00:00.000Z' })
-  t.notOk('secondFactor' in reset)
-  for (const earlier of [first, second]) {
-    t.equal(changeBetween(earlier.version!, reset.version!), 'account-changed')
-    t.not(earlier.credentialVersion, reset.credentialVersion)
-  }
-  await factors.updates.secondFactor(reset, OTHER).store()
-  t.match(await found(), { secondFactor: OTHER, secondFactorResetAt: reset.secondFactorResetAt! })
-  t.equal((await found()).credentialVersion, reset.credentialVersion)
-})
+t.test(
+  'a reset ends sessions and keys, also those from before the second factor, and a later factor stays after it',
+  async t => {
+    const { factors, found, side } = open()
+    const first = await found()
+    t.equal(await resetSecondFactor(side, 'a:1', NOW), false, 'there is none')
+    t.same(await found(), first)
+    await factors.updates.secondFactor(first, SEALED).store()
+    const second = await found()
+    t.equal(await resetSecondFactor(side, 'a:1', NOW), true)
+    t.equal(await resetSecondFactor(side, 'a:1', NOW), false)
+    const reset = await found()
+    t.match(reset, { secondFactorResetAt: '2026-01-31T12:00:00.000Z' })
+    t.notOk('secondFactor' in reset)
+    for (const earlier of [first, second]) {
+      t.equal(changeBetween(earlier.version!, reset.version!), 'account-changed')
+      t.not(earlier.credentialVersion, reset.credentialVersion)
+    }
+    await factors.updates.secondFactor(reset, OTHER).store()
+    t.match(await found(), { secondFactor: OTHER, secondFactorResetAt: reset.secondFactorResetAt! })
+    t.equal((await found()).credentialVersion, reset.credentialVersion)
+  },
+)
 
 t.test('a reset wins over a change at the same time', async t => {
   const { factors, found, side, place } = open()

@@ -122,20 +122,17 @@ async function account(t: Test, slapd: Slapd, { base, ops, all }: { base: string
         `groups:           ${ops}`,
         `                  ${all}`,
         'password changed: …',
+        'second factor:    not known',
         '',
       ])
       t.match(await command('show', 'nobody'), { code: 1, errors: /there is no account nobody/ })
+      t.match(await command('reset-second-factor', 'jane'), { code: 1, errors: /there is no store in .*data$/m })
+      t.notOk(existsSync(`${folder}/data`), 'and no command makes one')
     },
   )
 
   await t.test('account changes nothing in a directory', async t => {
-    for (const words of [
-      ['add', 'x'],
-      ['passwd', 'jane'],
-      ['remove', 'jane'],
-      ['reset-second-factor', 'jane'],
-      ['list'],
-    ])
+    for (const words of [['add', 'x'], ['passwd', 'jane'], ['remove', 'jane'], ['list']])
       t.match(
         await command(...words),
         { code: 1, errors: /these accounts come from ldap and are managed there/ },

@@ -27,10 +27,14 @@ t.test('of two gateways one stores a second factor, and the other reads it', { s
   }
 })
 
-t.test('a Redis that does not answer is unavailable, and not without second factors', { skip: withoutRedis }, async t => {
-  const { server, store } = await fixture(t)
-  await store.factors.replace('BUSINESS', '1', null, 'text')
-  server.pause()
-  t.equal(await outcomeOf(() => store.factors.read('BUSINESS', '1')), UNAVAILABLE)
-  t.equal(await outcomeOf(() => store.factors.replace('BUSINESS', '1', 'text', 'other')), UNAVAILABLE)
-})
+t.test(
+  'a Redis that does not answer is unavailable, and not without second factors',
+  { skip: withoutRedis },
+  async t => {
+    const { server, store } = await fixture(t)
+    await store.factors.replace('BUSINESS', '1', null, 'text')
+    server.pause()
+    t.equal(await outcomeOf(() => store.factors.read('BUSINESS', '1')), UNAVAILABLE)
+    t.equal(await outcomeOf(() => store.factors.replace('BUSINESS', '1', 'text', 'other')), UNAVAILABLE)
+  },
+)

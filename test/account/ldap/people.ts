@@ -13,10 +13,7 @@ export interface People extends LdapServer {
 }
 
 /** A directory with these people, which ends with its test. No name may be a part of another one. */
-export async function startPeople(
-  t: { teardown(end: () => void): void },
-  names: readonly string[],
-): Promise<People> {
+export async function startPeople(t: { teardown(end: () => void): void }, names: readonly string[]): Promise<People> {
   const server = await startLdapServer(t)
   const password = 'correct horse 5'
   const idOf = (name: string): string => `00000000-0000-4000-8000-${String(names.indexOf(name)).padStart(12, '0')}`
