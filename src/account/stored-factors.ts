@@ -71,7 +71,7 @@ export async function hasSecondFactor({ type, place }: FactorsOfSide, loginId: s
   return readFactor(await place.read(type, loginId)).secondFactor !== undefined
 }
 
-/** Removes a second factor for an operator, at this time in milliseconds; `false` if there is none. */
+/** Removes a second factor for an operator, at this time in milliseconds; `false` if the login id has none. */
 export async function resetSecondFactor(
   { type, place }: FactorsOfSide,
   loginId: string,

@@ -31,8 +31,8 @@ export async function keepEvents(
 }
 
 /**
- * Why a command opens no embedded store in a folder, if it can do without; `null` if it does. Before the first start there is none;
- * and one that the command makes must not belong to another user.
+ * Why a command opens no embedded store in a folder, if it can do without; `null` if it does. Before the first start it does
+ * not exist; and one that the command makes must not belong to another user.
  */
 export function folderFault(data: string): 'absent' | 'foreign' | null {
   const folder = statSync(data, { throwIfNoEntry: false })

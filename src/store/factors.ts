@@ -10,7 +10,7 @@ export interface FactorStore {
   read(type: LoginType, loginId: string): Promise<string | null>
 
   /**
-   * Stores another text in the place of `from`, which is `null` where there is none. `false`, and nothing is changed, if the stored
+   * Stores another text in the place of `from`; `null` stands for no text. `false`, and nothing is changed, if the stored
    * one is another: of several simultaneous calls with one `from`, in any process, one succeeds. What it answered is durable as a new
    * session is. Refuses a text that is empty or has more than 8 KiB with a `RangeError`.
    */
