@@ -48,7 +48,11 @@ function createAsked({ accounts, recheck, clock }: HoldersOptions): HolderOf {
 
   return key => {
     const remembered = known.get(key.owner)
-    if (remembered !== undefined && clock.now() < remembered.until) return valid(key, remembered.account)
+    if (remembered !== undefined && clock.now() < remembered.until) {
+      const account = valid(key, remembered.account)
+      // What was read before the key was made may be the account before a reset.
+      if (account !== null || remembered.until - recheck > key.createdAt) return account
+    }
     const asked = underWay.get(key.owner) ?? read(key).finally(() => underWay.delete(key.owner))
     underWay.set(key.owner, asked)
     return asked.then(account => valid(key, account))

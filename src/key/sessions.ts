@@ -1,22 +1,15 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Account } from '../account/source.ts'
-import { type Clock, secondsUntil } from '../base/clock.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { createRecent } from '../base/recent.ts'
 import { Refusal } from '../base/refusal.ts'
-import type { TimestampFormat } from '../base/timestamp.ts'
 import type { Client, KeyCredential } from '../gate/key.ts'
-import type { LoginType } from '../session/sides.ts'
-import { sessionDisabledFor } from '../side/disable.ts'
 import type { Session } from '../side/side.ts'
-import type { Credential, CredentialStore } from '../store/credentials.ts'
-import type { SessionStore } from '../store/store.ts'
+import type { CredentialStore } from '../store/credentials.ts'
 import type { Claims } from '../token/jwt.ts'
 import { digestOfSecret, type Key, partsOf } from '../token/key-form.ts'
 import { type AccessToken, readAccessToken } from './access-token.ts'
-import type { HolderOf } from './holders.ts'
-import { readKey, type StoredKey } from './record.ts'
-import { readSessionName, sessionOf } from './session.ts'
+import { createProofs, type Proofs, type ProofsOptions, type Proven } from './proofs.ts'
+import { readSessionName } from './session.ts'
 
 /** The failed attempts of a client address, shared with the login of the side. */
 export interface WrongKeys {
@@ -26,14 +19,9 @@ export interface WrongKeys {
   count(): Promise<void>
 }
 
-export interface KeySessionsOptions {
-  type: LoginType
+export interface KeySessionsOptions extends ProofsOptions {
   credentials: Pick<CredentialStore, 'find' | 'used'>
-  sessions: Pick<SessionStore, 'rememberedDisable'>
-  holderOf: HolderOf
   wrongFrom(address: string): WrongKeys
-  clock: Clock
-  timestamps: TimestampFormat
 }
 
 export type KeySessions = ReturnType<typeof createKeySessions>
@@ -50,20 +38,6 @@ export interface FoundByKey {
 const REMEMBERED = 20_000
 /** How often the use of a key is noted, in milliseconds. */
 const NOTED_EVERY = 60_000
-
-/** A proof that was right, and the session that it last gave. */
-interface Proven {
-  readonly id: string
-  readonly owner: string
-  /** Of the key when it was proven: another key with its id would have another one. */
-  readonly digest: string
-  /** Of the access token; `Infinity` for the key itself. */
-  readonly expiresAt: number
-  credential: Credential | null
-  key: StoredKey | null
-  holder: Account | null
-  session: Session | null
-}
 
 /**
  * The sessions of programs: a live key whose owner is there, ACTIVE and not disabled. A key is proven once in each process; from then
@@ -116,42 +90,15 @@ export function createKeySessions(options: KeySessionsOptions) {
   }
 
   const inspected: FoundByKey = { find: ({ key }) => findFrom(key, UNKNOWN), findByClaims: findFromClaims }
-  const used: FoundByKey = {
-    find: ({ key, client }) => noteUse(findFrom(key, client)),
-    findByClaims(claims) {
+  return {
+    find: ({ key, client }: KeyCredential) => noteUse(findFrom(key, client)),
+    findByClaims(claims: Claims) {
       const found = findFromClaims(claims)
       return found === undefined ? undefined : noteUse(found)
     },
-  }
-  return {
-    ...used,
     /** For explanations, and for services that ask: it counts neither as a use nor, if the key is wrong, as a failure. */
     inspected,
     endOf: createEndOf(options, prove, withProven),
-  }
-}
-
-type Proofs = ReturnType<typeof createProofs>
-
-/** Proves keys by what is stored of them, and finds the session of what was proven. */
-function createProofs(options: KeySessionsOptions) {
-  const { type, credentials, sessions } = options
-  const admit = createAdmission(options)
-  return {
-    /** What is proven of a stored key, by whichever proof. */
-    async prove(id: string, expiresAt: number, isRight: (stored: StoredKey | null) => boolean): Promise<Proven | null> {
-      const credential = await credentials.find(type, id)
-      const stored = credential === null ? null : readKey(credential)
-      return isRight(stored) && stored !== null ? entryOf(stored, expiresAt) : null
-    },
-    /** Both questions at once, where they are sent to a server. */
-    withProven(known: Proven): MaybePromise<Session | null> {
-      const credential = credentials.find(type, known.id)
-      const disabledUntil = sessions.rememberedDisable(type, known.owner)
-      if (credential instanceof Promise || disabledUntil instanceof Promise)
-        return Promise.all([credential, disabledUntil]).then(([found, until]) => admit(known, found, until))
-      return admit(known, credential, disabledUntil)
-    },
   }
 }
 
@@ -182,17 +129,6 @@ const NO_DIGEST = Buffer.alloc(32)
 const UNKNOWN: Client = { address: null }
 const UNCOUNTED: WrongKeys = { check: async () => undefined, count: async () => undefined }
 
-const entryOf = ({ id, owner, digest }: StoredKey, expiresAt: number): Proven => ({
-  id,
-  owner,
-  digest,
-  expiresAt,
-  credential: null,
-  key: null,
-  holder: null,
-  session: null,
-})
-
 /** Notes the use of keys, at most once a minute for each; what cannot be noted is lost. */
 function createNotes({ type, credentials, clock }: KeySessionsOptions) {
   const notedAt = createRecent<number>(REMEMBERED)
@@ -210,36 +146,4 @@ function createNotes({ type, credentials, clock }: KeySessionsOptions) {
 
   return (found: MaybePromise<Session | null>): MaybePromise<Session | null> =>
     found instanceof Promise ? found.then(note) : note(found)
-}
-
-/** Admits a proven key as long as nothing has changed that it depends on. */
-function createAdmission({ type, holderOf, clock, timestamps }: KeySessionsOptions) {
-  /** The account is another object as soon as anything of it has changed. */
-  function sessionFor(entry: Proven, key: StoredKey, holder: Account | null): Session | null {
-    if (holder === null) return null
-    if (entry.session === null || entry.holder !== holder) {
-      const until = entry.expiresAt === Number.POSITIVE_INFINITY ? undefined : entry.expiresAt
-      entry.session = sessionOf(type, key, holder, timestamps, until)
-      entry.holder = holder
-    }
-    return entry.session
-  }
-
-  return (entry: Proven, credential: Credential | null, disabledUntil: number | null): MaybePromise<Session | null> => {
-    if (credential === null) return null
-    if (entry.credential !== credential) {
-      const key = readKey(credential)
-      entry.key = key?.digest === entry.digest ? key : null
-      entry.credential = credential
-      entry.session = null
-      entry.holder = null
-    }
-    const { key } = entry
-    if (key === null) return null
-    if (disabledUntil !== null) throw sessionDisabledFor(Math.max(1, secondsUntil(disabledUntil, clock.now())))
-    const holder = holderOf(key, entry.holder)
-    return holder instanceof Promise
-      ? holder.then(found => sessionFor(entry, key, found))
-      : sessionFor(entry, key, holder)
-  }
 }

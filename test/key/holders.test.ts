@@ -1,0 +1,70 @@
+import t from 'tap'
+import type { Account } from '../../src/account/source.ts'
+import { Unavailable } from '../../src/base/refusal.ts'
+import { createHolders } from '../../src/key/holders.ts'
+import type { StoredKey } from '../../src/key/record.ts'
+
+/* Owners in a source that reports no changes. */
+
+const RECHECK = 60_000
+
+function open(account: Account | null) {
+  const clock = { time: 1_000_000, now: () => clock.time }
+  const source = { account, asked: 0, isAway: false }
+  const find = async () => {
+    source.asked += 1
+    if (source.isAway) throw new Unavailable('the accounts')
+    return source.account
+  }
+  return { clock, source, holderOf: createHolders({ accounts: { find }, recheck: RECHECK, clock }) }
+}
+
+const account = (fields: Partial<Account> = {}): Account => ({
+  id: '1',
+  username: 'ann',
+  status: 'ACTIVE',
+  extra: {},
+  credentialVersion: 'a',
+  ...fields,
+})
+
+const key = (fields: Partial<StoredKey> = {}): StoredKey =>
+  ({ id: 'k', owner: '1', username: 'ann', versions: ['a'], createdAt: 0, ...fields }) as StoredKey
+
+t.test('an owner is requested once, and again when the answer is too old', async t => {
+  const { clock, source, holderOf } = open(account())
+  t.match(await Promise.all([holderOf(key()), holderOf(key({ id: 'other' }))]), [{ id: '1' }, { id: '1' }])
+  t.equal(source.asked, 1)
+  source.account = account({ status: 'INACTIVE' })
+  clock.time += RECHECK - 1
+  t.match(await holderOf(key()), { id: '1' })
+  clock.time += 1
+  t.equal(await holderOf(key()), null)
+  t.equal(source.asked, 2)
+})
+
+t.test('a key is refused whose owner is another one, or has another password', async t => {
+  t.equal(await open(null).holderOf(key()), null)
+  t.equal(await open(account({ id: '2' })).holderOf(key()), null)
+  t.equal(await open(account({ credentialVersion: 'b' })).holderOf(key()), null)
+})
+
+t.test('a source that fails is no missing owner', async t => {
+  const { source, holderOf } = open(account())
+  source.isAway = true
+  await t.rejects(Promise.resolve(holderOf(key())), Unavailable)
+  source.isAway = false
+  t.match(await holderOf(key()), { id: '1' })
+})
+
+t.test('a key that was made after a reset is not judged by the account from before', async t => {
+  const { clock, source, holderOf } = open(account())
+  await holderOf(key())
+  clock.time += 1000
+  source.account = account({ credentialVersion: 'b' })
+  const made = key({ id: 'new', versions: ['b'], createdAt: clock.time })
+  t.match(await holderOf(made), { id: '1' })
+  t.equal(source.asked, 2)
+  t.equal(await holderOf(key()), null, 'and the key from before has ended')
+  t.equal(source.asked, 2)
+})
