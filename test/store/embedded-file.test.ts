@@ -144,6 +144,7 @@ await t.test('credentials that have ended are removed completely', async t => {
     expiries: 0,
     meta: 1,
     owners: 0,
+    'second-factors': 0,
     used: 0,
   })
 })
