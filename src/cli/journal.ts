@@ -1,14 +1,13 @@
 import { statSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
 import { faultText } from '../base/fault-text.ts'
-import { createLog } from '../base/log/log.ts'
 import { BY_COMMAND_LINE, type EventName, type SessionEvent } from '../event/event.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Configuration } from '../settings/load.ts'
 import { eventNames } from '../side/event-names.ts'
 import { createEntryId } from '../store/journal-id.ts'
-import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
+import { openedStore } from './opened.ts'
 
 /** Keeps events of the command line in the journal of an open store; returns why it cannot, or `null`. */
 export async function keepEvents(
@@ -58,7 +57,7 @@ export async function keepInJournal(
     if (fault !== null) return fault === 'absent' ? null : `${data} belongs to another user`
   }
   try {
-    const opened = await openStore(store, data, systemClock, createLog('silent'))
+    const opened = await openedStore({ store, data })
     try {
       const entry = { event, type, login_id: account.id, ...eventNames({ ...account }), by: BY_COMMAND_LINE }
       return await keepEvents({ journal }, opened, [entry])

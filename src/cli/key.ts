@@ -1,8 +1,6 @@
-import { openFinder } from '../account/open.ts'
 import type { Account } from '../account/source.ts'
 import type { FactorsOfSide } from '../account/stored-factors.ts'
 import { systemClock } from '../base/clock.ts'
-import { createLog } from '../base/log/log.ts'
 import { plain } from '../base/log/text.ts'
 import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
 import { createKeys, type Keys, type ListedKey } from '../key/keys.ts'
@@ -10,10 +8,10 @@ import { DAY, readWanted } from '../key/own-keys.ts'
 import { type LoginType, SIDES } from '../session/sides.ts'
 import { type Configuration, readConfiguration } from '../settings/load.ts'
 import { accountsOf, keysOf } from '../settings/served.ts'
-import { openStore } from '../store/open.ts'
 import { hintOf } from '../token/key-form.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
 import { keepEvents } from './journal.ts'
+import { accountNamed, openedStore } from './opened.ts'
 import { tableOf } from './table.ts'
 import { CommandError, say, type Terminal, UsageError } from './terminal.ts'
 
@@ -31,6 +29,8 @@ type Verb = (place: Place, written: Written, terminal: Terminal) => Promise<void
 
 const VERBS: Readonly<Record<string, Verb>> = { add, list, revoke }
 
+/** Keys that are read at once. */
+const PAGE = 100
 /** The options of `add`. */
 const OF_ADD = ['name', 'days', 'permission', 'path', 'address']
 
@@ -88,9 +88,8 @@ async function withStore(written: Written, terminal: Terminal, work: (place: Pla
   const type = written.values.consumer === true ? 'CONSUMER' : 'BUSINESS'
   const keysOfSide = keysOf(settings, type)
   if (keysOfSide === 'off') throw new CommandError(`keys.${SIDES[type].name} is off`)
-  const log = createLog('silent')
   const events: SessionEvent[] = []
-  const store = await openStore(settings.store, settings.data, systemClock, log)
+  const store = await openedStore(settings)
   try {
     const { credentials } = store
     const publish = (event: SessionEvent): void => void events.push(event)
@@ -115,14 +114,7 @@ async function ownerNamed(
 ): Promise<Owner> {
   const accounts = accountsOf(settings, factors.type)
   if (accounts === 'off') throw new CommandError('login.consumer is off: the C side has no accounts here')
-  const source = await openFinder(accounts, systemClock, createLog('silent'), factors)
-  try {
-    const account = await source.find(username)
-    if (account === null) throw new CommandError(`there is no account ${username}`)
-    return account
-  } finally {
-    await source.close()
-  }
+  return accountNamed(accounts, username, factors)
 }
 
 async function add({ settings, type, keys, find }: Place, { words, values }: Written, { output }: Terminal) {
@@ -165,8 +157,6 @@ async function all(keys: Keys): Promise<ListedKey[]> {
     if (some.length === 0 || found.length >= total) return found
   }
 }
-
-const PAGE = 100
 
 const dayOf = (timestamp: number): string => new Date(timestamp).toISOString().slice(0, 10)
 

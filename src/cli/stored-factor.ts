@@ -1,8 +1,6 @@
-import { openFinder } from '../account/open.ts'
 import type { Account } from '../account/source.ts'
 import { hasSecondFactor, resetSecondFactor } from '../account/stored-factors.ts'
 import { systemClock } from '../base/clock.ts'
-import { createLog } from '../base/log/log.ts'
 import { plain } from '../base/log/text.ts'
 import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
 import { createKeys } from '../key/keys.ts'
@@ -13,9 +11,9 @@ import { keysOf } from '../settings/served.ts'
 import { createConfirmed } from '../side/confirmed.ts'
 import { eventNames } from '../side/event-names.ts'
 import { createNotes } from '../side/side.ts'
-import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { folderFault, keepEvents } from './journal.ts'
+import { accountNamed, openedStore } from './opened.ts'
 import { CommandError, say, type Terminal } from './terminal.ts'
 
 /** A side whose accounts are in a directory: their second factors are in the store. */
@@ -37,7 +35,7 @@ export async function resetStoredFactor(
   { output, errors }: Pick<Terminal, 'output' | 'errors'>,
 ): Promise<void> {
   const { settings, type } = place
-  const account = await accountNamed(place, username)
+  const account = await accountNamed(place.source, username)
   const name = plain(account.username)
   if (settings.store.kind === 'embedded' && folderFault(settings.data) === 'absent')
     throw new CommandError(`there is no store in ${settings.data}`)
@@ -83,20 +81,6 @@ async function endAll(
   }
   return { sessions, keys }
 }
-
-async function accountNamed({ source }: Pick<Place, 'source'>, username: string): Promise<Account> {
-  const finder = await openFinder(source, systemClock, createLog('silent'))
-  try {
-    const account = await finder.find(username)
-    if (account === null) throw new CommandError(`there is no account ${username}`)
-    return account
-  } finally {
-    await finder.close()
-  }
-}
-
-const openedStore = (settings: Configuration['settings']): Promise<Store> =>
-  openStore(settings.store, settings.data, systemClock, createLog('silent'))
 
 /** Whether an account of a directory has a second factor; `null` if the store cannot tell. */
 export async function storedFactor(

@@ -77,8 +77,8 @@ export interface Gate<S extends GatedSession> {
 
 /**
  * The session with which a request passes, `null` where it needs none. Throws or rejects with the refusal. The order of the
- * steps is a security property: address, maintenance, session and limits of a key, then rate limit and permission of the upstream. Where the
- * store and the rights are known at once there is no promise, so that it costs no turn of the event loop.
+ * steps is a security property: address, maintenance, session and limits of a key, then rate limit and permission of the
+ * upstream. Where the store and the rights are known at once there is no promise, so that it costs no turn of the event loop.
  */
 export function decide<S extends GatedSession>(request: GatedRequest<S>, gate: Gate<S>): S | null | Promise<S | null> {
   allowAddress(request, gate.rules)

@@ -42,9 +42,10 @@ export type Recheck = ReturnType<typeof createRecheck>
 /**
  * Asks the source again for the account of a session in use, at most once in `interval` for each user and worker. If the
  * account is gone or not ACTIVE, all sessions of the user end; if it has another password, those that carry an older one; if it has
- * lost or replaced a second factor, those that carry that one; with `endsWithRoles`, those that have a role which it has lost. A request never waits for the answer: it is answered by the
- * session's record, and the sessions end when the answer arrives. A source that fails ends nothing, and is asked again after the
- * interval. Sessions that carry no version, from earlier versions or through the operations, ask nothing.
+ * lost or replaced a second factor, those that carry that one; with `endsWithRoles`, those that have a role which it has lost. A
+ * request never waits for the answer: it is answered by the session's record, and the sessions end when the answer arrives. A
+ * source that fails ends nothing, and is asked again after the interval. Sessions that carry no version, from earlier versions or
+ * through the operations, ask nothing.
  */
 export function createRecheck({ side, accounts, interval, clock, log, rechecked }: RecheckOptions) {
   const asked = new Map<string, number>()
