@@ -6,6 +6,12 @@ export const Browser = Section(
   {
     business: Switch(false, 'Users of the B side may keep their session in a cookie.'),
     consumer: Switch(false, 'Users of the C side may keep their session in a cookie.'),
+    url: {
+      type: 'string',
+      pattern: '^https?://[^\\s@/?#]+$',
+      'x-form': 'an origin such as https://admin.example.com',
+      description: 'The address at which browsers reach the gateway; needed with login.providers.',
+    },
     secure: Switch(true, 'Browsers send the cookie over HTTPS only; off for plain HTTP in an intranet.'),
     keep: {
       enum: ['session', 'browser'],

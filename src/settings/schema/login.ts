@@ -11,6 +11,7 @@ import {
   Variant,
 } from '../notation/notation.ts'
 import { FileAccounts, HttpAccounts, LdapAccounts, SqlAccounts } from './account-sources.ts'
+import { Providers } from './providers.ts'
 
 /* How users sign in, and what sessions may do and how long they live. */
 
@@ -119,6 +120,8 @@ export const Login = Section(
       default: 'off',
       description: 'Serve captcha, SM2 key and login for the C side too, with an accounts section of its own.',
     },
+    providers: Providers,
+    password: Switch(true, 'Users sign in with a password; off: with providers alone.'),
     logout_routes: Switch(true, 'Serve POST /api/v<n>/b/logout and /api/v<n>/c/logout here.'),
   },
   'The public login routes.',
