@@ -62,6 +62,10 @@ export type RefusalReason =
   | 'ACCOUNT_INACTIVE'
   /** The right password, which the directory wants to be changed there. */
   | 'PASSWORD_EXPIRED'
+  /** A sign-in by an OpenID provider; log and journal have the reason. */
+  | 'PROVIDER_REFUSED'
+  /** `login.password` is off. */
+  | 'PASSWORD_LOGIN_OFF'
   | 'TOO_MANY_ATTEMPTS'
   | 'NO_SUCH_TOKEN'
   // keys

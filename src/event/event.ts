@@ -67,6 +67,8 @@ export interface SessionEvent extends Origin {
   jti?: string
   /** The id of the key that changed, if the event concerns one. */
   key?: string
+  /** The name of the OpenID provider, for a login by one, and for sessions that end because their user has signed out there. */
+  provider?: string
   /** Kickout: the number of sessions that ended. */
   ended?: number
   /** Renewal, disable, lock of a second factor, and a login that set its lifetime: the duration in seconds. */
@@ -74,7 +76,8 @@ export interface SessionEvent extends Origin {
   /**
    * Failed login: the reason of the refusal, or what a directory says: `disabled-in-directory`, `expired-in-directory`,
    * `locked-in-directory`, `restricted-in-directory`. Kickout: `password-changed` or `account-changed` if the gateway ended sessions
-   * because their account changed; sessions that began after the change are not among them. Disable: `too-many-failures` if
+   * because their account changed; sessions that began after the change are not among them; `provider-logout` if their user has
+   * signed out at the provider. Disable: `too-many-failures` if
    * the gateway locked the name after failed logins. Second factor on: `replaced` if it took the place of another one, and
    * `recovery-codes` if only these are new. Login and second factor off: `recovery-code` if the user proved the factor by one.
    * Key revoked: `account-changed` if the gateway ended it because its account was removed or reset.
@@ -123,6 +126,7 @@ const WITHOUT_PASSWORD: ReadonlySet<string> = new Set([
   'CAPTCHA_GONE',
   'CAPTCHA_WRONG',
   'TICKET_INVALID',
+  'PROVIDER_REFUSED',
 ])
 
 /** Publishes no refused captcha and no unknown ticket. A client needs nothing for these, and a receiver cannot use them. */

@@ -1,7 +1,15 @@
 import { Refusal } from '../base/refusal.ts'
 
 /** Why a session has ended before its time. */
-export const END_REASONS = ['replaced', 'kicked-out', 'password-changed', 'account-changed', 'logged-out'] as const
+export const END_REASONS = [
+  'replaced',
+  'kicked-out',
+  'password-changed',
+  'account-changed',
+  'logged-out',
+  /** At the provider with which its user had signed in. */
+  'provider-logout',
+] as const
 
 export type EndReason = (typeof END_REASONS)[number]
 

@@ -10,7 +10,7 @@ import type { Jwt } from '../token/jwt.ts'
 import { disabledFor } from './disable.ts'
 import { eventNames } from './event-names.ts'
 import { checkLoginId, checkSeconds, remaining } from './input.ts'
-import { withLifetime } from './lifetime.ts'
+import { type Lifetime, latestEndIn, withLifetime } from './lifetime.ts'
 import type { LiveSessions, WithHeaders } from './live.ts'
 import type { Policy } from './policy.ts'
 
@@ -29,8 +29,8 @@ export interface BeginOptions {
   publish(event: Omit<SessionEvent, 'type'>): void
 }
 
-/** Where a login comes from and how it was proven; `seconds`: the lifetime of its session, where it is not that of its side. */
-export type LoginOptions = Origin & Pick<SessionEvent, 'reason'> & { seconds?: number | undefined }
+/** Where a login comes from and how it was proven, and how long its session lives. */
+export type LoginOptions = Origin & Pick<SessionEvent, 'reason' | 'provider'> & Lifetime
 
 /** Kickouts of a user that one login may overlap; with so many the user is being kicked out without end. */
 const MAX_OVERLAPS = 10
@@ -68,20 +68,21 @@ export function createBegin({
     _request: WithHeaders | undefined,
     userId: string,
     extra: Extra | undefined = {},
-    { reason, seconds, ...origin }: LoginOptions,
+    { reason, provider, seconds, latestEnd, ...origin }: LoginOptions,
   ): Promise<Token> {
     checkLoginId(userId)
     const fault = faultOfExtra(extra)
     if (fault !== null) throw invalid('extra', fault)
     if (seconds !== undefined) checkSeconds(seconds)
     await checkLock(userId)
-    const token = await add(userId, withLifetime(extra, seconds))
+    const token = await add(userId, withLifetime(extra, { seconds, latestEnd }))
     publish({
       event: 'login',
       login_id: userId,
       jti: jwt.read(token)?.jti ?? '',
       ...origin,
       ...(reason !== undefined && { reason }),
+      ...(provider !== undefined && { provider }),
       ...(seconds !== undefined && { seconds }),
       ...clientOf(extra),
       ...eventNames(extra),
@@ -90,7 +91,10 @@ export function createBegin({
     return token
   }
 
-  /** renew timeout: a new lifetime for the request's token and its session, in seconds. `false` when it is not live. */
+  /**
+   * renew timeout: a new lifetime for the request's token and its session, in seconds, up to its latest end. `false` when it is not
+   * live.
+   */
   async function renewTimeout(
     request: WithHeaders,
     seconds: number | undefined = options.expireSeconds,
@@ -99,8 +103,9 @@ export function createBegin({
     checkSeconds(seconds)
     const session = await live.sessionOf(request)
     if (session === null) return false
-    const userId = session.record.user_id
-    if (!(await store.renew(type, userId, session.token, clock.now() + seconds * 1000))) return false
+    const { user_id: userId, extra } = session.record
+    const expiresAt = Math.min(clock.now() + seconds * 1000, latestEndIn(extra))
+    if (!(await store.renew(type, userId, session.token, expiresAt))) return false
     publish({ event: 'renew', login_id: userId, jti: session.claims.jti, seconds, ...origin })
     return true
   }

@@ -1,5 +1,5 @@
 import type { AccountChange } from '../account/version.ts'
-import type { Origin } from '../event/event.ts'
+import type { Origin, SessionEvent } from '../event/event.ts'
 import type { EndReason } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
@@ -65,11 +65,14 @@ export function createEnd({ type, jwt, store, live, confirmed, noteOf }: EndOpti
   return { logout, logoutSession, kickout, kickoutOthers, kickoutToken, kickoutWhere }
 }
 
-type ReasonOf = (record: SessionRecord, token: string) => AccountChange | null
+/** Why a session ends that its user did not end here. */
+export type EndedElsewhere = AccountChange | 'provider-logout'
+
+type ReasonOf = (record: SessionRecord, token: string) => EndedElsewhere | null
 
 /** The tokens of sessions that have a reason to end. */
-function byReason(sessions: readonly StoredToken[], reasonOf: ReasonOf): Map<AccountChange, string[]> {
-  const found = new Map<AccountChange, string[]>()
+function byReason(sessions: readonly StoredToken[], reasonOf: ReasonOf): Map<EndedElsewhere, string[]> {
+  const found = new Map<EndedElsewhere, string[]>()
   for (const { token, record } of sessions) {
     const reason = reasonOf(record, token)
     if (reason !== null) found.set(reason, [...(found.get(reason) ?? []), token])
@@ -86,10 +89,10 @@ function createKickoutWhere({ type, store, confirmed, noteOf }: Omit<EndOptions,
   return async (
     userId: string,
     reasonOf: ReasonOf,
-    origin: Origin = {},
+    origin: Origin & Pick<SessionEvent, 'provider'> = {},
     readAgain?: () => Promise<void>,
   ): Promise<number> => {
-    const ended = new Map<AccountChange, number>()
+    const ended = new Map<EndedElsewhere, number>()
     try {
       for await (const batch of store.batches(type, userId)) {
         if (readAgain !== undefined && byReason(batch, reasonOf).size > 0) await readAgain()

@@ -2,12 +2,22 @@ import type { Extra } from '../session/record.ts'
 import { isSeconds } from './input.ts'
 
 /*
- * The lifetime of a session whose login set one. It stands in the session's `extra`, so that every gateway that renews the
- * session knows it.
+ * The lifetime of a session whose login set one, and the time that no renewal passes. Both stand in the session's `extra`, so that
+ * every gateway that renews the session knows them.
  */
 
-/** The key in a session's `extra`; its value is in seconds. */
+/** The key of the lifetime in a session's `extra`; its value is in seconds. */
 const LIFETIME = 'session_seconds'
+/** The key of the latest end; its value is in milliseconds since the epoch. */
+const LATEST_END = 'session_latest_end'
+
+/** What a login says about the life of its session. */
+export interface Lifetime {
+  /** Seconds that a session lives, instead of those of its side. */
+  seconds?: number | undefined
+  /** When it ends however often it is renewed, in milliseconds since the epoch. */
+  latestEnd?: number | undefined
+}
 
 /** The lifetime that a login set, in seconds; `undefined` without one. */
 export function lifetimeIn(extra: Extra): number | undefined {
@@ -15,8 +25,18 @@ export function lifetimeIn(extra: Extra): number | undefined {
   return isSeconds(seconds) ? seconds : undefined
 }
 
-/** The `extra` of a session with this lifetime, or with that of its side. A client sets none by writing the key itself. */
-export function withLifetime(extra: Extra, seconds: number | undefined): Extra {
-  const { [LIFETIME]: _, ...others } = extra
-  return seconds === undefined ? others : { ...others, [LIFETIME]: seconds }
+/** When a session ends however often it is renewed, in milliseconds since the epoch; `Infinity` without such a time. */
+export function latestEndIn(extra: Extra): number {
+  const latest = Object.hasOwn(extra, LATEST_END) ? extra[LATEST_END] : undefined
+  return typeof latest === 'number' ? latest : Number.POSITIVE_INFINITY
+}
+
+/** The `extra` of a session with this lifetime. A client sets none by writing the keys itself. */
+export function withLifetime(extra: Extra, { seconds, latestEnd }: Lifetime): Extra {
+  const { [LIFETIME]: _, [LATEST_END]: __, ...others } = extra
+  return {
+    ...others,
+    ...(seconds !== undefined && { [LIFETIME]: seconds }),
+    ...(latestEnd !== undefined && { [LATEST_END]: latestEnd }),
+  }
 }

@@ -9,7 +9,7 @@ import type { EndNote, SessionStore } from '../store/store.ts'
 import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
-import { lifetimeIn } from './lifetime.ts'
+import { latestEndIn, lifetimeIn } from './lifetime.ts'
 import { Limit } from './limit.ts'
 import type { Session } from './live.ts'
 
@@ -101,14 +101,17 @@ export function createPolicy({ type, jwt, store, ages, clock, policy, ...options
 
 /** When sessions end that are used now. */
 function createExpiry({ auto_renew: renews, idle_timeout: idle }: SessionPolicy, clock: Clock, expireSeconds: number) {
-  /** How long a session lives, in seconds, unless a renewal is later. */
-  const lifetimeOf = (extra: Extra): number => lifetimeIn(extra) ?? expireSeconds
+  /** How long a session that begins or is renewed now lives, in seconds, unless a renewal is later. */
+  function lifetimeOf(extra: Extra): number {
+    const left = Math.max(0, Math.floor((latestEndIn(extra) - clock.now()) / 1000))
+    return Math.min(lifetimeIn(extra) ?? expireSeconds, left)
+  }
 
   /** When a session ends that began at this time and is used now. `extra`: its own, which may hold a lifetime. */
   function expiryOf(begun: number, extra: Extra): number {
     const now = clock.now()
-    const lifetime = lifetimeOf(extra) * 1000
-    const full = renews === 'off' ? begun + lifetime : now + lifetime
+    const lifetime = (lifetimeIn(extra) ?? expireSeconds) * 1000
+    const full = Math.min((renews === 'off' ? begun : now) + lifetime, latestEndIn(extra))
     return idle === 'off' ? full : Math.min(full, now + idle)
   }
 

@@ -27,7 +27,7 @@ export type Part = (typeof PARTS)[number]
 export const partOf = (entry: Pick<JournalEntry, 'event' | 'login_id' | 'by' | 'reason'>): Part =>
   !isUnproven(entry) ? 'trail' : entry.login_id === null ? 'anonymous' : 'failures'
 
-/** The texts of an entry, in the order in which they are stored. New ones go to the end. Earlier entries have no `by_type` and no `key`. */
+/** The texts of an entry, in the order in which they are stored. New ones go to the end. Earlier entries lack the last ones. */
 const TEXTS = [
   'username',
   'nickname',
@@ -40,6 +40,7 @@ const TEXTS = [
   'trace_id',
   'by_type',
   'key',
+  'provider',
 ] as const
 
 /** What of an event is kept; `login_id` is `null` for a name that no account has. */

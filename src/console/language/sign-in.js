@@ -16,6 +16,7 @@ export const en = {
   'because_password-changed': 'Your session has ended, because your password was changed. Sign in with the new one.',
   'because_account-changed': 'Your session has ended, because your account was changed. Sign in again.',
   'because_logged-out': 'You have signed out.',
+  'because_provider-logout': 'You have signed out at your company.',
   signed_out: 'You are signed out.',
   cookie_not_kept:
     'You have signed in, but the browser did not keep the cookie. Allow cookies for this site, and open it over HTTPS.',
@@ -53,6 +54,7 @@ export const zh = {
   'because_password-changed': '密码已修改，当前会话已下线，请使用新密码登录。',
   'because_account-changed': '账号信息已变更，当前会话已下线，请重新登录。',
   'because_logged-out': '您已退出登录。',
+  'because_provider-logout': '您已在公司统一登录系统中退出。',
   signed_out: '您已退出登录。',
   cookie_not_kept: '登录成功，但浏览器没有保存 Cookie。请允许本站使用 Cookie，并通过 HTTPS 访问。',
   sign_in_to_continue: '请登录后继续',

@@ -91,6 +91,14 @@ export const FAILURES: Readonly<Record<Failure, Row>> = {
     status: 200,
     text: ['The password has expired; change it in your company directory', '密码已过期，请先在公司目录中修改密码'],
   },
+  PROVIDER_REFUSED: {
+    code: 403,
+    text: ['The sign-in at your company was not accepted', '公司统一登录未被接受'],
+  },
+  PASSWORD_LOGIN_OFF: {
+    code: 403,
+    text: ['Sign in with your company account', '请使用公司账号登录'],
+  },
   TOO_MANY_ATTEMPTS: {
     code: 429,
     status: 200,

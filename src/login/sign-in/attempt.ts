@@ -2,7 +2,9 @@ import type { Logger } from '../../base/log/log.ts'
 import { Refusal, type RefusalReason } from '../../base/refusal.ts'
 import type { Origin, Publish, SessionEvent } from '../../event/event.ts'
 import type { LoginType } from '../../session/sides.ts'
+import type { ProviderFault } from '../../provider/refusal.ts'
 import { type ObstacleReason, publishFailure } from '../protection/failed.ts'
+import type { ClaimsFault } from '../providers/claims.ts'
 
 /** What a login may demand after the right password, as clients get it in `required`. */
 export type Step = 'second-factor' | 'second-factor-setup' | 'password'
@@ -14,10 +16,18 @@ export interface Device {
   login_ip: string
 }
 
+/** Why a sign-in by a provider failed, beyond what the provider and its claims say. */
+export type FlowFault = 'unknown-state' | 'used-state' | 'other-browser' | 'no-account' | 'ended-at-provider'
+
+/** One word for each case, for log and journal. */
+export type ProviderReason = FlowFault | ProviderFault | ClaimsFault
+
 /** One request of a login, as the log describes it, but for `origin` and `names`. */
 export interface Attempt {
   type: LoginType
   address: string
+  /** The OpenID provider by which the user signs in. */
+  provider?: string | undefined
   /** Absent in the first request of a login. */
   step?: Step
   login_id?: string | undefined
@@ -38,9 +48,12 @@ export interface Attempt {
     | 'ticket used meanwhile'
     | 'too many codes'
     | ObstacleReason
+    | ProviderReason
   /** Why it failed, for events, where the client gets a more general reason. */
-  reason?: ObstacleReason
+  reason?: ObstacleReason | ProviderReason
   username?: string | undefined
+  /** What the provider said about its refusal, for the log. */
+  said?: string
   /** Where it comes from, for events. Before the password was right the client is unknown, so there is no `by`. */
   origin: Origin
   /** The names of the account, for events. */
@@ -69,8 +82,15 @@ export function createRunAttempt(log: Logger, publish: Publish): RunAttempt {
       if (fault instanceof Refusal) {
         const { reason } = fault
         log.info({ granted: false, reason, ...lineOf(attempt) }, 'login')
-        const { type, login_id = null, names, origin } = attempt
-        const about = { type, login_id, ...names, ...origin, ...(attempt.reason && { reason: attempt.reason }) }
+        const { type, login_id = null, names, origin, provider } = attempt
+        const about = {
+          type,
+          login_id,
+          ...names,
+          ...origin,
+          ...(provider !== undefined && { provider }),
+          ...(attempt.reason && { reason: attempt.reason }),
+        }
         const isSetUp = attempt.step === 'second-factor-setup' && reason === 'WRONG_CODE'
         if (!NO_FAILURES.has(reason))
           publishFailure(publish, fault, about, isSetUp ? 'second-factor-failed' : 'login-failed')

@@ -5,34 +5,56 @@ import { Refusal } from '../../base/refusal.ts'
 import { type Extra, faultOfExtra } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Side } from '../../side/side.ts'
+import { asToken } from '../../token/bearer.ts'
+import type { Jwt } from '../../token/jwt.ts'
 import { endIfChanged } from '../account-changes.ts'
-import type { Attempt, Device } from './attempt.ts'
+import { type ProviderSessions, type Proven, provenExtra } from '../providers/sessions.ts'
+import type { Attempt } from './attempt.ts'
+import type { Progress } from './steps/tickets.ts'
 
 /** Begins the session of an account that has proven everything that its login demands. */
-export type Begin = (account: Account, device: Device, attempt: Attempt) => Promise<{ token: string }>
+export type Begin = (progress: Progress, attempt: Attempt) => Promise<{ token: string }>
 
 /** In the `extra` of a session: wrong codes of the second factor that were entered before its login. */
 export const WRONG_CODES = 'wrong_codes'
 
 export interface BeginOptions {
-  side: Pick<Side, 'type' | 'login' | 'kickoutWhere'>
+  side: Pick<Side, 'type' | 'login' | 'kickoutWhere' | 'kickoutToken'>
   accounts: Pick<AccountSource, 'changes' | 'updates' | 'find'>
+  providerSessions: Pick<ProviderSessions, 'link' | 'hasEnded' | 'keepIdToken'>
+  jwt: Pick<Jwt, 'read'>
   log: Logger
 }
 
-export function createBegin({ side, accounts, log }: BeginOptions): Begin {
-  return async (account, device, attempt) => {
+export function createBegin({ side, accounts, providerSessions, jwt, log }: BeginOptions): Begin {
+  /** Ends a session that a logout at its provider has overtaken. */
+  async function follow(proven: Proven, token: string, account: Account, attempt: Attempt): Promise<void> {
+    if (await providerSessions.hasEnded(proven)) {
+      await side.kickoutToken(account.id, token, {})
+      attempt.because = 'ended-at-provider'
+      throw new Refusal('PROVIDER_REFUSED')
+    }
+    const text = asToken(token)
+    const handle = text === null ? undefined : jwt.read(text)?.jti
+    if (handle !== undefined) await providerSessions.keepIdToken(handle, proven)
+  }
+
+  return async (progress, attempt) => {
+    const { account, proven } = progress
     warnOfLeftOut(log, side.type, account)
-    const token = await side.login(undefined, account.id, extraOf(account, device, attempt), {
+    if (proven !== undefined) await providerSessions.link(proven, account.id)
+    const token = await side.login(undefined, account.id, extraOf(progress, attempt), {
       by: account.id,
       by_type: side.type,
       ...attempt.origin,
       ...(attempt.proof !== undefined && { reason: attempt.proof }),
+      ...(proven !== undefined && { provider: proven.provider, latestEnd: proven.latestEnd }),
     })
     if (await endIfChanged(side, accounts, account)) {
       attempt.because = 'changed meanwhile'
       throw new Refusal('WRONG_CREDENTIALS')
     }
+    if (proven !== undefined) await follow(proven, token, account, attempt)
     return { token }
   }
 }
@@ -47,14 +69,16 @@ function warnOfLeftOut(log: Logger, type: LoginType, { id, leftOut }: Account): 
 }
 
 /** The record's `extra` (design: B-side login). */
-function extraOf(account: Account, device: Device, { wrongCodes }: Attempt): Extra {
+function extraOf({ account, device, proven }: Progress, { wrongCodes }: Attempt): Extra {
   const extra = {
     ...account.extra,
     username: account.username,
     status: account.status,
     ...device,
+    ...(proven !== undefined && provenExtra(proven)),
     ...(wrongCodes !== undefined && { [WRONG_CODES]: wrongCodes }),
-    ...(account.version !== undefined && { [ACCOUNT_VERSION]: account.version }),
+    // Sessions with a version are compared with the accounts of the side.
+    ...(account.version !== undefined && proven?.isClaimed !== true && { [ACCOUNT_VERSION]: account.version }),
   }
   const fault = faultOfExtra(extra)
   // The client cannot correct this: the account source returns more than a record may hold.

@@ -107,14 +107,14 @@ export function createLogin(options: LoginOptions): Login {
         await captcha.verify(captcha_id ?? '', captcha_value ?? captcha_code ?? '')
         const account = await verified(credentials, attempt)
         refuseInactive(account)
-        return proceed(account, { ...device, login_ip: address }, attempt)
+        return proceed({ account, device: { ...device, login_ip: address }, passed: [] }, attempt)
       })
     },
   }
 }
 
-/** Only after the right password. */
-function refuseInactive({ status, passwordExpired }: Account): void {
+/** Only after the right password, or the word of a provider. */
+export function refuseInactive({ status, passwordExpired }: Account): void {
   if (passwordExpired === true) throw new Refusal('PASSWORD_EXPIRED')
   if (status === 'LOCKED') throw new Refusal('ACCOUNT_LOCKED')
   if (status === 'INACTIVE') throw new Refusal('ACCOUNT_INACTIVE')

@@ -65,7 +65,7 @@ const Provider = Variant(
     match: Variant(
       {
         claim: Claim('The claim by which an account is found.'),
-        with: { enum: ['username', 'id'], default: 'username', description: 'What of the account equals it.' },
+        with: { enum: ['username'], default: 'username', description: 'What of the account equals it.' },
       },
       'How the account is found, with account: match.',
       ['claim'],

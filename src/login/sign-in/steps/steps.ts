@@ -16,7 +16,14 @@ import { createTicketCodes, type TicketCodes } from './codes.ts'
 import { createPasswordStep } from './password.ts'
 import { createRequired } from './required.ts'
 import { createSecondFactorSteps, type PassedFactor, type ShownFactor } from './second-factor.ts'
-import { createTickets, type OpenTicket, type Progress, TICKET_LIFETIME, type Tickets } from './tickets.ts'
+import {
+  createTickets,
+  type OpenTicket,
+  type Progress,
+  TICKET_LIFETIME,
+  type Tickets,
+  type TicketsOptions,
+} from './tickets.ts'
 
 /** The next request of a login that needs more than the password. */
 export interface StepRequest {
@@ -52,12 +59,13 @@ export interface StepsOptions {
   publish: Publish
   run: RunAttempt
   begin: Begin
+  mark?: TicketsOptions['mark']
 }
 
 /** The steps of a login after the password: a second factor, then a new password. */
 export interface Steps {
   /** The session, or a refusal with `STEP_REQUIRED` and the ticket of the next step. */
-  proceed(account: Account, device: Device, attempt: Attempt): Promise<SignedIn>
+  proceed(progress: Progress, attempt: Attempt): Promise<SignedIn>
   /** `new_password` is SM2 ciphertext in hex. Absent if the source of the accounts cannot store a password. */
   readonly changePassword?: (request: StepRequest & { new_password: string }) => Promise<SignedIn>
   /** Absent if users cannot set up a second factor. */
@@ -72,7 +80,7 @@ export function createSteps(options: StepsOptions): Steps {
   const { side, accounts, factors, store, clock } = options
   const { updates } = accounts
   const { type } = side
-  const tickets = createTickets({ type, accounts, store: store.tickets, clock })
+  const tickets = createTickets({ type, accounts, store: store.tickets, clock, mark: options.mark })
   const proceed = createProceed(options, tickets)
   const codes = createTicketCodes({ ...store, type })
   const open = createOpen(options, tickets, codes)
@@ -81,8 +89,9 @@ export function createSteps(options: StepsOptions): Steps {
     attempt: Attempt,
     { recoveryCodes, ...proven }: PassedFactor,
   ): Promise<SignedIn> => {
-    const { device, passed, step, proof, wrongCodes } = ticket
-    return proceed({ device, proof, wrongCodes, ...proven, passed: [...passed, step] }, attempt, recoveryCodes)
+    const { device, passed, step, proof, wrongCodes, proven: byProvider } = ticket
+    const kept = { device, proof, wrongCodes, ...(byProvider !== undefined && { proven: byProvider }) }
+    return proceed({ ...kept, ...proven, passed: [...passed, step] }, attempt, recoveryCodes)
   }
 
   const { setUp, confirm, verify } = createSecondFactorSteps({ ...options, tickets, codes })
@@ -97,7 +106,7 @@ export function createSteps(options: StepsOptions): Steps {
 
   const change = updates?.can.has('password') === true ? createPasswordStep({ ...options, updates, tickets }) : null
   return {
-    proceed: (account, device, attempt) => proceed({ account, device, passed: [] }, attempt),
+    proceed,
     ...(factors.canSetUp && { secondFactor }),
     ...(change !== null && {
       changePassword: asked =>
@@ -112,13 +121,13 @@ export function createSteps(options: StepsOptions): Steps {
 function createProceed({ side, accounts, factors, maxPasswordAge, clock, begin }: StepsOptions, tickets: Tickets) {
   const required = createRequired({ accounts, factors, maxAge: maxPasswordAge, clock })
   return async (progress: Progress, attempt: Attempt, recoveryCodes?: string[]): Promise<SignedIn> => {
-    const { account, device, passed } = progress
+    const { account, passed } = progress
     attempt.proof = progress.proof
     attempt.wrongCodes = progress.wrongCodes
     const shown = recoveryCodes === undefined ? {} : { recovery_codes: recoveryCodes }
     const wrong = progress.wrongCodes === undefined ? {} : { wrong_codes: progress.wrongCodes }
     const step = required(account, passed)
-    if (step === null) return { ...(await begin(account, device, attempt)), ...shown, ...wrong }
+    if (step === null) return { ...(await begin(progress, attempt)), ...shown, ...wrong }
     // A disabled user learns it before the step, as without one.
     await side.checkDisable(account.id)
     attempt.required = step

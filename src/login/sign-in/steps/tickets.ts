@@ -5,6 +5,7 @@ import { Refusal, Unavailable } from '../../../base/refusal.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { eventNames } from '../../../side/event-names.ts'
 import type { TicketStore } from '../../../store/store.ts'
+import type { Proven } from '../../providers/sessions.ts'
 import type { Attempt, Device, Step } from '../attempt.ts'
 
 /** How long a ticket lives, in milliseconds. */
@@ -18,6 +19,8 @@ export interface Progress {
   device: Device
   /** Steps of the same login that were passed before. */
   passed: readonly Step[]
+  /** Set if a provider has proven the user, instead of a password. */
+  proven?: Proven
   proof?: Attempt['proof']
   wrongCodes?: Attempt['wrongCodes']
 }
@@ -65,9 +68,11 @@ export interface TicketsOptions {
   accounts: Pick<AccountSource, 'find'>
   store: TicketStore
   clock: Clock
+  /** Stands before each ticket, where several kinds of steps share a store. */
+  mark?: string
 }
 
-export function createTickets({ type, accounts, store, clock }: TicketsOptions): Tickets {
+export function createTickets({ type, accounts, store, clock, mark = '' }: TicketsOptions): Tickets {
   const notesOf = ({ id }: OpenTicket): string => `${id}:note`
 
   /** The account of a ticket; `null` if it is not what it was when the ticket was issued. */
@@ -79,7 +84,7 @@ export function createTickets({ type, accounts, store, clock }: TicketsOptions):
 
   return {
     async issue(step, { account, ...progress }) {
-      const text = randomBytes(TICKET_BYTES).toString('base64url')
+      const text = mark + randomBytes(TICKET_BYTES).toString('base64url')
       const { id: login_id, username, version = null } = account
       const expires_at = clock.now() + TICKET_LIFETIME
       const ticket: StoredTicket = { step, ...progress, login_id, username, version, expires_at }
@@ -94,6 +99,7 @@ export function createTickets({ type, accounts, store, clock }: TicketsOptions):
       attempt.login_id = ticket.login_id
       const { device_type, device_id } = ticket.device
       Object.assign(attempt.origin, { device_type, device_id })
+      attempt.provider = ticket.proven?.provider
       if (!steps.includes(ticket.step)) throw ticketInvalid(attempt, 'ticket of another step')
       const account = await accountOf(ticket)
       if (account === null) {

@@ -1,0 +1,103 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import type { SignInRequest } from '../../provider/provider.ts'
+import type { LoginType } from '../../session/sides.ts'
+import type { TicketStore } from '../../store/store.ts'
+import { digestOf } from './digest.ts'
+
+/*
+ * Sign-ins on their way to a provider and back. A browser has one cookie for all of them, so that its tabs do not disturb each other;
+ * the store has only digests of it and of each `state`.
+ */
+
+/** How long a user has time at the provider, in milliseconds. */
+const FLOW_LIFETIME = 600_000
+/** How long a browser keeps the cookie, in seconds: longer than a sign-in at the provider may take. */
+export const FLOW_COOKIE_SECONDS = 900
+/** How long a browser has time to ask for the step that its sign-in needs, in milliseconds. */
+const STEP_LIFETIME = 60_000
+
+export interface Flow extends SignInRequest {
+  provider: string
+  /** Where the user wants to go; checked by the page that leads there. */
+  to: string
+}
+
+interface StoredFlow {
+  provider: string
+  nonce: string
+  verifier: string
+  to: string
+  /** Digest of the cookie. */
+  cookie: string
+  expires_at: number
+}
+
+/** What a callback finds by its `state`. `used`: another callback with it came first. */
+export type Found = { flow: Flow } | { fault: 'unknown-state' | 'other-browser' } | { fault: 'used-state'; to: string }
+
+const WORD = /^[A-Za-z0-9]{43}$/
+const CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** 256 random bits in letters and digits alone: nothing on their way encodes or cuts them. */
+const newWord = (): string => Array.from({ length: 43 }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('')
+
+export type Flows = ReturnType<typeof createFlows>
+
+export function createFlows(type: LoginType, tickets: TicketStore, clock: Clock) {
+  const idOf = (state: string): string => `flow:${digestOf(state)}`
+  const usedOf = (state: string): string => `flow-used:${digestOf(state)}`
+  const stepOf = (cookie: string, name: string): string => `flow-step:${digestOf(cookie, name)}`
+
+  return {
+    /** A new sign-in of the browser with this cookie; without a valid one it gets another. */
+    async begin(provider: string, to: string, cookie: string | null): Promise<{ flow: Flow; cookie: string }> {
+      const kept = cookie !== null && WORD.test(cookie) ? cookie : newWord()
+      const flow: Flow = {
+        provider,
+        to,
+        state: newWord(),
+        nonce: newWord(),
+        verifier: randomBytes(32).toString('base64url'),
+      }
+      const { state, ...secrets } = flow
+      const expires_at = clock.now() + FLOW_LIFETIME
+      const stored: StoredFlow = { ...secrets, cookie: digestOf(kept), expires_at }
+      await tickets.put(type, idOf(state), JSON.stringify(stored), expires_at)
+      return { flow, cookie: kept }
+    },
+
+    /**
+     * Takes the sign-in that a callback continues: of several callbacks with one `state`, one gets it. The cookie is checked first: a
+     * callback in another browser takes nothing.
+     */
+    async take(provider: string, state: string, cookie: string | null): Promise<Found> {
+      if (!WORD.test(state)) return { fault: 'unknown-state' }
+      const text = await tickets.read(type, idOf(state))
+      const found = text ?? (await tickets.read(type, usedOf(state)))
+      if (found === null) return { fault: 'unknown-state' }
+      const { cookie: expected, expires_at, ...flow } = JSON.parse(found) as StoredFlow
+      if (flow.provider !== provider) return { fault: 'unknown-state' }
+      if (cookie === null || digestOf(cookie) !== expected) return { fault: 'other-browser' }
+      const used = { fault: 'used-state', to: flow.to } as const
+      if (text === null) return used
+      const mark: StoredFlow = { ...flow, nonce: '', verifier: '', cookie: expected, expires_at }
+      await tickets.put(type, usedOf(state), JSON.stringify(mark), expires_at)
+      return (await tickets.take(type, idOf(state))) === null ? used : { flow: { ...flow, state } }
+    },
+
+    /** Keeps what the next step of a sign-in needs for the page of the browser with this cookie, and names it. */
+    async keepStep(cookie: string, step: unknown): Promise<string> {
+      const name = newWord()
+      await tickets.put(type, stepOf(cookie, name), JSON.stringify(step), clock.now() + STEP_LIFETIME)
+      return name
+    },
+
+    /** The step of that name, once; `null` without one for this browser. */
+    async takeStep(cookie: string | null, name: string): Promise<unknown> {
+      if (cookie === null || !WORD.test(name)) return null
+      const text = await tickets.take(type, stepOf(cookie, name))
+      return text === null ? null : JSON.parse(text)
+    },
+  }
+}

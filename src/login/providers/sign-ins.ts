@@ -1,0 +1,204 @@
+import { type Account, type AccountSource, findPerson } from '../../account/source.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Refusal } from '../../base/refusal.ts'
+import type { ProvedIdentity, Provider } from '../../provider/provider.ts'
+import { ProviderRefusal } from '../../provider/refusal.ts'
+import type { LoginType } from '../../session/sides.ts'
+import type { ProviderSettings } from '../../settings/schema/providers.ts'
+import { eventNames } from '../../side/event-names.ts'
+import type { RateLimit } from '../protection/rate-limit.ts'
+import type { Attempt, ProviderReason, RunAttempt } from '../sign-in/attempt.ts'
+import type { Begin } from '../sign-in/begin.ts'
+import { deviceTypeOf } from '../sign-in/device.ts'
+import { refuseInactive } from '../sign-in/login.ts'
+import type { SignedIn, Steps } from '../sign-in/steps/steps.ts'
+import type { Progress } from '../sign-in/steps/tickets.ts'
+import type { ClaimedAccounts } from './claimed-accounts.ts'
+import { accountOf, matchValueOf, requirementFault } from './claims.ts'
+import type { Flows } from './flows.ts'
+import { loginIdOf } from './login-id.ts'
+import { type Proven, sessionDigest, userDigest } from './sessions.ts'
+
+/** The browser of a user who signs in by a provider. */
+export interface Visitor {
+  /** Its flow cookie; `null` without one. */
+  cookie: string | null
+  /** The client's address, as reported by trusted proxies. */
+  address: string
+  userAgent: string
+  /** The id of the request. */
+  trace_id: string
+}
+
+/** Where a sign-in ends. `to` is where the user wanted to go; `null` if that is not known. */
+export type Arrival =
+  | { to: string; signedIn: SignedIn; latestEnd: number }
+  /** The sign-in needs a step; `name` is what the page asks for it by. */
+  | { to: string; step: string }
+  | { to: string | null; refusal: Refusal; reason: ProviderReason | null }
+
+/** A provider, and what its sign-ins need. */
+export interface ProviderParts {
+  provider: Provider
+  /** Present with `account: claims` and `second_factor: own`. */
+  own?: { accounts: ClaimedAccounts; steps: Pick<Steps, 'proceed'> }
+}
+
+export interface SignInsOptions {
+  type: LoginType
+  /** By the names of the providers. */
+  parts: ReadonlyMap<string, ProviderParts>
+  flows: Flows
+  /** The accounts of the side, and its steps; `null` for a side whose login is served elsewhere. */
+  local: { accounts: Pick<AccountSource, 'find'>; steps: Pick<Steps, 'proceed'>; begin: Begin } | null
+  /** Begins the session of an account that consists of claims. */
+  begin: Begin
+  rateLimit: RateLimit
+  /** Where the provider sends the browser back to. */
+  callbackOf(name: string): string
+  run: RunAttempt
+  clock: Clock
+}
+
+/** The longest life of a session whose provider sets none, in milliseconds: links to it have to end, too. */
+const LONGEST_SESSION = 365 * 86_400_000
+
+export type SignIns = ReturnType<typeof createSignIns>
+
+/** Sign-ins of one side by OpenID providers. */
+export function createSignIns(options: SignInsOptions) {
+  const { type, parts, flows, rateLimit, callbackOf, run } = options
+  const partsOf = (name: string): ProviderParts => {
+    const found = parts.get(name)
+    if (found === undefined) throw new Error(`no provider ${name}`)
+    return found
+  }
+  const proceed = createProceed(options)
+
+  /** Of the callback of a flow: the user, as the provider proves it. */
+  async function proved(provider: Provider, query: URLSearchParams, flow: Parameters<Provider['prove']>[1]) {
+    const { settings } = provider
+    return provider.prove(query, flow, callbackOf(settings.name), wantedClaims(settings))
+  }
+
+  async function arrive(name: string, query: URLSearchParams, visitor: Visitor): Promise<Arrival> {
+    const { address, userAgent, trace_id } = visitor
+    const device = { device_type: deviceTypeOf(userAgent), device_id: '', login_ip: address }
+    const { device_type } = device
+    const attempt: Attempt = { type, address, provider: name, origin: { trace_id, address, device_type } }
+    const arrival: { to: string | null } = { to: null }
+    try {
+      return await run(attempt, async () => {
+        await rateLimit('step', address)
+        const found = await flows.take(name, query.get('state') ?? '', visitor.cookie)
+        if ('to' in found) arrival.to = found.to
+        if ('fault' in found) throw refused(attempt, found.fault)
+        const { flow } = found
+        arrival.to = flow.to
+        const part = partsOf(name)
+        const identity = await proved(part.provider, query, flow).catch(fault => {
+          if (fault instanceof ProviderRefusal) throw refused(attempt, fault.fault, fault)
+          throw fault
+        })
+        const proven = provenBy(part.provider.settings, identity, options.clock)
+        const signedIn = await proceed(part, identity, { device, proven }, attempt)
+        return { to: flow.to, signedIn, latestEnd: proven.latestEnd, token: signedIn.token }
+      })
+    } catch (fault) {
+      if (!(fault instanceof Refusal)) throw fault
+      const { to } = arrival
+      if (fault.reason !== 'STEP_REQUIRED' || to === null)
+        return { to, refusal: fault, reason: (attempt.because as ProviderReason | undefined) ?? null }
+      return { to, step: await flows.keepStep(visitor.cookie!, fault.data) }
+    }
+  }
+
+  return {
+    /** Where the browser goes, and its cookie. Throws `Unavailable` if the provider is down. */
+    async start(name: string, to: string, { cookie, address }: Visitor): Promise<{ location: string; cookie: string }> {
+      await rateLimit('login', address)
+      const begun = await flows.begin(name, to, cookie)
+      const location = await partsOf(name).provider.authorizationUrl(begun.flow, callbackOf(name))
+      return { location, cookie: begun.cookie }
+    },
+
+    /** Continues a sign-in with the query of its callback. */
+    arrive,
+
+    /** What the next step of a sign-in needs, once, as a login answers it; `null` without one for this browser. */
+    takeStep: flows.takeStep,
+  }
+}
+
+/** A failure of the sign-in; the reason is for log and journal. */
+function refused(attempt: Attempt, because: ProviderReason, cause?: ProviderRefusal): Refusal {
+  attempt.because = because
+  if (cause?.detail !== undefined) attempt.said = cause.detail
+  return new Refusal('PROVIDER_REFUSED')
+}
+
+/** The claims that are asked for at userinfo where the ID token lacks them. */
+function wantedClaims({ account, claims, match, roles, require }: ProviderSettings): string[] {
+  const names = account === 'claims' ? Object.values(claims) : [match?.claim]
+  const groups = roles === undefined ? [] : [roles.claim]
+  const email = require?.email_domains === undefined ? [] : ['email', 'email_verified']
+  return [...new Set([...names, ...groups, ...email])].filter(name => name !== undefined)
+}
+
+function provenBy({ name, session, account }: ProviderSettings, identity: ProvedIdentity, clock: Clock): Proven {
+  const { sub, sid, claims, idToken } = identity
+  return {
+    provider: name,
+    user: userDigest(name, sub),
+    ...(sid !== undefined && { session: sessionDigest(name, sid) }),
+    issuedAt: Number(claims.iat),
+    latestEnd: clock.now() + (session ?? LONGEST_SESSION),
+    idToken,
+    isClaimed: account === 'claims',
+  }
+}
+
+/** Finds the account of a proven user, and begins its session or demands a step. */
+function createProceed({ local, begin }: SignInsOptions) {
+  type Known = Pick<Progress, 'device' | 'proven'>
+
+  /** The session of an account of the side: its password is not needed, so it is not demanded to be changed either. */
+  async function matched({ settings }: Provider, identity: ProvedIdentity, known: Known, attempt: Attempt) {
+    if (local === null) throw new Error('the side has no accounts')
+    const fault = requirementFault(settings, identity.claims)
+    if (fault !== null) throw refused(attempt, fault)
+    const value = matchValueOf(settings, identity.claims)
+    if ('refused' in value) throw refused(attempt, value.refused)
+    const account = await findPerson(local.accounts, value.value)
+    if (account === null) throw refused(attempt, 'no-account')
+    name(attempt, account)
+    refuseInactive(account)
+    if (settings.second_factor === 'own')
+      return local.steps.proceed({ ...known, account, passed: ['password'] }, attempt)
+    return local.begin({ ...known, account, passed: [] }, attempt)
+  }
+
+  async function claimed({ provider, own }: ProviderParts, identity: ProvedIdentity, known: Known, attempt: Attempt) {
+    attempt.login_id = loginIdOf(provider.settings.name, identity.sub)
+    const mapped = accountOf(provider.settings, identity)
+    if ('refused' in mapped) {
+      attempt.reason = mapped.refused
+      throw refused(attempt, mapped.refused)
+    }
+    name(attempt, mapped.account)
+    if (own === undefined) return begin({ ...known, account: mapped.account, passed: [] }, attempt)
+    const account = await own.accounts.keep(mapped.account)
+    return own.steps.proceed({ ...known, account, passed: ['password'] }, attempt)
+  }
+
+  return (part: ProviderParts, identity: ProvedIdentity, known: Known, attempt: Attempt): Promise<SignedIn> =>
+    part.provider.settings.account === 'match'
+      ? matched(part.provider, identity, known, attempt)
+      : claimed(part, identity, known, attempt)
+}
+
+/** From here on the account is known to log and journal. */
+function name(attempt: Attempt, account: Account): void {
+  attempt.login_id = account.id
+  attempt.names = eventNames({ ...account.extra, username: account.username })
+}
