@@ -36,10 +36,10 @@ export interface Account {
   groups?: readonly string[]
 }
 
-/** Columns too large for a session, which are not in `extra`, and the kind of the source. */
+/** Columns or claims too large for a session, which are not in `extra`, and the kind of the source. */
 export interface LeftOut {
   columns: readonly string[]
-  source: 'sql' | 'http' | 'ldap'
+  source: 'sql' | 'http' | 'ldap' | 'provider'
 }
 
 /** One login, in a source that is asked several times in it. */

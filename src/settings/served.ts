@@ -7,6 +7,7 @@ import type { PathRules } from '../gate/rules.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
 import { createSessionCookies } from '../token/cookie.ts'
 import type { Profile } from './profile.ts'
+import type { ProviderSettings } from './schema/providers.ts'
 import type { Settings } from './schema/settings.ts'
 import type { UpstreamSettings } from './schema/upstreams.ts'
 
@@ -95,6 +96,18 @@ export const accountsOf = ({ accounts, login }: AccountSettings, type: LoginType
 
 /** Whether the gateway itself signs the users of a side in. */
 export const servesLogin = (settings: AccountSettings, type: LoginType): boolean => accountsOf(settings, type) !== 'off'
+
+/** Whether users of a side sign in with a password: where the gateway has their accounts, unless providers alone do that. */
+export const signsInByPassword = (
+  settings: AccountSettings & { login: Pick<Settings['login'], 'password'> },
+  type: LoginType,
+): boolean => servesLogin(settings, type) && settings.login.password
+
+/** The OpenID providers with which users of a side sign in, in the order of their buttons. */
+export const providersOf = (
+  { login }: { login: Pick<Settings['login'], 'providers'> },
+  type: LoginType,
+): ProviderSettings[] => login.providers.filter(({ side }) => side === SIDES[type].name)
 
 /** Whether the accounts of a side are administered here: they stand in a file, and the settings, or else the profile, say so. */
 export function servesAccounts(

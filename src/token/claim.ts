@@ -1,0 +1,19 @@
+import { isPlainObject } from '../base/plain-object.ts'
+
+/* Claims of an OpenID provider: JSON that another system has written. */
+
+export type Claims = Readonly<Record<string, unknown>>
+
+/**
+ * A claim by its name, or by a path whose dots lead into objects. A claim whose own name has the dots, such as
+ * `https://example.com/groups`, counts first. `undefined` without one; null is a claim that is absent.
+ */
+export function claimOf(claims: Claims, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name] ?? undefined
+  let value: unknown = claims
+  for (const part of name.split('.')) {
+    if (!isPlainObject(value) || !Object.hasOwn(value, part)) return undefined
+    value = value[part]
+  }
+  return value ?? undefined
+}
