@@ -162,6 +162,19 @@ export const signInPaths = (type: LoginType) => {
   return { page, settings: `${page}settings.json`, session: `${page}session`, signOut: `/sign-out/${section}` }
 }
 
+/** What belongs to the sign-in by an OpenID provider: where it begins, where it comes back to, and where the provider sends logouts. */
+export const providerPaths = (type: LoginType, name: string) => {
+  const folder = `${signInPaths(type).page}${name}/`
+  return { start: `${folder}start`, callback: `${folder}callback`, logout: `${folder}logout` }
+}
+
+/** Where the sign-in page gets the step that a sign-in by a provider needs. */
+export const stepPath = (type: LoginType): string => `${signInPaths(type).page}step`
+
+/** The paths of the providers of a side, by their names; none without any. */
+export const providerPagesOf = (type: LoginType, names: readonly string[]): readonly string[] =>
+  names.length === 0 ? [] : [stepPath(type), ...names.flatMap(name => Object.values(providerPaths(type, name)))]
+
 /** Where the sign-in pages find their logo, if the settings name one. */
 export const SIGN_IN_LOGO = '/sign-in/logo'
 

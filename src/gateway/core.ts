@@ -16,7 +16,7 @@ import { type Logins, type OpenLoginOptions, openLogin } from '../login/open.ts'
 import { withoutUnknownNames } from '../login/protection/lockout.ts'
 import { bySide, bySideName, type LoginType } from '../session/sides.ts'
 import type { Settings } from '../settings/schema/settings.ts'
-import { accountsOf, watchesSessions } from '../settings/served.ts'
+import { accountsOf, providersOf, watchesSessions } from '../settings/served.ts'
 import { policyOf } from '../settings/session-policy.ts'
 import { offerOperations } from '../side/operations.ts'
 import { createSide, type Session, type Side, type SideOptions } from '../side/side.ts'
@@ -66,7 +66,7 @@ export async function openSessions(setup: Setup) {
     (type, session) => opened.rechecks?.[type]?.used(session),
   )
   const stored = createStoredKeys(setup, measured, publish)
-  const login = await openLogins(setup, store, sides, stored, publish)
+  const login = await openLogins(setup, store, sides, stored, { jwt, publish })
   publishAccounts(meter, login.sources)
   opened.rechecks = login.rechecks
   const permissions = createSessionPermissions(setup, login)
@@ -79,6 +79,7 @@ export async function openSessions(setup: Setup) {
     ...openKeys(setup, sides, { ...parts, store: measured, stored, jwt }),
     journal: journal.pages,
     logins: login.logins,
+    providerLogins: login.providerLogins,
     ownAccounts: login.ownAccounts,
     ownSecondFactors: login.ownSecondFactors,
     permissions,
@@ -185,7 +186,7 @@ function openLogins(
   store: Store,
   sides: Readonly<Record<LoginType, Side>>,
   keys: OpenLoginOptions['keys'],
-  publish: Publish,
+  { jwt, publish }: Pick<OpenLoginOptions, 'jwt' | 'publish'>,
 ): Promise<Logins> {
   return openLogin({
     settings: settings.login,
@@ -201,6 +202,9 @@ function openLogins(
       const source = accountsOf(settings, options.type)
       return source === 'off' ? null : openAccounts(source, options)
     },
+    jwt,
+    providersOf: type => providersOf(settings, type),
+    url: settings.browser.url,
     recheckOf: type => recheckOf(settings, type),
     keys,
     meter,

@@ -84,6 +84,8 @@ async function openEdge(
     keys,
     timestamps,
     logins,
+    providerLogins: sessions.providerLogins,
+    clock,
     ownAccounts,
     ownSecondFactors,
     upstreams,

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Permissions } from '../account/permissions.ts'
 import type { Administration } from '../administration/administration.ts'
 import type { OwnSessions } from '../administration/own-sessions.ts'
+import type { Clock } from '../base/clock.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
 import type { GateSides } from '../gate/admit.ts'
 import type { CredentialRules } from '../gate/credential.ts'
@@ -10,6 +11,7 @@ import type { JournalPages } from '../journal/page.ts'
 import type { KeysOfSide } from '../key/open.ts'
 import type { OwnAccount } from '../login/own-account/own-account.ts'
 import type { OwnSecondFactor } from '../login/own-account/own-second-factor.ts'
+import type { ProviderLogin } from '../login/providers/open.ts'
 import type { Login } from '../login/sign-in/login.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { Profile } from '../settings/profile.ts'
@@ -24,6 +26,7 @@ import { serveConsole } from './pages/console.ts'
 import { documentPublicRoutes, serveDocuments } from './pages/documents.ts'
 import { type AssertionKeys, serveKeys } from './pages/keys.ts'
 import { protectPages } from './pages/protection.ts'
+import { serveProviders } from './pages/providers.ts'
 import { serveSignIn } from './pages/sign-in.ts'
 import {
   ACCOUNT_PERMISSIONS,
@@ -60,6 +63,9 @@ export interface EdgeOptions {
   ownSecondFactors: Readonly<Record<LoginType, OwnSecondFactor | null>>
   /** The logins that the gateway itself serves, and `null` for a side whose login is served elsewhere. */
   logins: Readonly<Record<LoginType, Login | null>>
+  /** The logins by OpenID providers; `null` for a side without any. */
+  providerLogins: Readonly<Record<LoginType, ProviderLogin | null>>
+  clock: Clock
   /** `null` for a side without keys. */
   keys: Readonly<Record<LoginType, KeysOfSide | null>>
   timestamps: TimestampFormat
@@ -115,7 +121,9 @@ export async function serveEdge(app: FastifyInstance, options: EdgeOptions): Pro
     serveDocuments(pages, profile)
     serveKeys(pages, options.assertionKeys)
     if (settings.console) serveConsole(pages, settings, profile)
-    serveSignIn(pages, { settings, profile, sides, credentials, envelopes })
+    const { providerLogins } = options
+    serveSignIn(pages, { settings, profile, sides, credentials, envelopes, providerLogins })
+    serveProviders(pages, { settings, credentials, envelopes, providerLogins, clock: options.clock })
   })
   ownPaths.refuseOtherMethods(app)
   ownPaths.close()

@@ -19,7 +19,7 @@ import { headersOf } from './explain-headers.ts'
 /** The settings that decide about requests. */
 export type DecidingSettings = Omit<Settings, 'jwt' | 'login' | 'internal' | 'warnings'> & {
   jwt: Pick<Settings['jwt'], 'token_name'>
-  login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor'>
+  login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor' | 'providers'>
 }
 
 export type Row = [name: string, value: string]

@@ -5,14 +5,17 @@ import { createPasswordPolicy, type PasswordPolicy, type PasswordSettings } from
 import type { AccountChanges, Accounts } from '../account/source.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
+import { Refusal } from '../base/refusal.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
 import type { Publish } from '../event/event.ts'
 import type { Meter } from '../metrics/meter.ts'
 import { sealingKey } from '../second-factor/sealed.ts'
 import { createSecondFactors, type SecondFactorSettings } from '../second-factor/second-factors.ts'
 import { bySide, LOGIN_TYPES, type LoginType } from '../session/sides.ts'
+import type { ProviderSettings } from '../settings/schema/providers.ts'
 import type { Side } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
+import type { Jwt } from '../token/jwt.ts'
 import { AccountWatch } from './account-changes.ts'
 import { type CaptchaOptions, createCaptcha } from './captcha/captcha.ts'
 import { createHelpers, type Helpers } from './helpers/helpers.ts'
@@ -22,8 +25,13 @@ import { createOwnSecondFactor, type OwnSecondFactor } from './own-account/own-s
 import { createProof, type Prove } from './own-account/proof.ts'
 import { createLockout, type Lockout, type LockoutSettings } from './protection/lockout.ts'
 import { createRateLimit, type RateLimits } from './protection/rate-limit.ts'
+import { openProviderLogin, type ProviderLogin, type ProviderLoginOptions } from './providers/open.ts'
+import { createProviderSessions } from './providers/sessions.ts'
 import { countRechecks, createRecheck, type Recheck } from './recheck.ts'
+import { createRunAttempt } from './sign-in/attempt.ts'
+import { createBegin } from './sign-in/begin.ts'
 import { createLogin, type Login } from './sign-in/login.ts'
+import { createSteps } from './sign-in/steps/steps.ts'
 import { createSm2, type Sm2 } from './sm2/sm2.ts'
 
 /** Times in milliseconds. */
@@ -46,6 +54,11 @@ export interface OpenLoginOptions {
   publish: Publish
   /** Of the whole program; absent for processes of these logins alone. */
   helpers?: Helpers | undefined
+  jwt: Pick<Jwt, 'read'>
+  /** The OpenID providers of a side. */
+  providersOf(type: LoginType): readonly ProviderSettings[]
+  /** `browser.url`. */
+  url: string | undefined
   /** Opens the accounts of a side; `null` for a side whose login is served elsewhere. */
   openAccounts(options: AccountsOptions): Promise<Accounts> | null
   /** How often the source of a side is asked about a session in use, in milliseconds; `off` if never. */
@@ -61,6 +74,8 @@ export interface OpenLoginOptions {
  */
 export interface Logins {
   readonly logins: Readonly<Record<LoginType, Login | null>>
+  /** Those by OpenID providers; `null` for a side without any. */
+  readonly providerLogins: Readonly<Record<LoginType, ProviderLogin | null>>
   /** What their users do with their own accounts. */
   readonly ownAccounts: Readonly<Record<LoginType, OwnAccount | null>>
   readonly sources: Readonly<Record<LoginType, Accounts | null>>
@@ -88,16 +103,19 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
   const ownAccounts = bySide((): OwnAccount | null => null)
   const ownSecondFactors = bySide((): OwnSecondFactor | null => null)
   const proofs = bySide((): Logins['proofs'][LoginType] => null)
+  const providerLogins = bySide((): ProviderLogin | null => null)
   const changes = createChanges(options)
 
   for (const type of LOGIN_TYPES) {
     const { attempts: memory, factors } = store
     const accounts = await openAccounts({ type, passwords, memory, factors, clock, log })
-    if (accounts === null) continue
+    const common = createCommon(options, type, { helpers, sm2, policy, key })
+    const opened = accounts === null ? null : createLoginOfSide(common, accounts)
+    providerLogins[type] = openProviders(common, opened)
+    if (accounts === null || opened === null) continue
     sources[type] = accounts
     changes.begin(type, accounts)
-    const opened = createLoginOfSide(options, type, { accounts, helpers, sm2, policy, key })
-    logins[type] = opened.login
+    logins[type] = withProviderSteps(opened.login, providerLogins[type])
     ownAccounts[type] = opened.account
     ownSecondFactors[type] = opened.ownSecondFactor
     proofs[type] = opened.proof
@@ -105,6 +123,7 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
 
   return {
     logins,
+    providerLogins,
     ownAccounts,
     sources,
     decrypt: sm2.decrypt,
@@ -114,49 +133,102 @@ export async function openLogin(options: OpenLoginOptions): Promise<Logins> {
     async close() {
       if (options.helpers === undefined) await helpers.close()
       await changes.close()
-      await Promise.all(Object.values(sources).map(source => source?.close()))
+      await Promise.all([...Object.values(sources), ...Object.values(providerLogins)].map(part => part?.close()))
     },
   }
 }
 
-interface SideParts {
-  accounts: Accounts
+interface LoginParts {
   helpers: Helpers
   sm2: Sm2
   policy: PasswordPolicy
   key: Buffer
 }
 
-/** The login of one side, and what its users do with their own accounts; both count failures in the same lockout. */
-function createLoginOfSide(options: OpenLoginOptions, type: LoginType, parts: SideParts) {
-  const { settings, store, sides, clock, timestamps, log, publish } = options
-  const { accounts, helpers, sm2, policy, key } = parts
-  const { attempts, captchas, tickets } = store
+type Common = ReturnType<typeof createCommon>
+
+/** What every way to sign in on a side shares: all count failures in the same lockout. */
+function createCommon(options: OpenLoginOptions, type: LoginType, { helpers, sm2, policy, key }: LoginParts) {
+  const { settings, passwords, store, sides, clock, timestamps, log, publish, jwt } = options
+  const { attempts, tickets } = store
   const side = sides[type]
-  const lockout = createLockout({ side, attempts, settings: settings.lockout, clock })
-  const rateLimit = createRateLimit(type, attempts, settings.rate_limit, clock)
-  const secondFactors = createSecondFactors({
-    type,
-    settings: settings.second_factor,
-    key,
-    disable: settings.lockout.disable,
-    accounts,
-    attempts,
-    clock,
-    log,
-  })
-  const captcha = createCaptcha({ ...settings.captcha, type, store: captchas, attempts, clock, draw: helpers.draw })
-  const common = { side, accounts, sm2, lockout, rateLimit, clock, publish }
-  const keys = options.keys[type]
-  const maxPasswordAge = options.passwords.max_age
-  const current = createCurrentPassword(common)
+  const sessions = createProviderSessions({ side, tickets, clock })
   return {
-    login: createLogin({ ...common, captcha, factors: secondFactors, store, policy, keys, maxPasswordAge, log }),
-    account: createOwnAccount({ ...common, policy, current, secondFactors, timestamps, keys }),
+    type,
+    side,
+    sm2,
+    lockout: createLockout({ side, attempts, settings: settings.lockout, clock }),
+    rateLimit: createRateLimit(type, attempts, settings.rate_limit, clock),
+    run: createRunAttempt(log, publish),
+    policy,
+    keys: options.keys[type],
+    maxPasswordAge: passwords.max_age,
+    store,
+    clock,
+    timestamps,
+    log,
+    publish,
+    draw: helpers.draw,
+    captcha: settings.captcha,
+    sessions,
+    beginning: { side, providerSessions: sessions, jwt, log },
+    factors: {
+      type,
+      settings: settings.second_factor,
+      key,
+      disable: settings.lockout.disable,
+      attempts,
+      clock,
+      log,
+    },
+    providers: options.providersOf(type),
+    url: options.url,
+  }
+}
+
+/** The login of one side, and what its users do with their own accounts. */
+function createLoginOfSide(common: Common, accounts: Accounts) {
+  const { type, side, store, clock, publish, lockout } = common
+  const { captchas, attempts, tickets } = store
+  const secondFactors = createSecondFactors({ ...common.factors, accounts })
+  const captcha = createCaptcha({ ...common.captcha, type, store: captchas, attempts, clock, draw: common.draw })
+  const begin = createBegin({ ...common.beginning, accounts })
+  const steps = createSteps({ ...common, accounts, factors: secondFactors, begin })
+  const current = createCurrentPassword({ ...common, accounts })
+  return {
+    accounts,
+    begin,
+    steps,
+    login: createLogin({ ...common, accounts, captcha, steps }),
+    account: createOwnAccount({ ...common, accounts, current, secondFactors }),
     proof: { prove: createProof({ side, current, factors: secondFactors, publish }), lockout },
     ownSecondFactor: secondFactors.canSetUp
-      ? createOwnSecondFactor({ ...common, current, factors: secondFactors, tickets })
+      ? createOwnSecondFactor({ ...common, accounts, current, factors: secondFactors, tickets })
       : null,
+  }
+}
+
+/** The sign-ins of a side by its OpenID providers; `null` without any. */
+function openProviders(common: Common, local: ProviderLoginOptions['local']): ProviderLogin | null {
+  const { providers, url } = common
+  if (providers.length === 0 || url === undefined) return null
+  return openProviderLogin({ ...common, url, local, steps: common })
+}
+
+/** Steps of a login by the ticket: that of an account of the side, or of claims of a provider. */
+function withProviderSteps(login: Login, providers: ProviderLogin | null): Login {
+  if (providers === null) return login
+  const secondFactorOf = (ticket: string): NonNullable<Login['secondFactor']> => {
+    const steps = providers.stepsOf(ticket)?.secondFactor ?? login.secondFactor
+    if (steps === undefined) throw new Refusal('TICKET_INVALID', { data: { required: 'login' } })
+    return steps
+  }
+  return {
+    ...login,
+    secondFactor: {
+      setUp: request => secondFactorOf(request.ticket).setUp(request),
+      enter: request => secondFactorOf(request.ticket).enter(request),
+    },
   }
 }
 

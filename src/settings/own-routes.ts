@@ -29,7 +29,7 @@ export type RouteSettings = Pick<
   | 'journal'
   | 'keys'
 > & {
-  login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor'>
+  login: Pick<Settings['login'], 'consumer' | 'logout_routes' | 'second_factor' | 'providers'>
 }
 
 /** A route of the gateway's own API. */

@@ -1,7 +1,7 @@
 import { createAccess } from '../gate/access.ts'
 import type { CredentialRules } from '../gate/credential.ts'
 import { createExceptions } from '../gate/exceptions.ts'
-import { CONSOLE_PATHS, KEYS_PATH, signInPagesOf } from '../gate/own-pages.ts'
+import { CONSOLE_PATHS, KEYS_PATH, providerPagesOf, signInPagesOf } from '../gate/own-pages.ts'
 import { createPageRules } from '../gate/page-rules.ts'
 import type { PathRules } from '../gate/rules.ts'
 import { LOGIN_TYPES, type LoginType, SIDES } from '../session/sides.ts'
@@ -23,6 +23,7 @@ export const pagePathsOf = (settings: PageSettings, profile: Profile): ReadonlyS
     ...profile.paths.open,
     ...(settings.console ? CONSOLE_PATHS : []),
     ...signInPagesOf(cookieSides(settings), settings.browser.logo !== undefined),
+    ...LOGIN_TYPES.flatMap(type => providerPagesOf(type, namesOf(providersOf(settings, type)))),
   ])
 
 /** The paths of all that the gateway serves without a session (rule 1). */
@@ -35,7 +36,7 @@ type SigningSettings = { upstreams: readonly UpstreamSettings[] }
 export const signsAssertions = ({ upstreams }: SigningSettings): boolean =>
   upstreams.some(({ identity }) => identity.assertion !== 'off')
 
-type PageSettings = Pick<Settings, 'console' | 'browser'>
+type PageSettings = Pick<Settings, 'console' | 'browser'> & { login: Pick<Settings['login'], 'providers'> }
 
 type Excepting = Pick<Settings, 'gate' | 'access'>
 
@@ -102,6 +103,8 @@ export const signsInByPassword = (
   settings: AccountSettings & { login: Pick<Settings['login'], 'password'> },
   type: LoginType,
 ): boolean => servesLogin(settings, type) && settings.login.password
+
+const namesOf = (providers: readonly ProviderSettings[]): string[] => providers.map(({ name }) => name)
 
 /** The OpenID providers with which users of a side sign in, in the order of their buttons. */
 export const providersOf = (

@@ -11,10 +11,14 @@ type Prefix = (typeof PREFIXES)[number]
 
 const nameOf = (prefix: Prefix, type: LoginType): string => `${prefix}dualgate-${SIDES[type].section}`
 
-/** Every name that a session cookie can have. They stay ours where other settings name it otherwise: browsers keep old ones. */
-const OWN_NAMES: ReadonlySet<string> = new Set(
-  PREFIXES.flatMap(prefix => LOGIN_TYPES.map(type => nameOf(prefix, type))),
-)
+/** Names of the cookie of a browser on its way to an OpenID provider. */
+const FLOW_NAMES = ['__Host-dualgate-flow', 'dualgate-flow'] as const
+
+/** Every name that a cookie of ours can have. They stay ours where other settings name it otherwise: browsers keep old ones. */
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  ...PREFIXES.flatMap(prefix => LOGIN_TYPES.map(type => nameOf(prefix, type))),
+  ...FLOW_NAMES,
+])
 
 /** A part of every name. What lacks it costs no more than this look. */
 const HINT = 'dualgate-'
@@ -67,16 +71,39 @@ export function createSessionCookies({ sides, secure, keep, domain }: CookieSett
   }
 }
 
+/** The cookie that binds a sign-in to the browser in which it began: of the host of the gateway alone. */
+export interface FlowCookie {
+  /** Its value; `null` without one, and where there are two. */
+  read(header: string | undefined): string | null
+  /** The value of `Set-Cookie` that keeps it for so many seconds. */
+  set(value: string, seconds: number): string
+}
+
+export function createFlowCookie({ secure }: Pick<CookieSettings, 'secure'>): FlowCookie {
+  const name = FLOW_NAMES[secure ? 0 : 1]
+  return {
+    read: header => {
+      const values = valuesOf(header, name)
+      return values.length === 1 ? values[0]! : null
+    },
+    set: (value, seconds) =>
+      `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`,
+  }
+}
+
 function readCookie(header: string | undefined, name: string): { token: Token | null; count: number } {
-  const found: { token: Token | null; count: number } = { token: null, count: 0 }
+  const values = valuesOf(header, name)
+  return { token: asToken(values.at(-1) ?? ''), count: values.length }
+}
+
+/** The values of the cookies of one name, in their order. */
+function valuesOf(header: string | undefined, name: string): string[] {
+  const found: string[] = []
   // Only the cookies in which the name occurs are cut out: for one, applications may have set twenty.
   for (let at = header?.indexOf(name) ?? -1; at !== -1; ) {
     const end = header!.indexOf(';', at)
     const pair = header!.slice(header!.lastIndexOf(';', at) + 1, end === -1 ? undefined : end)
-    if (nameIn(pair) === name) {
-      found.count++
-      found.token = asToken(pair.slice(pair.indexOf('=') + 1).trim())
-    }
+    if (nameIn(pair) === name) found.push(pair.slice(pair.indexOf('=') + 1).trim())
     at = end === -1 ? -1 : header!.indexOf(name, end)
   }
   return found

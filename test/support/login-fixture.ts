@@ -15,7 +15,11 @@ import type { SessionEvent } from '../../src/event/event.ts'
 import { createCaptcha } from '../../src/login/captcha/captcha.ts'
 import { createLockout, type LockoutSettings } from '../../src/login/protection/lockout.ts'
 import { createRateLimit, type RateLimits } from '../../src/login/protection/rate-limit.ts'
+import { createProviderSessions } from '../../src/login/providers/sessions.ts'
+import { createRunAttempt } from '../../src/login/sign-in/attempt.ts'
+import { createBegin } from '../../src/login/sign-in/begin.ts'
 import { type Credentials, createLogin } from '../../src/login/sign-in/login.ts'
+import { createSteps } from '../../src/login/sign-in/steps/steps.ts'
 import { decryptCiphertext } from '../../src/login/sm2/ciphertext.ts'
 import { createSm2 } from '../../src/login/sm2/sm2.ts'
 import { createSecondFactors, type SecondFactorSettings } from '../../src/second-factor/second-factors.ts'
@@ -103,9 +107,10 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
   // What this fixture has encrypted itself need not be decrypted, which takes twelve milliseconds.
   const plaintexts = new Map<string, string>()
 
+  const jwt = createJwt(signer, 'HS256', clock)
   const side = createSide({
     type: 'BUSINESS',
-    jwt: createJwt(signer, 'HS256', clock),
+    jwt,
     store: store.sessions,
     attempts: store.attempts,
     clock,
@@ -151,9 +156,15 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
     return plaintexts.get(ciphertext) ?? decryptCiphertext(ciphertext, privateKey)
   })
   /** The login as each worker process has it: the workers share the store alone. */
-  const openWorker = () =>
-    createLogin({
-      publish: event => void events.push(event),
+  const openWorker = () => {
+    const publish = (event: SessionEvent): void => void events.push(event)
+    const run = createRunAttempt(log, publish)
+    const providerSessions = createProviderSessions({ side, tickets: store.tickets, clock })
+    const begin = createBegin({ side, accounts: verified, providerSessions, jwt, log })
+    const parts = {
+      publish,
+      run,
+      begin,
       side,
       store,
       factors: createSecondFactors({
@@ -181,7 +192,9 @@ export async function openLoginFixture(options: LoginFixtureOptions = {}) {
       }),
       rateLimit: createRateLimit('BUSINESS', store.attempts, options.rateLimit ?? 'off', clock),
       log,
-    })
+    }
+    return createLogin({ ...parts, steps: createSteps(parts) })
+  }
   const login = openWorker()
   const key = encryption.precomputePublicKey(login.publicKey)
 

@@ -6,16 +6,19 @@ import type { CredentialRules } from '../../gate/credential.ts'
 import { isCrossOrigin } from '../../gate/cross-origin.ts'
 import { SIGN_IN_FILES, SIGN_IN_LOGO, signInPaths } from '../../gate/own-pages.ts'
 import { verdictOfSide } from '../../gate/rules.ts'
+import type { ProviderLogin } from '../../login/providers/open.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Profile } from '../../settings/profile.ts'
+import type { ProviderSettings } from '../../settings/schema/providers.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
-import { cookieSides, servesLogin } from '../../settings/served.ts'
+import { cookieSides, providersOf, servesLogin, signsInByPassword } from '../../settings/served.ts'
+import type { Session } from '../../side/side.ts'
 import { cookiesOfClient, renewCookie, type Sides } from '../server/authenticate.ts'
 import type { Envelopes } from '../server/envelope.ts'
 import { originOf } from '../server/origin.ts'
 import { serveAsset } from './assets.ts'
 import { pageSettings, sourceOf } from './console.ts'
-import { pagePolicy } from './protection.ts'
+import { type Protection, pagePolicy } from './protection.ts'
 
 export interface SignInOptions {
   settings: Settings
@@ -23,6 +26,8 @@ export interface SignInOptions {
   sides: Sides
   credentials: CredentialRules
   envelopes: Envelopes
+  /** `null` for a side without OpenID providers. */
+  providerLogins: Readonly<Record<LoginType, ProviderLogin | null>>
 }
 
 const PAGE = new URL('../../console/sign-in/page.html', import.meta.url)
@@ -31,10 +36,16 @@ const SIGN_OUT_PAGE = new URL('../../console/sign-in/sign-out.html', import.meta
 /** The page that opened it may still talk to the page that it leads to. */
 const IN_A_POPUP = { crossOriginOpenerPolicy: false } as const
 /** With the default, browsers would send its `Origin` as `null`. */
-const WITH_A_FORM = {
-  contentSecurityPolicy: pagePolicy({ 'form-action': ["'self'"] }),
+const withForm = (providers: readonly ProviderSettings[]): Protection => ({
+  contentSecurityPolicy: pagePolicy({ 'form-action': formTargets(providers) }),
   referrerPolicy: { policy: 'same-origin' },
-} as const
+})
+
+/** Browsers hold every redirection of a form to this list, and a provider may lead on to others of its own. */
+const formTargets = (providers: readonly ProviderSettings[]): string[] => {
+  const plain = providers.map(({ issuer }) => new URL(issuer)).filter(({ protocol }) => protocol === 'http:')
+  return ["'self'", ...(providers.length > 0 ? ['https:'] : []), ...plain.map(({ origin }) => origin)]
+}
 
 /**
  * `/sign-in/` and `/sign-out/` of the sides whose users may keep their session in a cookie. The pages hold no data and no
@@ -54,11 +65,13 @@ function serveSide(app: FastifyInstance, type: LoginType, options: SignInOptions
   const { settings, profile } = options
   const paths = signInPaths(type)
   const elsewhere = type === 'CONSUMER' && !servesLogin(settings, type) ? settings.browser.consumer_page : undefined
-  if (elsewhere === undefined) serveAsset(app, { path: paths.page, from: PAGE, cache: 'no-store', helmet: IN_A_POPUP })
+  const providers = providersOf(settings, type)
+  const helmet = providers.length === 0 ? IN_A_POPUP : { ...IN_A_POPUP, ...withForm(providers) }
+  if (elsewhere === undefined) serveAsset(app, { path: paths.page, from: PAGE, cache: 'no-store', helmet })
   else serveElsewhere(app, paths.page, elsewhere)
   serveAsset(app, { path: paths.settings, from: () => JSON.stringify(settingsOf(settings, profile, type)) })
   app.route({ method: ['GET', 'HEAD'], url: paths.session, handler: tellSession(type, options) })
-  serveAsset(app, { path: paths.signOut, from: SIGN_OUT_PAGE, cache: 'no-store', helmet: WITH_A_FORM })
+  serveAsset(app, { path: paths.signOut, from: SIGN_OUT_PAGE, cache: 'no-store', helmet: withForm(providers) })
   app.post(paths.signOut, signOut(type, options))
 }
 
@@ -78,7 +91,7 @@ const tellSession =
  * visitor out. A store that fails is an error, and the cookie stays: the session may live on.
  */
 const signOut =
-  (type: LoginType, { sides, credentials: { cookies, origins } }: SignInOptions) =>
+  (type: LoginType, { sides, credentials: { cookies, origins }, providerLogins }: SignInOptions) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { headers } = request.raw
     if (isCrossOrigin(headers, request, origins)) throw new Refusal('CROSS_ORIGIN')
@@ -86,15 +99,25 @@ const signOut =
     // Of two cookies of one name neither is known to be meant.
     const session = token === null || count > 1 ? null : await sides[type].inspect(token)
     if (session !== null) await sides[type].logoutSession(session, originOf(request))
+    const provider = session === null ? null : await signOutAt(providerLogins[type], session)
     return reply
       .code(303)
       .headers({
-        location: `${signInPaths(type).page}?signed-out=1`,
+        location: provider ?? `${signInPaths(type).page}?signed-out=1`,
         'set-cookie': cookies!.expire(type),
         'cache-control': 'no-store',
       })
       .send()
   }
+
+/** Where a sign-out goes on to. The session has ended here already: a failure does not stop that. */
+const signOutAt = (providers: ProviderLogin | null, session: Session): Promise<string | null> =>
+  providers === null ? Promise.resolve(null) : providers.signOutAt(session).catch(refusedAsNull)
+
+function refusedAsNull(fault: unknown): null {
+  if (fault instanceof Refusal) return null
+  throw fault
+}
 
 /** A side whose users sign in at the operator's own page; it gets the address to which they want, and has to check it. */
 function serveElsewhere(app: FastifyInstance, path: string, page: string): void {
@@ -113,12 +136,15 @@ function serveElsewhere(app: FastifyInstance, path: string, page: string): void 
 /** The settings of the gateway for a sign-in page; all of them are public. */
 function settingsOf(settings: Settings, profile: Profile, type: LoginType) {
   const { title, logo, origins } = settings.browser
+  const providers = providersOf(settings, type)
   return {
     ...pageSettings(settings, profile, type),
     title,
     has_logo: logo !== undefined,
-    /** Whether the gateway itself signs the users of this side in. */
-    signs_in: servesLogin(settings, type),
+    /** Whether the gateway itself signs the users of this side in: with a password, or by its providers. */
+    signs_in: signsInByPassword(settings, type) || providers.length > 0,
+    password: signsInByPassword(settings, type),
+    providers: providers.map(({ name, label }) => ({ name, label })),
     /** Where users go who want nowhere else. */
     home: type === 'BUSINESS' && settings.console ? '/console/' : '/',
     origins,

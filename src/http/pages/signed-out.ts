@@ -3,6 +3,7 @@ import { type Shown, shownTo, signInAt, signInFor } from '../../gate/navigation.
 import type { SessionCookies } from '../../token/cookie.ts'
 import type { AnswerSignedOut } from '../server/envelope.ts'
 import { inLocale, type Locale, type Text } from '../server/messages.ts'
+import { localeOf, sendShortPage } from './short-page.ts'
 
 const TEXTS = {
   form: [
@@ -36,10 +37,8 @@ export function createAnswerSignedOut(cookies: SessionCookies | null, locale: Lo
     const own = localeOf(raw.headers['accept-language'], locale)
     const text =
       reason === 'COOKIE_TWICE' ? message : inLocale(TEXTS[isOwnForm(shown, raw.headers) ? 'form' : 'frame'], own)
-    reply
-      .code(401)
-      .headers(HTML)
-      .send(pageOf(own, text, page, shown))
+    const opens = shown === 'frame' ? '_top' : '_blank'
+    sendShortPage(reply, 401, own, { title: TEXTS.signIn, text, link: TEXTS.signIn, href: page, target: opens })
     return true
   }
 }
@@ -47,35 +46,3 @@ export function createAnswerSignedOut(cookies: SessionCookies | null, locale: Lo
 /** Browsers send no cookie with a form of another site: its sender may well be signed in. */
 const isOwnForm = (shown: Shown, headers: IncomingHttpHeaders): boolean =>
   shown === 'form' && headers['sec-fetch-site'] !== 'cross-site'
-
-/** Without `frame-ancestors`, so that it can be read where the page stood. */
-const HTML = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': "default-src 'none';style-src 'self';base-uri 'none'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-}
-
-const localeOf = (accepted: string | undefined, locale: Locale): Locale =>
-  accepted === undefined ? locale : /^\s*zh\b/i.test(accepted) ? 'zh-CN' : 'en'
-
-/** Holds nothing of the request: no address, no parameter. */
-const pageOf = (locale: Locale, text: string, signIn: string, shown: Shown): string => `<!doctype html>
-<html lang="${locale}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${inLocale(TEXTS.signIn, locale)}</title>
-<link rel="stylesheet" href="/sign-in/files/styles/theme.css">
-<link rel="stylesheet" href="/sign-in/files/styles/layout.css">
-<link rel="stylesheet" href="/sign-in/files/styles/sign-in.css">
-</head>
-<body>
-<main class="whole-page">
-<p>${text}</p>
-<p><a href="${signIn}" target="${shown === 'frame' ? '_top' : '_blank'}">${inLocale(TEXTS.signIn, locale)}</a></p>
-</main>
-</body>
-</html>
-`

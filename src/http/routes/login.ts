@@ -1,3 +1,4 @@
+import { Refusal } from '../../base/refusal.ts'
 import type { Login } from '../../login/sign-in/login.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
@@ -10,7 +11,7 @@ import { type DeliveryOf, KEPT_IN } from './delivery.ts'
 import { answering, type Endpoint, type Endpoints, required } from './own-routes.ts'
 
 export interface LoginOptions {
-  settings: { login: Pick<Settings['login'], 'captcha'> }
+  settings: { login: Pick<Settings['login'], 'captcha' | 'password'> }
   /** `null` for a side whose login is served elsewhere. */
   logins: Readonly<Record<LoginType, Login | null>>
   deliveryOf: DeliveryOf
@@ -164,6 +165,7 @@ const LOGIN = {
     'TOO_MANY_ATTEMPTS',
     'BUSY',
     'ACCOUNTS_UNWRITABLE',
+    'PASSWORD_LOGIN_OFF',
   ],
 } as const satisfies Contract
 
@@ -180,6 +182,7 @@ export const loginEndpoints = ({ settings, logins, deliveryOf }: LoginOptions) =
     login: type => {
       const { login } = required(logins[type])
       return answering(LOGIN, async (request, reply) => {
+        if (!settings.login.password) throw new Refusal('PASSWORD_LOGIN_OFF')
         const { body, id, ip, headers } = request
         const deliver = deliveryOf(request, reply, type)
         const userAgent = headers['user-agent'] ?? ''

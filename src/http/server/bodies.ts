@@ -2,6 +2,13 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { invalid } from '../../base/refusal.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Of a route that is in no API document: it gets the text of a form. */
+    takesForm?: true
+  }
+}
+
 /** Whether a request has a body; RFC 9112 6.3: one of the two announces it. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined ||
@@ -39,6 +46,6 @@ export function ignoreUnreadableType(request: FastifyRequest): void {
 export const FORM = 'application/x-www-form-urlencoded'
 
 const takesForm = ({ routeOptions: { config } }: FastifyRequest): boolean =>
-  config.documented !== undefined && 'form' in config.documented
+  config.takesForm === true || (config.documented !== undefined && 'form' in config.documented)
 
 const needsBody = ({ routeOptions }: FastifyRequest): boolean => routeOptions.schema?.body !== undefined

@@ -33,7 +33,12 @@ export function createClaimedAccounts({ provider, factors, tickets, clock }: Cla
   return {
     updates: stored.updates,
     async keep(account) {
-      await tickets.put(type, idOf(provider, account.username), JSON.stringify(account), clock.now() + 2 * TICKET_LIFETIME)
+      await tickets.put(
+        type,
+        idOf(provider, account.username),
+        JSON.stringify(account),
+        clock.now() + 2 * TICKET_LIFETIME,
+      )
       return completed({ ...account })
     },
     async find(username) {

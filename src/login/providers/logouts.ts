@@ -5,8 +5,8 @@ import type { AttemptStore } from '../../store/store.ts'
 import { digestOf } from './digest.ts'
 import { type ProviderSessions, sessionDigest, userDigest } from './sessions.ts'
 
-/** Of a logout token: its age at most, by the clock of the provider, in milliseconds. */
-const MAX_AGE = 120_000
+/** How long a token is remembered at least that was accepted, in milliseconds: longer than it would be accepted. */
+const REMEMBERED = 600_000
 
 export interface LogoutsOptions {
   sessions: Pick<ProviderSessions, 'end'>
@@ -20,10 +20,12 @@ export interface LogoutsOptions {
  * the token is not used up, and the provider may send it again.
  */
 export function createLogouts({ sessions, attempts, clock }: LogoutsOptions) {
-  return async ({ settings, logoutNotice }: Pick<Provider, 'settings' | 'logoutNotice'>, token: string): Promise<void> => {
+  return async (
+    { settings, logoutNotice }: Pick<Provider, 'settings' | 'logoutNotice'>,
+    token: string,
+  ): Promise<void> => {
     const { name, logout, clock_tolerance: tolerance } = settings
     const { sub, sid, jti, iat } = await logoutNotice(token)
-    if (Math.abs(clock.now() - iat * 1000) > MAX_AGE + tolerance) throw new ProviderRefusal('logout-old')
     const used = `logout:${digestOf(name, jti)}`
     if ((await attempts.read(used)) !== null) throw new ProviderRefusal('logout-repeated')
     const named = {
@@ -31,8 +33,8 @@ export function createLogouts({ sessions, attempts, clock }: LogoutsOptions) {
       session: sid === undefined ? undefined : sessionDigest(name, sid),
       issuedAt: iat,
     }
-    if (!(await sessions.end(name, named, logout))) throw new ProviderRefusal('logout-subject')
+    if (!(await sessions.end(name, named, logout))) throw new ProviderRefusal('logout-mismatch')
     // Afterwards: to end the same sessions twice does no harm, and what failed can be sent again.
-    await attempts.set(used, 1, clock.now() + 2 * (MAX_AGE + tolerance))
+    await attempts.set(used, 1, clock.now() + REMEMBERED + 2 * tolerance)
   }
 }

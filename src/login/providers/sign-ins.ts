@@ -14,7 +14,7 @@ import { refuseInactive } from '../sign-in/login.ts'
 import type { SignedIn, Steps } from '../sign-in/steps/steps.ts'
 import type { Progress } from '../sign-in/steps/tickets.ts'
 import type { ClaimedAccounts } from './claimed-accounts.ts'
-import { accountOf, matchValueOf, requirementFault } from './claims.ts'
+import { accountOf, matchValueOf, requirementFault, wantedClaims } from './claims.ts'
 import type { Flows } from './flows.ts'
 import { loginIdOf } from './login-id.ts'
 import { type Proven, sessionDigest, userDigest } from './sessions.ts'
@@ -59,9 +59,6 @@ export interface SignInsOptions {
   run: RunAttempt
   clock: Clock
 }
-
-/** The longest life of a session whose provider sets none, in milliseconds: links to it have to end, too. */
-const LONGEST_SESSION = 365 * 86_400_000
 
 export type SignIns = ReturnType<typeof createSignIns>
 
@@ -137,14 +134,6 @@ function refused(attempt: Attempt, because: ProviderReason, cause?: ProviderRefu
   return new Refusal('PROVIDER_REFUSED')
 }
 
-/** The claims that are asked for at userinfo where the ID token lacks them. */
-function wantedClaims({ account, claims, match, roles, require }: ProviderSettings): string[] {
-  const names = account === 'claims' ? Object.values(claims) : [match?.claim]
-  const groups = roles === undefined ? [] : [roles.claim]
-  const email = require?.email_domains === undefined ? [] : ['email', 'email_verified']
-  return [...new Set([...names, ...groups, ...email])].filter(name => name !== undefined)
-}
-
 function provenBy({ name, session, account }: ProviderSettings, identity: ProvedIdentity, clock: Clock): Proven {
   const { sub, sid, claims, idToken } = identity
   return {
@@ -152,7 +141,7 @@ function provenBy({ name, session, account }: ProviderSettings, identity: Proved
     user: userDigest(name, sub),
     ...(sid !== undefined && { session: sessionDigest(name, sid) }),
     issuedAt: Number(claims.iat),
-    latestEnd: clock.now() + (session ?? LONGEST_SESSION),
+    latestEnd: clock.now() + session,
     idToken,
     isClaimed: account === 'claims',
   }
@@ -166,9 +155,9 @@ function createProceed({ local, begin }: SignInsOptions) {
   async function matched({ settings }: Provider, identity: ProvedIdentity, known: Known, attempt: Attempt) {
     if (local === null) throw new Error('the side has no accounts')
     const fault = requirementFault(settings, identity.claims)
-    if (fault !== null) throw refused(attempt, fault)
+    if (fault !== null) throw unfit(attempt, fault)
     const value = matchValueOf(settings, identity.claims)
-    if ('refused' in value) throw refused(attempt, value.refused)
+    if ('refused' in value) throw unfit(attempt, value.refused)
     const account = await findPerson(local.accounts, value.value)
     if (account === null) throw refused(attempt, 'no-account')
     name(attempt, account)
@@ -181,11 +170,10 @@ function createProceed({ local, begin }: SignInsOptions) {
   async function claimed({ provider, own }: ProviderParts, identity: ProvedIdentity, known: Known, attempt: Attempt) {
     attempt.login_id = loginIdOf(provider.settings.name, identity.sub)
     const mapped = accountOf(provider.settings, identity)
-    if ('refused' in mapped) {
-      attempt.reason = mapped.refused
-      throw refused(attempt, mapped.refused)
-    }
+    if ('refused' in mapped) throw unfit(attempt, mapped.refused)
     name(attempt, mapped.account)
+    const fault = requirementFault(provider.settings, identity.claims)
+    if (fault !== null) throw unfit(attempt, fault)
     if (own === undefined) return begin({ ...known, account: mapped.account, passed: [] }, attempt)
     const account = await own.accounts.keep(mapped.account)
     return own.steps.proceed({ ...known, account, passed: ['password'] }, attempt)
@@ -195,6 +183,12 @@ function createProceed({ local, begin }: SignInsOptions) {
     part.provider.settings.account === 'match'
       ? matched(part.provider, identity, known, attempt)
       : claimed(part, identity, known, attempt)
+}
+
+/** The provider has proven the user, who may not sign in here. */
+function unfit(attempt: Attempt, reason: ProviderReason): Refusal {
+  attempt.reason = reason
+  return refused(attempt, reason)
 }
 
 /** From here on the account is known to log and journal. */

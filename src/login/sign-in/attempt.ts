@@ -1,8 +1,8 @@
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal, type RefusalReason } from '../../base/refusal.ts'
 import type { Origin, Publish, SessionEvent } from '../../event/event.ts'
-import type { LoginType } from '../../session/sides.ts'
 import type { ProviderFault } from '../../provider/refusal.ts'
+import type { LoginType } from '../../session/sides.ts'
 import { type ObstacleReason, publishFailure } from '../protection/failed.ts'
 import type { ClaimsFault } from '../providers/claims.ts'
 

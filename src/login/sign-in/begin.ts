@@ -8,7 +8,7 @@ import type { Side } from '../../side/side.ts'
 import { asToken } from '../../token/bearer.ts'
 import type { Jwt } from '../../token/jwt.ts'
 import { endIfChanged } from '../account-changes.ts'
-import { type ProviderSessions, type Proven, provenExtra } from '../providers/sessions.ts'
+import { type Proven, type ProviderSessions, provenExtra } from '../providers/sessions.ts'
 import type { Attempt } from './attempt.ts'
 import type { Progress } from './steps/tickets.ts'
 

@@ -1,7 +1,6 @@
 import { type Account, type AccountSource, findPerson, type SourceLogin } from '../../account/source.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal } from '../../base/refusal.ts'
-import type { Publish } from '../../event/event.ts'
 import { eventNames } from '../../side/event-names.ts'
 import type { Side } from '../../side/side.ts'
 import { charactersOf } from '../../store/names.ts'
@@ -10,10 +9,9 @@ import { obstacleReason } from '../protection/failed.ts'
 import type { Lockout } from '../protection/lockout.ts'
 import type { RateLimit } from '../protection/rate-limit.ts'
 import type { Sm2 } from '../sm2/sm2.ts'
-import { type Attempt, createRunAttempt, type Device } from './attempt.ts'
-import { createBegin } from './begin.ts'
+import type { Attempt, Device, RunAttempt } from './attempt.ts'
 import { deviceTypeOf } from './device.ts'
-import { createSteps, type Steps, type StepsOptions } from './steps/steps.ts'
+import type { Steps } from './steps/steps.ts'
 
 /** A login request ("Login request fields"). */
 export interface Credentials {
@@ -46,16 +44,16 @@ export interface Login extends Omit<Steps, 'proceed'> {
   login(credentials: Credentials): Promise<{ token: string }>
 }
 
-export interface LoginOptions
-  extends Pick<StepsOptions, 'store' | 'factors' | 'policy' | 'keys' | 'maxPasswordAge' | 'clock'> {
-  side: Pick<Side, 'type' | 'login' | 'kickoutWhere' | 'checkDisable'>
+export interface LoginOptions {
+  side: Pick<Side, 'type'>
   accounts: AccountSource
   captcha: Captcha
   sm2: Sm2
   lockout: Lockout
   rateLimit: RateLimit
   log: Logger
-  publish: Publish
+  run: RunAttempt
+  steps: Steps
 }
 
 /** Maximum length of an account name, and of a device id that is stored. */
@@ -63,9 +61,8 @@ const MAX_NAME_LENGTH = 128
 const MAX_DEVICE_ID_LENGTH = 128
 
 export function createLogin(options: LoginOptions): Login {
-  const { side, accounts, captcha, sm2, lockout, rateLimit, log } = options
-  const run = createRunAttempt(log, options.publish)
-  const { proceed, ...steps } = createSteps({ ...options, run, begin: createBegin(options) })
+  const { side, accounts, captcha, sm2, lockout, rateLimit, log, run } = options
+  const { proceed, ...steps } = options.steps
 
   /** The account of the credentials. Every failure takes the same time and gets the same text. */
   async function verified({ username, password, address }: Credentials, attempt: Attempt): Promise<Account> {

@@ -109,7 +109,7 @@ const Provider = Variant(
     acr: Texts('Classes of authentication of which the provider must name one (acr).'),
     session: LongDuration(
       '12h',
-      'The longest life of a session, which no renewal exceeds; unset: no limit of its own.',
+      'The longest life of a session, which no renewal exceeds.',
     ),
     logout: {
       enum: ['user', 'session'],

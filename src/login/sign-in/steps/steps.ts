@@ -1,6 +1,6 @@
 import type { AccountKeys } from '../../../account/keys.ts'
 import type { PasswordPolicy } from '../../../account/password-policy.ts'
-import type { Account, AccountSource } from '../../../account/source.ts'
+import type { AccountSource } from '../../../account/source.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { Refusal } from '../../../base/refusal.ts'
 import type { Publish } from '../../../event/event.ts'
@@ -10,7 +10,7 @@ import type { Store } from '../../../store/store.ts'
 import type { Lockout } from '../../protection/lockout.ts'
 import type { RateLimit } from '../../protection/rate-limit.ts'
 import type { Sm2 } from '../../sm2/sm2.ts'
-import type { Attempt, Device, RunAttempt, Step } from '../attempt.ts'
+import type { Attempt, RunAttempt, Step } from '../attempt.ts'
 import type { Begin } from '../begin.ts'
 import { createTicketCodes, type TicketCodes } from './codes.ts'
 import { createPasswordStep } from './password.ts'
@@ -59,7 +59,7 @@ export interface StepsOptions {
   publish: Publish
   run: RunAttempt
   begin: Begin
-  mark?: TicketsOptions['mark']
+  mark?: TicketsOptions['mark'] | undefined
 }
 
 /** The steps of a login after the password: a second factor, then a new password. */

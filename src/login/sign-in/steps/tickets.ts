@@ -69,7 +69,7 @@ export interface TicketsOptions {
   store: TicketStore
   clock: Clock
   /** Stands before each ticket, where several kinds of steps share a store. */
-  mark?: string
+  mark?: string | undefined
 }
 
 export function createTickets({ type, accounts, store, clock, mark = '' }: TicketsOptions): Tickets {

@@ -1,0 +1,176 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../base/clock.ts'
+import { Refusal, Unavailable } from '../../base/refusal.ts'
+import type { CredentialRules } from '../../gate/credential.ts'
+import { isCrossOrigin } from '../../gate/cross-origin.ts'
+import { providerPaths, signInPaths, stepPath } from '../../gate/own-pages.ts'
+import { FLOW_COOKIE_SECONDS } from '../../login/providers/flows.ts'
+import type { ProviderLogin } from '../../login/providers/open.ts'
+import type { Arrival, Visitor } from '../../login/providers/sign-ins.ts'
+import { ProviderRefusal } from '../../provider/refusal.ts'
+import { LOGIN_TYPES, type LoginType } from '../../session/sides.ts'
+import type { Settings } from '../../settings/schema/settings.ts'
+import { createFlowCookie, type FlowCookie } from '../../token/cookie.ts'
+import type { Envelopes } from '../server/envelope.ts'
+import { FAILURES, failureMessage, type Text } from '../server/messages.ts'
+import { localeOf, sendShortPage } from './short-page.ts'
+
+/* The sign-in by OpenID providers, as browsers and providers find it below `/sign-in/`. */
+
+export interface ProviderPagesOptions {
+  settings: Pick<Settings, 'browser' | 'jwt' | 'locale'>
+  credentials: CredentialRules
+  envelopes: Envelopes
+  /** `null` for a side without OpenID providers. */
+  providerLogins: Readonly<Record<LoginType, ProviderLogin | null>>
+  clock: Clock
+}
+
+interface Parts extends Omit<ProviderPagesOptions, 'providerLogins'> {
+  type: LoginType
+  login: ProviderLogin
+  cookie: FlowCookie
+}
+
+/** A path of the application and its fragment; what is longer would not be accepted anyway. */
+const MAX_TO = 4096
+const SIGN_IN: Text = ['Sign in', '登录']
+const NO_STORE = { 'cache-control': 'no-store' }
+
+export function serveProviders(app: FastifyInstance, { providerLogins, ...options }: ProviderPagesOptions): void {
+  const cookie = createFlowCookie(options.settings.browser)
+  for (const type of LOGIN_TYPES) {
+    const login = providerLogins[type]
+    if (login !== null) serveSide(app, { ...options, type, login, cookie })
+  }
+}
+
+function serveSide(app: FastifyInstance, parts: Parts): void {
+  const { type, login } = parts
+  for (const { name } of login.settings) {
+    const paths = providerPaths(type, name)
+    app.post(paths.start, { config: { takesForm: true } }, start(name, parts))
+    app.get(paths.callback, { exposeHeadRoute: false }, callback(name, parts))
+    app.post(paths.logout, { config: { takesForm: true } }, logout(name, parts))
+  }
+  app.post(stepPath(type), tellStep(parts))
+}
+
+function visitorOf({ ip, id, raw }: FastifyRequest, cookie: FlowCookie): Visitor {
+  return {
+    cookie: cookie.read(raw.headers.cookie),
+    address: ip ?? '',
+    userAgent: raw.headers['user-agent'] ?? '',
+    trace_id: id,
+  }
+}
+
+/** A page of another origin is refused: it would sign its visitor in to an account of its own choice. */
+function refuseCrossOrigin(request: FastifyRequest, { credentials: { origins } }: Parts): void {
+  if (isCrossOrigin(request.raw.headers, request, origins)) throw new Refusal('CROSS_ORIGIN')
+}
+
+const start =
+  (name: string, parts: Parts) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    refuseCrossOrigin(request, parts)
+    const { login, cookie } = parts
+    const to = formOf(request).get('to') ?? ''
+    try {
+      const begun = await login.start(name, to.length > MAX_TO ? '' : to, visitorOf(request, cookie))
+      const kept = cookie.set(begun.cookie, FLOW_COOKIE_SECONDS)
+      return reply
+        .code(303)
+        .headers({ ...NO_STORE, location: begun.location, 'set-cookie': kept })
+        .send()
+    } catch (fault) {
+      return showRefusal(fault, request, reply, parts)
+    }
+  }
+
+/** Every way leads to the sign-in page: it looks for the session that the browser has, and goes on with it or says what to do. */
+const callback =
+  (name: string, parts: Parts) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { login, cookie } = parts
+    const arrival = await login.arrive(name, new URLSearchParams(request.target.query), visitorOf(request, cookie))
+    if ('refusal' in arrival && arrival.refusal.reason !== 'PROVIDER_REFUSED' && !isOfAccount(arrival.refusal))
+      return showRefusal(arrival.refusal, request, reply, parts)
+    if ('refusal' in arrival) request.refused = arrival.refusal.reason
+    if ('signedIn' in arrival) reply.header('set-cookie', sessionCookie(arrival, parts))
+    const query = new URLSearchParams({ ...(arrival.to !== null && { to: arrival.to }), ...resultOf(arrival) })
+    return reply
+      .code(303)
+      .headers({ ...NO_STORE, location: `${signInPaths(parts.type).page}?${query}` })
+      .send()
+  }
+
+/** Refusals that say something about the account; the others say something about the gateway. */
+const OF_ACCOUNT: ReadonlySet<string> = new Set([
+  'ACCOUNT_LOCKED',
+  'ACCOUNT_INACTIVE',
+  'DISABLED',
+  'FACTOR_REQUIRED',
+  'WRONG_CREDENTIALS',
+])
+const isOfAccount = ({ reason }: Refusal): boolean => OF_ACCOUNT.has(reason)
+
+function resultOf(arrival: Arrival): Record<string, string> {
+  if ('signedIn' in arrival) return { arrived: '1' }
+  if ('step' in arrival) return { step: arrival.step }
+  const { reason, refusal } = arrival
+  return { failed: reason ?? refusal.reason.toLowerCase().replaceAll('_', '-') }
+}
+
+function sessionCookie(
+  { signedIn, latestEnd }: Extract<Arrival, { signedIn: unknown }>,
+  { type, settings, credentials, clock }: Parts,
+): string {
+  const left = Math.floor((latestEnd - clock.now()) / 1000)
+  return credentials.cookies!.set(type, signedIn.token, Math.min(settings.jwt.expire_seconds, left))
+}
+
+/** A person waits for an answer to these: a sentence, and the way back. */
+function showRefusal(fault: unknown, request: FastifyRequest, reply: FastifyReply, parts: Parts): FastifyReply {
+  if (!(fault instanceof Refusal)) throw fault
+  if (fault instanceof Unavailable) request.log.error({ err: fault }, 'unavailable')
+  const { reason, params, retryAfter } = fault
+  request.refused = reason
+  const locale = localeOf(request.raw.headers['accept-language'], parts.settings.locale)
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  reply.headers(NO_STORE)
+  const text = failureMessage(reason, params, locale)
+  const page = { title: SIGN_IN, text, link: SIGN_IN, href: signInPaths(parts.type).page }
+  return sendShortPage(reply, FAILURES[reason].code, locale, page)
+}
+
+/** The step of a sign-in for the page of the browser in which it began: what a login answers with `STEP_REQUIRED`. */
+const tellStep = (parts: Parts) => async (request: FastifyRequest, reply: FastifyReply) => {
+  refuseCrossOrigin(request, parts)
+  reply.headers(NO_STORE)
+  const name = new URLSearchParams(request.target.query).get('step') ?? ''
+  const step = await parts.login.takeStep(parts.cookie.read(request.raw.headers.cookie), name)
+  if (step === null) throw new Refusal('TICKET_INVALID', { data: { required: 'login' } })
+  return parts.envelopes.success(request.id, step)
+}
+
+/** OpenID Connect Back-Channel Logout 1.0, 2.5 to 2.8. */
+const logout =
+  (name: string, { login }: Parts) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    reply.headers(NO_STORE)
+    const tokens = formOf(request).getAll('logout_token')
+    try {
+      if (tokens.length !== 1) throw new ProviderRefusal('logout-form')
+      await login.logout(name, tokens[0]!)
+      return reply.code(200).send()
+    } catch (fault) {
+      if (!(fault instanceof ProviderRefusal)) throw fault
+      const { fault: reason, detail } = fault
+      request.log.warn({ provider: name, because: reason, ...(detail !== undefined && { said: detail }) }, 'logout')
+      request.refused = 'PROVIDER_REFUSED'
+      return reply.code(400).send({ error: 'invalid_request' })
+    }
+  }
+
+const formOf = ({ body }: FastifyRequest): URLSearchParams => new URLSearchParams(typeof body === 'string' ? body : '')

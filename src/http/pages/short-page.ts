@@ -1,0 +1,49 @@
+import type { FastifyReply } from 'fastify'
+import { inLocale, type Locale, type Text } from '../server/messages.ts'
+
+/* A page of one sentence and one link, for a person who gets it in the place of another page. */
+
+export interface ShortPage {
+  title: Text
+  text: string
+  link: Text
+  href: string
+  target?: '_top' | '_blank'
+}
+
+/** Without `frame-ancestors`, so that it can be read where the page stood. */
+const HTML = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none';style-src 'self';base-uri 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+}
+
+/** The language of a person: that of the browser, or of the gateway. */
+export const localeOf = (accepted: string | undefined, locale: Locale): Locale =>
+  accepted === undefined ? locale : /^\s*zh\b/i.test(accepted) ? 'zh-CN' : 'en'
+
+export function sendShortPage(reply: FastifyReply, status: number, locale: Locale, page: ShortPage): FastifyReply {
+  return reply.code(status).headers(HTML).send(pageOf(locale, page))
+}
+
+/** Holds nothing of the request: no address, no parameter. */
+const pageOf = (locale: Locale, { title, text, link, href, target }: ShortPage): string => `<!doctype html>
+<html lang="${locale}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${inLocale(title, locale)}</title>
+<link rel="stylesheet" href="/sign-in/files/styles/theme.css">
+<link rel="stylesheet" href="/sign-in/files/styles/layout.css">
+<link rel="stylesheet" href="/sign-in/files/styles/sign-in.css">
+</head>
+<body>
+<main class="whole-page">
+<p>${text}</p>
+<p><a href="${href}"${target === undefined ? '' : ` target="${target}"`}>${inLocale(link, locale)}</a></p>
+</main>
+</body>
+</html>
+`
