@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   reload: async () => (await import('./reload.ts')).reload,
   check: async () => (await import('./check.ts')).check,
   explain: async () => (await import('./explain.ts')).explain,
+  'explain-login': async () => (await import('./explain-login.ts')).explainLogin,
   account: async () => (await import('./account.ts')).account,
   key: async () => (await import('./key.ts')).key,
   keys: async () => (await import('./keys.ts')).keys,
@@ -95,7 +96,7 @@ function printed({ output }: Terminal, text: string): number {
 }
 
 async function overview(): Promise<string> {
-  const commands = Object.entries(COMMANDS).map(async ([name, load]) => `  ${name.padEnd(10)}${(await load()).summary}`)
+  const commands = Object.entries(COMMANDS).map(async ([name, load]) => `  ${name.padEnd(13)}${(await load()).summary}`)
   return `dualgate: a gateway that signs users in, keeps their sessions and lets only live ones through to your backends
 
 Usage: dualgate [COMMAND [options]]

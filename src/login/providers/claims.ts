@@ -44,7 +44,7 @@ export function accountOf(
   const groups = groupsOf(settings, claims)
   if ('refused' in groups) return groups
   const entries = Object.entries(others).flatMap(([field, claim]): [string, unknown][] => {
-    const value = claimOf(claims, String(claim))
+    const value = claimOf(claims, claim)
     return value === undefined ? [] : [[field, typeof value === 'string' ? value.replace(NOT_TEXT, '') : value]]
   })
   if (entries.some(isTooDeep)) return { refused: 'claim-form' }
@@ -108,7 +108,7 @@ const groupsOf = ({ roles }: ProviderSettings, claims: Claims): { groups: readon
 /** The roles that the groups give, in the order of the settings. */
 function rolesOf({ roles }: ProviderSettings, groups: readonly string[]): string[] {
   const given = Object.entries(roles?.map ?? {}).filter(([group]) => groups.includes(group))
-  return [...new Set(given.map(([, role]) => String(role)))]
+  return [...new Set(given.map(([, role]) => role))]
 }
 
 /**
@@ -116,7 +116,7 @@ function rolesOf({ roles }: ProviderSettings, groups: readonly string[]): string
  * prevents a login.
  */
 export function wantedClaims({ account, match, claims, roles, require }: ProviderSettings): string[] {
-  const used = account === 'match' ? [match?.claim ?? ''] : Object.values(claims).map(String)
+  const used = account === 'match' ? [match?.claim ?? ''] : Object.values(claims)
   const needsEmail = require?.email_domains !== undefined || (account === 'match' && isEmail(match?.claim ?? ''))
   const needsGroups = account === 'claims' || require?.groups !== undefined
   return [

@@ -33,10 +33,15 @@ function isPublicHost(host: string): boolean {
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '')
 
-export function isUnencrypted(text: string | undefined, scheme: string): boolean {
+/** Whether a URL has a scheme without encryption, and leads to a host from which others are not kept away. */
+export function isUnencrypted(
+  text: string | undefined,
+  scheme: string,
+  isSafe: (host: string) => boolean = host => !isPublicHost(host),
+): boolean {
   if (text === undefined || !URL.canParse(text)) return false
   const url = new URL(text)
-  return url.protocol === scheme && isPublicHost(hostOf(url))
+  return url.protocol === scheme && !isSafe(hostOf(url))
 }
 
 /** Whether a database on a public host is read without TLS that proves who it is. */

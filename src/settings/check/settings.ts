@@ -23,6 +23,7 @@ import { checkExceptions } from './exceptions.ts'
 import { reportFaults } from './files.ts'
 import { checkKeys } from './keys.ts'
 import { checkPages } from './pages.ts'
+import { checkProviders } from './providers.ts'
 import { checkStore } from './store.ts'
 
 interface Check {
@@ -73,6 +74,18 @@ const CHECKS: readonly Check[] = [
     run: checkAccess,
   },
   { looksAt: [['browser'], ['cors'], ['accounts'], ['login', 'consumer'], ['console']], run: checkBrowser },
+  {
+    looksAt: [
+      ['accounts'],
+      ['permissions'],
+      ['browser'],
+      ['login', 'consumer'],
+      ['login', 'password'],
+      ['login', 'second_factor'],
+    ],
+    lists: [['login', 'providers']],
+    run: checkProviders,
+  },
   { looksAt: [['keys'], ['login', 'consumer']], run: checkKeys },
   { looksAt: [['identity']], run: checkIdentityKeys },
   { looksAt: [['jwt']], run: checkSigningKey },

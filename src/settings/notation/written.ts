@@ -112,12 +112,13 @@ export class Written {
     return value
   }
 
-  /** Replaces a value; where the path leads through a text, a section replaces the text. */
-  set(path: readonly string[], value: unknown, place: Place): void {
+  /** Replaces a value; where the path leads through a text, a section replaces the text. A position leads into a list that is there. */
+  set(path: KeyPath, value: unknown, place: Place): void {
     if (!isSection(this.value)) this.value = emptySection()
     let section = this.value as Section
-    for (const part of path.slice(0, -1)) {
-      if (!isSection(section[part])) section[part] = emptySection()
+    for (const [index, part] of path.slice(0, -1).entries()) {
+      const isList = typeof path[index + 1] === 'number' && Array.isArray(section[part])
+      if (!isList && !isSection(section[part])) section[part] = emptySection()
       section = section[part] as Section
     }
     section[path.at(-1)!] = value

@@ -25,6 +25,9 @@ const Texts = (description: string, item: object = {}) =>
 /** Signatures of ID tokens and logout tokens: never `none`, and never one whose key the client knows, too. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const
 
+/** What goes into a session unless the settings say something else. */
+export const DEFAULT_CLAIMS = { username: 'preferred_username', nickname: 'name' } as const
+
 const Provider = Variant(
   {
     name: {
@@ -78,7 +81,7 @@ const Provider = Variant(
     claims: {
       type: 'object',
       additionalProperties: Claim('The claim that goes into the session under this name.'),
-      default: { username: 'preferred_username', nickname: 'name' },
+      default: DEFAULT_CLAIMS,
       description: 'The claims that go into the session, by the name that they get there.',
     },
     roles: Variant(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { ConfigurationError, suggest } from '../notation/fault.ts'
 import { branchesOf, type Schema } from '../notation/read.ts'
-import { isSection, type Place, type Written } from '../notation/written.ts'
+import { isSection, type KeyPath, type Place, textOf, type Written } from '../notation/written.ts'
 import { labelOf, parseFlow } from '../notation/yaml.ts'
 
 interface Variable {
@@ -54,7 +54,8 @@ function readEnvFile(file: string): string | null {
 }
 
 /**
- * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`. A name whose first part
+ * Lays the variables over what is written: `STORE__REDIS__URL` is `store.redis.url`, and `LOGIN__PROVIDERS__0__CLIENT_SECRET`
+ * that of the first entry of `login.providers`, which is written elsewhere. A name whose first part
  * is unknown belongs to another program. If only the rest is unknown, it is a fault; in `.env` it is a warning, because
  * another program may read it.
  */
@@ -62,7 +63,7 @@ export function overlay(schema: Schema, written: Written, variables: Variables):
   // The shorter name first: a variable for a part overrides one for the whole.
   const byLength = [...variables].sort(([a], [b]) => a.split('__').length - b.split('__').length)
   for (const [name, { text, place, isShared }] of byLength) {
-    const found = findKey(schema, name)
+    const found = findKey(schema, written, name)
     if (found === null) continue
     if ('fault' in found) {
       if (isShared) written.warnings.push({ place: place.label, message: `${found.fault}${NOT_OURS}`, path: [] })
@@ -78,30 +79,63 @@ export function overlay(schema: Schema, written: Written, variables: Variables):
 const NOT_OURS = '. It is ignored: correct it, or leave it if another program reads this .env'
 const NOT_FLOW = 'is not valid YAML; a list is written [a, b], a section {key: value, other: value}'
 
-type Found = { path: string[]; schema: Schema } | { fault: string }
+type Found = { path: KeyPath; schema: Schema } | { fault: string }
 
 /** The setting that a variable names; `null` if its first part is not a setting. */
-function findKey(root: Schema, name: string): Found | null {
-  const path: string[] = []
+function findKey(root: Schema, written: Written, name: string): Found | null {
+  const path: (string | number)[] = []
   let schema = root
   for (const [index, part] of name.split('__').entries()) {
-    const properties: Record<string, Schema> = Object.assign({}, ...branchesOf(schema).map(branch => branch.properties))
-    const key = Object.keys(properties).find(candidate => candidate.toUpperCase() === part)
-    if (key === undefined && index === 0) return null
-    if (key === undefined) {
-      const before = path.map(known => known.toUpperCase())
-      const known = Object.keys(properties).map(candidate => [...before, candidate.toUpperCase()].join('__'))
-      const hint =
-        known.length === 0
-          ? `; ${path.join('.')} is written as a whole, in ${before.join('__')}`
-          : suggest(name, known, 'Settings here')
-      return { fault: `unknown setting${hint}` }
+    const entry = entryOf(schema)
+    const found =
+      entry !== undefined && POSITION.test(part) ? { key: Number(part), schema: entry } : keyIn(schema, part)
+    if (found === null && index === 0) return null
+    if (found === null) return { fault: `unknown setting${hintFor(name, path, schema)}` }
+    if (typeof found.key === 'number') {
+      const { length } = listAt(written, path)
+      if (found.key >= length) return { fault: noEntry(path, length) }
     }
-    path.push(key)
-    schema = properties[key]!
+    path.push(found.key)
+    schema = found.schema
   }
   return { path, schema }
 }
+
+const POSITION = /^(?:0|[1-9]\d{0,8})$/
+
+/** The entries of a list of sections, which have names of their own: `EVENTS__WEBHOOKS__0__SECRET`. */
+const entryOf = (schema: Schema): Schema | undefined =>
+  branchesOf(schema)
+    .map(({ items }) => items)
+    .find(items => items !== undefined && branchesOf(items).some(({ type }) => type === 'object'))
+
+const propertiesOf = (schema: Schema): Record<string, Schema> =>
+  Object.assign({}, ...branchesOf(schema).map(({ properties }) => properties))
+
+function keyIn(schema: Schema, part: string): { key: string; schema: Schema } | null {
+  const properties = propertiesOf(schema)
+  const key = Object.keys(properties).find(candidate => candidate.toUpperCase() === part)
+  return key === undefined ? null : { key, schema: properties[key]! }
+}
+
+function hintFor(name: string, path: KeyPath, schema: Schema): string {
+  const before = path.map(known => String(known).toUpperCase())
+  const known = Object.keys(propertiesOf(schema)).map(candidate => [...before, candidate.toUpperCase()].join('__'))
+  if (known.length > 0) return suggest(name, known, 'Settings here')
+  const variable = before.join('__')
+  if (entryOf(schema) !== undefined)
+    return `; ${textOf(path)} is a list: ${variable}__0__… is a setting of its first entry, and ${variable} is all of it`
+  return `; ${textOf(path)} is written as a whole, in ${variable}`
+}
+
+function listAt(written: Written, path: KeyPath): unknown[] {
+  const list = written.get(path)
+  return Array.isArray(list) ? list : []
+}
+
+const noEntry = (path: KeyPath, length: number): string =>
+  `${length === 0 ? `no list is written in ${textOf(path)}` : `${textOf(path)} has ${length} ${length === 1 ? 'entry' : 'entries'}, counted from 0`}; ` +
+  'a variable completes an entry that is written there: add it, or remove the variable'
 
 /** A variable's text as the value it stands for: a text where the schema takes one, else what YAML reads in it. */
 function readText(schema: Schema, text: string): unknown {

@@ -16,6 +16,7 @@ const STAFF: ProviderSettings = {
   account: 'claims',
   claims: { username: 'preferred_username', nickname: 'name', avatar: 'picture' },
   second_factor: 'provider',
+  session: 43_200_000,
   logout: 'user',
   algorithms: ['RS256'],
   clock_tolerance: 30_000,

@@ -1,7 +1,7 @@
 import type { DecodedSettings } from '../../schema/settings.ts'
 import { storesIn } from '../../served.ts'
-import { isUnencrypted, isUnverifiedDatabase } from '../networks.ts'
-import { DAY, MINUTE, type Rule } from './rule.ts'
+import { isLoopback, isUnencrypted, isUnverifiedDatabase } from '../networks.ts'
+import { DAY, indexesOf, MINUTE, type Rule } from './rule.ts'
 
 /** How users sign in, and where their accounts are. */
 export const SIGN_IN: readonly Rule<DecodedSettings>[] = [
@@ -55,6 +55,16 @@ export const SIGN_IN: readonly Rule<DecodedSettings>[] = [
     setting: ['login', 'captcha', 'difficulty'],
     finds: ({ login: { captcha } }) => captcha.alternative === 'proof-of-work' && captcha.difficulty < 16,
     message: 'is below 16: a program computes such a proof in a few milliseconds',
+  },
+  {
+    setting: ['login', 'providers'],
+    finds: ({ login }) => indexesOf(login.providers, ({ issuer }) => isUnencrypted(issuer, 'http:', isLoopback)),
+    message: 'is reached over http://: who changes its answers on their way signs in as any user; use https://',
+  },
+  {
+    setting: ['login', 'providers'],
+    finds: ({ login }) => indexesOf(login.providers, ({ clock_tolerance }) => clock_tolerance > 5 * MINUTE),
+    message: 'accepts tokens that ended more than five minutes ago (clock_tolerance); set the clocks instead',
   },
   {
     setting: ['accounts', 'url'],
