@@ -16,7 +16,7 @@ const STAFF = {
   roles: { claim: 'groups', map: { '/staff/ops': 'operator', '/staff/admins': 'SUPER_ADMIN' } },
   require: { groups: ['/staff', '/staff/ops'], email_domains: ['example.com'] },
 }
-const PARTNERS = { ...STAFF, name: 'partners', account: 'match', match: { claim: 'upn', with: 'id' } }
+const PARTNERS = { ...STAFF, name: 'partners', account: 'match', match: { claim: 'upn', with: 'username' } }
 const { claims: _, roles: __, require: ___, ...MATCHED } = PARTNERS
 
 const ANNA = {

@@ -110,10 +110,7 @@ const Provider = Variant(
       description: 'provider: the provider asks for it. own: the gateway asks, as after a password.',
     },
     acr: Texts('Classes of authentication of which the provider must name one (acr).'),
-    session: LongDuration(
-      '12h',
-      'The longest life of a session, which no renewal exceeds.',
-    ),
+    session: LongDuration('12h', 'The longest life of a session, which no renewal exceeds.'),
     logout: {
       enum: ['user', 'session'],
       default: 'user',

@@ -214,7 +214,7 @@ t.test('each line of require must hold', async t => {
 })
 
 t.test('an account is found by the whole text of a claim', async t => {
-  const settings = { ...STAFF, account: 'match', match: { claim: 'employee.number', with: 'id' } } as const
+  const settings = { ...STAFF, account: 'match', match: { claim: 'employee.number', with: 'username' } } as const
   t.same(matchValueOf(settings, { employee: { number: 'E-7' } }), { value: 'E-7' })
   t.same(matchValueOf(settings, { employee: { number: 7 } }), { value: '7' })
   t.same(matchValueOf(settings, { employee: {} }), refused('claim-missing'))
