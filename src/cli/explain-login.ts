@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isPlainObject } from '../base/plain-object.ts'
-import { accountOf, type ClaimsFault, matchValueOf, requirementFault, wantedClaims } from '../login/providers/claims.ts'
+import { accountOf, type ClaimsFault, matchValueOf, requirementFault, wantedClaims } from '../login/identity/claims.ts'
 import { readConfiguration } from '../settings/load.ts'
 import { suggest } from '../settings/notation/fault.ts'
 import type { ProviderSettings } from '../settings/schema/providers.ts'

@@ -76,17 +76,8 @@ export function createBegin({
     if (seconds !== undefined) checkSeconds(seconds)
     await checkLock(userId)
     const token = await add(userId, withLifetime(extra, { seconds, latestEnd }))
-    publish({
-      event: 'login',
-      login_id: userId,
-      jti: jwt.read(token)?.jti ?? '',
-      ...origin,
-      ...(reason !== undefined && { reason }),
-      ...(provider !== undefined && { provider }),
-      ...(seconds !== undefined && { seconds }),
-      ...clientOf(extra),
-      ...eventNames(extra),
-    })
+    const jti = jwt.read(token)?.jti ?? ''
+    publish({ event: 'login', login_id: userId, jti, ...aboutLogin({ reason, provider, seconds, ...origin }, extra) })
     await policy.entered(userId, origin)
     return token
   }
@@ -111,6 +102,18 @@ export function createBegin({
   }
 
   return { login, renewTimeout }
+}
+
+/** What the event of a login has beside its token. */
+function aboutLogin({ reason, provider, seconds, latestEnd: _, ...origin }: LoginOptions, extra: Extra) {
+  return {
+    ...origin,
+    ...(reason !== undefined && { reason }),
+    ...(provider !== undefined && { provider }),
+    ...(seconds !== undefined && { seconds }),
+    ...clientOf(extra),
+    ...eventNames(extra),
+  }
 }
 
 /** The client of a login, as its record says: address and device. */

@@ -2,8 +2,8 @@ import type { Account, AccountSource } from '../../account/source.ts'
 import { createStoredFactors, type FactorsOfSide } from '../../account/stored-factors.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { TicketStore } from '../../store/store.ts'
+import { digestOf } from '../identity/digest.ts'
 import { TICKET_LIFETIME } from '../sign-in/steps/tickets.ts'
-import { digestOf } from './digest.ts'
 
 /** Accounts that consist of claims, for the steps of a login: a source that knows them for as long as a ticket lives. */
 export interface ClaimedAccounts extends Pick<AccountSource, 'find' | 'updates' | 'verify' | 'close'> {

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { SignInRequest } from '../../provider/provider.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { TicketStore } from '../../store/store.ts'
-import { digestOf } from './digest.ts'
+import { digestOf } from '../identity/digest.ts'
 
 /*
  * Sign-ins on their way to a provider and back. A browser has one cookie for all of them, so that its tabs do not disturb each other;

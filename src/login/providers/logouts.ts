@@ -2,8 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Provider } from '../../provider/provider.ts'
 import { ProviderRefusal } from '../../provider/refusal.ts'
 import type { AttemptStore } from '../../store/store.ts'
-import { digestOf } from './digest.ts'
-import { type ProviderSessions, sessionDigest, userDigest } from './sessions.ts'
+import { digestOf } from '../identity/digest.ts'
+import { type ProviderSessions, sessionDigest, userDigest } from '../identity/provider-sessions.ts'
 
 /** How long a token is remembered at least that was accepted, in milliseconds: longer than it would be accepted. */
 const REMEMBERED = 600_000

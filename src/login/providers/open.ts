@@ -8,6 +8,7 @@ import type { LoginType } from '../../session/sides.ts'
 import type { ProviderSettings } from '../../settings/schema/providers.ts'
 import type { Session } from '../../side/side.ts'
 import type { Store } from '../../store/store.ts'
+import { type ProviderSessions, providerIn } from '../identity/provider-sessions.ts'
 import type { RateLimit } from '../protection/rate-limit.ts'
 import type { RunAttempt } from '../sign-in/attempt.ts'
 import { type Begin, type BeginOptions, createBegin } from '../sign-in/begin.ts'
@@ -15,7 +16,6 @@ import { createSteps, type Steps, type StepsOptions } from '../sign-in/steps/ste
 import { createClaimedAccounts } from './claimed-accounts.ts'
 import { createFlows } from './flows.ts'
 import { createLogouts } from './logouts.ts'
-import { type ProviderSessions, providerIn } from './sessions.ts'
 import { createSignIns, type ProviderParts, type SignIns } from './sign-ins.ts'
 
 /** What a side does with its OpenID providers. */

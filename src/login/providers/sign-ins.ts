@@ -6,18 +6,17 @@ import { ProviderRefusal } from '../../provider/refusal.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { ProviderSettings } from '../../settings/schema/providers.ts'
 import { eventNames } from '../../side/event-names.ts'
+import { accountOf, matchValueOf, requirementFault, wantedClaims } from '../identity/claims.ts'
+import { loginIdOf } from '../identity/login-id.ts'
+import { type Proven, sessionDigest, userDigest } from '../identity/provider-sessions.ts'
 import type { RateLimit } from '../protection/rate-limit.ts'
-import type { Attempt, ProviderReason, RunAttempt } from '../sign-in/attempt.ts'
+import type { Attempt, Progress, ProviderReason, RunAttempt } from '../sign-in/attempt.ts'
 import type { Begin } from '../sign-in/begin.ts'
 import { deviceTypeOf } from '../sign-in/device.ts'
 import { refuseInactive } from '../sign-in/login.ts'
 import type { SignedIn, Steps } from '../sign-in/steps/steps.ts'
-import type { Progress } from '../sign-in/steps/tickets.ts'
 import type { ClaimedAccounts } from './claimed-accounts.ts'
-import { accountOf, matchValueOf, requirementFault, wantedClaims } from './claims.ts'
 import type { Flows } from './flows.ts'
-import { loginIdOf } from './login-id.ts'
-import { type Proven, sessionDigest, userDigest } from './sessions.ts'
 
 /** The browser of a user who signs in by a provider. */
 export interface Visitor {
@@ -64,67 +63,78 @@ export type SignIns = ReturnType<typeof createSignIns>
 
 /** Sign-ins of one side by OpenID providers. */
 export function createSignIns(options: SignInsOptions) {
-  const { type, parts, flows, rateLimit, callbackOf, run } = options
-  const partsOf = (name: string): ProviderParts => {
-    const found = parts.get(name)
-    if (found === undefined) throw new Error(`no provider ${name}`)
-    return found
-  }
-  const proceed = createProceed(options)
-
-  /** Of the callback of a flow: the user, as the provider proves it. */
-  async function proved(provider: Provider, query: URLSearchParams, flow: Parameters<Provider['prove']>[1]) {
-    const { settings } = provider
-    return provider.prove(query, flow, callbackOf(settings.name), wantedClaims(settings))
-  }
-
-  async function arrive(name: string, query: URLSearchParams, visitor: Visitor): Promise<Arrival> {
-    const { address, userAgent, trace_id } = visitor
-    const device = { device_type: deviceTypeOf(userAgent), device_id: '', login_ip: address }
-    const { device_type } = device
-    const attempt: Attempt = { type, address, provider: name, origin: { trace_id, address, device_type } }
-    const arrival: { to: string | null } = { to: null }
-    try {
-      return await run(attempt, async () => {
-        await rateLimit('step', address)
-        const found = await flows.take(name, query.get('state') ?? '', visitor.cookie)
-        if ('to' in found) arrival.to = found.to
-        if ('fault' in found) throw refused(attempt, found.fault)
-        const { flow } = found
-        arrival.to = flow.to
-        const part = partsOf(name)
-        const identity = await proved(part.provider, query, flow).catch(fault => {
-          if (fault instanceof ProviderRefusal) throw refused(attempt, fault.fault, fault)
-          throw fault
-        })
-        const proven = provenBy(part.provider.settings, identity, options.clock)
-        const signedIn = await proceed(part, identity, { device, proven }, attempt)
-        return { to: flow.to, signedIn, latestEnd: proven.latestEnd, token: signedIn.token }
-      })
-    } catch (fault) {
-      if (!(fault instanceof Refusal)) throw fault
-      const { to } = arrival
-      if (fault.reason !== 'STEP_REQUIRED' || to === null)
-        return { to, refusal: fault, reason: (attempt.because as ProviderReason | undefined) ?? null }
-      return { to, step: await flows.keepStep(visitor.cookie!, fault.data) }
-    }
-  }
-
+  const { parts, flows, rateLimit, callbackOf } = options
   return {
     /** Where the browser goes, and its cookie. Throws `Unavailable` if the provider is down. */
     async start(name: string, to: string, { cookie, address }: Visitor): Promise<{ location: string; cookie: string }> {
       await rateLimit('login', address)
       const begun = await flows.begin(name, to, cookie)
-      const location = await partsOf(name).provider.authorizationUrl(begun.flow, callbackOf(name))
+      const location = await parts.get(name)!.provider.authorizationUrl(begun.flow, callbackOf(name))
       return { location, cookie: begun.cookie }
     },
 
     /** Continues a sign-in with the query of its callback. */
-    arrive,
+    arrive: createArrive(options),
 
     /** What the next step of a sign-in needs, once, as a login answers it; `null` without one for this browser. */
     takeStep: flows.takeStep,
   }
+}
+
+function createArrive(options: SignInsOptions) {
+  const { type, parts, flows, rateLimit, callbackOf, run, clock } = options
+  const proceed = createProceed(options)
+
+  /** From the callback to a session, or to a refusal; `found` is told as soon as it is known where the user wants to go. */
+  async function signIn(
+    name: string,
+    query: URLSearchParams,
+    visitor: Visitor,
+    attempt: Attempt,
+    found: (to: string) => void,
+  ) {
+    const { address, cookie } = visitor
+    await rateLimit('step', address)
+    const taken = await flows.take(name, query.get('state') ?? '', cookie)
+    if ('fault' in taken) {
+      if (taken.fault === 'used-state') found(taken.to)
+      throw refused(attempt, taken.fault)
+    }
+    const { flow } = taken
+    found(flow.to)
+    const part = parts.get(name)!
+    const { settings } = part.provider
+    const identity = await part.provider
+      .prove(query, flow, callbackOf(name), wantedClaims(settings))
+      .catch(fault => refuseProven(attempt, fault))
+    const proven = provenBy(settings, identity, clock)
+    const device = { device_type: deviceTypeOf(visitor.userAgent), device_id: '', login_ip: address }
+    const signedIn = await proceed(part, identity, { device, proven }, attempt)
+    return { to: flow.to, signedIn, latestEnd: proven.latestEnd, token: signedIn.token }
+  }
+
+  return async (name: string, query: URLSearchParams, visitor: Visitor): Promise<Arrival> => {
+    const { address, userAgent, trace_id } = visitor
+    const origin = { trace_id, address, device_type: deviceTypeOf(userAgent) }
+    const attempt: Attempt = { type, address, provider: name, origin }
+    let to: string | null = null
+    const found = (wanted: string): void => {
+      to = wanted
+    }
+    try {
+      return await run(attempt, () => signIn(name, query, visitor, attempt, found))
+    } catch (fault) {
+      if (!(fault instanceof Refusal)) throw fault
+      if (fault.reason === 'STEP_REQUIRED' && to !== null)
+        return { to, step: await flows.keepStep(visitor.cookie!, fault.data) }
+      return { to, refusal: fault, reason: (attempt.because as ProviderReason | undefined) ?? null }
+    }
+  }
+}
+
+/** What a provider does not prove is a refusal of the sign-in. */
+function refuseProven(attempt: Attempt, fault: unknown): never {
+  throw fault instanceof ProviderRefusal ? refused(attempt, fault.fault, fault) : fault
 }
 
 /** A failure of the sign-in; the reason is for log and journal. */

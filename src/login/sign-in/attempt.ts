@@ -1,10 +1,12 @@
+import type { Account } from '../../account/source.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Refusal, type RefusalReason } from '../../base/refusal.ts'
 import type { Origin, Publish, SessionEvent } from '../../event/event.ts'
 import type { ProviderFault } from '../../provider/refusal.ts'
 import type { LoginType } from '../../session/sides.ts'
+import type { ClaimsFault } from '../identity/claims.ts'
+import type { Proven } from '../identity/provider-sessions.ts'
 import { type ObstacleReason, publishFailure } from '../protection/failed.ts'
-import type { ClaimsFault } from '../providers/claims.ts'
 
 /** What a login may demand after the right password, as clients get it in `required`. */
 export type Step = 'second-factor' | 'second-factor-setup' | 'password'
@@ -21,6 +23,18 @@ export type FlowFault = 'unknown-state' | 'used-state' | 'other-browser' | 'no-a
 
 /** One word for each case, for log and journal. */
 export type ProviderReason = FlowFault | ProviderFault | ClaimsFault
+
+/** How far a login is. */
+export interface Progress {
+  account: Account
+  device: Device
+  /** Steps of the same login that were passed before. */
+  passed: readonly Step[]
+  /** Set if a provider has proven the user, instead of a password. */
+  proven?: Proven
+  proof?: Attempt['proof']
+  wrongCodes?: Attempt['wrongCodes']
+}
 
 /** One request of a login, as the log describes it, but for `origin` and `names`. */
 export interface Attempt {

@@ -8,9 +8,8 @@ import type { Side } from '../../side/side.ts'
 import { asToken } from '../../token/bearer.ts'
 import type { Jwt } from '../../token/jwt.ts'
 import { endIfChanged } from '../account-changes.ts'
-import { type Proven, type ProviderSessions, provenExtra } from '../providers/sessions.ts'
-import type { Attempt } from './attempt.ts'
-import type { Progress } from './steps/tickets.ts'
+import { type Proven, type ProviderSessions, provenExtra } from '../identity/provider-sessions.ts'
+import type { Attempt, Progress } from './attempt.ts'
 
 /** Begins the session of an account that has proven everything that its login demands. */
 export type Begin = (progress: Progress, attempt: Attempt) => Promise<{ token: string }>

@@ -4,10 +4,10 @@ import type { Publish } from '../../../event/event.ts'
 import type { NewFactor, SecondFactors } from '../../../second-factor/second-factors.ts'
 import type { Side } from '../../../side/side.ts'
 import type { Lockout } from '../../protection/lockout.ts'
-import type { Attempt } from '../attempt.ts'
+import type { Attempt, Progress } from '../attempt.ts'
 import { changedAccount } from './changed.ts'
 import type { TicketCodes } from './codes.ts'
-import type { OpenTicket, Progress, Tickets } from './tickets.ts'
+import type { OpenTicket, Tickets } from './tickets.ts'
 
 export interface SecondFactorStepsOptions {
   side: Pick<Side, 'type'>

@@ -10,20 +10,13 @@ import type { Store } from '../../../store/store.ts'
 import type { Lockout } from '../../protection/lockout.ts'
 import type { RateLimit } from '../../protection/rate-limit.ts'
 import type { Sm2 } from '../../sm2/sm2.ts'
-import type { Attempt, RunAttempt, Step } from '../attempt.ts'
+import type { Attempt, Progress, RunAttempt, Step } from '../attempt.ts'
 import type { Begin } from '../begin.ts'
 import { createTicketCodes, type TicketCodes } from './codes.ts'
 import { createPasswordStep } from './password.ts'
 import { createRequired } from './required.ts'
 import { createSecondFactorSteps, type PassedFactor, type ShownFactor } from './second-factor.ts'
-import {
-  createTickets,
-  type OpenTicket,
-  type Progress,
-  TICKET_LIFETIME,
-  type Tickets,
-  type TicketsOptions,
-} from './tickets.ts'
+import { createTickets, type OpenTicket, TICKET_LIFETIME, type Tickets, type TicketsOptions } from './tickets.ts'
 
 /** The next request of a login that needs more than the password. */
 export interface StepRequest {

@@ -5,25 +5,12 @@ import { Refusal, Unavailable } from '../../../base/refusal.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { eventNames } from '../../../side/event-names.ts'
 import type { TicketStore } from '../../../store/store.ts'
-import type { Proven } from '../../providers/sessions.ts'
-import type { Attempt, Device, Step } from '../attempt.ts'
+import type { Attempt, Progress, Step } from '../attempt.ts'
 
 /** How long a ticket lives, in milliseconds. */
 export const TICKET_LIFETIME = 300_000
 /** 192 bits. */
 const TICKET_BYTES = 24
-
-/** How far a login is. */
-export interface Progress {
-  account: Account
-  device: Device
-  /** Steps of the same login that were passed before. */
-  passed: readonly Step[]
-  /** Set if a provider has proven the user, instead of a password. */
-  proven?: Proven
-  proof?: Attempt['proof']
-  wrongCodes?: Attempt['wrongCodes']
-}
 
 /** What the store keeps under the digest of a ticket. */
 interface StoredTicket extends Omit<Progress, 'account'> {

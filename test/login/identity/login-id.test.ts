@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { loginIdOf } from '../../../src/login/providers/login-id.ts'
+import { loginIdOf } from '../../../src/login/identity/login-id.ts'
 import { isLoginId } from '../../../src/session/record.ts'
 
 /* The login ids of a provider's users. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { accountOf, matchValueOf, requirementFault, wantedClaims } from '../../../src/login/providers/claims.ts'
+import { accountOf, matchValueOf, requirementFault, wantedClaims } from '../../../src/login/identity/claims.ts'
 import type { ProviderSettings } from '../../../src/settings/schema/providers.ts'
 
 /* What the claims of a provider mean: the account, its roles, and what its users must have. */
