@@ -68,8 +68,9 @@ export function createBegin({
     _request: WithHeaders | undefined,
     userId: string,
     extra: Extra | undefined = {},
-    { reason, provider, seconds, latestEnd, ...origin }: LoginOptions,
+    given: LoginOptions,
   ): Promise<Token> {
+    const { reason: _, provider: __, seconds, latestEnd, ...origin } = given
     checkLoginId(userId)
     const fault = faultOfExtra(extra)
     if (fault !== null) throw invalid('extra', fault)
@@ -77,7 +78,7 @@ export function createBegin({
     await checkLock(userId)
     const token = await add(userId, withLifetime(extra, { seconds, latestEnd }))
     const jti = jwt.read(token)?.jti ?? ''
-    publish({ event: 'login', login_id: userId, jti, ...aboutLogin({ reason, provider, seconds, ...origin }, extra) })
+    publish({ event: 'login', login_id: userId, jti, ...aboutLogin(given, extra) })
     await policy.entered(userId, origin)
     return token
   }
