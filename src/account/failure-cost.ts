@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, DAY } from '../base/clock.ts'
 import type { LoginType } from '../session/sides.ts'
 import { COST, costOf } from './password.ts'
 
@@ -21,7 +21,7 @@ interface FailureCostOptions {
 }
 
 /** How long a cost counts after the last login of an account with it, in milliseconds. */
-const REMEMBERED = 90 * 86_400_000
+const REMEMBERED = 90 * DAY
 
 export function createFailureCost(
   { highestCost }: { highestCost?(): number },

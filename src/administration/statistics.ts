@@ -1,10 +1,9 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, DAY } from '../base/clock.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { OnlineUsers } from '../store/online.ts'
 
 const HOUR = 3_600_000
-const DAY = 86_400_000
 const CHART_DAYS = 7
 
 export interface Analysis {

@@ -3,6 +3,9 @@ export interface Clock {
   now(): number
 }
 
+/** A day of 24 hours, in milliseconds. */
+export const DAY = 86_400_000
+
 export const systemClock: Clock = { now: () => Date.now() }
 
 /** Whole seconds from `now` until `timestamp`, rounded up, so that a new lifetime reads as it was written. */

@@ -38,13 +38,21 @@ const row = (name: string, value: string): string => `  ${name.padEnd(24)}${valu
 const lineOf = ({ what, isReached, text }: Probe): string =>
   row(isReached ? 'reached' : 'NOT REACHED', `${what}: ${text}`)
 
+type ReadSettings = Configuration['settings']
+
+/** Where each kind of store keeps what it keeps. */
+const PLACES: Readonly<Record<ReadSettings['store']['kind'], (settings: ReadSettings) => string>> = {
+  embedded: ({ data }) => `in ${data}`,
+  redis: ({ store }) => `prefix ${store.prefix}`,
+}
+
 function summaryOf({ settings, secrets, warnings }: Configuration): string[] {
   const { profile, listen, internal, store, accounts, upstreams } = settings
   const rows: [string, string][] = [
     ['profile', String(profile)],
     ['public', `${listen.host}:${listen.port}`],
     ['internal', internal.socket ?? `${internal.host}:${internal.port}`],
-    ['store', store.kind === 'embedded' ? `embedded, in ${settings.data}` : `redis, prefix ${store.prefix}`],
+    ['store', `${store.kind}, ${PLACES[store.kind](settings)}`],
     ['accounts', accounts.kind === 'file' ? `file ${accounts.path}` : accounts.kind],
     ...secrets.map(({ key, from, isSet }): [string, string] => [key, isSet ? `from ${from}` : `kept in ${from}`]),
     ...upstreams.map((upstream): [string, string] => [

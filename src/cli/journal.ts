@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { systemClock } from '../base/clock.ts'
 import { faultText } from '../base/fault-text.ts'
 import { BY_COMMAND_LINE, type EventName, type SessionEvent } from '../event/event.ts'
@@ -7,7 +6,7 @@ import type { Configuration } from '../settings/load.ts'
 import { eventNames } from '../side/event-names.ts'
 import { createEntryId } from '../store/journal-id.ts'
 import type { Store } from '../store/store.ts'
-import { openedStore } from './opened.ts'
+import { hasStore, openedStore } from './opened.ts'
 
 /** Keeps events of the command line in the journal of an open store; returns why it cannot, or `null`. */
 export async function keepEvents(
@@ -29,16 +28,6 @@ export async function keepEvents(
   }
 }
 
-/**
- * Why a command opens no embedded store in a folder, if it can do without; `null` if it does. Before the first start it does
- * not exist; and one that the command makes must not belong to another user.
- */
-export function folderFault(data: string): 'absent' | 'foreign' | null {
-  const folder = statSync(data, { throwIfNoEntry: false })
-  if (folder === undefined) return 'absent'
-  return process.getuid !== undefined && folder.uid !== process.getuid() ? 'foreign' : null
-}
-
 /** What a command did to an account. */
 export interface Happened {
   event: EventName
@@ -51,11 +40,7 @@ export async function keepInJournal(
   type: LoginType,
   { event, account }: Happened,
 ): Promise<string | null> {
-  if (journal === 'off') return null
-  if (store.kind === 'embedded') {
-    const fault = folderFault(data)
-    if (fault !== null) return fault === 'absent' ? null : `${data} belongs to another user`
-  }
+  if (journal === 'off' || !hasStore({ store, data })) return null
   try {
     const opened = await openedStore({ store, data })
     try {

@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs'
 import { openFinder } from '../account/open.ts'
 import type { Account } from '../account/source.ts'
 import type { FactorsOfSide } from '../account/stored-factors.ts'
@@ -8,9 +9,26 @@ import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { CommandError } from './terminal.ts'
 
-/** The configured store, for one command, which says itself what went wrong. */
-export const openedStore = ({ store, data }: Pick<Configuration['settings'], 'store' | 'data'>): Promise<Store> =>
-  openStore(store, data, systemClock, createLog('silent'))
+type Place = Pick<Configuration['settings'], 'store' | 'data'>
+
+/** Whether there is a store before a command opens one: an embedded one begins with the first start. */
+export const hasStore = ({ store, data }: Place): boolean => store.kind !== 'embedded' || existsSync(data)
+
+/**
+ * The configured store, for one command, which says itself what went wrong. Fails with a `CommandError` for an embedded store of
+ * another user of the system: what a command makes there might be closed to the gateway.
+ */
+export async function openedStore({ store, data }: Place): Promise<Store> {
+  if (store.kind === 'embedded' && isOfAnotherUser(data))
+    throw new CommandError(`${data} belongs to another user: run this as that user`)
+  return openStore(store, data, systemClock, createLog('silent'))
+}
+
+function isOfAnotherUser(data: string): boolean {
+  const folder = statSync(data, { throwIfNoEntry: false })
+  // Not every system has numbers of users.
+  return folder !== undefined && process.getuid !== undefined && folder.uid !== process.getuid()
+}
 
 /** The account with a name, of any source. Fails with a `CommandError` without one. */
 export async function accountNamed(

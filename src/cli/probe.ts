@@ -41,13 +41,22 @@ export async function probeAll(settings: ReadSettings): Promise<Probe[]> {
 }
 
 async function probeStore({ store, data }: ReadSettings): Promise<Probe[]> {
-  if (store.kind === 'embedded' || store.redis === undefined) return [probeFolder(data)]
+  switch (store.kind) {
+    case 'embedded':
+      return [probeFolder(data)]
+    case 'redis':
+      return probeRedisStore(store)
+  }
+}
+
+async function probeRedisStore({ redis, prefix, timeout }: ReadSettings['store']): Promise<Probe[]> {
+  if (redis === undefined) throw new Error('store.redis says where Redis is; it is missing')
   const [{ probeRedis }, { placeOf }] = await Promise.all([
     import('../store/redis/probe.ts'),
     import('../store/redis/connection/place.ts'),
   ])
-  const what = `store (${placeOf(store.redis)})`
-  const probe = await probeRedis(store.redis, store.prefix, Math.min(store.timeout, LIMIT))
+  const what = `store (${placeOf(redis)})`
+  const probe = await probeRedis(redis, prefix, Math.min(timeout, LIMIT))
   if (probe.fault !== null) return [{ what, isReached: false, text: probe.fault }]
   return [
     { what, isReached: true, text: `Redis ${probe.version}` },

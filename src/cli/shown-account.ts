@@ -43,7 +43,7 @@ export async function findElsewhere(
   }
 }
 
-function shownOf(account: Account, kind: 'sql' | 'http' | 'ldap'): ShownAccount {
+function shownOf(account: Account, kind: Exclude<AccountsSettings['kind'], 'file'>): ShownAccount {
   const {
     id,
     username,

@@ -12,8 +12,8 @@ import { createConfirmed } from '../side/confirmed.ts'
 import { eventNames } from '../side/event-names.ts'
 import { createNotes } from '../side/side.ts'
 import type { Store } from '../store/store.ts'
-import { folderFault, keepEvents } from './journal.ts'
-import { accountNamed, openedStore } from './opened.ts'
+import { keepEvents } from './journal.ts'
+import { accountNamed, hasStore, openedStore } from './opened.ts'
 import { CommandError, say, type Terminal } from './terminal.ts'
 
 /** A side whose accounts are in a directory: their second factors are in the store. */
@@ -37,8 +37,7 @@ export async function resetStoredFactor(
   const { settings, type } = place
   const account = await accountNamed(place.source, username)
   const name = plain(account.username)
-  if (settings.store.kind === 'embedded' && folderFault(settings.data) === 'absent')
-    throw new CommandError(`there is no store in ${settings.data}`)
+  if (!hasStore(settings)) throw new CommandError(`there is no store in ${settings.data}`)
   const store = await openedStore(settings)
   const events: SessionEvent[] = []
   try {
@@ -87,7 +86,7 @@ export async function storedFactor(
   { settings, type }: Pick<Place, 'settings' | 'type'>,
   loginId: string,
 ): Promise<boolean | null> {
-  if (settings.store.kind === 'embedded' && folderFault(settings.data) !== null) return null
+  if (!hasStore(settings)) return null
   try {
     const store = await openedStore(settings)
     try {

@@ -1,6 +1,7 @@
 import type { Permissions } from '../account/permissions.ts'
 import { rightsIn } from '../account/permissions.ts'
 import type { Account } from '../account/source.ts'
+import { DAY } from '../base/clock.ts'
 import { invalid, Refusal } from '../base/refusal.ts'
 import type { Origin } from '../event/event.ts'
 import type { KeyLimits } from '../gate/key.ts'
@@ -24,9 +25,6 @@ export const MAX_NAME = 64
 /** Entries of each limit of a key, and characters of each. */
 export const MAX_LIMITS = 64
 export const MAX_LIMIT = 128
-
-/** Milliseconds. */
-export const DAY = 86_400_000
 
 /** The whole days in a lifetime. */
 export const daysOf = (lifetime: number): number => Math.floor(lifetime / DAY)

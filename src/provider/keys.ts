@@ -36,7 +36,7 @@ export class KnownKeys {
     this.#log = parts.log
   }
 
-  /** Fails with an `Error` without secrets when there are none. Simultaneous uses share one request. */
+  /** Fails with an `Error` without secrets where no keys are known. Simultaneous uses share one request. */
   async get(): Promise<KeySet> {
     if (this.#known === null) return this.#fetch()
     if (this.#clock.now() < this.#known.fetchedAt + FRESH) return this.#known.keys
@@ -48,7 +48,7 @@ export class KnownKeys {
     })
   }
 
-  /** Newer keys than these, or `null` if there are none. Fails when they could not be fetched. */
+  /** Newer keys than these, or `null` without newer ones. Fails when they could not be fetched. */
   async newerThan(keys: KeySet): Promise<KeySet | null> {
     if (this.#known !== null && this.#known.keys !== keys) return this.#known.keys
     const now = this.#clock.now()

@@ -1,5 +1,5 @@
 import { type Account, type AccountSource, type AccountUpdates, refuseUnwritable } from '../account/source.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, DAY } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { LoginType } from '../session/sides.ts'
@@ -109,7 +109,7 @@ function digitsOf(text: string): string | null {
  * For how long the store knows that a recovery code was used, in milliseconds: a source may show an older state of an
  * account, such as the replica of a database.
  */
-const USED_CODE_REMEMBERED = 365 * 86_400_000
+const USED_CODE_REMEMBERED = 365 * DAY
 /** How often a change is prepared again because the stored factor has changed meanwhile. */
 const MAX_TRIES = 5
 

@@ -1,5 +1,5 @@
 import type { Account } from '../account/source.ts'
-import { type Clock, secondsUntil } from '../base/clock.ts'
+import { type Clock, DAY, secondsUntil } from '../base/clock.ts'
 import type { LoginType } from '../session/sides.ts'
 import { disabledFor } from '../side/disable.ts'
 import type { AttemptStore } from '../store/store.ts'
@@ -31,8 +31,8 @@ const FREE = 5
  * twice as long as before and a day at most. So a client with the password can try about 45 codes in this time; three of a million
  * are right at any time.
  */
-const COUNTED = 30 * 86_400_000
-const LONGEST = 86_400_000
+const COUNTED = 30 * DAY
+const LONGEST = DAY
 
 /**
  * The lockout of wrong codes, apart from that of passwords, by login id. It is checked only after the right password: without it, no

@@ -1,5 +1,6 @@
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
+import { DAY } from '../base/clock.ts'
 import type { Fault } from './notation/fault.ts'
 import { readPem, tryPem } from './pem.ts'
 import type { UpstreamTlsFiles } from './schema/targets.ts'
@@ -36,8 +37,6 @@ export const withNewTicketKeys = ({ cert, key }: Pick<Certificate, 'cert' | 'key
 
 /** The end of a certificate's validity, in milliseconds since 1970. Of a chain the first counts: the gateway's own. */
 export const endOf = ({ cert }: Pick<Certificate, 'cert'>): number => Date.parse(new X509Certificate(cert).validTo)
-
-const DAY = 86_400_000
 
 /** How long before its end a certificate is warned of, in milliseconds: those of a few days would else be warned of always. */
 function warnedBefore({ cert }: Pick<Certificate, 'cert'>): number {

@@ -19,10 +19,24 @@ export async function openStore(
   isWatched = false,
   forms: StoreForms = {},
 ): Promise<Store> {
-  if (settings.kind === 'embedded') {
-    const { openEmbeddedStore } = await import('./embedded/embedded.ts').catch(explainMissing)
-    return openEmbeddedStore(data, clock, settings.timeout, forms, cache?.max_entries, log)
+  switch (settings.kind) {
+    case 'embedded': {
+      const { openEmbeddedStore } = await import('./embedded/embedded.ts').catch(explainMissing)
+      return openEmbeddedStore(data, clock, settings.timeout, forms, cache?.max_entries, log)
+    }
+    case 'redis':
+      return openRedis(settings, clock, log, cache, isWatched, forms)
   }
+}
+
+async function openRedis(
+  settings: Settings['store'],
+  clock: Clock,
+  log: Logger,
+  cache: SessionCacheSettings | undefined,
+  isWatched: boolean,
+  forms: StoreForms,
+): Promise<Store> {
   const { openRedisStore } = await import('./redis/redis.ts')
   const store = await openRedisStore(settings, clock, log, forms)
   if (cache === undefined) return store

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
@@ -11,6 +11,9 @@ import { until } from '../support/until.ts'
 /* `dualgate key`, beside a running gateway, on both stores. */
 
 hashAtLowestCost()
+
+const withoutUsers = process.getuid === undefined && 'LEFT OUT: this system has no numbers of users'
+const FOREIGN = /data belongs to another user: run this as that user$/m
 
 const BACKEND = '/api/v1/b/orders'
 const GUARDED = '/api/v1/b/guarded'
@@ -209,6 +212,27 @@ t.test('without keys of a side, or without its accounts, the command says so', a
     code: 1,
     errors: /needs login\.consumer/,
   })
+})
+
+t.test('a command opens no store that belongs to another user of the system', { skip: withoutUsers }, async t => {
+  const folder = shippedFolder(t)
+  const data = join(folder, 'data')
+  mkdirSync(data)
+  const own = process.getuid!
+  process.getuid = () => own() + 1
+  t.teardown(() => {
+    process.getuid = own
+  })
+  for (const words of [['add', 'jane'], ['list'], ['revoke', 'jane', 'x']])
+    t.match(await run(folder, ['key', ...words]), { code: 1, output: '', errors: FOREIGN }, words.join(' '))
+  t.match(
+    await run(folder, ['account', 'add', 'jane']),
+    { code: 0, errors: FOREIGN },
+    'which the journal can do without',
+  )
+  t.same(readdirSync(data), [])
+  process.getuid = own
+  t.match(await run(folder, ['key', 'list']), { code: 0, errors: '' })
 })
 
 t.test('keys of the C side are made with --consumer, and have the prefix of that side', async t => {

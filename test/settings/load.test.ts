@@ -5,7 +5,7 @@ import t from 'tap'
 import { stringify } from 'yaml'
 import { ConfigurationError, loadSettings } from '../../src/settings/load.ts'
 import { SettingsSchema } from '../../src/settings/schema/settings.ts'
-import { BESIDE, faultsOf, folderWith, settingsOf } from './folder.ts'
+import { BESIDE, faultsOf, folderWith, GOOD_KEY, settingsOf } from './folder.ts'
 
 t.test('an empty file means the defaults of the schema', async t => {
   const folder = folderWith(t, { ...BESIDE, 'empty.yaml': '' })
@@ -497,6 +497,19 @@ t.test('a variable can set where rights come from, and leaves the file of the ro
   })
   const { permissions } = loadSettings('gateway.yaml', { PERMISSIONS__SOURCE: 'accounts' }, folder)
   t.same(permissions, { roles: { operator: ['a:b'] }, source: 'accounts', remember: 5000 })
+})
+
+t.test('the sides share no accounts of a database or a backend, and may share a database', async t => {
+  const query = 'SELECT id FROM a WHERE x = :username'
+  const both = (source: object, others: object) =>
+    faultsOf(t, JSON.stringify({ accounts: source, login: { consumer: { ...source, ...others } } }))
+  const sql = { kind: 'sql', url: 'postgres://a:b@c/d', query }
+  t.match(both(sql, {}), [/login\.consumer\.query: finds the B-side accounts/])
+  t.same(both(sql, { query: query.replace('FROM a', 'FROM b') }), [])
+  t.same(both(sql, { url: 'postgres://a:b@c/e' }), [])
+  const http = { kind: 'http', url: 'http://127.0.0.1:1/a', secret: GOOD_KEY }
+  t.match(both(http, {}), [/login\.consumer\.url: returns the B-side accounts/])
+  t.same(both(http, { url: 'http://127.0.0.1:1/b' }), [])
 })
 
 t.test('a second factor cannot be required of accounts whose source stores none', async t => {

@@ -1,5 +1,5 @@
 import type { SourceLogin } from '../source.ts'
-import { type Bound, DirectoryResult, INVALID_CREDENTIALS } from './connection.ts'
+import { type Bound, DirectoryResult, INVALID_CREDENTIALS } from './operations.ts'
 
 /** Why an account cannot be used, as far as its directory says. It may say so without the right password. */
 export type Obstacle = NonNullable<SourceLogin['obstacle']>

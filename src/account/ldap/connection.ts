@@ -18,48 +18,10 @@ import {
   SubstringFilter,
 } from 'ldapts'
 import type { Filter } from '../../base/ldap/filter.ts'
+import { type Bound, DirectoryResult, type Entry, INVALID_CREDENTIALS, type Search } from './operations.ts'
 import { type DirectoryServer, openSocket, secure } from './socket.ts'
 
 /* One connection to a server of a directory. The only file that knows the library. */
-
-/** An entry of a directory: its name, and the values of an attribute, in any case of letters; none where it is not there. */
-export interface Entry {
-  readonly dn: string
-  values(attribute: string): readonly Buffer[]
-}
-
-/** The result of an operation that is not a success (RFC 4511, appendix A). */
-export class DirectoryResult extends Error {
-  readonly code: number
-  /** What the server says about it. */
-  readonly diagnostic: string
-  /** Of a bind: too many wrong passwords have locked the account. */
-  readonly isLocked: boolean
-
-  constructor(code: number, diagnostic: string, isLocked = false) {
-    super(`result ${code}${diagnostic === '' ? '' : `: ${diagnostic}`}`)
-    this.name = 'Error'
-    this.code = code
-    this.diagnostic = diagnostic
-    this.isLocked = isLocked
-  }
-}
-
-export interface Search {
-  base: string
-  scope: 'base' | 'sub'
-  filter: Filter
-  /** The attributes that are wanted. */
-  attributes: readonly string[]
-  /** How many entries are read at most. */
-  limit: number
-}
-
-/** What a bind proves about a password that is right. */
-export interface Bound {
-  /** The directory accepts nothing but another password. */
-  mustChange: boolean
-}
 
 /** Entries of one answer (RFC 2696): servers have limits of their own, often 1000. */
 const PAGE = 500
@@ -248,7 +210,6 @@ function libraryFilter(filter: Filter): LibraryFilter {
   }
 }
 
-export const INVALID_CREDENTIALS = 49
 /** Errors of the control (draft-behera-ldap-password-policy-10, 6.2); the first and the last are about right passwords. */
 const [EXPIRED, LOCKED, CHANGE_AFTER_RESET] = [0, 1, 2]
 

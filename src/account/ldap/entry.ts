@@ -6,8 +6,8 @@ import { fittingExtra } from '../answer.ts'
 import { plain } from '../answer-value.ts'
 import type { Account } from '../source.ts'
 import type { Obstacle } from './bind-result.ts'
-import type { Entry } from './connection.ts'
 import { guidBytes, guidText, sidBytes, sidText } from './identifiers.ts'
+import type { Entry } from './operations.ts'
 import { type EntryState, STATE_ATTRIBUTES, stateOf } from './state.ts'
 
 /** An entry as an account, without its groups and what follows from them. */

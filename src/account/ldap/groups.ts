@@ -1,9 +1,9 @@
 import { comparableName } from '../../base/ldap/distinguished-name.ts'
 import { type Filter, readFilter } from '../../base/ldap/filter.ts'
 import type { GroupSettings } from '../../settings/directory.ts'
-import type { Entry } from './connection.ts'
 import type { Asking } from './directory.ts'
 import { sidBeside } from './identifiers.ts'
+import type { Entry } from './operations.ts'
 
 /** An account in more groups than this is a fault: a directory that answers so has not understood the question. */
 const MAX_GROUPS = 5000

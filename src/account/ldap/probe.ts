@@ -2,10 +2,10 @@ import { systemClock } from '../../base/clock.ts'
 import { ANY, readFilter } from '../../base/ldap/filter.ts'
 import { type DirectorySettings, directoryOf, type LdapAccountsSettings } from '../../settings/directory.ts'
 import { readCertificates } from '../../settings/tls.ts'
-import { DirectoryResult } from './connection.ts'
 import { type Asking, Directory, ServiceRefused } from './directory.ts'
 import { accountAttributes, readAccount } from './entry.ts'
 import { GROUP_ATTRIBUTES } from './groups.ts'
+import { DirectoryResult } from './operations.ts'
 
 /** What one server of a directory answers to the gateway, or what to do. */
 export interface ServerProbe {

@@ -11,11 +11,11 @@ import type { Account, Accounts, SourceLogin } from '../source.ts'
 import type { StoredFactors } from '../stored-factors.ts'
 import { versionsOf } from '../version.ts'
 import { type Verdict, verdictOf } from './bind-result.ts'
-import { DirectoryResult, type Entry } from './connection.ts'
 import { type Asking, Directory } from './directory.ts'
 import { accountAttributes, type EntryAccount, idFilter, readAccount } from './entry.ts'
 import { FailureTime } from './failure-time.ts'
 import { createRoles, GROUP_ATTRIBUTES, groupsOf } from './groups.ts'
+import { DirectoryResult, type Entry } from './operations.ts'
 
 /** Longer ones are no passwords of people, and directories have limits of their own. */
 const MAX_PASSWORD_BYTES = 1024

@@ -1,6 +1,6 @@
 import type { AccountStatus } from '../management.ts'
 import type { Obstacle } from './bind-result.ts'
-import type { Entry } from './connection.ts'
+import type { Entry } from './operations.ts'
 
 /* Whether an account may be used, and when its password was set, as each kind of directory writes it. */
 

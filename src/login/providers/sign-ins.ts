@@ -85,7 +85,7 @@ function createArrive(options: SignInsOptions) {
   const { type, parts, flows, rateLimit, callbackOf, run, clock } = options
   const proceed = createProceed(options)
 
-  /** From the callback to a session, or to a refusal; `found` is told as soon as it is known where the user wants to go. */
+  /** From the callback to a session, or to a refusal; `found` is called as soon as it is known where the user wants to go. */
   async function signIn(
     name: string,
     query: URLSearchParams,
@@ -195,7 +195,7 @@ function createProceed({ local, begin }: SignInsOptions) {
       : claimed(part, identity, known, attempt)
 }
 
-/** The provider has proven the user, who may not sign in here. */
+/** The provider has proven the user, and the settings do not let this one in. */
 function unfit(attempt: Attempt, reason: ProviderReason): Refusal {
   attempt.reason = reason
   return refused(attempt, reason)

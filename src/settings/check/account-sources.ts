@@ -4,39 +4,44 @@ import type { DecodedSettings } from '../schema/settings.ts'
 import { accountsOf, storesSecondFactors } from '../served.ts'
 import { isSameDirectory } from './directories.ts'
 
+type Source = DecodedSettings['accounts']
+
+/** When two sources of a kind have the same accounts, and what is then wrong with the setting of the C side. */
+interface Sharing<S extends Source> {
+  setting: string
+  shares(consumer: S, business: S): boolean
+  fault: string
+}
+
+/** For every kind of source: the compiler demands a row of a new one. */
+const SHARING: { readonly [K in Source['kind']]: Sharing<Extract<Source, { kind: K }>> } = {
+  file: {
+    setting: 'path',
+    shares: (consumer, business) => consumer.path === business.path,
+    fault: 'is the file of the B-side accounts; the sides are isolated, give each a file of its own',
+  },
+  sql: {
+    setting: 'query',
+    shares: (consumer, business) => consumer.url === business.url && consumer.query === business.query,
+    fault: 'finds the B-side accounts; the sides are isolated, give each a table of its own',
+  },
+  http: {
+    setting: 'url',
+    shares: (consumer, business) => consumer.url === business.url,
+    fault: 'returns the B-side accounts; the sides are isolated, give each a URL of its own',
+  },
+  ldap: {
+    setting: 'base',
+    shares: isSameDirectory,
+    fault: 'has the B-side accounts below it; the sides are isolated, give each a base or a filter of its own',
+  },
+}
+
 /** Checks that the sides share no accounts. */
-export function checkAccounts({ accounts, login }: DecodedSettings, report: Report): void {
-  const { consumer } = login
-  if (consumer === 'off') return
-  if (consumer.kind === 'file' && accounts.kind === 'file' && consumer.path === accounts.path) {
-    report(
-      ['login', 'consumer', 'path'],
-      'is the file of the B-side accounts; the sides are isolated, give each a file of its own',
-    )
-  }
-  if (
-    consumer.kind === 'sql' &&
-    accounts.kind === 'sql' &&
-    consumer.url === accounts.url &&
-    consumer.query === accounts.query
-  ) {
-    report(
-      ['login', 'consumer', 'query'],
-      'finds the B-side accounts; the sides are isolated, give each a table of its own',
-    )
-  }
-  if (consumer.kind === 'http' && accounts.kind === 'http' && consumer.url === accounts.url) {
-    report(
-      ['login', 'consumer', 'url'],
-      'returns the B-side accounts; the sides are isolated, give each a URL of its own',
-    )
-  }
-  if (consumer.kind === 'ldap' && accounts.kind === 'ldap' && isSameDirectory(consumer, accounts)) {
-    report(
-      ['login', 'consumer', 'base'],
-      'has the B-side accounts below it; the sides are isolated, give each a base or a filter of its own',
-    )
-  }
+export function checkAccounts({ accounts, login: { consumer } }: DecodedSettings, report: Report): void {
+  if (consumer === 'off' || consumer.kind !== accounts.kind) return
+  const { setting, shares, fault } = SHARING[consumer.kind] as Sharing<Source>
+  if (shares(consumer, accounts)) report(['login', 'consumer', setting], fault)
 }
 
 /** Only accounts in a file can be administered. */

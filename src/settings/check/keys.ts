@@ -1,10 +1,8 @@
+import { DAY } from '../../base/clock.ts'
 import { LOGIN_TYPES, SIDES } from '../../session/sides.ts'
 import type { Report } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import { keysOf, servesLogin } from '../served.ts'
-
-/** Milliseconds. */
-const DAY = 86_400_000
 
 /** Checks that the keys of a side have accounts here, and a lifetime that can be given in days. */
 export function checkKeys(settings: DecodedSettings, report: Report): void {

@@ -1,4 +1,5 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts'
+import { DAY } from '../../base/clock.ts'
 
 /*
  * How the configuration is described: in JSON Schema, of which TypeScript makes the types. What has a default need not be
@@ -24,7 +25,7 @@ export type Decoded<S extends JSONSchema> = FromSchema<
   }
 >
 
-const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY }
 const BYTES: Readonly<Record<string, number>> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 
 /** A number with its unit, in the smallest unit. */

@@ -6,7 +6,7 @@ import { Count, Duration, LongDuration, Off, Path, Secret, Switch, Variant } fro
  * The default file name differs between the sides, so that no account serves both by accident; the other sources have no
  * default, for the same reason.
  */
-export const FileAccounts = (path: string) =>
+const FileAccounts = (path: string) =>
   Variant(
     { kind: { const: 'file' }, path: Path({ default: path, description: 'The file with the accounts.' }) },
     'Accounts in a YAML file, managed by `dualgate account`, read again when it changes.',
@@ -34,7 +34,7 @@ const UpdateStatement = (value: 'password' | 'second_factor', description: strin
     description,
   }) as const
 
-export const SqlAccounts = Variant(
+const SqlAccounts = Variant(
   {
     kind: { const: 'sql' },
     url: Secret({
@@ -80,7 +80,7 @@ export const SqlAccounts = Variant(
   ['kind', 'url', 'query'],
 )
 
-export const HttpAccounts = Variant(
+const HttpAccounts = Variant(
   {
     kind: { const: 'http' },
     url: {
@@ -171,7 +171,7 @@ const Groups = {
 } as const
 
 /** What people of a company sign in with. A directory verifies a password by a bind, and shows no hash. */
-export const LdapAccounts = Variant(
+const LdapAccounts = Variant(
   {
     kind: { const: 'ldap' },
     preset: {
@@ -231,9 +231,12 @@ export const LdapAccounts = Variant(
   ['kind', 'preset', 'url', 'bind', 'base'],
 )
 
+/** The kinds of sources, which are the same on both sides; `path` is the default of the file. */
+export const accountSources = (path: string) => [FileAccounts(path), SqlAccounts, HttpAccounts, LdapAccounts] as const
+
 /** The accounts of the B side. */
 export const Accounts = {
-  anyOf: [FileAccounts('accounts.yaml'), SqlAccounts, HttpAccounts, LdapAccounts],
+  anyOf: accountSources('accounts.yaml'),
   default: { kind: 'file' },
   description: 'Where the B-side accounts are.',
 } as const

@@ -10,7 +10,7 @@ import {
   Switch,
   Variant,
 } from '../notation/notation.ts'
-import { FileAccounts, HttpAccounts, LdapAccounts, SqlAccounts } from './account-sources.ts'
+import { accountSources } from './account-sources.ts'
 import { Providers } from './providers.ts'
 
 /* How users sign in, and what sessions may do and how long they live. */
@@ -116,7 +116,7 @@ export const Login = Section(
     rate_limit: RateLimit,
     second_factor: SecondFactor,
     consumer: {
-      anyOf: [Off, FileAccounts('consumers.yaml'), SqlAccounts, HttpAccounts, LdapAccounts],
+      anyOf: [Off, ...accountSources('consumers.yaml')],
       default: 'off',
       description: 'Serve captcha, SM2 key and login for the C side too, with an accounts section of its own.',
     },

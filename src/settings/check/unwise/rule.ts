@@ -11,7 +11,6 @@ export interface Rule<T> {
 
 export const SECOND = 1000
 export const MINUTE = 60 * SECOND
-export const DAY = 24 * 60 * MINUTE
 
 export const indexesOf = <T>(list: readonly T[], isUnwise: (item: T) => boolean): number[] =>
   list.flatMap((item, index) => (isUnwise(item) ? [index] : []))

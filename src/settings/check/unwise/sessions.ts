@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { DAY } from '../../../base/clock.ts'
 import { LOGIN_TYPES } from '../../../session/sides.ts'
 import type { DecodedSettings } from '../../schema/settings.ts'
 import { IDENTITY_KEY, SECRETS } from '../../secrets.ts'
 import { policyOf } from '../../session-policy.ts'
 import { isOpenRedis, isUnencrypted } from '../networks.ts'
-import { DAY, indexesOf, type Rule, SECOND } from './rule.ts'
+import { indexesOf, type Rule, SECOND } from './rule.ts'
 
 const YEAR_SECONDS = 365 * 24 * 3600
 

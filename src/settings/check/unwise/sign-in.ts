@@ -1,7 +1,8 @@
+import { DAY } from '../../../base/clock.ts'
 import type { DecodedSettings } from '../../schema/settings.ts'
 import { storesIn } from '../../served.ts'
 import { isLoopback, isUnencrypted, isUnverifiedDatabase } from '../networks.ts'
-import { DAY, indexesOf, MINUTE, type Rule } from './rule.ts'
+import { indexesOf, MINUTE, type Rule } from './rule.ts'
 
 /** How users sign in, and where their accounts are. */
 export const SIGN_IN: readonly Rule<DecodedSettings>[] = [

@@ -1,10 +1,9 @@
-import type { Clock } from '../../../base/clock.ts'
+import { type Clock, DAY } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { sideKey } from '../file/members.ts'
 import type { Expiries, ExpiringTable } from '../file/table.ts'
 
 const MINUTE = 60_000
-const DAY = 86_400_000
 
 /** Eight days after the last login of a day, which comes at most 25 hours after the first. */
 const DAY_KEPT = 10 * DAY

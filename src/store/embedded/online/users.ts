@@ -1,4 +1,4 @@
-import type { Clock } from '../../../base/clock.ts'
+import { type Clock, DAY } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import { readSideKey, sideKey } from '../file/members.ts'
 import type { Expiries, ExpiringTable } from '../file/table.ts'
@@ -14,7 +14,7 @@ export interface Person extends Position {
  * A week, in milliseconds: for so long the names of a user stay in the index after the last session, so that being kicked
  * out, and coming back, write nothing there.
  */
-const NAMES_KEPT = 7 * 86_400_000
+const NAMES_KEPT = 7 * DAY
 
 /** One table: side, user id -> the person; with 0 tokens when the user is offline, and then it ends. */
 export class People {

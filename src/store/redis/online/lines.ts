@@ -1,3 +1,5 @@
+import { DAY } from '../../../base/clock.ts'
+
 /*
  * The users' lines, as functions of the scripts. A line is a token: digest, creation, names, line feed. The user's newest
  * comes first, and what is said of a user in the other keys follows from the lines. Of a user with very many tokens the
@@ -12,7 +14,6 @@ export const CREATED_LENGTH = 14
 export const MAX_LINES = 100
 export const FEW_LINES = 50
 
-const DAY = 86_400_000
 /** No key is permanent: each outlives its sessions by a day, and on an unused side by at most this time. */
 const MAX_LIFETIME = 400 * DAY
 

@@ -1,3 +1,4 @@
+import { DAY } from '../../../base/clock.ts'
 import { DIGEST_LENGTH, LINES, STRAIGHTEN } from './lines.ts'
 import { NAMES } from './names.ts'
 import { PAGE, SEARCH, TALLY } from './queries.ts'
@@ -30,7 +31,6 @@ const REMEMBER_ENDED = 60_000
 /** Ended tokens that one sweep forgets. */
 export const FORGOTTEN_AT_ONCE = 200
 
-const DAY = 86_400_000
 const LOGINS_LIFETIME = 10 * DAY
 /** Fields of `logins`: the minutes of a day and some days. Once there are so many, the oldest are dropped. */
 const MAX_LOGIN_FIELDS = 2000
