@@ -14,6 +14,8 @@ import { forget, session } from './session.js'
  * @property {'off' | 'proof-of-work'} captcha_alternative
  * @property {string} token_name
  * @property {string[]} routes Below `/api/v<n>/`: what the gateway serves itself.
+ * @property {boolean} password Whether users sign in with a password.
+ * @property {{ name: string, label: string | Record<'en' | 'zh-CN', string> }[]} providers OpenID providers with which they sign in.
  * @property {{ min_length: number, classes: number, common: 'refuse' | 'allow' }} passwords
  * @property {Record<import('./elements/sides.js').SideName, KeyLimits | null>} keys `null` for a side without keys.
  * @property {string} timezone
@@ -73,6 +75,17 @@ export const urlOf = path => new URL(path.slice(1), root).href
  */
 export const serves = route => settings.routes.includes(route)
 
+/**
+ * What the next step of a sign-in by a provider needs, as a login answers it.
+ *
+ * @param {string} name
+ */
+export const takeStep = name => {
+  const url = new URL(`sign-in/${settings.section}/step`, root)
+  url.searchParams.set('step', name)
+  return call(url.href, { method: 'POST' })
+}
+
 /** A refusal of the gateway, or `code` 0 if the gateway did not answer. */
 export class CallError extends Error {
   /**
@@ -87,7 +100,7 @@ export class CallError extends Error {
   }
 }
 
-/** @typedef {'replaced' | 'kicked-out' | 'password-changed' | 'account-changed' | 'logged-out'} EndReason */
+/** @typedef {'replaced' | 'kicked-out' | 'password-changed' | 'account-changed' | 'logged-out' | 'provider-logout'} EndReason */
 
 /**
  * Called when an answer shows that the session of the page has ended, with the reason if the gateway keeps it

@@ -62,7 +62,7 @@ t.test('explain-login shows by what an account is found', async t => {
   const { code, lines } = await explained(t, ANNA, 'partners')
   t.equal(code, 0)
   t.same(lines.slice(1), [
-    'account         with the id E-7',
+    'account         with the username E-7',
     'result          signs in, unless the account or a limit prevents it',
   ])
 })

@@ -24,6 +24,8 @@ export interface OpenIdProvider {
   /** Whom its sign-in form would log in. A browser that is logged in there stays who it is. */
   user: string
   users: Record<string, ProviderUser>
+  /** Holds sign-ins at its form: called with what lets one go on; `null` holds none. */
+  hold: ((release: () => void) => void) | null
   provider: Provider
   /** What it sent to back channels, and the status of the answers; `null` when none arrived. */
   backChannelCalls: { url: string; body: URLSearchParams; status: number | null }[]
@@ -73,6 +75,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
     issuer,
     user: Object.keys(users)[0]!,
     users,
+    hold: null,
     provider,
     backChannelCalls,
     signIn(url, user = openid.user, browser = user) {
@@ -80,7 +83,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
     },
     signOut: (url, browser = openid.user) => leave(issuer, url, jarOf(jars, browser)),
     logout: createLogout(provider),
-    stop: await serve(provider, port, () => openid.user),
+    stop: await serve(provider, port, () => openid),
   }
   return openid
 }
@@ -150,11 +153,17 @@ async function callBackChannel(
 }
 
 /** Serves the provider, and logs in at its interactions without a form. Answers what ends it. */
-async function serve(provider: Provider, port: number, user: () => string): Promise<() => Promise<void>> {
+async function serve(
+  provider: Provider,
+  port: number,
+  present: () => Pick<OpenIdProvider, 'user' | 'hold'>,
+): Promise<() => Promise<void>> {
   const answer = provider.callback()
   const server = createServer(async (request, response) => {
     if (!request.url!.startsWith('/interaction/')) return answer(request, response)
-    const accountId = String(request.headers['x-test-user'] ?? user())
+    const { user, hold } = present()
+    const accountId = String(request.headers['x-test-user'] ?? user)
+    if (hold !== null) await new Promise<void>(resolve => hold(resolve))
     await provider.interactionFinished(request, response, { login: { accountId } })
   })
   server.listen(port, '127.0.0.1')

@@ -5,11 +5,13 @@ import { retryButton, wholePage } from '../elements/whole-page.js'
 import { faultText, t } from '../language/language.js'
 import { session } from '../session.js'
 import { destinationOf, withFragment } from './destination.js'
+import { failureText, providerButtons, takeArrival } from './providers.js'
 import { createSignIn, resume } from './sign-in.js'
 
 /* The sign-in of a side: who is signed in already, or has signed in here, goes on to the requested address. */
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
+const arrival = takeArrival()
 const asked = new URLSearchParams(location.search)
 
 /** @typedef {import('../api.js').Settings & { title: string, has_logo: boolean, signs_in: boolean, home: string, origins: string[] }} PageSettings */
@@ -32,7 +34,8 @@ async function start() {
     const reason = await resume()
     if (session.handle !== null) return goOn()
     if (!own().signs_in) return open(() => message(t('signs_in_elsewhere')))
-    signIn(asked.has('signed-out') ? 'signed_out' : reason)
+    const form = signIn(asked.has('signed-out') ? 'signed_out' : arrival.signedIn ? 'cookie_not_kept' : reason)
+    if (arrival.step !== null) await form.openStepOf(arrival.step)
   } catch (problem) {
     open(() => message(faultText(problem), retryButton(start)))
   }
@@ -47,11 +50,14 @@ function signIn(reason) {
   const form = createSignIn(app, {
     reason,
     title: () => [brand(), h('div', {}, h('h1', {}, own().title), h('p', {}, t('sign_in_to_continue')))],
+    fault: arrival.failed === null ? null : () => failureText(arrival.failed ?? ''),
+    providers: () => providerButtons(() => (asked.get('to') ?? '') + location.hash),
     device: 'dualgate sign-in',
     choices: () => choices(() => redraw()),
     done: goOn,
   })
   open(form.draw)
+  return form
 }
 
 /** The user may have signed in in another tab meanwhile. */

@@ -1,4 +1,4 @@
-import { CallError, post, publicRoute, sessionInCookie, settings } from '../api.js'
+import { CallError, post, publicRoute, sessionInCookie, settings, takeStep } from '../api.js'
 import { h, show } from '../elements/dom.js'
 import { actionForm, field, focusFirst, passwordInput, textInput } from '../elements/forms.js'
 import { encrypted } from '../encryption.js'
@@ -32,15 +32,17 @@ export function endedText(reason) {
  * The sign-in: name, password and captcha, and then the steps that the gateway requires.
  *
  * @param {Element} place
- * @param {{ reason: import('../language/language.js').TextName | null, title: () => import('../elements/dom.js').Child[],
- *   device: string, choices: () => Node, done: () => void }} options `reason` shows the user why a new sign-in is necessary; `device`
- *   is the name of the page in lists of sessions; `choices` are language and theme.
+ * @param {{ reason: import('../language/language.js').TextName | null, fault?: (() => string) | null,
+ *   title: () => import('../elements/dom.js').Child[], providers: () => Node[], device: string, choices: () => Node,
+ *   done: () => void }} options `reason` shows the user why a new sign-in is necessary, and `fault` why the last one failed;
+ *   `providers` are the buttons of OpenID providers; `device` is the name of the page in lists of sessions; `choices` are language
+ *   and theme.
  */
-export function createSignIn(place, { reason, choices, done, ...look }) {
+export function createSignIn(place, { reason, fault = null, choices, done, ...look }) {
   const typed = { username: '', password: '' }
   let timer = 0
   /** @type {() => Node} */
-  let drawForm = () => credentialsForm({ typed, reason, send, ...look })
+  let drawForm = () => firstForm({ typed, reason, fault, send, ...look })
 
   /** @param {() => Node} form */
   function open(form) {
@@ -57,7 +59,7 @@ export function createSignIn(place, { reason, choices, done, ...look }) {
   function restart(why) {
     clearTimeout(timer)
     Object.assign(typed, { password: '' })
-    open(() => credentialsForm({ typed, reason: why, send, ...look }))
+    open(() => firstForm({ typed, reason: why, fault: null, send, ...look }))
   }
 
   /**
@@ -89,7 +91,55 @@ export function createSignIn(place, { reason, choices, done, ...look }) {
     open(STEPS[required]({ ticket, ...typed, send, restart: () => restart(null) }))
   }
 
-  return { draw, leave: () => clearTimeout(timer) }
+  /**
+   * Continues a sign-in by a provider with the step that it needs.
+   *
+   * @param {string} name
+   */
+  async function openStepOf(name) {
+    try {
+      openStep(await takeStep(name))
+    } catch (problem) {
+      if (!(problem instanceof CallError)) throw problem
+      restart('step_expired')
+    }
+  }
+
+  return { draw, openStepOf, leave: () => clearTimeout(timer) }
+}
+
+/**
+ * @typedef {object} FirstForm
+ * @property {{ username: string, password: string }} typed
+ * @property {import('../language/language.js').TextName | null} reason
+ * @property {(() => string) | null} fault
+ * @property {(route: string, body: object) => Promise<void>} send
+ * @property {() => import('../elements/dom.js').Child[]} title
+ * @property {() => Node[]} providers
+ * @property {string} device
+ */
+
+/**
+ * What the sign-in begins with: name and password, buttons of providers, or both.
+ *
+ * @param {FirstForm} options
+ */
+function firstForm(options) {
+  const { reason, fault, title, providers } = options
+  const buttons = providers()
+  if (buttons.length === 0) return credentialsForm(options)
+  const text = fault?.() ?? (reason === null ? null : t(reason))
+  const list = h('div', { class: 'providers' }, buttons)
+  if (settings.password)
+    return h('div', { class: 'ways' }, credentialsForm(options), h('p', { class: 'or' }, t('sign_in_or')), list)
+  const isGood = reason === 'signed_out' && fault === null
+  return h(
+    'div',
+    { class: 'sign-in' },
+    h('header', {}, title()),
+    text !== null && h('p', isGood ? { class: 'told', role: 'status' } : { class: 'fault', role: 'alert' }, text),
+    list,
+  )
 }
 
 /**
@@ -124,15 +174,8 @@ async function answerOf(path, body) {
   }
 }
 
-/**
- * @param {object} options
- * @param {{ username: string, password: string }} options.typed
- * @param {import('../language/language.js').TextName | null} options.reason
- * @param {(route: string, body: object) => Promise<void>} options.send
- * @param {() => import('../elements/dom.js').Child[]} options.title
- * @param {string} options.device
- */
-function credentialsForm({ typed, reason, send, title, device }) {
+/** @param {FirstForm} options */
+function credentialsForm({ typed, reason, fault, send, title, device }) {
   const username = textInput('username', { autocomplete: 'username', required: true })
   username.value = typed.username
   const password = passwordInput('password', 'current-password')
@@ -169,7 +212,7 @@ function credentialsForm({ typed, reason, send, title, device }) {
     ],
     action: t('sign_in'),
     busy: t('signing_in'),
-    fault: reason === null || signedOut ? null : t(reason),
+    fault: fault?.() ?? (reason === null || signedOut ? null : t(reason)),
     async run() {
       Object.assign(typed, { username: username.value.trim(), password: password.value })
       await send('login', {

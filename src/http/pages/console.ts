@@ -5,9 +5,10 @@ import { bySide, type LoginType, SIDES } from '../../session/sides.ts'
 import { servedRoutes } from '../../settings/own-routes.ts'
 import type { Profile } from '../../settings/profile.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
-import { keepsCookies, keysOf } from '../../settings/served.ts'
+import { keepsCookies, keysOf, providersOf, signsInByPassword } from '../../settings/served.ts'
 import { REFUSAL_TEXTS } from '../server/messages.ts'
 import { serveAsset, vendored } from './assets.ts'
+import { formTargets, pagePolicy } from './protection.ts'
 
 /** The file of the page that comes from another package: SM2 in the browser. */
 const VENDORED = 'sm2.js'
@@ -19,7 +20,9 @@ export function serveConsole(app: FastifyInstance, settings: Settings, profile: 
     url: '/console',
     handler: async (_request, reply) => reply.redirect('console/', 302),
   })
-  serveAsset(app, { path: '/console/', from: ours('index.html') })
+  const providers = providersOf(settings, 'BUSINESS')
+  const helmet = { contentSecurityPolicy: pagePolicy(formTargets(providers)) }
+  serveAsset(app, { path: '/console/', from: ours('index.html'), ...(providers.length > 0 && { helmet }) })
   for (const file of CONSOLE_FILES) serveAsset(app, { path: `/console/${file}`, from: sourceOf(file) })
   const shown = { ...pageSettings(settings, profile, 'BUSINESS'), keys: bySide(type => keyLimits(settings, type)) }
   serveAsset(app, { path: CONSOLE_SETTINGS, from: () => JSON.stringify(shown) })
@@ -54,6 +57,9 @@ export function pageSettings(settings: Settings, profile: Profile, type: LoginTy
     sm2_public_key: profile.sm2PublicKeyNames[0],
     /** Whether the page keeps its session in a cookie. */
     keeps_cookie: keepsCookies(settings, type),
+    /** Whether users of the side sign in with a password, and by which providers. */
+    password: signsInByPassword(settings, type),
+    providers: providersOf(settings, type).map(({ name, label }) => ({ name, label })),
     captcha_alternative: login.captcha.alternative,
     token_name: jwt.token_name,
     passwords: { min_length, classes, common },

@@ -1,5 +1,6 @@
 import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
+import type { ProviderSettings } from '../../settings/schema/providers.ts'
 
 /** The sources that a page can load, run and call: its own files and its own gateway. Inline code does not run. */
 const SOURCES: Readonly<Record<string, readonly string[]>> = {
@@ -23,6 +24,16 @@ export const pagePolicy = (besides: Readonly<Record<string, readonly string[]>> 
   useDefaults: false,
   directives: { ...SOURCES, ...besides },
 })
+
+/**
+ * Where forms of a page may lead: to the gateway, and from there to the providers. Browsers hold every redirection of a form to this
+ * list, and a provider may lead on to others.
+ */
+export function formTargets(providers: readonly ProviderSettings[]): { 'form-action': string[] } {
+  const plain = providers.map(({ issuer }) => new URL(issuer)).filter(({ protocol }) => protocol === 'http:')
+  const others = providers.length === 0 ? [] : ['https:', ...plain.map(({ origin }) => origin)]
+  return { 'form-action': ["'self'", ...new Set(others)] }
+}
 
 /**
  * Sends the headers that protect a page in a browser with every answer of this context. Not in the context of forwarded

@@ -18,7 +18,7 @@ import type { Envelopes } from '../server/envelope.ts'
 import { originOf } from '../server/origin.ts'
 import { serveAsset } from './assets.ts'
 import { pageSettings, sourceOf } from './console.ts'
-import { type Protection, pagePolicy } from './protection.ts'
+import { formTargets, type Protection, pagePolicy } from './protection.ts'
 
 export interface SignInOptions {
   settings: Settings
@@ -37,15 +37,9 @@ const SIGN_OUT_PAGE = new URL('../../console/sign-in/sign-out.html', import.meta
 const IN_A_POPUP = { crossOriginOpenerPolicy: false } as const
 /** With the default, browsers would send its `Origin` as `null`. */
 const withForm = (providers: readonly ProviderSettings[]): Protection => ({
-  contentSecurityPolicy: pagePolicy({ 'form-action': formTargets(providers) }),
+  contentSecurityPolicy: pagePolicy(formTargets(providers)),
   referrerPolicy: { policy: 'same-origin' },
 })
-
-/** Browsers hold every redirection of a form to this list, and a provider may lead on to others of its own. */
-const formTargets = (providers: readonly ProviderSettings[]): string[] => {
-  const plain = providers.map(({ issuer }) => new URL(issuer)).filter(({ protocol }) => protocol === 'http:')
-  return ["'self'", ...(providers.length > 0 ? ['https:'] : []), ...plain.map(({ origin }) => origin)]
-}
 
 /**
  * `/sign-in/` and `/sign-out/` of the sides whose users may keep their session in a cookie. The pages hold no data and no
@@ -143,8 +137,6 @@ function settingsOf(settings: Settings, profile: Profile, type: LoginType) {
     has_logo: logo !== undefined,
     /** Whether the gateway itself signs the users of this side in: with a password, or by its providers. */
     signs_in: signsInByPassword(settings, type) || providers.length > 0,
-    password: signsInByPassword(settings, type),
-    providers: providers.map(({ name, label }) => ({ name, label })),
     /** Where users go who want nowhere else. */
     home: type === 'BUSINESS' && settings.console ? '/console/' : '/',
     origins,
