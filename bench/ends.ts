@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { Client } from 'undici'
+import { endsByProvider } from './ends-by-provider.ts'
 import { endsOfKeys } from './ends-of-keys.ts'
 import { type BenchGateway, operate, startGateway } from './gateway.ts'
 import { onScene, type Scene } from './process.ts'
@@ -9,11 +10,13 @@ import { lateUses } from './used-while-ended.ts'
 
 export const ENDS_HELP = `ends      how soon the end of an own session is known to the other worker
             --rounds 300                sessions that are ended on each side
-            --of sessions               or keys: every end of a key, also at a second gateway on Redis`
+            --of sessions               or keys: every end of a key, also at a second gateway on Redis
+                                        or provider: a logout at an OpenID provider, to the last closed WebSocket`
 
 /** How many are ended where it is not said. */
 const SESSIONS = 300
 const KEYS = 30
+const LOGOUTS = 50
 /** Connections on which a session is used while it ends; two workers share them. */
 const CONNECTIONS = 8
 
@@ -28,6 +31,7 @@ export async function ends(words: string[]): Promise<void> {
     options: { rounds: { type: 'string' }, of: { type: 'string', default: 'sessions' } },
   })
   if (values.of === 'keys') return endsOfKeys(Number(values.rounds ?? KEYS))
+  if (values.of === 'provider') return endsByProvider(Number(values.rounds ?? LOGOUTS))
   const count = Number(values.rounds ?? SESSIONS)
   const rows: string[][] = []
   for (const store of ['embedded', 'redis'] as const) {

@@ -13,10 +13,10 @@ const AT_ONCE = 100
 export async function idleWebSockets(scene: Scene, count: number): Promise<string[]> {
   const gateway = await startWithWebSockets(scene, 'gateway-websockets', { settings: { workers: 1 } })
   const [warmUp, ...tokens] = await logIn(gateway, 1 + Math.ceil(count / PER_USER))
-  const before = await openAll(gateway, [warmUp!], PER_USER)
+  const before = await openWebSockets(gateway, [warmUp!], PER_USER)
   await rest()
   const bytes = residentBytes(gateway.pid)
-  const sockets = await openAll(gateway, tokens, count)
+  const sockets = await openWebSockets(gateway, tokens, count)
   await rest()
   const held = sockets.filter(({ socket }) => !socket.destroyed).length
   const each = (residentBytes(gateway.pid) - bytes) / held
@@ -38,7 +38,7 @@ export async function kickoutToClose(
   const settings = { workers: 2 }
   const gateway = await startWithWebSockets(scene, `gateway-kickout-${store}`, { settings, redis: redis?.url })
   const users = Math.ceil(count / PER_USER)
-  const sockets = await openAll(gateway, await logIn(gateway, users), count)
+  const sockets = await openWebSockets(gateway, await logIn(gateway, users), count)
   const elapsed: number[] = []
   for (let i = 0; i < users; i++) {
     const ofUser = sockets.filter(({ user }) => user === i)
@@ -66,7 +66,7 @@ export async function closedByReload(scene: Scene, count: number): Promise<strin
     settings,
     listen: { max_connections: 2 * count, max_connections_per_address: 2 * count },
   })
-  const sockets = await openAll(gateway, await logIn(gateway, Math.ceil(count / PER_USER)), count)
+  const sockets = await openWebSockets(gateway, await logIn(gateway, Math.ceil(count / PER_USER)), count)
   const early = sockets.filter(({ socket }) => socket.destroyed).length
   note(`closing them over ${DRAIN} s`)
   await reload(gateway)
@@ -101,20 +101,25 @@ interface Opened {
   ended: Promise<number>
 }
 
-async function openAll(gateway: BenchGateway, tokens: readonly string[], count: number): Promise<Opened[]> {
+export async function openWebSockets(
+  gateway: BenchGateway,
+  tokens: readonly string[],
+  count: number,
+  path = '/api/v1/c/live',
+): Promise<Opened[]> {
   note(`opening ${whole(count)} WebSockets`)
   const opened: Opened[] = []
   while (opened.length < count) {
     const some = Array.from({ length: Math.min(AT_ONCE, count - opened.length) }, (_, i) => {
       const user = (opened.length + i) % tokens.length
-      return open(gateway, user, tokens[user]!)
+      return open(gateway, user, `${path}?token=${tokens[user]}`)
     })
     opened.push(...(await Promise.all(some)))
   }
   return opened
 }
 
-function open({ url }: BenchGateway, user: number, token: string): Promise<Opened> {
+function open({ url }: BenchGateway, user: number, target: string): Promise<Opened> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const ended = new Promise<number>(resolve => {
@@ -130,9 +135,7 @@ function open({ url }: BenchGateway, user: number, token: string): Promise<Opene
     })
     const key = 'dGhlIHNhbXBsZSBub25jZQ=='
     const lines = ['Host: a', 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']
-    socket.write(
-      `GET /api/v1/c/live?token=${token} HTTP/1.1\r\n${lines.join('\r\n')}\r\nSec-WebSocket-Key: ${key}\r\n\r\n`,
-    )
+    socket.write(`GET ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\nSec-WebSocket-Key: ${key}\r\n\r\n`)
   })
 }
 

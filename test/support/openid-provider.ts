@@ -38,6 +38,12 @@ export interface OpenIdProvider {
   signOut(url: string, browser?: string): Promise<URL>
   /** Ends all sessions of a user at the provider, which calls the back channels of their clients. */
   logout(user: string): Promise<void>
+  /** Another address for the logouts of a client. */
+  callBackChannelAt(clientId: string, url: string): Promise<void>
+  /** The newest session of a user at the provider, as its tokens name it. */
+  sidOf(user: string): string
+  /** A browser loses its cookies of the provider: its next sign-in begins another session there. */
+  forget(browser: string): void
   stop(): Promise<void>
 }
 
@@ -82,7 +88,12 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
       return leave(issuer, url, jarOf(jars, browser), { 'x-test-user': user })
     },
     signOut: (url, browser = openid.user) => leave(issuer, url, jarOf(jars, browser)),
-    logout: createLogout(provider),
+    forget: browser => void jars.delete(browser),
+    async callBackChannelAt(clientId, url) {
+      const client = (await provider.Client.find(clientId)) as unknown as BackChannelClient
+      client.backchannelLogoutUri = url
+    },
+    ...watchSessions(provider),
     stop: await serve(provider, port, () => openid),
   }
   return openid
@@ -175,28 +186,38 @@ async function serve(
   }
 }
 
-/** As at the end of a session by its user, for sessions of any browser. */
-function createLogout(provider: Provider): (user: string) => Promise<void> {
-  const known = new Map<string, string>()
+/** The sessions at the provider, and their ends as by their users. */
+function watchSessions(provider: Provider): Pick<OpenIdProvider, 'logout' | 'sidOf'> {
+  const known = new Map<string, { accountId: string; sid: string | undefined }>()
   provider.on(
     'session.saved' as never,
-    ((session: { uid: string; accountId?: string }) => {
-      if (session.accountId !== undefined) known.set(session.uid, session.accountId)
+    ((session: SavedSession) => {
+      const { uid, accountId, authorizations = {} } = session
+      if (accountId !== undefined) known.set(uid, { accountId, sid: Object.values(authorizations)[0]?.sid })
     }) as never,
   )
-  return async user => {
-    for (const [uid] of [...known].filter(([, accountId]) => accountId === user)) {
-      known.delete(uid)
-      const session = await provider.Session.findByUid(uid)
-      if (session === undefined) continue
-      for (const clientId of Object.keys(session.authorizations ?? {})) {
-        const client = (await provider.Client.find(clientId)) as unknown as BackChannelClient
-        if (client.backchannelLogoutUri !== undefined)
-          await client.backchannelLogout(user, session.sidFor(clientId)).catch(() => undefined)
+  return {
+    sidOf: user => [...known.values()].findLast(({ accountId, sid }) => accountId === user && sid !== undefined)!.sid!,
+    async logout(user) {
+      for (const [uid] of [...known].filter(([, { accountId }]) => accountId === user)) {
+        known.delete(uid)
+        const session = await provider.Session.findByUid(uid)
+        if (session === undefined) continue
+        for (const clientId of Object.keys(session.authorizations ?? {})) {
+          const client = (await provider.Client.find(clientId)) as unknown as BackChannelClient
+          if (client.backchannelLogoutUri !== undefined)
+            await client.backchannelLogout(user, session.sidFor(clientId)).catch(() => undefined)
+        }
+        await session.destroy()
       }
-      await session.destroy()
-    }
+    },
   }
+}
+
+interface SavedSession {
+  uid: string
+  accountId?: string
+  authorizations?: Record<string, { sid: string }>
 }
 
 /** What the types of the library leave out. */

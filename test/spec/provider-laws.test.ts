@@ -1,0 +1,210 @@
+import t, { type Test } from 'tap'
+import { ADMIN } from '../support/gateway-fixture.ts'
+import {
+  arrivalOf,
+  openProviderGateway,
+  type ProviderGateway,
+  type ProviderGatewayOptions,
+  SAME,
+} from '../support/provider-gateway.ts'
+import { withoutRedis } from '../support/redis-server.ts'
+
+/* What holds for a sign-in by a provider, whatever its user, another page or the provider does. */
+
+function onEveryStore(
+  name: string,
+  options: ProviderGatewayOptions,
+  suite: (t: Test, gateway: ProviderGateway) => Promise<void>,
+): void {
+  for (const store of ['embedded', 'redis'] as const)
+    t.test(`${name}, ${store} store`, { skip: store === 'redis' && withoutRedis }, async t =>
+      suite(t, await openProviderGateway(t, { ...options, store })),
+    )
+}
+
+onEveryStore('an account of claims', {}, async (t, gateway) => {
+  const failureOf = async (...signIn: Parameters<ReturnType<ProviderGateway['browser']>['signIn']>) =>
+    arrivalOf(await gateway.browser().signIn(...signIn)).failed
+
+  t.test('a page of another origin begins no sign-in', async t => {
+    const send = (headers: Record<string, string>) =>
+      gateway.call({ method: 'POST', path: '/sign-in/b/staff/start', headers, body: 'to=%2F' })
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    t.equal((await send({ ...form, 'sec-fetch-site': 'cross-site' })).status, 403)
+    t.equal((await send({ ...form, origin: 'https://evil.example' })).status, 403)
+    t.equal((await send({ ...form, ...SAME })).status, 303)
+  })
+
+  t.test('each failure has a reason of its own, and leads back to the sign-in', async t => {
+    const browser = gateway.browser()
+    const started = await browser.start('/wiki/a')
+    const state = new URL(String(started.headers.location)).searchParams.get('state')!
+    const iss = encodeURIComponent(gateway.openid.issuer)
+    const declined = await browser.send(
+      `/sign-in/b/staff/callback?error=access_denied&error_description=%3Cb%3Etold&state=${state}&iss=${iss}`,
+    )
+    t.same(arrivalOf(declined), { to: '/wiki/a', failed: 'denied' })
+    t.same(arrivalOf(await browser.send('/sign-in/b/staff/callback?code=x&state=unknown')), { failed: 'unknown-state' })
+    t.same(arrivalOf(await browser.send('/sign-in/b/staff/callback')), { failed: 'unknown-state' })
+    const again = await browser.send(
+      await browser.atProvider(await browser.start()).then(callback => callback.replace(/code=[^&]+/, 'code=forged')),
+    )
+    t.match(arrivalOf(again), { failed: 'code-refused' })
+    t.match(gateway.log.join('\n'), /"because":"denied"/)
+    t.notMatch(declined.text, 'told', 'the texts of the provider stay in the log')
+  })
+
+  t.test('the cookie of the sign-in reaches no upstream', async t => {
+    const browser = gateway.browser()
+    await browser.signIn()
+    browser.cookies.set('other', '1')
+    t.ok(browser.cookies.has('dualgate-flow'))
+    t.equal((await browser.send('/wiki/page')).json().headers.cookie, 'other=1')
+  })
+
+  t.test('neither code nor state nor a token is logged', async t => {
+    const browser = gateway.browser()
+    const callback = await browser.atProvider(await browser.start())
+    await browser.send(callback)
+    await browser.send(callback)
+    const { searchParams } = new URL(callback, 'http://gateway')
+    const log = gateway.log.join('\n')
+    for (const name of ['code', 'state']) t.notMatch(log, searchParams.get(name)!)
+    t.notMatch(log, browser.cookies.get('dualgate-flow')!)
+  })
+
+  t.test('the journal says by which provider a user has signed in', async t => {
+    await gateway.browser().signIn('ada')
+    const token = await gateway.signIn()
+    const page = await gateway.get('/api/v1/sys/journal/page?login_id=staff:ada&size=5', token)
+    t.match(page.json().data.list[0], { event: 'login', username: 'ada', provider: 'staff' })
+  })
+
+  t.test('a disabled user is not signed in', async t => {
+    await gateway.gateway.sides.business.disable('staff:bob', 600)
+    t.equal(await failureOf('bob'), 'disabled')
+    await gateway.gateway.sides.business.untieDisable('staff:bob')
+  })
+
+  t.test('a sign-in has ten minutes', async t => {
+    const browser = gateway.browser()
+    const callback = await browser.atProvider(await browser.start())
+    await gateway.elapse(600_000)
+    t.match(arrivalOf(await browser.send(callback)), { failed: 'unknown-state' })
+  })
+
+  t.test('a provider that is down answers 503, and nothing else does', async t => {
+    await gateway.openid.stop()
+    const browser = gateway.browser()
+    const callback = `/sign-in/b/staff/callback?code=x&iss=${encodeURIComponent(gateway.openid.issuer)}&state=`
+    const started = await browser.start()
+    t.equal(started.status, 303, 'its configuration is known')
+    const state = new URL(String(started.headers.location)).searchParams.get('state')!
+    const answer = await browser.send(callback + state)
+    t.equal(answer.status, 503)
+    t.match(answer.headers['content-type'], 'text/html')
+    t.match(answer.text, '/sign-in/b/')
+    t.ok(await gateway.signIn(), 'a password still signs in')
+  })
+})
+
+t.test('a session ends after 12 hours, however often it is renewed', async t => {
+  const gateway = await openProviderGateway(t, { config: { sessions: { auto_renew: '1s' } } })
+  const browser = gateway.browser()
+  const cookie = (await browser.signIn('bob')).headers['set-cookie']![0]!
+  const seconds = Number(/Max-Age=(\d+)/.exec(cookie)![1])
+  t.ok(seconds > 43_100 && seconds <= 43_200, `${seconds} seconds`)
+  for (const hours of [6, 5.9]) {
+    await gateway.elapse(hours * 3_600_000)
+    t.equal(await browser.told(), 'staff:bob')
+  }
+  await gateway.elapse(0.2 * 3_600_000)
+  t.equal(await browser.told(), '401')
+})
+
+onEveryStore(
+  'an account that must exist',
+  { provider: { account: 'match', match: { claim: 'preferred_username' }, roles: undefined } },
+  async (t, gateway) => {
+    gateway.openid.users.eve = { preferred_username: ADMIN.username, groups: ['/other'] }
+    t.test('is found by a claim, and has its own rights and id', async t => {
+      const browser = gateway.browser()
+      await browser.signIn('eve')
+      t.equal(await browser.told(), '1')
+      const own = await browser.send('/api/v1/sys/session/current')
+      t.match(own.json().data, { user_id: '1', username: 'admin' })
+    })
+
+    t.test('is not made', async t => {
+      t.match(arrivalOf(await gateway.browser().signIn('bob')), { failed: 'no-account' })
+    })
+
+    t.test('ends its sessions by the provider with a logout there, and no others', async t => {
+      const [browser, token] = [gateway.browser(), await gateway.signIn()]
+      await browser.signIn('eve')
+      await gateway.openid.logout('eve')
+      t.equal(await browser.told(), '401')
+      t.equal((await gateway.get('/wiki/page', token)).json().headers['x-login-id'], '1')
+    })
+  },
+)
+
+for (const logout of ['user', 'session'] as const)
+  onEveryStore(`logouts of a ${logout}`, { provider: { logout } }, async (t, gateway) => {
+    const { openid } = gateway
+    const client = (await openid.provider.Client.find('dualgate')) as unknown as {
+      backchannelLogout(user: string, sid?: string): Promise<void>
+    }
+    const send = (token: string) =>
+      gateway.call({
+        method: 'POST',
+        path: '/sign-in/b/staff/logout',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: new URLSearchParams({ logout_token: token }).toString(),
+      })
+    /** The logout token that the provider sends, and the status of the answer. */
+    const sent = async (user: string, sid?: string): Promise<{ token: string; status: number | null }> => {
+      await client.backchannelLogout(user, sid).catch(() => undefined)
+      const { body, status } = openid.backChannelCalls.at(-1)!
+      return { token: body.get('logout_token')!, status }
+    }
+    const sidOf = async (browser: ReturnType<ProviderGateway['browser']>, user: string): Promise<string> => {
+      await browser.signIn(user)
+      return openid.sidOf(user)
+    }
+
+    t.test('what is forged, and what comes twice, is 400', async t => {
+      const { token, status } = await sent('nobody')
+      t.equal(status, 200, 'a user who is not known has no session')
+      t.equal((await send(token)).status, 400, 'a second time')
+      const [head, body] = token.split('.')
+      t.equal((await send(`${head}.${body}.${'A'.repeat(342)}`)).status, 400)
+      t.equal((await send('nonsense')).status, 400)
+      t.equal((await gateway.call({ method: 'POST', path: '/sign-in/b/staff/logout' })).status, 400)
+      t.match(gateway.log.join('\n'), /"because":"logout-repeated"/)
+    })
+
+    t.test(`ends ${logout === 'user' ? 'all sessions' : 'the session'} that it is for`, async t => {
+      const [first, second] = [gateway.browser(), gateway.browser()]
+      await sidOf(first, 'ada')
+      openid.forget('ada')
+      const sid = await sidOf(second, 'ada')
+      t.equal((await sent('ada', sid)).status, 200)
+      t.same([await first.told(), await second.told()], [logout === 'user' ? '401' : 'staff:ada', '401'])
+    })
+
+    t.test('of the session of another user is 400, and ends nothing', async t => {
+      const browser = gateway.browser()
+      const sid = await sidOf(browser, 'bob')
+      t.equal((await sent('ada', sid)).status, 400)
+      t.equal(await browser.told(), 'staff:bob')
+    })
+
+    t.test('that overtakes a sign-in ends it, too', async t => {
+      const browser = gateway.browser()
+      const callback = await browser.atProvider(await browser.start(), 'bob')
+      t.equal((await sent('bob', openid.sidOf('bob'))).status, 200)
+      t.match(arrivalOf(await browser.send(callback)), { failed: 'ended-at-provider' })
+      t.equal(await browser.told(), '401')
+    })
+  })
