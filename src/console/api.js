@@ -52,6 +52,15 @@ export async function loadSettings(toRoot = '..') {
 export const sessionInCookie = () => get(new URL(`sign-in/${settings.section}/session`, root).href)
 
 /**
+ * The step that a sign-in by a provider needs, once.
+ *
+ * @param {string} name As the gateway has named it in the address of the page.
+ * @returns {Promise<import('./sign-in/sign-in.js').Step>}
+ */
+export const takeStep = name =>
+  post(new URL(`sign-in/${settings.section}/step?${new URLSearchParams({ step: name })}`, root).href)
+
+/**
  * A public route of the page's side.
  *
  * @param {string} route

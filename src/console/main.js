@@ -9,6 +9,7 @@ import { faultText, t } from './language/language.js'
 import { offeredPages, PAGES } from './pages.js'
 import { forget, recall, session } from './session.js'
 import { topBar } from './shell.js'
+import { credentialsForm } from './sign-in/credentials.js'
 import { createSignIn, endedText, resume } from './sign-in/sign-in.js'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
@@ -39,9 +40,9 @@ function open(draw, page = {}) {
 /** @param {import('./language/language.js').TextName | null} reason */
 function signIn(reason) {
   const form = createSignIn(app, {
+    form: credentialsForm('dualgate console'),
     reason,
     title: () => [mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))],
-    device: 'dualgate console',
     choices: () => choices(drawAgain),
     done: () => void enter(),
   })
