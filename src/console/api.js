@@ -14,8 +14,6 @@ import { forget, session } from './session.js'
  * @property {'off' | 'proof-of-work'} captcha_alternative
  * @property {string} token_name
  * @property {string[]} routes Below `/api/v<n>/`: what the gateway serves itself.
- * @property {boolean} password Whether users sign in with a password.
- * @property {{ name: string, label: string | Record<'en' | 'zh-CN', string> }[]} providers OpenID providers with which they sign in.
  * @property {{ min_length: number, classes: number, common: 'refuse' | 'allow' }} passwords
  * @property {Record<import('./elements/sides.js').SideName, KeyLimits | null>} keys `null` for a side without keys.
  * @property {string} timezone
@@ -54,6 +52,15 @@ export async function loadSettings(toRoot = '..') {
 export const sessionInCookie = () => get(new URL(`sign-in/${settings.section}/session`, root).href)
 
 /**
+ * The step that a sign-in by a provider needs, once.
+ *
+ * @param {string} name As the gateway has named it in the address of the page.
+ * @returns {Promise<import('./sign-in/sign-in.js').Step>}
+ */
+export const takeStep = name =>
+  post(new URL(`sign-in/${settings.section}/step?${new URLSearchParams({ step: name })}`, root).href)
+
+/**
  * A public route of the page's side.
  *
  * @param {string} route
@@ -75,17 +82,6 @@ export const urlOf = path => new URL(path.slice(1), root).href
  */
 export const serves = route => settings.routes.includes(route)
 
-/**
- * What the next step of a sign-in by a provider needs, as a login answers it.
- *
- * @param {string} name
- */
-export const takeStep = name => {
-  const url = new URL(`sign-in/${settings.section}/step`, root)
-  url.searchParams.set('step', name)
-  return call(url.href, { method: 'POST' })
-}
-
 /** A refusal of the gateway, or `code` 0 if the gateway did not answer. */
 export class CallError extends Error {
   /**
@@ -100,7 +96,7 @@ export class CallError extends Error {
   }
 }
 
-/** @typedef {'replaced' | 'kicked-out' | 'password-changed' | 'account-changed' | 'logged-out' | 'provider-logout'} EndReason */
+/** @typedef {'replaced' | 'kicked-out' | 'password-changed' | 'account-changed' | 'logged-out'} EndReason */
 
 /**
  * Called when an answer shows that the session of the page has ended, with the reason if the gateway keeps it

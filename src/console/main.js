@@ -1,6 +1,6 @@
 import { wrongCodesNotice } from './account/wrong-codes.js'
 import { currentAddress } from './address.js'
-import { get, loadSettings, onEnded, post, serves, sessionInCookie, settings, urlOf } from './api.js'
+import { get, loadSettings, onEnded, post, serves, sessionInCookie, settings } from './api.js'
 import { choices } from './choices.js'
 import { closeDialogs } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
@@ -9,7 +9,7 @@ import { faultText, t } from './language/language.js'
 import { offeredPages, PAGES } from './pages.js'
 import { forget, recall, session } from './session.js'
 import { topBar } from './shell.js'
-import { providerButtons } from './sign-in/providers.js'
+import { credentialsForm } from './sign-in/credentials.js'
 import { createSignIn, endedText, resume } from './sign-in/sign-in.js'
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
@@ -40,10 +40,9 @@ function open(draw, page = {}) {
 /** @param {import('./language/language.js').TextName | null} reason */
 function signIn(reason) {
   const form = createSignIn(app, {
+    form: credentialsForm('dualgate console'),
     reason,
     title: () => [mark(), h('div', {}, h('h1', {}, 'dualgate'), h('p', {}, t('sign_in_intro')))],
-    providers: () => providerButtons(() => location.pathname + location.hash),
-    device: 'dualgate console',
     choices: () => choices(drawAgain),
     done: () => void enter(),
   })
@@ -116,21 +115,12 @@ const showTop = (/** @type {import('./pages.js').PageName} */ name) =>
   show(top, topBar({ shown: name, pages: offeredPages(), redraw: drawAgain, signOut }))
 
 async function signOut() {
-  if (settings.providers.length > 0) return signOutAtProvider()
   const ended = endSession().catch(() => {})
   // Even if the request fails. What is answered to the page meanwhile is about a session that it no longer has.
   forget()
   open(showLoading)
   await ended
   signIn('signed_out')
-}
-
-/** The session may have begun by a provider: then the sign-out goes on there. */
-function signOutAtProvider() {
-  forget()
-  const form = h('form', { method: 'post', action: urlOf('/sign-out/b'), hidden: true })
-  document.body.append(form)
-  form.submit()
 }
 
 function endSession() {

@@ -14,7 +14,7 @@ export const recoveryCodes = ({ codes, username, done }) =>
       h(
         'div',
         { class: 'print' },
-        h('p', { class: 'only-print' }, t('recovery_codes_of', { user: username, gateway: location.host })),
+        h('p', { class: 'only-print' }, ownerText(username)),
         h(
           'ol',
           { class: 'codes' },
@@ -26,6 +26,12 @@ export const recoveryCodes = ({ codes, username, done }) =>
     kept: 'recovery_codes_kept',
     done,
   })
+
+/** @param {string} username Empty where a provider has proven the user. */
+const ownerText = username =>
+  username === ''
+    ? t('recovery_codes_at', { gateway: location.host })
+    : t('recovery_codes_of', { user: username, gateway: location.host })
 
 const printButton = () => h('button', { type: 'button', onclick: () => window.print() }, t('print'))
 

@@ -63,6 +63,7 @@ export const en = {
   recovery_codes_detail:
     'With a recovery code you can sign in without your phone. Each works once. They are shown only now: print or copy them, and keep them in a safe place.',
   recovery_codes_of: 'Recovery codes of {user} for {gateway}',
+  recovery_codes_at: 'Recovery codes for {gateway}',
   recovery_codes_kept: 'I have kept the codes',
   print: 'Print',
   copy: 'Copy',
@@ -143,6 +144,7 @@ export const zh = {
   recovery_codes_detail:
     '手机不在身边时，可以用恢复码登录，每个恢复码只能使用一次。恢复码只显示这一次，请打印或复制，并妥善保管。',
   recovery_codes_of: '{user} 在 {gateway} 的恢复码',
+  recovery_codes_at: '{gateway} 的恢复码',
   recovery_codes_kept: '我已妥善保存恢复码',
   print: '打印',
   copy: '复制',

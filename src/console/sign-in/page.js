@@ -1,20 +1,26 @@
-import { loadSettings, settings } from '../api.js'
+import { CallError, loadSettings, settings, takeStep } from '../api.js'
 import { choices } from '../choices.js'
 import { h, mark, show } from '../elements/dom.js'
 import { retryButton, wholePage } from '../elements/whole-page.js'
 import { faultText, t } from '../language/language.js'
 import { session } from '../session.js'
+import { arrivalIn, failedText, shownWord, withoutArrival } from './arrival.js'
+import { credentialsForm } from './credentials.js'
 import { destinationOf, withFragment } from './destination.js'
-import { failureText, providerButtons, takeArrival } from './providers.js'
+import { orByProvider, providersAlone } from './providers.js'
 import { createSignIn, resume } from './sign-in.js'
 
 /* The sign-in of a side: who is signed in already, or has signed in here, goes on to the requested address. */
 
 const app = /** @type {HTMLElement} */ (document.getElementById('app'))
-const arrival = takeArrival()
 const asked = new URLSearchParams(location.search)
+const arrival = arrivalIn(asked)
+if (arrival.kind !== 'none') history.replaceState(null, '', withoutArrival(asked))
 
-/** @typedef {import('../api.js').Settings & { title: string, has_logo: boolean, signs_in: boolean, home: string, origins: string[] }} PageSettings */
+/**
+ * @typedef {import('../api.js').Settings & { title: string, has_logo: boolean, signs_in: boolean, password: boolean,
+ *   providers: import('./providers.js').Provider[], home: string, origins: string[] }} PageSettings
+ */
 
 const own = () => /** @type {PageSettings} */ (settings)
 
@@ -34,8 +40,7 @@ async function start() {
     const reason = await resume()
     if (session.handle !== null) return goOn()
     if (!own().signs_in) return open(() => message(t('signs_in_elsewhere')))
-    const form = signIn(asked.has('signed-out') ? 'signed_out' : arrival.signedIn ? 'cookie_not_kept' : reason)
-    if (arrival.step !== null) await form.openStepOf(arrival.step)
+    signIn(await openingAfter(reason))
   } catch (problem) {
     open(() => message(faultText(problem), retryButton(start)))
   }
@@ -44,20 +49,50 @@ async function start() {
 /** Whether the sign-in is shown. */
 let isWaiting = false
 
-/** @param {import('../language/language.js').TextName | null} reason */
-function signIn(reason) {
+/** @typedef {Pick<import('./sign-in.js').SignInOptions, 'reason' | 'word' | 'step'>} Opening */
+
+/**
+ * How the sign-in begins without a live session.
+ *
+ * @param {import('../language/language.js').TextName | null} ended Why the last session has ended.
+ * @returns {Promise<Opening>}
+ */
+async function openingAfter(ended) {
+  if (arrival.kind === 'arrived') return { reason: ended ?? 'cookie_not_kept' }
+  if (arrival.kind === 'failed') return { reason: failedText(arrival.word), word: shownWord(arrival.word) }
+  if (arrival.kind === 'step') return openingWithStep(arrival.name)
+  return { reason: asked.has('signed-out') ? 'signed_out' : ended }
+}
+
+/**
+ * The gateway answers each step once, and for a minute.
+ *
+ * @param {string} name
+ * @returns {Promise<Opening>}
+ */
+async function openingWithStep(name) {
+  try {
+    return { reason: null, step: await takeStep(name) }
+  } catch (problem) {
+    // The gateway did not answer, or cannot now: the step may still be there.
+    if (!(problem instanceof CallError) || problem.code === 0 || problem.code === 503) throw problem
+    return { reason: 'step_expired' }
+  }
+}
+
+/** @param {Opening} opening */
+function signIn(opening) {
   isWaiting = true
   const form = createSignIn(app, {
-    reason,
+    ...opening,
+    form: own().password
+      ? credentialsForm('dualgate sign-in', () => orByProvider(own().providers, wanted()))
+      : providersAlone(own().providers, wanted()),
     title: () => [brand(), h('div', {}, h('h1', {}, own().title), h('p', {}, t('sign_in_to_continue')))],
-    fault: arrival.failed === null ? null : () => failureText(arrival.failed ?? ''),
-    providers: () => providerButtons(() => (asked.get('to') ?? '') + location.hash),
-    device: 'dualgate sign-in',
     choices: () => choices(() => redraw()),
     done: goOn,
   })
   open(form.draw)
-  return form
 }
 
 /** The user may have signed in in another tab meanwhile. */
@@ -67,11 +102,13 @@ async function lookAgain() {
   if (session.handle !== null) goOn()
 }
 
-function goOn() {
+/** Where the user wants to go. */
+function wanted() {
   const { origins, home } = own()
-  const to = destinationOf(asked.get('to'), { own: location.origin, origins, home })
-  location.replace(withFragment(to, location.hash))
+  return withFragment(destinationOf(asked.get('to'), { own: location.origin, origins, home }), location.hash)
 }
+
+const goOn = () => location.replace(wanted())
 
 const brand = () => (own().has_logo ? h('img', { class: 'mark', src: '../logo', alt: '' }) : mark())
 
@@ -90,4 +127,6 @@ const message = (text, beside) =>
   )
 
 document.addEventListener('visibilitychange', () => void lookAgain())
+// The browser shows the page as it was left, after the way back from where it led.
+window.addEventListener('pageshow', event => event.persisted && void lookAgain())
 void start()

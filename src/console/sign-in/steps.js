@@ -13,13 +13,16 @@ import { faultText, t } from '../language/language.js'
 
 /** @param {Progress} progress */
 const secondFactor =
-  ({ ticket, send, restart }) =>
+  ({ ticket, username, send, restart }) =>
   () => {
     const code = codeField('code', { allowsRecovery: true })
     return actionForm({
       class: 'sign-in',
       title: [heading('step_second_factor')],
-      body: [h('p', { class: 'quiet' }, t('step_second_factor_detail')), code.element],
+      body: [
+        h('p', { class: 'quiet' }, t(username === '' ? 'step_second_factor_proven' : 'step_second_factor_detail')),
+        code.element,
+      ],
       action: t('continue'),
       beside: [backButton(restart)],
       run: () => send('login/second-factor', { ticket, code: code.value() }),
