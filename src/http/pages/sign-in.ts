@@ -58,8 +58,9 @@ export function serveSignIn(app: FastifyInstance, options: SignInOptions): void 
 function serveSide(app: FastifyInstance, type: LoginType, options: SignInOptions): void {
   const { settings, profile } = options
   const paths = signInPaths(type)
-  const elsewhere = type === 'CONSUMER' && !servesLogin(settings, type) ? settings.browser.consumer_page : undefined
   const providers = providersOf(settings, type)
+  const isHere = type === 'BUSINESS' || servesLogin(settings, type) || providers.length > 0
+  const elsewhere = isHere ? undefined : settings.browser.consumer_page
   const helmet = providers.length === 0 ? IN_A_POPUP : { ...IN_A_POPUP, ...withForm(providers) }
   if (elsewhere === undefined) serveAsset(app, { path: paths.page, from: PAGE, cache: 'no-store', helmet })
   else serveElsewhere(app, paths.page, elsewhere)

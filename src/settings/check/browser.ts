@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import type { Report, Written } from '../notation/written.ts'
 import type { DecodedSettings } from '../schema/settings.ts'
 import type { UpstreamSettings } from '../schema/upstreams.ts'
-import { cookieSides, servesLogin } from '../served.ts'
+import { cookieSides, providersOf, servesLogin } from '../served.ts'
 
 const LOGOS = ['.svg', '.png']
 
@@ -11,7 +11,8 @@ const LOGOS = ['.svg', '.png']
 export function checkBrowser(settings: DecodedSettings, report: Report, warn: Report): void {
   const { browser } = settings
   checkLogo(browser.logo, report)
-  if (browser.consumer_page !== undefined && servesLogin(settings, 'CONSUMER')) {
+  const isHere = servesLogin(settings, 'CONSUMER') || providersOf(settings, 'CONSUMER').length > 0
+  if (browser.consumer_page !== undefined && isHere) {
     report(['browser', 'consumer_page'], 'is never used, because the gateway signs consumers in itself; remove it')
   }
   if (cookieSides(settings).length > 0) checkCors(settings, warn)

@@ -73,7 +73,10 @@ const CHECKS: readonly Check[] = [
     lists: [['access']],
     run: checkAccess,
   },
-  { looksAt: [['browser'], ['cors'], ['accounts'], ['login', 'consumer'], ['console']], run: checkBrowser },
+  {
+    looksAt: [['browser'], ['cors'], ['accounts'], ['login', 'consumer'], ['login', 'providers'], ['console']],
+    run: checkBrowser,
+  },
   {
     looksAt: [
       ['accounts'],
