@@ -45,7 +45,12 @@ const Provider = Variant(
       'x-form': 'a URL such as https://sso.example.com/realms/staff',
       description: 'The issuer, exactly as the provider writes it; its configuration is found below it.',
     },
-    client_id: { type: 'string', minLength: 1, maxLength: 256, description: 'The client as which it knows the gateway.' },
+    client_id: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 256,
+      description: 'The client as which it knows the gateway.',
+    },
     client_secret: Secret({ minLength: 1, description: 'The secret of the client; or use `key`.' }),
     client_auth: {
       enum: ['basic', 'post'],
@@ -102,7 +107,10 @@ const Provider = Variant(
       description: 'provider: the provider asks for it. own: the gateway asks, as after a password.',
     },
     acr: Texts('Classes of authentication of which the provider must name one (acr).'),
-    session: LongDuration('12h', 'The longest life of a session, which no renewal exceeds; unset: no limit of its own.'),
+    session: LongDuration(
+      '12h',
+      'The longest life of a session, which no renewal exceeds; unset: no limit of its own.',
+    ),
     logout: {
       enum: ['user', 'session'],
       default: 'user',
