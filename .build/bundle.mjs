@@ -35,6 +35,7 @@ const SEPARATE = {
   '@zxcvbn-ts/language-common': 'common-passwords.cjs',
   otpauth: 'otpauth.cjs',
   jose: 'jose.cjs',
+  'openid-client': 'openid-client.cjs',
   qr: 'qr.cjs',
 }
 

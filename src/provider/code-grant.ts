@@ -1,0 +1,104 @@
+import {
+  authorizationCodeGrant,
+  type Configuration,
+  fetchUserInfo,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError,
+} from 'openid-client'
+import { isPlainObject } from '../base/plain-object.ts'
+import { checkCallback } from './callback.ts'
+import type { Client } from './client.ts'
+import type { Exchange } from './exchange.ts'
+import { faultOfAnswer, type Metadata } from './metadata.ts'
+import { detailOf, ProviderRefusal } from './refusal.ts'
+
+export interface SignInRequest {
+  state: string
+  nonce: string
+  /** Of PKCE (RFC 7636). */
+  verifier: string
+}
+
+/** What a provider gives for a code. */
+export interface Tokens {
+  /** As it arrived: not verified. */
+  idToken: string
+  accessToken: string
+  /** For userinfo. */
+  client: Configuration
+}
+
+/**
+ * Exchanges the code of a callback (OpenID Connect Core 1.0, 3.1.3). Throws `ProviderRefusal`, and an `Error` without secrets
+ * when no answer arrives, or nonsense.
+ */
+export async function exchangeCode(
+  callback: URLSearchParams,
+  { state, verifier }: SignInRequest,
+  redirectUri: string,
+  { metadata, createClient, exchange }: { metadata: Metadata; createClient: Client; exchange: Exchange },
+): Promise<Tokens> {
+  checkCallback(callback, state, metadata)
+  const held = holdingIdToken(exchange, metadata)
+  const client = await createClient(metadata, held.fetch)
+  const url = new URL(redirectUri)
+  url.search = callback.toString()
+  try {
+    const { access_token } = await authorizationCodeGrant(client, url, {
+      expectedState: state,
+      pkceCodeVerifier: verifier,
+    })
+    const idToken = held.idToken()
+    if (typeof idToken !== 'string') throw new ProviderRefusal('token-missing')
+    return { idToken, accessToken: access_token, client }
+  } catch (fault) {
+    throw faultOfGrant(fault, [state, verifier, callback.get('code')!])
+  }
+}
+
+/**
+ * Takes the ID token out of the answer: the library would check its times by the system's clock, and its algorithm by what the
+ * provider offers. Here the given clock and the settings decide.
+ */
+function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
+  let idToken: unknown
+  return {
+    idToken: () => idToken,
+    async fetch(...[url, options]: Parameters<Exchange['fetch']>): Promise<Response> {
+      const response = await fetch(url, options)
+      if (url !== new URL(token_endpoint).href || response.status !== 200) return response
+      const answer: unknown = await response.json().catch(() => null)
+      if (!isPlainObject(answer)) throw new Error('the response of the token endpoint is not a JSON object')
+      const { id_token, ...rest } = answer
+      idToken = id_token
+      return Response.json(rest)
+    },
+  }
+}
+
+function faultOfGrant(fault: unknown, secrets: readonly string[]): Error {
+  if (fault instanceof ProviderRefusal) return fault
+  if (fault instanceof WWWAuthenticateChallengeError) return new ProviderRefusal('client-refused')
+  if (fault instanceof ResponseBodyError) {
+    const { error, error_description = '' } = fault
+    const detail = detailOf(error_description === '' ? error : `${error}: ${error_description}`, secrets)
+    return new ProviderRefusal(error === 'invalid_grant' ? 'code-refused' : 'client-refused', detail)
+  }
+  return faultOfAnswer(fault)
+}
+
+/**
+ * The claims of userinfo (OpenID Connect Core 1.0, 5.3). Throws `ProviderRefusal` where the provider refuses them, or they are
+ * of another user, and an `Error` without secrets when no answer arrives, or nonsense.
+ */
+export async function userinfoOf({ client, accessToken }: Tokens, sub: string): Promise<Record<string, unknown>> {
+  try {
+    return await fetchUserInfo(client, accessToken, sub)
+  } catch (fault) {
+    if (fault instanceof WWWAuthenticateChallengeError) throw new ProviderRefusal('userinfo')
+    const { cause } = fault as { cause?: unknown }
+    if (isPlainObject(cause) && isPlainObject(cause.body) && cause.body.sub !== sub)
+      throw new ProviderRefusal('userinfo-subject')
+    throw faultOfAnswer(fault)
+  }
+}

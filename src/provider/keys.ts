@@ -1,0 +1,107 @@
+import { createPublicKey, type JsonWebKey } from 'node:crypto'
+import { createLocalJWKSet, errors, type JWK } from 'jose'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log/log.ts'
+import { isPlainObject } from '../base/plain-object.ts'
+import type { Exchange } from './exchange.ts'
+import type { KnownMetadata } from './metadata.ts'
+
+/** The keys with which a provider signs, as `jose` finds one for the header of a token. */
+export type KeySet = ReturnType<typeof createLocalJWKSet>
+
+/** In milliseconds: how often tokens may cause a request for keys, and when one is made without. */
+const LIMIT = 60_000
+const FRESH = 3_600_000
+const MIN_RSA_BITS = 2048
+
+/**
+ * The JWKS of a provider (RFC 7517), fetched at its first use. An unknown key fetches it at once, then once a minute at most, so
+ * that invalid tokens cannot cause more. After an hour it is fetched anew, so that withdrawn keys end; while that fails, the
+ * last keys stay.
+ */
+export class KnownKeys {
+  readonly #metadata: KnownMetadata
+  readonly #exchange: Exchange
+  readonly #clock: Clock
+  readonly #log: Logger
+  #known: { keys: KeySet; fetchedAt: number } | null = null
+  #pending: Promise<KeySet> | null = null
+  /** When a token has caused a request, and whether that failed. */
+  #renewal: { at: number; fault: unknown } | null = null
+
+  constructor(metadata: KnownMetadata, exchange: Exchange, parts: { clock: Clock; log: Logger }) {
+    this.#metadata = metadata
+    this.#exchange = exchange
+    this.#clock = parts.clock
+    this.#log = parts.log
+  }
+
+  /** Fails with an `Error` without secrets when the provider has sent no keys yet. Simultaneous uses share one request. */
+  async get(): Promise<KeySet> {
+    if (this.#known === null) return this.#fetch()
+    if (this.#clock.now() < this.#known.fetchedAt + FRESH) return this.#known.keys
+    const { keys } = this.#known
+    return this.#fetch().catch(err => {
+      this.#log.warn({ err }, 'the last keys of the provider stay in use')
+      this.#known = { keys, fetchedAt: this.#clock.now() - FRESH + LIMIT }
+      return keys
+    })
+  }
+
+  /** Newer keys than these, or `null` if there is no such set. Fails when they could not be fetched. */
+  async newerThan(keys: KeySet): Promise<KeySet | null> {
+    if (this.#known !== null && this.#known.keys !== keys) return this.#known.keys
+    const now = this.#clock.now()
+    if (this.#renewal !== null && this.#pending === null && Math.abs(now - this.#renewal.at) < LIMIT) {
+      if (this.#renewal.fault !== null) throw this.#renewal.fault
+      return null
+    }
+    const renewal = { at: now, fault: null as unknown }
+    this.#renewal = renewal
+    return this.#fetch().catch(fault => {
+      renewal.fault = fault
+      throw fault
+    })
+  }
+
+  #fetch(): Promise<KeySet> {
+    this.#pending ??= this.#request().finally(() => {
+      this.#pending = null
+    })
+    return this.#pending
+  }
+
+  async #request(): Promise<KeySet> {
+    const { jwks_uri } = await this.#metadata.get()
+    const keys = createLocalJWKSet({ keys: await fetchKeys(this.#exchange, jwks_uri) })
+    this.#known = { keys, fetchedAt: this.#clock.now() }
+    return keys
+  }
+}
+
+async function fetchKeys({ fetch }: Exchange, address: string): Promise<JWK[]> {
+  try {
+    const response = await fetch(address, { headers: { accept: 'application/json' } })
+    if (response.status !== 200) throw new Error(`status ${response.status}`)
+    const answer: unknown = await response.json().catch(() => null)
+    if (!isPlainObject(answer) || !Array.isArray(answer.keys)) throw new Error('the response is not a JWKS')
+    return answer.keys.filter(isUsable)
+  } catch (cause) {
+    throw new Error('no keys', { cause })
+  }
+}
+
+/** Others in the set are ignored: of an unknown kind, malformed, weak, and private ones. */
+function isUsable(key: unknown): key is JWK {
+  if (!isPlainObject(key) || 'd' in key) return false
+  try {
+    const { asymmetricKeyDetails } = createPublicKey({ key: key as JsonWebKey, format: 'jwk' })
+    return (asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) >= MIN_RSA_BITS
+  } catch {
+    return false
+  }
+}
+
+/** Whether a set may have the key of a token since it was fetched. */
+export const mayBeNewer = (fault: unknown): boolean =>
+  fault instanceof errors.JWKSNoMatchingKey || fault instanceof errors.JWSSignatureVerificationFailed

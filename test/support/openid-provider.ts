@@ -1,0 +1,240 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { type ClientMetadata, type Configuration, Provider } from 'oidc-provider'
+import { freePort } from './ports.ts'
+
+/** A user of the provider: what it says of them. The name is the `sub`. */
+export type ProviderUser = Record<string, unknown>
+
+export interface OpenIdProviderOptions {
+  /** `client_id`, `client_secret` and `redirect_uris` at least; the rest of dynamic registration as it is needed. */
+  clients: ClientMetadata[]
+  /** By `sub`. */
+  users?: Record<string, ProviderUser>
+  /** The claims are in userinfo alone, as by default of the specification, and not in the ID token. */
+  claimsInUserinfo?: boolean
+  /** Further settings of `oidc-provider`. */
+  configuration?: Configuration
+}
+
+/** A real provider (`oidc-provider`, certified by the OpenID Foundation) without forms. */
+export interface OpenIdProvider {
+  issuer: string
+  /** Whom its sign-in form would log in. A browser that is logged in there stays who it is. */
+  user: string
+  users: Record<string, ProviderUser>
+  provider: Provider
+  /** What it sent to back channels, and the status of the answers; `null` when none arrived. */
+  backChannelCalls: { url: string; body: URLSearchParams; status: number | null }[]
+  /**
+   * Follows an authorization URL as a browser does, up to the redirect that leaves the provider: the callback. The cookies stay
+   * with the user, or with the browser of this name.
+   */
+  signIn(url: string, user?: string, browser?: string): Promise<URL>
+  /** Follows an end-session URL with the cookies of a browser, and confirms; answers where it leads in the end. */
+  signOut(url: string, browser?: string): Promise<URL>
+  /** Ends all sessions of a user at the provider, which calls the back channels of their clients. */
+  logout(user: string): Promise<void>
+  stop(): Promise<void>
+}
+
+export const USERS: Record<string, ProviderUser> = {
+  ada: {
+    name: 'Ada Lovelace',
+    preferred_username: 'ada',
+    email: 'ada@example.com',
+    email_verified: true,
+    groups: ['/staff', '/staff/admins'],
+  },
+  bob: {
+    name: 'Bob',
+    preferred_username: 'bob',
+    email: 'bob@example.com',
+    email_verified: false,
+    groups: ['/staff'],
+  },
+}
+
+const SCOPE_CLAIMS = { profile: ['name', 'preferred_username', 'groups'], email: ['email', 'email_verified'] }
+
+export async function startOpenIdProvider(options: OpenIdProviderOptions): Promise<OpenIdProvider> {
+  const port = await freePort()
+  const issuer = `http://127.0.0.1:${port}`
+  const backChannelCalls: OpenIdProvider['backChannelCalls'] = []
+  const users = options.users ?? structuredClone(USERS)
+  const provider = new Provider(issuer, {
+    ...(await configurationOf(options, users)),
+    fetch: (url, init) => callBackChannel(backChannelCalls, String(url), init as RequestInit),
+    ...options.configuration,
+  })
+  const jars = new Map<string, Map<string, string>>()
+  const openid: OpenIdProvider = {
+    issuer,
+    user: Object.keys(users)[0]!,
+    users,
+    provider,
+    backChannelCalls,
+    signIn(url, user = openid.user, browser = user) {
+      return leave(issuer, url, jarOf(jars, browser), { 'x-test-user': user })
+    },
+    signOut: (url, browser = openid.user) => leave(issuer, url, jarOf(jars, browser)),
+    logout: createLogout(provider),
+    stop: await serve(provider, port, () => openid.user),
+  }
+  return openid
+}
+
+async function configurationOf(
+  { clients, claimsInUserinfo = false }: OpenIdProviderOptions,
+  users: Record<string, ProviderUser>,
+): Promise<Configuration> {
+  return {
+    clients: clients.map(client => ({ response_types: ['code'], grant_types: ['authorization_code'], ...client })),
+    claims: { openid: ['sub', 'sid'], ...SCOPE_CLAIMS },
+    conformIdTokenClaims: claimsInUserinfo,
+    findAccount: (_, sub) =>
+      Object.hasOwn(users, sub) ? { accountId: sub, claims: () => ({ ...users[sub], sub }) } : undefined,
+    cookies: { keys: ['of the tests'] },
+    jwks: { keys: [await signingKey('RS256'), await signingKey('ES256'), await signingKey('EdDSA')] },
+    pkce: { required: () => true },
+    ttl: { AccessToken: 3600, AuthorizationCode: 60, Grant: 86400, IdToken: 3600, Interaction: 3600, Session: 86400 },
+    interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+    features: {
+      devInteractions: { enabled: false },
+      backchannelLogout: { enabled: true },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource(ctx, form) {
+          ctx.body = form
+        },
+        postLogoutSuccessSource(ctx) {
+          ctx.body = 'signed out'
+        },
+      },
+    },
+    /** Without a question for consent. */
+    async loadExistingGrant({ oidc }) {
+      const { client, session, params } = oidc
+      const grant = new oidc.provider.Grant({ clientId: client!.clientId, accountId: session!.accountId! })
+      grant.addOIDCScope(String(params!.scope))
+      await grant.save()
+      return grant
+    },
+    renderError(ctx, out) {
+      ctx.body = JSON.stringify(out)
+    },
+  }
+}
+
+async function signingKey(alg: string): Promise<JWK> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true })
+  return { ...(await exportJWK(privateKey)), alg, use: 'sig', kid: alg.toLowerCase() }
+}
+
+/** The library calls no addresses of this machine. */
+async function callBackChannel(
+  calls: OpenIdProvider['backChannelCalls'],
+  url: string,
+  { method, headers, body, signal }: RequestInit,
+): Promise<Response> {
+  const call: OpenIdProvider['backChannelCalls'][number] = {
+    url,
+    body: new URLSearchParams(String(body)),
+    status: null,
+  }
+  calls.push(call)
+  const response = await fetch(url, { method, headers, body, signal, redirect: 'manual' } as RequestInit)
+  call.status = response.status
+  return response
+}
+
+/** Serves the provider, and logs in at its interactions without a form. Answers what ends it. */
+async function serve(provider: Provider, port: number, user: () => string): Promise<() => Promise<void>> {
+  const answer = provider.callback()
+  const server = createServer(async (request, response) => {
+    if (!request.url!.startsWith('/interaction/')) return answer(request, response)
+    const accountId = String(request.headers['x-test-user'] ?? user())
+    await provider.interactionFinished(request, response, { login: { accountId } })
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return async () => {
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+}
+
+/** As at the end of a session by its user, for sessions of any browser. */
+function createLogout(provider: Provider): (user: string) => Promise<void> {
+  const known = new Map<string, string>()
+  provider.on(
+    'session.saved' as never,
+    ((session: { uid: string; accountId?: string }) => {
+      if (session.accountId !== undefined) known.set(session.uid, session.accountId)
+    }) as never,
+  )
+  return async user => {
+    for (const [uid] of [...known].filter(([, accountId]) => accountId === user)) {
+      known.delete(uid)
+      const session = await provider.Session.findByUid(uid)
+      if (session === undefined) continue
+      for (const clientId of Object.keys(session.authorizations ?? {})) {
+        const client = (await provider.Client.find(clientId)) as unknown as BackChannelClient
+        if (client.backchannelLogoutUri !== undefined)
+          await client.backchannelLogout(user, session.sidFor(clientId)).catch(() => undefined)
+      }
+      await session.destroy()
+    }
+  }
+}
+
+/** What the types of the library leave out. */
+interface BackChannelClient {
+  backchannelLogoutUri?: string
+  backchannelLogout(accountId: string, sid: string | undefined): Promise<void>
+}
+
+function jarOf(jars: Map<string, Map<string, string>>, browser: string): Map<string, string> {
+  const jar = jars.get(browser) ?? new Map<string, string>()
+  jars.set(browser, jar)
+  return jar
+}
+
+/** Follows redirects, and sends forms, until one leads away from the provider. */
+async function leave(
+  issuer: string,
+  url: string,
+  jar: Map<string, string>,
+  headers: Record<string, string> = {},
+): Promise<URL> {
+  let request = new Request(url)
+  for (;;) {
+    const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(request, { headers: { ...headers, cookie }, redirect: 'manual' })
+    for (const line of response.headers.getSetCookie()) keep(jar, line)
+    const page = await response.text()
+    const location = response.headers.get('location')
+    if (location === null) request = formOf(page, request.url)
+    else {
+      const next = new URL(location, request.url)
+      if (next.origin !== issuer) return next
+      request = new Request(next)
+    }
+  }
+}
+
+function keep(jar: Map<string, string>, line: string): void {
+  const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!
+  if (value === '' || /expires=Thu, 01 Jan 1970/i.test(line)) jar.delete(name!)
+  else jar.set(name!, value!)
+}
+
+/** The form by which a user confirms the end of their session. */
+function formOf(page: string, url: string): Request {
+  const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1]
+  const xsrf = /name="xsrf" value="([^"]+)"/.exec(page)?.[1]
+  if (action === undefined || xsrf === undefined) throw new Error(`no redirect and no form at ${url}: ${page}`)
+  return new Request(new URL(action, url), { method: 'POST', body: new URLSearchParams({ xsrf, logout: 'yes' }) })
+}
