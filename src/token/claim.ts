@@ -10,10 +10,7 @@ export type Claims = Readonly<Record<string, unknown>>
  */
 export function claimOf(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name] ?? undefined
-  let value: unknown = claims
-  for (const part of name.split('.')) {
-    if (!isPlainObject(value) || !Object.hasOwn(value, part)) return undefined
-    value = value[part]
-  }
-  return value ?? undefined
+  const [, first, rest] = /^([^.]*)[.](.*)$/s.exec(name) ?? []
+  const inner = first !== undefined && Object.hasOwn(claims, first) ? claims[first] : undefined
+  return isPlainObject(inner) ? claimOf(inner, rest!) : undefined
 }
