@@ -31,6 +31,7 @@ const APART = [
   'See it work',
   'In a folder of your own',
   'Protect a web application',
+  'Sign in with the company: OpenID Connect',
   'Sign administrators in',
   'Finish a login in steps',
   'Let a program in',
@@ -134,6 +135,14 @@ t.test('the web application of the guide gets people who have signed in, and lea
   })
   t.equal(status, 200)
   t.match(application.requests.at(-1)?.headers, { 'x-login-id': '1', 'x-webauth-user': 'ann', cookie: /^a=1$/ })
+})
+
+t.test('the provider of the guide signs in the user of its example', async t => {
+  const heading = 'Sign in with the company: OpenID Connect'
+  const gateway = await initiated(t)
+  const [settings] = SETTINGS.filter(block => block.heading === heading)
+  inFile(settings!.text, gateway.folder)
+  await runScript(t, gateway, blocksAt(heading).join('\n'))
 })
 
 /** Commands in the folder of a gateway that does not run. */
