@@ -112,7 +112,7 @@ function rolesOf({ roles }: ProviderSettings, groups: readonly string[]): string
 }
 
 /**
- * The claims that these settings use. The provider is asked for those that the ID token lacks. Not every absent one
+ * The claims that these settings use. Those that the ID token lacks are requested from userinfo. Not every absent one
  * prevents a login.
  */
 export function wantedClaims({ account, match, claims, roles, require }: ProviderSettings): string[] {
