@@ -24,6 +24,7 @@ const EXTERNAL = [
   'ldapts',
   'lmdb',
   'mysql2',
+  'oidc-provider',
   'pg',
   'playwright-core',
   'svg-captcha',

@@ -13,8 +13,8 @@ export const check: Command = {
 Prints "ok" and a summary, or every fault with its place and what to do about it; then the exit code is 1.
 
 ${CONFIG_HELP}
-  --connect           also ask the store, the accounts and each upstream, for a few seconds at most, and report what each
-                      answers; the exit code is 1 if one of them cannot be used. Nothing in them is changed
+  --connect           also ask the store, the accounts, each OpenID provider and each upstream, for a few seconds at most, and
+                      report what each answers; the exit code is 1 if one of them cannot be used. Nothing in them is changed
   --print-schema      print the JSON Schema of the configuration file instead`,
   options: { ...CONFIG_OPTION, connect: { type: 'boolean' }, 'print-schema': { type: 'boolean' } },
   async run(written, { output, environment, cwd }) {

@@ -96,7 +96,7 @@ function printed({ output }: Terminal, text: string): number {
 }
 
 async function overview(): Promise<string> {
-  const commands = Object.entries(COMMANDS).map(async ([name, load]) => `  ${name.padEnd(13)}${(await load()).summary}`)
+  const commands = Object.entries(COMMANDS).map(async ([name, load]) => `  ${name.padEnd(15)}${(await load()).summary}`)
   return `dualgate: a gateway that signs users in, keeps their sessions and lets only live ones through to your backends
 
 Usage: dualgate [COMMAND [options]]

@@ -65,7 +65,7 @@ function rowsOf(provider: ProviderSettings, claims: Claims): Row[] {
   const faults: Row[] = []
   if (claims.iss !== undefined && claims.iss !== issuer) faults.push(['refused', 'token-issuer: iss is not the issuer'])
   if (acr !== undefined && !acr.some(value => value === claims.acr))
-    faults.push(['refused', 'acr: the claim acr is not among those of the setting acr'])
+    faults.push(['refused', 'acr: the claim acr is not in the list acr of the provider'])
   const required = requirementFault(provider, claims)
   const mapped = provider.account === 'claims' ? accountRows(provider, claims) : matchRows(provider, claims)
   const refusals = [...faults, ...(required === null ? [] : [refusedRow(required)]), ...mapped.refused]

@@ -8,6 +8,7 @@ import { createLog } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { LdapAccountsSettings } from '../settings/directory.ts'
 import type { Configuration } from '../settings/load.ts'
+import type { ProviderSettings } from '../settings/schema/providers.ts'
 import type { UpstreamSettings } from '../settings/schema/upstreams.ts'
 import { targetsOf } from '../settings/targets.ts'
 import { ECHO_URL } from '../upstream/upstream.ts'
@@ -27,7 +28,7 @@ const LIMIT = 5000
 /** A valid name and login id that no account has. */
 const NO_ACCOUNT = 'dualgate.check.connect'
 
-/** Asks the store, the sources of accounts and the targets of upstreams, all at once. Changes nothing in them. */
+/** Asks the store, the sources of accounts, the OpenID providers and the targets of upstreams, all at once. Changes nothing in them. */
 export async function probeAll(settings: ReadSettings): Promise<Probe[]> {
   const { accounts, login, permissions, upstreams } = settings
   const needsRights = permissions.source === 'accounts'
@@ -35,6 +36,7 @@ export async function probeAll(settings: ReadSettings): Promise<Probe[]> {
     probeStore(settings),
     probeAccounts('accounts', accounts, needsRights),
     login.consumer === 'off' ? [] : probeAccounts('login.consumer', login.consumer, needsRights),
+    ...login.providers.map(probeProvider),
     ...upstreams.flatMap(probeUpstream),
   ])
   return found.flat()
@@ -132,6 +134,36 @@ function updatesIn(settings: Exclude<HashSourceSettings, { kind: 'file' }>): str
 async function accountsIn(path: string): Promise<string> {
   const { size } = (await readAccounts(path)).byId
   return size === 0 ? `no accounts in ${path}; the first start creates a missing file` : `${size} in ${path}`
+}
+
+/** Whether a provider accepts the client shows in a sign-in only: the question would need a user. */
+async function probeProvider(settings: ProviderSettings): Promise<Probe> {
+  const what = `provider ${settings.name} (${settings.issuer})`
+  const { createProvider } = await import('../provider/provider.ts')
+  const parts = { clock: systemClock, log: createLog('silent') }
+  const provider = createProvider({ ...settings, timeout: Math.min(settings.timeout, LIMIT) }, parts)
+  try {
+    const { endSession, backChannel } = await provider.reach()
+    const found = [
+      'answers with its configuration and keys',
+      endSession ? 'a sign-out ends the session there, too' : 'a sign-out does not end the session there',
+      BACK_CHANNEL[String(backChannel)]!,
+      'client and secret were not tried',
+    ]
+    return { what, isReached: true, text: found.join('; ') }
+  } catch (fault) {
+    const { detail } = fault as { detail?: string }
+    const reason = detail ?? faultText(fault instanceof Refusal ? (fault.cause ?? fault) : fault)
+    return { what, isReached: false, text: `${reason}; start it, or correct issuer, ca, proxy or algorithms` }
+  } finally {
+    await provider.close()
+  }
+}
+
+const BACK_CHANNEL: Readonly<Record<string, string>> = {
+  true: 'it sends back-channel logouts',
+  false: 'it sends no back-channel logouts',
+  null: 'it does not say whether it sends back-channel logouts',
 }
 
 function probeUpstream(upstream: UpstreamSettings): Promise<Probe>[] {

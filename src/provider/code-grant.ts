@@ -6,6 +6,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client'
 import { isPlainObject } from '../base/plain-object.ts'
+import type { ProviderSettings } from '../settings/schema/providers.ts'
 import { checkCallback } from './callback.ts'
 import type { Client } from './client.ts'
 import type { Exchange } from './exchange.ts'
@@ -28,6 +29,13 @@ export interface Tokens {
   client: Configuration
 }
 
+export interface GrantParts {
+  settings: ProviderSettings
+  metadata: Metadata
+  createClient: Client
+  exchange: Exchange
+}
+
 /**
  * Exchanges the code of a callback (OpenID Connect Core 1.0, 3.1.3). Throws `ProviderRefusal`, and an `Error` without secrets
  * when no answer arrives, or nonsense.
@@ -36,7 +44,7 @@ export async function exchangeCode(
   callback: URLSearchParams,
   { state, verifier }: SignInRequest,
   redirectUri: string,
-  { metadata, createClient, exchange }: { metadata: Metadata; createClient: Client; exchange: Exchange },
+  { settings, metadata, createClient, exchange }: GrantParts,
 ): Promise<Tokens> {
   checkCallback(callback, state, metadata)
   const held = holdingIdToken(exchange, metadata)
@@ -52,7 +60,7 @@ export async function exchangeCode(
     if (typeof idToken !== 'string') throw new ProviderRefusal('token-missing')
     return { idToken, accessToken: access_token, client }
   } catch (fault) {
-    throw faultOfGrant(fault, [state, verifier, callback.get('code')!])
+    throw faultOfGrant(fault, [state, verifier, callback.get('code')!, settings.client_secret ?? ''])
   }
 }
 
@@ -95,10 +103,15 @@ export async function userinfoOf({ client, accessToken }: Tokens, sub: string): 
   try {
     return await fetchUserInfo(client, accessToken, sub)
   } catch (fault) {
-    if (fault instanceof WWWAuthenticateChallengeError) throw new ProviderRefusal('userinfo')
-    const { cause } = fault as { cause?: unknown }
-    if (isPlainObject(cause) && isPlainObject(cause.body) && cause.body.sub !== sub)
-      throw new ProviderRefusal('userinfo-subject')
-    throw faultOfAnswer(fault)
+    throw faultOfUserinfo(fault, sub)
   }
+}
+
+function faultOfUserinfo(fault: unknown, sub: string): Error {
+  const { cause } = fault as { cause?: unknown }
+  const isRefused = cause instanceof Response && (cause.status === 401 || cause.status === 403)
+  if (isRefused || fault instanceof WWWAuthenticateChallengeError) return new ProviderRefusal('userinfo')
+  // The library has compared it: the body stands in the cause, or in that of the cause.
+  const { body } = { ...(cause instanceof Error ? (cause.cause as object) : (cause as object)) } as { body?: unknown }
+  return isPlainObject(body) && body.sub !== sub ? new ProviderRefusal('userinfo-subject') : faultOfAnswer(fault)
 }

@@ -3,6 +3,7 @@ import { createLocalJWKSet, errors, type JWK } from 'jose'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { isPlainObject } from '../base/plain-object.ts'
+import { Outage } from '../base/refusal.ts'
 import type { Exchange } from './exchange.ts'
 import type { KnownMetadata } from './metadata.ts'
 
@@ -87,7 +88,7 @@ async function fetchKeys({ fetch }: Exchange, address: string): Promise<JWK[]> {
     if (!isPlainObject(answer) || !Array.isArray(answer.keys)) throw new Error('the response is not a JWKS')
     return answer.keys.filter(isUsable)
   } catch (cause) {
-    throw new Error('no keys', { cause })
+    throw new Outage('no keys', { cause })
   }
 }
 

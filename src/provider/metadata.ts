@@ -1,6 +1,7 @@
 import { allowInsecureRequests, ClientError, customFetch, discovery, type ServerMetadata } from 'openid-client'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log/log.ts'
+import { Outage } from '../base/refusal.ts'
 import type { ProviderSettings } from '../settings/schema/providers.ts'
 import type { Exchange } from './exchange.ts'
 import { detailOf } from './refusal.ts'
@@ -69,7 +70,7 @@ async function discover(settings: ProviderSettings, { fetch }: Exchange): Promis
     const found = await discovery(new URL(settings.issuer), settings.client_id, undefined, undefined, options)
     return checked(found.serverMetadata(), settings)
   } catch (fault) {
-    throw new Error('no discovery', { cause: otherIssuer(fault) ?? faultOfAnswer(fault) })
+    throw new Outage('no discovery', { cause: otherIssuer(fault) ?? faultOfAnswer(fault) })
   }
 }
 

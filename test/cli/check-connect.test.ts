@@ -9,6 +9,7 @@ import { stringify } from 'yaml'
 import { BESIDE, folderWith, GOOD_KEY } from '../settings/folder.ts'
 import { run } from '../support/command-line.ts'
 import { missingDatabase, startDatabase } from '../support/database-server.ts'
+import { startOpenIdProvider } from '../support/openid-provider.ts'
 import { freePort } from '../support/ports.ts'
 import { startRedis, withoutRedisServer } from '../support/redis-server.ts'
 
@@ -192,4 +193,53 @@ t.test('check --connect ends with a target that never answers its check', async 
   const health = { path: '/', timeout: '100ms' }
   const { code, lines } = await connect(t, { upstreams: [{ name: 'a', match: '/api', target, health }] })
   t.match([code, lines[2]], [1, /^NOT REACHED upstream a .*not answered in 100 ms/])
+})
+
+const SECRET = 'Zq8-secret-of-the-client'
+
+/** A configuration with one provider. */
+const signsInWith = (issuer: string, changes: object = {}) => ({
+  browser: { business: 'on', url: 'https://admin.example.com' },
+  login: {
+    providers: [
+      {
+        ...{ name: 'staff', side: 'business', label: 'Company account', issuer, account: 'claims' },
+        ...{ client_id: 'dualgate', client_secret: SECRET, ...changes },
+      },
+    ],
+  },
+})
+
+t.test('check --connect asks each provider for its configuration and keys', async t => {
+  const { issuer, stop } = await startOpenIdProvider({ clients: [] })
+  t.teardown(stop)
+  const { code, lines } = await connect(t, signsInWith(issuer))
+  t.equal(code, 0)
+  t.equal(
+    lines[2],
+    `reached provider staff (${issuer}): answers with its configuration and keys; a sign-out ends the session there, too; ` +
+      'it sends back-channel logouts; client and secret were not tried',
+  )
+})
+
+t.test('check --connect says why a provider cannot be used', async t => {
+  const { issuer, stop } = await startOpenIdProvider({ clients: [] })
+  t.teardown(stop)
+  const port = await freePort()
+  const html = await serve(t, (_, response) => response.end('<html>'))
+  const slow = await serve(t, () => undefined)
+  const cases: [config: object, text: RegExp][] = [
+    [signsInWith(`http://127.0.0.1:${port}`), /ECONNREFUSED/],
+    [signsInWith(`${issuer}/`), /it says that its issuer is http/],
+    [signsInWith(html), /no discovery/],
+    [signsInWith(slow, { timeout: '50ms' }), /no discovery/],
+    [signsInWith(issuer, { algorithms: ['PS512'] }), /it signs with /],
+  ]
+  for (const [config, text] of cases) {
+    const { code, lines, output } = await connect(t, config as Record<string, unknown>)
+    t.equal(code, 1)
+    t.match(lines[2], /^NOT REACHED provider staff \(http.*; start it, or correct issuer, ca, proxy or algorithms$/)
+    t.match(lines[2], text)
+    t.notMatch(output, SECRET)
+  }
 })

@@ -103,6 +103,12 @@ t.test('the commented-out settings of gateway.yaml are valid', async t => {
     .match(/^# {3}cors:\n(?:# {5}.*\n)+/m)?.[0]
     .replace(/^# {3}/gm, '')
   t.match(settingsOf(t, cors ?? '').cors, { origin: ['https://admin.example'], maxAge: 600 })
+  const providers = textOf('gateway.yaml')
+    .match(/^ {2}# {3}providers:\n(?: {2}# {5}.*\n)+/m)?.[0]
+    .replace(/^ {2}# /gm, '')
+  const browser = 'browser: { business: on, url: "https://admin.example.com" }\n'
+  const secret = { LOGIN__PROVIDERS__0__CLIENT_SECRET: 'x' }
+  t.match(settingsOf(t, `${browser}login:\n${providers}`, secret).login.providers, [{ name: 'staff' }])
 })
 
 t.test('the schema for editors is that of this version, and the shipped file is valid by it', async t => {

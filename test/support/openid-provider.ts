@@ -242,8 +242,8 @@ async function leave(
   let request = new Request(url)
   for (;;) {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const sent = { ...Object.fromEntries(request.headers), ...headers, cookie }
-    const response = await fetch(request, { headers: sent, redirect: 'manual' })
+    for (const [name, value] of Object.entries({ ...headers, cookie })) request.headers.set(name, value)
+    const response = await fetch(request, { redirect: 'manual' })
     for (const line of response.headers.getSetCookie()) keep(jar, line)
     const page = await response.text()
     const location = response.headers.get('location')
