@@ -1,5 +1,6 @@
 import helmet, { type FastifyHelmetOptions } from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
+import type { ProviderSettings } from '../../settings/schema/providers.ts'
 
 /** The sources that a page can load, run and call: its own files and its own gateway. Inline code does not run. */
 const SOURCES: Readonly<Record<string, readonly string[]>> = {
@@ -23,6 +24,18 @@ export const pagePolicy = (besides: Readonly<Record<string, readonly string[]>> 
   useDefaults: false,
   directives: { ...SOURCES, ...besides },
 })
+
+/** That of a page with a form, which may lead on to providers. With the default, browsers would send its `Origin` as `null`. */
+export const withForm = (providers: readonly ProviderSettings[]): Protection => ({
+  contentSecurityPolicy: pagePolicy({ 'form-action': formTargets(providers) }),
+  referrerPolicy: { policy: 'same-origin' },
+})
+
+/** Browsers hold every redirection of a form to this list, and a provider may lead on to others of its own. */
+const formTargets = (providers: readonly ProviderSettings[]): string[] => {
+  const plain = providers.map(({ issuer }) => new URL(issuer)).filter(({ protocol }) => protocol === 'http:')
+  return ["'self'", ...(providers.length > 0 ? ['https:'] : []), ...plain.map(({ origin }) => origin)]
+}
 
 /**
  * Sends the headers that protect a page in a browser with every answer of this context. Not in the context of forwarded
