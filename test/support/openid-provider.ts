@@ -23,6 +23,8 @@ export interface OpenIdProvider {
   issuer: string
   /** Whom its sign-in form would log in. A browser that is logged in there stays who it is. */
   user: string
+  /** Its sign-in form waits for this. */
+  held: Promise<void>
   users: Record<string, ProviderUser>
   provider: Provider
   /** What it sent to back channels, and the status of the answers; `null` when none arrived. */
@@ -72,6 +74,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
   const openid: OpenIdProvider = {
     issuer,
     user: Object.keys(users)[0]!,
+    held: Promise.resolve(),
     users,
     provider,
     backChannelCalls,
@@ -80,7 +83,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
     },
     signOut: (url, browser = openid.user) => leave(issuer, url, jarOf(jars, browser)),
     logout: createLogout(provider),
-    stop: await serve(provider, port, () => openid.user),
+    stop: await serve(provider, port, () => openid.held.then(() => openid.user)),
   }
   return openid
 }
@@ -150,11 +153,11 @@ async function callBackChannel(
 }
 
 /** Serves the provider, and logs in at its interactions without a form. Answers what ends it. */
-async function serve(provider: Provider, port: number, user: () => string): Promise<() => Promise<void>> {
+async function serve(provider: Provider, port: number, user: () => Promise<string>): Promise<() => Promise<void>> {
   const answer = provider.callback()
   const server = createServer(async (request, response) => {
     if (!request.url!.startsWith('/interaction/')) return answer(request, response)
-    const accountId = String(request.headers['x-test-user'] ?? user())
+    const accountId = String(request.headers['x-test-user'] ?? (await user()))
     await provider.interactionFinished(request, response, { login: { accountId } })
   })
   server.listen(port, '127.0.0.1')
