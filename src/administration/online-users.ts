@@ -1,5 +1,6 @@
 import { type Clock, secondsUntil } from '../base/clock.ts'
 import type { TimestampFormat } from '../base/timestamp.ts'
+import { providerIn } from '../session/provider.ts'
 import type { Extra } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { OnlineUsers } from '../store/online.ts'
@@ -33,6 +34,7 @@ export interface UserToken {
   device_type: string | null
   device_id: string | null
   login_ip: string | null
+  provider: string | null
 }
 
 export interface Page<T> {
@@ -121,6 +123,7 @@ export function createShown({ clock, timestamps, locale }: ShownOptions) {
         device_type: textOf(record.extra, 'device_type'),
         device_id: textOf(record.extra, 'device_id'),
         login_ip: textOf(record.extra, 'login_ip'),
+        provider: providerIn(record.extra),
       }
     },
   }

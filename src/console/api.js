@@ -16,6 +16,7 @@ import { forget, session } from './session.js'
  * @property {string[]} routes Below `/api/v<n>/`: what the gateway serves itself.
  * @property {{ min_length: number, classes: number, common: 'refuse' | 'allow' }} passwords
  * @property {Record<import('./elements/sides.js').SideName, KeyLimits | null>} keys `null` for a side without keys.
+ * @property {boolean} has_providers Whether users sign in, and out, at the pages for it.
  * @property {string} timezone
  * @property {[en: string, zh: string][]} messages
  */

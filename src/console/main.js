@@ -1,6 +1,6 @@
 import { wrongCodesNotice } from './account/wrong-codes.js'
 import { currentAddress } from './address.js'
-import { get, loadSettings, onEnded, post, serves, sessionInCookie, settings } from './api.js'
+import { get, loadSettings, onEnded, post, serves, sessionInCookie, settings, urlOf } from './api.js'
 import { choices } from './choices.js'
 import { closeDialogs } from './elements/dialogs.js'
 import { h, mark, show } from './elements/dom.js'
@@ -39,6 +39,7 @@ function open(draw, page = {}) {
 
 /** @param {import('./language/language.js').TextName | null} reason */
 function signIn(reason) {
+  if (settings.has_providers) return openSignInPage()
   const form = createSignIn(app, {
     form: credentialsForm('dualgate console'),
     reason,
@@ -51,6 +52,13 @@ function signIn(reason) {
     form.draw()
   }
   open(draw, { leave: form.leave })
+}
+
+/** The page with the providers, which leads back to this one. It finds the reason itself. */
+function openSignInPage() {
+  const to = location.pathname + location.search + location.hash
+  open(showLoading)
+  location.replace(urlOf(`/sign-in/b/?${new URLSearchParams({ to })}`))
 }
 
 /** Requests the own session, and shows the pages that it has permission for. */
@@ -115,12 +123,20 @@ const showTop = (/** @type {import('./pages.js').PageName} */ name) =>
   show(top, topBar({ shown: name, pages: offeredPages(), redraw: drawAgain, signOut }))
 
 async function signOut() {
+  if (settings.has_providers) return openSignOut()
   const ended = endSession().catch(() => {})
   // Even if the request fails. What is answered to the page meanwhile is about a session that it no longer has.
   forget()
   open(showLoading)
   await ended
   signIn('signed_out')
+}
+
+/** As a form, which leads on to the provider of the session. */
+function openSignOut() {
+  const form = h('form', { method: 'post', action: urlOf('/sign-out/b'), hidden: true })
+  document.body.append(form)
+  form.submit()
 }
 
 function endSession() {

@@ -24,6 +24,7 @@ export interface JournalRecord {
   device_id: string | null
   jti: string | null
   key: string | null
+  provider: string | null
   trace_id: string | null
 }
 
@@ -66,6 +67,7 @@ const COLUMNS = [
   'device_id',
   'jti',
   'key',
+  'provider',
   'trace_id',
   'id',
 ] as const satisfies readonly (keyof JournalRecord)[]
@@ -132,6 +134,7 @@ const shown = (entry: JournalEntry, { username, nickname }: Names, timestamps: T
   device_id: entry.device_id || null,
   jti: entry.jti || null,
   key: entry.key ?? null,
+  provider: entry.provider ?? null,
   trace_id: entry.trace_id ?? null,
 })
 

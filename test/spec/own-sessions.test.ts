@@ -39,10 +39,11 @@ withEveryStore(
           'device_type',
           'device_id',
           'login_ip',
+          'provider',
           'current',
         ])
         t.match(data, [
-          { device_type: null, device_id: null, login_ip: null, current: false },
+          { device_type: null, device_id: null, login_ip: null, provider: null, current: false },
           { ...extra, current: true, created_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, timeout: /left$/ },
         ])
         t.ok(data[1].timeout_seconds > 2_591_000 && data[1].timeout_seconds <= 2_592_000)

@@ -190,6 +190,7 @@ withEveryStore(
           'device_type',
           'device_id',
           'login_ip',
+          'provider',
         ])
         t.match(data[0], {
           token: first,
@@ -198,6 +199,7 @@ withEveryStore(
           device_type: 'Chrome',
           device_id: 'WEB_PC',
           login_ip: '10.1.2.3',
+          provider: null,
         })
         t.ok(data[0].timeout_seconds > 2_591_000)
         t.same((await fixture.get(`${base}/tokens?user_id=${someone()}`, admin)).json().data, [])

@@ -23,9 +23,9 @@ export interface OpenIdProvider {
   issuer: string
   /** Whom its sign-in form would log in. A browser that is logged in there stays who it is. */
   user: string
+  /** Its sign-in form waits for this. */
+  held: Promise<void>
   users: Record<string, ProviderUser>
-  /** Holds sign-ins at its form: called with what lets one go on; `null` holds none. */
-  hold: ((release: () => void) => void) | null
   provider: Provider
   /** What it sent to back channels, and the status of the answers; `null` when none arrived. */
   backChannelCalls: { url: string; body: URLSearchParams; status: number | null }[]
@@ -80,8 +80,8 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
   const openid: OpenIdProvider = {
     issuer,
     user: Object.keys(users)[0]!,
+    held: Promise.resolve(),
     users,
-    hold: null,
     provider,
     backChannelCalls,
     signIn(url, user = openid.user, browser = user) {
@@ -94,7 +94,7 @@ export async function startOpenIdProvider(options: OpenIdProviderOptions): Promi
       client.backchannelLogoutUri = url
     },
     ...watchSessions(provider),
-    stop: await serve(provider, port, () => openid),
+    stop: await serve(provider, port, () => openid.held.then(() => openid.user)),
   }
   return openid
 }
@@ -164,17 +164,11 @@ async function callBackChannel(
 }
 
 /** Serves the provider, and logs in at its interactions without a form. Answers what ends it. */
-async function serve(
-  provider: Provider,
-  port: number,
-  present: () => Pick<OpenIdProvider, 'user' | 'hold'>,
-): Promise<() => Promise<void>> {
+async function serve(provider: Provider, port: number, user: () => Promise<string>): Promise<() => Promise<void>> {
   const answer = provider.callback()
   const server = createServer(async (request, response) => {
     if (!request.url!.startsWith('/interaction/')) return answer(request, response)
-    const { user, hold } = present()
-    const accountId = String(request.headers['x-test-user'] ?? user)
-    if (hold !== null) await new Promise<void>(resolve => hold(resolve))
+    const accountId = String(request.headers['x-test-user'] ?? (await user()))
     await provider.interactionFinished(request, response, { login: { accountId } })
   })
   server.listen(port, '127.0.0.1')

@@ -7,11 +7,11 @@ import { DASH, rowButton, table } from '../elements/tables.js'
 import { count, deviceText, duration } from '../language/format.js'
 import { faultText, t } from '../language/language.js'
 import { session } from '../session.js'
-import { LISTED, sessionTimes } from '../sessions/times.js'
+import { byProvider, LISTED, sessionTimes } from '../sessions/times.js'
 
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
- *   device_id: string | null, login_ip: string | null, current: boolean }} OwnSession
+ *   device_id: string | null, login_ip: string | null, provider: string | null, current: boolean }} OwnSession
  */
 
 /** The sessions of the signed-in user, each with a button to end it. */
@@ -70,7 +70,7 @@ const sessionTable = (sessions, changed, sorting) =>
       const end = () => confirmEnd(one, device, changed)
       return [
         [device, one.current && h('span', { class: 'tag own' }, t('this_session'))],
-        one.created_at,
+        [one.created_at, byProvider(one)],
         duration(one.timeout_seconds),
         one.login_ip ?? DASH,
         !one.current &&

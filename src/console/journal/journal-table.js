@@ -85,8 +85,9 @@ function row(record, names) {
  *
  * @param {JournalRecord} record
  */
-function detail({ event, reason, key }) {
-  if (key === null) return reason === null ? DASH : inWords('reason', reason)
+function detail({ event, reason, key, provider }) {
+  const by = provider !== null && h('span', { class: 'quiet' }, t('signed_in_by', { provider }))
+  if (key === null) return reason === null ? by || DASH : [inWords('reason', reason), by]
   const named = [`${t('key')} `, h('code', {}, key)]
   if (reason === null) return named
   if (event === 'key-rotated') return [...named, ' → ', h('code', {}, reason)]
@@ -135,6 +136,7 @@ function openEntry(record, names) {
         [t('username'), record.username],
         [t('nickname'), record.nickname],
         [t('done_by'), record.by !== null && doneBy(record, names)],
+        [t('provider'), code(record.provider)],
         [t('key_id'), code(record.key)],
         isRotation
           ? [t('new_key'), code(record.reason)]

@@ -28,6 +28,7 @@ const SIZE = 50
  * @property {string | null} device_id
  * @property {string | null} jti
  * @property {string | null} key The id of the key, where it is about one.
+ * @property {string | null} provider The name of the OpenID provider, where it came by one.
  * @property {string | null} trace_id
  */
 

@@ -1,3 +1,4 @@
+import { h } from '../elements/dom.js'
 import { t } from '../language/language.js'
 
 /**
@@ -9,6 +10,14 @@ export const sessionTimes = () => [
   { label: t('signed_in'), look: 'number', by: ({ created_at }) => created_at },
   { label: t('ends_in'), look: 'number', by: ({ timeout_seconds }) => byEnd(timeout_seconds) },
 ]
+
+/**
+ * By which provider a session began, beside when it did.
+ *
+ * @param {{ provider: string | null }} session
+ */
+export const byProvider = ({ provider }) =>
+  provider !== null && h('span', { class: 'quiet' }, t('signed_in_by', { provider }))
 
 /** Sessions of one user that the gateway lists: the newest. */
 export const LISTED = 1000

@@ -9,11 +9,11 @@ import { faultText, t } from '../language/language.js'
 import { can, isOwner, isOwnToken } from '../session.js'
 import { confirmDisable, disableState } from './disable.js'
 import { confirmEndSeveral } from './end-several.js'
-import { LISTED, sessionTimes } from './times.js'
+import { byProvider, LISTED, sessionTimes } from './times.js'
 
 /**
  * @typedef {{ token: string, created_at: string, timeout_seconds: number, device_type: string | null,
- *   device_id: string | null, login_ip: string | null }} Token
+ *   device_id: string | null, login_ip: string | null, provider: string | null }} Token
  * @typedef {{ base: string, userId: string, name: string, done: () => void }} User A user of one side; `done` is called
  *   after a change.
  * @typedef {import('./user-table.js').Selection} Selection
@@ -151,7 +151,7 @@ function row(listed, user, selection) {
       h('code', { title: token }, shortened(token)),
       isOwnToken(token) && h('span', { class: 'tag own' }, t('this_session')),
     ],
-    created_at,
+    [created_at, byProvider(listed)],
     duration(timeout_seconds),
     deviceOf(listed),
     login_ip ?? DASH,

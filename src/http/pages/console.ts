@@ -5,10 +5,10 @@ import { bySide, type LoginType, SIDES } from '../../session/sides.ts'
 import { servedRoutes } from '../../settings/own-routes.ts'
 import type { Profile } from '../../settings/profile.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
-import { keepsCookies, keysOf, providersOf, signsInByPassword } from '../../settings/served.ts'
+import { keepsCookies, keysOf, providersOf } from '../../settings/served.ts'
 import { REFUSAL_TEXTS } from '../server/messages.ts'
 import { serveAsset, vendored } from './assets.ts'
-import { formTargets, pagePolicy } from './protection.ts'
+import { withForm } from './protection.ts'
 
 /** The file of the page that comes from another package: SM2 in the browser. */
 const VENDORED = 'sm2.js'
@@ -21,10 +21,15 @@ export function serveConsole(app: FastifyInstance, settings: Settings, profile: 
     handler: async (_request, reply) => reply.redirect('console/', 302),
   })
   const providers = providersOf(settings, 'BUSINESS')
-  const helmet = { contentSecurityPolicy: pagePolicy(formTargets(providers)) }
-  serveAsset(app, { path: '/console/', from: ours('index.html'), ...(providers.length > 0 && { helmet }) })
+  const hasProviders = providers.length > 0
+  serveAsset(app, { path: '/console/', from: ours('index.html'), ...(hasProviders && { helmet: withForm(providers) }) })
   for (const file of CONSOLE_FILES) serveAsset(app, { path: `/console/${file}`, from: sourceOf(file) })
-  const shown = { ...pageSettings(settings, profile, 'BUSINESS'), keys: bySide(type => keyLimits(settings, type)) }
+  const shown = {
+    ...pageSettings(settings, profile, 'BUSINESS'),
+    keys: bySide(type => keyLimits(settings, type)),
+    /** Whether users sign in at `/sign-in/b/`, and out at `/sign-out/b`, because they may do so by a provider. */
+    has_providers: hasProviders,
+  }
   serveAsset(app, { path: CONSOLE_SETTINGS, from: () => JSON.stringify(shown) })
 }
 

@@ -25,6 +25,18 @@ export const pagePolicy = (besides: Readonly<Record<string, readonly string[]>> 
   directives: { ...SOURCES, ...besides },
 })
 
+/** That of a page with a form, which may lead on to providers. With the default, browsers would send its `Origin` as `null`. */
+export const withForm = (providers: readonly ProviderSettings[]): Protection => ({
+  contentSecurityPolicy: pagePolicy({ 'form-action': formTargets(providers) }),
+  referrerPolicy: { policy: 'same-origin' },
+})
+
+/** Browsers hold every redirection of a form to this list, and a provider may lead on to others of its own. */
+const formTargets = (providers: readonly ProviderSettings[]): string[] => {
+  const plain = providers.map(({ issuer }) => new URL(issuer)).filter(({ protocol }) => protocol === 'http:')
+  return ["'self'", ...(providers.length > 0 ? ['https:'] : []), ...plain.map(({ origin }) => origin)]
+}
+
 /**
  * Where forms of a page may lead: to the gateway, and from there to the providers. Browsers hold every redirection of a form to this
  * list, and a provider may lead on to others.

@@ -9,7 +9,6 @@ import { verdictOfSide } from '../../gate/rules.ts'
 import type { ProviderLogin } from '../../login/providers/open.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Profile } from '../../settings/profile.ts'
-import type { ProviderSettings } from '../../settings/schema/providers.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
 import { cookieSides, providersOf, servesLogin, signsInByPassword } from '../../settings/served.ts'
 import type { Session } from '../../side/side.ts'
@@ -18,7 +17,7 @@ import type { Envelopes } from '../server/envelope.ts'
 import { originOf } from '../server/origin.ts'
 import { serveAsset } from './assets.ts'
 import { pageSettings, sourceOf } from './console.ts'
-import { formTargets, type Protection, pagePolicy } from './protection.ts'
+import { withForm } from './protection.ts'
 
 export interface SignInOptions {
   settings: Settings
@@ -35,11 +34,6 @@ const SIGN_OUT_PAGE = new URL('../../console/sign-in/sign-out.html', import.meta
 
 /** The page that opened it may still talk to the page that it leads to. */
 const IN_A_POPUP = { crossOriginOpenerPolicy: false } as const
-/** With the default, browsers would send its `Origin` as `null`. */
-const withForm = (providers: readonly ProviderSettings[]): Protection => ({
-  contentSecurityPolicy: pagePolicy(formTargets(providers)),
-  referrerPolicy: { policy: 'same-origin' },
-})
 
 /**
  * `/sign-in/` and `/sign-out/` of the sides whose users may keep their session in a cookie. The pages hold no data and no

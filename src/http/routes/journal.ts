@@ -41,6 +41,7 @@ const ENTRY = Complete({
   device_id: { type: OPTIONAL_TEXT, description: 'The name that the program gave itself.' },
   jti: { type: OPTIONAL_TEXT, description: 'Handle of the token, where it is about one.' },
   key: { type: OPTIONAL_TEXT, description: 'Id of the key of a program, where it is about one.' },
+  provider: { type: OPTIONAL_TEXT, description: 'The OpenID provider, where the event came by one.' },
   trace_id: { type: OPTIONAL_TEXT, description: 'Id of the request, as in the log.' },
 })
 
@@ -100,6 +101,7 @@ const PAGE = {
           device_id: 'WEB_PC',
           jti: null,
           key: null,
+          provider: null,
           trace_id: '5f1c9a3e7b2d4f60a8e1c3b5d7f90214',
         },
       ],

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { PROVIDER, providerIn } from '../../session/provider.ts'
 import type { Extra } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Side } from '../../side/side.ts'
@@ -36,8 +37,7 @@ export interface NamedByLogout {
   issuedAt: number
 }
 
-/** Keys in a session's `extra`. */
-const PROVIDER = 'provider'
+/** A key in a session's `extra`. */
 const PROVIDER_SESSION = 'provider_session'
 
 /** How long a logout stops sign-ins that began before it, in milliseconds: longer than any of them takes. */
@@ -53,12 +53,6 @@ export const provenExtra = ({ provider, session }: Proven): Extra => ({
   [PROVIDER]: provider,
   ...(session !== undefined && { [PROVIDER_SESSION]: session }),
 })
-
-/** The provider by which the session with this `extra` began; `null` for any other. */
-export function providerIn(extra: Extra): string | null {
-  const provider = Object.hasOwn(extra, PROVIDER) ? extra[PROVIDER] : null
-  return typeof provider === 'string' ? provider : null
-}
 
 interface SessionLink {
   user: string

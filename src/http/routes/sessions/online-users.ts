@@ -108,8 +108,12 @@ export const SESSION = {
     device_type: { type: OPTIONAL_TEXT, description: 'Program that signed in.' },
     device_id: { type: OPTIONAL_TEXT, description: 'The name that the program gave itself.' },
     login_ip: { type: OPTIONAL_TEXT, description: 'Address of the login.' },
+    provider: {
+      type: OPTIONAL_TEXT,
+      description: 'The OpenID provider by which the user signed in; `null` for any other login.',
+    },
   },
-  required: ['created_at', 'timeout', 'timeout_seconds', 'device_type', 'device_id', 'login_ip'],
+  required: ['created_at', 'timeout', 'timeout_seconds', 'device_type', 'device_id', 'login_ip', 'provider'],
   example: {
     created_at: '2026-05-16 09:12:44',
     timeout: '29 days 23 hours left',
@@ -117,6 +121,7 @@ export const SESSION = {
     device_type: 'Chrome',
     device_id: 'WEB_PC',
     login_ip: '203.0.113.7',
+    provider: null,
   },
 } as const
 
