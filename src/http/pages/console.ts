@@ -62,9 +62,6 @@ export function pageSettings(settings: Settings, profile: Profile, type: LoginTy
     sm2_public_key: profile.sm2PublicKeyNames[0],
     /** Whether the page keeps its session in a cookie. */
     keeps_cookie: keepsCookies(settings, type),
-    /** Whether users of the side sign in with a password, and by which providers. */
-    password: signsInByPassword(settings, type),
-    providers: providersOf(settings, type).map(({ name, label }) => ({ name, label })),
     captcha_alternative: login.captcha.alternative,
     token_name: jwt.token_name,
     passwords: { min_length, classes, common },

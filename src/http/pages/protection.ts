@@ -38,16 +38,6 @@ const formTargets = (providers: readonly ProviderSettings[]): string[] => {
 }
 
 /**
- * Where forms of a page may lead: to the gateway, and from there to the providers. Browsers hold every redirection of a form to this
- * list, and a provider may lead on to others.
- */
-export function formTargets(providers: readonly ProviderSettings[]): { 'form-action': string[] } {
-  const plain = providers.map(({ issuer }) => new URL(issuer)).filter(({ protocol }) => protocol === 'http:')
-  const others = providers.length === 0 ? [] : ['https:', ...plain.map(({ origin }) => origin)]
-  return { 'form-action': ["'self'", ...new Set(others)] }
-}
-
-/**
  * Sends the headers that protect a page in a browser with every answer of this context. Not in the context of forwarded
  * requests, whose answers belong to the upstreams. `Strict-Transport-Security` would bind the whole host: it is sent by
  * what ends TLS for all its ports and programs.

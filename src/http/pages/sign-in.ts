@@ -132,6 +132,8 @@ function settingsOf(settings: Settings, profile: Profile, type: LoginType) {
     has_logo: logo !== undefined,
     /** Whether the gateway itself signs the users of this side in: with a password, or by its providers. */
     signs_in: signsInByPassword(settings, type) || providers.length > 0,
+    password: signsInByPassword(settings, type),
+    providers: providers.map(({ name, label }) => ({ name, label })),
     /** Where users go who want nowhere else. */
     home: type === 'BUSINESS' && settings.console ? '/console/' : '/',
     origins,
