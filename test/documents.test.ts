@@ -58,7 +58,9 @@ t.test('every command that is mentioned exists, with its words and options', asy
       t.ok(option === '--help' || output.includes(`  ${option}`), `${file}: dualgate ${command} ${option}`)
     const [verb] = /(?<=^ )[a-z0-9]+(?= |$)/.exec(rest) ?? []
     const [usage] = /(?<=^Usage: ).*$/m.exec(output)!
-    if (verb !== undefined) t.match(usage, new RegExp(`\\b${verb}\\b`), `${file}: dualgate ${command} ${verb}`)
+    // Where a name comes first, any word may stand.
+    if (verb !== undefined && !/^dualgate \S+ [A-Z]+\b/.test(usage!))
+      t.match(usage, new RegExp(`\\b${verb}\\b`), `${file}: dualgate ${command} ${verb}`)
   }
 })
 
