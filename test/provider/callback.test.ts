@@ -76,7 +76,7 @@ t.test('a code is sent with its verifier and its redirect URI, and the secret as
   }
 })
 
-t.test('a refused code, a refused client, and an answer that is nonsense are told apart', async t => {
+t.test('a refused code, a refused client, and an answer that is nonsense have their own reasons', async t => {
   const html = '<html>the-code-of-the-callback</html>'
   const cases: [status: number, content: unknown, expected: string][] = [
     [400, { error: 'invalid_grant', error_description: 'the-code-of-the-callback was used' }, 'code-refused'],

@@ -145,7 +145,9 @@ t.test('a sign-in with another verifier or nonce is refused', async t => {
 t.test(
   'RPInitLogout: a sign-out ends the session at the provider, and comes back without and with a state',
   async t => {
-    const { openid, provider, signIn } = await start(t)
+    // So that ID tokens name the session.
+    const client = { backchannel_logout_uri: 'http://127.0.0.1:1/', backchannel_logout_session_required: true }
+    const { openid, provider, signIn } = await start(t, { client })
     const { identity } = await signIn()
     t.equal((await signIn()).identity.sid, identity.sid)
     const url = await provider.endSessionUrl(identity.idToken, SIGNED_OUT)
