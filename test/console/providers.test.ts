@@ -170,6 +170,7 @@ t.test('the sign-in by a provider', { skip: withoutBrowser }, async t => {
     await session.filter({ hasText: 'by staff' }).waitFor()
     await page.locator('.facts', { hasText: 'staff:ada' }).waitFor()
     t.equal(await page.locator('.panels .panel').count(), 1, 'there is nothing to change')
+    await page.locator('.own-keys').waitFor({ state: 'hidden' })
     t.same(await obstaclesEverywhere(page, 'account of a provider'), [])
 
     await page.click('nav [data-key=sessions]')

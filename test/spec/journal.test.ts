@@ -54,7 +54,7 @@ for (const store of kinds) {
       t.match(disable, { type: 'CONSUMER', login_id: user, username: 'ann', nickname: 'Ann', by: '1' })
       for (const entry of data.records) {
         t.match(entry, { time: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, trace_id: /^[0-9a-f]{32}$/ })
-        t.equal(Object.keys(entry).length, 16)
+        t.equal(Object.keys(entry).length, 17)
       }
       const text = JSON.stringify(data)
       for (const secret of [token, login.token, wrong.password]) t.notOk(text.includes(secret!), 'no secret')

@@ -48,6 +48,8 @@ export function createOwnKeys() {
 
   function draw() {
     fill()
+    // Who is proven by a provider alone makes none.
+    element.hidden = !isKnown && keys?.length === 0
     const most = settings.keys.BUSINESS?.max_per_user ?? 0
     const isFull = (keys ?? []).filter(({ replaced }) => !replaced).length >= most
     show(

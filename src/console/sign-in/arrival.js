@@ -51,7 +51,8 @@ const SHARED = new Map([
  */
 export function failedText(word) {
   if (word === 'ended-at-provider') return 'because_provider-logout'
-  const name = `failed_${SHARED.get(word) ?? word}`
+  const group = SHARED.get(word) ?? word
+  const name = `failed_${group}`
   return Object.hasOwn(TEXTS.en, name) ? /** @type {TextName} */ (name) : 'failed_sign_in'
 }
 
