@@ -6,9 +6,10 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client'
 import { isPlainObject } from '../base/plain-object.ts'
+import type { ProviderSettings } from '../settings/schema/providers.ts'
 import { checkCallback } from './callback.ts'
 import type { Client } from './client.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, ExchangeOptions } from './exchange.ts'
 import { faultOfAnswer, type Metadata } from './metadata.ts'
 import { detailOf, ProviderRefusal } from './refusal.ts'
 
@@ -28,6 +29,13 @@ export interface Tokens {
   client: Configuration
 }
 
+interface GrantParts {
+  settings: ProviderSettings
+  metadata: Metadata
+  createClient: Client
+  exchange: Exchange
+}
+
 /**
  * Exchanges the code of a callback (OpenID Connect Core 1.0, 3.1.3). Throws `ProviderRefusal`, and an `Error` without secrets
  * when no answer arrives, or nonsense.
@@ -36,7 +44,7 @@ export async function exchangeCode(
   callback: URLSearchParams,
   { state, verifier }: SignInRequest,
   redirectUri: string,
-  { metadata, createClient, exchange }: { metadata: Metadata; createClient: Client; exchange: Exchange },
+  { settings, metadata, createClient, exchange }: GrantParts,
 ): Promise<Tokens> {
   checkCallback(callback, state, metadata)
   const held = holdingIdToken(exchange, metadata)
@@ -52,7 +60,7 @@ export async function exchangeCode(
     if (typeof idToken !== 'string') throw new ProviderRefusal('token-missing')
     return { idToken, accessToken: access_token, client }
   } catch (fault) {
-    throw faultOfGrant(fault, [state, verifier, callback.get('code')!])
+    throw faultOfGrant(fault, [state, verifier, callback.get('code')!, settings.client_secret ?? '', ...held.proof()])
   }
 }
 
@@ -62,9 +70,12 @@ export async function exchangeCode(
  */
 function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
   let idToken: unknown
+  let proof: string[] = []
   return {
     idToken: () => idToken,
+    proof: () => proof,
     async fetch(...[url, options]: Parameters<Exchange['fetch']>): Promise<Response> {
+      proof = proofIn(options)
       const response = await fetch(url, options)
       if (url !== new URL(token_endpoint).href || response.status !== 200) return response
       const answer: unknown = await response.json().catch(() => null)
@@ -74,6 +85,12 @@ function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
       return Response.json(rest)
     },
   }
+}
+
+/** With which the client proves itself: an error may repeat it. */
+function proofIn({ headers = {}, body }: ExchangeOptions = {}): string[] {
+  const basic = headers.authorization?.replace(/^Basic /, '')
+  return [basic ?? '', new URLSearchParams(String(body)).get('client_assertion') ?? '']
 }
 
 function faultOfGrant(fault: unknown, secrets: readonly string[]): Error {
@@ -96,9 +113,15 @@ export async function userinfoOf({ client, accessToken }: Tokens, sub: string): 
     return await fetchUserInfo(client, accessToken, sub)
   } catch (fault) {
     if (fault instanceof WWWAuthenticateChallengeError) throw new ProviderRefusal('userinfo')
-    const { cause } = fault as { cause?: unknown }
-    if (isPlainObject(cause) && isPlainObject(cause.body) && cause.body.sub !== sub)
-      throw new ProviderRefusal('userinfo-subject')
+    const claims = refusedBody(fault)
+    if (claims !== null && claims.sub !== sub) throw new ProviderRefusal('userinfo-subject')
     throw faultOfAnswer(fault)
   }
+}
+
+/** The body that the library found wrong, which is the cause of its error, or of the cause of that; `null` without one. */
+function refusedBody(fault: unknown): Record<string, unknown> | null {
+  const { cause } = fault as { cause?: unknown }
+  if (cause instanceof Error) return refusedBody(cause)
+  return isPlainObject(cause) && isPlainObject(cause.body) ? cause.body : null
 }
