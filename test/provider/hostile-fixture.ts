@@ -40,6 +40,8 @@ export async function openHostile(
   return fixtureOf(t, hostile, clock, changes)
 }
 
+const textOf = (fault: unknown): string => inspect(fault, { depth: Infinity, showHidden: true, getters: true })
+
 /** The gateway's side of a provider. */
 export function fixtureOf(
   t: Test,
@@ -54,7 +56,7 @@ export function fixtureOf(
       () => null,
       error => error,
     )
-    const said = inspect(fault, { depth: Infinity, showHidden: true, getters: true })
+    const said = textOf(fault)
     const secrets = [CLIENT.client_secret, ...hostile.secrets].filter(secret => secret !== '')
     expectSecrecy([said, ...lines], Object.fromEntries(secrets.entries()))
     return fault
@@ -80,7 +82,7 @@ export function fixtureOf(
     async isUnavailable(work = signIn()) {
       const fault = await faultOf(work)
       t.type(fault, Unavailable, inspect(fault))
-      return inspect(fault)
+      return textOf(fault)
     },
   }
 }

@@ -122,7 +122,7 @@ t.test('known keys stay in use while the JWKS is down, and an unknown one makes 
   hostile.answers.jwks = failing
   clock.time += HOUR
   t.match(await signIn(), { sub: SUBJECT })
-  t.match(lines.join(), /the last keys of the provider stay in use.*status 503/)
+  t.match(lines.join(), /"provider":"staff".*status 503.*the last keys of the provider stay in use/)
   t.equal(hostile.count('jwks'), 2)
   await signIn()
   t.equal(hostile.count('jwks'), 2)

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import t from 'tap'
 import { createCertificate } from '../support/certificate.ts'
-import { type Answer, type Endpoint, json, startHostileProvider, SUBJECT } from '../support/hostile-provider.ts'
+import { type Answer, type Endpoint, json, SUBJECT, startHostileProvider } from '../support/hostile-provider.ts'
 import { fixtureOf, KEY, openHostile } from './hostile-fixture.ts'
 
 const ENDPOINTS: readonly Endpoint[] = ['discovery', 'jwks', 'token', 'userinfo']
@@ -32,7 +32,8 @@ const NONSENSE: Readonly<Record<string, Answer>> = {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 })
     response.write(`{ "secret": "${SECRET}`, () => response.socket!.destroy())
   },
-  'no HTTP': (_, response) => void response.socket!.end(`HTTP/1.1 200 OK\r\nx: y\r\n${SECRET}\u0001 {"a": "${SECRET}"}\r\n\r\n`),
+  'no HTTP': (_, response) =>
+    void response.socket!.end(`HTTP/1.1 200 OK\r\nx: y\r\n${SECRET}\u0001 {"a": "${SECRET}"}\r\n\r\n`),
 }
 
 for (const endpoint of ENDPOINTS)
@@ -104,7 +105,16 @@ t.test('an answer of 1 MiB is read', async t => {
 })
 
 t.test('a provider that says it is another issuer is unavailable (DiscoveryIssuerMismatch)', async t => {
-  for (const issuer of ['https://other.example.com', '{issuer}/', '{issuer}?', '{tenantid}', '', undefined, 7, ['{issuer}']]) {
+  for (const issuer of [
+    'https://other.example.com',
+    '{issuer}/',
+    '{issuer}?',
+    '{tenantid}',
+    '',
+    undefined,
+    7,
+    ['{issuer}'],
+  ]) {
     const { hostile, isUnavailable } = await openHostile(t)
     hostile.metadata.issuer = typeof issuer === 'string' ? issuer.replace('{issuer}', hostile.issuer) : issuer
     await isUnavailable()
