@@ -9,7 +9,7 @@ import { isPlainObject } from '../base/plain-object.ts'
 import type { ProviderSettings } from '../settings/schema/providers.ts'
 import { checkCallback } from './callback.ts'
 import type { Client } from './client.ts'
-import type { Exchange, ExchangeOptions } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { faultOfAnswer, type Metadata } from './metadata.ts'
 import { detailOf, ProviderRefusal } from './refusal.ts'
 
@@ -60,7 +60,7 @@ export async function exchangeCode(
     if (typeof idToken !== 'string') throw new ProviderRefusal('token-missing')
     return { idToken, accessToken: access_token, client }
   } catch (fault) {
-    throw faultOfGrant(fault, [state, verifier, callback.get('code')!, settings.client_secret ?? '', ...held.proof()])
+    throw faultOfGrant(fault, [state, verifier, callback.get('code')!, settings.client_secret ?? '', held.proof()])
   }
 }
 
@@ -70,12 +70,13 @@ export async function exchangeCode(
  */
 function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
   let idToken: unknown
-  let proof: string[] = []
+  let proof = ''
   return {
     idToken: () => idToken,
+    /** The secret as the header had it. An error may repeat it, and an assertion, which is longer than what is logged. */
     proof: () => proof,
     async fetch(...[url, options]: Parameters<Exchange['fetch']>): Promise<Response> {
-      proof = proofIn(options)
+      proof = options?.headers?.authorization?.replace(/^Basic /, '') ?? ''
       const response = await fetch(url, options)
       if (url !== new URL(token_endpoint).href || response.status !== 200) return response
       const answer: unknown = await response.json().catch(() => null)
@@ -85,12 +86,6 @@ function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
       return Response.json(rest)
     },
   }
-}
-
-/** With which the client proves itself: an error may repeat it. */
-function proofIn({ headers = {}, body }: ExchangeOptions = {}): string[] {
-  const basic = headers.authorization?.replace(/^Basic /, '')
-  return [basic ?? '', new URLSearchParams(String(body)).get('client_assertion') ?? '']
 }
 
 function faultOfGrant(fault: unknown, secrets: readonly string[]): Error {

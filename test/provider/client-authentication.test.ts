@@ -49,16 +49,6 @@ t.test('the client proves itself by an assertion of its key, each by the algorit
     })
 })
 
-t.test('an error that repeats the assertion is kept without it', async t => {
-  const { hostile, refuses } = await withKey(t, KEYS.ES256!())
-  hostile.answers.token = ({ body }, response) => {
-    const error_description = body.get('client_assertion')
-    response.writeHead(400, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ error: 'invalid_client', error_description }))
-  }
-  await refuses('client-refused')
-})
-
 t.test('the client proves itself by its secret in the header, or in the body', async t => {
   const basic = await openHostile(t)
   await basic.signIn()
