@@ -73,7 +73,7 @@ function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
   let proof = ''
   return {
     idToken: () => idToken,
-    /** The secret as the header had it. An error may repeat it, and an assertion, which is longer than what is logged. */
+    /** The secret as the header had it, which an error may repeat. An assertion is longer than what is logged. */
     proof: () => proof,
     async fetch(...[url, options]: Parameters<Exchange['fetch']>): Promise<Response> {
       proof = options?.headers?.authorization?.replace(/^Basic /, '') ?? ''
