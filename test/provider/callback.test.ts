@@ -94,7 +94,7 @@ t.test("the provider's text of an error is kept without secrets, in one line, an
   t.equal(detail!.length, 200)
 })
 
-t.test('a code that the provider refuses is told from a client that it refuses', async t => {
+t.test('a refused code and a refused client have reasons of their own', async t => {
   const { hostile, refuses } = await openHostile(t)
   const cases = [
     [400, 'invalid_grant', 'code-refused'],
