@@ -60,7 +60,7 @@ export async function exchangeCode(
     if (typeof idToken !== 'string') throw new ProviderRefusal('token-missing')
     return { idToken, accessToken: access_token, client }
   } catch (fault) {
-    throw faultOfGrant(fault, [state, verifier, callback.get('code')!, settings.client_secret ?? ''])
+    throw faultOfGrant(fault, [state, verifier, callback.get('code')!, settings.client_secret ?? '', held.proof()])
   }
 }
 
@@ -70,9 +70,13 @@ export async function exchangeCode(
  */
 function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
   let idToken: unknown
+  let proof = ''
   return {
     idToken: () => idToken,
+    /** The secret as the header had it, which an error may repeat. An assertion is longer than what is logged. */
+    proof: () => proof,
     async fetch(...[url, options]: Parameters<Exchange['fetch']>): Promise<Response> {
+      proof = options?.headers?.authorization?.replace(/^Basic /, '') ?? ''
       const response = await fetch(url, options)
       if (url !== new URL(token_endpoint).href || response.status !== 200) return response
       const answer: unknown = await response.json().catch(() => null)
@@ -111,7 +115,13 @@ function faultOfUserinfo(fault: unknown, sub: string): Error {
   const { cause } = fault as { cause?: unknown }
   const isRefused = cause instanceof Response && (cause.status === 401 || cause.status === 403)
   if (isRefused || fault instanceof WWWAuthenticateChallengeError) return new ProviderRefusal('userinfo')
-  // The library has compared it: the body stands in the cause, or in that of the cause.
-  const { body } = { ...(cause instanceof Error ? (cause.cause as object) : (cause as object)) } as { body?: unknown }
-  return isPlainObject(body) && body.sub !== sub ? new ProviderRefusal('userinfo-subject') : faultOfAnswer(fault)
+  const claims = refusedBody(fault)
+  return claims !== null && claims.sub !== sub ? new ProviderRefusal('userinfo-subject') : faultOfAnswer(fault)
+}
+
+/** The body that the library found wrong, which is the cause of its error, or of the cause of that; `null` without one. */
+function refusedBody(fault: unknown): Record<string, unknown> | null {
+  const { cause } = fault as { cause?: unknown }
+  if (cause instanceof Error) return refusedBody(cause)
+  return isPlainObject(cause) && isPlainObject(cause.body) ? cause.body : null
 }

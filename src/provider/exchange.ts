@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, ProxyAgent, request } from 'undici'
+import { Agent, type Dispatcher, errors, ProxyAgent, request } from 'undici'
 import { within } from '../base/deadline.ts'
 import type { ProviderSettings } from '../settings/schema/providers.ts'
 import { readCertificates } from '../settings/tls.ts'
@@ -38,6 +38,8 @@ export function createExchange({ timeout, ca, proxy }: Pick<ProviderSettings, 't
         return await within(timeout, work(), () => {
           throw new Error(`no answer within ${timeout} ms`)
         })
+      } catch (fault) {
+        throw withoutContent(fault)
       } finally {
         end.abort()
       }
@@ -45,6 +47,10 @@ export function createExchange({ timeout, ca, proxy }: Pick<ProviderSettings, 't
     close: () => agent.destroy(),
   }
 }
+
+/** The library attaches what is not HTTP, and that may hold tokens. */
+const withoutContent = (fault: unknown): unknown =>
+  fault instanceof errors.HTTPParserError ? new Error(fault.message) : fault
 
 /** The time limit is for the whole answer, and not here, where a stall of this process would count. */
 function createAgent(timeout: number, ca: string | undefined, proxy: string | undefined): Dispatcher {

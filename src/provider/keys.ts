@@ -25,16 +25,18 @@ export class KnownKeys {
   readonly #exchange: Exchange
   readonly #clock: Clock
   readonly #log: Logger
+  readonly #provider: string
   #known: { keys: KeySet; fetchedAt: number } | null = null
   #pending: Promise<KeySet> | null = null
   /** When a token has caused a request, and whether that failed. */
   #renewal: { at: number; fault: unknown } | null = null
 
-  constructor(metadata: KnownMetadata, exchange: Exchange, parts: { clock: Clock; log: Logger }) {
+  constructor(metadata: KnownMetadata, exchange: Exchange, parts: { clock: Clock; log: Logger; provider: string }) {
     this.#metadata = metadata
     this.#exchange = exchange
     this.#clock = parts.clock
     this.#log = parts.log
+    this.#provider = parts.provider
   }
 
   /** Fails with an `Error` without secrets where no keys are known. Simultaneous uses share one request. */
@@ -43,7 +45,7 @@ export class KnownKeys {
     if (this.#clock.now() < this.#known.fetchedAt + FRESH) return this.#known.keys
     const { keys } = this.#known
     return this.#fetch().catch(err => {
-      this.#log.warn({ err }, 'the last keys of the provider stay in use')
+      this.#log.warn({ provider: this.#provider, err }, 'the last keys of the provider stay in use')
       this.#known = { keys, fetchedAt: this.#clock.now() - FRESH + LIMIT }
       return keys
     })

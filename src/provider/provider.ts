@@ -68,7 +68,7 @@ interface Parts extends TokenParts {
 export function createProvider(settings: ProviderSettings, { clock, log }: { clock: Clock; log: Logger }): Provider {
   const exchange = createExchange(settings)
   const metadata = new KnownMetadata(settings, exchange, { clock, log })
-  const keys = new KnownKeys(metadata, exchange, { clock, log })
+  const keys = new KnownKeys(metadata, exchange, { clock, log, provider: settings.name })
   const parts: Parts = { settings, clock, exchange, metadata, keys, createClient: createClient(settings, clock) }
   const available = <T>(work: () => Promise<T>) => orUnavailable(settings.name, work)
   return {

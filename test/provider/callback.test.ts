@@ -1,150 +1,129 @@
-import t, { type Test } from 'tap'
-import { json } from '../support/hostile-provider.ts'
-import { type Hostile, outcomeOf, startHostile } from './hostile-fixture.ts'
-import { CLIENT, REDIRECT_URI } from './provider-fixture.ts'
+import { createHash } from 'node:crypto'
+import t from 'tap'
+import type { ProviderFault } from '../../src/provider/refusal.ts'
+import { CLIENT_ID, json, SUBJECT } from '../support/hostile-provider.ts'
+import { openHostile } from './hostile-fixture.ts'
+import { newRequest, REDIRECT_URI } from './provider-fixture.ts'
 
-/* What a browser brings back, and what the token endpoint and userinfo answer. */
+t.test('a sign-in is requested with state, nonce and PKCE, and its code is used with the verifier', async t => {
+  const { hostile, provider } = await openHostile(t, { scopes: ['email'] })
+  const request = newRequest()
+  const url = new URL(await provider.authorizationUrl(request, REDIRECT_URI))
+  t.equal(url.origin + url.pathname, hostile.metadata.authorization_endpoint)
+  t.same(Object.fromEntries(url.searchParams), {
+    client_id: CLIENT_ID,
+    response_type: 'code',
+    response_mode: 'query',
+    redirect_uri: REDIRECT_URI,
+    scope: 'openid email',
+    state: request.state,
+    nonce: request.nonce,
+    code_challenge: createHash('sha256').update(request.verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  })
+  const callback = hostile.authorize(url.href)
+  await provider.prove(callback, request, REDIRECT_URI, [])
+  const { body } = hostile.requests.find(({ endpoint }) => endpoint === 'token')!
+  t.same(Object.fromEntries(body), {
+    grant_type: 'authorization_code',
+    code: callback.get('code'),
+    redirect_uri: REDIRECT_URI,
+    code_verifier: request.verifier,
+  })
+})
 
-async function outcomeOfCallback(
-  t: Test,
-  change: (callback: URLSearchParams, all: Hostile) => void,
-): Promise<[outcome: string, requests: string[]]> {
-  const all = await startHostile(t)
-  const callback = all.callback()
-  change(callback, all)
-  return [await outcomeOf(all.prove(callback), all), all.hostile.requests]
-}
+/** What a callback becomes, and why it is refused. */
+const CALLBACKS: readonly (readonly [name: string, fault: ProviderFault, changes: Record<string, unknown>])[] = [
+  ['without state', 'state', { state: undefined }],
+  ['of another sign-in', 'state', { state: 'x'.repeat(43) }],
+  ['without code', 'callback-form', { code: undefined }],
+  ['with an empty code', 'callback-form', { code: '' }],
+  ['of another issuer', 'issuer-mismatch', { iss: 'https://other.example.com' }],
+  ['without the issuer that is promised', 'issuer-mismatch', { iss: undefined }],
+  ['with an ID token', 'callback-form', { id_token: 'e30.e30.e30' }],
+  ['with an access token', 'callback-form', { access_token: 'a' }],
+  ['with a signed answer', 'callback-form', { response: 'e30.e30.e30' }],
+  ['of a user who declined', 'denied', { error: 'access_denied' }],
+  ['of a user who declined, without code', 'denied', { error: 'access_denied', code: undefined }],
+  ['with another error', 'provider-error', { error: 'server_error' }],
+  ['with an empty error', 'provider-error', { error: '' }],
+  ['with an error of another issuer', 'issuer-mismatch', { error: 'access_denied', iss: 'https://other.example.com' }],
+  ['with an error of another sign-in', 'state', { error: 'access_denied', state: 'other' }],
+]
 
-t.test('a callback with another state, issuer or form is refused before its code is used', async t => {
-  const cases: [change: (callback: URLSearchParams, all: Hostile) => void, expected: string][] = [
-    [callback => callback.delete('state'), 'state'],
-    [callback => callback.set('state', 'x'.repeat(43)), 'state'],
-    [callback => callback.append('state', 'another'), 'callback-form'],
-    [callback => callback.set('iss', 'https://elsewhere.example.com'), 'issuer-mismatch'],
-    [(callback, { hostile }) => callback.set('iss', `${hostile.issuer}/`), 'issuer-mismatch'],
-    [
-      (_, { hostile }) =>
-        void Object.assign(hostile.metadata, { authorization_response_iss_parameter_supported: true }),
-      'issuer-mismatch',
-    ],
-    [callback => callback.delete('code'), 'callback-form'],
-    [callback => callback.set('code', ''), 'callback-form'],
-    [callback => callback.append('code', 'another'), 'callback-form'],
-    [callback => callback.set('id_token', 'a.b.c'), 'callback-form'],
-    [callback => callback.set('response', 'a.b.c'), 'callback-form'],
-    [callback => callback.set('error', 'access_denied'), 'denied'],
-    [callback => callback.set('error', 'server_error'), 'provider-error'],
-  ]
-  for (const [change, expected] of cases) {
-    const [outcome, requests] = await outcomeOfCallback(t, change)
-    t.equal(outcome, expected, String(change))
-    t.notOk(requests.includes('POST /token'), 'the code is not used')
+t.test('a callback that is wrong is refused before its code is used, each with its own reason', async t => {
+  for (const [name, fault, changes] of CALLBACKS)
+    await t.test(name, async t => {
+      const { hostile, refuses, signIn } = await openHostile(t)
+      await refuses(fault, signIn([], changes))
+      t.equal(hostile.count('token'), 0)
+    })
+})
+
+t.test('a callback whose parameters are there twice is refused', async t => {
+  const { hostile, provider, refuses } = await openHostile(t)
+  for (const name of ['code', 'state', 'iss', 'error', 'error_description']) {
+    const request = newRequest()
+    const callback = hostile.authorize(await provider.authorizationUrl(request, REDIRECT_URI))
+    const value = callback.get(name) ?? 'x'
+    callback.delete(name)
+    callback.append(name, value)
+    callback.append(name, value)
+    await refuses('callback-form', provider.prove(callback, request, REDIRECT_URI, []))
   }
-  const [outcome] = await outcomeOfCallback(t, (callback, { hostile }) => callback.set('iss', hostile.issuer))
-  t.equal(outcome, 'accepted')
+  t.equal(hostile.count('token'), 0)
 })
 
-t.test("the provider's own text is cut and escaped, and without the code and the state", async t => {
-  const all = await startHostile(t)
-  const text = `\u001b[31mred\n${'x'.repeat(300)}`
-  const refused = all.prove(all.callback({ error: 'odd', error_description: `${all.request.state} ${text}` }))
-  const { detail } = await refused.then(t.fail, fault => fault)
-  t.match(detail, /^odd: … \\u\{1b\}\[31mred\\u\{a\}x+$/)
-  t.equal(detail.length, 200)
+t.test(
+  'the issuer may be missing in a callback where the provider does not promise it, and not be another',
+  async t => {
+    const { hostile, refuses, signIn } = await openHostile(t)
+    hostile.metadata.authorization_response_iss_parameter_supported = undefined
+    t.match(await signIn([], { iss: undefined }), { sub: SUBJECT })
+    await refuses('issuer-mismatch', signIn([], { iss: 'https://other.example.com' }))
+  },
+)
+
+t.test("the provider's text of an error is kept without secrets, in one line, and cut", async t => {
+  const { hostile, provider, refuses } = await openHostile(t)
+  const request = newRequest()
+  const callback = hostile.authorize(await provider.authorizationUrl(request, REDIRECT_URI), { error: 'server_error' })
+  callback.set('error_description', `at ${request.state}\nand ${callback.get('code')}\u2028${'x'.repeat(300)}`)
+  const { detail } = await refuses('provider-error', provider.prove(callback, request, REDIRECT_URI, []))
+  t.match(detail, /^server_error: at …\\u\{a\}and …\\u\{2028\}x+$/)
+  t.equal(detail!.length, 200)
 })
 
-t.test('a code is sent with its verifier and its redirect URI, and the secret as the settings say', async t => {
-  for (const [client_auth, authorization, body] of [
-    ['basic', /^Basic /, /^(?!.*client_secret)/],
-    ['post', /^$/, /client_secret=the/],
-  ] as const) {
-    const all = await startHostile(t, { client_auth })
-    const { hostile, request } = all
-    const token = await hostile.signed(hostile.claims)
-    const seen: string[] = []
-    hostile.answers['/token'] = (request, response, body) => {
-      seen.push(request.headers.authorization ?? '', body)
-      json(200, { ...hostile.tokens, id_token: token })(request, response, body)
+t.test('a refused code and a refused client have reasons of their own', async t => {
+  const { hostile, refuses } = await openHostile(t)
+  const cases = [
+    [400, 'invalid_grant', 'code-refused'],
+    [401, 'invalid_client', 'client-refused'],
+    [400, 'unauthorized_client', 'client-refused'],
+  ] as const
+  for (const [status, error, fault] of cases) {
+    hostile.answers.token = (_, response) => json(response, { error, error_description: 'why' }, status)
+    t.match(await refuses(fault), { detail: `${error}: why` })
+  }
+  hostile.answers.token = (_, response) => {
+    response.setHeader('www-authenticate', 'Basic realm="provider"')
+    json(response, { error: 'invalid_client' }, 401)
+  }
+  await refuses('client-refused')
+})
+
+t.test('an error of the token endpoint that repeats its request is kept without secrets', async t => {
+  for (const client_auth of ['basic', 'post'] as const) {
+    const { hostile, refuses } = await openHostile(t, { client_auth })
+    for (const error of ['invalid_grant', 'invalid_client']) {
+      hostile.answers.token = ({ headers, body }, response) => {
+        const basic = (headers.authorization ?? '').replace('Basic ', '')
+        if (basic !== '') hostile.secrets.push(basic)
+        const secret = decodeURIComponent(Buffer.from(basic, 'base64').toString().split(':')[1] ?? '')
+        const description = [secret, basic, ...body.values()].join(' ').slice(0, 1000)
+        json(response, { error, error_description: description }, 400)
+      }
+      await refuses(error === 'invalid_grant' ? 'code-refused' : 'client-refused')
     }
-    t.equal(await outcomeOf(all.prove(), all), 'accepted')
-    t.match(seen[0], authorization)
-    t.match(seen[1], body)
-    const fields = new URLSearchParams(seen[1])
-    t.equal(fields.get('code_verifier'), request.verifier)
-    t.equal(fields.get('redirect_uri'), REDIRECT_URI)
-    t.equal(fields.get('grant_type'), 'authorization_code')
   }
-})
-
-t.test('a refused code, a refused client, and an answer that is nonsense have their own reasons', async t => {
-  const html = '<html>the-code-of-the-callback</html>'
-  const cases: [status: number, content: unknown, expected: string][] = [
-    [400, { error: 'invalid_grant', error_description: 'the-code-of-the-callback was used' }, 'code-refused'],
-    [400, { error: 'invalid_client' }, 'client-refused'],
-    [401, { error: 'invalid_client', error_description: CLIENT.client_secret }, 'client-refused'],
-    [400, { error: 'unauthorized_client' }, 'client-refused'],
-    [400, html, 'unavailable'],
-    [404, { message: 'no' }, 'unavailable'],
-    [429, {}, 'unavailable'],
-    [500, { error: 'invalid_grant' }, 'unavailable'],
-    [302, {}, 'unavailable'],
-    [204, '', 'unavailable'],
-    [200, html, 'unavailable'],
-    [200, [], 'unavailable'],
-    [200, { id_token: 'a.b.c' }, 'unavailable'],
-    [200, { access_token: 17, token_type: 'Bearer', id_token: 'a.b.c' }, 'unavailable'],
-  ]
-  for (const [status, content, expected] of cases) {
-    const all = await startHostile(t)
-    all.hostile.answers['/token'] = (request, response, body) => {
-      response.setHeader('location', 'https://elsewhere.example.com')
-      if (typeof content === 'string') response.writeHead(status, { 'content-type': 'text/html' }).end(content)
-      else json(status, content)(request, response, body)
-    }
-    t.equal(await outcomeOf(all.prove(), all), expected, `${status} ${JSON.stringify(content)}`)
-  }
-  const challenged = await startHostile(t)
-  challenged.hostile.answers['/token'] = (_, response) =>
-    response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end()
-  t.equal(await outcomeOf(challenged.prove(), challenged), 'client-refused')
-})
-
-t.test('userinfo is requested only for a claim that the ID token does not have', async t => {
-  const all = await startHostile(t)
-  const { hostile } = all
-  Object.assign(hostile.claims, { preferred_username: 'ada', realm: { name: 'one' } })
-  hostile.userinfo = { sub: 'ada', groups: ['/staff'], preferred_username: 'eve', _claim_names: { more: 'src1' } }
-  const names = ['preferred_username', 'realm.name']
-  const { claims } = await all.prove(all.callback(), names)
-  t.equal(claims.preferred_username, 'ada')
-  t.notOk(hostile.requests.includes('GET /userinfo'))
-  const more = await all.prove(all.callback(), [...names, 'groups', 'unknown', '__proto__', 'realm.roles'])
-  t.match(more.claims, { preferred_username: 'ada', realm: { name: 'one' }, groups: ['/staff'] })
-  t.match(more.claims, { _claim_names: { more: 'src1' } }, 'that a claim is elsewhere')
-  t.notOk(Object.hasOwn(more.claims, 'unknown'))
-  t.equal(hostile.requests.filter(one => one === 'GET /userinfo').length, 1)
-})
-
-t.test('InvalidSubInUserinfo: userinfo of another user is refused, and userinfo that fails is no answer', async t => {
-  const cases: [status: number, content: unknown, expected: string][] = [
-    [200, { sub: 'eve', groups: [] }, 'userinfo-subject'],
-    [200, { groups: [] }, 'userinfo-subject'],
-    [200, { sub: ['ada'], groups: [] }, 'userinfo-subject'],
-    [401, {}, 'userinfo'],
-    [403, {}, 'userinfo'],
-    [500, {}, 'unavailable'],
-    [200, [], 'unavailable'],
-  ]
-  for (const [status, content, expected] of cases) {
-    const all = await startHostile(t)
-    all.hostile.answers['/userinfo'] = json(status, content)
-    const outcome = await outcomeOf(all.prove(all.callback(), ['groups']), all)
-    t.equal(outcome, expected, `${status} ${JSON.stringify(content)}`)
-  }
-})
-
-t.test('a provider without userinfo gives the claims of the ID token', async t => {
-  const all = await startHostile(t)
-  delete all.hostile.metadata.userinfo_endpoint
-  t.equal((await all.prove(all.callback(), ['groups'])).sub, 'ada')
 })

@@ -1,73 +1,88 @@
-import { createHash } from 'node:crypto'
+import { inspect } from 'node:util'
 import type { Test } from 'tap'
+import type { Clock } from '../../src/base/clock.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
-import { ProviderRefusal } from '../../src/provider/refusal.ts'
+import type { ProvedIdentity, Provider } from '../../src/provider/provider.ts'
+import { type ProviderFault, ProviderRefusal } from '../../src/provider/refusal.ts'
 import type { ProviderSettings } from '../../src/settings/schema/providers.ts'
-import { ACCESS_TOKEN, type HostileProvider, startHostileProvider } from '../support/hostile-provider.ts'
+import { type HostileProvider, newKey, type SigningKey, startHostileProvider } from '../support/hostile-provider.ts'
 import { expectSecrecy } from '../support/secrecy.ts'
 import { CLIENT, newRequest, open, REDIRECT_URI } from './provider-fixture.ts'
 
-const CODE = 'the-code-of-the-callback'
+/** The key with which a hostile provider signs by default. */
+export const KEY = await newKey('ES256', 'first')
 
-/** A hostile provider, and the gateway's side of it, whose clock is the provider's. */
-export async function startHostile(t: Test, changes: Partial<ProviderSettings> = {}) {
-  const hostile = await startHostileProvider(CLIENT.client_id)
+/** Far from the time of the system, which must not count. */
+const START = Date.UTC(2033, 4, 18)
+
+export interface HostileFixture {
+  hostile: HostileProvider
+  provider: Provider
+  clock: Clock & { time: number }
+  /** Of the provider's log. */
+  lines: string[]
+  /** A whole sign-in; `changes` are those of the callback. */
+  signIn(wanted?: readonly string[], changes?: Record<string, unknown>): Promise<ProvedIdentity>
+  /** That work ends with this refusal and, like the log, without a secret. Answers it. */
+  refuses(fault: ProviderFault, work?: Promise<unknown>): Promise<ProviderRefusal>
+  /** That work ends as with a provider that is down and, like the log, without a secret. Answers what went wrong, as text. */
+  isUnavailable(work?: Promise<unknown>): Promise<string>
+}
+
+export async function openHostile(
+  t: Test,
+  changes: Partial<ProviderSettings> = {},
+  key: SigningKey = KEY,
+): Promise<HostileFixture> {
+  const clock = { time: START, now: () => clock.time }
+  const hostile = await startHostileProvider(clock, key)
   t.teardown(() => hostile.stop())
-  const provider = open(t, hostile.issuer, changes, { now: () => hostile.now })
-  const request = newRequest()
-  hostile.claims = { nonce: request.nonce }
+  return fixtureOf(t, hostile, clock, changes)
+}
+
+const textOf = (fault: unknown): string => inspect(fault, { depth: Infinity, showHidden: true, getters: true })
+
+/** The gateway's side of a provider. */
+export function fixtureOf(
+  t: Test,
+  hostile: HostileProvider,
+  clock: HostileFixture['clock'],
+  changes: Partial<ProviderSettings> = {},
+): HostileFixture {
+  const provider = open(t, hostile.issuer, changes, clock)
+  const { lines } = provider
+  const faultOf = async (work: Promise<unknown>): Promise<unknown> => {
+    const fault = await work.then(
+      () => null,
+      error => error,
+    )
+    const said = textOf(fault)
+    const secrets = [CLIENT.client_secret, ...hostile.secrets].filter(secret => secret !== '')
+    expectSecrecy([said, ...lines], Object.fromEntries(secrets.entries()))
+    return fault
+  }
+  const signIn: HostileFixture['signIn'] = async (wanted = [], changes = {}) => {
+    const request = newRequest()
+    hostile.secrets.push(request.verifier)
+    const url = await provider.authorizationUrl(request, REDIRECT_URI)
+    return provider.prove(hostile.authorize(url, changes), request, REDIRECT_URI, wanted)
+  }
   return {
     hostile,
     provider,
-    request,
-    callback: (more: Record<string, string> = {}) => new URLSearchParams({ code: CODE, state: request.state, ...more }),
-    prove: (callback = new URLSearchParams({ code: CODE, state: request.state }), wanted: readonly string[] = []) =>
-      provider.prove(callback, request, REDIRECT_URI, wanted),
+    clock,
+    lines,
+    signIn,
+    async refuses(expected, work = signIn()) {
+      const fault = (await faultOf(work)) as ProviderRefusal
+      t.type(fault, ProviderRefusal, inspect(fault))
+      t.equal(fault?.fault, expected)
+      return fault
+    },
+    async isUnavailable(work = signIn()) {
+      const fault = await faultOf(work)
+      t.type(fault, Unavailable, inspect(fault))
+      return textOf(fault)
+    },
   }
 }
-
-export type Hostile = Awaited<ReturnType<typeof startHostile>>
-
-/**
- * The word of a refusal, `unavailable` for an answer that did not arrive, and `accepted`. Nothing secret stands in what it says,
- * nor in the log.
- */
-export async function outcomeOf(work: Promise<unknown>, { provider, request }: Hostile): Promise<string> {
-  const fault = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  )
-  const secrets = { ...request, code: CODE, secret: CLIENT.client_secret, token: ACCESS_TOKEN }
-  expectSecrecy([...provider.lines, ...saidBy(fault)], secrets)
-  if (fault === null) return 'accepted'
-  if (fault instanceof ProviderRefusal) return fault.fault
-  if (fault instanceof Unavailable) return 'unavailable'
-  throw fault
-}
-
-function saidBy(fault: unknown): string[] {
-  if (!(fault instanceof Error)) return fault === undefined || fault === null ? [] : [String(fault)]
-  const { message, stack = '', cause } = fault
-  return [message, stack, (fault as ProviderRefusal).detail ?? '', ...saidBy(cause)]
-}
-
-/** The texts of a fault and its causes, for operators. */
-export const textOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => 'accepted',
-    fault => saidBy(fault).join('\n'),
-  )
-
-/** Changes one thing of the provider, and answers how a sign-in ends. */
-export async function outcomeWith(
-  t: Test,
-  change: (hostile: HostileProvider, all: Hostile) => void | Promise<void>,
-  settings: Partial<ProviderSettings> = {},
-): Promise<string> {
-  const all = await startHostile(t, settings)
-  await change(all.hostile, all)
-  return outcomeOf(all.prove(), all)
-}
-
-export const halfHash = (token: string): string =>
-  createHash('sha256').update(token).digest().subarray(0, 16).toString('base64url')

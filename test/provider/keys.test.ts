@@ -1,126 +1,155 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { exportJWK } from 'jose'
 import t from 'tap'
-import { createSigningKey, json } from '../support/hostile-provider.ts'
-import { outcomeOf, outcomeWith, startHostile } from './hostile-fixture.ts'
+import { type Answer, json, newKey, SUBJECT, signedBy } from '../support/hostile-provider.ts'
+import { KEY, openHostile } from './hostile-fixture.ts'
 
-const FETCH = 'GET /keys'
 const MINUTE = 60_000
 const HOUR = 3_600_000
+const SECOND = await newKey('ES256', 'second')
+const NAMELESS = await newKey('ES256')
+const { kid: _, ...withoutKid } = KEY
 
-t.test(
-  'SigningKeyRotation: a token of a new key is accepted at once, before and after the old key is gone',
-  async t => {
-    const all = await startHostile(t)
-    const { hostile } = all
-    t.equal(await outcomeOf(all.prove(), all), 'accepted')
-    const old = hostile.key
-    hostile.key = await createSigningKey('RS256', 'two')
-    hostile.keys = [old.jwk, hostile.key.jwk]
-    t.equal(await outcomeOf(all.prove(), all), 'accepted')
-    hostile.now += MINUTE
-    hostile.key = await createSigningKey('ES256', 'three')
-    hostile.keys = [hostile.key.jwk]
-    t.equal(await outcomeOf(all.prove(), all), 'accepted')
-    hostile.token = claims => hostile.signed(claims, { key: old })
-    t.equal(await outcomeOf(all.prove(), all), 'token-key', 'the old key is withdrawn')
-  },
-)
+const failing: Answer = (_, response) => json(response, {}, 503)
 
-t.test('a key that changes under its id is found, too', async t => {
-  const all = await startHostile(t)
-  const { hostile } = all
-  t.equal(await outcomeOf(all.prove(), all), 'accepted')
-  hostile.key = await createSigningKey()
-  hostile.keys = [hostile.key.jwk]
-  t.equal(await outcomeOf(all.prove(), all), 'accepted')
+t.test('a token without kid is verified by the one key that fits it (KidAbsent)', async t => {
+  const { hostile, signIn } = await openHostile(t, {}, NAMELESS)
+  t.match(await signIn(), { sub: SUBJECT })
+  hostile.sign = signedBy(withoutKid)
+  hostile.keys = [KEY.jwk, (await newKey('RS256', 'rsa')).jwk, { ...SECOND.jwk, use: 'enc' }]
+  t.match(await signIn(), { sub: SUBJECT })
 })
 
-t.test('an unknown key fetches the JWKS at once, and then once a minute at most', async t => {
-  const all = await startHostile(t)
-  const { hostile } = all
-  const fetches = () => hostile.requests.filter(one => one === FETCH).length
-  t.equal(await outcomeOf(all.prove(), all), 'accepted')
-  t.equal(fetches(), 1)
-  const unknown = await createSigningKey('ES256', 'unknown')
-  const token = await hostile.signed(hostile.logoutClaims(), { key: unknown })
-  const outcomes = () => Promise.all(Array.from({ length: 20 }, () => outcomeOf(all.provider.logoutNotice(token), all)))
-  t.same([...new Set(await outcomes())], ['token-key'])
-  t.equal(fetches(), 2, 'one for all of them')
-  t.same([...new Set(await outcomes())], ['token-key'])
-  hostile.now += MINUTE - 1
-  t.same([...new Set(await outcomes())], ['token-key'])
-  t.equal(fetches(), 2)
-  hostile.now += 1
-  t.same([...new Set(await outcomes())], ['token-key'])
-  t.equal(fetches(), 3)
-  hostile.now -= HOUR
-  t.equal(await outcomeOf(all.provider.logoutNotice(token), all), 'token-key')
-  t.equal(fetches(), 4, 'a clock that was set back does not keep it from fetching')
+t.test('a token without kid is refused where several keys fit it (KidAbsent)', async t => {
+  const { hostile, refuses } = await openHostile(t)
+  hostile.sign = signedBy(withoutKid)
+  hostile.keys = [KEY.jwk, SECOND.jwk]
+  await refuses('token-key')
 })
 
-t.test('the last keys stay while the provider is down, for as long as that lasts', async t => {
-  const all = await startHostile(t)
-  const { hostile } = all
-  t.equal(await outcomeOf(all.prove(), all), 'accepted')
-  const fail = json(500, {})
-  hostile.answers = { '/keys': fail, '/.well-known/openid-configuration': fail }
-  hostile.now += 48 * HOUR
-  t.equal(await outcomeOf(all.prove(), all), 'accepted')
-  t.match(all.provider.lines.join('\n'), /the last configuration.*the last keys/s)
-  const requests = hostile.requests.length
-  t.equal(await outcomeOf(all.prove(), all), 'accepted')
-  t.same(hostile.requests.slice(requests), ['POST /token'], 'not each sign-in asks a provider that is down')
-  const unknown = await createSigningKey('ES256', 'unknown')
-  hostile.token = claims => hostile.signed(claims, { key: unknown })
-  t.equal(await outcomeOf(all.prove(), all), 'unavailable', 'the key may be one that could not be fetched')
-  t.equal(await outcomeOf(all.prove(), all), 'unavailable')
-  hostile.answers = {}
-  hostile.keys.push(unknown.jwk)
-  hostile.now += MINUTE
-  t.equal(await outcomeOf(all.prove(), all), 'accepted')
+t.test('keys that are not usable are ignored (IgnoresUnparseableKeyInJwks)', async t => {
+  const { hostile, signIn } = await openHostile(t)
+  const nonsense = [
+    null,
+    'text',
+    7,
+    [],
+    {},
+    { kty: 'RSA', n: '!', e: 'AQAB' },
+    { kty: 'EC', crv: 'P-999', x: 'a', y: 'b' },
+  ]
+  const named = nonsense.map(key => (typeof key === 'object' && key !== null ? { ...key, kid: 'first' } : key))
+  hostile.keys = [...named, { kty: 'oct', k: 'c2VjcmV0', kid: 'first', alg: 'ES256' }, KEY.jwk, ...nonsense]
+  t.match(await signIn(), { sub: SUBJECT })
 })
 
-t.test('a withdrawn key ends within an hour', async t => {
-  const all = await startHostile(t)
-  const { hostile } = all
-  t.equal(await outcomeOf(all.prove(), all), 'accepted')
-  hostile.keys = [(await createSigningKey('ES256', 'two')).jwk]
-  t.equal(await outcomeOf(all.prove(), all), 'accepted')
-  hostile.now += HOUR
-  t.equal(await outcomeOf(all.prove(), all), 'token-key')
-})
-
-t.test('IgnoresUnparseableKeyInJwks: other keys in the set do no harm', async t => {
-  const outcome = await outcomeWith(t, hostile => {
-    const { jwk } = hostile.key
-    const odd = [
-      null,
-      17,
-      'key',
-      [],
-      {},
-      { kty: 'unknown', kid: 'one' },
-      { kty: 'EC', crv: 'P-256', kid: 'one', x: 'AA', y: '!' },
-      { kty: 'RSA', kid: 'one', n: 17, e: 'AQAB' },
-      { kty: 'oct', kid: 'one', k: 'c2VjcmV0' },
-      { ...jwk, d: 'AAAA' },
-    ]
-    hostile.keys = [...odd, jwk, ...odd]
-  })
-  t.equal(outcome, 'accepted')
-})
-
-t.test('a set without usable keys, and an answer that is no set, accept nothing', async t => {
-  for (const [status, content, expected] of [
-    [200, { keys: [] }, 'token-key'],
-    [200, { keys: [{ kty: 'oct', kid: 'one', k: 'c2VjcmV0' }] }, 'token-key'],
-    [200, { keys: {} }, 'unavailable'],
-    [200, [], 'unavailable'],
-    [200, 'text', 'unavailable'],
-    [404, { keys: [] }, 'unavailable'],
-  ] as const) {
-    const outcome = await outcomeWith(t, hostile => {
-      hostile.answers['/keys'] = json(status, content)
-    })
-    t.equal(outcome, expected, JSON.stringify(content))
+t.test('a JWKS without a usable key is reported: weak, shared and private keys are not usable', async t => {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  for (const key of [
+    await exportJWK(publicKey),
+    await exportJWK(privateKey),
+    await exportJWK(KEY.privateKey),
+    { kty: 'oct', k: 'c2VjcmV0' },
+  ]) {
+    const { hostile, provider, refuses } = await openHostile(t)
+    hostile.keys = [{ ...key, kid: 'first' }]
+    await refuses('token-key', provider.reach())
+    await refuses('token-key')
   }
+})
+
+t.test('a provider that signs by no listed algorithm is reported', async t => {
+  const { provider } = await openHostile(t)
+  t.same(await provider.reach(), { endSession: true, backChannel: true })
+  const other = await openHostile(t)
+  other.hostile.metadata.id_token_signing_alg_values_supported = ['HS256', 'none']
+  t.match(await other.refuses('token-algorithm', other.provider.reach()), { detail: /HS256, none/ })
+})
+
+t.test('a new key is known as soon as a token names it (SigningKeyRotation)', async t => {
+  const { hostile, signIn } = await openHostile(t)
+  await signIn()
+  hostile.keys = [KEY.jwk, SECOND.jwk]
+  hostile.sign = signedBy(SECOND)
+  t.match(await signIn(), { sub: SUBJECT })
+  hostile.sign = signedBy(KEY)
+  t.match(await signIn(), { sub: SUBJECT })
+  t.equal(hostile.count('jwks'), 2)
+})
+
+t.test('a new key is known that replaces the old one just before the signature (SigningKeyRotation)', async t => {
+  const { hostile, provider, signIn } = await openHostile(t)
+  await provider.reach()
+  hostile.sign = claims => {
+    hostile.keys = [SECOND.jwk]
+    return signedBy(SECOND)(claims)
+  }
+  t.match(await signIn(), { sub: SUBJECT })
+})
+
+t.test('a new key is known that has the name of the old one, or no name (SigningKeyRotation)', async t => {
+  for (const kid of ['first', undefined]) {
+    const { hostile, signIn } = await openHostile(t, {}, kid === undefined ? NAMELESS : KEY)
+    await signIn()
+    const next = await newKey('ES256', kid)
+    hostile.keys = [next.jwk]
+    hostile.sign = signedBy(next)
+    t.match(await signIn(), { sub: SUBJECT })
+  }
+})
+
+t.test('unknown keys cause a request at once, and then one a minute at most', async t => {
+  const { hostile, clock, refuses, signIn } = await openHostile(t)
+  await signIn()
+  hostile.sign = signedBy({ ...SECOND, kid: 'unknown' })
+  await refuses('token-key')
+  t.equal(hostile.count('jwks'), 2)
+  await refuses('token-key')
+  clock.time += MINUTE - 1
+  await refuses('token-key')
+  t.equal(hostile.count('jwks'), 2)
+  clock.time += 1
+  await refuses('token-key')
+  t.equal(hostile.count('jwks'), 3)
+  clock.time += MINUTE
+  await Promise.all([1, 2, 3, 4].map(() => refuses('token-key')))
+  t.equal(hostile.count('jwks'), 4)
+})
+
+t.test('known keys stay in use while the JWKS is down, and an unknown one makes the provider unavailable', async t => {
+  const { hostile, clock, lines, isUnavailable, signIn } = await openHostile(t)
+  await signIn()
+  hostile.answers.jwks = failing
+  clock.time += HOUR
+  t.match(await signIn(), { sub: SUBJECT })
+  t.match(lines.join(), /"provider":"staff".*status 503.*the last keys of the provider stay in use/)
+  t.equal(hostile.count('jwks'), 2)
+  await signIn()
+  t.equal(hostile.count('jwks'), 2)
+  hostile.sign = signedBy(SECOND)
+  for (const _ of [1, 2]) t.match(await isUnavailable(), /status 503/)
+  t.equal(hostile.count('jwks'), 3)
+  hostile.answers = {}
+  hostile.keys = [SECOND.jwk]
+  clock.time += MINUTE
+  t.match(await signIn(), { sub: SUBJECT })
+})
+
+t.test('a withdrawn key ends after an hour', async t => {
+  const { hostile, clock, refuses, signIn } = await openHostile(t)
+  await signIn()
+  hostile.keys = [SECOND.jwk]
+  clock.time += HOUR - 1
+  t.match(await signIn(), { sub: SUBJECT })
+  clock.time += 1
+  await refuses('token-key')
+})
+
+t.test('a provider is unavailable as long as its keys were never fetched', async t => {
+  const { hostile, isUnavailable, signIn } = await openHostile(t)
+  hostile.answers.jwks = failing
+  await isUnavailable()
+  await isUnavailable()
+  hostile.answers = {}
+  t.match(await signIn(), { sub: SUBJECT })
 })

@@ -1,102 +1,129 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { CompactSign, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer, type ServerOptions } from 'node:https'
+import { text } from 'node:stream/consumers'
+import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import type { Clock } from '../../src/base/clock.ts'
+import { freePort } from './ports.ts'
 
-/** A key pair of a provider. */
+type Claims = Record<string, unknown>
+export type Endpoint = 'discovery' | 'jwks' | 'token' | 'userinfo'
+export type Answer = (request: ReceivedRequest, response: ServerResponse) => void
+
+export interface ReceivedRequest {
+  endpoint: Endpoint
+  headers: IncomingMessage['headers']
+  body: URLSearchParams
+}
+
 export interface SigningKey {
   alg: string
-  kid: string | null
+  kid?: string
   privateKey: CryptoKey
-  /** As it stands in the JWKS. */
+  /** As a JWKS has it. */
   jwk: JWK
 }
 
-export type Claims = Record<string, unknown>
-type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
-
-/** A provider made of parts, each of which a test may change: all else is right. */
+/**
+ * A provider that is correct until a test changes a part of it. A value of `undefined` leaves a claim, a parameter or an entry
+ * out.
+ */
 export interface HostileProvider {
-  issuer: string
-  /** The requests that it got: method and path, in their order. */
-  requests: string[]
-  /** Milliseconds: the time in its tokens. */
-  now: number
+  readonly issuer: string
   metadata: Claims
-  key: SigningKey
-  /** The JWKS. */
+  /** What its JWKS has. */
   keys: unknown[]
-  /** Of the ID token; a value `undefined` leaves the claim out. */
+  /** Makes its ID tokens. */
+  sign: (claims: Claims) => Promise<string> | string
+  /** Changes of the claims of its ID tokens, */
   claims: Claims
-  /** Makes the ID token; `signed` by default. */
-  token: (claims: Claims) => Promise<unknown>
-  /** What the token endpoint answers beside it. */
-  tokens: Claims
+  /** of what userinfo says, */
   userinfo: Claims
-  /** Takes the place of the answer of a path. */
-  answers: Record<string, Answer>
-  /** A token by a key of the provider's, or another one. */
-  signed(claims: Claims, by?: { key?: SigningKey; header?: Claims }): Promise<string>
-  /** The claims of a valid logout token. */
-  logoutClaims(changes?: Claims): Claims
+  /** and of what its token endpoint says. */
+  tokens: Claims
+  /** Instead of the correct answer. */
+  answers: Partial<Record<Endpoint, Answer>>
+  /** What arrived, in this order. */
+  readonly requests: ReceivedRequest[]
+  /** What must not be logged: codes and tokens that it made. */
+  readonly secrets: string[]
+  /** What the browser brings back from an authorization URL. */
+  authorize(url: string, changes?: Claims): URLSearchParams
+  logoutToken(changes?: Claims): Promise<string>
+  /** How often one of its addresses was requested. */
+  count(endpoint: Endpoint): number
   stop(): Promise<void>
 }
 
-export async function createSigningKey(alg = 'ES256', kid: string | null = 'one'): Promise<SigningKey> {
-  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
-  const jwk = { ...(await exportJWK(publicKey)), alg, use: 'sig', ...(kid !== null && { kid }) } as JWK
-  return { alg, kid, privateKey, jwk }
+export const SUBJECT = '248289761001'
+export const CLIENT_ID = 'dualgate'
+export const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
+const HASHES: Readonly<Record<string, string>> = { '256': 'sha256', '384': 'sha384', '512': 'sha512', dDSA: 'sha512' }
+
+export async function newKey(alg = 'ES256', kid?: string): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  const named = kid === undefined ? {} : { kid }
+  return { alg, ...named, privateKey, jwk: { ...(await exportJWK(publicKey)), use: 'sig', alg, ...named } }
 }
 
-/** `header` and claims, base64url, with this as the signature. */
-export const unsigned = (header: Claims, claims: Claims, signature = ''): string =>
-  `${[header, claims].map(part => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.${signature}`
+/** Signs claims as they are, with a header that may differ from the key. */
+export const signedBy =
+  ({ alg, kid, privateKey }: Pick<SigningKey, 'alg' | 'kid'> & { privateKey: CryptoKey | Uint8Array }, header = {}) =>
+  (claims: Claims): Promise<string> =>
+    new SignJWT(claims).setProtectedHeader({ alg, ...(kid !== undefined && { kid }), ...header }).sign(privateKey)
 
-/** By a key that both know: the secret of the client, or a public key. */
-export const symmetric = (claims: Claims, secret: string | Uint8Array, header: Claims = {}): Promise<string> =>
-  new CompactSign(Buffer.from(JSON.stringify(claims)))
-    .setProtectedHeader({ alg: 'HS256', ...header })
-    .sign(typeof secret === 'string' ? Buffer.from(secret) : secret)
+/** Signs a text that need not be JSON. */
+export const signText = (content: string, { alg, kid, privateKey }: SigningKey): Promise<string> =>
+  new CompactSign(Buffer.from(content)).setProtectedHeader({ alg, ...(kid !== undefined && { kid }) }).sign(privateKey)
 
-export const ACCESS_TOKEN = 'an-access-token-of-the-hostile-provider'
-export const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
-export const json =
-  (status: number, content: unknown): Answer =>
-  (_, response) =>
-    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
+export const hashOf = (token: string, alg: string): string => {
+  const digest = createHash(HASHES[alg.slice(-3)] ?? HASHES[alg.slice(-4)]!)
+    .update(token)
+    .digest()
+  return digest.subarray(0, digest.length / 2).toString('base64url')
+}
 
-export async function startHostileProvider(clientId: string): Promise<HostileProvider> {
-  const key = await createSigningKey()
-  const server = createServer((request, response) => void answer(hostile, request, response))
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const seconds = (): number => Math.floor(hostile.now / 1000)
-  const times = () => ({ iss: issuer, aud: clientId, iat: seconds(), exp: seconds() + 300 })
-  const hostile: HostileProvider = {
+/** Its times are those of the clock. */
+export async function startHostileProvider(
+  clock: Clock,
+  key: SigningKey,
+  tls: ServerOptions | null = null,
+): Promise<HostileProvider> {
+  const port = await freePort()
+  const issuer = `${tls === null ? 'http' : 'https'}://127.0.0.1:${port}`
+  const nonces = new Map<string, string>()
+  const provider: HostileProvider = {
     issuer,
-    requests: [],
-    now: Date.now(),
     metadata: metadataOf(issuer),
-    key,
     keys: [key.jwk],
+    sign: signedBy(key),
     claims: {},
-    token: claims => hostile.signed(claims),
-    tokens: { access_token: ACCESS_TOKEN, token_type: 'Bearer' },
-    userinfo: { sub: 'ada' },
+    userinfo: {},
+    tokens: {},
     answers: {},
-    signed(claims, { key: by = hostile.key, header = {} } = {}) {
-      const named = { alg: by.alg, ...(by.kid !== null && { kid: by.kid }), ...header }
-      return new SignJWT({ ...times(), sub: 'ada', ...claims }).setProtectedHeader(named).sign(by.privateKey)
+    requests: [],
+    secrets: [],
+    authorize(url, changes = {}) {
+      const { nonce, state } = Object.fromEntries(new URL(url).searchParams)
+      const code = randomBytes(16).toString('hex')
+      nonces.set(code, nonce!)
+      provider.secrets.push(code, state!)
+      return new URLSearchParams(present({ code, state, iss: issuer, ...changes }))
     },
-    logoutClaims: changes => ({ jti: 'of this notice', sid: 'one', events: { [LOGOUT_EVENT]: {} }, ...changes }),
-    async stop() {
-      server.close()
-      server.closeAllConnections()
-      await once(server, 'close')
+    async logoutToken(changes = {}) {
+      const claims = { ...logoutClaims(issuer, clock), ...changes }
+      return keep(provider, await provider.sign(claims))
     },
+    count: endpoint => provider.requests.filter(request => request.endpoint === endpoint).length,
+    stop: () => stop(server),
   }
-  return hostile
+  const listener = (request: IncomingMessage, response: ServerResponse) =>
+    void answer(provider, request, response, code => createTokens(provider, clock, key.alg, nonces.get(code)))
+  const server = tls === null ? createPlainServer(listener) : createTlsServer(tls, listener)
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  return provider
 }
 
 const metadataOf = (issuer: string): Claims => ({
@@ -104,27 +131,89 @@ const metadataOf = (issuer: string): Claims => ({
   authorization_endpoint: `${issuer}/authorize`,
   token_endpoint: `${issuer}/token`,
   userinfo_endpoint: `${issuer}/userinfo`,
-  jwks_uri: `${issuer}/keys`,
+  jwks_uri: `${issuer}/jwks`,
   end_session_endpoint: `${issuer}/logout`,
   response_types_supported: ['code'],
   subject_types_supported: ['public'],
-  id_token_signing_alg_values_supported: ['HS256', 'ES256'],
+  id_token_signing_alg_values_supported: ['RS256', 'ES256', 'HS256', 'none'],
+  authorization_response_iss_parameter_supported: true,
+  backchannel_logout_supported: true,
 })
 
-async function answer(hostile: HostileProvider, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  let body = ''
-  for await (const chunk of request.setEncoding('utf8')) body += chunk
-  const path = request.url!.split('?')[0]!
-  hostile.requests.push(`${request.method} ${path}`)
-  const own = hostile.answers[path]
-  if (own !== undefined) return own(request, response, body)
-  const contents: Record<string, () => unknown> = {
-    '/.well-known/openid-configuration': () => hostile.metadata,
-    '/keys': () => ({ keys: hostile.keys }),
-    '/token': async () => ({ ...hostile.tokens, id_token: await hostile.token(hostile.claims) }),
-    '/userinfo': () => hostile.userinfo,
+const present = (values: Claims): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(values)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, String(value)]),
+  )
+
+const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
+  '/.well-known/openid-configuration': 'discovery',
+  '/jwks': 'jwks',
+  '/token': 'token',
+  '/userinfo': 'userinfo',
+}
+
+async function answer(
+  provider: HostileProvider,
+  request: IncomingMessage,
+  response: ServerResponse,
+  tokens: (code: string) => Promise<Claims>,
+): Promise<void> {
+  const endpoint = ENDPOINTS[request.url!]
+  if (endpoint === undefined) return void response.writeHead(404).end()
+  const received = { endpoint, headers: request.headers, body: new URLSearchParams(await text(request)) }
+  provider.requests.push(received)
+  const other = provider.answers[endpoint]
+  if (other !== undefined) return other(received, response)
+  const correct = {
+    discovery: () => provider.metadata,
+    jwks: () => ({ keys: provider.keys }),
+    token: () => tokens(received.body.get('code')!),
+    userinfo: () => ({ sub: SUBJECT, ...provider.userinfo }),
   }
-  const content = contents[path]
-  if (content === undefined) response.writeHead(404).end()
-  else json(200, await content())(request, response, body)
+  json(response, await correct[endpoint]())
+}
+
+export const json = (response: ServerResponse, content: unknown, status = 200): void =>
+  void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(content))
+
+async function createTokens(provider: HostileProvider, clock: Clock, alg: string, nonce?: string): Promise<Claims> {
+  const access_token = keep(provider, randomBytes(32).toString('base64url'))
+  const now = Math.floor(clock.now() / 1000)
+  const claims = {
+    iss: provider.issuer,
+    aud: CLIENT_ID,
+    sub: SUBJECT,
+    iat: now,
+    exp: now + 300,
+    nonce,
+    at_hash: hashOf(access_token, alg),
+    ...provider.claims,
+  }
+  const id_token = keep(provider, await provider.sign(claims))
+  return { access_token, token_type: 'Bearer', expires_in: 300, id_token, ...provider.tokens }
+}
+
+const logoutClaims = (issuer: string, clock: Clock): Claims => ({
+  iss: issuer,
+  aud: CLIENT_ID,
+  sub: SUBJECT,
+  sid: 'session of the provider',
+  jti: randomUUID(),
+  iat: Math.floor(clock.now() / 1000),
+  exp: Math.floor(clock.now() / 1000) + 120,
+  events: { [LOGOUT_EVENT]: {} },
+})
+
+function keep({ secrets }: HostileProvider, secret: string): string {
+  secrets.push(secret)
+  return secret
+}
+
+async function stop(server: Server): Promise<void> {
+  if (!server.listening) return
+  server.close()
+  server.closeAllConnections()
+  await once(server, 'close')
 }
