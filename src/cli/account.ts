@@ -11,7 +11,7 @@ import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written
 import { type Happened, keepInJournal } from './journal.ts'
 import { unknownRoleText } from './roles.ts'
 import { findElsewhere, linesOf, SERVICE } from './shown-account.ts'
-import { resetStoredFactor, storedFactor } from './stored-factor.ts'
+import { ownerOfStoredFactor, resetStoredFactor, storedFactor } from './stored-factor.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
 /** The accounts file, its side, and the rules for new passwords in it. */
@@ -45,14 +45,15 @@ export const account: Command = {
   summary: 'manage the accounts in the accounts file, or show one of another source',
   help: `  add NAME                  add an account
   passwd NAME               set the password of an account
-  reset-second-factor NAME  remove the second factor of an account, whose user has lost it
+  reset-second-factor NAME  remove the second factor of an account, whose user has lost it; of a user of an OpenID provider
+                            with account: claims by the login id, such as staff:7c1f
   remove NAME               remove an account
   show NAME                 show an account, also one of a database, a backend or a directory
   list                      list the accounts
 
 A running gateway follows the file: the sessions of an account that was removed, or has another password or no second
 factor any more, end within a second. If no gateway runs, they end at the next start. The second factors of a directory
-are in the store: there reset-second-factor itself ends the sessions and keys.
+and of a provider are in the store: there reset-second-factor itself ends the sessions and keys.
 
 On a terminal, the command prompts for a password; elsewhere, and for an empty input, it generates one and prints it.
 
@@ -98,8 +99,9 @@ Examples:
       await showElsewhere({ source, ...side }, words[0]!, terminal.output)
       return 0
     }
-    if (verb === resetSecondFactor && source.kind === 'ldap') {
-      await resetStoredFactor({ source, ...side }, words[0]!, terminal)
+    const owner = verb === resetSecondFactor ? await ownerOfStoredFactor(chosen, words[0]!) : null
+    if (owner !== null) {
+      await resetStoredFactor(side, owner, terminal)
       return 0
     }
     const place = placeIn(chosen)

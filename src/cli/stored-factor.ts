@@ -7,7 +7,7 @@ import { createKeys } from '../key/keys.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { LdapAccountsSettings } from '../settings/directory.ts'
 import type { Configuration } from '../settings/load.ts'
-import { keysOf } from '../settings/served.ts'
+import { keysOf, providersOf } from '../settings/served.ts'
 import { createConfirmed } from '../side/confirmed.ts'
 import { eventNames } from '../side/event-names.ts'
 import { createNotes } from '../side/side.ts'
@@ -16,26 +16,42 @@ import { keepEvents } from './journal.ts'
 import { accountNamed, hasStore, openedStore } from './opened.ts'
 import { CommandError, say, type Terminal } from './terminal.ts'
 
-/** A side whose accounts are in a directory: their second factors are in the store. */
+/** A side whose store has second factors. */
 interface Place {
-  source: LdapAccountsSettings
   settings: Configuration['settings']
   type: LoginType
 }
 
+/** As far as a reset needs it. */
+type Owner = Pick<Account, 'id' | 'username' | 'extra'>
+
 type Publish = (event: SessionEvent) => void
+
+/**
+ * The account whose second factor is in the store, by the name of the command; `null` where the accounts file has it. Accounts of a
+ * directory have a username. Where the claims of a provider are the account, its login id is all that is known here.
+ */
+export async function ownerOfStoredFactor(
+  { settings, type, source }: Place & { source: { kind: string } | LdapAccountsSettings },
+  name: string,
+): Promise<Owner | null> {
+  const isClaimed = providersOf(settings, type).some(one => one.account === 'claims' && name.startsWith(`${one.name}:`))
+  if (isClaimed) return { id: name, username: name, extra: {} }
+  return isDirectory(source) ? accountNamed(source, name) : null
+}
+
+const isDirectory = (source: { kind: string } | LdapAccountsSettings): source is LdapAccountsSettings =>
+  source.kind === 'ldap'
 
 /**
  * Removes the second factor of an account, and then ends its sessions and keys. A login that began before is stopped by the gateway
  * that serves it: the account has another version.
  */
 export async function resetStoredFactor(
-  place: Place,
-  username: string,
+  { settings, type }: Place,
+  account: Owner,
   { output, errors }: Pick<Terminal, 'output' | 'errors'>,
 ): Promise<void> {
-  const { settings, type } = place
-  const account = await accountNamed(place.source, username)
   const name = plain(account.username)
   if (!hasStore(settings)) throw new CommandError(`there is no store in ${settings.data}`)
   const store = await openedStore(settings)
@@ -56,9 +72,9 @@ export async function resetStoredFactor(
 
 /** Ends the sessions and keys of an account whose second factor was reset, and answers how many. */
 async function endAll(
-  { settings, type }: Pick<Place, 'settings' | 'type'>,
+  { settings, type }: Place,
   store: Store,
-  { id: login_id, username, extra }: Account,
+  { id: login_id, username, extra }: Owner,
   publish: Publish,
 ): Promise<{ sessions: number; keys: number }> {
   const by = BY_COMMAND_LINE
@@ -82,10 +98,7 @@ async function endAll(
 }
 
 /** Whether an account of a directory has a second factor; `null` if the store cannot tell. */
-export async function storedFactor(
-  { settings, type }: Pick<Place, 'settings' | 'type'>,
-  loginId: string,
-): Promise<boolean | null> {
+export async function storedFactor({ settings, type }: Place, loginId: string): Promise<boolean | null> {
   if (!hasStore(settings)) return null
   try {
     const store = await openedStore(settings)

@@ -2,6 +2,8 @@ import { type Claims, claimOf } from '../token/claim.ts'
 
 /** With which a provider says that claims are elsewhere. */
 const ABOUT_CLAIMS = ['_claim_names', 'hasgroups']
+/** The second is about the first, beside which it stands (OpenID Connect Core 1.0, 5.1). */
+const EMAIL = ['email', 'email_verified']
 
 /** Of the wanted claims those that the ID token does not have. */
 export const missingIn = (claims: Claims, wanted: readonly string[]): string[] =>
@@ -11,7 +13,9 @@ export const missingIn = (claims: Claims, wanted: readonly string[]): string[] =
 export function completed(claims: Claims, userinfo: Claims, names: readonly string[]): Claims {
   const found = names.filter(name => claimOf(userinfo, name) !== undefined).map(name => ownName(userinfo, name))
   const about = ABOUT_CLAIMS.filter(name => Object.hasOwn(userinfo, name) && !Object.hasOwn(claims, name))
-  return { ...claims, ...Object.fromEntries([...found, ...about].map(name => [name, userinfo[name]])) }
+  const all: Claims = { ...claims, ...Object.fromEntries([...found, ...about].map(name => [name, userinfo[name]])) }
+  if (!EMAIL.some(name => names.includes(name))) return all
+  return { ...all, email_verified: (all.email === userinfo.email ? userinfo : claims).email_verified }
 }
 
 /** The claim that has it, or in which it is. */

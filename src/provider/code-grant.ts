@@ -78,6 +78,9 @@ function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
     async fetch(...[url, options]: Parameters<Exchange['fetch']>): Promise<Response> {
       proof = options?.headers?.authorization?.replace(/^Basic /, '') ?? ''
       const response = await fetch(url, options)
+      // Its signature would not be verified by the library, and its form was not asked for.
+      if (/^application\/jwt\b/i.test(response.headers.get('content-type') ?? ''))
+        throw new Error('the response is a JWT')
       if (url !== new URL(token_endpoint).href || response.status !== 200) return response
       const answer: unknown = await response.json().catch(() => null)
       if (!isPlainObject(answer)) throw new Error('the response of the token endpoint is not a JSON object')

@@ -191,6 +191,15 @@ t.test('userinfo that the provider refuses is refused', async t => {
   await refuses('userinfo', signIn(['name']))
 })
 
+t.test('userinfo as a JWT is not read, whoever signed it', async t => {
+  const { hostile, isUnavailable, signIn } = await openHostile(t)
+  const signed = await hostile.sign({ iss: hostile.issuer, aud: CLIENT_ID, sub: SUBJECT, name: 'Ada' })
+  for (const type of ['application/jwt', 'Application/JWT; charset=utf-8']) {
+    hostile.answers.userinfo = (_, response) => void response.writeHead(200, { 'content-type': type }).end(signed)
+    t.match(await isUnavailable(signIn(['name'])), /the response is a JWT/)
+  }
+})
+
 t.test('userinfo is requested for missing claims alone, and replaces none', async t => {
   const { hostile, signIn } = await openHostile(t)
   hostile.claims = { name: 'Ada', realm_access: { roles: ['admin'] } }

@@ -77,7 +77,7 @@ onEveryStore('an account of claims', {}, async (t, gateway) => {
     await gateway.browser().signIn('ada')
     const token = await gateway.signIn()
     const page = await gateway.get('/api/v1/sys/journal/page?login_id=staff:ada&size=5', token)
-    t.match(page.json().data.list[0], { event: 'login', username: 'ada', provider: 'staff' })
+    t.match(page.json().data.records[0], { event: 'login', username: 'ada', provider: 'staff' })
   })
 
   t.test('a disabled user is not signed in', async t => {
