@@ -119,8 +119,11 @@ export async function moveSlot(
     if (keys.length === 0) break
     await redisCommand(from, 'MIGRATE', '127.0.0.1', String(to), '', '0', '5000', 'KEYS', ...keys)
   }
-  await between()
-  for (const port of [to, from]) await redisCommand(port, 'CLUSTER', 'SETSLOT', String(slot), 'NODE', toId!)
+  try {
+    await between()
+  } finally {
+    for (const port of [to, from]) await redisCommand(port, 'CLUSTER', 'SETSLOT', String(slot), 'NODE', toId!)
+  }
 }
 
 /** How long Redis tries a failover that was requested, in milliseconds: then it gives it up without a word. */

@@ -24,6 +24,14 @@ export type Ask = <T>(command: () => Promise<T>, requests?: number) => Promise<T
 
 /** Requests without an answer, over all clients; beyond it Redis is as good as stuck. */
 const MAX_UNDER_WAY = 10_000
+/** Before a command is sent again that a node of a Cluster refused for its slot, in milliseconds. */
+const REDIRECTION_PAUSE = 20
+
+/**
+ * Nothing was done, because the slot of the command is moving or has moved. The library follows such an answer by itself, but
+ * not where other commands in the same pipeline were answered otherwise, or are meant for another node by now.
+ */
+const REDIRECTION = /^(?:(?:ASK|MOVED|TRYAGAIN) |Too many Cluster redirections|All keys in the pipeline should belong)/
 
 /**
  * A command that was given up may still be answered, and counts until it is. Commands wait while the server is checked that
@@ -59,11 +67,13 @@ export function createAsk(client: RedisClient, timeout: number, gate: Gate): Ask
           },
           error => {
             silence?.settled()
+            if (REDIRECTION.test(error.message)) return void setTimeout(sendAgain, REDIRECTION_PAUSE, server)
             settled()
             refuse(summaryOf(error))
           },
         )
       }
+      const sendAgain = (server: CheckedServer): void => (isGivenUp ? settled() : send(server))
       if (gate.server !== null) return send(gate.server)
       gate.whenOpen(isOpen => {
         if (isOpen && !isGivenUp && gate.server !== null) return send(gate.server)
