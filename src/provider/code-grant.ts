@@ -78,7 +78,7 @@ function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
     async fetch(...[url, options]: Parameters<Exchange['fetch']>): Promise<Response> {
       proof = options?.headers?.authorization?.replace(/^Basic /, '') ?? ''
       const response = await fetch(url, options)
-      // Its signature would not be verified by the library, and its form was not asked for.
+      // Its signature would not be verified by the library, and the client asks for JSON.
       if (/^application\/jwt\b/i.test(response.headers.get('content-type') ?? ''))
         throw new Error('the response is a JWT')
       if (url !== new URL(token_endpoint).href || response.status !== 200) return response
