@@ -81,7 +81,7 @@ t.test('close drops the tasks in progress', async t => {
 t.test('idle helpers do not keep the process alive', async t => {
   const child = spawnSync(process.execPath, [join(import.meta.dirname, 'helpers-child.js')], {
     // For one whose cores other tests keep busy.
-    timeout: 120_000,
+    timeout: 240_000,
     encoding: 'utf8',
   })
   t.match(child, { status: 0, stdout: 'data:image/png' })

@@ -223,7 +223,7 @@ const FAULTS: [title: string, yaml: string, fault: RegExp, files?: Record<string
   [
     'a sign-in page of consumers beside a provider',
     yamlOf([SHOP], { browser: { consumer: 'on', consumer_page: 'https://shop.example' } }),
-    /browser\.consumer_page: is never used, because consumers sign in here with a provider; remove it$/,
+    /browser\.consumer_page: is never used, because the gateway signs consumers in itself; remove it$/,
   ],
 ]
 

@@ -51,6 +51,8 @@ export interface Fixture {
   redis: RedisServer | null
   /** Everything that was logged, one JSON text per line. */
   log: string[]
+  /** What else must not be logged, by what it is. */
+  secrets: Record<string, string>
   folder: string
   get(path: string, token?: string): Promise<Answer>
   post(path: string, body?: unknown, token?: string): Promise<Answer>
@@ -157,6 +159,12 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
     store,
     redis,
     log,
+    secrets: {
+      'the key of the tokens': settings.jwt.secret_key,
+      'the internal secret': settings.internal.secret,
+      'the SM2 key': settings.login.sm2.private_key,
+      'a password': ADMIN.password,
+    },
     folder,
     call: options => call(url, options),
     get: (path, token) => call(url, { path, ...(token !== undefined && { token }) }),
@@ -207,12 +215,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Fixtur
       await upstream.close()
       await redis?.stop()
       rmSync(folder, { recursive: true, force: true })
-      expectSecrecy(log, {
-        'the key of the tokens': settings.jwt.secret_key,
-        'the internal secret': settings.internal.secret,
-        'the SM2 key': settings.login.sm2.private_key,
-        'a password': ADMIN.password,
-      })
+      expectSecrecy(log, fixture.secrets)
     },
   }
   return fixture

@@ -75,7 +75,18 @@ export async function openProviderGateway(t: Test, options: ProviderGatewayOptio
     },
     upstreams: [...(options.upstreams ?? []), { name: 'wiki', match: '/wiki', target: 'builtin:echo' }],
   })
+  fixture.secrets['the secret of the client'] = SECRET
   return Object.assign(fixture, { openid, browser: () => openBrowser(fixture, openid) })
+}
+
+/** What belongs to one sign-in: no line of the log may have it. */
+const SECRET_PARAMETERS = ['state', 'nonce', 'code', 'code_challenge']
+
+function keepSecrets({ secrets }: Fixture, { searchParams }: URL): void {
+  for (const name of SECRET_PARAMETERS) {
+    const secret = searchParams.get(name)
+    if (secret !== null) secrets[`${name} ${Object.keys(secrets).length}`] = secret
+  }
 }
 
 function openBrowser(fixture: Fixture, openid: OpenIdProvider): Browser {
@@ -96,8 +107,12 @@ function openBrowser(fixture: Fixture, openid: OpenIdProvider): Browser {
         body: new URLSearchParams({ to }).toString(),
       }),
     async atProvider(started, user = 'ada') {
-      const { pathname, search } = await openid.signIn(String(started.headers.location), user)
-      return pathname + search
+      const location = String(started.headers.location)
+      keepSecrets(fixture, new URL(location))
+      const callback = await openid.signIn(location, user)
+      keepSecrets(fixture, callback)
+      fixture.secrets[`flow ${Object.keys(fixture.secrets).length}`] = cookies.get('dualgate-flow')!
+      return callback.pathname + callback.search
     },
     async signIn(user, to, name) {
       return browser.send(await browser.atProvider(await browser.start(to, name), user))
