@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 
@@ -20,6 +20,8 @@ export interface Call {
   body?: unknown
   /** The address of the client. */
   localAddress?: string
+  /** Whose connections are used; without it the call has a connection of its own. */
+  agent?: Agent
 }
 
 /**

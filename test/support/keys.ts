@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import bcrypt from 'bcrypt'
 import { parse, stringify } from 'yaml'
+import type { Call } from './client.ts'
 import { ADMIN, type Fixture, sm2KeyPath, someone } from './gateway-fixture.ts'
 import { encrypt } from './login-work.ts'
 import { until } from './until.ts'
@@ -66,4 +68,25 @@ export async function makeOwnKey(
   const { code, data, message } = answer.json()
   if (code !== 200) throw new Error(`no key was made: ${message}`)
   return data
+}
+
+/** The request for an access token of the B side. */
+export const grantFor = ({ id, key }: Pick<MadeKey, 'id' | 'key'>): Call => ({
+  method: 'POST',
+  path: '/api/v1/public/b/token',
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  body: `grant_type=client_credentials&client_id=${id}&client_secret=${key}`,
+})
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** The checksum of a key by its definition: CRC-32 in base 62, most significant digit first, padded with 0. */
+export function keyChecksum(text: string): string {
+  let rest = BigInt(crc32(text))
+  const digits = Array.from({ length: 6 }, () => {
+    const digit = ALPHABET[Number(rest % 62n)]!
+    rest /= 62n
+    return digit
+  })
+  return digits.reverse().join('')
 }

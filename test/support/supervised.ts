@@ -74,24 +74,40 @@ export async function startSupervised(t: Pick<Test, 'teardown'>, options: Superv
 
   const token = (await gateway.operate('consumer', 'login', { user_id: 'u1' })).data.token as string
 
-  return {
-    ...gateway,
-    environment,
-    backend,
-    token,
-    write,
-    writeUpstream,
-    logged: message =>
-      gateway
-        .output()
-        .split('\n')
-        .filter(line => line.startsWith('{'))
-        .map(line => JSON.parse(line))
-        .filter(line => line.msg === message),
-    workers: () => childrenOf(gateway.child.pid!),
-    reload: () => run(folder, ['reload'], { environment }),
-  }
+  return { ...operated(gateway, environment), backend, token, write, writeUpstream }
 }
+
+/**
+ * A further gateway on the Redis of another one, as on a second machine: the configuration, the secrets and the accounts file are
+ * the same, and its data folder is its own.
+ */
+export async function startBeside(t: Pick<Test, 'teardown'>, first: Supervised): Promise<Supervised> {
+  const secret = (file: string): string => readFileSync(join(first.folder, 'data', file), 'utf8').trim()
+  const environment = {
+    ...first.environment,
+    DATA: 'data-beside',
+    JWT__SECRET_KEY: secret('jwt.secret'),
+    INTERNAL__SECRET: secret('internal.secret'),
+    LOGIN__SM2__PRIVATE_KEY: secret('sm2.key'),
+  }
+  const gateway = await startGateway(first.folder, environment)
+  t.teardown(() => gateway.end('SIGKILL'))
+  return { ...first, ...operated(gateway, environment) }
+}
+
+const operated = (gateway: GatewayProcess, environment: Record<string, string>) => ({
+  ...gateway,
+  environment,
+  logged: (message: string): Record<string, any>[] =>
+    gateway
+      .output()
+      .split('\n')
+      .filter(line => line.startsWith('{'))
+      .map(line => JSON.parse(line))
+      .filter(line => line.msg === message),
+  workers: (): number[] => childrenOf(gateway.child.pid!),
+  reload: () => run(gateway.folder, ['reload'], { environment }),
+})
 
 /** The processes that a process started and that live, oldest first. */
 export function childrenOf(parent: number): number[] {

@@ -1,8 +1,8 @@
-import { type IncomingMessage, request } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Fixture, openFixture } from '../support/gateway-fixture.ts'
-import { type MadeKey, makeOwnKey } from '../support/keys.ts'
+import { grantFor, type MadeKey, makeOwnKey } from '../support/keys.ts'
 import { withoutRedis } from '../support/redis-server.ts'
+import { listen } from '../support/streams.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { closingOf, openEnd, refusalOf, startSocketUpstream } from '../support/websocket-sockets.ts'
@@ -31,28 +31,8 @@ async function openKeyFixture(t: Test, store: 'embedded' | 'redis') {
   return { fixture, admin: await fixture.signIn() }
 }
 
-/** A response in progress: resolves with a function that tells whether it was broken off. */
-function listen(t: Test, fixture: Fixture, token: string): Promise<() => boolean> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${token}` }
-    const asked = request(fixture.url + EVENTS, { headers, agent: false }, (response: IncomingMessage) => {
-      let isBroken = false
-      response.on('error', () => undefined)
-      response.on('close', () => {
-        isBroken = !response.complete
-      })
-      response.once('data', () => resolve(() => isBroken))
-    })
-    t.teardown(() => asked.destroy())
-    asked.on('error', reject).end()
-  })
-}
-
-async function accessToken(fixture: Fixture, { id, key }: MadeKey): Promise<string> {
-  const body = `grant_type=client_credentials&client_id=${id}&client_secret=${key}`
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  return (await fixture.call({ method: 'POST', path: '/api/v1/public/b/token', body, headers })).json().access_token
-}
+const accessToken = async (fixture: Fixture, made: MadeKey): Promise<string> =>
+  (await fixture.call(grantFor(made))).json().access_token
 
 const SESSION_ENDED = { code: 4401, reason: 'session ended' }
 
@@ -74,7 +54,7 @@ for (const store of ['embedded', 'redis'] as const) {
       const sockets = [made.key, token].map(token => openEnd(t, fixture.url, { path: LIVE, token }))
       const [byKey, byToken] = await Promise.all(sockets)
       const bystander = await openEnd(t, fixture.url, { path: LIVE, token: kept.key })
-      const isBroken = await listen(t, fixture, made.key)
+      const isBroken = await listen(t, fixture.url + EVENTS, made.key)
       await happen(fixture, made, admin)
       t.same(await closingOf(byKey!), SESSION_ENDED)
       t.same(await closingOf(byToken!), SESSION_ENDED, 'by access token')
