@@ -78,6 +78,7 @@ export function testEnds(t: Test, place: KeyPlace): void {
         place.workers.map(() => (revoked ? 200 : 401)),
         'the other key of the user',
       )
+      await until(async () => (await listed(place, user)).every(ids => !ids.includes(made.id)))
       if (what.includes('remove')) await returns(t, place, user, tokens)
     })
   }
@@ -168,6 +169,13 @@ async function endsEverywhere(t: Test, place: KeyPlace, tokens: string[], happen
   // A machine that answers late notices late.
   const limit = SECOND + 2 * slowest
   t.ok(late <= limit, `a use passed that was sent ${Math.round(late)} ms after it, of at most ${Math.round(limit)}`)
+}
+
+/** The keys of a user that administrators see at each worker. */
+const listed = async (place: KeyPlace, { id }: User): Promise<string[][]> => {
+  const path = `/api/v1/sys/key/page?user_id=${id}`
+  const pages = await place.everywhere({ path, token: place.chief })
+  return pages.map(page => page.json().data.records.map(({ id }: MadeKey) => id))
 }
 
 /** An account that comes back revives no key. */
