@@ -4,8 +4,7 @@ import type { MadeKey } from '../../../src/key/keys.ts'
 import { call } from '../../support/client.ts'
 import { HASH, type WrittenAccount } from '../../support/keys.ts'
 import { until } from '../../support/until.ts'
-import { KEYS, type KeyPlace, type User } from './place.ts'
-import { tokenFor } from './requests.ts'
+import { KEYS, type KeyPlace, tokenFor, type User } from './place.ts'
 
 /* What ends a key, or refuses it for a while, is known to every worker of every gateway within a second. */
 
@@ -13,6 +12,8 @@ type Happen = (place: KeyPlace, user: User, made: MadeKey) => unknown
 
 /** Milliseconds: the law. */
 const SECOND = 1000
+/** After so long it was not noticed at all. */
+const TOO_LATE = 20 * SECOND
 
 /** Has the account of a user replaced by what is made of it; `null` for none. */
 const changed =
@@ -153,17 +154,24 @@ async function expectLive({ codes }: KeyPlace, token: string): Promise<void> {
 }
 
 /** An end that happens while credentials are used at every worker: within a second each refuses them with a code. */
-async function endsEverywhere(t: Test, place: KeyPlace, tokens: string[], happen: () => unknown, code: number) {
+export async function endsEverywhere(
+  t: Test,
+  place: KeyPlace,
+  tokens: string[],
+  happen: () => unknown,
+  code: number,
+  path?: string,
+): Promise<void> {
   let [acknowledged, late, slowest] = [Number.POSITIVE_INFINITY, 0, 0]
   const ended = Promise.resolve(happen()).then(() => {
     acknowledged = performance.now()
   })
   const isOver = until(async () => {
     const sent = performance.now()
-    const found = (await Promise.all(tokens.map(token => place.codes(token)))).flat()
+    const found = (await Promise.all(tokens.map(token => place.codes(token, path)))).flat()
     slowest = Math.max(slowest, performance.now() - sent)
     if (found.includes(200)) late = Math.max(late, sent - acknowledged)
-    return acknowledged < sent && found.every(found => found === code)
+    return late > TOO_LATE || (acknowledged < sent && found.every(found => found === code))
   })
   await Promise.race([ended.then(() => isOver), isOver])
   // A machine that answers late notices late.

@@ -12,7 +12,7 @@ import { readConfiguration } from '../../../src/settings/load.ts'
 import type { Answer, Call } from '../../support/client.ts'
 import { type Outcome, run } from '../../support/command-line.ts'
 import type { StoreKind } from '../../support/gateway-fixture.ts'
-import { HASH, PASSWORD, type WrittenAccount } from '../../support/keys.ts'
+import { grantFor, HASH, PASSWORD, type WrittenAccount } from '../../support/keys.ts'
 import { encrypt } from '../../support/login-work.ts'
 import { type Supervised, startBeside, startSupervised } from '../../support/supervised.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -119,6 +119,13 @@ export async function openKeyPlace(t: Test, store: StoreKind): Promise<KeyPlace>
   for (const { status } of await place.everywhere({ path: '/api/v1/b/account', token: place.chief }))
     t.equal(status, 200)
   return place
+}
+
+/** An access token for a key. */
+export async function tokenFor(worker: WorkerClient, made: Pick<MadeKey, 'id' | 'key'>): Promise<string> {
+  const answer = await worker.call(grantFor(made))
+  if (answer.status !== 200) throw new Error(`no token: ${answer.text}`)
+  return answer.json().access_token
 }
 
 export const codeOf = (answer: Answer): number => answer.json().code ?? 200

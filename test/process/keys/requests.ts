@@ -1,23 +1,17 @@
 import type { Test } from 'tap'
 import { type Key, makeKey, partsOf } from '../../../src/token/key-form.ts'
-import { grantFor, keyChecksum, type MadeKey } from '../../support/keys.ts'
+import { grantFor, keyChecksum } from '../../support/keys.ts'
 import { redisCommand } from '../../support/redis-server.ts'
 import { listen } from '../../support/streams.ts'
 import { until } from '../../support/until.ts'
 import { closingOf, type End, openEnd } from '../../support/websocket-sockets.ts'
 import { connectWorkers, type WorkerClient } from '../../support/worker-clients.ts'
-import { codeOf, ECHO, EVENTS, GUARDED, KEYS, type KeyPlace, LIVE, WRONG_KEYS } from './place.ts'
+import { endsEverywhere } from './ends.ts'
+import { codeOf, ECHO, EVENTS, GUARDED, KEYS, type KeyPlace, LIVE, tokenFor, WRONG_KEYS } from './place.ts'
 
 /* What a key opens, and what it does not, at every worker of every gateway. */
 
 const PASSING = '/api/v1/b/passing'
-
-/** An access token for a key. */
-export async function tokenFor(worker: WorkerClient, made: Pick<MadeKey, 'id' | 'key'>): Promise<string> {
-  const answer = await worker.call(grantFor(made))
-  if (answer.status !== 200) throw new Error(`no token: ${answer.text}`)
-  return answer.json().access_token
-}
 
 const all = ({ workers }: KeyPlace, code: number): number[] => workers.map(() => code)
 
@@ -57,8 +51,8 @@ export function testRequests(t: Test, place: KeyPlace): void {
       [far.key, ECHO, 403],
     ] as const)
       t.same(await place.codes(key, path), all(place, code), path)
-    await place.post('sys/account/edit', { id, permissions: [] })
-    await until(async () => (await place.codes(whole.key, GUARDED)).every(code => code === 403))
+    const withdraw = () => place.post('sys/account/edit', { id, permissions: [] })
+    await endsEverywhere(t, place, [whole.key], withdraw, 403, GUARDED)
     t.same(await place.codes(whole.key), all(place, 200))
     await place.post('sys/account/edit', { id, permissions: ['orders:*'] })
     await until(async () => (await place.codes(whole.key, GUARDED)).every(code => code === 200))
