@@ -155,7 +155,7 @@ async function startGateways(t: Test, store: StoreKind, live: SocketUpstream): P
       'config/gateway.yaml': stringify({ ...SETTINGS, session_cache: cacheOf(store) }),
       'config/upstreams.yaml': stringify({ upstreams }),
       'config/accounts.yaml': stringify({ accounts: ACCOUNTS }),
-      'config/consumers.yaml': stringify({ accounts: [{ id: 'shop', username: 'shop', service: true }] }),
+      'config/consumers.yaml': stringify({ accounts: CONSUMERS }),
     },
   })
   return store === 'redis' ? [first, await startBeside(t, first)] : [first]
@@ -188,6 +188,9 @@ const ACCOUNTS = [
     permissions: ['orders:read', 'orders:write'],
   })),
 ]
+
+/** Beside a program the same users, with the same passwords: what tells the sides apart is the side alone. */
+const CONSUMERS = [...ACCOUNTS, { id: 'shop', username: 'shop', service: true }]
 
 /** The keys of the B side as this process, one more of the store, makes them. */
 async function openStoredKeys(t: Test, { folder, environment }: Supervised) {
