@@ -3,11 +3,11 @@ import { type Key, makeKey, partsOf } from '../../../src/token/key-form.ts'
 import { grantFor, keyChecksum } from '../../support/keys.ts'
 import { redisCommand } from '../../support/redis-server.ts'
 import { listen } from '../../support/streams.ts'
-import { until } from '../../support/until.ts'
-import { closingOf, type End, openEnd } from '../../support/websocket-sockets.ts'
+import { type End, openEnd } from '../../support/websocket-sockets.ts'
 import { connectWorkers, type WorkerClient } from '../../support/worker-clients.ts'
-import { endsEverywhere } from './ends.ts'
+import { endsEverywhere, servedSoon } from './ends.ts'
 import { codeOf, ECHO, EVENTS, GUARDED, KEYS, type KeyPlace, LIVE, tokenFor, WRONG_KEYS } from './place.ts'
+import { comesSoon } from './soon.ts'
 
 /* What a key opens, and what it does not, at every worker of every gateway. */
 
@@ -55,7 +55,7 @@ export function testRequests(t: Test, place: KeyPlace): void {
     await endsEverywhere(t, place, [whole.key], withdraw, 403, GUARDED)
     t.same(await place.codes(whole.key), all(place, 200))
     await place.post('sys/account/edit', { id, permissions: ['orders:*'] })
-    await until(async () => (await place.codes(whole.key, GUARDED)).every(code => code === 200))
+    await servedSoon(t, place, whole.key, GUARDED)
     t.same(await place.codes(none.key, GUARDED), all(place, 403))
   })
 
@@ -144,7 +144,9 @@ export function testRequests(t: Test, place: KeyPlace): void {
     const { id, key } = await place.addKey((await place.nextUser()).id)
     await place.codes(key)
     for (const { gateway, pid } of place.workers)
-      await until(() => gateway.logged('request').some(line => line.key === id && line.pid === pid))
+      await comesSoon(t, 'it is in the log', () =>
+        gateway.logged('request').some(line => line.key === id && line.pid === pid),
+      )
     for (const { output } of place.gateways) t.notMatch(output(), key)
   })
 
@@ -198,8 +200,12 @@ function testLive(t: Test, place: KeyPlace): void {
           streams.push(await listen(t, url + EVENTS, made.key), await listen(t, url + EVENTS, token))
         }
       await happen(place, id, made.id)
-      for (const end of ends) t.same(await closingOf(end), { code: 4401, reason: 'session ended' })
-      for (const isBroken of streams) await until(isBroken)
+      const isOver = async () =>
+        (await place.codes(made.key)).every(code => code !== 200) &&
+        ends.every(({ closed }) => closed !== null) &&
+        streams.every(isBroken => isBroken())
+      await comesSoon(t, 'it is refused, and nothing of it is open', isOver)
+      for (const { closed } of ends) t.same(closed, { code: 4401, reason: 'session ended' })
       for (const end of bystanders) t.equal(end.closed, null)
     })
   }
