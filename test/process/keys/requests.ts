@@ -167,11 +167,12 @@ export function testRequests(t: Test, place: KeyPlace): void {
   testLive(t, place)
 }
 
-/** How many texts of Redis were read. */
+/** How often keys of Redis were read, one or several at once, or their ends. */
 async function readsOf({ gateways }: KeyPlace): Promise<number> {
   const port = Number(new URL(gateways[0]!.environment.STORE__REDIS__URL!).port)
   const stats = await redisCommand(port, 'INFO', 'commandstats')
-  return Number(/^cmdstat_get:calls=(\d+)/m.exec(stats)?.[1] ?? 0)
+  const calls = [...stats.matchAll(/^cmdstat_(?:get|mget|pttl):calls=(\d+)/gm)]
+  return calls.reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
 const connected = async (t: Test, { gateways }: KeyPlace, address: string): Promise<WorkerClient[]> =>
