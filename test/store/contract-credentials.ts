@@ -286,9 +286,9 @@ async function succeededCredentials(test: StoreTest): Promise<void> {
     const [old, removed, other] = [await added(fixture), await added(fixture), await added(fixture, '2')]
     await credentials.remove('BUSINESS', '1', removed.id)
     const until = fixture.clock.now() + MINUTE
-    const refused = async (owner: string, id: string, of = owner): Promise<void> => {
+    const refused = async (owner: string, id: string, of = owner, at = until): Promise<void> => {
       const next = credential(fixture, of)
-      t.equal(await credentials.succeed('BUSINESS', owner, id, next, until), false)
+      t.equal(await credentials.succeed('BUSINESS', owner, id, next, at), false)
       t.equal(await isFound(fixture, next.id), false)
     }
     await refused('1', removed.id)
@@ -300,7 +300,8 @@ async function succeededCredentials(test: StoreTest): Promise<void> {
     t.equal((await credentials.of('BUSINESS', '1'))[0]?.isSucceeded, false)
     const next = credential(fixture)
     t.equal(await credentials.succeed('BUSINESS', '1', old.id, next, until), true)
-    await refused('1', old.id)
+    await refused('1', old.id, '1', until - MINUTE / 2)
+    t.equal((await credentials.find('BUSINESS', old.id))?.expiresAt, old.expiresAt, 'nor does it end sooner')
     t.same(await idsOf(fixture), [next.id, old.id])
     const third = credential(fixture)
     t.equal(await credentials.succeed('BUSINESS', '1', next.id, third, until), true, 'its successor is, too')

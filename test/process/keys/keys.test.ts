@@ -7,6 +7,7 @@ import { testEnds } from './ends.ts'
 import { testMaking } from './making.ts'
 import { codeOf, ECHO, openKeyPlace } from './place.ts'
 import { testRequests } from './requests.ts'
+import { comesSoon } from './soon.ts'
 
 /*
  * The laws of keys where several processes matter: one gateway of two workers on the embedded store, and two such gateways on one
@@ -51,7 +52,7 @@ for (const store of ['embedded', 'redis'] as const) {
         )
         const revoked = await place.command('key', 'revoke', id, key.slice(4, 16))
         t.equal(revoked.code, 0, revoked.errors)
-        await until(async () => (await codes()) === '401')
+        await comesSoon(t, 'each new worker refuses it', async () => (await codes()) === '401')
         t.notMatch((await place.command('key', 'list')).output, key.slice(4, 16))
       })
     },

@@ -4,9 +4,9 @@ import type { Test } from 'tap'
 import { type Key, partsOf } from '../../../src/token/key-form.ts'
 import { call } from '../../support/client.ts'
 import { redisCommand } from '../../support/redis-server.ts'
-import { until } from '../../support/until.ts'
 import { isServedUntil } from './ends.ts'
 import { codeOf, ECHO, KEYS, type KeyPlace, MOST, OVERLAP, type User } from './place.ts'
+import { comesSoon } from './soon.ts'
 
 /* Keys that are made, listed and replaced at several workers of several gateways. */
 
@@ -132,7 +132,9 @@ export function testMaking(t: Test, place: KeyPlace): void {
     const { key } = await place.addKey(user.id)
     for (const [listed] of await listedAt(user.token)) t.equal(listed.last_used_at, null)
     t.equal(codeOf(await place.next().call({ path: ECHO, token: key })), 200)
-    await until(async () => (await listedAt(user.token)).every(([listed]) => listed.last_used_at !== null))
+    await comesSoon(t, 'each worker shows the use', async () =>
+      (await listedAt(user.token)).every(([listed]) => listed.last_used_at !== null),
+    )
     const counted = { path: '/api/v1/b/session/tokens', token: user.token }
     for (const answer of await place.everywhere(counted))
       t.equal(answer.json().data.length, 1, 'the session of the login')

@@ -12,7 +12,7 @@ import { readConfiguration } from '../../../src/settings/load.ts'
 import type { Answer, Call } from '../../support/client.ts'
 import { type Outcome, run } from '../../support/command-line.ts'
 import type { StoreKind } from '../../support/gateway-fixture.ts'
-import { HASH, PASSWORD, type WrittenAccount } from '../../support/keys.ts'
+import { grantFor, HASH, PASSWORD, type WrittenAccount } from '../../support/keys.ts'
 import { encrypt } from '../../support/login-work.ts'
 import { type Supervised, startBeside, startSupervised } from '../../support/supervised.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -121,6 +121,13 @@ export async function openKeyPlace(t: Test, store: StoreKind): Promise<KeyPlace>
   return place
 }
 
+/** An access token for a key. */
+export async function tokenFor(worker: WorkerClient, made: Pick<MadeKey, 'id' | 'key'>): Promise<string> {
+  const answer = await worker.call(grantFor(made))
+  if (answer.status !== 200) throw new Error(`no token: ${answer.text}`)
+  return answer.json().access_token
+}
+
 export const codeOf = (answer: Answer): number => answer.json().code ?? 200
 
 const UNLIMITED: NewKey = { name: 'job', lifetime: DAY, permissions: null, paths: null, addresses: null }
@@ -148,7 +155,7 @@ async function startGateways(t: Test, store: StoreKind, live: SocketUpstream): P
       'config/gateway.yaml': stringify({ ...SETTINGS, session_cache: cacheOf(store) }),
       'config/upstreams.yaml': stringify({ upstreams }),
       'config/accounts.yaml': stringify({ accounts: ACCOUNTS }),
-      'config/consumers.yaml': stringify({ accounts: [{ id: 'shop', username: 'shop', service: true }] }),
+      'config/consumers.yaml': stringify({ accounts: CONSUMERS }),
     },
   })
   return store === 'redis' ? [first, await startBeside(t, first)] : [first]
@@ -181,6 +188,9 @@ const ACCOUNTS = [
     permissions: ['orders:read', 'orders:write'],
   })),
 ]
+
+/** Beside a program the same users, with the same passwords: what tells the sides apart is the side alone. */
+const CONSUMERS = [...ACCOUNTS, { id: 'shop', username: 'shop', service: true }]
 
 /** The keys of the B side as this process, one more of the store, makes them. */
 async function openStoredKeys(t: Test, { folder, environment }: Supervised) {

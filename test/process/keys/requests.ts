@@ -1,23 +1,17 @@
 import type { Test } from 'tap'
 import { type Key, makeKey, partsOf } from '../../../src/token/key-form.ts'
-import { grantFor, keyChecksum, type MadeKey } from '../../support/keys.ts'
+import { grantFor, keyChecksum } from '../../support/keys.ts'
 import { redisCommand } from '../../support/redis-server.ts'
 import { listen } from '../../support/streams.ts'
-import { until } from '../../support/until.ts'
-import { closingOf, type End, openEnd } from '../../support/websocket-sockets.ts'
+import { type End, openEnd } from '../../support/websocket-sockets.ts'
 import { connectWorkers, type WorkerClient } from '../../support/worker-clients.ts'
-import { codeOf, ECHO, EVENTS, GUARDED, KEYS, type KeyPlace, LIVE, WRONG_KEYS } from './place.ts'
+import { endsEverywhere, servedSoon } from './ends.ts'
+import { codeOf, ECHO, EVENTS, GUARDED, KEYS, type KeyPlace, LIVE, tokenFor, WRONG_KEYS } from './place.ts'
+import { comesSoon } from './soon.ts'
 
 /* What a key opens, and what it does not, at every worker of every gateway. */
 
 const PASSING = '/api/v1/b/passing'
-
-/** An access token for a key. */
-export async function tokenFor(worker: WorkerClient, made: Pick<MadeKey, 'id' | 'key'>): Promise<string> {
-  const answer = await worker.call(grantFor(made))
-  if (answer.status !== 200) throw new Error(`no token: ${answer.text}`)
-  return answer.json().access_token
-}
 
 const all = ({ workers }: KeyPlace, code: number): number[] => workers.map(() => code)
 
@@ -57,11 +51,11 @@ export function testRequests(t: Test, place: KeyPlace): void {
       [far.key, ECHO, 403],
     ] as const)
       t.same(await place.codes(key, path), all(place, code), path)
-    await place.post('sys/account/edit', { id, permissions: [] })
-    await until(async () => (await place.codes(whole.key, GUARDED)).every(code => code === 403))
+    const withdraw = () => place.post('sys/account/edit', { id, permissions: [] })
+    await endsEverywhere(t, place, [whole.key], withdraw, 403, GUARDED)
     t.same(await place.codes(whole.key), all(place, 200))
     await place.post('sys/account/edit', { id, permissions: ['orders:*'] })
-    await until(async () => (await place.codes(whole.key, GUARDED)).every(code => code === 200))
+    await servedSoon(t, place, whole.key, GUARDED)
     t.same(await place.codes(none.key, GUARDED), all(place, 403))
   })
 
@@ -150,7 +144,9 @@ export function testRequests(t: Test, place: KeyPlace): void {
     const { id, key } = await place.addKey((await place.nextUser()).id)
     await place.codes(key)
     for (const { gateway, pid } of place.workers)
-      await until(() => gateway.logged('request').some(line => line.key === id && line.pid === pid))
+      await comesSoon(t, 'it is in the log', () =>
+        gateway.logged('request').some(line => line.key === id && line.pid === pid),
+      )
     for (const { output } of place.gateways) t.notMatch(output(), key)
   })
 
@@ -171,11 +167,12 @@ export function testRequests(t: Test, place: KeyPlace): void {
   testLive(t, place)
 }
 
-/** How many texts of Redis were read. */
+/** How often keys of Redis were read, one or several at once, or their ends. */
 async function readsOf({ gateways }: KeyPlace): Promise<number> {
   const port = Number(new URL(gateways[0]!.environment.STORE__REDIS__URL!).port)
   const stats = await redisCommand(port, 'INFO', 'commandstats')
-  return Number(/^cmdstat_get:calls=(\d+)/m.exec(stats)?.[1] ?? 0)
+  const calls = [...stats.matchAll(/^cmdstat_(?:get|mget|pttl):calls=(\d+)/gm)]
+  return calls.reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
 const connected = async (t: Test, { gateways }: KeyPlace, address: string): Promise<WorkerClient[]> =>
@@ -204,8 +201,12 @@ function testLive(t: Test, place: KeyPlace): void {
           streams.push(await listen(t, url + EVENTS, made.key), await listen(t, url + EVENTS, token))
         }
       await happen(place, id, made.id)
-      for (const end of ends) t.same(await closingOf(end), { code: 4401, reason: 'session ended' })
-      for (const isBroken of streams) await until(isBroken)
+      const isOver = async () =>
+        (await place.codes(made.key)).every(code => code !== 200) &&
+        ends.every(({ closed }) => closed !== null) &&
+        streams.every(isBroken => isBroken())
+      await comesSoon(t, 'it is refused, and nothing of it is open', isOver)
+      for (const { closed } of ends) t.same(closed, { code: 4401, reason: 'session ended' })
       for (const end of bystanders) t.equal(end.closed, null)
     })
   }
