@@ -1,4 +1,4 @@
-import type { AccountKeys } from '../account/keys.ts'
+import type { AccountKeys } from '../account/kept-keys.ts'
 import { createPasswordPolicy } from '../account/password-policy.ts'
 import type { Permissions } from '../account/permissions.ts'
 import {

@@ -26,7 +26,13 @@ import { openStore } from '../store/open.ts'
 import type { Store } from '../store/store.ts'
 import { createJwt } from '../token/jwt.ts'
 import { createAccountAdministrations } from './account-administrations.ts'
-import { createExplainedSides, createGateSides, createKeysOfSides, createStoredKeys, type KeyParts } from './keys.ts'
+import {
+  createExplainedSides,
+  createGateSides,
+  createKeysOfSides,
+  createStoredKeys,
+  type KeyParts,
+} from './keys-of-sides.ts'
 import type { Setup } from './setup.ts'
 
 /** How long waiting events are still sent while the gateway closes, in milliseconds. */

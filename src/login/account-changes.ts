@@ -1,4 +1,4 @@
-import type { AccountKeys } from '../account/keys.ts'
+import type { AccountKeys } from '../account/kept-keys.ts'
 import { type Account, type AccountChanges, type AccountSource, findActive } from '../account/source.ts'
 import { type AccountChange, changeSince, versionsIn } from '../account/version.ts'
 import type { Logger } from '../base/log/log.ts'

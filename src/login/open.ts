@@ -1,4 +1,4 @@
-import type { AccountKeys } from '../account/keys.ts'
+import type { AccountKeys } from '../account/kept-keys.ts'
 import type { AccountsOptions } from '../account/open.ts'
 import { createPasswords } from '../account/password.ts'
 import { createPasswordPolicy, type PasswordPolicy, type PasswordSettings } from '../account/password-policy.ts'

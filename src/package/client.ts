@@ -1,5 +1,5 @@
-import type { VerifiedKey } from '../http/routes/operations/keys.ts'
 import type { OperationBody, OperationData } from '../http/routes/operations/operations.ts'
+import type { VerifiedKey } from '../http/routes/operations/verify-key.ts'
 import type { EndReason } from '../session/end-reason.ts'
 import type { Extra } from '../session/record.ts'
 import type { SideName } from '../session/sides.ts'

@@ -2,7 +2,7 @@ import { errors, type JWTPayload, jwtVerify } from 'jose'
 import type { Clock } from '../base/clock.ts'
 import { Unavailable } from '../base/refusal.ts'
 import type { ProviderSettings } from '../settings/schema/providers.ts'
-import { type KeySet, type KnownKeys, mayBeNewer } from './keys.ts'
+import { type KeySet, type KnownKeys, mayBeNewer } from './jwks.ts'
 import { type ProviderFault, ProviderRefusal } from './refusal.ts'
 
 /** What both tokens of a provider are verified by. */

@@ -4,7 +4,7 @@ import type { Logger } from '../base/log/log.ts'
 import { Refusal } from '../base/refusal.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { AttemptStore } from '../store/store.ts'
-import { createFactorLockout } from './lockout.ts'
+import { createFactorLockout } from './factor-lockout.ts'
 import { hashOf, isAmong, readRecoveryCode } from './recovery-codes.ts'
 import type { OpenFactor, Seal } from './sealed.ts'
 

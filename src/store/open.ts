@@ -41,7 +41,7 @@ async function openRedis(
   const store = await openRedisStore(settings, clock, log, forms)
   if (cache === undefined) return store
   const [{ createKeys }, { trackRedisStore }] = await Promise.all([
-    import('./redis/commands/keys.ts'),
+    import('./redis/commands/key-names.ts'),
     import('./redis/tracked-store.ts'),
   ])
   return trackRedisStore(store, createKeys(settings.prefix), cache, clock, log, isWatched)

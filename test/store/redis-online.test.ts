@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { writeRecord } from '../../src/session/record.ts'
 import { createAges } from '../../src/store/age.ts'
-import { createKeys } from '../../src/store/redis/commands/keys.ts'
+import { createKeys } from '../../src/store/redis/commands/key-names.ts'
 import { onlineCommandsOn } from '../../src/store/redis/online/commands.ts'
 import { OnlineComparison } from '../../src/store/redis/online/compare.ts'
 import { digestOf, entryOf } from '../../src/store/redis/online/entries.ts'

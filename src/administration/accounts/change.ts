@@ -1,4 +1,4 @@
-import type { AccountKeys } from '../../account/keys.ts'
+import type { AccountKeys } from '../../account/kept-keys.ts'
 import type { AccountEdit, AccountManagement, AddedAccount, ListedAccount } from '../../account/management.ts'
 import type { Permissions } from '../../account/permissions.ts'
 import type { AccountChange } from '../../account/version.ts'

@@ -2,88 +2,17 @@ import { Refusal } from '../../base/refusal.ts'
 import type { Login } from '../../login/sign-in/login.ts'
 import type { LoginType } from '../../session/sides.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
-import type { SessionCookies } from '../../token/cookie.ts'
-import type { Sides } from '../server/authenticate.ts'
-import { inLocale, LOGGED_OUT } from '../server/messages.ts'
-import { originOf } from '../server/origin.ts'
+import { type CaptchaSettings, captchaEndpoint } from './captcha.ts'
 import type { Contract } from './contract.ts'
 import { type DeliveryOf, KEPT_IN } from './delivery.ts'
 import { answering, type Endpoint, type Endpoints, required } from './own-routes.ts'
 
 export interface LoginOptions {
-  settings: { login: Pick<Settings['login'], 'captcha' | 'password'> }
+  settings: { login: Pick<Settings['login'], 'password'> } & CaptchaSettings
   /** `null` for a side whose login is served elsewhere. */
   logins: Readonly<Record<LoginType, Login | null>>
   deliveryOf: DeliveryOf
 }
-
-const KIND = {
-  type: 'string',
-  enum: ['picture'],
-  default: 'picture',
-  description: 'What proves the work of the client: the text of a picture.',
-} as const
-
-const CAPTCHA = {
-  summary: 'A captcha',
-  details: 'It can be answered once, right or wrong.',
-  query: { type: 'object', properties: { kind: KIND } },
-  data: {
-    schema: {
-      type: 'object',
-      properties: {
-        captcha_base64: { type: 'string', description: 'The picture, as a data URL.' },
-        captcha_id: { type: 'string', format: 'uuid', description: 'Goes with the answer to `login`.' },
-        captcha_code: { type: 'null', description: 'Always `null`; for clients that expect it.' },
-      },
-      required: ['captcha_base64', 'captcha_id', 'captcha_code'],
-    },
-    example: {
-      captcha_base64: 'data:image/png;base64,iVBORw0KGgo…',
-      captcha_id: '5a4f1a52-8c5f-4b3e-9a53-1f3f1f6a0c11',
-      captcha_code: null,
-    },
-  },
-  refusals: ['TOO_MANY_ATTEMPTS', 'BUSY'],
-} as const satisfies Contract
-
-/** Where a proof of work is accepted, too. */
-const CAPTCHA_OR_PROOF = {
-  ...CAPTCHA,
-  summary: 'A captcha, or a challenge for a proof of work',
-  details:
-    'It can be answered once, right or wrong. The answer to a challenge is a decimal number of up to 16 digits: written behind `challenge`, it makes the SHA-256 digest of both begin with `difficulty` zero bits. Send it as `captcha_value`.',
-  query: {
-    type: 'object',
-    properties: {
-      kind: {
-        ...KIND,
-        enum: ['picture', 'proof-of-work'],
-        description:
-          'picture: the text of a picture; proof-of-work: a number that takes some seconds of computing, for users who cannot see the picture.',
-      },
-    },
-  },
-  data: {
-    ...CAPTCHA.data,
-    schema: {
-      ...CAPTCHA.data.schema,
-      properties: {
-        ...CAPTCHA.data.schema.properties,
-        captcha_base64: {
-          type: ['string', 'null'],
-          description: 'The picture, as a data URL; `null` with a challenge.',
-        },
-        challenge: {
-          type: 'string',
-          pattern: '^[0-9a-f]{32}$',
-          description: '32 hex digits; only for a proof of work.',
-        },
-        difficulty: { type: 'integer', description: 'Leading zero bits; only for a proof of work.' },
-      },
-    },
-  },
-} as const satisfies Contract
 
 const PUBLIC_KEY = {
   summary: 'The public key that encrypts passwords',
@@ -176,7 +105,7 @@ export const loginEndpoints = ({ settings, logins, deliveryOf }: LoginOptions) =
     return answering(PUBLIC_KEY, async () => login.publicKey)
   }
   return {
-    captcha: type => captchaOf(required(logins[type]), settings),
+    captcha: type => captchaEndpoint(required(logins[type]), settings),
     'sm2-public-key': publicKey,
     'sm2/public-key': publicKey,
     login: type => {
@@ -191,36 +120,3 @@ export const loginEndpoints = ({ settings, logins, deliveryOf }: LoginOptions) =
     },
   } satisfies Partial<Endpoints>
 }
-
-function captchaOf(login: Login, settings: LoginOptions['settings']): ReturnType<Endpoint> {
-  const picture = async (ip: string) => ({ ...(await login.issueCaptcha(ip)), captcha_code: null })
-  if (settings.login.captcha.alternative === 'off') return answering(CAPTCHA, ({ ip }) => picture(ip))
-  return answering(CAPTCHA_OR_PROOF, async ({ ip, query }) =>
-    query.kind === 'picture'
-      ? picture(ip)
-      : { ...(await login.issueChallenge(ip)), captcha_base64: null, captcha_code: null },
-  )
-}
-
-const LOGOUT = {
-  summary: 'Sign out',
-  details: 'Ends the session of the request, and removes its cookie if it came in one.',
-  data: {
-    schema: {
-      type: 'object',
-      properties: { message: { type: 'string', description: 'In the configured language.' } },
-      required: ['message'],
-    },
-    example: { message: 'Logged out' },
-  },
-} as const satisfies Contract
-
-/** The logout of the clients in use, behind the gate of its side. */
-export const logoutEndpoint =
-  (sides: Sides, locale: Settings['locale'], cookies: SessionCookies | null): Endpoint =>
-  type =>
-    answering(LOGOUT, async (request, reply) => {
-      await sides[type].logoutSession(request.session!, originOf(request))
-      if (request.hasCookieSession) reply.header('set-cookie', cookies!.expire(type))
-      return { message: inLocale(LOGGED_OUT, locale) }
-    })

@@ -22,7 +22,7 @@ import {
 } from '../journal.ts'
 import { ENTRY_ID_LENGTH, timeOf } from '../journal-id.ts'
 import type { Ask } from './commands/ask.ts'
-import type { Keys } from './commands/keys.ts'
+import type { Keys } from './commands/key-names.ts'
 import type { RedisClient } from './connection/client.ts'
 
 /*

@@ -1,5 +1,5 @@
 import type { LoginType } from '../../../src/session/sides.ts'
-import { createKeys } from '../../../src/store/redis/commands/keys.ts'
+import { createKeys } from '../../../src/store/redis/commands/key-names.ts'
 import type { SessionStore } from '../../../src/store/store.ts'
 import { record } from '../contract-fixture.ts'
 

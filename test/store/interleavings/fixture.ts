@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/base/clock.ts'
 import { Unavailable } from '../../../src/base/refusal.ts'
 import type { LoginType } from '../../../src/session/sides.ts'
-import type { Keys } from '../../../src/store/redis/commands/keys.ts'
+import type { Keys } from '../../../src/store/redis/commands/key-names.ts'
 import { keys, PREFIX, type Wait } from './acts.ts'
 import { type Commands, ModelRedis } from './model-redis.ts'
 import { expect, type Scene, type Subject, Violation } from './scene.ts'

@@ -1,4 +1,4 @@
-import { type AccountKeys, keptKeys } from '../../../account/keys.ts'
+import { type AccountKeys, keptKeys } from '../../../account/kept-keys.ts'
 import type { PasswordPolicy } from '../../../account/password-policy.ts'
 import { type Account, type AccountSource, type AccountUpdates, refuseUnwritable } from '../../../account/source.ts'
 import type { Clock } from '../../../base/clock.ts'

@@ -1,4 +1,4 @@
-import type { AccountKeys } from '../../../account/keys.ts'
+import type { AccountKeys } from '../../../account/kept-keys.ts'
 import type { PasswordPolicy } from '../../../account/password-policy.ts'
 import type { AccountSource } from '../../../account/source.ts'
 import type { Clock } from '../../../base/clock.ts'

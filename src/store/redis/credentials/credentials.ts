@@ -12,7 +12,7 @@ import {
 } from '../../credentials.ts'
 import type { Kept } from '../../remembered.ts'
 import { MEMBERS_AT_ONCE } from '../commands/contract.ts'
-import type { Keys } from '../commands/keys.ts'
+import type { Keys } from '../commands/key-names.ts'
 import type { CredentialCommands } from './commands.ts'
 import { credentialOf, readLive, type StoredCredential, writeCredential } from './record.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { Ask } from '../commands/ask.ts'
-import type { Keys } from '../commands/keys.ts'
+import type { Keys } from '../commands/key-names.ts'
 import type { Scripts as SessionScripts } from '../commands/scripts.ts'
 import type { RedisClient } from '../connection/client.ts'
 import type { Entry } from './entries.ts'

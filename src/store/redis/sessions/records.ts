@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { LoginType } from '../../../session/sides.ts'
 import type { AttemptStore, Attempts, CaptchaStore, TicketStore } from '../../store.ts'
 import type { RedisCommands } from '../commands/contract.ts'
-import type { Keys } from '../commands/keys.ts'
+import type { Keys } from '../commands/key-names.ts'
 
 export class RedisCaptchas implements CaptchaStore {
   readonly #redis: RedisCommands

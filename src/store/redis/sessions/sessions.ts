@@ -6,7 +6,7 @@ import type { LoginType } from '../../../session/sides.ts'
 import { createAges } from '../../age.ts'
 import type { Admission, EndNote, Overview, SessionStore, StoredToken } from '../../store.ts'
 import { MEMBERS_AT_ONCE, type Note, type RedisCommands } from '../commands/contract.ts'
-import type { Keys } from '../commands/keys.ts'
+import type { Keys } from '../commands/key-names.ts'
 import { NO_OBSERVER, type SessionObserver } from './observer.ts'
 import { RedisUserTokens } from './user-tokens.ts'
 

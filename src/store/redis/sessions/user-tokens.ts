@@ -5,7 +5,7 @@ import type { Ages } from '../../age.ts'
 import { Newest, overviewOf } from '../../newest.ts'
 import { LISTED_AT_MOST, type Overview, type StoredToken, SURVEYED } from '../../store.ts'
 import type { RedisCommands } from '../commands/contract.ts'
-import type { Keys } from '../commands/keys.ts'
+import type { Keys } from '../commands/key-names.ts'
 import type { SessionObserver } from './observer.ts'
 import { Semaphore } from './semaphore.ts'
 

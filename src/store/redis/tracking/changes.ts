@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import { LOGIN_TYPES } from '../../../session/sides.ts'
 import type { ChangeListener, Changes } from '../../changes.ts'
-import type { Keys } from '../commands/keys.ts'
+import type { Keys } from '../commands/key-names.ts'
 import type { KeyListener } from './tracking.ts'
 
 /** Passes announcements of Redis to the listener. */
