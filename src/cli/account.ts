@@ -4,7 +4,6 @@ import type { ListedAccount } from '../account/management.ts'
 import { createPasswordPolicy, type PasswordPolicy } from '../account/password-policy.ts'
 import { rolesOf, unknownRoles } from '../account/permissions.ts'
 import { isLastSuperAdmin } from '../administration/accounts/laws.ts'
-import { plain } from '../base/log/text.ts'
 import type { LoginType } from '../session/sides.ts'
 import { type Configuration, readConfiguration } from '../settings/load.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOrBuiltIn, type Written } from './command.ts'
@@ -12,6 +11,7 @@ import { type Happened, keepInJournal } from './journal.ts'
 import { unknownRoleText } from './roles.ts'
 import { findElsewhere, linesOf, SERVICE } from './shown-account.ts'
 import { ownerOfStoredFactor, resetStoredFactor, storedFactor } from './stored-factor.ts'
+import { tableOf } from './table.ts'
 import { askHidden, CommandError, readAll, say, type Terminal, UsageError } from './terminal.ts'
 
 /** The accounts file, its side, and the rules for new passwords in it. */
@@ -219,16 +219,7 @@ async function list({ path }: Place, _written: Written, { output }: Terminal): P
     nickname,
     service ? SERVICE : '',
   ])
-  const table = [['USERNAME', 'ID', 'STATUS', 'ROLES', 'NICKNAME', 'KIND'], ...rows.map(row => row.map(plain))]
-  const widths = table[0]!.map((_, column) => Math.max(...table.map(row => row[column]!.length)))
-  for (const row of table)
-    say(
-      output,
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
+  say(output, ...tableOf([['USERNAME', 'ID', 'STATUS', 'ROLES', 'NICKNAME', 'KIND'], ...rows]))
   return null
 }
 

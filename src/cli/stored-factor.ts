@@ -5,7 +5,6 @@ import { plain } from '../base/log/text.ts'
 import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
 import { createKeys } from '../key/keys.ts'
 import type { LoginType } from '../session/sides.ts'
-import type { LdapAccountsSettings } from '../settings/directory.ts'
 import type { Configuration } from '../settings/load.ts'
 import { keysOf, providersOf } from '../settings/served.ts'
 import { createConfirmed } from '../side/confirmed.ts'
@@ -32,16 +31,13 @@ type Publish = (event: SessionEvent) => void
  * directory have a username. Where the claims of a provider are the account, its login id is all that is known here.
  */
 export async function ownerOfStoredFactor(
-  { settings, type, source }: Place & { source: { kind: string } | LdapAccountsSettings },
+  { settings, type, source }: Place & { source: Configuration['settings']['accounts'] },
   name: string,
 ): Promise<Owner | null> {
   const isClaimed = providersOf(settings, type).some(one => one.account === 'claims' && name.startsWith(`${one.name}:`))
   if (isClaimed) return { id: name, username: name, extra: {} }
-  return isDirectory(source) ? accountNamed(source, name) : null
+  return source.kind === 'ldap' ? accountNamed(source, name) : null
 }
-
-const isDirectory = (source: { kind: string } | LdapAccountsSettings): source is LdapAccountsSettings =>
-  source.kind === 'ldap'
 
 /**
  * Removes the second factor of an account, and then ends its sessions and keys. A login that began before is stopped by the gateway

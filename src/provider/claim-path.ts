@@ -1,9 +1,7 @@
-import { type Claims, claimOf } from '../token/claim.ts'
+import { type Claims, claimOf, EMAIL, EMAIL_VERIFIED } from '../token/claim.ts'
 
 /** With which a provider says that claims are elsewhere. */
 const ABOUT_CLAIMS = ['_claim_names', 'hasgroups']
-/** The second is about the first, beside which it stands (OpenID Connect Core 1.0, 5.1). */
-const EMAIL = ['email', 'email_verified']
 
 /** Of the wanted claims those that the ID token does not have. */
 export const missingIn = (claims: Claims, wanted: readonly string[]): string[] =>
@@ -14,8 +12,9 @@ export function completed(claims: Claims, userinfo: Claims, names: readonly stri
   const found = names.filter(name => claimOf(userinfo, name) !== undefined).map(name => ownName(userinfo, name))
   const about = ABOUT_CLAIMS.filter(name => Object.hasOwn(userinfo, name) && !Object.hasOwn(claims, name))
   const all: Claims = { ...claims, ...Object.fromEntries([...found, ...about].map(name => [name, userinfo[name]])) }
-  if (!EMAIL.some(name => names.includes(name))) return all
-  return { ...all, email_verified: (all.email === userinfo.email ? userinfo : claims).email_verified }
+  if (!names.includes(EMAIL) && !names.includes(EMAIL_VERIFIED)) return all
+  const beside = all[EMAIL] === userinfo[EMAIL] ? userinfo : claims
+  return { ...all, [EMAIL_VERIFIED]: beside[EMAIL_VERIFIED] }
 }
 
 /** The claim that has it, or in which it is. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import type { ProviderFault } from '../../src/provider/refusal.ts'
-import { CLIENT_ID, json, SUBJECT } from '../support/hostile-provider.ts'
+import { json, SUBJECT } from '../support/hostile-provider.ts'
 import { openHostile } from './hostile-fixture.ts'
-import { newRequest, REDIRECT_URI } from './provider-fixture.ts'
+import { newRequest, parametersOf, REDIRECT_URI } from './provider-fixture.ts'
 
 t.test('a sign-in is requested with state, nonce and PKCE, and its code is used with the verifier', async t => {
   const { hostile, provider } = await openHostile(t, { scopes: ['email'] })
@@ -11,15 +11,9 @@ t.test('a sign-in is requested with state, nonce and PKCE, and its code is used 
   const url = new URL(await provider.authorizationUrl(request, REDIRECT_URI))
   t.equal(url.origin + url.pathname, hostile.metadata.authorization_endpoint)
   t.same(Object.fromEntries(url.searchParams), {
-    client_id: CLIENT_ID,
-    response_type: 'code',
-    response_mode: 'query',
-    redirect_uri: REDIRECT_URI,
+    ...parametersOf(request),
     scope: 'openid email',
-    state: request.state,
-    nonce: request.nonce,
     code_challenge: createHash('sha256').update(request.verifier).digest('base64url'),
-    code_challenge_method: 'S256',
   })
   const callback = hostile.authorize(url.href)
   await provider.prove(callback, request, REDIRECT_URI, [])

@@ -47,3 +47,14 @@ export const newRequest = (): SignInRequest => ({
   nonce: randomBytes(16).toString('hex'),
   verifier: randomBytes(32).toString('base64url'),
 })
+
+/** What each authorization URL has, whatever the settings; the rest belongs to one sign-in or comes from them. */
+export const parametersOf = ({ state, nonce }: SignInRequest) => ({
+  client_id: CLIENT.client_id,
+  response_type: 'code',
+  response_mode: 'query',
+  redirect_uri: REDIRECT_URI,
+  state,
+  nonce,
+  code_challenge_method: 'S256',
+})

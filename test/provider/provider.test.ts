@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import type { ProviderFault } from '../../src/provider/refusal.ts'
 import type { ProviderSettings } from '../../src/settings/schema/providers.ts'
 import { type OpenIdProviderOptions, startOpenIdProvider } from '../support/openid-provider.ts'
-import { CLIENT, newRequest, open, REDIRECT_URI } from './provider-fixture.ts'
+import { CLIENT, newRequest, open, parametersOf, REDIRECT_URI } from './provider-fixture.ts'
 
 /* With a real provider. */
 
@@ -64,14 +64,8 @@ t.test('the authorization URL has all that a sign-in needs', async t => {
   t.match(code_challenge, /^[\w-]{43}$/)
   t.not(code_challenge, request.verifier)
   t.same(rest, {
-    client_id: CLIENT.client_id,
-    response_type: 'code',
-    response_mode: 'query',
-    redirect_uri: REDIRECT_URI,
+    ...parametersOf(request),
     scope: 'openid email',
-    state: request.state,
-    nonce: request.nonce,
-    code_challenge_method: 'S256',
     acr_values: 'phr phrh',
   })
 })

@@ -174,7 +174,7 @@ for (const logout of ['user', 'session'] as const)
     }
 
     t.test('what is forged, and what comes twice, is 400', async t => {
-      const { token, status } = await sent('nobody')
+      const { token, status } = await sent('unknown')
       t.equal(status, 200, 'a user who is not known has no session')
       t.equal((await send(token)).status, 400, 'a second time')
       const [head, body] = token.split('.')

@@ -2,7 +2,7 @@ import { fittingExtra } from '../../account/answer.ts'
 import type { Account } from '../../account/source.ts'
 import { faultOfExtra } from '../../session/record.ts'
 import type { ProviderSettings } from '../../settings/schema/providers.ts'
-import { type Claims, claimOf } from '../../token/claim.ts'
+import { type Claims, claimOf, EMAIL, EMAIL_VERIFIED } from '../../token/claim.ts'
 import { type EmailFault, emailIn, isEmail } from './email.ts'
 import { type GroupFault, groupsIn } from './groups.ts'
 import { loginIdOf } from './login-id.ts'
@@ -123,7 +123,7 @@ export function wantedClaims({ account, match, claims, roles, require }: Provide
     ...new Set([
       ...used,
       ...(roles !== undefined && needsGroups ? [roles.claim] : []),
-      ...(needsEmail ? ['email', 'email_verified'] : []),
+      ...(needsEmail ? [EMAIL, EMAIL_VERIFIED] : []),
     ]),
   ]
 }

@@ -1,4 +1,4 @@
-import { type Claims, claimOf } from '../../token/claim.ts'
+import { type Claims, claimOf, EMAIL, EMAIL_VERIFIED } from '../../token/claim.ts'
 
 export type EmailFault =
   | 'email-missing'
@@ -6,9 +6,6 @@ export type EmailFault =
   | 'email-unverified'
   /** It is not an address with exactly one @. */
   | 'email-form'
-
-/** The claim of OpenID Connect (Core 1.0, 5.1), which another one beside it says to be verified. */
-const EMAIL = 'email'
 
 export const isEmail = (claim: string): boolean => claim === EMAIL
 
@@ -19,7 +16,7 @@ const ADDRESS = /^[^\s@\p{Cc}\p{Cs}]+@([A-Za-z0-9.-]+)$/u
 export function emailIn(claims: Claims): { address: string; domain: string } | { refused: EmailFault } {
   const address = claimOf(claims, EMAIL)
   if (address === undefined || address === '') return { refused: 'email-missing' }
-  if (claimOf(claims, 'email_verified') !== true) return { refused: 'email-unverified' }
+  if (claimOf(claims, EMAIL_VERIFIED) !== true) return { refused: 'email-unverified' }
   const domain = typeof address === 'string' && address.length <= MAX_LENGTH ? ADDRESS.exec(address)?.[1] : undefined
   return domain === undefined ? { refused: 'email-form' } : { address: String(address), domain: domain.toLowerCase() }
 }
