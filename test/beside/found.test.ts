@@ -36,13 +36,12 @@ async function nextRound({ redis }: Fixture, side: Side): Promise<void> {
 async function shown(fixture: Fixture, admin: string, side: Side, keyword = '') {
   const ask = async (path: string) => (await fixture.get(`${BASES[side]}/${path}`, admin)).json().data
   const page = await ask(`page?size=100&keyword=${keyword}`)
-  const { online_user_count, one_hour_newly_added, today_login_count, total_count } = await ask('analysis')
+  const { online_user_count, one_hour_newly_added, total_count } = await ask('analysis')
   return {
     users: page.records.map((user: { user_id: string }) => user.user_id).filter((id: string) => id !== '1'),
     online: online_user_count,
     tokens: total_count,
     lastHour: one_hour_newly_added,
-    today: today_login_count,
   }
 }
 

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { openBrowser, withoutBrowser } from '../support/browser.ts'
 import { arrive, fillIn, obstaclesEverywhere, search, sendSignIn, signIn, solve } from '../support/console.ts'
 import { ADMIN, type Fixture, type FixtureOptions, openFixture, someone } from '../support/gateway-fixture.ts'
-import { until } from '../support/until.ts'
+import { inOneDay, until } from '../support/until.ts'
 import { textOf } from './texts.ts'
 
 /* The page for administrators, as its users see it. */
@@ -194,6 +194,7 @@ t.test('the page for administrators', { skip: withoutBrowser }, async t => {
   })
 
   t.test('the numbers and charts show the values of the endpoints', async t => {
+    await inOneDay()
     const visitor = await visit(t)
     const { page } = visitor
     await signIn(fixture, visitor)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Fixture, openFixture, someone, startFixture, withEveryStore } from '../support/gateway-fixture.ts'
-import { until } from '../support/until.ts'
+import { inOneDay, until } from '../support/until.ts'
 
 /* The endpoints of both sides, in the forms that the clients in use send and read; ours beside them. */
 
@@ -108,6 +108,7 @@ withEveryStore(
       })
 
       t.test(`GET ${base}/analysis: counts that follow what happens`, async t => {
+        await inOneDay()
         const analysis = async () => (await fixture.get(`${base}/analysis`, admin)).json().data
         const before = await analysis()
         t.same(Object.keys(before), [
@@ -137,6 +138,8 @@ withEveryStore(
       })
 
       t.test(`GET ${base}/chart-data: logins of seven days and live tokens of both sides`, async t => {
+        await inOneDay()
+        await operations.login(undefined, someone())
         const { data } = (await fixture.get(`${base}/chart-data`, admin)).json()
         const { days, series } = data.bar_chart
         t.equal(days.length, 7)

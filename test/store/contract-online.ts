@@ -19,6 +19,10 @@ interface Login {
 export const asCreatedAt = (timestamp: number): string =>
   new Date(timestamp).toISOString().slice(0, 19).replace('T', ' ')
 
+/** The date of a login of the test, so many milliseconds ago; also where a day ends while the test runs. */
+export const dayOf = ({ began, clock }: StoreUnderTest, ago = 0): string =>
+  asCreatedAt((began ?? clock.now()) - ago).slice(0, 10)
+
 /** Logs a user in and answers the token. */
 export async function enter(fixture: StoreUnderTest, userId: string, login: Login = {}): Promise<string> {
   const { store, clock } = fixture
@@ -181,8 +185,7 @@ async function pageLaw(test: StoreTest): Promise<void> {
     t.strictSame(await usersOnline(fixture, '', 'CONSUMER'), ['c'])
     t.strictSame(await tallyOf(fixture), [1, 1, 1])
     t.strictSame(await tallyOf(fixture, 'CONSUMER'), [1, 3, 3])
-    const today = asCreatedAt(fixture.clock.now()).slice(0, 10)
-    t.strictSame(await fixture.store.online.loginsOn('BUSINESS', [today]), [1])
+    t.strictSame(await fixture.store.online.loginsOn('BUSINESS', [dayOf(fixture)]), [1])
     t.equal(await fixture.store.online.loginsSince('CONSUMER', fixture.clock.now() - HOUR), 3)
     await fixture.store.sessions.removeAll('CONSUMER', 'c')
     t.strictSame(await usersOnline(fixture, 'a'), ['a'])
@@ -214,7 +217,7 @@ async function tallyLaw(test: StoreTest): Promise<void> {
     await t.rejects(enter(fixture, 'a'), /not admitted/)
     t.strictSame(await usersOnline(fixture), [])
     t.strictSame(await tallyOf(fixture), [0, 0, 0])
-    t.strictSame(await online.loginsOn('BUSINESS', [asCreatedAt(fixture.clock.now()).slice(0, 10)]), [0])
+    t.strictSame(await online.loginsOn('BUSINESS', [dayOf(fixture)]), [0])
     t.equal(await online.loginsSince('BUSINESS', fixture.clock.now() - HOUR), 0)
   })
 }
@@ -222,8 +225,7 @@ async function tallyLaw(test: StoreTest): Promise<void> {
 async function historyLaw(test: StoreTest): Promise<void> {
   await test('logins are counted on the day that their records name, whatever became of the sessions', async (t, fixture) => {
     const { sessions, online } = fixture.store
-    const [today, yesterday, before] = [0, DAY, 2 * DAY].map(ago => asCreatedAt(fixture.clock.now() - ago).slice(0, 10))
-    const days = [before ?? '', yesterday ?? '', today ?? '']
+    const days = [2 * DAY, DAY, 0].map(ago => dayOf(fixture, ago))
     await enter(fixture, 'a', { ago: DAY })
     const token = await enter(fixture, 'a')
     await enter(fixture, 'b', { lifetime: MINUTE })

@@ -12,7 +12,7 @@ import { type RedisServer, startRedis, withoutRedis } from '../support/redis-ser
 import { until } from '../support/until.ts'
 import type { StoreUnderTest } from './contract.ts'
 import { freshToken, MINUTE, record, SLACK, tokensOf } from './contract-fixture.ts'
-import { asCreatedAt, enter, usersOnline } from './contract-online.ts'
+import { asCreatedAt, dayOf, enter, usersOnline } from './contract-online.ts'
 import { openRedisUnderTest } from './redis-under-test.ts'
 
 /*
@@ -236,7 +236,7 @@ await t.test('the online users in a Redis', { skip: withoutRedis, timeout: 110_0
 
   await test('old minutes and days of logins are dropped, the latest are kept', async (t, fixture) => {
     const minute = Math.floor(fixture.clock.now() / MINUTE)
-    const days = Array.from({ length: 100 }, (_, i) => asCreatedAt(fixture.clock.now() - i * DAY).slice(0, 10))
+    const days = Array.from({ length: 100 }, (_, i) => dayOf(fixture, i * DAY))
     const minutes = Array.from({ length: 2000 }, (_, i) => [`m${minute - i}`, '1'])
     await server.cli('HSET', key('logins'), ...minutes.flat(), ...days.flatMap(day => [`d${day}`, '1']))
     await enter(fixture, 'a')

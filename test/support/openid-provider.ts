@@ -167,6 +167,8 @@ async function callBackChannel(
 async function serve(provider: Provider, port: number, user: () => Promise<string>): Promise<() => Promise<void>> {
   const answer = provider.callback()
   const server = createServer(async (request, response) => {
+    // A browser asks for it when a page stays for a while, and would complain of 404.
+    if (request.url === '/favicon.ico') return response.writeHead(204).end()
     if (!request.url!.startsWith('/interaction/')) return answer(request, response)
     const accountId = String(request.headers['x-test-user'] ?? (await user()))
     await provider.interactionFinished(request, response, { login: { accountId } })

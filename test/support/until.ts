@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { DAY } from '../../src/base/clock.ts'
 
 /** In milliseconds, far more than anything takes on a busy machine: only a fault reaches it. Also for the time limit of a store. */
 export const PATIENCE = 300_000
@@ -17,3 +18,6 @@ export async function until<T>(look: () => T | Promise<T>): Promise<Exclude<T, f
     await pause(Math.min(PAUSE.most, Math.max(PAUSE.least, waited * PAUSE.part)))
   }
 }
+
+/** For a test that compares counts of one day: where the day ends (UTC) within a minute, waits for the next one. */
+export const inOneDay = (): Promise<true> => until(() => DAY - (Date.now() % DAY) > 60_000)
