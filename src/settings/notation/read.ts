@@ -34,19 +34,21 @@ export interface Schema {
  * is reported to `written`; a value with one is `undefined` in the result. An empty value is one that is not written.
  */
 export function read(schema: Schema, written: Written, cwd: string): unknown {
-  return readValue(schema, written.value, [], { written, cwd })
+  return readValue(schema, written.value, [], { written, cwd, defaults: new Map() })
 }
 
 interface Reading {
   written: Written
   cwd: string
+  /** What absent values of a schema become: the same object for each entry of a long list. */
+  defaults: Map<Schema, unknown>
 }
 
 function readValue(schema: Schema, value: unknown, path: KeyPath, reading: Reading): unknown {
   const { written } = reading
   if (value === null || value === undefined) {
     if (schema.default === undefined) return void written.report(path, `is missing; it must be ${formOf(schema)}`)
-    return readValue(schema, schema.default, path, reading)
+    return defaultOf(schema, path, reading)
   }
   const branch = branchFor(schema, value)
   if (branch === undefined) return void written.report(path, `must be ${formOf(schema)}${instead(schema, value)}`)
@@ -54,6 +56,11 @@ function readValue(schema: Schema, value: unknown, path: KeyPath, reading: Readi
   if (branch.type === 'object') return readSection(branch, value as Section, path, reading)
   if (branch.type === 'array') return readList(branch, value as unknown[], path, reading)
   return readLeaf(branch, value, path, reading)
+}
+
+function defaultOf(schema: Schema, path: KeyPath, reading: Reading): unknown {
+  if (!reading.defaults.has(schema)) reading.defaults.set(schema, readValue(schema, schema.default, path, reading))
+  return reading.defaults.get(schema)
 }
 
 /** The one branch of a union that a value of this form can be meant for; a schema without branches is its own. */

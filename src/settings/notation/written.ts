@@ -27,6 +27,12 @@ export interface Warning extends Fault {
   path: KeyPath
 }
 
+/** The nearest thing around a value that has a place, and how many parts of its path lead there. */
+export interface Located {
+  place: Place
+  depth: number
+}
+
 interface WrittenFault extends Fault {
   path: KeyPath
   /** An unknown key: what stands beside it was read all the same. */
@@ -46,15 +52,14 @@ export class Written {
   readonly faults: WrittenFault[] = []
   /** What does not prevent a start. */
   readonly warnings: Warning[] = []
-  readonly #places = new Map<string, { place: Place; path: KeyPath }>()
+  readonly #locate: (path: KeyPath) => Located
+  /** Of values that were set later, by their paths as texts. */
+  readonly #placesOfSet = new Map<string, Place>()
 
-  constructor(value: unknown, place: Place) {
+  /** `locate` finds what is in the first of the places; without it that place has no parts. */
+  constructor(value: unknown, place: Place, locate: (path: KeyPath) => Located = () => ({ place, depth: 0 })) {
     this.value = value
-    this.locate([], place)
-  }
-
-  locate(path: KeyPath, place: Place): void {
-    this.#places.set(textOf(path), { place, path })
+    this.#locate = locate
   }
 
   /** The place of a value, or of the nearest thing around it that was written. */
@@ -75,8 +80,8 @@ export class Written {
   }
 
   #labelOf(path: KeyPath): string {
-    const { place, path: located } = this.#nearest(path)
-    const said = path.length === 0 || (place.exact === true && located.length === path.length)
+    const { place, depth } = this.#nearest(path)
+    const said = path.length === 0 || (place.exact === true && depth === path.length)
     return said ? place.label : `${place.label} ${textOf(path)}`
   }
 
@@ -123,17 +128,19 @@ export class Written {
     }
     section[path.at(-1)!] = value
     const key = textOf(path)
-    for (const below of this.#places.keys()) {
-      if (below.startsWith(`${key}.`) || below.startsWith(`${key}[`)) this.#places.delete(below)
+    for (const below of this.#placesOfSet.keys()) {
+      if (below.startsWith(`${key}.`) || below.startsWith(`${key}[`)) this.#placesOfSet.delete(below)
     }
-    this.locate(path, place)
+    this.#placesOfSet.set(key, place)
   }
 
-  #nearest(path: KeyPath): { place: Place; path: KeyPath } {
-    for (let length = path.length; ; length--) {
-      const found = this.#places.get(textOf(path.slice(0, length)))
-      if (found !== undefined) return found
+  /** A value that was set later hides what stood in its place. */
+  #nearest(path: KeyPath): Located {
+    for (let depth = this.#placesOfSet.size === 0 ? 0 : path.length; depth > 0; depth--) {
+      const place = this.#placesOfSet.get(textOf(path.slice(0, depth)))
+      if (place !== undefined) return { place, depth }
     }
+    return this.#locate(path)
   }
 }
 

@@ -10,6 +10,8 @@ import {
   type ParsedNode,
   parseDocument,
   type YAMLError,
+  type YAMLMap,
+  type YAMLSeq,
 } from 'yaml'
 import { emptySection, type KeyPath, Written } from './written.ts'
 
@@ -52,9 +54,12 @@ export function labelOf(file: string, cwd: string): string {
 export function parseYaml(text: string, label: string, folder: string): { written: Written; document: Document } {
   const lines = new LineCounter()
   const document = parseDocument(text.replace(/^\uFEFF/, ''), { lineCounter: lines, prettyErrors: false })
-  const written = new Written(emptySection(), { label, folder })
   const lineOf = (offset: number): number => lines.linePos(offset).line
   const lineAt = (offset: number): string => `${label}:${lineOf(offset)}`
+  const written = new Written(emptySection(), { label, folder }, path => {
+    const { offset, depth } = positionOf(document.contents, path)
+    return { place: { label: offset === null ? label : lineAt(offset), folder }, depth }
+  })
   for (const { code, pos } of [...document.errors, ...document.warnings]) {
     const twice = code === 'DUPLICATE_KEY' ? firstOf(document.contents, pos[0]) : null
     const message =
@@ -65,9 +70,7 @@ export function parseYaml(text: string, label: string, folder: string): { writte
     if (code !== 'DUPLICATE_KEY') written.legible = false
   }
   if (written.legible) {
-    written.value = convert(document.contents, [], (node, path) => {
-      written.locate(path, { label: lineAt(node.range[0]), folder })
-      if (!isAlias(node)) return
+    written.value = convert(document.contents, [], path => {
       written.report(path, ALIAS)
       written.legible = false
     })
@@ -81,7 +84,7 @@ function firstOf(node: ParsedNode | null, offset: number): { name: string; offse
   if (!isMap(node)) return null
   const second = node.items.find(({ key }) => key.range[0] === offset)
   if (second === undefined) return firstFound(node.items, ({ value }) => firstOf(value, offset))
-  const name = isScalar(second.key) ? String(second.key.value) : '?'
+  const name = nameOf(second.key)
   const first = node.items.find(({ key }) => isScalar(key) && String(key.value) === name)
   return { name, offset: (first ?? second).key.range[0] }
 }
@@ -94,23 +97,48 @@ function firstFound<T, R>(items: readonly T[], find: (item: T) => R | null): R |
   return null
 }
 
-/** The plain value of a node; `visit` receives the beginning of each of its parts. */
-function convert(node: ParsedNode | null, path: KeyPath, visit: (node: ParsedNode, path: KeyPath) => void): unknown {
+/** Where a value begins, or the nearest thing around it that is written, which so many parts of the path lead to. */
+function positionOf(contents: ParsedNode | null, path: KeyPath): { offset: number | null; depth: number } {
+  let node = contents
+  let offset: number | null = null
+  for (const [depth, part] of path.entries()) {
+    const inner = isMap(node) ? entryOf(node, part) : isSeq(node) ? itemOf(node, part) : null
+    if (inner === null) return { offset, depth }
+    node = inner.value
+    offset = inner.offset
+  }
+  return { offset, depth: path.length }
+}
+
+const nameOf = (key: ParsedNode): string => (isScalar(key) ? String(key.value) : '?')
+
+function entryOf(
+  { items }: YAMLMap.Parsed,
+  name: string | number,
+): { offset: number; value: ParsedNode | null } | null {
+  const found = items.findLast(({ key }) => nameOf(key) === name)
+  if (found === undefined) return null
+  const { key, value } = found
+  return { offset: (isAlias(value) ? value : key).range[0], value }
+}
+
+function itemOf({ items }: YAMLSeq.Parsed, index: string | number): { offset: number; value: ParsedNode } | null {
+  const value = typeof index === 'number' ? items[index] : undefined
+  return value === undefined ? null : { offset: value.range[0], value }
+}
+
+/** The plain value of a node; `onAlias` receives the path of each alias. */
+function convert(node: ParsedNode | null, path: KeyPath, onAlias: (path: KeyPath) => void): unknown {
+  if (isAlias(node)) onAlias(path)
   if (isMap(node)) {
     const section = emptySection()
     for (const { key, value } of node.items) {
-      const name = isScalar(key) ? String(key.value) : '?'
-      visit(isAlias(value) ? value : key, [...path, name])
-      section[name] = convert(value, [...path, name], visit)
+      const name = nameOf(key)
+      section[name] = convert(value, [...path, name], onAlias)
     }
     return section
   }
-  if (isSeq(node)) {
-    return node.items.map((item, index) => {
-      visit(item, [...path, index])
-      return convert(item, [...path, index], visit)
-    })
-  }
+  if (isSeq(node)) return node.items.map((item, index) => convert(item, [...path, index], onAlias))
   if (isScalar(node)) return node.value
   return path.length === 0 ? emptySection() : null
 }
