@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { loadSettings } from '../../src/settings/load.ts'
+import { stringify } from 'yaml'
+import { loadSettings, readConfiguration } from '../../src/settings/load.ts'
 import { faultOfSigningKey, generateSecret } from '../../src/settings/secrets.ts'
 import { generateSm2PrivateKey } from '../../src/settings/sm2-key.ts'
-import { faultsOf, folderWith, GOOD_KEY } from './folder.ts'
+import { BESIDE, faultsOf, folderWith, GOOD_KEY } from './folder.ts'
 
 const secretsOf = ({ jwt, login, internal }: ReturnType<typeof loadSettings>): string[] => [
   jwt.secret_key,
@@ -193,4 +194,41 @@ t.test('a secret that is too short, in PEM form, or accepted with another text s
   t.match(faultsOf(t, '', { ...insist, JWT__SECRET_KEY: 'short' }), [/shorter than 32 bytes/])
   t.match(faultsOf(t, '', { ...insist, JWT__SECRET_KEY: `-----BEGIN PUBLIC KEY-----\n${GOOD_KEY}` }), [/PEM/])
   t.match(faultsOf(t, '', { JWT__ACCEPT_WEAK_SECRET: 'yes', JWT__SECRET_KEY: WEAK }), [/ACCEPT_WEAK_SECRET: must be/])
+})
+
+t.test('in production every secret in the file is a warning that names its variable', t => {
+  const bind = { dn: 'CN=dualgate,DC=example,DC=com', password: 'of the directory' }
+  const directory = {
+    kind: 'ldap',
+    preset: 'openldap',
+    url: 'ldaps://dc1.example.com',
+    bind,
+    base: 'DC=example,DC=com',
+  }
+  const written = {
+    accounts: directory,
+    login: {
+      consumer: { ...directory, base: 'DC=shop,DC=example,DC=org' },
+      second_factor: { key: generateSm2PrivateKey() },
+    },
+    store: { kind: 'redis', redis: { url: 'redis://:of-the-store@127.0.0.1' } },
+    events: { webhooks: [{ url: 'https://hooks.example.com/', secret: 'of the webhook, of 32 characters' }] },
+  }
+  const environment = {
+    NODE_ENV: 'production',
+    JWT__SECRET_KEY: GOOD_KEY,
+    INTERNAL__SECRET: GOOD_KEY,
+    LOGIN__SM2__PRIVATE_KEY: '1'.repeat(64),
+  }
+  const folder = folderWith(t, { ...BESIDE, 'gateway.yaml': stringify(written, { aliasDuplicateObjects: false }) })
+  const { warnings } = readConfiguration('gateway.yaml', environment, folder)
+  const named = warnings.flatMap(({ message }) => /is a secret in a file .* set it as (\S+)$/.exec(message)?.[1] ?? [])
+  t.same(named.sort(), [
+    'ACCOUNTS__BIND__PASSWORD',
+    'EVENTS__WEBHOOKS__0__SECRET',
+    'LOGIN__CONSUMER__BIND__PASSWORD',
+    'LOGIN__SECOND_FACTOR__KEY',
+    'STORE__REDIS__URL',
+  ])
+  t.end()
 })

@@ -1,31 +1,32 @@
-import type { KeyPath, Place, Written } from '../../notation/written.ts'
+import { branchesOf, type Schema } from '../../notation/read.ts'
+import { type KeyPath, type Place, textOf, type Written } from '../../notation/written.ts'
+import { SettingsSchema } from '../../schema/settings.ts'
 
-/** The secrets that a variable can set. */
-const SECRETS: readonly KeyPath[] = [
-  ['jwt', 'secret_key'],
-  ['internal', 'secret'],
-  ['login', 'sm2', 'private_key'],
-  ['login', 'second_factor', 'key'],
-  ['store', 'redis', 'url'],
-  ['store', 'redis', 'password'],
-  ['accounts', 'url'],
-  ['accounts', 'secret'],
-  ['login', 'consumer', 'url'],
-  ['login', 'consumer', 'secret'],
-]
+/** Stands for each position of a list. */
+const EACH = '*'
 
-/** Those of the entries of lists. */
-const IN_LISTS: readonly { list: KeyPath; key: string }[] = [
-  { list: ['login', 'providers'], key: 'client_secret' },
-  { list: ['events', 'webhooks'], key: 'secret' },
-]
-
-function secretsOf(written: Written): KeyPath[] {
-  const inLists = IN_LISTS.flatMap(({ list, key }) => {
-    const entries = written.get(list)
-    return Array.isArray(entries) ? entries.map((_, index): KeyPath => [...list, index, key]) : []
+/** The paths of what a schema marks as secret. */
+function secretsIn(schema: Schema, path: KeyPath = []): KeyPath[] {
+  return branchesOf(schema).flatMap(branch => {
+    if (branch['x-secret'] === true) return [path]
+    if (branch.items !== undefined) return secretsIn(branch.items, [...path, EACH])
+    return Object.entries(branch.properties ?? {}).flatMap(([key, inner]) => secretsIn(inner, [...path, key]))
   })
-  return [...SECRETS, ...inLists]
+}
+
+/** The secrets of the settings, without those of upstreams: their file is one that no variable reaches. */
+function secretsOf(written: Written): KeyPath[] {
+  const { upstreams: _, ...properties } = SettingsSchema.properties
+  const texts = new Map(secretsIn({ type: 'object', properties }).map(path => [textOf(path), path]))
+  return [...texts.values()].flatMap(path => eachIn(written, path))
+}
+
+function eachIn(written: Written, path: KeyPath): KeyPath[] {
+  const position = path.indexOf(EACH)
+  if (position === -1) return [path]
+  const list = path.slice(0, position)
+  const entries = written.get(list)
+  return Array.isArray(entries) ? entries.map((_, index) => [...list, index, ...path.slice(position + 1)]) : []
 }
 
 /** Warns of secrets in the configuration file, which more people read than may know them: backups, repositories, images. */
