@@ -47,8 +47,8 @@ export async function exchangeCode(
   { settings, metadata, createClient, exchange }: GrantParts,
 ): Promise<Tokens> {
   checkCallback(callback, state, metadata)
-  const held = holdingIdToken(exchange, metadata)
-  const client = await createClient(metadata, held.fetch)
+  const guarded = guard(exchange, metadata)
+  const client = await createClient(metadata, guarded.fetch)
   const url = new URL(redirectUri)
   url.search = callback.toString()
   try {
@@ -56,19 +56,19 @@ export async function exchangeCode(
       expectedState: state,
       pkceCodeVerifier: verifier,
     })
-    const idToken = held.idToken()
+    const idToken = guarded.idToken()
     if (typeof idToken !== 'string') throw new ProviderRefusal('token-missing')
     return { idToken, accessToken: access_token, client }
   } catch (fault) {
-    throw faultOfGrant(fault, [state, verifier, callback.get('code')!, settings.client_secret ?? '', held.proof()])
+    throw faultOfGrant(fault, [state, verifier, callback.get('code')!, settings.client_secret ?? '', guarded.proof()])
   }
 }
 
 /**
- * Takes the ID token out of the answer: the library would check its times by the system's clock, and its algorithm by what the
- * provider offers. Here the given clock and the settings decide.
+ * The exchange as the library may use it. It keeps the ID token from the library, which would check its times by the system's
+ * clock, and its algorithm by what the provider offers: here the given clock and the settings decide.
  */
-function holdingIdToken({ fetch }: Exchange, { token_endpoint }: Metadata) {
+function guard({ fetch }: Exchange, { token_endpoint }: Metadata) {
   let idToken: unknown
   let proof = ''
   return {
