@@ -3,11 +3,12 @@ import { Refusal, Unavailable } from '../../src/base/refusal.ts'
 import { admit, isAdmitted } from '../../src/gate/admit.ts'
 import { judge } from '../../src/gate/decide.ts'
 import { createExceptions, type WrittenException } from '../../src/gate/exceptions.ts'
-import { RULES, type Verdict } from '../../src/gate/rules.ts'
+import type { Verdict } from '../../src/gate/rules.ts'
 import type { LoginType } from '../../src/session/sides.ts'
 import { PROFILES } from '../../src/settings/profile.ts'
 import type { Session } from '../../src/side/side.ts'
 import { asToken } from '../../src/token/bearer.ts'
+import { ruleNumbered } from '../support/gate-rules.ts'
 
 const EXCEPTIONS: WrittenException[] = [
   { path: '/api/v1/sys/dict/tree', methods: ['GET'], needs: 'none' },
@@ -95,7 +96,7 @@ async function find(verdict: Verdict, answers: Record<LoginType, () => Found>) {
   }
 }
 
-const EITHER: Verdict = { rule: RULES[6 - 1]!, need: 'either' }
+const EITHER: Verdict = { rule: ruleNumbered(6), need: 'either' }
 const absent = (): Found => null
 const fails = async (): Promise<never> => {
   throw new Unavailable('the store is away')
@@ -114,7 +115,7 @@ t.test('with `either`, a session of one side or the other is accepted, and a req
 
 t.test('where either side will do below /c/, the C side is tried first', async t => {
   const both = { BUSINESS: () => sessionOf('BUSINESS'), CONSUMER: () => sessionOf('CONSUMER') }
-  t.same((await find({ rule: RULES[4 - 1]!, need: 'either' }, both)).asked, ['CONSUMER'])
+  t.same((await find({ rule: ruleNumbered(4), need: 'either' }, both)).asked, ['CONSUMER'])
 })
 
 t.test('a failing store never leads to a session of the other side', async t => {
@@ -123,8 +124,8 @@ t.test('a failing store never leads to a session of the other side', async t => 
 })
 
 t.test('a session of the other side does not satisfy a verdict of one side', async t => {
-  t.notOk(isAdmitted({ rule: RULES[6 - 1]!, need: 'BUSINESS' }, sessionOf('CONSUMER')))
-  t.notOk(isAdmitted({ rule: RULES[4 - 1]!, need: 'CONSUMER' }, sessionOf('BUSINESS')))
-  t.notOk(isAdmitted({ rule: RULES[4 - 1]!, need: 'CONSUMER' }, null))
-  t.ok(isAdmitted({ rule: RULES[6 - 1]!, need: 'none' }, null))
+  t.notOk(isAdmitted({ rule: ruleNumbered(6), need: 'BUSINESS' }, sessionOf('CONSUMER')))
+  t.notOk(isAdmitted({ rule: ruleNumbered(4), need: 'CONSUMER' }, sessionOf('BUSINESS')))
+  t.notOk(isAdmitted({ rule: ruleNumbered(4), need: 'CONSUMER' }, null))
+  t.ok(isAdmitted({ rule: ruleNumbered(6), need: 'none' }, null))
 })

@@ -3,20 +3,21 @@ import { systemClock } from '../../src/base/clock.ts'
 import { Unavailable } from '../../src/base/refusal.ts'
 import { createTimestampFormat } from '../../src/base/timestamp.ts'
 import { admit } from '../../src/gate/admit.ts'
-import { RULES, type Verdict } from '../../src/gate/rules.ts'
+import type { Verdict } from '../../src/gate/rules.ts'
 import { createSigner } from '../../src/http/jwt.ts'
 import { createSide, type SideOptions } from '../../src/side/side.ts'
 import { openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
 import type { SessionStore } from '../../src/store/store.ts'
 import type { Token } from '../../src/token/bearer.ts'
 import { createJwt } from '../../src/token/jwt.ts'
+import { ruleNumbered } from '../support/gate-rules.ts'
 import { PATIENCE } from '../support/until.ts'
 
 /* When the reason of an end is read from the store, and what a session limit does beside the end of all others. */
 
 const signer = await createSigner({ secret_key: 'fb9e2d3f6a1c4c0e8f7a5b6d7c8e9f00', algorithm: 'HS256' })
 const POLICY = { max_tokens_per_user: 0, per_device: false, auto_renew: 'off', idle_timeout: 'off' } as const
-const VERDICT: Verdict = { rule: RULES[5 - 1]!, need: 'BUSINESS' }
+const VERDICT: Verdict = { rule: ruleNumbered(5), need: 'BUSINESS' }
 
 /** A side over a store of which a test replaces verbs. */
 async function openSide(t: Test, verbs: Partial<SessionStore>, options: Partial<SideOptions> = {}) {

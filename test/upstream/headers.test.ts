@@ -1,9 +1,10 @@
 import t from 'tap'
 import { createPageRules } from '../../src/gate/page-rules.ts'
-import { RULES, type Verdict } from '../../src/gate/rules.ts'
+import type { Verdict } from '../../src/gate/rules.ts'
 import type { LoginType } from '../../src/session/sides.ts'
 import type { Session } from '../../src/side/side.ts'
 import { createRequestHeaders, type HeaderPolicy, type IncomingRequest } from '../../src/upstream/headers/request.ts'
+import { ruleNumbered } from '../support/gate-rules.ts'
 
 const session = (type: LoginType, user_id: string): Session => ({
   token: 'a.b.c' as Session['token'],
@@ -25,9 +26,9 @@ const OWN_TOKENS = {
   bareOf: (value: string) => (value === 'Bearer ours' ? 'ours' : value),
 }
 
-const AUTHENTICATED: Verdict = { need: 'CONSUMER', rule: RULES[4 - 1]! }
-const PUBLIC: Verdict = { need: 'none', rule: RULES[3 - 1]! }
-const PREFLIGHT: Verdict = { need: 'none', rule: RULES[2 - 1]! }
+const AUTHENTICATED: Verdict = { need: 'CONSUMER', rule: ruleNumbered(4) }
+const PUBLIC: Verdict = { need: 'none', rule: ruleNumbered(3) }
+const PREFLIGHT: Verdict = { need: 'none', rule: ruleNumbered(2) }
 const USER = session('CONSUMER', 'user-7')
 
 /** What goes on of these headers: name and value pairs, names in lower case. */
@@ -382,7 +383,7 @@ t.test('session cookies are removed, and every other cookie stays byte for byte'
 t.test("with a session cookie the authorization of a page is the application's own", async t => {
   const page: Verdict = {
     need: 'BUSINESS',
-    rule: RULES[7 - 1]!,
+    rule: ruleNumbered(7),
     page: createPageRules([{ path: '/wiki/*', needs: 'business' }])[0]!,
   }
   const basic: Headers = [['Authorization', 'Basic YTpi']]
