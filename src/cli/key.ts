@@ -1,7 +1,7 @@
 import type { Account } from '../account/source.ts'
 import type { FactorsOfSide } from '../account/stored-factors.ts'
 import { DAY, systemClock } from '../base/clock.ts'
-import { plain } from '../base/log/text.ts'
+import { plain } from '../base/log/terminal-line.ts'
 import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
 import { createKeys, type Keys, type ListedKey } from '../key/keys.ts'
 import { readWanted } from '../key/own-keys.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { listAccounts } from '../account/file/source.ts'
 import { type Role, rolesOf, unknownRoles } from '../account/permissions.ts'
-import { plain } from '../base/log/text.ts'
+import { plain } from '../base/log/terminal-line.ts'
 import { LOGIN_TYPES } from '../session/sides.ts'
 import type { Configuration } from '../settings/load.ts'
 import { accountsOf } from '../settings/served.ts'

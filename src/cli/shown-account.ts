@@ -4,7 +4,7 @@ import type { Account } from '../account/source.ts'
 import { systemClock } from '../base/clock.ts'
 import { faultText } from '../base/fault-text.ts'
 import { createLog } from '../base/log/log.ts'
-import { plain } from '../base/log/text.ts'
+import { plain } from '../base/log/terminal-line.ts'
 import { Refusal } from '../base/refusal.ts'
 import { CommandError } from './terminal.ts'
 

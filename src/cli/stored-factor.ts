@@ -1,7 +1,7 @@
 import type { Account } from '../account/source.ts'
 import { hasSecondFactor, resetSecondFactor } from '../account/stored-factors.ts'
 import { systemClock } from '../base/clock.ts'
-import { plain } from '../base/log/text.ts'
+import { plain } from '../base/log/terminal-line.ts'
 import { BY_COMMAND_LINE, type SessionEvent } from '../event/event.ts'
 import { createKeys } from '../key/keys.ts'
 import type { LoginType } from '../session/sides.ts'

@@ -1,4 +1,4 @@
-import { plain } from '../base/log/text.ts'
+import { plain } from '../base/log/terminal-line.ts'
 
 /** The lines of a table: a column is as wide as its longest cell. What could act on a terminal is not in it. */
 export function tableOf(rows: readonly (readonly string[])[]): string[] {

@@ -1,4 +1,4 @@
-import { plain } from '../base/log/text.ts'
+import { plain } from '../base/log/terminal-line.ts'
 import { packageForNpx } from './npx.ts'
 
 /** The input and output of a command. */

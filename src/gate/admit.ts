@@ -4,7 +4,7 @@ import type { SessionRecord } from '../session/record.ts'
 import { LOGIN_TYPES, type LoginType } from '../session/sides.ts'
 import type { Token } from '../token/bearer.ts'
 import type { CookieCredential, Credential } from './credential.ts'
-import { type GatedKey, KeyCredential } from './key.ts'
+import { type GatedKey, KeyCredential } from './key-credential.ts'
 import type { Verdict } from './rules.ts'
 
 /* Which live session a request passes with, by its verdict and its credential. */

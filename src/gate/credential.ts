@@ -5,7 +5,7 @@ import { readBearer, type Token } from '../token/bearer.ts'
 import type { SessionCookies } from '../token/cookie.ts'
 import { readBearerKey } from '../token/key-form.ts'
 import { isCrossOrigin, isWrite, type OwnOrigins } from './cross-origin.ts'
-import { type Client, KeyCredential } from './key.ts'
+import { type Client, KeyCredential } from './key-credential.ts'
 import type { Verdict } from './rules.ts'
 
 /*

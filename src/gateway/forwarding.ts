@@ -1,5 +1,5 @@
 import { publishWebSockets, WebSockets } from '../http/websocket/websockets.ts'
-import { readSessionName } from '../key/session.ts'
+import { readSessionName } from '../key/session-of-key.ts'
 import { readIdentityKeys } from '../settings/identity-key.ts'
 import type { Settings } from '../settings/schema/settings.ts'
 import { credentialRulesOf, servesWebSockets, signsAssertions } from '../settings/served.ts'

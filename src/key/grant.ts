@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.ts'
 import { secondsUntil } from '../base/clock.ts'
-import { KeyCredential } from '../gate/key.ts'
+import { KeyCredential } from '../gate/key-credential.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { CredentialStore } from '../store/credentials.ts'
 import type { Jwt } from '../token/jwt.ts'
 import { asKey, partsOf } from '../token/key-form.ts'
 import { ACCESS_TOKEN_LIFETIME, accessTokenId } from './access-token.ts'
+import type { KeySessions } from './lookup.ts'
 import { readKey } from './record.ts'
-import type { KeySessions } from './sessions.ts'
 
 /** The answer of a token endpoint (RFC 6749, 5.1). */
 export interface GrantedToken {

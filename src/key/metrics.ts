@@ -1,6 +1,6 @@
 import type { Meter } from '../metrics/meter.ts'
 import type { LoginType } from '../session/sides.ts'
-import type { WrongKeys } from './sessions.ts'
+import type { WrongKeys } from './lookup.ts'
 
 /** Counts the wrong keys of a side, wherever their failures are counted by address. */
 export function countWrongKeys(meter: Meter): (side: LoginType, wrong: WrongKeys) => WrongKeys {

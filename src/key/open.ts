@@ -9,8 +9,8 @@ import { createKeyAdministration, type KeyAdministration } from './administratio
 import { createGrant, type Grant } from './grant.ts'
 import { createHolders } from './holders.ts'
 import type { KeySettings, Keys } from './keys.ts'
+import { createKeySessions, type KeySessions, type WrongKeys } from './lookup.ts'
 import { createOwnKeys, type OwnKeys, type Prove } from './own-keys.ts'
-import { createKeySessions, type KeySessions, type WrongKeys } from './sessions.ts'
 
 /** All that is done with the keys of one side. */
 export interface KeysOfSide {

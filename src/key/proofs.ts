@@ -9,7 +9,7 @@ import type { Credential, CredentialStore } from '../store/credentials.ts'
 import type { SessionStore } from '../store/store.ts'
 import type { HolderOf } from './holders.ts'
 import { readKey, type StoredKey } from './record.ts'
-import { sessionOf } from './session.ts'
+import { sessionOf } from './session-of-key.ts'
 
 export interface ProofsOptions {
   type: LoginType

@@ -1,5 +1,5 @@
 import { isPlainObject } from '../base/plain-object.ts'
-import type { KeyLimits } from '../gate/key.ts'
+import type { KeyLimits } from '../gate/key-credential.ts'
 import type { LoginType } from '../session/sides.ts'
 import type { Credential } from '../store/credentials.ts'
 

@@ -1,6 +1,6 @@
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { Refusal } from '../base/refusal.ts'
-import type { GatedKey } from '../gate/key.ts'
+import type { GatedKey } from '../gate/key-credential.ts'
 import type { EndReason } from '../session/end-reason.ts'
 import type { SessionRecord } from '../session/record.ts'
 import type { LoginType } from '../session/sides.ts'

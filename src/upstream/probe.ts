@@ -1,6 +1,6 @@
 import type { UpstreamSettings } from '../settings/schema/upstreams.ts'
 import { readUpstreamTls } from '../settings/tls.ts'
-import { checkOnce } from './health.ts'
+import { checkOnce } from './health-checks.ts'
 import { readAddress } from './target-address.ts'
 import { createConnect } from './wire/connect.ts'
 

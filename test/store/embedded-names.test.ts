@@ -1,5 +1,5 @@
 import t from 'tap'
-import { EmbeddedFile } from '../../src/store/embedded/file/file.ts'
+import { EmbeddedFile } from '../../src/store/embedded/file/lmdb-file.ts'
 import { FilterDraft } from '../../src/store/embedded/online/filters.ts'
 import { type NamedUser, NameIndex } from '../../src/store/embedded/online/names.ts'
 import { PATIENCE } from '../support/until.ts'

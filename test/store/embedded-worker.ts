@@ -1,7 +1,7 @@
 import { existsSync, writeSync } from 'node:fs'
 import { systemClock } from '../../src/base/clock.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/store/embedded/embedded.ts'
-import { EmbeddedFile } from '../../src/store/embedded/file/file.ts'
+import { EmbeddedFile } from '../../src/store/embedded/file/lmdb-file.ts'
 import { PATIENCE } from '../support/until.ts'
 import { MINUTE, record } from './contract-fixture.ts'
 

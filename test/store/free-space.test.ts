@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import t, { type Test } from 'tap'
-import { EmbeddedFile } from '../../src/store/embedded/file/file.ts'
+import { EmbeddedFile } from '../../src/store/embedded/file/lmdb-file.ts'
 
 /* Changes are refused before LMDB meets a full disk. What it does there: `workarounds/lmdb-full-disk.ts`. */
 

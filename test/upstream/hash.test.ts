@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createKey } from '../../src/upstream/balance/key.ts'
+import { createKey } from '../../src/upstream/balance/hash-key.ts'
 import { createUpstreamTable } from '../../src/upstream/table.ts'
 import type { HttpTarget } from '../../src/upstream/targets.ts'
 import type { Upstream } from '../../src/upstream/upstream.ts'

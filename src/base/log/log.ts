@@ -3,7 +3,7 @@ import { nonBlockingStandardOutput } from '../../workarounds/node-output.ts'
 import { systemClock } from '../clock.ts'
 import { Outage, Unavailable } from '../refusal.ts'
 import { Output } from './output.ts'
-import { textOfLine } from './text.ts'
+import { textOfLine } from './terminal-line.ts'
 
 export type { Logger } from 'pino'
 

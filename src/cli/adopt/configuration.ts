@@ -1,5 +1,5 @@
 import { parseEnv } from 'node:util'
-import { plain } from '../../base/log/text.ts'
+import { plain } from '../../base/log/terminal-line.ts'
 import { WEAK_SECRET_ACCEPTED } from '../../settings/schema/settings.ts'
 import { SECRETS } from '../../settings/secrets.ts'
 import { CommandError } from '../terminal.ts'

@@ -3,8 +3,8 @@ import type { Account } from '../../account/source.ts'
 import { faultOfExtra } from '../../session/record.ts'
 import type { ProviderSettings } from '../../settings/schema/providers.ts'
 import { type Claims, claimOf, EMAIL, EMAIL_VERIFIED } from '../../token/claim.ts'
+import { type GroupFault, groupsIn } from './claimed-groups.ts'
 import { type EmailFault, emailIn, isEmail } from './email.ts'
-import { type GroupFault, groupsIn } from './groups.ts'
 import { loginIdOf } from './login-id.ts'
 
 /* What the claims of a provider mean here. It has signed them, but it may write anything into them. */

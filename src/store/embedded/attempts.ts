@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { AttemptStore, Attempts } from '../store.ts'
-import type { EmbeddedFile } from './file/file.ts'
+import type { EmbeddedFile } from './file/lmdb-file.ts'
 import type { Expiries, ExpiringTable } from './file/table.ts'
 
 /** Longer names are counted under their digest: they may hold whatever a client sent. */

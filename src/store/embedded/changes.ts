@@ -1,6 +1,6 @@
 import type { LoginType } from '../../session/sides.ts'
 import type { ChangeListener, Changes } from '../changes.ts'
-import type { EmbeddedFile, Rows } from './file/file.ts'
+import type { EmbeddedFile, Rows } from './file/lmdb-file.ts'
 import { readSideKey, sideKey } from './file/members.ts'
 
 /*

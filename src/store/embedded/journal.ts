@@ -21,7 +21,7 @@ import {
   writeEntry,
 } from '../journal.ts'
 import { timeOf } from '../journal-id.ts'
-import { EmbeddedFile, type Rows } from './file/file.ts'
+import { EmbeddedFile, type Rows } from './file/lmdb-file.ts'
 
 const FILE_NAME = 'journal.mdb'
 

@@ -2,7 +2,7 @@ import type { LoginType } from '../../session/sides.ts'
 import type { ChangeListener } from '../changes.ts'
 import type { Kept, Remembered } from '../remembered.ts'
 import type { ChangeRing, FollowedChanges } from './changes.ts'
-import type { EmbeddedFile } from './file/file.ts'
+import type { EmbeddedFile } from './file/lmdb-file.ts'
 
 export interface MemoryOptions<V> {
   file: EmbeddedFile

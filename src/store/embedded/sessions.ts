@@ -14,7 +14,7 @@ import {
 } from '../store.ts'
 import type { ChangeRing } from './changes.ts'
 import type { EmbeddedDisables } from './disables.ts'
-import type { EmbeddedFile } from './file/file.ts'
+import type { EmbeddedFile } from './file/lmdb-file.ts'
 import { type Member, sideKey } from './file/members.ts'
 import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './file/table.ts'
 import { EmbeddedMemory } from './memory.ts'

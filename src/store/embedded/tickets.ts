@@ -1,6 +1,6 @@
 import type { LoginType } from '../../session/sides.ts'
 import type { TicketStore } from '../store.ts'
-import type { EmbeddedFile } from './file/file.ts'
+import type { EmbeddedFile } from './file/lmdb-file.ts'
 import { sideKey } from './file/members.ts'
 import { type Expiries, type ExpiringTable, MAX_ENTRY_KEY_BYTES } from './file/table.ts'
 

@@ -12,11 +12,11 @@ import type { RedisStore } from './redis.ts'
 import { type RememberableReads, rememberableReads } from './rememberable.ts'
 import { Announcer } from './tracking/announcer.ts'
 import { RedisChanges } from './tracking/changes.ts'
+import { type KeyListener, RedisTracking, type TrackingOptions } from './tracking/heartbeat.ts'
 import { Masters } from './tracking/masters.ts'
 import { TrackedCache } from './tracking/tracked-cache.ts'
 import { TrackedCredentials } from './tracking/tracked-credentials.ts'
 import { TrackedSessions } from './tracking/tracked-sessions.ts'
-import { type KeyListener, RedisTracking, type TrackingOptions } from './tracking/tracking.ts'
 
 /**
  * A store in Redis that remembers the sessions, credentials and disabled login ids of the sides that are to be tracked, and,

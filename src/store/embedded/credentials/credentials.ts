@@ -11,7 +11,7 @@ import {
 } from '../../credentials.ts'
 import { Remembered } from '../../remembered.ts'
 import { ChangeRing } from '../changes.ts'
-import type { EmbeddedFile } from '../file/file.ts'
+import type { EmbeddedFile } from '../file/lmdb-file.ts'
 import { readSideKey, sideKey } from '../file/members.ts'
 import { Expiries, type ExpiringTable } from '../file/table.ts'
 import { EmbeddedMemory } from '../memory.ts'

@@ -1,6 +1,6 @@
 import type { LoginType } from '../../../session/sides.ts'
 import { checkFactor, type FactorStore } from '../../factors.ts'
-import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from '../file/file.ts'
+import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from '../file/lmdb-file.ts'
 import { sideKey } from '../file/members.ts'
 
 /** Second factors in the file of the credentials. One table: side, login id -> its text. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Logger } from '../../../base/log/log.ts'
-import { EmbeddedFile } from '../file/file.ts'
 import { checkFormat } from '../file/format.ts'
+import { EmbeddedFile } from '../file/lmdb-file.ts'
 import { EmbeddedCredentials } from './credentials.ts'
 import { EmbeddedFactors } from './factors.ts'
 

@@ -1,5 +1,5 @@
 import type { LoginType } from '../../../session/sides.ts'
-import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from '../file/file.ts'
+import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from '../file/lmdb-file.ts'
 import { sideKey } from '../file/members.ts'
 
 const BETWEEN_IDS = ' '

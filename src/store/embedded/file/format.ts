@@ -1,4 +1,4 @@
-import type { EmbeddedFile } from './file.ts'
+import type { EmbeddedFile } from './lmdb-file.ts'
 
 /** The layout of the files, raised when an older gateway could no longer read them. */
 const FORMAT = 1

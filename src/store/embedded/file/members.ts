@@ -1,7 +1,7 @@
 import type { SessionRecord } from '../../../session/record.ts'
 import { type LoginType, SIDES } from '../../../session/sides.ts'
 import type { Ages } from '../../age.ts'
-import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from './file.ts'
+import { type EmbeddedFile, MAX_KEY_BYTES, type Rows } from './lmdb-file.ts'
 
 /** A token in its user's set. */
 export interface Member {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
-import type { EmbeddedFile, Rows } from './file.ts'
-import { MAX_KEY_BYTES } from './file.ts'
+import type { EmbeddedFile, Rows } from './lmdb-file.ts'
+import { MAX_KEY_BYTES } from './lmdb-file.ts'
 
 /** A text and the timestamp of its end: the form of everything in the embedded store that ends by itself. */
 export interface Entry {

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import type { EmbeddedFile } from './file.ts'
+import type { EmbeddedFile } from './lmdb-file.ts'
 
 const TRIAL_BYTES = 65_536
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { LoginType } from '../../../session/sides.ts'
 import { DISABLED_AT_MOST, type PageQuery, type UserPage } from '../../online.ts'
-import type { EmbeddedFile } from '../file/file.ts'
+import type { EmbeddedFile } from '../file/lmdb-file.ts'
 import { readSideKey, sideKey } from '../file/members.ts'
 import type { ExpiringTable } from '../file/table.ts'
 

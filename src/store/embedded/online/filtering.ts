@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LOGIN_TYPES, type LoginType } from '../../../session/sides.ts'
-import type { EmbeddedFile } from '../file/file.ts'
+import type { EmbeddedFile } from '../file/lmdb-file.ts'
 import { FilterDraft } from './filters.ts'
 import type { NameIndex } from './names.ts'
 

@@ -1,5 +1,5 @@
 import { type LoginType, SIDES } from '../../../session/sides.ts'
-import type { BinaryRows, EmbeddedFile } from '../file/file.ts'
+import type { BinaryRows, EmbeddedFile } from '../file/lmdb-file.ts'
 
 /*
  * Where a text may be found: for each group of blocks of names, which of its blocks may hold a text. One table: side,

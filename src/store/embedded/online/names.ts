@@ -1,5 +1,5 @@
 import { type LoginType, SIDES } from '../../../session/sides.ts'
-import type { EmbeddedFile, Rows } from '../file/file.ts'
+import type { EmbeddedFile, Rows } from '../file/lmdb-file.ts'
 import { BLOCKS_PER_GROUP, type FilterDraft, NameFilters } from './filters.ts'
 
 /** Users whose names stand together in one row. */

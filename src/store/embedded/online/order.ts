@@ -1,5 +1,5 @@
 import { type LoginType, SIDES } from '../../../session/sides.ts'
-import type { EmbeddedFile, Rows } from '../file/file.ts'
+import type { EmbeddedFile, Rows } from '../file/lmdb-file.ts'
 import { addSizes, readSizes, type Sizes, sameSizes, usersIn, writeSizes } from './sizes.ts'
 
 /*

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readRecord, type SessionRecord } from '../../../session/record.ts'
 import type { LoginType } from '../../../session/sides.ts'
-import type { EmbeddedFile } from '../file/file.ts'
+import type { EmbeddedFile } from '../file/lmdb-file.ts'
 import { type EmbeddedMembers, type Member, type OwnedMember, sideKey } from '../file/members.ts'
 import type { ExpiringTable } from '../file/table.ts'
 import type { Filtering } from './filtering.ts'

@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { LOGIN_TYPES } from '../../../session/sides.ts'
 import type { ChangeListener, Changes } from '../../changes.ts'
 import type { Keys } from '../commands/key-names.ts'
-import type { KeyListener } from './tracking.ts'
+import type { KeyListener } from './heartbeat.ts'
 
 /** Passes announcements of Redis to the listener. */
 export class RedisChanges implements Changes {

@@ -2,14 +2,14 @@ import { timingSafeEqual } from 'node:crypto'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import { createRecent } from '../base/recent.ts'
 import { Refusal } from '../base/refusal.ts'
-import type { Client, KeyCredential } from '../gate/key.ts'
+import type { Client, KeyCredential } from '../gate/key-credential.ts'
 import type { Session } from '../side/side.ts'
 import type { CredentialStore } from '../store/credentials.ts'
 import type { Claims } from '../token/jwt.ts'
 import { digestOfSecret, type Key, partsOf } from '../token/key-form.ts'
 import { type AccessToken, readAccessToken } from './access-token.ts'
 import { createProofs, type Proofs, type ProofsOptions, type Proven } from './proofs.ts'
-import { readSessionName } from './session.ts'
+import { readSessionName } from './session-of-key.ts'
 
 /** The failed attempts of a client address, shared with the login of the side. */
 export interface WrongKeys {

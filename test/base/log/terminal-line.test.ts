@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createLog } from '../../../src/base/log/log.ts'
-import { textOfLine } from '../../../src/base/log/text.ts'
+import { textOfLine } from '../../../src/base/log/terminal-line.ts'
 import { fc } from '../../support/random.ts'
 
 /* At a terminal the log is text. A client chooses a part of it. */
@@ -26,7 +26,7 @@ t.test('a fault at a terminal is shown with its stack and its cause', async t =>
   const lines = textOf({ err: new Error('the fault', { cause }), id: 7 }, 'failed', 'error').split('\n')
   t.match(lines[0], /^\S+ error failed id=7$/)
   t.equal(lines[1], '  Error: the fault')
-  t.match(lines[2], /^ {6}at .*text\.test/)
+  t.match(lines[2], /^ {6}at .*terminal-line\.test/)
   t.ok(lines.indexOf('  caused by:') > 2)
   t.equal(lines[lines.indexOf('  caused by:') + 1], '  TypeError: the cause')
 })
