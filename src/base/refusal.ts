@@ -1,6 +1,6 @@
 /**
  * A decision against the client, with a stable reason. The same reason is logged, counted and documented; the answer to
- * the client (code, status, text) is one row of the table in `http/server/messages.ts`. Absence is `null` and never a
+ * the client (code, status, text) is one row of the table in `http/server/failure-texts.ts`. Absence is `null` and never a
  * refusal; any other exception is a fault.
  */
 export type RefusalReason =
@@ -134,7 +134,7 @@ export class Refusal extends Error {
 export const LOGIN_ID_FORM = '1 to 128 characters of A-Z a-z 0-9 . _ @ : -'
 export const NOT_A_LOGIN_ID = `must be ${LOGIN_ID_FORM}` as const
 
-/** The faults of a field of a client's input. `http/server/messages.ts` has the same in the other language. */
+/** The faults of a field of a client's input. `http/server/failure-texts.ts` has the same in the other language. */
 export type FieldFault =
   | 'is missing'
   | 'is taken'
@@ -166,7 +166,7 @@ export type FieldFault =
   | 'must be paths as they are sent, without a slash at the end'
   | 'must be addresses or CIDR ranges'
 
-/** The faults of a new password, as clients get them in `data.faults`; `http/server/messages.ts` has the texts. */
+/** The faults of a new password, as clients get them in `data.faults`; `http/server/failure-texts.ts` has the texts. */
 export type PasswordFault =
   | 'min_length'
   | 'classes'

@@ -1,8 +1,8 @@
 import { type Configuration, readConfiguration } from '../settings/load.ts'
 import { editorSchema } from '../settings/schema/editor.ts'
 import { describeTarget, targetsOf } from '../settings/targets.ts'
+import { type Probe, probeAll } from './check-connect.ts'
 import { CONFIG_HELP, CONFIG_OPTION, type Command, configOf } from './command.ts'
-import { type Probe, probeAll } from './probe.ts'
 import { warningsOfRoles } from './roles.ts'
 import { say, UsageError } from './terminal.ts'
 

@@ -17,7 +17,7 @@ import { serveVerify, type VerifyOptions } from './routes/verify.ts'
 import { refuseDoubled, refuseForeignTarget, refuseInvalid, refuseMisframed } from './server/ambiguous.ts'
 import type { Sides } from './server/authenticate.ts'
 import type { Envelopes } from './server/envelope.ts'
-import type { Locale } from './server/messages.ts'
+import type { Locale } from './server/failure-texts.ts'
 import { OwnPaths } from './server/own-paths.ts'
 
 export interface InternalOptions {

@@ -10,8 +10,8 @@ import { asToken } from '../token/bearer.ts'
 import type { Jwt } from '../token/jwt.ts'
 import type { Confirmed } from './confirmed.ts'
 import { latestEndIn, lifetimeIn } from './lifetime.ts'
-import { Limit } from './limit.ts'
 import type { Session } from './live.ts'
+import { Limit } from './oldest-tokens.ts'
 
 /** The optional policies of one side; times in milliseconds. */
 export interface SessionPolicy {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { generatePassword } from '../../src/account/generate-password.ts'
 import { createPasswordPolicy } from '../../src/account/password-policy.ts'
 import { Refusal } from '../../src/base/refusal.ts'
-import { failureMessage } from '../../src/http/server/messages.ts'
+import { failureMessage } from '../../src/http/server/failure-texts.ts'
 
 const SHIPPED = { min_length: 10, classes: 0, common: 'refuse' } as const
 

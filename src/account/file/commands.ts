@@ -9,7 +9,7 @@ import { hashPassword } from '../password.ts'
 import { textAfter } from './change.ts'
 import { type EditedFile, EMPTY_FILE, edit, exists, readWhole } from './edit.ts'
 import { changeOf, entryNamed, entryOf } from './entries.ts'
-import { knownOf } from './known.ts'
+import { knownOf } from './known-account.ts'
 import { AccountsReader } from './reader.ts'
 import type { AccountEntry } from './schema.ts'
 

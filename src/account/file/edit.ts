@@ -8,7 +8,7 @@ import { listMissing } from './document.ts'
 import { type IsHeld, withLock } from './lock.ts'
 import type { AccountsReader } from './reader.ts'
 import type { AccountEntry } from './schema.ts'
-import { noteWhole, readIfAny, settledText } from './settled.ts'
+import { noteWhole, readIfAny, settledText } from './settled-text.ts'
 
 /** What an accounts file is created with. */
 export const EMPTY_FILE = `# Accounts of the gateway, managed by \`dualgate account\`; read again when this file changes.

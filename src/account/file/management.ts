@@ -1,7 +1,7 @@
 import type { AccountManagement, ListedAccount } from '../management.ts'
 import { type Change, entryAfter } from './change.ts'
 import { changeOf } from './entries.ts'
-import { knownOf } from './known.ts'
+import { knownOf } from './known-account.ts'
 import { activeVersionOf } from './read.ts'
 import type { AccountEntry } from './schema.ts'
 import { editByGateway, type FollowedEdits } from './updates.ts'

@@ -3,7 +3,7 @@ import type { HashAccount } from '../hash-accounts.ts'
 import type { ListedAccount } from '../management.ts'
 import { COST, costOf } from '../password.ts'
 import { nameKey } from './document.ts'
-import { knownOf } from './known.ts'
+import { knownOf } from './known-account.ts'
 import { AccountsReader, type AccountsText } from './reader.ts'
 
 type Shown = ReturnType<typeof knownOf>['shown']

@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises'
 import { hasRepetitions, parseAccounts } from './document.ts'
-import { knownOf } from './known.ts'
+import { knownOf } from './known-account.ts'
 import { type Parts, partsOf } from './parts.ts'
 import type { AccountEntry } from './schema.ts'
 

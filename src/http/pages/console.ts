@@ -6,7 +6,7 @@ import { servedRoutes } from '../../settings/own-routes.ts'
 import type { Profile } from '../../settings/profile.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
 import { keepsCookies, keysOf, providersOf } from '../../settings/served.ts'
-import { REFUSAL_TEXTS } from '../server/messages.ts'
+import { REFUSAL_TEXTS } from '../server/failure-texts.ts'
 import { serveAsset, vendored } from './assets.ts'
 import { withForm } from './protection.ts'
 

@@ -12,7 +12,7 @@ import { LOGIN_TYPES, type LoginType } from '../../session/sides.ts'
 import type { Settings } from '../../settings/schema/settings.ts'
 import { createFlowCookie, type FlowCookie } from '../../token/cookie.ts'
 import type { Envelopes } from '../server/envelope.ts'
-import { FAILURES, failureMessage, type Text } from '../server/messages.ts'
+import { FAILURES, failureMessage, type Text } from '../server/failure-texts.ts'
 import { localeOf, sendShortPage } from './short-page.ts'
 
 /* The sign-in by OpenID providers, as browsers and providers find it below `/sign-in/`. */

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import { inLocale, type Locale, type Text } from '../server/messages.ts'
+import { inLocale, type Locale, type Text } from '../server/failure-texts.ts'
 
 /* A page of one sentence and one link, for a person who gets it in the place of another page. */
 

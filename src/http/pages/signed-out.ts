@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Shown, shownTo, signInAt, signInFor } from '../../gate/navigation.ts'
 import type { SessionCookies } from '../../token/cookie.ts'
 import type { AnswerSignedOut } from '../server/envelope.ts'
-import { inLocale, type Locale, type Text } from '../server/messages.ts'
+import { inLocale, type Locale, type Text } from '../server/failure-texts.ts'
 import { localeOf, sendShortPage } from './short-page.ts'
 
 const TEXTS = {

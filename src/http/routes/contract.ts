@@ -5,7 +5,7 @@ import { LOGIN_ID_PATTERN } from '../../session/record.ts'
 import type { LoginType } from '../../session/sides.ts'
 import { MAX_SECONDS } from '../../side/input.ts'
 import type { Envelopes } from '../server/envelope.ts'
-import type { Failure } from '../server/messages.ts'
+import type { Failure } from '../server/failure-texts.ts'
 import type { FieldSchema, FieldsSchema } from '../server/validation.ts'
 
 /**

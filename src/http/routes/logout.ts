@@ -1,7 +1,7 @@
 import type { Settings } from '../../settings/schema/settings.ts'
 import type { SessionCookies } from '../../token/cookie.ts'
 import type { Sides } from '../server/authenticate.ts'
-import { inLocale, LOGGED_OUT } from '../server/messages.ts'
+import { inLocale, LOGGED_OUT } from '../server/failure-texts.ts'
 import { originOf } from '../server/origin.ts'
 import type { Contract } from './contract.ts'
 import { answering, type Endpoint } from './own-routes.ts'

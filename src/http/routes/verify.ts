@@ -14,8 +14,8 @@ import type { UpstreamTable } from '../../upstream/table.ts'
 import { METHODS, refuseDoubled } from '../server/ambiguous.ts'
 import { renewCookie } from '../server/authenticate.ts'
 import { createErrorHandler, type Envelopes } from '../server/envelope.ts'
+import { type Original, originalBehind, originalFromHeaders, refuseForged } from '../server/original-request.ts'
 import { createProxiedClient, type ProxiedClient } from '../server/proxied-client.ts'
-import { type Original, originalBehind, originalFromHeaders, refuseForged } from '../server/proxied-request.ts'
 import { ENDED, type PlainAnswer, type PlainContract, PROBE } from './contract.ts'
 
 export interface VerifyOptions {

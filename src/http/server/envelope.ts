@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { invalid, Refusal } from '../../base/refusal.ts'
-import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from './messages.ts'
+import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from './failure-texts.ts'
 import { isUpgrade } from './upgrade.ts'
 
 /** Every answer of the gateway itself: success is HTTP 200 and `code` 200 (compatibility with the clients in use). */

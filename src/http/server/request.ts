@@ -3,7 +3,7 @@ import type { Target } from '../../gate/path.ts'
 import type { Verdict } from '../../gate/rules.ts'
 import type { Session } from '../../side/side.ts'
 import type { Upstream } from '../../upstream/upstream.ts'
-import type { Failure } from './messages.ts'
+import type { Failure } from './failure-texts.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

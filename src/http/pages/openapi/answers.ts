@@ -7,7 +7,7 @@ import {
   type PlainAnswer,
 } from '../../routes/contract.ts'
 import { httpStatusOf, type StatusStyle } from '../../server/envelope.ts'
-import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from '../../server/messages.ts'
+import { FAILURES, type Failure, failureMessage, inLocale, type Locale, SUCCESS } from '../../server/failure-texts.ts'
 
 export interface AnswerOptions {
   locale: Locale

@@ -1,5 +1,5 @@
 import { ACCOUNT_STATUSES } from '../../../account/management.ts'
-import type { Failure } from '../../server/messages.ts'
+import type { Failure } from '../../server/failure-texts.ts'
 import type { FieldSchema } from '../../server/validation.ts'
 import { USER_ID } from '../contract.ts'
 

@@ -16,7 +16,7 @@ import {
   textIfAny,
 } from './read.ts'
 import type { AccountsReader } from './reader.ts'
-import { MAX_LOOKS, SETTLED } from './settled.ts'
+import { MAX_LOOKS, SETTLED } from './settled-text.ts'
 
 /** How often the file is checked while its changes are followed, in milliseconds. Mounted files announce nothing. */
 const POLL = 250

@@ -54,7 +54,7 @@ async function probeStore({ store, data }: ReadSettings): Promise<Probe[]> {
 async function probeRedisStore({ redis, prefix, timeout }: ReadSettings['store']): Promise<Probe[]> {
   if (redis === undefined) throw new Error('store.redis says where Redis is; it is missing')
   const [{ probeRedis }, { placeOf }] = await Promise.all([
-    import('../store/redis/probe.ts'),
+    import('../store/redis/check-connect.ts'),
     import('../store/redis/connection/place.ts'),
   ])
   const what = `store (${placeOf(redis)})`
@@ -87,7 +87,7 @@ async function probeAccounts(name: string, settings: AccountsSettings, needsRigh
 
 /** What each server of a directory answers. */
 async function probeDirectory(name: string, settings: LdapAccountsSettings): Promise<Probe[]> {
-  const { probeDirectory } = await import('../account/ldap/probe.ts')
+  const { probeDirectory } = await import('../account/ldap/check-connect.ts')
   const probes = await probeDirectory(settings, LIMIT)
   return probes.flatMap(({ url, isReached, found }) =>
     found.map(text => ({ what: `${name} (${url})`, isReached, text })),
@@ -170,7 +170,7 @@ function probeUpstream(upstream: UpstreamSettings): Promise<Probe>[] {
   return targetsOf(upstream).map(async ({ url }) => {
     const what = `upstream ${upstream.name} (${url})`
     if (url === ECHO_URL) return { what, isReached: true, text: 'built in' }
-    const { probeTarget } = await import('../upstream/probe.ts')
+    const { probeTarget } = await import('../upstream/check-connect.ts')
     const fault = await probeTarget(url, upstream, LIMIT)
     if (fault === null)
       return { what, isReached: true, text: upstream.health === undefined ? 'accepts connections' : 'healthy' }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { FAILURES } from '../../src/http/server/messages.ts'
+import { FAILURES } from '../../src/http/server/failure-texts.ts'
 import { GUIDE, sectionOf } from '../support/documents.ts'
 
 t.test('the guide explains exactly the existing refusals', async t => {
