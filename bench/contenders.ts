@@ -1,11 +1,14 @@
-import { basename, join, resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { freePort } from '../test/support/ports.ts'
-import { type BenchGateway, type GatewayOptions, knows, logIn, SECRETS, startGateway } from './gateway.ts'
-import { gatewayWithKeys } from './keys.ts'
-import { GATEWAY_CORE, programNamed } from './machine.ts'
-import { type Scene, type Started, start } from './process.ts'
-import { type BenchRedis, startRedis } from './redis.ts'
+import { knows, SECRETS } from './gateway.ts'
+import { programNamed } from './machine.ts'
+import type { Scene, Started } from './process.ts'
+import { caddyCommand, caddyConfig } from './rivals/caddy.ts'
+import { envoyCommand, envoyConfig } from './rivals/envoy.ts'
 import * as nginx from './rivals/nginx.ts'
+import { OAUTH2_PROXY_COOKIE, oauth2ProxyCommand, oauth2ProxySessions, providerFor } from './rivals/oauth2-proxy.ts'
+import { springTokens } from './rivals/spring.ts'
+import { type Ground, type Placed, SESSIONS, Start } from './stage.ts'
 
 /** A proxy in front of the upstream, or the upstream itself. */
 export interface Contender {
@@ -24,114 +27,8 @@ export interface Contender {
 
 const CONSUMER = '/api/v1/c'
 const PUBLIC = '/api/v1/public/c'
-/** Number of sessions whose tokens the requests use in turn. */
-const SESSIONS = 1000
-
-interface Placed {
-  url: string
-  processes: readonly Started[]
-}
-
-const placed = (gateway: BenchGateway): Placed => ({ url: gateway.url, processes: [gateway] })
-
-/** Servers and sessions that remain for the whole run. */
-export class Ground {
-  readonly upstream: string
-  readonly #scene: Scene
-  #redis: Promise<BenchRedis> | null = null
-  #redisTokens: Promise<string[]> | null = null
-
-  constructor(scene: Scene, upstream: string) {
-    this.#scene = scene
-    this.upstream = upstream
-  }
-
-  redis(): Promise<BenchRedis> {
-    this.#redis ??= startRedis(this.#scene).then(redis => redis!)
-    return this.#redis
-  }
-
-  /** Sessions in Redis, the same for all contenders with Redis. */
-  redisTokens(): Promise<string[]> {
-    this.#redisTokens ??= this.#mint()
-    return this.#redisTokens
-  }
-
-  async #mint(): Promise<string[]> {
-    const gateway = await startGateway(this.#scene, 'mint', { redis: (await this.redis()).url })
-    const tokens = await logIn(gateway, SESSIONS)
-    await gateway.end()
-    return tokens
-  }
-}
-
-/** What the contenders of one start share. */
-class Start {
-  readonly ground: Ground
-  readonly scene: Scene
-  readonly #checkout: string | undefined
-  #embedded: ReturnType<Start['embeddedWithTokens']> | null = null
-
-  /** `checkout`: that of the gateways, unless it is this one. */
-  constructor(ground: Ground, scene: Scene, checkout?: string) {
-    this.ground = ground
-    this.scene = scene
-    this.#checkout = checkout
-  }
-
-  gateway(name: string, options: GatewayOptions): Promise<BenchGateway> {
-    const { upstream } = this.ground
-    if (this.#checkout === undefined) return startGateway(this.scene, name, { upstream, ...options })
-    const main = join(this.#checkout, 'dist/main.js')
-    return startGateway(this.scene, `${name}-beside`, { upstream, main, ...options })
-  }
-
-  /** One gateway with the embedded store, for requests that need a session and for those that do not. */
-  embeddedWithTokens(): Promise<Placed & { tokens: readonly string[] }> {
-    this.#embedded ??= this.embedded('embedded')
-    return this.#embedded
-  }
-
-  /** The sessions exist before it starts, as those in Redis. */
-  async embedded(name: string, options: GatewayOptions = {}): Promise<Placed & { tokens: readonly string[] }> {
-    const data = join(this.scene.folder, `${name}-sessions`)
-    const first = await this.gateway(`${name}-mint`, { ...options, data })
-    const tokens = await logIn(first, SESSIONS)
-    await first.end()
-    return { ...placed(await this.gateway(name, { ...options, data })), tokens }
-  }
-
-  /** A gateway whose clients are programs with as many keys as there are sessions. */
-  async embeddedWithKeys(): Promise<Placed & { tokens: readonly string[] }> {
-    const { keys: tokens, ...options } = await gatewayWithKeys(this.scene, SESSIONS)
-    return { ...placed(await this.gateway('key', options)), tokens }
-  }
-
-  /** A gateway with the sessions that Redis has. */
-  async onRedis(name: string, cache: 'off' | 'tracking'): Promise<Placed & { tokens: readonly string[] }> {
-    const settings = knows('session_cache') ? { session_cache: { business: cache, consumer: cache } } : {}
-    const redis = (await this.ground.redis()).url
-    return { ...placed(await this.gateway(name, { redis, settings })), tokens: await this.ground.redisTokens() }
-  }
-
-  /** A Node program of rivals/ on the gateways' core. */
-  async rival(file: string, words: readonly string[]): Promise<Placed> {
-    const port = await freePort()
-    const program = join(import.meta.dirname, 'rivals', file)
-    const command = [process.execPath, '--import', 'tsx', program, String(port), ...words]
-    const options = { core: GATEWAY_CORE, command, folder: this.scene.folder, cwd: import.meta.dirname, port }
-    const started = this.scene.keep(await start(file, { ...options, environment: { NODE_ENV: 'production' } }))
-    return { url: `http://127.0.0.1:${port}`, processes: [started] }
-  }
-
-  async nginx(name: string, write: (port: number) => nginx.NginxParts): Promise<Placed> {
-    const port = await freePort()
-    const command = nginx.nginxCommand(programNamed('nginx')!, nginx.nginxConfig(this.scene.folder, name, write(port)))
-    const options = { core: GATEWAY_CORE, command, folder: this.scene.folder, port }
-    const started = this.scene.keep(await start(name, { ...options, environment: nginx.luaEnvironment() }))
-    return { url: `http://127.0.0.1:${port}`, processes: [started] }
-  }
-}
+/** Sessions that begin by a provider: fewer, because each takes a sign-in. */
+const SIGN_INS = 100
 
 interface Entry {
   title: string
@@ -139,8 +36,10 @@ interface Entry {
   credential?: string
   /** Whether this machine has what it needs; otherwise it is skipped. */
   needs?: () => boolean
-  raise(start: Start): Promise<Placed & { tokens?: readonly string[] }>
+  raise(start: Start): Promise<Raised>
 }
+
+type Raised = Placed & { tokens?: readonly string[] }
 
 const hasRedis = (): boolean => programNamed('redis-server') !== null
 const hasNginx = (): boolean => programNamed('nginx') !== null
@@ -222,14 +121,72 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
   'auth-request': {
     title: 'nginx auth_request + a Node service with Redis',
     needs: () => hasRedis() && hasNginx(),
-    raise: async start => {
-      const service = await start.rival('auth-service.ts', [(await start.ground.redis()).url, SECRETS.jwt])
-      const { url, processes } = await start.nginx('auth-request', port =>
-        nginx.authRequest(start.ground.upstream, port, service.url),
-      )
-      return { url, processes: [...processes, ...service.processes], tokens: await start.ground.redisTokens() }
-    },
+    raise: start =>
+      withService(start, service =>
+        start.nginx('auth-request', port => nginx.authRequest(start.ground.upstream, port, service)),
+      ),
   },
+  caddy: {
+    title: 'Caddy forward_auth + the same service',
+    needs: () => hasRedis() && programNamed('caddy') !== null,
+    raise: start =>
+      withService(start, service =>
+        start.installed('caddy', {
+          environment: { HOME: start.scene.folder },
+          command: (program, port) =>
+            caddyCommand(program, caddyConfig(start.scene.folder, port, start.ground.upstream, service)),
+        }),
+      ),
+  },
+  envoy: {
+    title: 'Envoy ext_authz + the same service',
+    needs: () => hasRedis() && programNamed('envoy') !== null,
+    raise: start =>
+      withService(start, service =>
+        start.installed('envoy', {
+          command: (program, port) =>
+            envoyCommand(program, envoyConfig(start.scene.folder, port, start.ground.upstream, service)),
+        }),
+      ),
+  },
+  'oauth2-proxy': {
+    title: 'oauth2-proxy, session in a cookie and Redis',
+    credential: OAUTH2_PROXY_COOKIE,
+    needs: () => hasRedis() && programNamed('oauth2-proxy') !== null,
+    raise: raiseOAuth2Proxy,
+  },
+  spring: {
+    title: 'Spring Cloud Gateway + Sa-Token with Redis',
+    needs: () => hasRedis() && ['java', 'mvn'].every(name => programNamed(name) !== null),
+    raise: raiseSpring,
+  },
+}
+
+async function raiseOAuth2Proxy(start: Start): Promise<Raised> {
+  const port = await freePort()
+  const provider = await providerFor(port)
+  start.scene.keep({ end: provider.stop })
+  const redis = (await start.ground.redis()).url
+  const parts = { port, issuer: provider.issuer, redis, upstream: start.ground.upstream }
+  const raised = await start.installed('oauth2-proxy', { port, command: program => oauth2ProxyCommand(program, parts) })
+  return { ...raised, tokens: await oauth2ProxySessions(raised.url, provider, SIGN_INS) }
+}
+
+async function raiseSpring(start: Start): Promise<Raised> {
+  const jar = start.ground.springProgram()
+  const raised = await start.installed('java', {
+    name: 'spring',
+    command: (program, port) => [program, '-jar', jar, `--server.port=${port}`],
+    environment: { REDIS: (await start.ground.redis()).url, UPSTREAM: start.ground.upstream },
+  })
+  return { ...raised, tokens: await springTokens(raised.url, SESSIONS) }
+}
+
+/** A proxy that asks a service about each request. */
+async function withService(start: Start, proxy: (service: string) => Promise<Placed>): Promise<Raised> {
+  const service = await start.authService()
+  const { url, processes } = await proxy(service.url)
+  return { url, processes: [...processes, ...service.processes], tokens: await start.ground.redisTokens() }
 }
 
 export const CONTENDER_KEYS = Object.keys(ENTRIES)

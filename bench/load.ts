@@ -42,7 +42,7 @@ export interface LoadResult {
   failed: number
 }
 
-const BEARER = 'Authorization: Bearer '
+export const BEARER = 'Authorization: Bearer '
 
 const wrk = programNamed('wrk')
 

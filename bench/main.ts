@@ -1,3 +1,4 @@
+import { COMPARISON_HELP, comparison } from './comparison.ts'
 import { ENDS_HELP, ends } from './ends.ts'
 import { GOALS_HELP, goals } from './goals.ts'
 import { GROWTH_HELP, growth } from './growth.ts'
@@ -18,6 +19,7 @@ const HELP = `Usage: npm run bench -- WHAT [options]
 
   ${PROXY_HELP}
   ${GOALS_HELP}
+  ${COMPARISON_HELP}
   ${GROWTH_HELP}
   ${SESSIONS_HELP}
   ${MANY_HELP}
@@ -34,6 +36,7 @@ const HELP = `Usage: npm run bench -- WHAT [options]
 const RUNS: Readonly<Record<string, (words: string[]) => Promise<void>>> = {
   proxy,
   goals,
+  comparison,
   growth,
   sessions,
   many,

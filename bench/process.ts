@@ -15,6 +15,8 @@ export interface Started {
   /** Of the process itself: taskset replaces itself with what it starts. */
   pid: number
   child: ChildProcess
+  /** Milliseconds until it accepted connections. */
+  readyAfter: number
   end(): Promise<void>
 }
 
@@ -41,7 +43,8 @@ export async function start(name: string, options: StartOptions): Promise<Starte
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', output, output],
   })
-  const until = performance.now() + START_LIMIT
+  const began = performance.now()
+  const until = began + START_LIMIT
   while (!(await isListening(port))) {
     if (child.exitCode !== null || performance.now() > until) {
       child.kill('SIGKILL')
@@ -49,7 +52,7 @@ export async function start(name: string, options: StartOptions): Promise<Starte
     }
     await new Promise(resolve => setTimeout(resolve, 5))
   }
-  return { name, pid: child.pid!, child, end: () => end(child) }
+  return { name, pid: child.pid!, child, readyAfter: performance.now() - began, end: () => end(child) }
 }
 
 export async function end(child: ChildProcess): Promise<void> {

@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util'
-import { CONTENDER_KEYS, type Contender, Ground, raiseContenders, type Selection } from './contenders.ts'
+import { CONTENDER_KEYS, type Contender, raiseContenders, type Selection } from './contenders.ts'
+import { BEARER } from './load.ts'
 import { onScene, type Scene } from './process.ts'
 import { ProcessorMeter } from './processor.ts'
 import { type Lane, type Measured, type Rounds, runRounds, saturating, timesCheaper, warmUp } from './rounds.ts'
+import { Ground } from './stage.ts'
 import { fixed, medianOf, note, printTable, spreadOf, whole } from './statistics.ts'
 import { pathOf, startUpstream } from './upstream.ts'
 
@@ -107,7 +109,8 @@ export async function compare(
   return comparisons
 }
 
-const lanesOf = (scene: Scene, contenders: readonly Contender[], { connections, size, post }: Shape): Lane[] =>
+/** Saturates each of them, with all connections at once. */
+export const lanesOf = (scene: Scene, contenders: readonly Contender[], { connections, size, post }: Shape): Lane[] =>
   contenders.map(({ key, url, base, tokens, credential, processes }) => ({
     key,
     send: saturating(scene, {
@@ -129,9 +132,10 @@ function collect(comparison: Map<string, Outcome>, contenders: readonly Contende
 }
 
 /** A refusal can be an HTTP 200, so each session is checked before and after: the answer must come from the upstream. */
-async function probe({ key, url, base, tokens }: Contender): Promise<void> {
+export async function probe({ key, url, base, tokens, credential = BEARER }: Contender): Promise<void> {
+  const [name = '', before = ''] = credential.split(/: /)
   for (const token of tokens.length === 0 ? [''] : tokens) {
-    const headers: Record<string, string> = token === '' ? {} : { authorization: `Bearer ${token}` }
+    const headers: Record<string, string> = token === '' ? {} : { [name]: before + token }
     const text = await (await fetch(url + pathOf(base, 0.1), { headers })).text()
     if (!text.startsWith('{"id":7,')) throw new Error(`${key} answered ${text.slice(0, 200)}`)
   }

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import { Redis } from 'ioredis'
 
-/* The service behind nginx's auth_request, as lean as Node makes it: HMAC, one GET, an empty answer. */
+/* The service that judges requests for nginx, Caddy and Envoy, as lean as Node makes it: HMAC, one GET, an empty answer. */
 const [port, redisUrl, secret] = process.argv.slice(2) as [string, string, string]
 const redis = new Redis(redisUrl, { protocol: 2, enableAutoPipelining: true })
 
@@ -17,7 +17,8 @@ const server = createServer(async (request, response) => {
   const token = request.headers.authorization?.slice('Bearer '.length) ?? ''
   const record = isSigned(token) ? await redis.get(`svc:auth:CONSUMER:token:${token}`) : null
   if (record === null) response.writeHead(401).end()
-  else response.writeHead(204, { 'x-login-id': JSON.parse(record).user_id }).end()
+  // Envoy takes 200 alone for a yes.
+  else response.writeHead(200, { 'x-login-id': JSON.parse(record).user_id, 'content-length': 0 }).end()
 })
 server.keepAliveTimeout = 120_000
 server.listen({ host: '127.0.0.1', port: Number(port), backlog: 8192 })
