@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { serviceManagerOf } from '../../src/process/service-manager.ts'
 import { call } from '../support/client.ts'
@@ -133,7 +133,7 @@ t.test('without a service manager nothing is run', async t => {
   writeFileSync(program, `#!/bin/sh\n: > '${folder}/ran'\n`)
   chmodSync(program, 0o755)
   const notified = async (NOTIFY_SOCKET: string): Promise<boolean> => {
-    const PATH = `${folder}:${dirname(pathOf('sh')!)}`
+    const PATH = `${folder}:/bin`
     await serviceManagerOf({ PATH, NOTIFY_SOCKET }, ({ message }) => t.fail(message)).ready('answers')
     return existsSync(join(folder, 'ran'))
   }

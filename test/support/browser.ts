@@ -1,18 +1,15 @@
-import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { pathOf } from './installed.ts'
 
 /** The headless shell can open no windows; it needs a third less CPU than the whole browser. */
 const CHROMIUM = [
   process.env.CHROMIUM,
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find(path => path !== undefined && existsSync(path))
+  ...['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map(name => pathOf(name)),
+].find(path => path !== undefined)
 
 /** For `skip`: a machine without a browser says what it leaves out. */
-export const withoutBrowser = CHROMIUM === undefined ? 'LEFT OUT: no chromium in /usr/bin and none in $CHROMIUM' : false
+export const withoutBrowser = CHROMIUM === undefined ? 'LEFT OUT: no chromium on PATH and none in $CHROMIUM' : false
 
 /** The last two: one process for all pages. A process of its own for each site and visitor costs a fifth of a second of CPU. */
 const FLAGS =

@@ -2,9 +2,10 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { once } from 'node:events'
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import pg from 'pg'
+import { pathOf } from './installed.ts'
 import { freePort } from './ports.ts'
 
 export type DatabaseKind = 'postgres' | 'mysql'
@@ -30,7 +31,8 @@ const SERVERS = {
 export function missingDatabase(kind: DatabaseKind): string | false {
   const { variable } = SERVERS[kind]
   const found =
-    process.env[variable] !== undefined || (kind === 'postgres' ? postgresPrograms() : mariadbProgram()) !== null
+    process.env[variable] !== undefined ||
+    (kind === 'postgres' ? postgresPrograms() !== null : pathOf('mariadbd') !== undefined)
   return found
     ? false
     : `LEFT OUT: no ${kind === 'postgres' ? 'PostgreSQL' : 'MariaDB'} server is installed and ${variable} is not set`
@@ -104,8 +106,11 @@ function folderFor(who: ReturnType<typeof asWhom>): string {
 function postgresPrograms(): string | null {
   const root = '/usr/lib/postgresql'
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : []
-  const folders = [...versions.map(version => join(root, version, 'bin')), ...(process.env.PATH ?? '').split(':')]
-  return folders.find(folder => existsSync(join(folder, 'initdb'))) ?? null
+  const initdb = pathOf(
+    'initdb',
+    versions.map(version => join(root, version, 'bin')),
+  )
+  return initdb === undefined ? null : dirname(initdb)
 }
 
 async function startPostgres(): Promise<Installed> {
@@ -150,12 +155,6 @@ async function startPostgres(): Promise<Installed> {
   }
 }
 
-function mariadbProgram(): string | null {
-  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin']
-  const found = folders.find(folder => existsSync(join(folder, 'mariadbd')))
-  return found === undefined ? null : join(found, 'mariadbd')
-}
-
 async function startMariadb(): Promise<Installed> {
   const who = asWhom()
   const folder = folderFor(who)
@@ -194,7 +193,7 @@ async function startMariadb(): Promise<Installed> {
     address: `mysql://owner:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/accounts`,
     folder,
     certificate,
-    boot: () => launch(mariadbProgram()!, settings, options),
+    boot: () => launch(pathOf('mariadbd')!, settings, options),
   }
 }
 

@@ -4,11 +4,17 @@ import { existsSync, rmSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { isListening } from './ports.ts'
 
-/** Where a program is installed. Debian keeps servers in `/usr/sbin`, which is on the path of root only. */
-export const pathOf = (program: string): string | undefined =>
-  [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
-    .map(folder => join(folder, program))
-    .find(path => existsSync(path))
+/** Debian keeps servers in `/usr/sbin`, which is on the path of root only. */
+const FOLDERS = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
+
+/**
+ * Where a program is installed: in one of the first folders, or where programs are. With WITHOUT_SERVERS in the environment,
+ * nothing is (`npm run test:without-servers`).
+ */
+export const pathOf = (program: string, first: readonly string[] = []): string | undefined =>
+  process.env.WITHOUT_SERVERS === undefined
+    ? [...first, ...FOLDERS].map(folder => join(folder, program)).find(path => existsSync(path))
+    : undefined
 
 export interface InstalledServer {
   /** Ends it, and removes its folder. */
